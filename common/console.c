@@ -1,0 +1,81 @@
+#include "common/console.h"
+#include "common/error.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+void section(const char *format, ...) {
+    va_list arguments;
+    fputs("\n== ", stdout);
+    va_start(arguments, format);
+    vprintf(format, arguments);
+    va_end(arguments);
+    putchar('\n');
+}
+
+void table_row(Table *table, const char *format, ...) {
+    char row[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(row, sizeof row, format, arguments);
+    va_end(arguments);
+    table->rows = realloc(table->rows, (size_t)(table->count + 1) * sizeof *table->rows);
+    if (!table->rows || !(table->rows[table->count++] = strdup(row))) fail("out of memory for a table");
+}
+
+enum { MAX_COLUMNS = 32 };
+
+/* Letters, not bytes: "×" takes one column of the terminal and two bytes of UTF-8. */
+static int letters(const char *text, int bytes) {
+    int count = 0;
+    for (int i = 0; i < bytes; i++) count += (text[i] & 0xc0) != 0x80;
+    return count;
+}
+
+/* The next cell of a row, and its bytes; NULL after the last. */
+static const char *next_cell(const char **rest, int *bytes) {
+    const char *cell = *rest;
+    if (!cell) return NULL;
+    *bytes = (int)strcspn(cell, "|");
+    *rest = cell[*bytes] ? cell + *bytes + 1 : NULL;
+    return cell;
+}
+
+void table_print(Table *table, FILE *file) {
+    int width[MAX_COLUMNS] = {0}, bytes;
+    bool left[MAX_COLUMNS] = {true};
+    for (int r = 0; r < table->count; r++) {
+        const char *rest = table->rows[r], *cell;
+        for (int c = 0; c < MAX_COLUMNS && (cell = next_cell(&rest, &bytes)); c++) {
+            if (r == 0 && *cell == '<') left[c] = true;
+            int wide = letters(cell, bytes) - (r == 0 && *cell == '<');
+            if (wide > width[c]) width[c] = wide;
+        }
+    }
+    for (int r = 0; r < table->count; r++) {
+        const char *rest = table->rows[r], *cell;
+        for (int c = 0; c < MAX_COLUMNS && (cell = next_cell(&rest, &bytes)); c++) {
+            if (r == 0 && *cell == '<') cell++, bytes--;
+            if (!bytes && !rest) continue; /* no blanks at a line's end */
+            int blanks = width[c] - letters(cell, bytes);
+            if (left[c]) fprintf(file, "%s%.*s%*s", c ? "   " : "  ", bytes, cell, rest ? blanks : 0, "");
+            else fprintf(file, "   %*s%.*s", blanks, "", bytes, cell);
+        }
+        fputc('\n', file);
+        free(table->rows[r]);
+    }
+    free(table->rows);
+    *table = (Table){0};
+}
+
+Output data_open(const char *directory, const char *name, const char *columns) {
+    char path[4096];
+    mkdir(directory, 0777); /* if it cannot be made, output_open says why */
+    snprintf(path, sizeof path, "%s/%s.dat", directory, name);
+    Output output = output_open(path);
+    fprintf(output.file, "# %s\n", columns);
+    return output;
+}

@@ -1,0 +1,28 @@
+/* What the programs print: sections and tables; and the .dat files that gnuplot draws. */
+#ifndef COMMON_CONSOLE_H
+#define COMMON_CONSOLE_H
+
+#include "common/output.h"
+
+/* "\n== Title\n": lessons quote a program's output by section. */
+void section(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* A table: each row is one printf whose cells are separated by '|'. The first row is the header. Columns are as
+ * wide as their widest cell; the first is flush left, as is one whose header begins with '<', the others right.
+ *
+ *     Table table = {0};
+ *     table_row(&table, "case|shape|worst error");
+ *     table_row(&table, "%s|%s|%.1e", name, shape, worst);
+ *     table_print(&table, stdout);                              prints, and empties the table */
+typedef struct {
+    int count;
+    char **rows;
+} Table;
+
+void table_row(Table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void table_print(Table *table, FILE *file);
+
+/* Opens directory/name.dat for writing and gives it a first line "# columns". Close it with output_close. */
+Output data_open(const char *directory, const char *name, const char *columns);
+
+#endif

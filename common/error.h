@@ -1,0 +1,13 @@
+/* The one way a program ends on bad input: a clear line on stderr, exit status 1, no partial output file. */
+#ifndef COMMON_ERROR_H
+#define COMMON_ERROR_H
+
+#include <stddef.h>
+
+/* Prints "error: " and the message: say what is wrong, where (file, tensor, offset), and what to do. */
+_Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* malloc that never returns NULL; the memory is aligned to 64 bytes, a cache line and the widest vector. */
+void *allocate(size_t bytes);
+
+#endif

@@ -1,0 +1,104 @@
+#include "common/golden.h"
+#include "common/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The case whose name is the first `length` letters of `name`; made if there is none yet. */
+static GoldenCase *case_named(Golden *golden, const char *name, size_t length) {
+    for (int c = 0; c < golden->count; c++)
+        if (strlen(golden->cases[c].name) == length && strncmp(golden->cases[c].name, name, length) == 0)
+            return &golden->cases[c];
+    golden->cases = realloc(golden->cases, (size_t)(golden->count + 1) * sizeof *golden->cases);
+    char *copy = strndup(name, length);
+    if (!golden->cases || !copy) fail("out of memory for golden values");
+    GoldenCase *made = &golden->cases[golden->count++];
+    *made = (GoldenCase){.name = copy};
+    return made;
+}
+
+static void append(Tensor list[GOLDEN_MAX], int *count, Tensor tensor, const char *name) {
+    if (*count == GOLDEN_MAX) fail("%s: over %d inputs or twins in one golden case", tensor.name, GOLDEN_MAX);
+    tensor.name = name;
+    list[(*count)++] = tensor;
+}
+
+/* by_hand first, then from small to large. */
+static int reading_order(const void *left, const void *right) {
+    const GoldenCase *a = left, *b = right;
+    int by_hand = (strcmp(b->name, "by_hand") == 0) - (strcmp(a->name, "by_hand") == 0);
+    size_t size_a = tensor_count(&a->expected), size_b = tensor_count(&b->expected);
+    if (by_hand) return by_hand;
+    if (size_a != size_b) return size_a < size_b ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+static const char *metadata(const SafeTensors *file, const char *kind, const char *name) {
+    char key[256];
+    snprintf(key, sizeof key, "%s/%s", kind, name);
+    const char *value = safetensors_metadata(file, key);
+    return value ? value : "";
+}
+
+Golden golden_open(const char *kernel) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/tests/golden/%s.safetensors", ROOT, kernel);
+    Golden golden = {.kernel = kernel, .file = safetensors_open(path)};
+    for (size_t i = 0; i < golden.file.count; i++) {
+        Tensor tensor = golden.file.tensors[i];
+        const char *slash = strchr(tensor.name, '/');
+        if (!slash) fail("%s: tensor \"%s\" is not named case/something", path, tensor.name);
+        GoldenCase *c = case_named(&golden, tensor.name, (size_t)(slash - tensor.name));
+        const char *role = slash + 1;
+        if (strcmp(role, "expected") == 0) c->expected = tensor;
+        else if (strcmp(role, "expected64") == 0) c->expected64 = tensor;
+        else if (strncmp(role, "wrong/", 6) == 0) append(c->twin, &c->twin_count, tensor, role + 6);
+        else append(c->input, &c->input_count, tensor, role);
+    }
+    for (int i = 0; i < golden.count; i++) {
+        GoldenCase *c = &golden.cases[i];
+        if (!c->expected.name) fail("%s: case %s has no expected output", path, c->name);
+        if (!c->expected64.name) c->expected64 = c->expected;
+        if (tensor_count(&c->expected64) != tensor_count(&c->expected))
+            fail("%s: case %s: expected64 has another size than expected", path, c->name);
+        c->sentence = metadata(&golden.file, "case", c->name);
+    }
+    qsort(golden.cases, (size_t)golden.count, sizeof *golden.cases, reading_order);
+    return golden;
+}
+
+void golden_close(Golden *golden) {
+    for (int c = 0; c < golden->count; c++) free((char *)golden->cases[c].name);
+    free(golden->cases);
+    safetensors_close(&golden->file);
+    *golden = (Golden){0};
+}
+
+const GoldenCase *golden_case(const Golden *golden, const char *name) {
+    for (int c = 0; c < golden->count; c++)
+        if (strcmp(golden->cases[c].name, name) == 0) return &golden->cases[c];
+    fail("%s has no golden case \"%s\": build/verify --list names them", golden->kernel, name);
+}
+
+const Tensor *golden_input(const GoldenCase *golden_case, const char *name) {
+    for (int i = 0; i < golden_case->input_count; i++)
+        if (strcmp(golden_case->input[i].name, name) == 0) return &golden_case->input[i];
+    return NULL;
+}
+
+const char *golden_advice(const Golden *golden, const char *twin) { return metadata(&golden->file, "wrong", twin); }
+
+size_t golden_row(const GoldenCase *golden_case, bool pointwise) {
+    const Tensor *output = &golden_case->expected;
+    return pointwise || output->rank == 0 ? 1 : output->shape[output->rank - 1];
+}
+
+Agreement golden_check(const GoldenCase *golden_case, bool pointwise, const Tensor *got) {
+    float *result = tensor_to_float(got), *expected = tensor_to_float(&golden_case->expected);
+    double *expected64 = tensor_to_double(&golden_case->expected64);
+    Agreement agreement = golden_case->expected.dtype == BF16
+                              ? check_within(0, tensor_count(got), 1, result, expected64)
+                              : check(tensor_count(got), golden_row(golden_case, pointwise), result, expected, expected64);
+    free(result), free(expected), free(expected64);
+    return agreement;
+}

@@ -1,0 +1,43 @@
+/* The golden values: what PyTorch computed, as tests/golden/README.md describes the files.
+ * One file a kernel, many cases a file; each case has its inputs, PyTorch's answers and the wrong twins. */
+#ifndef COMMON_GOLDEN_H
+#define COMMON_GOLDEN_H
+
+#include "common/check.h"
+#include "common/safetensors.h"
+
+enum { GOLDEN_MAX = 24 }; /* inputs of a case, and twins of a case */
+
+typedef struct {
+    const char *name;
+    const char *sentence; /* what the case tries */
+    int input_count, twin_count;
+    Tensor input[GOLDEN_MAX]; /* named as the kernel's parameters are: "x", "weight", … */
+    Tensor twin[GOLDEN_MAX];  /* named as the mistake: "epsilon_outside", … */
+    Tensor expected;          /* PyTorch's answer, F32 or BF16 */
+    Tensor expected64;        /* the same graph in float64; for a BF16 answer, that answer again */
+} GoldenCase;
+
+typedef struct {
+    const char *kernel;
+    int count;
+    GoldenCase *cases;
+    SafeTensors file;
+} Golden;
+
+/* Opens ROOT/tests/golden/KERNEL.safetensors, or fail(). */
+Golden golden_open(const char *kernel);
+void golden_close(Golden *golden);
+
+const GoldenCase *golden_case(const Golden *golden, const char *name);          /* or fail() */
+const Tensor *golden_input(const GoldenCase *golden_case, const char *name);     /* NULL if there is none */
+const char *golden_advice(const Golden *golden, const char *twin);               /* one sentence */
+
+/* How many elements are judged together: the last axis of the output, or 1 where nothing mixes them. */
+size_t golden_row(const GoldenCase *golden_case, bool pointwise);
+
+/* What check() says of `got`, which is laid out as the case's expected output is. A pointwise kernel is judged
+ * element by element, any other row by row (the last axis). */
+Agreement golden_check(const GoldenCase *golden_case, bool pointwise, const Tensor *got);
+
+#endif

@@ -1,0 +1,20 @@
+/* Time, and the machine's own limits: a speed is reported as a share of what this machine can do, measured in
+ * the same run, because absolute times mean nothing on a shared machine. */
+#ifndef COMMON_MEASURE_H
+#define COMMON_MEASURE_H
+
+#include <stddef.h>
+
+double seconds(void); /* a clock that never goes back */
+
+/* The best of several repetitions of run(context), in seconds; repeats for about a tenth of a second. */
+double best_seconds(void run(void *context), void *context);
+
+/* Bytes a second that one thread reads from memory: the best of several sums over an array far larger than
+ * the last-level cache can keep warm for one thread. */
+double read_bandwidth(void);
+
+/* Keeps the compiler from dropping a computation whose result nobody reads. */
+void keep(const void *result);
+
+#endif

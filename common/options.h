@@ -1,0 +1,20 @@
+/* Command lines: every program has --help, refuses what it does not know, and says what it expected. */
+#ifndef COMMON_OPTIONS_H
+#define COMMON_OPTIONS_H
+
+typedef struct {
+    const char *name;     /* "tokens" for --tokens */
+    const char *argument; /* "N", or NULL for a flag */
+    const char *help;     /* what it does, one line */
+    const char **value;   /* receives the argument, or "" for a flag; not touched if the option is absent */
+} Option;
+
+/* Parses options[0..count). `usage` is what follows the program's name, `about` one sentence for --help.
+ * Returns the index in argv of the first word that is no option. */
+int parse_options(int argc, char **argv, const char *usage, const char *about, int count, const Option options[]);
+
+/* What every chapter's program takes: nothing but --data DIR, where it writes what its figures are drawn from.
+ * Returns DIR, or NULL. */
+const char *chapter_options(int argc, char **argv, const char *about);
+
+#endif

@@ -1,0 +1,19 @@
+/* An output file that appears only when it is complete: it is written beside its target under a temporary
+ * name and renamed at the end, so that a full disk, a signal or an error never leaves a partial file. */
+#ifndef COMMON_OUTPUT_H
+#define COMMON_OUTPUT_H
+
+#include <stdio.h>
+
+typedef struct {
+    FILE *file; /* write here */
+    char *path, *temporary;
+} Output;
+
+Output output_open(const char *path);
+
+/* Flushes, checks every write, renames. On an error the temporary file is removed and fail() says why.
+ * A program that ends before output_close leaves neither file behind. */
+void output_close(Output *output);
+
+#endif
