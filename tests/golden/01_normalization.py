@@ -1,0 +1,455 @@
+"""Chapter 1: LayerNorm, RMSNorm, BatchNorm, DyT, and RMSNorm on bfloat16 in its two orders of rounding."""
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from golden import NOISE, Kernel, normal
+
+CHAPTER = "01_normalization"
+NAN, INF = np.nan, np.inf
+ROW, COLUMN = -1, 0  # the axis of a statistic: over the features of a token, or the tokens of a feature
+
+
+def mean(x, axis=ROW):
+    return x.mean(axis, keepdim=True)
+
+
+def variance(x, axis=ROW):
+    return mean((x - mean(x, axis))**2, axis)
+
+
+def rescale(y, weight, bias=None):
+    return y * weight + (0 if bias is None else bias)
+
+
+def with_parameters(module, weight, bias=None):
+    """A torch.nn module that holds these parameters instead of ones and zeros."""
+    module.weight = nn.Parameter(weight, requires_grad=False)
+    if bias is not None:
+        module.bias = nn.Parameter(bias, requires_grad=False)
+    return module.eval()
+
+
+def residual_stream(width):
+    """One token inside a language model: channels near 0.1, and a handful in the tens and hundreds."""
+    def draw(random):
+        x = 0.1 * random.standard_normal((1, width))
+        x[0, [138, 378, 447, 533]] = [-61.5, 310.25, 482.5, -97.0]
+        return x
+    return draw
+
+
+# --- LayerNorm and BatchNorm: one formula over two axes ----------------------------------------------------
+
+layer_norm = Kernel(
+    "layer_norm", CHAPTER, "torch.nn.functional.layer_norm",
+    pytorch=lambda x, weight, bias, eps: F.layer_norm(x, x.shape[-1:], weight, bias, eps),
+    formula=lambda x, weight, bias, eps: (x - mean(x)) / (variance(x) + eps).sqrt() * weight + bias)
+layer_norm.agrees("torch.nn.LayerNorm", lambda x, weight, bias, eps:
+                  with_parameters(nn.LayerNorm(x.shape[-1], eps), weight, bias)(x))
+
+batch_norm = Kernel(
+    "batch_norm", CHAPTER, "torch.nn.functional.batch_norm(training=True)",
+    pytorch=lambda x, weight, bias, eps: F.batch_norm(x, None, None, weight, bias, training=True, eps=eps),
+    formula=lambda x, weight, bias, eps:
+        (x - mean(x, COLUMN)) / (variance(x, COLUMN) + eps).sqrt() * weight + bias)
+batch_norm.agrees("torch.nn.BatchNorm1d", lambda x, weight, bias, eps:
+                  with_parameters(nn.BatchNorm1d(x.shape[-1], eps), weight, bias).train()(x))
+
+
+def mistakes_of_a_variance(kernel, axis, other_axis, each, count):
+    """`each` is what has its own mean and variance, `count` how many numbers they are taken over."""
+    def wrong(name, advice, normalize):
+        kernel.wrong(name, advice, lambda x, weight, bias, eps: normalize(x, eps) * weight + bias)
+
+    def centred(x):
+        return x - mean(x, axis)
+
+    def first(statistic):
+        return statistic.narrow(other_axis, 0, 1)
+
+    wrong("epsilon_outside",
+          "Your epsilon is outside the root, sqrt(variance) + eps. Add it under the root, "
+          "sqrt(variance + eps)",
+          lambda x, eps: centred(x) / (variance(x, axis).sqrt() + eps))
+    wrong("epsilon_subtracted",
+          "Your epsilon is subtracted under the root. Add it, sqrt(variance + eps)",
+          lambda x, eps: centred(x) / (variance(x, axis) - eps).sqrt())
+    wrong("epsilon_missing",
+          "Your epsilon is missing. Add it under the root, sqrt(variance + eps)",
+          lambda x, eps: centred(x) / variance(x, axis).sqrt())
+    wrong("unbiased_variance",
+          f"Your variance is divided by {count} - 1. The norms use the biased one: divide by {count}",
+          lambda x, eps: centred(x) / (variance(x, axis) * x.shape[axis] / (x.shape[axis] - 1) + eps).sqrt())
+    wrong("variance_is_a_sum",
+          f"Your variance is a sum of squares. Divide it by {count}",
+          lambda x, eps: centred(x) / (variance(x, axis) * x.shape[axis] + eps).sqrt())
+    wrong("not_rooted",
+          "You divide by the variance. Divide by its root, sqrt(variance + eps)",
+          lambda x, eps: centred(x) / (variance(x, axis) + eps))
+    wrong("mean_not_subtracted",
+          "Your variance is right, but the mean is still in the output. Subtract it there too, x - mean",
+          lambda x, eps: x / (variance(x, axis) + eps).sqrt())
+    wrong("mean_of_squares",
+          "Your norm is RMSNorm, which knows no mean. Subtract the mean from x, and take the variance",
+          lambda x, eps: x / (mean(x**2, axis) + eps).sqrt())
+    wrong("other_axis",
+          f"Your mean and variance are taken over the other axis. Each {each} has its own",
+          lambda x, eps: (x - mean(x, other_axis)) / (variance(x, other_axis) + eps).sqrt())
+    wrong("whole_tensor",
+          f"Your mean and variance are those of the whole tensor. Each {each} has its own",
+          lambda x, eps: (x - x.mean()) / (((x - x.mean())**2).mean() + eps).sqrt())
+    wrong("first_statistics_reused",
+          f"Every {each} is normalized by the mean and variance of the first. Each {each} has its own",
+          lambda x, eps: (x - first(mean(x, axis))) / (first(variance(x, axis)) + eps).sqrt())
+
+    def right(x, eps):
+        return centred(x) / (variance(x, axis) + eps).sqrt()
+
+    kernel.wrong("weight_plus_one",
+                 "Your weight is 1 + weight, as Gemma stores it. Multiply by the weight itself",
+                 lambda x, weight, bias, eps: right(x, eps) * (1 + weight) + bias)
+    kernel.wrong("weight_forgotten",
+                 "Your weight is missing. Multiply the normalized number by weight[i]",
+                 lambda x, weight, bias, eps: right(x, eps) + bias)
+    kernel.wrong("bias_forgotten",
+                 "Your bias is missing. Add bias[i] at the end",
+                 lambda x, weight, bias, eps: right(x, eps) * weight)
+    kernel.wrong("bias_before_weight",
+                 "Your bias is added before the weight is multiplied. Multiply first, then add",
+                 lambda x, weight, bias, eps: (right(x, eps) + bias) * weight)
+
+
+mistakes_of_a_variance(layer_norm, ROW, COLUMN, each="row", count="dim")
+mistakes_of_a_variance(batch_norm, COLUMN, ROW, each="column", count="rows")
+batch_norm.wrong(
+    "inference",
+    "Your mean and variance are 0 and 1, what a new layer has for inference. Take the batch's own",
+    lambda x, weight, bias, eps: x / (1 + eps)**0.5 * weight + bias)
+
+layer_norm.case("by_hand", "Mean 1, variance 3; with eps = 1 the root is 2.",
+                x=[[0, 0, 0, 4]], weight=[1, 2, 3, 4], bias=[0, 0, 0, 10], eps=1.0)
+layer_norm.case("small", "Three tokens of eight features.",
+                x=normal(3, 8), weight=normal(8), bias=normal(8), eps=1e-5)
+layer_norm.case("ragged", "2 rows of 77: no size is a multiple of anything.",
+                x=normal(2, 77), weight=normal(77), bias=normal(77), eps=1e-5)
+layer_norm.case("one_wide", "A row of one number is its own mean: only the bias is left.",
+                x=normal(4, 1), weight=normal(1), bias=normal(1), eps=1e-5)
+layer_norm.case("residual_stream",
+                "One token of GPT-2 large: 1280 channels near 0.1, four of them up to 482.",
+                x=residual_stream(1280), weight=normal(1280, scale=0.1, shift=0.4),
+                bias=normal(1280, scale=0.1), eps=1e-5)
+# PyTorch rounds the mean to a float32 of size 1000, and its rounding is some hundred of the spread's.
+layer_norm.case("large_mean", "Spread 1 around 1000: mean(x^2) - mean(x)^2 would lose every digit.",
+                x=normal(2, 32, shift=1000), weight=normal(32), bias=normal(32), eps=1e-5)
+layer_norm.case("rows_of_all_sizes", "Rows near 1e18, 1, 1e-3 and 1e-20 (epsilon decides), and one of zeros.",
+                x=normal(5, 16, scale=[[1e18], [1], [1e-3], [1e-20], [0]]),
+                weight=normal(16), bias=normal(16), eps=1e-6)
+layer_norm.case("constant_rows", "Rows without any spread: only the bias is left.",
+                x=normal(3, 8, scale=0, shift=[[3], [-0.5], [1024]]), weight=normal(8), bias=normal(8),
+                eps=1e-5)
+layer_norm.case("epsilon_matters", "An epsilon as large as the variance.",
+                x=normal(3, 16, scale=0.1), weight=normal(16), bias=normal(16), eps=1e-2)
+layer_norm.case("not_finite", "An infinity or a NaN spoils its own row, and no other.",
+                x=[[1, 2, INF, 4], [1, NAN, 3, 4], [1, 2, 3, 5]], weight=[1, 2, 3, 4], bias=[4, 3, 2, 1],
+                eps=1e-5)
+
+batch_norm.case("by_hand", "Means 1 and 2, variances 3; with eps = 1 the root is 2.",
+                x=[[0, 5], [0, 1], [0, 1], [4, 1]], weight=[1, 2], bias=[0, 10], eps=1.0)
+batch_norm.case("small", "Eight tokens of three features.",
+                x=normal(8, 3), weight=normal(3), bias=normal(3), eps=1e-5)
+batch_norm.case("ragged", "77 rows of 2: no size is a multiple of anything.",
+                x=normal(77, 2), weight=normal(2), bias=normal(2), eps=1e-5)
+batch_norm.case("one_wide", "A single feature.",
+                x=normal(6, 1), weight=normal(1), bias=normal(1), eps=1e-5)
+batch_norm.case("two_rows", "The fewest rows that have a variance: all outputs are bias ± weight.",
+                x=normal(2, 9), weight=normal(9), bias=normal(9), eps=1e-5)
+# PyTorch's batch_norm is x (weight / root) + (bias - mean weight / root): the mean cancels only after it has
+# been rounded twice, and the error is as many roundings as the mean is larger than the root.
+batch_norm.case("large_mean", "Spread 1 around 100: mean(x^2) - mean(x)^2 would lose half of the digits.",
+                x=normal(32, 3, shift=100), weight=normal(3), bias=normal(3), eps=1e-5)
+batch_norm.case("columns_of_all_sizes", "Columns near 1e18, 1, 1e-3 and 1e-20, and a column of zeros.",
+                x=normal(16, 5, scale=[1e18, 1, 1e-3, 1e-20, 0]), weight=normal(5), bias=normal(5), eps=1e-6)
+# For the same reason it leaves some ulps of the column where only the bias should be left.
+batch_norm.case("constant_columns", "Columns without any spread: only the bias is left.",
+                x=normal(8, 3, scale=0, shift=[0.5, -0.25, 0.125]), weight=normal(3), bias=normal(3),
+                eps=1e-5)
+batch_norm.case("epsilon_matters", "An epsilon as large as the variance.",
+                x=normal(16, 3, scale=0.1), weight=normal(3), bias=normal(3), eps=1e-2)
+batch_norm.case("not_finite", "An infinity or a NaN spoils its own column, and no other.",
+                x=[[1, 2, 3], [2, NAN, 4], [INF, 3, 8]], weight=[1, 2, 3], bias=[3, 2, 1], eps=1e-5)
+
+
+# --- RMSNorm -----------------------------------------------------------------------------------------------
+
+rms_norm = Kernel(
+    "rms_norm", CHAPTER, "torch.nn.functional.rms_norm",
+    pytorch=lambda x, weight, eps,
+    bias=None: F.rms_norm(x, x.shape[-1:], weight, eps) + (0 if bias is None else bias),
+    formula=lambda x, weight, eps, bias=None: rescale(x / (mean(x**2) + eps).sqrt(), weight, bias))
+rms_norm.agrees("torch.nn.RMSNorm", lambda x, weight, eps, bias=None:
+                with_parameters(nn.RMSNorm(x.shape[-1], eps), weight)(x) + (0 if bias is None else bias))
+
+
+def wrong_rms(name, advice, normalize):
+    rms_norm.wrong(name, advice, lambda x, weight, eps, bias=None: rescale(normalize(x, eps), weight, bias))
+
+
+wrong_rms("epsilon_outside",
+          "Your epsilon is outside the root, sqrt(mean(x^2)) + eps. Add it under the root, "
+          "sqrt(mean(x^2) + eps)",
+          lambda x, eps: x / (mean(x**2).sqrt() + eps))
+wrong_rms("epsilon_subtracted",
+          "Your epsilon is subtracted under the root. Add it, sqrt(mean(x^2) + eps)",
+          lambda x, eps: x / (mean(x**2) - eps).sqrt())
+wrong_rms("epsilon_missing",
+          "Your epsilon is missing. Add it under the root, sqrt(mean(x^2) + eps)",
+          lambda x, eps: x / mean(x**2).sqrt())
+wrong_rms("mean_subtracted",
+          "You subtract the mean, as LayerNorm does. RMSNorm leaves it: divide x itself",
+          lambda x, eps: (x - mean(x)) / (variance(x) + eps).sqrt())
+wrong_rms("variance_for_mean_square",
+          "Your root is of the variance, mean((x - mean)^2). Take mean(x^2): RMSNorm knows no mean",
+          lambda x, eps: x / (variance(x) + eps).sqrt())
+wrong_rms("dim_minus_one",
+          "Your sum of squares is divided by dim - 1. Divide by dim",
+          lambda x, eps: x / (mean(x**2) * x.shape[-1] / (x.shape[-1] - 1) + eps).sqrt())
+wrong_rms("sum_of_squares",
+          "Your root is of the sum of the squares. Divide the sum by dim first",
+          lambda x, eps: x / (mean(x**2) * x.shape[-1] + eps).sqrt())
+wrong_rms("not_rooted",
+          "You divide by the mean square. Divide by its root, sqrt(mean(x^2) + eps)",
+          lambda x, eps: x / (mean(x**2) + eps))
+wrong_rms("other_axis",
+          "Your mean of squares is taken over each column. Each row has its own",
+          lambda x, eps: x / (mean(x**2, COLUMN) + eps).sqrt())
+wrong_rms("whole_tensor",
+          "Your mean of squares is that of the whole tensor. Each row has its own",
+          lambda x, eps: x / ((x**2).mean() + eps).sqrt())
+wrong_rms("first_statistics_reused",
+          "Every row is divided by the root of the first row. Each row has its own",
+          lambda x, eps: x / (mean(x[:1]**2) + eps).sqrt())
+
+
+def right_rms(x, eps):
+    return x / (mean(x**2) + eps).sqrt()
+
+
+rms_norm.wrong("weight_plus_one",
+               "Your weight is 1 + weight, as Gemma stores it. A Llama's weight is multiplied as it is",
+               lambda x, weight, eps, bias=None: rescale(right_rms(x, eps), 1 + weight, bias))
+rms_norm.wrong("weight_forgotten",
+               "Your weight is missing. Multiply the normalized number by weight[i]",
+               lambda x, weight, eps, bias=None: rescale(right_rms(x, eps), 1, bias))
+rms_norm.wrong("bias_forgotten",
+               "Your bias is missing. Add bias[i] at the end, unless bias is NULL",
+               lambda x, weight, eps, bias=None: right_rms(x, eps) * weight)
+rms_norm.wrong("bias_before_weight",
+               "Your bias is added before the weight is multiplied. Multiply first, then add",
+               lambda x, weight, eps, bias=None: rescale(right_rms(x, eps), 1, bias) * weight)
+
+rms_norm.case("by_hand", "The mean of the squares is 3; with eps = 1 the root is 2.",
+              x=[[1, 1, 1, 3]], weight=[1, 2, 3, 4], eps=1.0)
+rms_norm.case("small", "Three tokens of eight features.",
+              x=normal(3, 8), weight=normal(8), eps=1e-5)
+rms_norm.case("with_bias", "The same with a bias, which a Llama has not.",
+              x=normal(3, 8), weight=normal(8), bias=normal(8), eps=1e-5)
+rms_norm.case("ragged", "2 rows of 77: no size is a multiple of anything.",
+              x=normal(2, 77), weight=normal(77), eps=1e-6)
+rms_norm.case("one_wide", "A row of one number is divided by itself: its sign is left.",
+              x=normal(4, 1), weight=normal(1), eps=1e-5)
+rms_norm.case("residual_stream", "One token of a Llama: 4096 channels near 0.1, four of them up to 482.",
+              x=residual_stream(4096), weight=normal(4096, scale=0.1, shift=0.4), eps=1e-5)
+rms_norm.case("large_mean", "Spread 1 around 1000: RMSNorm does not care.",
+              x=normal(2, 32, shift=1000), weight=normal(32), eps=1e-5)
+# No rows beyond 1e19: there PyTorch's float32 squares overflow and it answers 0, where float64 does not.
+rms_norm.case("rows_of_all_sizes", "Rows near 1e18, 1, 1e-3 and 1e-20 (epsilon decides), and one of zeros.",
+              x=normal(5, 16, scale=[[1e18], [1], [1e-3], [1e-20], [0]]), weight=normal(16), eps=1e-6)
+rms_norm.case("constant_rows", "Rows of one number repeated become its sign.",
+              x=normal(3, 8, scale=0, shift=[[3], [-0.5], [1024]]), weight=normal(8), eps=1e-5)
+rms_norm.case("epsilon_matters", "An epsilon as large as the mean of the squares.",
+              x=normal(3, 16, scale=0.1), weight=normal(16), eps=1e-2)
+rms_norm.case("not_finite", "An infinity makes its row 0 and NaN, a NaN all NaN, and no other row changes.",
+              x=[[1, 2, INF, 4], [1, NAN, 3, 4], [1, 2, 3, 5]], weight=[1, 2, 3, 4], eps=1e-5)
+
+
+# --- DyT: no statistics at all -----------------------------------------------------------------------------
+
+dyt = Kernel(
+    "dyt", CHAPTER, "DynamicTanh of github.com/jiachenzhu/DyT, in torch",
+    pytorch=lambda x, weight, bias, alpha: torch.tanh(alpha * x) * weight + bias,
+    formula=lambda x, weight, bias, alpha: (1 - 2 / (1 + torch.exp(2 * alpha * x))) * weight + bias)
+
+dyt.wrong("alpha_outside",
+          "Your alpha multiplies the tanh. It belongs inside, tanh(alpha x)",
+          lambda x, weight, bias, alpha: alpha * torch.tanh(x) * weight + bias)
+dyt.wrong("alpha_forgotten",
+          "Your alpha is missing. It stretches x, tanh(alpha x)",
+          lambda x, weight, bias, alpha: torch.tanh(x) * weight + bias)
+dyt.wrong("alpha_divides",
+          "You divide x by alpha. Multiply it, tanh(alpha x)",
+          lambda x, weight, bias, alpha: torch.tanh(x / alpha) * weight + bias)
+dyt.wrong("sigmoid_for_tanh",
+          "Your bend is the sigmoid, between 0 and 1. DyT bends by tanh, between -1 and 1",
+          lambda x, weight, bias, alpha: torch.sigmoid(alpha * x) * weight + bias)
+dyt.wrong("clipped",
+          "Your bend is a hard clip at -1 and 1. DyT's is smooth, tanh(alpha x)",
+          lambda x, weight, bias, alpha: torch.clamp(alpha * x, -1, 1) * weight + bias)
+dyt.wrong("weight_inside",
+          "Your weight is inside the tanh. Multiply after it",
+          lambda x, weight, bias, alpha: torch.tanh(alpha * x * weight) + bias)
+dyt.wrong("weight_forgotten",
+          "Your weight is missing. Multiply the tanh by weight[i]",
+          lambda x, weight, bias, alpha: torch.tanh(alpha * x) + bias)
+dyt.wrong("bias_inside",
+          "Your bias is inside the tanh. Add it at the end",
+          lambda x, weight, bias, alpha: torch.tanh(alpha * x + bias) * weight)
+dyt.wrong("bias_forgotten",
+          "Your bias is missing. Add bias[i] at the end",
+          lambda x, weight, bias, alpha: torch.tanh(alpha * x) * weight)
+
+dyt.case("by_hand", "tanh of 0, 1 and -1 is 0, 0.76 and -0.76; alpha = 0.5 halves x first.",
+         x=[[0, 2, -2]], weight=[1, 2, 3], bias=[10, 0, 0], alpha=0.5)
+dyt.case("small", "Three tokens of eight features.",
+         x=normal(3, 8), weight=normal(8), bias=normal(8), alpha=0.5)
+dyt.case("ragged", "2 rows of 77: no size is a multiple of anything.",
+         x=normal(2, 77), weight=normal(77), bias=normal(77), alpha=0.8)
+dyt.case("one_wide", "A row of one number: DyT does not care what else is in the row.",
+         x=normal(4, 1), weight=normal(1), bias=normal(1), alpha=2.0)
+dyt.case("rows_of_all_sizes", "Rows that saturate, rows that do not bend at all, and a row of zeros.",
+         x=normal(5, 16, scale=[[1e18], [100], [1], [1e-3], [0]]), weight=normal(16), bias=normal(16),
+         alpha=0.5)
+dyt.case("not_finite", "Infinity becomes 1; a NaN stays alone.",
+         x=[[1, 2, INF, 4], [1, NAN, -INF, 4]], weight=[1, 2, 3, 4], bias=[4, 3, 2, 1], alpha=0.5)
+
+
+# --- RMSNorm on bfloat16: two libraries, two orders of rounding --------------------------------------------
+
+def normalized(x, eps, noise=1):
+    """The row over its root, in float32; noise is what another order of the sum may do to it."""
+    x = x.float()
+    return x * (noise * torch.rsqrt(mean(x**2) + eps))
+
+
+def rounded_before_weight(x, weight, eps, noise=1):
+    return weight * normalized(x, eps, noise).to(torch.bfloat16)
+
+
+def rounded_once(x, weight, eps, noise=1):
+    return (weight.float() * normalized(x, eps, noise)).to(torch.bfloat16)
+
+
+class LlamaRMSNorm(nn.Module):
+    """From src/transformers/models/llama/modeling_llama.py of transformers 5."""
+
+    def __init__(self, dim, eps):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(dim))
+        self.variance_epsilon = eps
+
+    def forward(self, hidden_states):
+        input_dtype = hidden_states.dtype
+        hidden_states = hidden_states.to(torch.float32)
+        variance = hidden_states.pow(2).mean(-1, keepdim=True)
+        hidden_states = hidden_states * torch.rsqrt(variance + self.variance_epsilon)
+        return self.weight * hidden_states.to(input_dtype)
+
+
+rms_norm_bf16 = Kernel(
+    "rms_norm_bf16", CHAPTER, "LlamaRMSNorm of transformers", dtype=torch.bfloat16,
+    pytorch=lambda x, weight, eps: with_parameters(LlamaRMSNorm(x.shape[-1], eps), weight)(x),
+    formula=rounded_before_weight)
+rms_norm_bf16_round_once = Kernel(
+    "rms_norm_bf16_round_once", CHAPTER, "torch.nn.functional.rms_norm", dtype=torch.bfloat16,
+    pytorch=lambda x, weight, eps: F.rms_norm(x, x.shape[-1:], weight, eps),
+    formula=rounded_once)
+rms_norm_bf16_round_once.agrees("torch.nn.RMSNorm", lambda x, weight, eps:
+                                with_parameters(nn.RMSNorm(x.shape[-1], eps), weight)(x))
+
+try:
+    from transformers.models.llama import modeling_llama
+except ImportError:
+    print("skipped: transformers is not installed, so LlamaRMSNorm is not compared with the original")
+else:
+    rms_norm_bf16.agrees("transformers' LlamaRMSNorm", lambda x, weight, eps:
+                         with_parameters(modeling_llama.LlamaRMSNorm(x.shape[-1], eps), weight)(x))
+
+
+def truncated(x):
+    """The upper half of each float32, the lower simply cut off."""
+    return (x.view(torch.int32) & ~0xffff).view(torch.float32).to(torch.bfloat16)
+
+
+def everything_in_bf16(x, weight, eps, noise=1):
+    mean_square = (noise * mean((x * x).float())).to(torch.bfloat16)
+    return x * torch.rsqrt(mean_square + eps) * weight
+
+
+rms_norm_bf16.wrong(
+    "rounded_once",
+    "You round once, after the weight, as torch.nn.RMSNorm does. LlamaRMSNorm of transformers and Meta's "
+    "RMSNorm round the normalized row to bf16 before it, weight * x_normalized.to(bf16)",
+    rounded_once)
+rms_norm_bf16.wrong(
+    "truncated",
+    "Your float32 is cut to bf16. Round it to the nearest, ties to even",
+    lambda x, weight, eps, noise=1: truncated(weight.float() * truncated(normalized(x, eps, noise)).float()))
+rms_norm_bf16_round_once.wrong(
+    "rounded_before_weight",
+    "You round the normalized row to bf16 before the weight, as LlamaRMSNorm of transformers does. "
+    "torch.nn.RMSNorm multiplies in float32 and rounds once, (weight * x_normalized).to(bf16)",
+    rounded_before_weight)
+rms_norm_bf16_round_once.wrong(
+    "truncated",
+    "Your float32 is cut to bf16. Round it to the nearest, ties to even",
+    lambda x, weight, eps, noise=1: truncated(weight.float() * normalized(x, eps, noise)))
+
+for kernel, rounded in (rms_norm_bf16, rounded_before_weight), (rms_norm_bf16_round_once, rounded_once):
+    kernel.wrong("statistics_in_bf16",
+                 "Your squares, their mean and its root are rounded to bf16. Compute them in float32",
+                 everything_in_bf16)
+    kernel.wrong("epsilon_missing",
+                 "Your epsilon is missing. Add it under the root, sqrt(mean(x^2) + eps)",
+                 lambda x, weight, eps, noise=1, rounded=rounded: rounded(x, weight, 0, noise))
+    kernel.wrong("weight_forgotten",
+                 "Your weight is missing. Multiply the normalized number by weight[i]",
+                 lambda x, weight, eps, noise=1: normalized(x, eps, noise).to(torch.bfloat16))
+
+
+def far_from_ties(x, weight, eps, random):
+    """The weight, redrawn wherever the product with the normalized row would lie near a tie of its rounding:
+    among 4096 numbers some always do. In float64, whose own noise is far smaller than what is looked for."""
+    def as_bf16(numbers):
+        return torch.as_tensor(numbers).float().to(torch.bfloat16).double()
+
+    x, weight = as_bf16(x), as_bf16(weight)
+    product = x[0] * torch.rsqrt(mean(x**2) + eps)[0]
+    while True:
+        near = as_bf16((1 - 2 * NOISE) * product * weight) != as_bf16((1 + 2 * NOISE) * product * weight)
+        if not near.any():
+            return weight.numpy()
+        weight[near] = as_bf16(0.4 + 0.1 * random.standard_normal(int(near.sum())))
+
+
+random = np.random.default_rng(list(b"residual_stream in bf16"))
+stream = residual_stream(4096)(random)
+stream_weight = far_from_ties(stream, 0.4 + 0.1 * random.standard_normal(4096), 1e-5, random)
+
+# The seeds are such that no output, right or wrong, lies near a tie.
+for kernel in rms_norm_bf16, rms_norm_bf16_round_once:
+    kernel.case("by_hand", "The mean of the squares is 3; with eps = 1 the root is 2. Nothing is rounded.",
+                x=[[1, 1, 1, 3]], weight=[1, 2, 3, 4], eps=1.0)
+    kernel.case("small", "Three tokens of eight features.",
+                x=normal(3, 8), weight=normal(8), eps=1e-5, seed=1)
+    kernel.case("ragged", "2 rows of 77: no size is a multiple of anything.",
+                x=normal(2, 77), weight=normal(77), eps=1e-6, seed=25)
+    kernel.case("one_wide", "A row of one number is divided by itself: its sign is left.",
+                x=normal(4, 1), weight=normal(1), eps=1e-5)
+    kernel.case("residual_stream", "One token of a Llama: 4096 channels near 0.1, four of them up to 482.",
+                x=stream, weight=stream_weight, eps=1e-5)
+    kernel.case("rows_of_all_sizes", "Rows near 1e18, 1, 1e-3 and 1e-20 (epsilon decides), and one of zeros.",
+                x=normal(5, 16, scale=[[1e18], [1], [1e-3], [1e-20], [0]]), weight=normal(16), eps=1e-6,
+                seed=1)
+    kernel.case("epsilon_matters", "An epsilon as large as the mean of the squares.",
+                x=normal(3, 16, scale=0.1), weight=normal(16), eps=1e-2)

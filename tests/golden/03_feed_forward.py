@@ -1,0 +1,273 @@
+"""Chapter 3: the gated linear units, and the feed-forward layers built from an activation or from a unit."""
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from golden import Kernel, normal, uniform
+
+CHAPTER = "03_feed_forward"
+NAN, INF = np.nan, np.inf
+
+relu, gelu, silu, sigmoid = F.relu, F.gelu, F.silu, torch.sigmoid
+
+
+def identity(x):
+    return x
+
+
+def gelu_tanh(x):
+    return F.gelu(x, approximate="tanh")
+
+
+# --- The gated units: activation(gate) up ------------------------------------------------------------------
+
+def unit(name, source, pytorch, activation, instead):
+    """`instead` are activations that are taken for the right one: (name, what they are, the activation)."""
+    kernel = Kernel(name, CHAPTER, source, pytorch, formula=lambda gate, up: activation(gate) * up)
+    bends = activation is not identity
+    kernel.wrong("sum",
+                 "Your gate and up are added. Multiply them, element by element",
+                 lambda gate, up: activation(gate) + up)
+    kernel.wrong("up_forgotten",
+                 "Your output is the gate alone. Multiply it by up",
+                 lambda gate, up: activation(gate))
+    if bends:
+        kernel.wrong("swapped",
+                     "Your gate and up are swapped. The first argument is bent, the second is not",
+                     lambda gate, up: gate * activation(up))
+        kernel.wrong("activation_on_both",
+                     "Your activation bends both. Only the gate is bent",
+                     lambda gate, up: activation(gate) * activation(up))
+        kernel.wrong("activation_forgotten",
+                     "Your activation is missing: gate up is the bilinear unit",
+                     lambda gate, up: gate * up)
+        kernel.wrong("activation_of_the_product",
+                     "Your activation bends the product. Bend the gate, then multiply",
+                     lambda gate, up: activation(gate * up))
+    for wrong, what, other in instead:
+        kernel.wrong(wrong, f"Your gate is bent by {what}",
+                     lambda gate, up, other=other: other(gate) * up)
+    return kernel
+
+
+# F.glu takes both halves in one tensor and bends the second: its gate comes after its up.
+glu = unit("glu", "torch.nn.functional.glu", lambda gate, up: F.glu(torch.cat([up, gate]), dim=0), sigmoid,
+           [("silu", "SiLU, as in SwiGLU. GLU's gate is sigmoid(gate)", silu),
+            ("tanh", "tanh. GLU's gate is sigmoid(gate)", torch.tanh)])
+bilinear = unit("bilinear", "gate * up", lambda gate, up: gate * up, identity,
+                [("sigmoid", "sigmoid, as in GLU. The bilinear unit bends nothing, gate up", sigmoid),
+                 ("silu", "SiLU, as in SwiGLU. The bilinear unit bends nothing, gate up", silu)])
+reglu = unit("reglu", "torch.nn.functional.relu(gate) * up", lambda gate, up: F.relu(gate) * up,
+             lambda gate: torch.where(gate <= 0, 0, gate),
+             [("leaky", "a leaky ReLU. ReGLU's is 0 below zero", lambda gate: F.leaky_relu(gate, 0.01)),
+              ("gelu", "GELU. ReGLU's gate is max(0, gate)", gelu)])
+geglu = unit("geglu", "torch.nn.functional.gelu(gate) * up", lambda gate, up: F.gelu(gate) * up,
+             lambda gate: gate * (1 + torch.erf(gate / 2**0.5)) / 2,
+             [("tanh_approximation", "the tanh approximation of GELU. GEGLU is exact, with erf", gelu_tanh),
+              ("silu", "SiLU, as in SwiGLU. GEGLU's gate is gelu(gate)", silu)])
+swiglu = unit("swiglu", "torch.nn.functional.silu(gate) * up", lambda gate, up: F.silu(gate) * up,
+              lambda gate: gate / (1 + torch.exp(-gate)),
+              [("sigmoid", "sigmoid, as in GLU. SwiGLU's gate is silu(gate) = gate sigmoid(gate)", sigmoid),
+               ("gelu", "GELU, as in GEGLU. SwiGLU's gate is silu(gate) = gate sigmoid(gate)", gelu)])
+
+for kernel in glu, bilinear, reglu, geglu, swiglu:
+    kernel.case("by_hand", "Gates at -1, 0, 1 and 2 before 1, 2, 3 and 4.",
+                gate=[-1, 0, 1, 2], up=[1, 2, 3, 4])
+    # Below -1 GELU's 1 + erf cancels: chapter 2 has those gates, where they are judged by themselves.
+    kernel.case("ordinary", "33 of each: no multiple of any vector unit's width.",
+                gate=uniform(-1, 4, 33), up=normal(33))
+    kernel.case("extremes", "Gates that are shut or open altogether, zeros, and ups of all sizes.",
+                gate=[-1e4, -110, -0.0, 0, 20, 88, 110, 1e4],
+                up=[1e30, -1, 3, 1e-30, -1e-30, 1e-40, 2, -1e30])
+    kernel.case("not_finite", "An infinite up behind an open gate, and a NaN in either.",
+                gate=[1, NAN, 1, 2], up=[-INF, 1, NAN, 3])
+swiglu.case("long", "513 of each: whole blocks of any power of two up to 512, and one more.",
+            gate=uniform(-4, 4, 513), up=normal(513))
+
+
+# --- The feed-forward layer: activation between two linear layers ------------------------------------------
+
+ACTIVATIONS = [relu, gelu, silu]
+RELU, GELU, SILU = range(3)
+
+
+def affine(x, weight, bias=None):
+    return x @ weight.T + (0 if bias is None else bias)
+
+
+def misread(x, weight, bias=None):
+    """The same numbers, taken for [in][out]."""
+    return affine(x, weight.reshape(weight.T.shape).T, bias)
+
+
+def feed(x, w1, w2, activation, b1=None, b2=None):
+    return affine(ACTIVATIONS[activation](affine(x, w1, b1)), w2, b2)
+
+
+feed_forward = Kernel(
+    "feed_forward", CHAPTER, "torch.nn.functional.linear, and relu, gelu or silu",
+    pytorch=lambda x, w1, w2, activation, b1=None, b2=None:
+        F.linear(ACTIVATIONS[activation](F.linear(x, w1, b1)), w2, b2),
+    formula=feed)
+
+# **the_rest are the arguments that a mistake leaves as they are.
+feed_forward.wrong("w1_transposed",
+                   "Your w1 is read as [C][F]. PyTorch stores a row for each output, w1[F][C]",
+                   lambda x, w1, w2, activation, b1=None, b2=None:
+                       affine(ACTIVATIONS[activation](misread(x, w1, b1)), w2, b2))
+feed_forward.wrong("w2_transposed",
+                   "Your w2 is read as [F][C]. PyTorch stores a row for each output, w2[C][F]",
+                   lambda x, w1, w2, activation, b1=None, b2=None:
+                       misread(ACTIVATIONS[activation](affine(x, w1, b1)), w2, b2))
+feed_forward.wrong("activation_last",
+                   "Your activation comes after the second matrix. It stands between the two",
+                   lambda x, w1, w2, activation, b1=None, b2=None:
+                       ACTIVATIONS[activation](affine(affine(x, w1, b1), w2, b2)))
+feed_forward.wrong("activation_twice",
+                   "Your activation is applied after the second matrix too. It stands between the two",
+                   lambda activation, **the_rest:
+                       ACTIVATIONS[activation](feed(activation=activation, **the_rest)))
+feed_forward.wrong("activation_missing",
+                   "Your activation is missing: two linear layers in a row are only one",
+                   lambda x, w1, w2, activation, b1=None, b2=None: affine(affine(x, w1, b1), w2, b2))
+feed_forward.wrong("always_relu",
+                   "Your activation is ReLU whatever is handed in. Call activation(n, out, x)",
+                   lambda activation, **the_rest: feed(activation=RELU, **the_rest))
+feed_forward.wrong("b1_forgotten",
+                   "Your b1 is missing. Add it before the activation, unless it is NULL",
+                   lambda b1=None, **the_rest: feed(b1=None, **the_rest))
+feed_forward.wrong("b2_forgotten",
+                   "Your b2 is missing. Add it at the end, unless it is NULL",
+                   lambda b2=None, **the_rest: feed(b2=None, **the_rest))
+feed_forward.wrong("b1_after_activation",
+                   "Your b1 is added after the activation. Add it before",
+                   lambda x, w1, w2, activation, b1=None, b2=None:
+                       affine(ACTIVATIONS[activation](affine(x, w1)) + (0 if b1 is None else b1), w2, b2))
+feed_forward.wrong("b2_twice",
+                   "Your b2 is added twice. Add it once, at the end",
+                   lambda b2=None, **the_rest: feed(b2=None if b2 is None else b2 + b2, **the_rest))
+feed_forward.wrong("residual_added",
+                   "Your x is added to the output. The residual is the block's affair, not the layer's",
+                   lambda x, **the_rest: x + feed(x, **the_rest))
+
+feed_forward.case("by_hand", "Two inputs, three hidden units, of which ReLU shuts one.",
+                  x=[[1, 2]], w1=[[1, 1], [1, -1], [0, 2]], b1=[0, 0, 1], w2=[[1, 2, 1], [0, 1, -1]],
+                  b2=[10, 20],
+                  activation=RELU)
+feed_forward.case("vaswani", "The Transformer of 2017: ReLU, biases, F = 4 C.",
+                  x=normal(3, 8), w1=normal(32, 8), b1=normal(32), w2=normal(8, 32), b2=normal(8),
+                  activation=RELU)
+feed_forward.case("t5", "ReLU without biases, as in T5.",
+                  x=normal(3, 8), w1=normal(32, 8), w2=normal(8, 32), activation=RELU)
+feed_forward.case("gpt", "GELU and biases.",
+                  x=normal(3, 8), w1=normal(32, 8), b1=normal(32), w2=normal(8, 32), b2=normal(8),
+                  activation=GELU)
+feed_forward.case("swish", "SiLU without biases.",
+                  x=normal(3, 8), w1=normal(32, 8), w2=normal(8, 32), activation=SILU)
+feed_forward.case("ragged", "5 tokens, C = 19, F = 37: no size is a multiple of anything.",
+                  x=normal(5, 19), w1=normal(37, 19), b1=normal(37), w2=normal(19, 37), b2=normal(19),
+                  activation=GELU)
+feed_forward.case("one_token", "One token, as in decoding.",
+                  x=normal(1, 16), w1=normal(44, 16), w2=normal(16, 44), activation=SILU)
+feed_forward.case("only_b1", "One bias is there, the other NULL.",
+                  x=normal(2, 6), w1=normal(10, 6), b1=normal(10), w2=normal(6, 10), activation=RELU)
+feed_forward.case("only_b2", "And the other way about.",
+                  x=normal(2, 6), w1=normal(10, 6), w2=normal(6, 10), b2=normal(6), activation=RELU)
+
+
+# --- The gated feed-forward layer: a unit between three linear layers ---------------------------------------
+
+UNITS = [lambda gate, up: sigmoid(gate) * up,
+         lambda gate, up: gate * up,
+         lambda gate, up: relu(gate) * up,
+         lambda gate, up: gelu(gate) * up,
+         lambda gate, up: silu(gate) * up]
+GLU, BILINEAR, REGLU, GEGLU, SWIGLU = range(5)
+
+
+def gated(x, w_gate, w_up, w_down, unit, b_gate=None, b_up=None):
+    return affine(UNITS[unit](affine(x, w_gate, b_gate), affine(x, w_up, b_up)), w_down)
+
+
+gated_feed_forward = Kernel(
+    "gated_feed_forward", CHAPTER, "torch.nn.functional.linear, and sigmoid, relu, gelu or silu",
+    pytorch=lambda x, w_gate, w_up, w_down, unit, b_gate=None, b_up=None:
+        F.linear(UNITS[unit](F.linear(x, w_gate, b_gate), F.linear(x, w_up, b_up)), w_down),
+    formula=gated)
+
+gated_feed_forward.wrong(
+    "gate_and_up_swapped",
+    "Your w_gate and w_up are swapped. The activation bends the gate, which is Meta's w1; w3 is up",
+    lambda w_gate, w_up, b_gate=None, b_up=None, **the_rest:
+        gated(w_gate=w_up, w_up=w_gate, b_gate=b_up, b_up=b_gate, **the_rest))
+gated_feed_forward.wrong(
+    "down_for_up",
+    "Your w_up and w_down are swapped. Meta's w2 is down and its w3 is up, out of order",
+    lambda w_up, w_down, **the_rest:
+        gated(w_up=w_down.reshape(w_up.shape), w_down=w_up.reshape(w_down.shape), **the_rest))
+gated_feed_forward.wrong(
+    "gate_for_up",
+    "Your gate and up are both computed by w_gate. Up has its own matrix, w_up",
+    lambda w_gate, w_up, **the_rest: gated(w_gate=w_gate, w_up=w_gate, **the_rest))
+gated_feed_forward.wrong(
+    "gate_and_up_transposed",
+    "Your w_gate and w_up are read as [C][F]. PyTorch stores a row for each output, [F][C]",
+    lambda x, w_gate, w_up, w_down, unit, b_gate=None, b_up=None:
+        affine(UNITS[unit](misread(x, w_gate, b_gate), misread(x, w_up, b_up)), w_down))
+gated_feed_forward.wrong(
+    "down_transposed",
+    "Your w_down is read as [F][C]. PyTorch stores a row for each output, [C][F]",
+    lambda x, w_gate, w_up, w_down, unit, b_gate=None, b_up=None:
+        misread(UNITS[unit](affine(x, w_gate, b_gate), affine(x, w_up, b_up)), w_down))
+gated_feed_forward.wrong(
+    "activation_missing",
+    "Your gate is not bent: that is the bilinear unit. Call unit(n, out, gate, up)",
+    lambda unit, **the_rest: gated(unit=BILINEAR, **the_rest))
+gated_feed_forward.wrong(
+    "always_swiglu",
+    "Your unit is SwiGLU whatever is handed in. Call unit(n, out, gate, up)",
+    lambda unit, **the_rest: gated(unit=SWIGLU, **the_rest))
+gated_feed_forward.wrong(
+    "up_forgotten",
+    "Your up is missing: the bent gate goes into w_down alone. Multiply it by up",
+    lambda x, w_gate, w_up, w_down, unit, b_gate=None, b_up=None:
+        affine(UNITS[unit](affine(x, w_gate, b_gate), 1), w_down))
+gated_feed_forward.wrong(
+    "b_gate_forgotten",
+    "Your b_gate is missing. Add it to the gate, unless it is NULL",
+    lambda b_gate=None, **the_rest: gated(b_gate=None, **the_rest))
+gated_feed_forward.wrong(
+    "b_up_forgotten",
+    "Your b_up is missing. Add it to up, unless it is NULL",
+    lambda b_up=None, **the_rest: gated(b_up=None, **the_rest))
+gated_feed_forward.wrong(
+    "residual_added",
+    "Your x is added to the output. The residual is the block's affair, not the layer's",
+    lambda x, **the_rest: x + gated(x, **the_rest))
+
+gated_feed_forward.case("by_hand", "Two inputs, three hidden units, of which ReLU shuts one.",
+                        x=[[1, 2]], w_gate=[[1, 1], [1, -1], [0, 2]], w_up=[[1, 0], [0, 1], [2, 1]],
+                        w_down=[[1, 2, 1], [0, 1, -1]], unit=REGLU)
+for which, name in enumerate(["glu", "bilinear", "reglu", "geglu", "swiglu"]):
+    gated_feed_forward.case(name, f"The unit {name}, without biases.",
+                            x=normal(2, 6), w_gate=normal(16, 6), w_up=normal(16, 6), w_down=normal(6, 16),
+                            unit=which)
+gated_feed_forward.case("dauphin", "GLU with its two biases, as in the paper of 2016.",
+                        x=normal(3, 8), w_gate=normal(20, 8), b_gate=normal(20), w_up=normal(20, 8),
+                        b_up=normal(20),
+                        w_down=normal(8, 20), unit=GLU)
+gated_feed_forward.case("only_b_gate", "One bias is there, the other NULL.",
+                        x=normal(2, 6), w_gate=normal(10, 6), b_gate=normal(10), w_up=normal(10, 6),
+                        w_down=normal(6, 10), unit=SWIGLU)
+gated_feed_forward.case("only_b_up", "And the other way about.",
+                        x=normal(2, 6), w_gate=normal(10, 6), w_up=normal(10, 6), b_up=normal(10),
+                        w_down=normal(6, 10), unit=SWIGLU)
+gated_feed_forward.case("ragged", "5 tokens, C = 19, F = 37: no size is a multiple of anything.",
+                        x=normal(5, 19), w_gate=normal(37, 19), w_up=normal(37, 19), w_down=normal(19, 37),
+                        unit=SWIGLU)
+gated_feed_forward.case("one_token", "One token, as in decoding.",
+                        x=normal(1, 16), w_gate=normal(44, 16), w_up=normal(44, 16), w_down=normal(16, 44),
+                        unit=SWIGLU)
+gated_feed_forward.case("llama", "A small Llama's layer: C = 24, F = 64 (2/3 of 4 C).",
+                        x=normal(4, 24), w_gate=normal(64, 24, scale=0.1), w_up=normal(64, 24, scale=0.1),
+                        w_down=normal(24, 64, scale=0.1), unit=SWIGLU)

@@ -1,0 +1,390 @@
+"""Golden values: what PyTorch answers, and what the well-known mistakes would have answered.
+
+    python tests/golden/golden.py            writes every dump of this folder anew
+    python tests/golden/golden.py --check    computes them anew and compares them with the committed ones
+
+The scripts NN_chapter.py beside this file say what is computed. Each describes its kernels with three words:
+
+    kernel = Kernel(name, chapter, source, pytorch, formula)    the right answer, by PyTorch and by hand
+    kernel.wrong(name, advice, formula)                         a mistake, and what to do instead
+    kernel.case(name, sentence, x=..., eps=...)                 inputs, named as the C kernel's parameters
+
+The file format is in README.md, the tolerance in common/check.h.
+"""
+import argparse
+import importlib.metadata
+import json
+import runpy
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+NOT_OURS = {"printing.safetensors"}  # written and checked by printing.py
+
+
+def require_pinned():
+    """Other versions round elsewhere, so only the pinned ones can reproduce these numbers."""
+    for line in (HERE / "requirements.txt").read_text().splitlines():
+        name, equals, pinned = line.partition("==")
+        if not equals or line.startswith("#"):
+            continue
+        try:
+            installed = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            installed = "not installed"
+        if installed.split("+")[0] != pinned:
+            sys.exit(f"error: the golden values are {name} {pinned}'s, and here {name} is {installed}: "
+                     f"pip install -r tests/golden/requirements.txt")
+
+
+require_pinned()
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
+from safetensors import SafetensorError, safe_open  # noqa: E402
+
+torch.set_num_threads(1)
+# PyTorch's own kernels compute the same bits on AVX2 and AVX-512. oneDNN's do not: its GELU is another
+# approximation on each, and NaN at +infinity.
+torch.backends.mkldnn.set_flags(False)
+
+
+class GoldenError(Exception):
+    """A case that would make a bad test."""
+
+
+# --- The tolerance of common/check.h -----------------------------------------------------------------------
+
+CHECK_MULTIPLE, CHECK_ULPS = 4.0, 4.0
+CLEARLY = 3.0           # a wrong answer is stored where it is at least this many tolerances away …
+BLURRED = 0.5           # … and its own rounding errors are at most this much of a tolerance
+MOST_WITH_TWINS = 1024  # a case with more outputs than this stores no wrong answers, to stay small
+NOISE = 1e-5            # what another order of a float32 sum may do, generously: relative
+ELSEWHERE = 16          # how many times larger PyTorch's error may be on another machine; 9 was seen
+
+
+def ulp(scale):
+    """A unit in the last place of a float32 of this size; below 2^-126 they all are 2^-149."""
+    return np.ldexp(1.0, np.frexp(np.maximum(scale, 2.0**-126))[1] - 24)
+
+
+def distance(got, right):
+    """The largest error of `got` in ulps of its row's scale; infinite if a NaN or infinity is out of place.
+
+    A matrix has its rows; a vector comes from a pointwise kernel, and each of its elements is a row."""
+    got, right = (tensor.double().numpy() for tensor in (got, right))
+    got, right = (array.reshape(-1, array.shape[-1] if array.ndim == 2 else 1) for array in (got, right))
+    scale = np.max(np.abs(right), axis=1, keepdims=True, where=np.isfinite(right), initial=0)
+    with np.errstate(invalid="ignore"):
+        ulps = np.abs(got - right) / ulp(scale)
+    same = (got == right) | (np.isnan(got) & np.isnan(right))
+    return np.where(same, 0, np.where(np.isfinite(got) & np.isfinite(right), ulps, np.inf)).max()
+
+
+# --- Inputs ------------------------------------------------------------------------------------------------
+# Drawn by numpy, whose generator gives the same bits everywhere; the input's full name is the seed.
+
+def normal(*shape, scale=1, shift=0):
+    """Normal numbers; scale and shift may be a column, [[1], [100]], and then are each row's own."""
+    return lambda random: shift + np.multiply(scale, random.standard_normal(shape))
+
+
+def uniform(low, high, *shape):
+    return lambda random: random.uniform(low, high, shape)
+
+
+def as_tensor(value, dtype, random):
+    """What is stored: a float is a rank-0 F32, an int a rank-0 I64, anything else has the kernel's dtype."""
+    if isinstance(value, int):
+        return torch.tensor(value)
+    if isinstance(value, float):
+        return torch.tensor(value, dtype=torch.float32)
+    array = np.asarray(value(random) if callable(value) else value, dtype=np.float64)
+    return torch.from_numpy(array).to(torch.float32).to(dtype)
+
+
+def evaluate(function, inputs, dtype, **more):
+    """function(inputs). A scalar arrives as the number that its stored float32 is, in either precision."""
+    arguments = {name: tensor.item() if tensor.ndim == 0 else tensor.to(dtype)
+                 for name, tensor in inputs.items()}
+    result = function(**arguments, **more)
+    return None if result is None else result.detach().contiguous()
+
+
+# --- Kernels -----------------------------------------------------------------------------------------------
+
+@dataclass
+class Twin:
+    """The output of a mistake: how far it is from right and how far from itself in float64, in tolerances."""
+    output: torch.Tensor
+    apart: float
+    blur: float
+
+
+@dataclass
+class Case:
+    name: str
+    inputs: dict               # parameter -> tensor
+    expected: torch.Tensor
+    expected64: torch.Tensor   # None for bf16
+    error: float               # PyTorch's own, in ulps
+    mistakes: dict             # mistake -> Twin
+
+    def tolerances(self, got, right):
+        """How far two outputs are apart. A bf16 output is right to the bit, or infinitely wrong."""
+        if self.expected64 is None:
+            return 0.0 if torch.equal(got, right) else np.inf
+        return distance(got, right) / (CHECK_MULTIPLE * self.error + CHECK_ULPS)
+
+    def twins(self, margin=1):
+        """The wrong answers worth storing. One that is mostly rounding error comes out differently elsewhere
+        and could not be recognized. With a margin: what any machine would store (> 1), or some (< 1)."""
+        return {name: twin.output for name, twin in self.mistakes.items()
+                if twin.apart >= CLEARLY * margin and twin.blur <= BLURRED / margin}
+
+    def tensors(self, margin=1):
+        stored = dict(self.inputs, expected=self.expected)
+        if self.expected64 is not None:
+            stored["expected64"] = self.expected64
+        stored |= {f"wrong/{name}": output for name, output in self.twins(margin).items()}
+        return {f"{self.name}/{name}": tensor for name, tensor in stored.items()}
+
+
+class Kernel:
+    """One kernel's golden file.
+
+    pytorch    the reference, on torch tensors
+    formula    the same, spelled out as the lesson spells it. It must agree with `pytorch` on every case, so
+               that the wrong formulas beside it can be trusted to be wrong only where they mean to be.
+               A bf16 kernel's takes `noise`, a factor on its float32 inside, and must not depend on it."""
+    all = []
+
+    def __init__(self, name, chapter, source, pytorch, formula, dtype=torch.float32):
+        self.name, self.chapter, self.source, self.dtype = name, chapter, source, dtype
+        self.pytorch, self.formula = pytorch, formula
+        self.mistakes, self.cases, self.spellings = {}, {}, {}
+        self.file = f"{name}.safetensors"
+        Kernel.all.append(self)
+
+    def agrees(self, name, function):
+        """Another spelling in PyTorch, which must give the very same bits on every case."""
+        self.spellings[name] = function
+
+    def wrong(self, name, advice, formula):
+        place = f"chapters/{self.chapter}" if self.chapter[0].isdigit() else f"{self.chapter}/{self.name}.h"
+        remark = ', "Common mistakes"' if self.chapter[0].isdigit() else ""
+        self.mistakes[name] = (f"{advice}: see {place}{remark}.", formula)
+
+    def case(self, name, sentence, seed=0, **inputs):
+        self.cases[name] = (sentence, seed, inputs)
+
+    def metadata(self):
+        return {"kernel": self.name, "chapter": self.chapter, "source": self.source,
+                "torch": torch.__version__.split("+")[0], "numpy": np.__version__,
+                **{f"case/{name}": sentence for name, (sentence, *_) in self.cases.items()},
+                **{f"wrong/{name}": advice for name, (advice, _) in self.mistakes.items()}}
+
+    def compute(self):
+        cases = [self.compute_case(name, seed, inputs) for name, (_, seed, inputs) in self.cases.items()]
+        self.require_distinct_twins(cases)
+        return cases
+
+    def compute_case(self, name, seed, inputs):
+        def refuse(why):
+            raise GoldenError(f"{self.name}, case {name}: {why}")
+
+        inputs = {parameter: as_tensor(value, self.dtype, np.random.default_rng(
+                      list(f"{self.name} {name} {parameter} {seed}".encode())))
+                  for parameter, value in inputs.items()}
+        rounded = self.dtype is not torch.float32
+        expected = evaluate(self.pytorch, inputs, self.dtype)
+        expected64 = None if rounded else evaluate(self.pytorch, inputs, torch.float64)
+        right = expected if rounded else expected64
+        error = 0.0 if rounded else distance(expected, expected64)
+        case = Case(name, inputs, expected, expected64, error, {})
+
+        if error == np.inf:
+            refuse("float32 and float64 disagree on where the answer is finite")
+        for spelling, function in self.spellings.items():
+            if raw(evaluate(function, inputs, self.dtype)) != raw(expected):
+                refuse(f"{spelling} does not give the same bits")
+        if rounded and not torch.equal(evaluate(self.formula, inputs, self.dtype), expected):
+            refuse("the formula does not give PyTorch's bits")
+        if rounded and not self.steady(self.formula, inputs):
+            refuse("an output lies near a tie, where noise flips its last bit: choose another seed")
+        if not rounded and distance(evaluate(self.formula, inputs, torch.float64), right) > (1 + error) / 100:
+            refuse("the formula in float64 is not PyTorch's")
+        if case.tolerances(torch.zeros_like(expected), right) < CLEARLY:
+            refuse("all zeros would pass, or nearly")
+
+        for mistake, (_, formula) in self.mistakes.items() if expected.numel() <= MOST_WITH_TWINS else ():
+            output = evaluate(formula, inputs, self.dtype)
+            if output is None:
+                continue
+            if (output.shape, output.dtype) != (expected.shape, expected.dtype):
+                refuse(f"the twin {mistake} is {output.dtype} {list(output.shape)}")
+            if rounded:
+                blur = 0.0 if self.steady(formula, inputs) else np.inf
+            else:
+                blur = case.tolerances(output, evaluate(formula, inputs, torch.float64))
+            case.mistakes[mistake] = Twin(output, case.tolerances(output, right), blur)
+        return case
+
+    def steady(self, formula, inputs):
+        """Whether a bf16 formula gives the same bits whatever the order of its float32 sums."""
+        low, right, high = (evaluate(formula, inputs, self.dtype, noise=noise)
+                            for noise in (1 - NOISE, 1, 1 + NOISE))
+        return torch.equal(low, right) and torch.equal(high, right)
+
+    def require_distinct_twins(self, cases):
+        """A twin is named when an output matches it wherever it is stored: no other may match there too."""
+        stored = {case.name: case.twins() for case in cases}
+        for one in self.mistakes:
+            having = [case for case in cases if one in stored[case.name]]
+            if not having:
+                raise GoldenError(f"{self.name}: the twin {one} is clearly wrong in no case")
+            for other in self.mistakes.keys() - {one}:
+                apart = [case.tolerances(stored[case.name][one], stored[case.name][other])
+                         for case in having if other in stored[case.name]]
+                if apart and max(apart) < CLEARLY:
+                    raise GoldenError(f"{self.name}: no case tells the twins {one} and {other} apart")
+
+
+# --- Files -------------------------------------------------------------------------------------------------
+
+DTYPE_NAMES = {torch.float64: "F64", torch.float32: "F32", torch.bfloat16: "BF16", torch.int64: "I64"}
+
+
+def save(path, tensors, metadata):
+    """A safetensors file. The safetensors library's own writer shuffles the metadata from run to run; here
+    the same tensors are always the same bytes. Wide elements first, so that every tensor is aligned."""
+    header, offset = {"__metadata__": metadata}, 0
+    ordered = sorted(tensors.items(), key=lambda item: -item[1].element_size())
+    for name, tensor in ordered:
+        end = offset + tensor.nbytes
+        header[name] = {"dtype": DTYPE_NAMES[tensor.dtype], "shape": tensor.shape,
+                        "data_offsets": [offset, end]}
+        offset = end
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-(8 + len(text)) % 64)
+    path.write_bytes(len(text).to_bytes(8, "little") + text + b"".join(raw(tensor) for _, tensor in ordered))
+    if load(path)[1] != metadata:
+        raise GoldenError(f"{path.name}: the safetensors library does not read what was written")
+
+
+def raw(tensor):
+    return tensor.reshape(-1).view(torch.uint8).numpy().tobytes()
+
+
+def load(path):
+    with safe_open(path, "pt") as file:
+        return {name: file.get_tensor(name) for name in file.keys()}, file.metadata()
+
+
+def compare(committed, metadata, kernel, cases):
+    """What is wrong with a committed file, one line each.
+
+    Inputs and bf16 must be the same bits; expected64 the same to 1e-12. A float32 answer was perhaps computed
+    with other vector units, whose erf is another approximation, and may err some times more than PyTorch does
+    here. It is judged by the error found here, for the committed one could be forged."""
+    ours = kernel.metadata()
+    for key in metadata | ours:
+        if metadata.get(key) != ours.get(key):
+            yield f"metadata {key}: {metadata.get(key)!r} is committed, {ours.get(key)!r} computed"
+    must = {name: tensor for case in cases for name, tensor in case.tensors(ELSEWHERE).items()}
+    may = {name: (case, tensor) for case in cases for name, tensor in case.tensors(1 / ELSEWHERE).items()}
+    for name in sorted(must.keys() - committed.keys()):
+        yield f"{name} is computed, but not committed"
+    for name, theirs in committed.items():
+        if name not in may:
+            yield f"{name} is committed, but not computed"
+            continue
+        case, tensor = may[name]
+        kind = name.removeprefix(f"{case.name}/")
+        if (theirs.dtype, theirs.shape) != (tensor.dtype, tensor.shape):
+            yield (f"{name}: {theirs.dtype} {list(theirs.shape)} is committed, "
+                   f"{tensor.dtype} {list(tensor.shape)} computed")
+        elif kind in case.inputs or case.expected64 is None:
+            if raw(theirs) != raw(tensor):
+                yield f"{name}: not the same bits{first_difference(theirs, tensor)}"
+        else:
+            allowed = {"expected64": 1e-12 * 2**24, "expected": ELSEWHERE * case.error + CHECK_ULPS}.get(
+                kind, 2 * (ELSEWHERE * case.error + CHECK_ULPS))  # a twin, with rounding errors of its own
+            ulps = distance(theirs, case.expected64 if kind == "expected" else tensor)
+            if ulps > allowed:
+                where = first_difference(theirs, tensor)
+                yield f"{name}: {ulps:.3g} ulps apart, {allowed:.3g} allowed{where}"
+
+
+def first_difference(theirs, ours):
+    different = (theirs != ours) & ~((theirs != theirs) & (ours != ours))
+    if not different.any():
+        return ""
+    index = tuple(torch.nonzero(different)[0].tolist())
+    return f"; first at {list(index)}: {theirs[index].item()!r} is committed, {ours[index].item()!r} computed"
+
+
+# --- The program -------------------------------------------------------------------------------------------
+
+def write(kernels, verbose):
+    computed = [(kernel, kernel.compute()) for kernel in kernels]  # all of them before the first is written
+    total = 0
+    for kernel, cases in computed:
+        path = HERE / kernel.file
+        tensors = {name: tensor for case in cases for name, tensor in case.tensors().items()}
+        save(path, tensors, kernel.metadata())
+        size = path.stat().st_size
+        total += size
+        worst = max(case.error for case in cases)
+        print(f"{kernel.file:38} {len(cases):3} cases {len(kernel.mistakes):3} twins {size / 1000:6.1f} kB"
+              f"   PyTorch's worst error {worst:.1f} ulps")
+        for case in cases if verbose else ():
+            shape = str(list(case.expected.shape))
+            print(f"    {case.name:24} {shape:12} {case.error:10.2f} ulps   {' '.join(case.twins())}")
+    print(f"{len(computed)} files, {total / 1000:.0f} kB")
+
+
+def check(kernels):
+    passed = failed = 0
+    on_disk = {path.name for path in HERE.glob("*.safetensors")} - NOT_OURS
+    for name in sorted(on_disk | {kernel.file for kernel in kernels}):
+        kernel = next((kernel for kernel in kernels if kernel.file == name), None)
+        if kernel is None:
+            wrong = ["no script computes it"]
+        elif name not in on_disk:
+            wrong = ["computed, but not committed"]
+        else:
+            try:
+                cases = kernel.compute()
+                wrong = list(compare(*load(HERE / name), kernel, cases))
+            except (GoldenError, SafetensorError) as error:
+                wrong = [str(error)]
+        more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+        print(f"FAIL {name}: {wrong[0]}{more}" if wrong else f"ok   {name}: {len(cases)} cases")
+        passed, failed = passed + (not wrong), failed + bool(wrong)
+    print(f"{passed} passed, {failed} failed")
+    return failed == 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Compute the golden values of this folder with PyTorch.")
+    parser.add_argument("--check", action="store_true",
+                        help="write nothing: compare with the committed files")
+    parser.add_argument("-v", "--verbose", action="store_true",
+                        help="list every case, PyTorch's error in it and its twins")
+    options = parser.parse_args()
+    try:
+        for script in sorted(HERE.glob("[0-9][0-9]_*.py")):
+            runpy.run_path(str(script))
+        if options.check:
+            return 0 if check(Kernel.all) else 1
+        write(Kernel.all, options.verbose)
+    except GoldenError as error:
+        sys.exit(f"error: {error}")
+    return 0
+
+
+if __name__ == "__main__":
+    import golden  # the module that the scripts import, not the copy of it that is called __main__
+
+    sys.exit(golden.main())
