@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""Breaks the course's own kernels on purpose and counts how many breaks the golden values catch.
+
+A mutant is a kernel's source with one small change: an operator flipped, a term dropped, an index or a bound
+shifted, a constant bent. It is compiled to a shared library and judged by build/verify (and by tests/test_NAME.c
+where a chapter has one). A mutant that passes shows a golden case that is missing - or computes the same function,
+and then stands in EQUIVALENT below with the reason why.
+
+usage: make mutants    or    python3 tests/mutants.py [FILE.c …]
+"""
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+COMPILE = ["cc", "-std=c2x", "-O1", "-w", "-ffp-contract=fast", "-D_GNU_SOURCE", f'-DROOT="{ROOT}"', "-I.", "-Ichapters"]
+
+# (what is found in a line of a function's body, what stands there instead)
+MUTATIONS = [
+    (r" \+ ", " - "), (r" - ", " + "), (r" \* ", " / "), (r" / ", " * "),          # flip an operator
+    (r"(?<=[(=\s,])-(?=[\w(])", ""), (r" \+= ", " = "), (r" \+= ", " -= "),
+    (r" < ", " <= "), (r" < ", " > "), (r" <= ", " < "), (r" > ", " >= "),
+    (r" \+ [\w.]+(\[\w+\])*", ""), (r" \* [\w.]+(\[\w+\])*", ""),                  # drop a term, a factor
+    (r" / [\w.]+", ""), (r"\bsqrt\(", "("), (r"\b\w+ \? (\w+(\[\w+\])*) : 0", "0"),
+    (r"\[(\w+)\]", r"[0]"), (r"\[(\w+)\]", r"[\1 ? \1 - 1 : 0]"),                  # shift an index
+    (r"(\w) = 0; \1 < ", r"\1 = 1; \1 < "), (r" < (\w+);", r" < \1 - 1;"),         # shift a bound
+    (r"\b(\d+\.\d+)\b", r"(1.001 * \1)"), (r"(?<![\w.\[])([1-9])(?![\w.])", r"(\1 + 1)"),
+]
+
+# A mutant that computes the same function: (file, the changed line, stripped): the reason.
+SAME_SUM = "sum((x + mean)(x - mean)) is sum((x - mean)^2), for sum(x - mean) is 0; in double it is as exact"
+NORMS = "chapters/01_normalization/normalization.c"
+ACTIVATION = "chapters/02_activation/activation.c"
+FEED_FORWARD = "chapters/03_feed_forward/feed_forward.c"
+EQUIVALENT = {
+    (NORMS, "for (int i = 0; i < dim; i++) squares += (x[r][i] + mean) * (x[r][i] - mean);"): SAME_SUM,
+    (NORMS, "for (int i = 0; i < dim; i++) squares += (x[r][i] - mean) * (x[r][i] + mean);"): SAME_SUM,
+    (NORMS, "for (int r = 0; r < rows; r++) squares += (x[r][i] + mean) * (x[r][i] - mean);"): SAME_SUM,
+    (NORMS, "for (int r = 0; r < rows; r++) squares += (x[r][i] - mean) * (x[r][i] + mean);"): SAME_SUM,
+    (ACTIVATION, "for (int i = 0; i < n; i++) out[i] = x[i] < 0 ? 0 : x[i]; /* not x > 0 ? x : 0, which would swallow NaN */"):
+        "at x = 0 both answers are 0",
+    (FEED_FORWARD, "for (int start = 0; start <= n; start += BLOCK) {"): "one more block, of no elements",
+    (FEED_FORWARD, "int count = n - start <= BLOCK ? n - start : BLOCK;"): "where they are equal, either will do",
+    (FEED_FORWARD, "float open[BLOCK ? BLOCK - 1 : 0];"): "an overrun by one, for make sanitize to catch, and no other answer",
+}
+
+
+def bodies(source):
+    """Where the functions' bodies are: (line number, from which column to which), comments left out."""
+    depth, comment = 0, False
+    for number, line in enumerate(source):
+        start, end = None if depth == 0 else 0, len(line)
+        for column, letter in enumerate(line):
+            comment = comment or line.startswith("/*", column)
+            if comment:
+                end = min(end, column)
+                comment = not line.startswith("*/", column - 1)
+            elif letter == "{":
+                depth += 1
+                start = column if start is None else start
+            elif letter == "}":
+                depth -= 1
+        if start is not None and start < end and not line.startswith("#"):
+            yield number, start, end
+
+
+def mutants(path):
+    """Every mutant of a file: (line number, the changed line, the whole changed text)."""
+    source = (ROOT / path).read_text().splitlines(keepends=True)
+    seen = set()
+    for number, start, end in bodies(source):
+        line = source[number]
+        for pattern, replacement in MUTATIONS:
+            for match in re.compile(pattern).finditer(line, start, end):
+                changed = line[: match.start()] + match.expand(replacement) + line[match.end():]
+                if changed != line and (number, changed) not in seen:
+                    seen.add((number, changed))
+                    yield number + 1, changed.strip(), "".join(source[:number] + [changed] + source[number + 1:])
+
+
+def run(*command):
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, errors="replace")
+
+
+def compile_unmutated(folder):
+    """The whole course as an archive whose names a shared library does not export: what a mutant leans on."""
+    objects = []
+    for source in [*ROOT.glob("common/*.c"), *ROOT.glob("chapters/*/*.c")]:
+        if source.name in ("main.c", "exercise.c"):
+            continue
+        objects.append(f"{folder}/{source.stem}.o")
+        subprocess.run([*COMPILE, "-fPIC", "-fvisibility=hidden", "-c", str(source), "-o", objects[-1]], cwd=ROOT, check=True)
+    subprocess.run(["ar", "rcs", f"{folder}/course.a", *objects], check=True)
+    return f"{folder}/course.a"
+
+
+def judge(path, text, course, folder):
+    """'killed' by a golden case or a test, 'random' if only random shapes caught it, 'alive'; None: not C."""
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        mutant, library, program = f"{scratch}/mutant.c", f"{scratch}/mutant.so", f"{scratch}/test"
+        pathlib.Path(mutant).write_text(text)
+        if run(*COMPILE, "-shared", "-fPIC", mutant, course, "-o", library, "-lm").returncode:
+            return None
+        verdict = run("build/verify", "--library", library)
+        if re.search(r"^FAIL: \d+ of", verdict.stdout, re.M):
+            return "killed"
+        test = ROOT / "tests" / f"test_{path.stem}.c"
+        if test.exists():
+            built = run(*COMPILE, mutant, str(test), course, "-o", program, "-lcmocka", "-ljansson", "-lm")
+            if built.returncode or run(program).returncode:
+                return "killed"
+        return "random" if verdict.returncode else "alive"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*", type=pathlib.Path, help="kernel sources; default: every chapter's, and linear.c")
+    files = parser.parse_args().files
+    if not files:
+        files = [pathlib.Path("common/linear.c")]
+        files += sorted(p.relative_to(ROOT) for p in ROOT.glob("chapters/*/*.c") if p.name not in ("main.c", "exercise.c"))
+
+    counts, survivors, unused = {"killed": 0, "equivalent": 0}, [], set(EQUIVALENT)
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        course = compile_unmutated(folder)
+        jobs = [(path, line, changed, pool.submit(judge, path, text, course, folder))
+                for path in files for line, changed, text in mutants(path)]
+        for done, (path, line, changed, future) in enumerate(jobs, 1):
+            fate = future.result()
+            if sys.stderr.isatty():
+                print(f"\r{done} of {len(jobs)} mutants", end="", file=sys.stderr)
+            if fate is None:
+                continue
+            if fate != "killed" and (str(path), changed) in EQUIVALENT:
+                fate = "equivalent"
+                unused.discard((str(path), changed))
+            if fate in counts:
+                counts[fate] += 1
+            else:
+                survivors.append(f"{path}:{line}: {'caught by random shapes alone' if fate == 'random' else 'survives'}: {changed}")
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+    survivors += [f"{path}: listed as equivalent, but no such mutant survives: {line}" for path, line in unused if pathlib.Path(path) in files]
+    print(*survivors, sep="\n", end="\n" if survivors else "")
+    print(f"{counts['killed']} mutants killed by the golden values, {counts['equivalent']} compute the same function "
+          f"(tests/mutants.py says why), {len(survivors)} unexplained")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

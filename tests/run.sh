@@ -1,0 +1,20 @@
+#!/bin/sh
+# Runs each command, shows what it prints, and ends with "N passed, M failed": the sum over all of them.
+# A command counts its own tests: cmocka's "[  PASSED  ] 3 test(s)." or a last line "3 passed, 0 failed".
+# One that exits non-zero without counting a failure (a crash) counts as one.
+passed=0 failed=0
+output=$(mktemp) && trap 'rm -f "$output"' EXIT
+for command; do
+    echo "── $command"
+    $command >"$output" 2>&1
+    status=$?
+    cat "$output"
+    good=$(sed -n -e 's/^\[  PASSED  \] \([0-9]*\) test.*/\1/p' -e 's/^\([0-9]*\) passed, [0-9]* failed$/\1/p' "$output" | tail -1)
+    bad=$(sed -n -e 's/^\[  FAILED  \] [^0-9]*\([0-9]*\) test.*/\1/p' -e 's/^[0-9]* passed, \([0-9]*\) failed$/\1/p' "$output" | head -1)
+    [ "$status" -ne 0 ] && [ "${bad:-0}" -eq 0 ] && bad=1
+    [ "$status" -eq 0 ] && [ -z "$good" ] && echo "no test was run by: $command" && bad=1
+    passed=$((passed + ${good:-0})) failed=$((failed + ${bad:-0}))
+done
+echo
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

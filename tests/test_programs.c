@@ -1,0 +1,225 @@
+/* The programs as a stranger meets them: --help, absurd flags, broken files, the workbench's round trips.
+ * A good run exits 0; a bad one exits 1 with one clear line on stderr and leaves no file behind. */
+#include "common/console.h"
+#include "common/error.h"
+#include "common/golden.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char folder[] = "/tmp/llama-test-XXXXXX";
+
+/* Runs a shell command (%s and so on filled in) in the scratch folder; returns its exit status, and in `said` what
+ * it printed on stdout and stderr. */
+static char said[1 << 16];
+static int run(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static int run(const char *format, ...) {
+    char command[4096], shell[8192];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(command, sizeof command, format, arguments);
+    va_end(arguments);
+    snprintf(shell, sizeof shell, "cd %s && { %s; } 2>&1", folder, command);
+    FILE *pipe = popen(shell, "r");
+    said[fread(said, 1, sizeof said - 1, pipe)] = '\0';
+    int status = pclose(pipe);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void assert_said(const char *words) {
+    if (!strstr(said, words)) fail_msg("\"%s\" is not in:\n%s", words, said);
+}
+
+/* One line that begins with "error: ". */
+static void assert_one_clear_line(void) {
+    assert_int_equal(strncmp(said, "error: ", 7), 0);
+    if (strchr(said, '\n') != said + strlen(said) - 1) fail_msg("not one line:\n%s", said);
+}
+
+static void write_text(const char *name, const char *text) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    Output output = output_open(path);
+    fputs(text, output.file);
+    output_close(&output);
+}
+
+/* ------------------------------------------------------------------ every program */
+
+static void every_program_helps_and_refuses(void **state) {
+    (void)state;
+    char programs[] = PROGRAMS; /* the Makefile's list, separated by blanks */
+    for (char *program = strtok(programs, " "); program; program = strtok(NULL, " ")) {
+        assert_int_equal(run("%s/%s --help", BUILD, program), 0);
+        assert_said("usage: ");
+        assert_said("--help");
+        assert_int_equal(run("%s/%s --no-such-flag", BUILD, program), 1);
+        assert_one_clear_line();
+        assert_said("--no-such-flag");
+        assert_int_equal(run("%s/%s one two", BUILD, program), 1);
+        assert_one_clear_line();
+        if (strcmp(program, "verify") == 0) continue;
+        assert_int_equal(run("%s/%s --data", BUILD, program), 1);
+        assert_one_clear_line();
+        assert_int_equal(run("%s/%s --data /proc/nowhere/deep >stdout", BUILD, program), 1);
+        assert_one_clear_line();
+    }
+}
+
+/* ------------------------------------------------------------------ verify */
+
+static void list_names_the_kernels(void **state) {
+    (void)state;
+    assert_int_equal(run("%s/verify --list", BUILD), 0);
+    assert_said("rms_norm");
+    assert_said("gated_feed_forward");
+}
+
+static void what_is_exported_can_be_answered(void **state) {
+    (void)state;
+    assert_int_equal(run("%s/verify rms_norm --export inputs.safetensors", BUILD), 0);
+    /* The inputs are there, the answers are not; the answers, handed over as outputs, pass. */
+    char path[256];
+    snprintf(path, sizeof path, "%s/inputs.safetensors", folder);
+    SafeTensors inputs = safetensors_open(path);
+    assert_non_null(safetensors_find(&inputs, "by_hand/x"));
+    assert_null(safetensors_find(&inputs, "by_hand/expected"));
+    safetensors_close(&inputs);
+
+    Golden golden = golden_open("rms_norm");
+    Tensor outputs[64];
+    for (int c = 0; c < golden.count; c++) {
+        outputs[c] = golden.cases[c].expected;
+        outputs[c].name = golden.cases[c].name;
+    }
+    snprintf(path, sizeof path, "%s/outputs.safetensors", folder);
+    safetensors_save(path, (size_t)golden.count, outputs, 0, NULL);
+    assert_int_equal(run("%s/verify rms_norm --outputs outputs.safetensors", BUILD), 0);
+    assert_int_equal(run("%s/verify rms_norm --outputs - <outputs.safetensors", BUILD), 0);
+
+    safetensors_save(path, 1, outputs, 0, NULL); /* all others are missing now */
+    assert_int_equal(run("%s/verify rms_norm --outputs outputs.safetensors", BUILD), 1);
+    assert_said("no output of this name was handed over");
+    assert_int_equal(run("%s/verify rms_norm --outputs outputs.safetensors --case by_hand", BUILD), 0);
+    assert_int_equal(run("%s/verify rms_norm --outputs outputs.safetensors --case by_foot", BUILD), 1);
+    golden_close(&golden);
+}
+
+static void write_npy(const char *name, const char *header, const void *data, size_t bytes) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    Output output = output_open(path);
+    fprintf(output.file, "\x93NUMPY\x01%c%c%c%s", 0, (int)strlen(header), 0, header);
+    fwrite(data, 1, bytes, output.file);
+    output_close(&output);
+}
+
+static void a_npy_file_answers_one_case(void **state) {
+    (void)state;
+    Golden golden = golden_open("rms_norm");
+    const Tensor *expected = &golden_case(&golden, "by_hand")->expected;
+    write_npy("good.npy", "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 4), }\n", expected->data, tensor_bytes(expected));
+    assert_int_equal(run("%s/verify rms_norm --outputs good.npy --case by_hand", BUILD), 0);
+    assert_said("1 of 1 cases pass");
+
+    static const struct {
+        const char *header, *words;
+    } bad[] = {
+        {"{'descr': '<f4', 'fortran_order': True, 'shape': (1, 4), }\n", "Fortran order"},
+        {"{'descr': '<i4', 'fortran_order': False, 'shape': (1, 4), }\n", "<i4"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 5), }\n", "bytes of data"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999), }\n", "larger than the file"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 4}\n", "cannot be read"},
+        {"{'descr': '<f4', 'shape': (1, 4), }\n", "no fortran_order"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        write_npy("bad.npy", bad[i].header, expected->data, tensor_bytes(expected));
+        assert_int_equal(run("%s/verify rms_norm --outputs bad.npy --case by_hand", BUILD), 1);
+        assert_one_clear_line();
+        assert_said(bad[i].words);
+    }
+    write_npy("flat.npy", "{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }\n", expected->data, tensor_bytes(expected));
+    assert_int_equal(run("%s/verify rms_norm --outputs flat.npy --case by_hand", BUILD), 1);
+    assert_said("[4]");
+    golden_close(&golden);
+}
+
+static void bad_requests_get_one_line(void **state) {
+    (void)state;
+    write_text("garbage.safetensors", "this is no tensor file at all");
+    write_text("garbage.so", "nor is this a library");
+    static const char *const requests[] = {
+        "rms_nrom", "rms_norm --outputs nowhere.safetensors", "rms_norm --outputs garbage.safetensors",
+        "rms_norm --outputs /dev/null", "--outputs garbage.safetensors", "rms_norm --library garbage.so",
+        "rms_norm --library nowhere.so", "rms_norm --case by_hand", "rms_norm --export /proc/nowhere/x.safetensors",
+        "--export x.safetensors", "rms_norm --library a.so --outputs b.npy",
+    };
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
+        int status = run("%s/verify %s", BUILD, requests[i]);
+        if (status != 1) fail_msg("verify %s: exit status %d", requests[i], status);
+        assert_one_clear_line();
+    }
+}
+
+/* ------------------------------------------------------------------ make verify, as a reader uses it */
+
+static const char eps_outside[] =
+    "#include <math.h>\n"
+    "void rms_norm(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim],\n"
+    "              const float weight[dim], const float bias[dim], float eps) {\n"
+    "    for (int r = 0; r < rows; r++) {\n"
+    "        double sum = 0;\n"
+    "        for (int i = 0; i < dim; i++) sum += (double)x[r][i] * x[r][i];\n"
+    "        for (int i = 0; i < dim; i++)\n"
+    "            out[r][i] = (float)(x[r][i] / (sqrt(sum / dim) + eps)) * weight[i] + (bias ? bias[i] : 0);\n"
+    "    }\n"
+    "}\n";
+
+static void a_readers_mistake_is_named(void **state) {
+    (void)state;
+    write_text("mine.c", eps_outside);
+    assert_int_equal(run("cc -std=c2x -shared -fPIC mine.c -o mine.so -lm && %s/verify --library mine.so", BUILD), 1);
+    assert_said("epsilon is outside the root");
+    assert_int_equal(run("%s/verify silu --library mine.so", BUILD), 1);
+    assert_one_clear_line();
+    assert_said("defines no silu");
+}
+
+static void an_untouched_exercise_is_not_written(void **state) {
+    (void)state;
+    char chapters[] = CHAPTERS;
+    for (char *chapter = strtok(chapters, " "); chapter; chapter = strtok(NULL, " ")) {
+        assert_int_equal(run("cc -std=c2x -Wall -Wextra -Werror -I%s -I%s/chapters -shared -fPIC %s/chapters/%s/exercise.c -o exercise.so -lm",
+                             ROOT, ROOT, ROOT, chapter), 0);
+        assert_int_equal(run("%s/verify --library exercise.so", BUILD), 1);
+        assert_said("not written");
+        assert_null(strstr(said, "PASS"));
+    }
+}
+
+static int make_folder(void **state) {
+    (void)state;
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    run("rm -rf %s", folder);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_program_helps_and_refuses), cmocka_unit_test(list_names_the_kernels),
+        cmocka_unit_test(what_is_exported_can_be_answered), cmocka_unit_test(a_npy_file_answers_one_case),
+        cmocka_unit_test(bad_requests_get_one_line),       cmocka_unit_test(a_readers_mistake_is_named),
+        cmocka_unit_test(an_untouched_exercise_is_not_written),
+    };
+    return cmocka_run_group_tests_name("programs", tests, make_folder, remove_folder) != 0;
+}

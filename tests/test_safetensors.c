@@ -1,0 +1,703 @@
+/* safetensors files: what is refused and why, what is legal, what is written comes back, and a file on disk
+ * is replaced whole or not at all. */
+#include "common/output.h"
+#include "common/safetensors.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* ---- files in memory ---- */
+
+typedef struct {
+    unsigned char *bytes; /* exactly `size`, so that the sanitizer sees any access beyond */
+    size_t size;
+} Bytes;
+
+/* `data_size` bytes 0, 1, 2, … behind the header. */
+static Bytes make_file(const char *header, size_t data_size) {
+    uint64_t length = strlen(header);
+    Bytes file = {.size = 8 + length + data_size};
+    file.bytes = malloc(file.size);
+    memcpy(file.bytes, &length, 8);
+    memcpy(file.bytes + 8, header, length);
+    for (size_t i = 0; i < data_size; i++) file.bytes[8 + length + i] = (unsigned char)i;
+    return file;
+}
+
+static void assert_refused(const char *what, Bytes bytes, const char *words) {
+    SafeTensors file;
+    char error[SAFETENSORS_ERROR] = "";
+    if (safetensors_parse(&file, "x.safetensors", bytes.bytes, bytes.size, error))
+        fail_msg("%s: accepted, but \"%s\" was expected", what, words);
+    if (!strstr(error, words)) fail_msg("%s: \"%s\" does not say \"%s\"", what, error, words);
+    if (strncmp(error, "x.safetensors: ", 15) != 0)
+        fail_msg("%s: \"%s\" does not name the file", what, error);
+    assert_null(file.storage);
+}
+
+static SafeTensors parse(Bytes bytes) {
+    SafeTensors file;
+    char error[SAFETENSORS_ERROR];
+    if (!safetensors_parse(&file, "x.safetensors", bytes.bytes, bytes.size, error)) fail_msg("%s", error);
+    return file;
+}
+
+/* ---- what is refused ---- */
+
+/* A tensor "a" with the fields that are given. */
+#define A(fields) "{\"a\":{" fields "}}"
+#define F32_2 "\"dtype\":\"F32\",\"shape\":[2]"
+#define OF(dtype, shape, begin, end)                                                                         \
+    "{\"dtype\":\"" dtype "\",\"shape\":[" shape "],\"data_offsets\":[" #begin "," #end "]}"
+
+static const struct {
+    const char *what, *header;
+    size_t data;
+    const char *words;
+} hostile_headers[] = {
+    {"array", "[]", 0, "does not start with '{'"},
+    {"leading space", " {}", 0, "does not start with '{'"},
+    {"byte order mark", "\xef\xbb\xbf{}", 0, "does not start with '{'"},
+    {"no header", "", 0, "does not start with '{'"},
+    {"not JSON", "{a}", 0, "byte 10: the header is no valid JSON"},
+    {"truncated JSON", "{\"a\":{\"dtype\":\"F3", 0, "no valid JSON"},
+    {"something behind", "{}{}", 0, "no valid JSON: end of file expected"},
+    {"trailing comma", "{\"a\":" OF("F32", "2", 0, 8) ",}", 8, "no valid JSON"},
+    {"comment", "{/**/}", 0, "no valid JSON"},
+    {"not UTF-8", "{\"\xff\":" OF("F32", "2", 0, 8) "}", 8, "unable to decode byte 0xff"},
+    {"surrogate in UTF-8", "{\"\xed\xa0\x80\":" OF("F32", "2", 0, 8) "}", 8, "unable to decode"},
+    {"overlong UTF-8", "{\"\xc0\x80\":" OF("F32", "2", 0, 8) "}", 8, "unable to decode"},
+    {"raw newline in a name", "{\"a\nb\":" OF("F32", "2", 0, 8) "}", 8, "unexpected newline"},
+    {"zero in a name", "{\"a\\u0000b\":" OF("F32", "2", 0, 8) "}", 8, "NUL byte in object key not supported"},
+
+    {"the same tensor twice", "{\"a\":" OF("U8", "1", 0, 1) ",\"a\":" OF("U8", "1", 1, 2) "}", 2,
+     "duplicate object key near '\"a\"'"},
+    {"the same field twice", A("\"dtype\":\"F32\"," F32_2 ",\"data_offsets\":[0,8]"), 8,
+     "duplicate object key"},
+    {"metadata twice", "{\"__metadata__\":{},\"__metadata__\":{}}", 0, "duplicate object key"},
+    {"the same metadata key twice", "{\"__metadata__\":{\"k\":\"1\",\"k\":\"2\"}}", 0,
+     "duplicate object key"},
+    {"the same key, escaped", "{\"a\":" OF("U8", "1", 0, 1) ",\"\\u0061\":" OF("U8", "1", 1, 2) "}", 2,
+     "duplicate object key"},
+
+    {"metadata is a string", "{\"__metadata__\":\"a\"}", 0, "__metadata__ is not an object"},
+    {"metadata is null", "{\"__metadata__\":null}", 0, "__metadata__ is not an object"},
+    {"metadata of a number", "{\"__metadata__\":{\"good\":\"1\",\"bad\":1}}", 0,
+     "__metadata__ \"bad\": its value is not a string"},
+    {"metadata of null", "{\"__metadata__\":{\"bad\":null}}", 0, "not a string"},
+    {"metadata of an object", "{\"__metadata__\":{\"bad\":{}}}", 0, "not a string"},
+
+    {"entry is null", "{\"a\":null}", 0, "tensor \"a\": Expected object, got null"},
+    {"entry is an array", "{\"a\":[]}", 0, "tensor \"a\": Expected object, got array"},
+    {"empty entry", A(""), 0,
+     "tensor \"a\": Object item not found: dtype; it should be like {\"dtype\": \"F32\""},
+    {"no dtype", A("\"shape\":[2],\"data_offsets\":[0,8]"), 8, "tensor \"a\": Object item not found: dtype"},
+    {"no shape", A("\"dtype\":\"F32\",\"data_offsets\":[0,8]"), 8, "Object item not found: shape"},
+    {"no data_offsets", A(F32_2), 8, "Object item not found: data_offsets"},
+    {"unknown field", A(F32_2 ",\"data_offsets\":[0,8],\"strides\":[1]"), 8, "left unpacked: strides"},
+
+    {"dtype is a number", A("\"dtype\":32,\"shape\":[2],\"data_offsets\":[0,8]"), 8,
+     "Expected string, got integer"},
+    {"unknown dtype", "{\"a\":" OF("F8_E4M3", "8", 0, 8) "}", 8, "does not know its dtype \"F8_E4M3\""},
+    {"dtype in lower case", "{\"a\":" OF("f32", "2", 0, 8) "}", 8, "does not know its dtype \"f32\""},
+    {"no dtype at all", "{\"a\":" OF("", "2", 0, 8) "}", 8, "does not know its dtype \"\""},
+
+    {"shape is a number", A("\"dtype\":\"F32\",\"shape\":2,\"data_offsets\":[0,8]"), 8,
+     "its shape is not an array"},
+    {"shape is null", A("\"dtype\":\"F32\",\"shape\":null,\"data_offsets\":[0,4]"), 4,
+     "its shape is not an array"},
+    {"shape is an object", A("\"dtype\":\"F32\",\"shape\":{},\"data_offsets\":[0,4]"), 4,
+     "its shape is not an array"},
+    {"rank 9", "{\"a\":" OF("U8", "1,1,1,1,1,1,1,1,1", 0, 1) "}", 1, "9 dimensions"},
+    {"negative dimension", "{\"a\":" OF("F32", "1,-2", 0, 8) "}", 8,
+     "shape[1] is not an integer of 0 or more"},
+    {"two negative dimensions", "{\"a\":" OF("F32", "-1,-2", 0, 8) "}", 8, "shape[0] is not an integer"},
+    {"fractional dimension", "{\"a\":" OF("F32", "2.5", 0, 8) "}", 8, "shape[0] is not an integer"},
+    {"dimension 2.0", "{\"a\":" OF("F32", "2.0", 0, 8) "}", 8, "shape[0] is not an integer"},
+    {"dimension 2e0", "{\"a\":" OF("F32", "2e0", 0, 8) "}", 8, "shape[0] is not an integer"},
+    {"dimension is a string", "{\"a\":" OF("F32", "\"2\"", 0, 8) "}", 8, "shape[0] is not an integer"},
+    {"dimension is true", "{\"a\":" OF("F32", "2,true", 0, 8) "}", 8, "shape[1] is not an integer"},
+    {"dimension is an array", "{\"a\":" OF("F32", "[2]", 0, 8) "}", 8, "shape[0] is not an integer"},
+    {"dimension 2^63", "{\"a\":" OF("U8", "9223372036854775808", 0, 8) "}", 8, "too big integer"},
+    {"dimension 1e999", "{\"a\":" OF("U8", "1e999", 0, 8) "}", 8, "real number overflow"},
+    {"count overflows to 0", "{\"a\":" OF("U8", "4294967296,4294967296", 0, 0) "}", 0, "overflows"},
+    {"count overflows to 8", "{\"a\":" OF("U8", "2305843009213693953,8", 0, 8) "}", 8, "overflows"},
+    {"bytes overflow to 0", "{\"a\":" OF("F32", "4611686018427387904", 0, 0) "}", 0, "overflows"},
+    {"bytes overflow to 8", "{\"a\":" OF("F64", "2305843009213693953", 0, 8) "}", 8, "overflows"},
+    {"strides overflow before 0", "{\"a\":" OF("U8", "9223372036854775807,4,0", 0, 0) "}", 0, "overflows"},
+    {"strides overflow behind 0", "{\"a\":" OF("U8", "0,9223372036854775807,4", 0, 0) "}", 0, "overflows"},
+
+    {"too few bytes for the shape", "{\"a\":" OF("F32", "2", 0, 7) "}", 7,
+     "tensor \"a\": F32 [2] needs 8 bytes, but its data_offsets [0, 7] hold 7"},
+    {"too many bytes for the shape", "{\"a\":" OF("F32", "1,2", 0, 12) "}", 12, "F32 [1, 2] needs 8 bytes"},
+    {"no bytes for a scalar", "{\"a\":" OF("F32", "", 0, 0) "}", 0, "F32 [] needs 4 bytes"},
+    {"bytes for an empty tensor", "{\"a\":" OF("F32", "0,2", 0, 8) "}", 8, "F32 [0, 2] needs 0 bytes"},
+
+    {"offsets are an object", A(F32_2 ",\"data_offsets\":{}"), 8, "Expected array, got object"},
+    {"offsets are empty", A(F32_2 ",\"data_offsets\":[]"), 8, "Array index 0 out of range"},
+    {"one offset", A(F32_2 ",\"data_offsets\":[0]"), 8, "Array index 1 out of range"},
+    {"three offsets", A(F32_2 ",\"data_offsets\":[0,8,8]"), 8, "array item(s) left unpacked"},
+    {"offset is a string", A(F32_2 ",\"data_offsets\":[0,\"8\"]"), 8, "Expected integer, got string"},
+    {"offset 8.0", A(F32_2 ",\"data_offsets\":[0,8.0]"), 8, "Expected integer, got real"},
+    {"offset 0.5", A(F32_2 ",\"data_offsets\":[0.5,8]"), 8, "Expected integer, got real"},
+    {"offset 2^64", A(F32_2 ",\"data_offsets\":[0,18446744073709551616]"), 8, "too big integer"},
+    {"negative begin", "{\"a\":" OF("F32", "2", -8, 0) "}", 8, "[-8, 0] are not a range"},
+    {"negative end", "{\"a\":" OF("F32", "2", 0, -8) "}", 8, "[0, -8] are not a range"},
+    {"both negative", "{\"a\":" OF("F32", "2", -16, -8) "}", 8, "[-16, -8] are not a range"},
+    {"begin after end", "{\"a\":" OF("F32", "2", 8, 0) "}", 8, "[8, 0] are not a range"},
+    {"end after the file's", "{\"a\":" OF("F32", "2", 0, 8) "}", 7, "its data end at 8 of 7"},
+    {"far end", "{\"a\":" OF("F32", "2", 9223372036854775799, 9223372036854775807) "}", 8, "its data end at"},
+    {"empty tensor after the end", "{\"a\":" OF("F32", "0", 1, 1) "}", 0, "its data end at 1 of 0"},
+
+    {"first offset is not 0", "{\"a\":" OF("U8", "2", 1, 3) "}", 3,
+     "tensor \"a\": the 1 byte(s) before its data belong to no tensor"},
+    {"hole", "{\"a\":" OF("U8", "2", 0, 2) ",\"b\":" OF("U8", "2", 3, 5) "}", 5,
+     "tensor \"b\": the 1 byte(s) before its data"},
+    {"overlap", "{\"b\":" OF("U8", "2", 1, 3) ",\"a\":" OF("U8", "2", 0, 2) "}", 3,
+     "tensor \"b\": its data overlap those of \"a\""},
+    {"alias", "{\"b\":" OF("U8", "2", 0, 2) ",\"a\":" OF("U8", "2", 0, 2) "}", 2,
+     "tensor \"b\": its data overlap those of \"a\""},
+    {"tensor inside another", "{\"a\":" OF("U8", "4", 0, 4) ",\"b\":" OF("U8", "2", 1, 3) "}", 4,
+     "tensor \"b\": its data overlap those of \"a\""},
+    {"empty tensor inside another", "{\"a\":" OF("U8", "4", 0, 4) ",\"b\":" OF("U8", "0", 2, 2) "}", 4,
+     "tensor \"b\": its data overlap those of \"a\""},
+    {"empty tensor after a hole", "{\"a\":" OF("U8", "0", 4, 4) "}", 4, "the 4 byte(s) before its data"},
+    {"trailing bytes", "{\"a\":" OF("U8", "4", 0, 4) "}", 5, "the last 1 byte(s) belong to no tensor"},
+    {"nothing but bytes", "{}", 3, "the last 3 byte(s) belong to no tensor"},
+    {"only the second is wrong", "{\"a\":" OF("U8", "4", 0, 4) ",\"b\":" OF("U9", "4", 4, 8) "}", 8,
+     "tensor \"b\": this reader does not know its dtype \"U9\""},
+};
+
+static void test_hostile_headers(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(hostile_headers); i++) {
+        Bytes bytes = make_file(hostile_headers[i].header, hostile_headers[i].data);
+        assert_refused(hostile_headers[i].what, bytes, hostile_headers[i].words);
+        free(bytes.bytes);
+    }
+}
+
+static void test_hostile_lengths(void **state) {
+    (void)state;
+    struct {
+        const char *what;
+        uint64_t length;
+        const char *words;
+    } cases[] = {
+        {"one too long", 3, "a header of 3 bytes in a file of 10: truncated"},
+        {"the limit", 100000000, "a header of 100000000 bytes in a file of 10: truncated"},
+        {"over the limit", 100000001, "a header of 100000001 bytes, over the limit of 100000000"},
+        {"wraps to 0 behind the prefix", UINT64_MAX - 7, "over the limit"},
+        {"the largest", UINT64_MAX, "a header of 18446744073709551615 bytes, over the limit"},
+        {"zero", 0, "does not start with '{'"},
+        {"one too short", 1, "no valid JSON"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        Bytes bytes = make_file("{}", 0);
+        memcpy(bytes.bytes, &cases[i].length, 8);
+        assert_refused(cases[i].what, bytes, cases[i].words);
+        free(bytes.bytes);
+    }
+}
+
+static const char three_tensors[] = "{\"__metadata__\":{\"format\":\"pt\"},\"b\":" OF(
+    "BF16", "3", 0, 6) ",\"none\":" OF("F32", "0", 6, 6) ",\"a\":" OF("F32", "1,2", 6, 14) "}  ";
+
+static void test_every_truncation_is_refused(void **state) {
+    (void)state;
+    Bytes whole = make_file(three_tensors, 14);
+    for (size_t size = 0; size < whole.size; size++) {
+        Bytes part = {malloc(size), size};
+        memcpy(part.bytes, whole.bytes, size);
+        assert_refused("a part of a file", part, size < 8 ? "fetch the file again" : "fetch it again");
+        free(part.bytes);
+    }
+    free(whole.bytes);
+}
+
+static void test_deep_nesting_is_refused(void **state) {
+    (void)state;
+    enum { DEPTH = 1000000 };
+    char *header = malloc(5 + DEPTH + 1);
+    strcpy(header, "{\"a\":");
+    memset(header + 5, '[', DEPTH);
+    header[5 + DEPTH] = '\0';
+    Bytes bytes = make_file(header, 0);
+    assert_refused("deep nesting", bytes, "maximum parsing depth reached");
+    free(bytes.bytes);
+    free(header);
+}
+
+/* A message is one short line, whatever the file holds. */
+static void test_messages_stay_one_line(void **state) {
+    (void)state;
+    enum { LONG = 100000 };
+    char *long_name = malloc(LONG + 1);
+    memset(long_name, 'n', LONG);
+    long_name[LONG] = '\0';
+    const char *names[] = {"a\\nerror: all is well", "\\u001b[2J\\r\\b\\u007f", "\\u009b31m", "%s%n%99999d",
+                           long_name};
+
+    for (size_t i = 0; i < COUNT(names); i++) {
+        char *header = malloc(2 * LONG + 1000);
+        sprintf(header, "{\"%s\":{\"dtype\":\"F32\",\"%s\":1}}", names[i], names[i]);
+        Bytes bytes = make_file(header, 0);
+        SafeTensors file;
+        char error[SAFETENSORS_ERROR];
+        assert_false(safetensors_parse(&file, long_name, bytes.bytes, bytes.size, error));
+        assert_true(strlen(error) < SAFETENSORS_ERROR);
+        assert_non_null(strstr(error, "not found: shape"));
+        for (const char *c = error; *c; c++) assert_true((unsigned char)*c >= ' ' && *c != 127);
+        assert_null(strstr(error, "\xc2\x9b"));
+        free(bytes.bytes);
+        free(header);
+    }
+    free(long_name);
+}
+
+/* ---- what is legal ---- */
+
+static void test_legal_headers(void **state) {
+    (void)state;
+    static const struct {
+        const char *what, *header;
+        size_t data, count;
+    } cases[] = {
+        {"nothing", "{}", 0, 0},
+        {"nothing, padded", "{}     \n\t ", 0, 0},
+        {"only metadata", "{\"__metadata__\":{\"a\":\"\"}}", 0, 0},
+        {"empty metadata", "{\"__metadata__\":{}}", 0, 0},
+        {"scalar", "{\"a\":" OF("F64", "", 0, 8) "}", 8, 1},
+        {"zero-sized", "{\"a\":" OF("F64", "3,0,5", 0, 0) "}", 0, 1},
+        {"zero-sized and huge", "{\"a\":" OF("U8", "0,9223372036854775807", 0, 0) "}", 0, 1},
+        {"rank 8", "{\"a\":" OF("U8", "1,1,1,1,1,1,1,2", 0, 2) "}", 2, 1},
+        {"empty name", "{\"\":" OF("U8", "2", 0, 2) "}", 2, 1},
+        {"fields in another order", A("\"data_offsets\":[0,8],\"shape\":[2],\"dtype\":\"F32\""), 8, 1},
+        {"metadata at the end", "{\"a\":" OF("U8", "2", 0, 2) ",\"__metadata__\":{\"a\":\"b\"}}", 2, 1},
+        {"empty tensors that share an offset",
+         "{\"z\":" OF("U8", "2", 0, 2) ",\"y\":" OF("F32", "0", 0, 0) ",\"x\":" OF(
+             "F64", "0", 0,
+             0) ",\"w\":" OF("U8", "1", 2, 3) ",\"v\":" OF("U8", "0", 2, 2) ",\"u\":" OF("U8", "0", 3, 3) "}",
+         3, 6},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        Bytes bytes = make_file(cases[i].header, cases[i].data);
+        SafeTensors file = parse(bytes);
+        assert_int_equal(file.count, cases[i].count);
+        for (size_t t = 0; t < file.count; t++)
+            assert_ptr_equal(safetensors_find(&file, file.tensors[t].name), &file.tensors[t]);
+        safetensors_close(&file);
+        free(bytes.bytes);
+    }
+}
+
+static void test_tensors_and_metadata_are_found(void **state) {
+    (void)state;
+    Bytes bytes = make_file(three_tensors, 14);
+    SafeTensors file = parse(bytes);
+    assert_int_equal(file.count, 3);
+    assert_string_equal(file.tensors[0].name, "b");
+    assert_string_equal(file.tensors[1].name, "none");
+    assert_string_equal(file.tensors[2].name, "a");
+
+    const Tensor *a = safetensors_find(&file, "a");
+    assert_int_equal(a->dtype, F32);
+    assert_int_equal(a->rank, 2);
+    assert_int_equal(a->shape[0], 1);
+    assert_int_equal(a->shape[1], 2);
+    assert_ptr_equal(a->data, bytes.bytes + bytes.size - 8);
+
+    assert_null(safetensors_find(&file, "c"));
+    assert_null(safetensors_find(&file, ""));
+    assert_null(safetensors_find(&file, "__metadata__"));
+    assert_int_equal(file.metadata_count, 1);
+    assert_string_equal(file.metadata[0].key, "format");
+    assert_string_equal(safetensors_metadata(&file, "format"), "pt");
+    assert_null(safetensors_metadata(&file, "a"));
+    safetensors_close(&file);
+    free(bytes.bytes);
+
+    bytes = make_file("{}", 0);
+    file = parse(bytes);
+    assert_null(safetensors_metadata(&file, "format"));
+    safetensors_close(&file);
+    free(bytes.bytes);
+}
+
+static void test_unaligned_data(void **state) {
+    (void)state;
+    for (int shift = 0; shift < 8; shift++) {
+        char header[300] = "{\"pad\":" OF("U8", "1", 0, 1) ",\"d\":" OF("F64", "2", 1, 17) "}";
+        for (int i = 0; i < shift; i++) strcat(header, " ");
+        Bytes bytes = make_file(header, 17);
+        double expected[2] = {NAN, -1.5};
+        memcpy(bytes.bytes + bytes.size - 16, expected, 16);
+        SafeTensors file = parse(bytes);
+        double *values = tensor_to_double(safetensors_find(&file, "d"));
+        assert_true(isnan(values[0]) && values[1] == -1.5);
+        free(values);
+        safetensors_close(&file);
+        free(bytes.bytes);
+    }
+}
+
+/* Every second tensor is empty; the order in the header is the reverse of the order in the data. */
+static void test_a_hundred_thousand_tensors_open_in_no_time(void **state) {
+    (void)state;
+    enum { MANY = 100000 };
+    char *header;
+    size_t size;
+    FILE *stream = open_memstream(&header, &size);
+    for (int i = MANY - 1; i >= 0; i--)
+        fprintf(stream, "%s\"model.layers.%d.self_attn.q_proj.weight\":%s%d],\"data_offsets\":[%d,%d]}",
+                i == MANY - 1 ? "{" : ",", i, "{\"dtype\":\"BF16\",\"shape\":[", i % 2, i / 2 * 2,
+                (i + 1) / 2 * 2);
+    fputs("}", stream);
+    fclose(stream);
+    Bytes bytes = make_file(header, MANY);
+
+    clock_t start = clock();
+    SafeTensors file = parse(bytes);
+    double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+    assert_int_equal(file.count, MANY);
+    for (size_t i = 0; i < MANY; i++)
+        assert_ptr_equal(safetensors_find(&file, file.tensors[i].name), &file.tensors[i]);
+    safetensors_close(&file);
+    free(bytes.bytes);
+    free(header);
+    if (seconds >= 1) fail_msg("%.2f seconds", seconds); /* valgrind takes longer */
+}
+
+/* ---- files on disk: a scratch directory for each test ---- */
+
+static char directory[] = "/tmp/test_safetensors_XXXXXX";
+
+static const char *in_directory(const char *name) {
+    static char path[sizeof directory + 300];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    return path;
+}
+
+static int enter(void **state) {
+    (void)state;
+    strcpy(strrchr(directory, '_'), "_XXXXXX");
+    return mkdtemp(directory) ? 0 : -1;
+}
+
+/* Removes the files one by one and returns how many there were. */
+static int empty_directory(void) {
+    int count = 0;
+    DIR *listing = opendir(directory);
+    for (struct dirent *entry; (entry = readdir(listing));) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        remove(in_directory(entry->d_name));
+        count++;
+    }
+    closedir(listing);
+    return count;
+}
+
+static int leave(void **state) {
+    (void)state;
+    empty_directory();
+    return rmdir(directory);
+}
+
+static void write_text(const char *name, const char *text) {
+    FILE *file = fopen(in_directory(name), "w");
+    fputs(text, file);
+    fclose(file);
+}
+
+static void assert_text(const char *name, const char *expected) {
+    char text[100] = "";
+    FILE *file = fopen(in_directory(name), "r");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    assert_string_equal(text, expected);
+}
+
+static void assert_cannot_read(const char *path, const char *words) {
+    SafeTensors file;
+    char error[SAFETENSORS_ERROR];
+    assert_false(safetensors_read(&file, path, error));
+    if (!strstr(error, words)) fail_msg("\"%s\" does not say \"%s\"", error, words);
+    assert_memory_equal(error, path, strlen(path));
+}
+
+static void test_unreadable_files(void **state) {
+    (void)state;
+    assert_cannot_read(in_directory("missing"), "No such file or directory");
+    assert_cannot_read(directory, "it is a directory");
+    assert_cannot_read("/dev/null", "it is not a regular file");
+    mkfifo(in_directory("pipe"), 0600);
+    assert_cannot_read(in_directory("pipe"), "it is not a regular file");
+    write_text("empty", "");
+    assert_cannot_read(in_directory("empty"), "0 bytes do not even hold");
+    write_text("text", "version https://git-lfs.github.com/spec/v1\n");
+    assert_cannot_read(in_directory("text"), "over the limit of 100000000: is this a safetensors file?");
+    chmod(in_directory("text"), 0);
+    if (geteuid() != 0) assert_cannot_read(in_directory("text"), "Permission denied");
+}
+
+static void test_what_is_saved_comes_back(void **state) {
+    (void)state;
+    unsigned char bytes[2 * 8];
+    for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (unsigned char)(0xf0 + i);
+    Tensor tensors[DTYPE_COUNT + 3] = {
+        [DTYPE_COUNT] =
+            {.name = "a \"quoted\"\nname \xe2\x82\xac", .dtype = U8, .rank = 1, .shape = {3}, .data = bytes},
+        [DTYPE_COUNT + 1] = {.name = "scalar", .dtype = F32, .data = &(float){-INFINITY}},
+        [DTYPE_COUNT + 2] = {.name = "empty", .dtype = F32, .rank = 3, .shape = {2, 0, 5}, .data = bytes},
+    };
+    for (DType dtype = 0; dtype < DTYPE_COUNT; dtype++)
+        tensors[dtype] =
+            (Tensor){.name = dtype_name(dtype), .dtype = dtype, .rank = 2, .shape = {1, 2}, .data = bytes};
+    Metadata metadata[] = {{"format", "pt"}, {"", "an empty key\n"}};
+    safetensors_save(in_directory("saved"), COUNT(tensors), tensors, COUNT(metadata), metadata);
+
+    SafeTensors file = safetensors_open(in_directory("saved"));
+    assert_int_equal((uintptr_t)file.tensors[0].data % 64, 0);
+    assert_int_equal(file.count, COUNT(tensors));
+    for (size_t i = 0; i < COUNT(tensors); i++) {
+        const Tensor *loaded = &file.tensors[i];
+        assert_string_equal(loaded->name, tensors[i].name);
+        assert_int_equal(loaded->dtype, tensors[i].dtype);
+        assert_int_equal(loaded->rank, tensors[i].rank);
+        assert_memory_equal(loaded->shape, tensors[i].shape, sizeof loaded->shape);
+        assert_memory_equal(loaded->data, tensors[i].data, tensor_bytes(loaded));
+    }
+    assert_int_equal(file.metadata_count, 2);
+    assert_string_equal(safetensors_metadata(&file, ""), "an empty key\n");
+
+    /* Replacing the very file that is mapped is safe: the mapping keeps the old one. */
+    safetensors_save(in_directory("saved"), file.count, file.tensors, file.metadata_count, file.metadata);
+    SafeTensors again = safetensors_open(in_directory("saved"));
+    assert_int_equal(again.count, file.count);
+    assert_memory_equal(again.tensors[0].data, bytes, 16);
+    safetensors_close(&again);
+    safetensors_close(&file);
+
+    safetensors_save(in_directory("saved"), 0, NULL, 0, NULL);
+    file = safetensors_open(in_directory("saved"));
+    assert_int_equal(file.count + file.metadata_count, 0);
+    safetensors_close(&file);
+    assert_int_equal(empty_directory(), 1);
+}
+
+static void test_many_files_one_after_another(void **state) {
+    (void)state;
+    for (int i = 0; i < 100; i++) safetensors_save(in_directory("saved"), 0, NULL, 0, NULL);
+    assert_int_equal(empty_directory(), 1);
+}
+
+static void test_saved_files_have_the_usual_mode(void **state) {
+    (void)state;
+    mode_t old = umask(027);
+    safetensors_save(in_directory("saved"), 0, NULL, 0, NULL);
+    umask(old);
+    struct stat status;
+    assert_int_equal(stat(in_directory("saved"), &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0640);
+}
+
+/* ---- programs that fail while they write ---- */
+
+/* Runs the action in a process of its own, where fail() may end it; returns its wait status and its message.
+ */
+static int run(void (*action)(void), char message[static 1000]) {
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        action();
+        _exit(0);
+    }
+    close(ends[1]);
+    size_t length = 0;
+    for (ssize_t got; (got = read(ends[0], message + length, 999 - length)) > 0;) length += (size_t)got;
+    message[length] = '\0';
+    close(ends[0]);
+    int status = 0;
+    waitpid(child, &status, 0);
+    return status;
+}
+
+static void assert_fails(void (*action)(void), const char *words) {
+    char message[1000];
+    int status = run(action, message);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 1)
+        fail_msg("wait status %x, and \"%s\"", status, message);
+    if (!strstr(message, words)) fail_msg("\"%s\" does not say \"%s\"", message, words);
+    if (strncmp(message, "error: ", 7) != 0) fail_msg("\"%s\" does not start with \"error: \"", message);
+}
+
+static float large[1 << 16];
+static const Tensor large_tensor = {.name = "t", .dtype = F32, .rank = 1, .shape = {1 << 16}, .data = large};
+
+static void save_past_the_limit(void) {
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){.rlim_cur = 5000, .rlim_max = 5000});
+    safetensors_save(in_directory("file"), 1, &large_tensor, 0, NULL);
+}
+
+static void write_to_a_full_disk(void) {
+    Output output = output_open(in_directory("file"));
+    dup2(open("/dev/full", O_WRONLY), fileno(output.file));
+    fputs("less than the buffer holds", output.file);
+    output_close(&output);
+}
+
+static void stop_before_the_end(void) {
+    Output output = output_open(in_directory("file"));
+    Output another = output_open(in_directory("another"));
+    fputs("part", output.file);
+    fputs("part", another.file);
+    output_close(&another);
+    remove(in_directory("another"));
+    safetensors_open(in_directory("missing"));
+}
+
+static void save_a_name_twice(void) {
+    Tensor twice[] = {large_tensor, large_tensor};
+    safetensors_save(in_directory("file"), 2, twice, 0, NULL);
+}
+
+static void save_a_name_of_no_utf8(void) {
+    Tensor tensor = {.name = "\xff", .dtype = F32, .data = large};
+    safetensors_save(in_directory("file"), 1, &tensor, 0, NULL);
+}
+
+static void save_a_tensor_named_metadata(void) {
+    Tensor tensor = {.name = "__metadata__", .dtype = F32, .data = large};
+    safetensors_save(in_directory("file"), 1, &tensor, 0, NULL);
+}
+
+static void test_a_failing_write_leaves_the_old_file(void **state) {
+    (void)state;
+    static const struct {
+        void (*action)(void);
+        const char *words;
+    } cases[] = {
+        {save_past_the_limit, "file: a write failed; is the disk full?"},
+        {write_to_a_full_disk, "file: No space left on device"},
+        {stop_before_the_end, "No such file or directory"},
+        {save_a_name_twice, "it would hold \"t\" twice"},
+        {save_a_name_of_no_utf8, "is not UTF-8"},
+        {save_a_tensor_named_metadata, "it would hold \"__metadata__\" twice"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        write_text("file", "the old one");
+        assert_fails(cases[i].action, cases[i].words);
+        assert_text("file", "the old one");
+        assert_int_equal(empty_directory(), 1);
+
+        assert_fails(cases[i].action, cases[i].words);
+        assert_int_equal(empty_directory(), 0);
+    }
+}
+
+static void die(void) { raise(SIGTERM); }
+
+static void open_and_die(void) {
+    output_open(in_directory("another"));
+    die();
+}
+
+static void test_a_forked_child_leaves_its_parents_files(void **state) {
+    (void)state;
+    char message[1000];
+    Output output = output_open(in_directory("file"));
+    assert_int_equal(WTERMSIG(run(die, message)), SIGTERM);
+    assert_int_equal(WTERMSIG(run(open_and_die, message)), SIGTERM);
+    output_close(&output);
+    assert_text("file", "");
+    assert_int_equal(empty_directory(), 1);
+}
+
+static int deadly_signal;
+
+static void be_killed(void) {
+    Output output = output_open(in_directory("file"));
+    fputs("part", output.file);
+    fflush(output.file);
+    raise(deadly_signal);
+}
+
+static void test_a_signal_leaves_the_old_file(void **state) {
+    (void)state;
+    int signals[] = {SIGHUP, SIGINT, SIGPIPE, SIGTERM};
+    char message[1000];
+    for (size_t i = 0; i < COUNT(signals); i++) {
+        deadly_signal = signals[i];
+        write_text("file", "the old one");
+        int status = run(be_killed, message);
+        assert_true(WIFSIGNALED(status));
+        assert_int_equal(WTERMSIG(status), signals[i]);
+        assert_text("file", "the old one");
+        assert_int_equal(empty_directory(), 1);
+    }
+}
+
+static void open_a_directory(void) { output_open(directory); }
+static void open_in_no_directory(void) { output_open(in_directory("missing/file")); }
+static void open_a_device(void) { output_open("/dev/null"); }
+static void open_too_many(void) {
+    for (int i = 0; i < 1000; i++) {
+        char name[20];
+        snprintf(name, sizeof name, "%d", i);
+        output_open(in_directory(name));
+    }
+}
+
+static void test_output_paths_that_cannot_be(void **state) {
+    (void)state;
+    assert_fails(open_a_directory, "it is a directory");
+    assert_fails(open_in_no_directory, "(make its directory first)");
+    assert_fails(open_a_device, "it is not a regular file");
+    assert_fails(open_too_many, "output files are open already");
+    assert_int_equal(empty_directory(), 0);
+}
+
+int main(void) {
+#define ON_DISK(test) cmocka_unit_test_setup_teardown(test, enter, leave)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_hostile_headers),
+        cmocka_unit_test(test_hostile_lengths),
+        cmocka_unit_test(test_every_truncation_is_refused),
+        cmocka_unit_test(test_deep_nesting_is_refused),
+        cmocka_unit_test(test_messages_stay_one_line),
+        cmocka_unit_test(test_legal_headers),
+        cmocka_unit_test(test_tensors_and_metadata_are_found),
+        cmocka_unit_test(test_unaligned_data),
+        cmocka_unit_test(test_a_hundred_thousand_tensors_open_in_no_time),
+        ON_DISK(test_unreadable_files),
+        ON_DISK(test_what_is_saved_comes_back),
+        ON_DISK(test_many_files_one_after_another),
+        ON_DISK(test_saved_files_have_the_usual_mode),
+        ON_DISK(test_a_failing_write_leaves_the_old_file),
+        ON_DISK(test_a_forked_child_leaves_its_parents_files),
+        ON_DISK(test_a_signal_leaves_the_old_file),
+        ON_DISK(test_output_paths_that_cannot_be),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

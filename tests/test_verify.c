@@ -1,0 +1,110 @@
+/* The workbench against kernels that misbehave in every way a first draft does. Each must be told from the others. */
+#include "01_normalization/normalization.h"
+#include "tests/verify/verify.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define RMS_NORM(name)                                                                                          \
+    static void name(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim],                \
+                     const float weight[dim], const float bias[dim], float eps)
+
+RMS_NORM(writes_one_past) { rms_norm(rows, dim, out, x, weight, bias, eps), ((float *)out)[rows * dim] = 1; }
+RMS_NORM(writes_one_before) { rms_norm(rows, dim, out, x, weight, bias, eps), ((float *)out)[-1] = 1; }
+RMS_NORM(writes_far_past) { rms_norm(rows, dim, out, x, weight, bias, eps), ((float *)out)[100000] = 1; }
+RMS_NORM(writes_its_input) { rms_norm(rows, dim, out, x, weight, bias, eps), ((float *)x)[0] = 1; }
+RMS_NORM(leaves_the_last) {
+    rms_norm(rows, dim, out, x, weight, bias, eps);
+    const uint32_t poison = POISON << 16 | POISON;
+    memcpy(&out[rows - 1][dim - 1], &poison, sizeof poison);
+}
+RMS_NORM(writes_nothing) { (void)rows, (void)dim, (void)out, (void)x, (void)weight, (void)bias, (void)eps; }
+static volatile uintptr_t nowhere = 64; /* no array lies there; volatile, or the compilers would object */
+RMS_NORM(follows_a_wild_pointer) { rms_norm(rows, dim, out, x, weight, bias, eps), *(volatile int *)nowhere = 0; }
+RMS_NORM(loops_for_ever) {
+    rms_norm(rows, dim, out, x, weight, bias, eps);
+    for (volatile unsigned i = 0;; i++) {}
+}
+RMS_NORM(exits) { rms_norm(rows, dim, out, x, weight, bias, eps), _exit(0); }
+RMS_NORM(aborts) { rms_norm(rows, dim, out, x, weight, bias, eps), raise(SIGKILL); }
+RMS_NORM(loses_accuracy) {
+    rms_norm(rows, dim, out, x, weight, bias, eps);
+    for (int i = 0; i < dim; i++) out[0][i] *= 1 + 1e-5f;
+}
+
+static const GoldenCase *by_hand(Golden *golden) {
+    *golden = golden_open("rms_norm");
+    return golden_case(golden, "by_hand");
+}
+
+static void trouble_is_named(void **state) {
+    (void)state;
+    static const struct {
+        __typeof__(rms_norm) *kernel;
+        const char *words;
+    } misbehaving[] = {
+        {writes_one_past, "wrote 4 bytes past the end of out"}, {writes_one_before, "wrote 4 bytes before out"},
+        {writes_far_past, "past the end of out"},               {writes_its_input, "wrote to its input x"},
+        {follows_a_wild_pointer, "in none of its arrays"},       {loops_for_ever, "did not come back within 1 second"},
+        {exits, "ended the program"},                           {aborts, "crashed"},
+    };
+    Golden golden;
+    const GoldenCase *one = by_hand(&golden);
+    call_time_limit = 1;
+    for (size_t i = 0; i < sizeof misbehaving / sizeof *misbehaving; i++) {
+        Verdict verdict = verdict_of_call(kernel_named("rms_norm"), one, (Function)misbehaving[i].kernel);
+        assert_false(verdict_passes(&verdict));
+        if (!strstr(verdict.trouble, misbehaving[i].words)) fail_msg("\"%s\" lacks \"%s\"", verdict.trouble, misbehaving[i].words);
+        verdict_free(&verdict);
+    }
+    golden_close(&golden);
+}
+
+static void what_is_not_written_is_counted(void **state) {
+    (void)state;
+    Golden golden;
+    const GoldenCase *one = by_hand(&golden);
+    Verdict last = verdict_of_call(kernel_named("rms_norm"), one, (Function)leaves_the_last);
+    assert_int_equal(last.agreement.unwritten, 1);
+    assert_int_equal(last.agreement.wrong, 1);
+    Verdict all = verdict_of_call(kernel_named("rms_norm"), one, (Function)writes_nothing);
+    assert_int_equal(all.agreement.unwritten, all.agreement.count);
+    verdict_free(&last), verdict_free(&all);
+    golden_close(&golden);
+}
+
+static void lost_accuracy_fails_without_a_name(void **state) {
+    (void)state;
+    Golden golden;
+    const GoldenCase *one = by_hand(&golden);
+    Verdict verdict = verdict_of_call(kernel_named("rms_norm"), one, (Function)loses_accuracy);
+    double distance;
+    assert_false(verdict_passes(&verdict));
+    assert_null(diagnose(kernel_named("rms_norm"), 1, &verdict, &distance));
+    verdict_free(&verdict);
+    golden_close(&golden);
+}
+
+static void random_shapes_catch_what_goldens_might_not(void **state) {
+    (void)state;
+    assert_true(random_shapes_agree(kernel_named("rms_norm"), (Function)rms_norm));
+    assert_false(random_shapes_agree(kernel_named("rms_norm"), (Function)leaves_the_last));
+    assert_false(random_shapes_agree(kernel_named("rms_norm"), (Function)writes_one_past));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(trouble_is_named),
+        cmocka_unit_test(what_is_not_written_is_counted),
+        cmocka_unit_test(lost_accuracy_fails_without_a_name),
+        cmocka_unit_test(random_shapes_catch_what_goldens_might_not),
+    };
+    return cmocka_run_group_tests_name("verify", tests, NULL, NULL) != 0;
+}

@@ -1,0 +1,207 @@
+/* verify: is this kernel right, and if not, which mistake is it? README.md, "Verify your own kernel". */
+#include "common/console.h"
+#include "common/error.h"
+#include "common/measure.h"
+#include "common/options.h"
+#include "tests/verify/outputs.h"
+#include "tests/verify/verify.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const Kernel *kernel_or_fail(const char *name) {
+    const Kernel *kernel = name ? kernel_named(name) : NULL;
+    if (!kernel) fail("%s%s: verify --list names the kernels", name ? name : "", name ? " is no kernel of this course" : "which kernel?");
+    return kernel;
+}
+
+static void list(void) {
+    Table table = {0};
+    table_row(&table, "kernel|<contract|cases|mistakes known");
+    for (int k = 0; k < kernel_count; k++) {
+        Golden golden = golden_open(kernels[k].name);
+        int twins = 0;
+        for (size_t i = 0; i < golden.file.metadata_count; i++)
+            twins += strncmp(golden.file.metadata[i].key, "wrong/", 6) == 0;
+        table_row(&table, "%s|%s|%d|%d", kernels[k].name, kernels[k].chapter, golden.count, twins);
+        golden_close(&golden);
+    }
+    table_print(&table, stdout);
+}
+
+/* ------------------------------------------------------------------ judging */
+
+/* Judges every golden case by running the function; ours needs no random shapes beside itself. */
+static bool judge_function(const Kernel *kernel, Function function, const char *source) {
+    Golden golden = golden_open(kernel->name);
+    Verdict *verdicts = allocate((size_t)golden.count * sizeof *verdicts);
+    for (int c = 0; c < golden.count; c++) verdicts[c] = verdict_of_call(kernel, &golden.cases[c], function);
+    bool pass = report(kernel, &golden, source, golden.count, verdicts) == golden.count;
+    if (pass && function != kernel->ours) pass = random_shapes_agree(kernel, function);
+    for (int c = 0; c < golden.count; c++) verdict_free(&verdicts[c]);
+    free(verdicts);
+    golden_close(&golden);
+    return pass;
+}
+
+/* The case that a .npy file answers: the one that was named, or the only one of its shape. */
+static const GoldenCase *single_case(const Golden *golden, const Tensor *single, const char *name) {
+    if (name) return golden_case(golden, name);
+    const GoldenCase *found = NULL;
+    for (int c = 0; c < golden->count; c++) {
+        if (!same_shape(&golden->cases[c].expected, single)) continue;
+        if (found) fail("a .npy file answers one case, and both %s and %s have its shape: add --case NAME", found->name, golden->cases[c].name);
+        found = &golden->cases[c];
+    }
+    if (!found) fail("a .npy file answers one case, and none has its shape: add --case NAME");
+    return found;
+}
+
+static bool judge_outputs(const Kernel *kernel, const char *path, const char *case_name) {
+    Golden golden = golden_open(kernel->name);
+    Outputs outputs = outputs_open(path);
+    Verdict *verdicts = allocate((size_t)golden.count * sizeof *verdicts);
+    int count = 0;
+    if (outputs.single.name) {
+        verdicts[count++] = verdict_of_output(kernel, single_case(&golden, &outputs.single, case_name), &outputs.single);
+    } else {
+        for (int c = 0; c < golden.count; c++) {
+            const GoldenCase *one = &golden.cases[c];
+            if (case_name && strcmp(case_name, one->name) != 0) continue;
+            verdicts[count++] = verdict_of_output(kernel, one, safetensors_find(&outputs.file, one->name));
+        }
+        if (count == 0) golden_case(&golden, case_name); /* says that there is no such case */
+    }
+    bool pass = report(kernel, &golden, path, count, verdicts) == count;
+    for (int i = 0; i < count; i++) verdict_free(&verdicts[i]);
+    free(verdicts);
+    outputs_close(&outputs);
+    golden_close(&golden);
+    return pass;
+}
+
+/* What a report calls a library: mine.so, or the source that `make verify` compiled it from. */
+static char *source_name(const char *library) {
+    const char *slash = strrchr(library, '/'), *name = slash ? slash + 1 : library;
+    size_t length = strlen(name);
+    bool compiled = length > 5 && strcmp(name + length - 5, ".c.so") == 0;
+    return strndup(name, compiled ? length - 3 : length);
+}
+
+/* ------------------------------------------------------------------ timing */
+
+static size_t bytes_moved(const Call *call) {
+    size_t bytes = tensor_bytes(&call->output.tensor);
+    for (int i = 0; i < call->input_count; i++) bytes += tensor_bytes(&call->input[i].tensor);
+    return bytes;
+}
+
+static double time_large(const Kernel *kernel, Function function, size_t *bytes) {
+    char trouble[TROUBLE];
+    Random random = {.state = 1};
+    Call call = {0};
+    kernel->random_call(&call, &random, true);
+    double time = call_time(&call, kernel->unpack, function, trouble);
+    *bytes = bytes_moved(&call);
+    call_free(&call);
+    if (isnan(time)) fail("%s %s", kernel->name, trouble);
+    return time;
+}
+
+/* ------------------------------------------------------------------ the kernels that a command line means */
+
+typedef struct {
+    const Kernel *kernel;
+    Function function;
+} Chosen;
+
+static Function function_in(void *library, const char *name) {
+    void *symbol = dlsym(library, name);
+    Function function;
+    memcpy(&function, &symbol, sizeof function); /* ISO C has no cast from object to function pointers */
+    return function;
+}
+
+/* The named kernel or all of them; from the library, or else our own. Returns how many. */
+static int choose(Chosen chosen[], const char *name, const char *library_path) {
+    void *library = NULL;
+    char path[4096];
+    if (library_path) {
+        /* Without a slash, dlopen would look in the system's folders instead. */
+        snprintf(path, sizeof path, "%s%s", strchr(library_path, '/') ? "" : "./", library_path);
+        if (!(library = dlopen(path, RTLD_NOW | RTLD_LOCAL))) fail("%s: %s", library_path, dlerror());
+    }
+    const Kernel *only = name ? kernel_or_fail(name) : NULL;
+    int count = 0;
+    for (int k = 0; k < kernel_count; k++) {
+        const Kernel *kernel = &kernels[k];
+        Function function = library ? function_in(library, kernel->name) : kernel->ours;
+        if (function && (!only || kernel == only)) chosen[count++] = (Chosen){kernel, function};
+    }
+    if (count == 0) fail("%s defines no %s: verify --list names the kernels, the chapters' headers their signatures",
+                         library_path, name ? name : "kernel of this course");
+    return count;
+}
+
+static void bench(int count, const Chosen chosen[], bool readers) {
+    double bandwidth = read_bandwidth();
+    printf("read bandwidth, one thread: %.1f GB/s; a kernel's share counts every byte of its inputs and output once\n", bandwidth / 1e9);
+    Table table = {0};
+    table_row(&table, readers ? "kernel|milliseconds|of read bandwidth|the chapter's kernel|speed beside it"
+                              : "kernel|milliseconds|of read bandwidth");
+    for (int i = 0; i < count; i++) {
+        size_t bytes;
+        const Kernel *kernel = chosen[i].kernel;
+        double time = time_large(kernel, chosen[i].function, &bytes), share = (double)bytes / time / bandwidth;
+        if (!readers) table_row(&table, "%s|%.2f|%.0f %%", kernel->name, time * 1e3, share * 100);
+        else {
+            double ours = time_large(kernel, kernel->ours, &bytes);
+            table_row(&table, "%s|%.2f|%.0f %%|%.2f|%.2f×", kernel->name, time * 1e3, share * 100, ours * 1e3, ours / time);
+        }
+    }
+    table_print(&table, stdout);
+}
+
+int main(int argc, char **argv) {
+    const char *library = NULL, *outputs = NULL, *one_case = NULL, *inputs = NULL, *timed = NULL, *listed = NULL;
+    const Option options[] = {
+        {"list", NULL, "name every kernel, its chapter and its cases", &listed},
+        {"library", "FILE.so", "judge the kernels that this shared library defines", &library},
+        {"export", "FILE", "write the kernel's inputs as safetensors, to be answered elsewhere", &inputs},
+        {"outputs", "FILE|-", "judge outputs: safetensors with a tensor a case, or .npy", &outputs},
+        {"case", "NAME", "with --outputs: judge this case alone", &one_case},
+        {"bench", NULL, "time them beside the machine's read bandwidth; a library's, if right, beside ours", &timed},
+    };
+    int rest = parse_options(argc, argv, "[KERNEL] [options]",
+                             "Judges a kernel against PyTorch's golden values and names the mistake. Without options, the\n"
+                             "course's own. Exit status 0 only if every case passes.", 6, options);
+    const char *name = rest < argc ? argv[rest] : NULL;
+    if (rest + 1 < argc) fail("%s: one kernel at a time", argv[rest + 1]);
+    if ((outputs && library) || (one_case && !outputs))
+        fail("%s: see %s --help", one_case ? "--case goes with --outputs" : "--outputs or --library, not both", argv[0]);
+
+    if (listed) return list(), 0;
+    if (inputs) {
+        Golden golden = golden_open(kernel_or_fail(name)->name);
+        export_inputs(&golden, inputs);
+        return golden_close(&golden), 0;
+    }
+    if (outputs) return judge_outputs(kernel_or_fail(name), outputs, one_case) ? 0 : 1;
+
+    Chosen chosen[64];
+    int count = choose(chosen, name, library);
+    if (timed && !library) return bench(count, chosen, false), 0;
+    int passed = 0;
+    char *source = library ? source_name(library) : NULL;
+    for (int i = 0; i < count; i++) {
+        if (i) putchar('\n');
+        passed += judge_function(chosen[i].kernel, chosen[i].function, source ? source : chosen[i].kernel->chapter);
+    }
+    free(source);
+    if (count > 1) printf("\n%d of %d kernels pass\n", passed, count);
+    if (passed < count) return 1;
+    if (timed) bench(count, chosen, true); /* only what is right is worth timing */
+    return 0;
+}

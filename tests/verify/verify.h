@@ -1,0 +1,41 @@
+/* Judging one kernel's outputs against its golden cases, and saying what went wrong. */
+#ifndef VERIFY_VERIFY_H
+#define VERIFY_VERIFY_H
+
+#include "common/golden.h"
+#include "tests/verify/kernels.h"
+
+/* One case: what came out, and what check() says of it. */
+typedef struct {
+    const GoldenCase *golden_case;
+    bool missing;           /* no output was handed over for this case */
+    char trouble[TROUBLE];  /* what kept the kernel from an answer, or "" */
+    float *output;          /* what it gave, widened to float32 */
+    Agreement agreement;
+} Verdict;
+
+bool verdict_passes(const Verdict *verdict);
+
+/* Runs `function` on one case. */
+Verdict verdict_of_call(const Kernel *kernel, const GoldenCase *golden_case, Function function);
+
+/* Judges an output computed elsewhere; `got` may have any dtype, its shape must be the case's. NULL: missing. */
+Verdict verdict_of_output(const Kernel *kernel, const GoldenCase *golden_case, const Tensor *got);
+
+bool same_shape(const Tensor *left, const Tensor *right);
+void verdict_free(Verdict *verdict);
+
+/* The call that a golden case describes, ready to run. */
+Call call_of_case(const GoldenCase *golden_case);
+
+/* The wrong twin that the failing outputs are, or NULL. `distance` receives how near: the worst |got - twin|. */
+const char *diagnose(const Kernel *kernel, int count, const Verdict verdicts[], double *distance);
+
+/* Prints the report of one kernel: a row a case, the verdict, one line of diagnosis. `source` is where the
+ * kernel came from, for the first line. Returns how many verdicts pass. */
+int report(const Kernel *kernel, const Golden *golden, const char *source, int count, const Verdict verdicts[]);
+
+/* Runs `function` beside the chapter's own kernel on random shapes and prints one line. True if all agree. */
+bool random_shapes_agree(const Kernel *kernel, Function function);
+
+#endif
