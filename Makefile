@@ -1,0 +1,162 @@
+# How a Llama works, in C. `make help` lists the targets; README.md explains them.
+
+CFLAGS ?= -O3 -march=native
+BUILD  ?= build
+PYTHON ?= python3
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+# ---------------------------------------------------------------- what this machine has
+
+# $(call accepts,FLAGS): FLAGS, if a program compiles and links with them.
+accepts = $(shell echo 'int main(void) { return 0; }' | $(CC) -x c - $(1) -o /dev/null 2>/dev/null && echo '$(1)')
+# $(call library,PACKAGE,HEADER,FLAG): the flags of a library, or nothing.
+library = $(shell flags=$$(pkg-config --cflags --libs $(1) 2>/dev/null || echo $(3)); \
+            printf '\043include <stdarg.h>\n\043include <stddef.h>\n\043include <setjmp.h>\n\043include <stdint.h>\n\043include <$(2)>\nint main(void) { return 0; }' | \
+            $(CC) -x c - $$flags -o /dev/null 2>/dev/null && echo "$$flags")
+
+ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),all)),)
+JANSSON := $(call library,jansson,jansson.h,-ljansson)
+CMOCKA  := $(call library,cmocka,cmocka.h,-lcmocka)
+# clang warns when it cannot vectorise an `omp simd` loop, as at -O1: that is no fault of the loop.
+QUIET   := $(if $(call accepts,-Wpass-failed),-Wno-pass-failed)
+OPENMP  := $(or $(call accepts,-fopenmp),$(call accepts,-fopenmp-simd -Wno-unknown-pragmas),-Wno-unknown-pragmas)
+GNUPLOT := $(shell command -v gnuplot)
+ifeq ($(JANSSON),)
+$(error jansson, the JSON library, is missing: apt install libjansson-dev | dnf install jansson-devel | brew install jansson)
+endif
+endif
+
+# The rounding policy is ours: fused multiply-adds are allowed (they round once instead of twice), nothing else is.
+FLAGS = -std=c2x -Wall -Wextra -g -ffp-contract=fast $(OPENMP) $(QUIET) -I. -Ichapters -D_GNU_SOURCE \
+        -DROOT='"$(CURDIR)"' $(CPPFLAGS) $(CFLAGS)
+LIBS  = $(LDFLAGS) $(JANSSON) -lm
+
+# ---------------------------------------------------------------- what is built
+
+CHAPTERS := $(notdir $(wildcard chapters/[0-9][0-9]_*))
+PROGRAMS := $(CHAPTERS:%=$(BUILD)/%)
+KERNELS  := $(foreach c,$(CHAPTERS),$(filter-out %/main.c %/exercise.c,$(wildcard chapters/$(c)/*.c)))
+COMMON   := $(wildcard common/*.c)
+VERIFY   := $(filter-out tests/verify/main.c,$(wildcard tests/verify/*.c))
+TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/test_*.c))
+
+object = $(patsubst %.c,$(BUILD)/objects/%.o,$(1))
+
+all: $(PROGRAMS) $(BUILD)/verify
+	@$(if $(findstring -fopenmp ,$(OPENMP) ),,echo "note: $(CC) has no OpenMP: everything runs on one thread (apt install libgomp1 or libomp-dev)")
+	@$(if $(GNUPLOT),,echo "note: no gnuplot: figures are not drawn (apt install gnuplot-nox | dnf install gnuplot | brew install gnuplot)")
+
+# One library holds the kernels of every chapter and common/: a program links what it includes.
+$(BUILD)/libllama.a: $(call object,$(COMMON) $(KERNELS))
+	@rm -f $@
+	ar rcs $@ $^
+
+$(BUILD)/objects/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) $(FLAGS) -MMD -MP -c $< -o $@
+
+$(PROGRAMS): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(BUILD)/libllama.a
+	$(CC) $(FLAGS) $^ -o $@ $(LIBS)
+
+$(BUILD)/verify: $(call object,tests/verify/main.c $(VERIFY)) $(BUILD)/libllama.a
+	$(CC) $(FLAGS) $^ -o $@ $(LIBS) -ldl
+
+# What a test must know of this build.
+$(BUILD)/objects/tests/test_%.o: FLAGS += -DBUILD='"$(abspath $(BUILD))"' -DCHAPTERS='"$(CHAPTERS)"' -DPROGRAMS='"$(CHAPTERS) verify"'
+
+$(BUILD)/tests/%: $(BUILD)/objects/tests/%.o $(call object,$(VERIFY)) $(BUILD)/libllama.a
+	@mkdir -p $(@D)
+	$(CC) $(FLAGS) $^ -o $@ $(LIBS) $(CMOCKA) -ldl
+
+# Other flags or another compiler: everything is compiled again.
+$(BUILD)/flags: always
+	@mkdir -p $(BUILD)
+	@echo '$(CC) $(subst ','\'',$(FLAGS)) $(subst ','\'',$(LIBS))' | cmp -s - $@ || \
+	 echo '$(CC) $(subst ','\'',$(FLAGS)) $(subst ','\'',$(LIBS))' > $@
+
+-include $(shell find $(BUILD)/objects -name '*.d' 2>/dev/null)
+
+# ---------------------------------------------------------------- what is run
+
+NUMBERS := $(foreach c,$(CHAPTERS),$(firstword $(subst _, ,$(c))))
+
+run: all ## every chapter's program in order, then the figures
+	@set -e; for chapter in $(CHAPTERS); do \
+	    printf '\n──────── %s ────────\n' "$$chapter"; $(BUILD)/$$chapter --data $(BUILD)/data; done
+	@echo
+	@$(MAKE) --no-print-directory figures
+	@echo "Where to look next: chapters/$(firstword $(CHAPTERS))/README.md is the first lesson; figures/README.md shows every figure."
+
+$(NUMBERS): ## build and run one chapter: make 01
+	@$(MAKE) --no-print-directory $(BUILD)/$(filter $@_%,$(CHAPTERS))
+	@$(BUILD)/$(filter $@_%,$(CHAPTERS))
+
+# What a program prints, for the lessons, and what it computed, for the figures.
+$(BUILD)/data/%.txt: $(BUILD)/%
+	@mkdir -p $(@D)
+	$< --data $(BUILD)/data > $@
+
+FIGURES := $(patsubst %.gp,%.svg,$(filter-out figures/style.gp,$(wildcard figures/*.gp)))
+DATA    := $(CHAPTERS:%=$(BUILD)/data/%.txt)
+
+ifneq ($(GNUPLOT),)
+figures: $(FIGURES) ## draw figures/*.svg from what the programs computed
+	@echo "figures: $(words $(FIGURES)) drawn, figures/*.svg"
+else
+figures:
+	@echo "figures: skipped, there is no gnuplot (apt install gnuplot-nox | dnf install gnuplot | brew install gnuplot)"
+endif
+
+figures/%.svg: figures/%.gp figures/style.gp $(DATA)
+	gnuplot -e "data='$(BUILD)/data'; output='$@'" $<
+
+preview: $(DATA) ## the figures as text, in the terminal
+	@set -e; for figure in $(filter-out figures/style.gp,$(wildcard figures/*.gp)); do \
+	    echo; echo "$$figure"; gnuplot -e "data='$(BUILD)/data'; preview=1" $$figure; done
+
+# ---------------------------------------------------------------- what is checked
+
+verify: $(BUILD)/verify ## judge your own kernels: make verify SRC=my_rope.c
+	@$(if $(SRC),,echo "usage: make verify SRC=my_kernel.c    (the kernels it may define: $(BUILD)/verify --list)"; exit 1)
+	@$(CC) $(FLAGS) -shared -fPIC $(SRC) common/tensor.c common/error.c -o $(BUILD)/$(notdir $(firstword $(SRC))).so -lm
+	@$(BUILD)/verify --library $(BUILD)/$(notdir $(firstword $(SRC))).so
+
+test: all $(TESTS) $(DATA) ## kernels against PyTorch, wrong twins, parsers, programs, lessons
+	@$(if $(CMOCKA),,echo "cmocka, the C test library, is missing: apt install libcmocka-dev | dnf install libcmocka-devel | brew install cmocka"; exit 1)
+	@sh tests/run.sh $(TESTS) "sh tests/lessons.sh $(BUILD)/data --check"
+
+sanitize: ## the tests under the address, undefined-behaviour and bounds sanitizers
+	@$(MAKE) --no-print-directory BUILD=build/sanitize CFLAGS="-O1 -march=native -fno-omit-frame-pointer \
+	    -fsanitize=address,undefined,bounds -fno-sanitize-recover=all" test
+
+fuzz: ## feed the safetensors reader broken files for a minute
+	@sh tests/fuzz/run.sh $(BUILD) $(or $(SECONDS),60) "$(JANSSON)"
+
+mutants: all ## break our own kernels on purpose, and count how many breaks the golden values catch
+	@$(PYTHON) tests/mutants.py
+
+golden: ## compute the golden values again (needs tests/golden/requirements.txt)
+	@$(PYTHON) tests/golden/golden.py
+	@$(PYTHON) tests/golden/printing.py
+
+golden-check: ## prove that the committed golden values are what PyTorch computes
+	@$(PYTHON) tests/golden/golden.py --check
+	@$(PYTHON) tests/golden/printing.py --check
+
+bench: $(BUILD)/verify ## our kernels against this machine's own limits
+	@$(BUILD)/verify --bench
+
+docs: $(DATA) figures ## refresh the code and the runs that the lessons quote
+	@sh tests/lessons.sh $(BUILD)/data
+
+help: ## this list
+	@sed -n 's/^\([a-z$$()A-Z-]*\):.*## \(.*\)/\1|\2/p' Makefile | sed 's/$$(NUMBERS)/01, 02, …/' | sort | \
+	 awk -F'|' 'BEGIN { printf "  %-14s %s\n", "all", "build everything this machine can build (the default)" } { printf "  %-14s %s\n", $$1, $$2 }'
+
+clean: ## remove build/
+	rm -rf build
+
+.PHONY: all always run figures preview verify test sanitize fuzz mutants golden golden-check bench docs help clean $(NUMBERS)
