@@ -1,6 +1,5 @@
 # How a Llama works, in C. `make help` lists the targets; README.md explains them.
 
-CFLAGS ?= -O3 -march=native
 BUILD  ?= build
 PYTHON ?= python3
 
@@ -17,7 +16,13 @@ library = $(shell flags=$$(pkg-config --cflags --libs $(1) 2>/dev/null || echo $
             printf '\043include <stdarg.h>\n\043include <stddef.h>\n\043include <setjmp.h>\n\043include <stdint.h>\n\043include <$(2)>\nint main(void) { return 0; }' | \
             $(CC) -x c - $$flags -o /dev/null 2>/dev/null && echo "$$flags")
 
+# Vectors as wide as the processor has them: compilers hold back from 512 bits unless asked.
+CFLAGS ?= -O3 -march=native $(call accepts,-mprefer-vector-width=512)
+
 ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),all)),)
+ifeq ($(call accepts,-std=c2x),)
+$(error $(CC) cannot compile C23 (-std=c2x): apt install gcc libc6-dev | dnf install gcc | xcode-select --install)
+endif
 JANSSON := $(call library,jansson,jansson.h,-ljansson)
 CMOCKA  := $(call library,cmocka,cmocka.h,-lcmocka)
 # clang warns when it cannot vectorise an `omp simd` loop, as at -O1: that is no fault of the loop.
@@ -36,9 +41,9 @@ LIBS  = $(LDFLAGS) $(JANSSON) -lm
 
 # ---------------------------------------------------------------- what is built
 
-CHAPTERS := $(notdir $(wildcard chapters/[0-9][0-9]_*))
+CHAPTERS := $(patsubst chapters/%/main.c,%,$(wildcard chapters/[0-9][0-9]_*/main.c))
 PROGRAMS := $(CHAPTERS:%=$(BUILD)/%)
-KERNELS  := $(foreach c,$(CHAPTERS),$(filter-out %/main.c %/exercise.c,$(wildcard chapters/$(c)/*.c)))
+KERNELS  := $(filter-out %/main.c %/exercise.c,$(wildcard chapters/[0-9][0-9]_*/*.c))
 COMMON   := $(wildcard common/*.c)
 VERIFY   := $(filter-out tests/verify/main.c,$(wildcard tests/verify/*.c))
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/test_*.c))
@@ -52,24 +57,28 @@ all: $(PROGRAMS) $(BUILD)/verify
 # One library holds the kernels of every chapter and common/: a program links what it includes.
 $(BUILD)/libllama.a: $(call object,$(COMMON) $(KERNELS))
 	@rm -f $@
-	ar rcs $@ $^
+	@ar rcs $@ $^
 
 $(BUILD)/objects/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(FLAGS) -MMD -MP -c $< -o $@
+	@echo "  compile  $<"
+	@$(CC) $(FLAGS) -MMD -MP -c $< -o $@
 
 $(PROGRAMS): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(BUILD)/libllama.a
-	$(CC) $(FLAGS) $^ -o $@ $(LIBS)
+	@echo "  link     $@"
+	@$(CC) $(FLAGS) $^ -o $@ $(LIBS)
 
 $(BUILD)/verify: $(call object,tests/verify/main.c $(VERIFY)) $(BUILD)/libllama.a
-	$(CC) $(FLAGS) $^ -o $@ $(LIBS) -ldl
+	@echo "  link     $@"
+	@$(CC) $(FLAGS) $^ -o $@ $(LIBS) -ldl
 
 # What a test must know of this build.
 $(BUILD)/objects/tests/test_%.o: FLAGS += -DBUILD='"$(abspath $(BUILD))"' -DCHAPTERS='"$(CHAPTERS)"' -DPROGRAMS='"$(CHAPTERS) verify"'
 
 $(BUILD)/tests/%: $(BUILD)/objects/tests/%.o $(call object,$(VERIFY)) $(BUILD)/libllama.a
 	@mkdir -p $(@D)
-	$(CC) $(FLAGS) $^ -o $@ $(LIBS) $(CMOCKA) -ldl
+	@echo "  link     $@"
+	@$(CC) $(FLAGS) $^ -o $@ $(LIBS) $(CMOCKA) -ldl
 
 # Other flags or another compiler: everything is compiled again.
 $(BUILD)/flags: always
@@ -97,7 +106,7 @@ $(NUMBERS): ## build and run one chapter: make 01
 # What a program prints, for the lessons, and what it computed, for the figures.
 $(BUILD)/data/%.txt: $(BUILD)/%
 	@mkdir -p $(@D)
-	$< --data $(BUILD)/data > $@
+	@$< --data $(BUILD)/data > $@
 
 FIGURES := $(patsubst %.gp,%.svg,$(filter-out figures/style.gp,$(wildcard figures/*.gp)))
 DATA    := $(CHAPTERS:%=$(BUILD)/data/%.txt)
@@ -111,7 +120,8 @@ figures:
 endif
 
 figures/%.svg: figures/%.gp figures/style.gp $(DATA)
-	gnuplot -e "data='$(BUILD)/data'; output='$@'" $<
+	@echo "  draw     $@"
+	@gnuplot -e "data='$(BUILD)/data'; output='$@'" $<
 
 preview: $(DATA) ## the figures as text, in the terminal
 	@set -e; for figure in $(filter-out figures/style.gp,$(wildcard figures/*.gp)); do \
@@ -146,7 +156,9 @@ golden-check: ## prove that the committed golden values are what PyTorch compute
 	@$(PYTHON) tests/golden/golden.py --check
 	@$(PYTHON) tests/golden/printing.py --check
 
-bench: $(BUILD)/verify ## our kernels against this machine's own limits
+bench: $(BUILD)/verify ## our kernels against this machine's own limits, on one thread and on all
+	@OMP_NUM_THREADS=1 $(BUILD)/verify --bench
+	@echo
 	@$(BUILD)/verify --bench
 
 docs: $(DATA) figures ## refresh the code and the runs that the lessons quote

@@ -10,9 +10,16 @@ double seconds(void); /* a clock that never goes back */
 /* The best of several repetitions of run(context), in seconds; repeats for about a tenth of a second. */
 double best_seconds(void run(void *context), void *context);
 
-/* Bytes a second that one thread reads from memory: the best of several sums over an array far larger than
- * the last-level cache can keep warm for one thread. */
-double read_bandwidth(void);
+/* Bytes a second that so many threads read from memory: the best of several sums over an array far larger than the
+ * last-level cache can keep warm for them. */
+double read_bandwidth(int threads);
+
+/* Floating-point operations a second of so many threads that do nothing but fused multiply-adds in registers, each
+ * counted as two. */
+double fma_peak(int threads);
+
+/* Threads that a parallel loop will use: OMP_NUM_THREADS, or all cores; 1 without OpenMP. */
+int thread_count(void);
 
 /* Keeps the compiler from dropping a computation whose result nobody reads. */
 void keep(const void *result);
