@@ -1,24 +1,45 @@
 /* The registry: every kernel that the course defines by name, and how to call it. The tests, the workbench and
- * the benchmark all read this one list. A new kernel is one line here and one golden script. */
+ * the benchmark all read it. A chapter's kernels are one file beside this one, NN_name.c, and one golden script.
+ *
+ * Kernels of one signature are a family: one function unpacks a call into C arguments, one makes random calls. */
 #ifndef VERIFY_KERNELS_H
 #define VERIFY_KERNELS_H
 
 #include "common/random.h"
 #include "tests/verify/sandbox.h"
 
+/* Random calls come small, to compare kernels on, or as large as in a Llama, to time them on. */
+typedef enum { SMALL, LARGE, LARGE_PREFILL } Size;
+
 typedef struct {
     const char *name;    /* the C function; its golden values are tests/golden/NAME.safetensors */
     const char *chapter; /* the folder whose header states its contract */
     Function ours;
     Unpack *unpack;
-    /* Fills a call with random arguments: a small shape, or one large enough to time. */
-    void (*random_call)(Call *call, Random *random, bool large);
-    bool pointwise; /* judged element by element: no sum mixes them */
+    void (*random_call)(Call *call, Random *random, Size size);
+    bool pointwise;                          /* judged element by element: no sum mixes them */
+    double (*operations)(const Call *call);  /* floating-point operations, where they may be the limit; or NULL */
+    bool has_prefill;                        /* random_call knows LARGE_PREFILL */
 } Kernel;
 
-extern const Kernel kernels[];
-extern const int kernel_count;
-
+/* The kernels in the order of the chapters; NULL past the last. */
+const Kernel *kernel_at(int index);
 const Kernel *kernel_named(const char *name); /* NULL if there is none */
+
+/* For a chapter's file: its array ends with an empty entry. */
+extern const Kernel common_kernels[], normalization_kernels[], activation_kernels[], feed_forward_kernels[],
+    rope_kernels[];
+
+#define KERNEL(function, folder, family)                                                         \
+    .name = #function, .chapter = folder, .ours = (Function)function, .unpack = unpack_##family, \
+    .random_call = random_##family
+#define AS(type, kernel) ((__typeof__(type) *)(kernel)) /* a Function as what it is: of the type of that function */
+#define SHAPE(...) (const size_t[]){__VA_ARGS__}
+
+void random_input(Call *call, Random *random, const char *name, int rank, const size_t shape[]); /* normal, F32 */
+void scalar_input(Call *call, const char *name, float value);
+void index_input(Call *call, const char *name, int64_t value);
+size_t random_size(Random *random, int low, int high);  /* low <= result <= high */
+size_t random_length(Random *random, Size size);        /* of a pointwise kernel */
 
 #endif

@@ -20,12 +20,13 @@ static const Kernel *kernel_or_fail(const char *name) {
 static void list(void) {
     Table table = {0};
     table_row(&table, "kernel|<contract|cases|mistakes known");
-    for (int k = 0; k < kernel_count; k++) {
-        Golden golden = golden_open(kernels[k].name);
+    const Kernel *kernel;
+    for (int k = 0; (kernel = kernel_at(k)); k++) {
+        Golden golden = golden_open(kernel->name);
         int twins = 0;
         for (size_t i = 0; i < golden.file.metadata_count; i++)
             twins += strncmp(golden.file.metadata[i].key, "wrong/", 6) == 0;
-        table_row(&table, "%s|%s|%d|%d", kernels[k].name, kernels[k].chapter, golden.count, twins);
+        table_row(&table, "%s|%s|%d|%d", kernel->name, kernel->chapter, golden.count, twins);
         golden_close(&golden);
     }
     table_print(&table, stdout);
@@ -98,16 +99,21 @@ static size_t bytes_moved(const Call *call) {
     return bytes;
 }
 
-static double time_large(const Kernel *kernel, Function function, size_t *bytes) {
+/* One kernel's work and time at one size. */
+typedef struct {
+    double seconds, bytes, operations;
+} Timing;
+
+static Timing time_kernel(const Kernel *kernel, Function function, Size size) {
     char trouble[TROUBLE];
     Random random = {.state = 1};
     Call call = {0};
-    kernel->random_call(&call, &random, true);
-    double time = call_time(&call, kernel->unpack, function, trouble);
-    *bytes = bytes_moved(&call);
+    kernel->random_call(&call, &random, size);
+    Timing timing = {call_time(&call, kernel->unpack, function, trouble), (double)bytes_moved(&call),
+                     kernel->operations ? kernel->operations(&call) : 0};
     call_free(&call);
-    if (isnan(time)) fail("%s %s", kernel->name, trouble);
-    return time;
+    if (isnan(timing.seconds)) fail("%s %s", kernel->name, trouble);
+    return timing;
 }
 
 /* ------------------------------------------------------------------ the kernels that a command line means */
@@ -135,8 +141,8 @@ static int choose(Chosen chosen[], const char *name, const char *library_path) {
     }
     const Kernel *only = name ? kernel_or_fail(name) : NULL;
     int count = 0;
-    for (int k = 0; k < kernel_count; k++) {
-        const Kernel *kernel = &kernels[k];
+    const Kernel *kernel;
+    for (int k = 0; (kernel = kernel_at(k)); k++) {
         Function function = library ? function_in(library, kernel->name) : kernel->ours;
         if (function && (!only || kernel == only)) chosen[count++] = (Chosen){kernel, function};
     }
@@ -145,21 +151,31 @@ static int choose(Chosen chosen[], const char *name, const char *library_path) {
     return count;
 }
 
-static void bench(int count, const Chosen chosen[], bool readers) {
-    double bandwidth = read_bandwidth();
-    printf("read bandwidth, one thread: %.1f GB/s; a kernel's share counts every byte of its inputs and output once\n", bandwidth / 1e9);
+static void bench_row(Table *table, const Chosen *chosen, Size size, double bandwidth, double peak) {
+    const Kernel *kernel = chosen->kernel;
+    Timing timing = time_kernel(kernel, chosen->function, size);
+    char of_peak[32] = "", beside[64] = "";
+    if (timing.operations) snprintf(of_peak, sizeof of_peak, "%.0f %%", 100 * timing.operations / timing.seconds / peak);
+    if (chosen->function != kernel->ours) {
+        double ours = time_kernel(kernel, kernel->ours, size).seconds;
+        snprintf(beside, sizeof beside, "%.2f|%.2f×", ours * 1e3, ours / timing.seconds);
+    }
+    table_row(table, "%s%s|%.2f|%.0f %%|%s|%s", kernel->name, size == LARGE_PREFILL ? ", prefill" : "", timing.seconds * 1e3,
+              100 * timing.bytes / timing.seconds / bandwidth, of_peak, beside);
+}
+
+/* Every byte of the inputs and the output counts once, whatever the kernel does with it. */
+static void bench(int count, const Chosen chosen[]) {
+    int threads = thread_count();
+    double bandwidth = measure_apart(read_bandwidth, threads), peak = measure_apart(fma_peak, threads);
+    printf("%d thread%s: memory is read at %.1f GB/s, FMA peak is %.0f GFLOP/s\n", threads, threads == 1 ? "" : "s",
+           bandwidth / 1e9, peak / 1e9);
     Table table = {0};
-    table_row(&table, readers ? "kernel|milliseconds|of read bandwidth|the chapter's kernel|speed beside it"
-                              : "kernel|milliseconds|of read bandwidth");
+    bool readers = count && chosen[0].function != chosen[0].kernel->ours;
+    table_row(&table, "kernel|milliseconds|of read bandwidth|of FMA peak%s", readers ? "|the chapter's|speed beside it" : "|");
     for (int i = 0; i < count; i++) {
-        size_t bytes;
-        const Kernel *kernel = chosen[i].kernel;
-        double time = time_large(kernel, chosen[i].function, &bytes), share = (double)bytes / time / bandwidth;
-        if (!readers) table_row(&table, "%s|%.2f|%.0f %%", kernel->name, time * 1e3, share * 100);
-        else {
-            double ours = time_large(kernel, kernel->ours, &bytes);
-            table_row(&table, "%s|%.2f|%.0f %%|%.2f|%.2f×", kernel->name, time * 1e3, share * 100, ours * 1e3, ours / time);
-        }
+        bench_row(&table, &chosen[i], LARGE, bandwidth, peak);
+        if (chosen[i].kernel->has_prefill) bench_row(&table, &chosen[i], LARGE_PREFILL, bandwidth, peak);
     }
     table_print(&table, stdout);
 }
@@ -192,7 +208,7 @@ int main(int argc, char **argv) {
 
     Chosen chosen[64];
     int count = choose(chosen, name, library);
-    if (timed && !library) return bench(count, chosen, false), 0;
+    if (timed && !library) return bench(count, chosen), 0;
     int passed = 0;
     char *source = library ? source_name(library) : NULL;
     for (int i = 0; i < count; i++) {
@@ -202,6 +218,6 @@ int main(int argc, char **argv) {
     free(source);
     if (count > 1) printf("\n%d of %d kernels pass\n", passed, count);
     if (passed < count) return 1;
-    if (timed) bench(count, chosen, true); /* only what is right is worth timing */
+    if (timed) bench(count, chosen); /* only what is right is worth timing */
     return 0;
 }

@@ -116,7 +116,7 @@ void *work_room(const char *name, size_t count) {
 typedef struct {
     bool returned;
     char trouble[TROUBLE];
-    double seconds;
+    double seconds; /* or what else was measured */
 } Outcome;
 
 static Outcome *outcome;
@@ -196,16 +196,25 @@ static void child(Job *job, bool timed) {
     _exit(0);
 }
 
-static bool run(const Call *call, Unpack *unpack, Function kernel, bool timed, char trouble[static TROUBLE]) {
+static void share_outcome(void) {
     if (!outcome) outcome = mmap(NULL, sizeof *outcome, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (outcome == MAP_FAILED) fail("no memory for a process to run the kernel in");
+    if (outcome == MAP_FAILED) fail("no memory to share with the process that the kernel runs in");
     *outcome = (Outcome){.seconds = NAN};
-    fill(middle(&call->output), middle_bytes(&call->output), POISON);
-    protect_inputs(call, PROT_READ);
+}
 
+static pid_t start_process(void) {
     fflush(NULL); /* or the child would print again what waits in the buffers */
     pid_t process = fork();
     if (process < 0) fail("cannot start a process to run the kernel in");
+    return process;
+}
+
+static bool run(const Call *call, Unpack *unpack, Function kernel, bool timed, char trouble[static TROUBLE]) {
+    share_outcome();
+    fill(middle(&call->output), middle_bytes(&call->output), POISON);
+    protect_inputs(call, PROT_READ);
+
+    pid_t process = start_process();
     if (process == 0) child(&(Job){call, unpack, kernel}, timed);
     int status;
     waitpid(process, &status, 0);
@@ -227,4 +236,15 @@ bool call_run(const Call *call, Unpack *unpack, Function kernel, char trouble[st
 
 double call_time(const Call *call, Unpack *unpack, Function kernel, char trouble[static TROUBLE]) {
     return run(call, unpack, kernel, true, trouble) ? outcome->seconds : NAN;
+}
+
+double measure_apart(double measure(int threads), int threads) {
+    share_outcome();
+    pid_t process = start_process();
+    if (process == 0) {
+        outcome->seconds = measure(threads);
+        _exit(0);
+    }
+    waitpid(process, NULL, 0);
+    return outcome->seconds;
 }

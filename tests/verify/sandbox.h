@@ -53,4 +53,8 @@ bool call_run(const Call *call, Unpack *unpack, Function kernel, char trouble[st
 /* The same, many times: the best time in seconds, or NaN after trouble. */
 double call_time(const Call *call, Unpack *unpack, Function kernel, char trouble[static TROUBLE]);
 
+/* What measure(threads) returns, in a process of its own: the parent starts no threads, for a process that forks must
+ * not have any. */
+double measure_apart(double measure(int threads), int threads);
+
 #endif

@@ -1,0 +1,111 @@
+/* How to call chapter 4's kernels: T positions, H heads of width D. */
+#include "04_rope/rope.h"
+#include "tests/verify/kernels.h"
+
+#include <math.h>
+
+static void unpack_rope(Function kernel, const Call *c) { /* rope_interleaved, rope_half_split */
+    AS(rope_half_split, kernel)(dimension(c, "x", 0), dimension(c, "x", 1), dimension(c, "x", 2), output(c),
+                                argument(c, "x"), argument(c, "cosine"), argument(c, "sine"));
+}
+
+static void unpack_rope_qkv(Function kernel, const Call *c) {
+    int KV = whole_number(c, "KV");
+    AS(rope_qkv, kernel)(dimension(c, "qkv", 0), dimension(c, "qkv", 1) - 2 * KV, KV, dimension(c, "qkv", 2),
+                         output(c), argument(c, "qkv"), argument(c, "cosine"), argument(c, "sine"));
+}
+
+/* positions 0 .. T-1, the frequencies of Llama 2. */
+static void random_table(Call *call, size_t T, size_t D) {
+    float *cosine = call_input(call, "cosine", F32, 2, SHAPE(T, D / 2));
+    float *sine = call_input(call, "sine", F32, 2, SHAPE(T, D / 2));
+    for (size_t t = 0; t < T; t++)
+        for (size_t i = 0; i < D / 2; i++) {
+            double angle = (double)t * pow(10000, -2.0 * (double)i / (double)D);
+            cosine[t * (D / 2) + i] = (float)cos(angle), sine[t * (D / 2) + i] = (float)sin(angle);
+        }
+}
+
+static void random_rope(Call *call, Random *random, Size size) {
+    size_t T = size == LARGE ? 4096 : random_size(random, 1, 9);
+    size_t H = size == LARGE ? 32 : random_size(random, 1, 5);
+    size_t D = size == LARGE ? 128 : 2 * random_size(random, 1, 40);
+    random_input(call, random, "x", 3, SHAPE(T, H, D));
+    random_table(call, T, D);
+    call_output(call, F32, 3, SHAPE(T, H, D));
+}
+
+static void random_rope_qkv(Call *call, Random *random, Size size) {
+    size_t T = size == LARGE ? 4096 : random_size(random, 1, 9);
+    size_t KV = size == LARGE ? 8 : random_size(random, 1, 3), H = size == LARGE ? 32 : KV * random_size(random, 1, 3);
+    size_t D = size == LARGE ? 128 : 2 * random_size(random, 1, 40);
+    random_input(call, random, "qkv", 3, SHAPE(T, H + 2 * KV, D));
+    random_table(call, T, D);
+    index_input(call, "KV", (int64_t)KV);
+    call_output(call, F32, 3, SHAPE(T, H + 2 * KV, D));
+}
+
+/* A golden case names its RopeParameters as config.json does; what it leaves out is 0. */
+static double number_or_0(const Call *c, const char *name) { return argument(c, name) ? scalar(c, name) : 0; }
+
+static RopeParameters rope_parameters(const Call *c) {
+    return (RopeParameters){
+        .rope_type = (RopeType)whole_number(c, "rope_type"), /* as tests/golden/04_rope.py numbers them */
+        .rope_theta = number_or_0(c, "rope_theta"),
+        .factor = number_or_0(c, "factor"),
+        .max_position_embeddings = (int)number_or_0(c, "max_position_embeddings"),
+        .original_max_position_embeddings = (int)number_or_0(c, "original_max_position_embeddings"),
+        .low_freq_factor = number_or_0(c, "low_freq_factor"),
+        .high_freq_factor = number_or_0(c, "high_freq_factor"),
+        .beta_fast = number_or_0(c, "beta_fast"),
+        .beta_slow = number_or_0(c, "beta_slow"),
+        .attention_factor = number_or_0(c, "attention_factor"),
+        .mscale = number_or_0(c, "mscale"),
+        .mscale_all_dim = number_or_0(c, "mscale_all_dim"),
+        .keep_fractions = number_or_0(c, "keep_fractions") != 0,
+    };
+}
+
+static void unpack_rope_frequencies(Function kernel, const Call *c) {
+    RopeParameters parameters = rope_parameters(c);
+    AS(rope_frequencies, kernel)(whole_number(c, "D"), output(c), &parameters, whole_number(c, "length"));
+}
+
+static void random_rope_frequencies(Call *call, Random *random, Size size) {
+    size_t D = size == LARGE ? 1 << 20 : 2 * random_size(random, 2, 64);
+    index_input(call, "D", (int64_t)D);
+    index_input(call, "length", random_between(random, 1, 20000));
+    index_input(call, "rope_type", random_between(random, ROPE_DEFAULT, ROPE_LLAMA3));
+    scalar_input(call, "rope_theta", (float)random_between(random, 1000, 500000));
+    scalar_input(call, "factor", (float)random_between(random, 2, 32));
+    scalar_input(call, "max_position_embeddings", 8192);
+    scalar_input(call, "original_max_position_embeddings", 4096);
+    scalar_input(call, "low_freq_factor", 1);
+    scalar_input(call, "high_freq_factor", 4);
+    call_output(call, F32, 1, SHAPE(D / 2));
+}
+
+static void unpack_rope_table(Function kernel, const Call *c) {
+    AS(rope_table, kernel)(dimension(c, "positions", 0), 2 * dimension(c, "inv_freq", 0), output(c),
+                           argument(c, "positions"), argument(c, "inv_freq"), scalar(c, "factor"));
+}
+
+static void random_rope_table(Call *call, Random *random, Size size) {
+    size_t T = size == LARGE ? 16384 : random_size(random, 1, 30);
+    size_t half = size == LARGE ? 64 : random_size(random, 1, 64);
+    int *positions = call_input(call, "positions", I32, 1, SHAPE(T));
+    for (size_t t = 0; t < T; t++) positions[t] = random_between(random, 0, 500);
+    float *inv_freq = call_input(call, "inv_freq", F32, 1, SHAPE(half));
+    for (size_t i = 0; i < half; i++) inv_freq[i] = (float)pow(10000, -(double)i / (double)half);
+    scalar_input(call, "factor", 1 + (float)random_uniform(random));
+    call_output(call, F32, 3, SHAPE(2, T, half));
+}
+
+const Kernel rope_kernels[] = {
+    {KERNEL(rope_frequencies, "04_rope", rope_frequencies), .pointwise = true},
+    {KERNEL(rope_table, "04_rope", rope_table)},
+    {KERNEL(rope_interleaved, "04_rope", rope)},
+    {KERNEL(rope_half_split, "04_rope", rope)},
+    {KERNEL(rope_qkv, "04_rope", rope_qkv)},
+    {0},
+};
