@@ -71,9 +71,9 @@ def ulp(scale):
 def distance(got, right):
     """The largest error of `got` in ulps of its row's scale; infinite if a NaN or infinity is out of place.
 
-    A matrix has its rows; a vector comes from a pointwise kernel, and each of its elements is a row."""
+    The last axis is a row; a vector comes from a pointwise kernel, and each of its elements is a row."""
     got, right = (tensor.double().numpy() for tensor in (got, right))
-    got, right = (array.reshape(-1, array.shape[-1] if array.ndim == 2 else 1) for array in (got, right))
+    got, right = (array.reshape(-1, array.shape[-1] if array.ndim > 1 else 1) for array in (got, right))
     scale = np.max(np.abs(right), axis=1, keepdims=True, where=np.isfinite(right), initial=0)
     with np.errstate(invalid="ignore"):
         ulps = np.abs(got - right) / ulp(scale)
@@ -94,7 +94,10 @@ def uniform(low, high, *shape):
 
 
 def as_tensor(value, dtype, random):
-    """What is stored: a float is a rank-0 F32, an int a rank-0 I64, anything else has the kernel's dtype."""
+    """What is stored: a float is a rank-0 F32, an int a rank-0 I64, a tensor what it is, anything else has the
+    kernel's dtype."""
+    if isinstance(value, torch.Tensor):
+        return value
     if isinstance(value, int):
         return torch.tensor(value)
     if isinstance(value, float):
@@ -104,7 +107,9 @@ def as_tensor(value, dtype, random):
 
 
 def evaluate(function, inputs, dtype, **more):
-    """function(inputs). A scalar arrives as the number that its stored float32 is, in either precision."""
+    """function(inputs). A scalar arrives as the number that its stored float32 is, in either precision; what
+    the function makes itself, such as torch.arange(4) / 4, has that precision too."""
+    torch.set_default_dtype(torch.float64 if dtype is torch.float64 else torch.float32)
     arguments = {name: tensor.item() if tensor.ndim == 0 else tensor.to(dtype)
                  for name, tensor in inputs.items()}
     result = function(**arguments, **more)
@@ -252,7 +257,8 @@ class Kernel:
 
 # --- Files -------------------------------------------------------------------------------------------------
 
-DTYPE_NAMES = {torch.float64: "F64", torch.float32: "F32", torch.bfloat16: "BF16", torch.int64: "I64"}
+DTYPE_NAMES = {torch.float64: "F64", torch.float32: "F32", torch.bfloat16: "BF16", torch.int64: "I64",
+               torch.int32: "I32"}
 
 
 def save(path, tensors, metadata):

@@ -1,0 +1,36 @@
+/* Chapter 4, your turn: turn pairs, in both layouts; then make the angles.
+ *
+ *     make verify SRC=chapters/04_rope/exercise.c
+ *
+ * judges each function against PyTorch, and names the mistake if it knows it. Fill them in from top to bottom.
+ * The (void) lines only keep an empty body from warning; they go when you begin. */
+#include "04_rope/rope.h"
+
+/* Task 1. Turn each pair (2i, 2i + 1) of each head by the angle whose cosine and sine stand in row t.
+ * Read both elements of a pair before you write either, though out and x do not overlap: why is it a good habit? */
+void rope_interleaved(int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D],
+                      const float cosine[T][D / 2], const float sine[T][D / 2]) {
+    (void)T, (void)H, (void)D, (void)out, (void)x, (void)cosine, (void)sine;
+}
+
+/* Task 2. The same for pairs (i, i + D/2). If you think in rotate_half: which half gets the minus? */
+void rope_half_split(int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D],
+                     const float cosine[T][D / 2], const float sine[T][D / 2]) {
+    (void)T, (void)H, (void)D, (void)out, (void)x, (void)cosine, (void)sine;
+}
+
+/* Task 3. The table that both read: the angle is positions[t] * inv_freq[i], a float32 product, as in
+ * training. cosf and sinf are in <math.h>. */
+void rope_table(int T, int D, float table[restrict 2][T][D / 2], const int positions[T],
+                const float inv_freq[D / 2], float factor) {
+    (void)T, (void)D, (void)table, (void)positions, (void)inv_freq, (void)factor;
+}
+
+/* Task 4. The frequencies. Begin with ROPE_DEFAULT, 1 / powf(theta, 2i / D); ROPE_LINEAR adds one division. With
+ * ROPE_LLAMA3 you can run every Llama from 3.1 on: count how often a pair comes round within the original context,
+ * and slide from "divided by factor" (low_freq_factor turns or fewer) to "left alone" (high_freq_factor or more).
+ * The cases that still fail are named after their recipes. Return what cosine and sine are multiplied by. */
+float rope_frequencies(int D, float inv_freq[D / 2], const RopeParameters *parameters, int length) {
+    (void)D, (void)inv_freq, (void)parameters, (void)length;
+    return 1;
+}
