@@ -46,6 +46,7 @@ Agreement check_within(double tolerance, size_t count, size_t row, const float g
             if (error / unit <= tolerance && !unwritten) continue; /* an error of NaN is not within anything */
             if (result.wrong++ == 0) result.first_wrong = i;
             result.unwritten += unwritten;
+            result.misplaced += isnan(error) && !unwritten;
         }
     }
     return result;

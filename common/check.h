@@ -30,6 +30,7 @@ typedef struct {
     size_t count;       /* elements compared */
     size_t wrong;       /* elements out of tolerance */
     size_t unwritten;   /* of those, still poison */
+    size_t misplaced;   /* of those, NaN or infinite where the truth is not, or the other way round */
     size_t first_wrong; /* index of the first, if wrong > 0 */
     double worst;       /* largest |got - expected64|; NaN if a NaN or an infinity is out of place */
     double ulps;        /* the same in ulps: the largest over the rows */

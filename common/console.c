@@ -59,7 +59,7 @@ void table_print(Table *table, FILE *file) {
         const char *rest = table->rows[r], *cell;
         for (int c = 0; c < MAX_COLUMNS && (cell = next_cell(&rest, &bytes)); c++) {
             if (r == 0 && *cell == '<') cell++, bytes--;
-            if (!bytes && !rest) continue; /* no blanks at a line's end */
+            if (cell[strspn(cell, "|")] == '\0') break; /* nothing but empty cells: no blanks at a line's end */
             int blanks = width[c] - letters(cell, bytes);
             if (left[c]) fprintf(file, "%s%.*s%*s", c ? "   " : "  ", bytes, cell, rest ? blanks : 0, "");
             else fprintf(file, "   %*s%.*s", blanks, "", bytes, cell);

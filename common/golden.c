@@ -61,6 +61,9 @@ Golden golden_open(const char *kernel) {
         if (!c->expected64.name) c->expected64 = c->expected;
         if (tensor_count(&c->expected64) != tensor_count(&c->expected))
             fail("%s: case %s: expected64 has another size than expected", path, c->name);
+        for (int t = 0; t < c->twin_count; t++)
+            if (tensor_count(&c->twin[t]) != tensor_count(&c->expected))
+                fail("%s: case %s: the twin %s has another size than expected", path, c->name, c->twin[t].name);
         c->sentence = metadata(&golden.file, "case", c->name);
     }
     qsort(golden.cases, (size_t)golden.count, sizeof *golden.cases, reading_order);

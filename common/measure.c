@@ -67,7 +67,12 @@ double read_bandwidth(int threads) {
     return (double)bytes / time;
 }
 
-enum { CHAINS = 12, STEPS = 1 << 20, WIDTH = 16 };
+#ifdef __AVX512F__
+enum { WIDTH = 16 }; /* floats in a register: wider chains would spill */
+#else
+enum { WIDTH = 8 };
+#endif
+enum { CHAINS = 12, STEPS = 1 << 20 };
 typedef float Wide __attribute__((vector_size(WIDTH * sizeof(float))));
 
 /* Twelve chains: an FMA takes about four cycles and two start in each, so that eight must be under way. */
