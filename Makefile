@@ -29,6 +29,11 @@ CMOCKA  := $(call library,cmocka,cmocka.h,-lcmocka)
 QUIET   := $(if $(call accepts,-Wpass-failed),-Wno-pass-failed)
 OPENMP  := $(or $(call accepts,-fopenmp),$(call accepts,-fopenmp-simd -Wno-unknown-pragmas),-Wno-unknown-pragmas)
 GNUPLOT := $(shell command -v gnuplot)
+ifneq ($(filter test sanitize,$(MAKECMDGOALS)),)
+ifeq ($(CMOCKA),)
+$(error cmocka, the C test library, is missing: apt install libcmocka-dev | dnf install libcmocka-devel | brew install cmocka)
+endif
+endif
 ifeq ($(JANSSON),)
 $(error jansson, the JSON library, is missing: apt install libjansson-dev | dnf install jansson-devel | brew install jansson)
 endif
@@ -86,7 +91,7 @@ $(BUILD)/flags: always
 	@echo '$(CC) $(subst ','\'',$(FLAGS)) $(subst ','\'',$(LIBS))' | cmp -s - $@ || \
 	 echo '$(CC) $(subst ','\'',$(FLAGS)) $(subst ','\'',$(LIBS))' > $@
 
--include $(shell find $(BUILD)/objects -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/objects $(BUILD)/shared -name '*.d' 2>/dev/null)
 
 # ---------------------------------------------------------------- what is run
 
@@ -97,7 +102,8 @@ run: all ## every chapter's program in order, then the figures
 	    printf '\n──────── %s ────────\n' "$$chapter"; $(BUILD)/$$chapter --data $(BUILD)/data; done
 	@echo
 	@$(MAKE) --no-print-directory figures
-	@echo "Where to look next: chapters/$(firstword $(CHAPTERS))/README.md is the first lesson; figures/README.md shows every figure."
+	@echo "Where to look next: chapters/$(firstword $(CHAPTERS))/README.md is the first lesson; figures/README.md shows every figure,"
+	@echo "and what this machine has just drawn lies in $(BUILD)/figures/."
 
 $(NUMBERS): ## build and run one chapter: make 01
 	@$(MAKE) --no-print-directory $(BUILD)/$(filter $@_%,$(CHAPTERS))
@@ -108,34 +114,46 @@ $(BUILD)/data/%.txt: $(BUILD)/%
 	@mkdir -p $(@D)
 	@$< --data $(BUILD)/data > $@
 
-FIGURES := $(patsubst %.gp,%.svg,$(filter-out figures/style.gp,$(wildcard figures/*.gp)))
+FIGURES := $(patsubst %.gp,$(BUILD)/%.svg,$(filter-out figures/style.gp,$(wildcard figures/*.gp)))
 DATA    := $(CHAPTERS:%=$(BUILD)/data/%.txt)
 
 ifneq ($(GNUPLOT),)
-figures: $(FIGURES) ## draw figures/*.svg from what the programs computed
-	@echo "figures: $(words $(FIGURES)) drawn, figures/*.svg"
+figures: $(FIGURES) ## draw the figures from what the programs computed
+	@echo "figures: $(words $(FIGURES)) drawn, $(BUILD)/figures/*.svg"
 else
 figures:
 	@echo "figures: skipped, there is no gnuplot (apt install gnuplot-nox | dnf install gnuplot | brew install gnuplot)"
 endif
 
-figures/%.svg: figures/%.gp figures/style.gp $(DATA)
+$(BUILD)/figures/%.svg: figures/%.gp figures/style.gp $(DATA)
+	@mkdir -p $(@D)
 	@echo "  draw     $@"
 	@gnuplot -e "data='$(BUILD)/data'; output='$@'" $<
 
 preview: $(DATA) ## the figures as text, in the terminal
+	@$(if $(GNUPLOT),,echo "preview: there is no gnuplot (apt install gnuplot-nox | dnf install gnuplot | brew install gnuplot)"; exit 1)
 	@set -e; for figure in $(filter-out figures/style.gp,$(wildcard figures/*.gp)); do \
 	    echo; echo "$$figure"; gnuplot -e "data='$(BUILD)/data'; preview=1" $$figure; done
 
 # ---------------------------------------------------------------- what is checked
 
-verify: $(BUILD)/verify ## judge your own kernels: make verify SRC=my_rope.c
+# What a reader's file may lean on: the whole course, compiled for a shared library that does not show its names. Where
+# both define a kernel, the reader's counts.
+$(BUILD)/shared/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	@$(CC) $(FLAGS) -fPIC -fvisibility=hidden -MMD -MP -c $< -o $@
+
+$(BUILD)/course.a: $(patsubst %.c,$(BUILD)/shared/%.o,$(COMMON) $(KERNELS))
+	@rm -f $@
+	@ar rcs $@ $^
+
+verify: $(BUILD)/verify $(if $(SRC),$(BUILD)/course.a) ## judge your own kernels: make verify SRC=my_rope.c
 	@$(if $(SRC),,echo "usage: make verify SRC=my_kernel.c    (the kernels it may define: $(BUILD)/verify --list)"; exit 1)
-	@$(CC) $(FLAGS) -shared -fPIC $(SRC) common/tensor.c common/error.c -o $(BUILD)/$(notdir $(firstword $(SRC))).so -lm
+	@$(CC) $(FLAGS) -shared -fPIC $(SRC) $(BUILD)/course.a $(call accepts,-Wl,--allow-multiple-definition) \
+	       -o $(BUILD)/$(notdir $(firstword $(SRC))).so $(LIBS)
 	@$(BUILD)/verify --library $(BUILD)/$(notdir $(firstword $(SRC))).so
 
 test: all $(TESTS) $(DATA) ## kernels against PyTorch, wrong twins, parsers, programs, lessons
-	@$(if $(CMOCKA),,echo "cmocka, the C test library, is missing: apt install libcmocka-dev | dnf install libcmocka-devel | brew install cmocka"; exit 1)
 	@sh tests/run.sh $(TESTS) "sh tests/lessons.sh $(BUILD)/data --check"
 
 sanitize: ## the tests under the address, undefined-behaviour and bounds sanitizers
@@ -145,8 +163,8 @@ sanitize: ## the tests under the address, undefined-behaviour and bounds sanitiz
 fuzz: ## feed the safetensors reader broken files for a minute
 	@sh tests/fuzz/run.sh $(BUILD) $(or $(SECONDS),60) "$(JANSSON)"
 
-mutants: all ## break our own kernels on purpose, and count how many breaks the golden values catch
-	@$(PYTHON) tests/mutants.py
+mutants: all $(BUILD)/course.a ## break our own kernels on purpose, and count how many breaks the golden values catch
+	@$(PYTHON) tests/mutants.py --build $(BUILD)
 
 golden: ## compute the golden values again (needs tests/golden/requirements.txt)
 	@$(PYTHON) tests/golden/golden.py
@@ -161,14 +179,15 @@ bench: $(BUILD)/verify ## our kernels against this machine's own limits, on one 
 	@echo
 	@$(BUILD)/verify --bench
 
-docs: $(DATA) figures ## refresh the code and the runs that the lessons quote
+docs: $(DATA) figures ## refresh what the lessons show: code, runs and figures
 	@sh tests/lessons.sh $(BUILD)/data
+	@$(if $(GNUPLOT),cp $(FIGURES) figures/)
 
 help: ## this list
 	@sed -n 's/^\([a-z$$()A-Z-]*\):.*## \(.*\)/\1|\2/p' Makefile | sed 's/$$(NUMBERS)/01, 02, …/' | sort | \
 	 awk -F'|' 'BEGIN { printf "  %-14s %s\n", "all", "build everything this machine can build (the default)" } { printf "  %-14s %s\n", $$1, $$2 }'
 
-clean: ## remove build/
-	rm -rf build
+clean: ## remove what was built
+	rm -rf $(BUILD)
 
 .PHONY: all always run figures preview verify test sanitize fuzz mutants golden golden-check bench docs help clean $(NUMBERS)

@@ -6,6 +6,7 @@
 #
 # stand before a fenced block, which this script fills: sh tests/lessons.sh DATA, where DATA holds each program's
 # output as NN_name.txt. With --check it changes nothing and fails if a quotation is not what is compiled or run.
+# Either way it fails if a link or an image leads to no file, or if a formula would not show on GitHub.
 data=$1 check=$2 passed=0 failed=0
 fresh=$(mktemp) && trap 'rm -f "$fresh"' EXIT
 
@@ -47,7 +48,25 @@ skipping && /^```/ { skipping = 0 }
 !skipping { print }
 END { exit status }
 '
-for lesson in README.md chapters/*/README.md; do
+# Prints the links of a page that lead nowhere.
+dead_links() {
+    grep -oE '\]\([^)# ]+' "$1" | cut -c3- | grep -v '^http' | while read -r link; do
+        [ -e "$(dirname "$1")/$link" ] || echo "$1: the link to $link leads nowhere"
+    done
+}
+
+# GitHub takes the backslash from \\ \, \; between dollars: such a formula belongs into a ```math block.
+lost_backslashes() {
+    awk '/^```/ { code = !code } !code && /\$/ && /\\[,;:!{}\\]/ { print FILENAME ":" FNR ": GitHub loses a backslash here: " $0 }' "$1"
+}
+
+for lesson in README.md */README.md */*/README.md; do
+    spoilt=$(dead_links "$lesson"; lost_backslashes "$lesson")
+    if [ -n "$spoilt" ]; then
+        echo "$spoilt"
+        failed=$((failed + 1))
+        continue
+    fi
     if ! awk -v data="$data" "$quote" "$lesson" >"$fresh"; then
         failed=$((failed + 1))
     elif cmp -s "$fresh" "$lesson"; then

@@ -18,7 +18,8 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-COMPILE = ["cc", "-std=c2x", "-O1", "-w", "-ffp-contract=fast", "-D_GNU_SOURCE", f'-DROOT="{ROOT}"', "-I.", "-Ichapters"]
+COMPILE = ["cc", "-std=c2x", "-O1", "-w", "-ffp-contract=fast", "-D_GNU_SOURCE", f'-DROOT="{ROOT}"', "-I.", "-Ichapters", "-Wl,--allow-multiple-definition"]
+LIBRARIES = ["-ljansson", "-lm", "-fopenmp"]
 
 # (what is found in a line of a function's body, what stands there instead)
 MUTATIONS = [
@@ -100,31 +101,19 @@ def run(*command):
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, errors="replace")
 
 
-def compile_unmutated(folder):
-    """The whole course as an archive whose names a shared library does not export: what a mutant leans on."""
-    objects = []
-    for source in [*ROOT.glob("common/*.c"), *ROOT.glob("chapters/*/*.c")]:
-        if source.name in ("main.c", "exercise.c"):
-            continue
-        objects.append(f"{folder}/{source.stem}.o")
-        subprocess.run([*COMPILE, "-fPIC", "-fvisibility=hidden", "-c", str(source), "-o", objects[-1]], cwd=ROOT, check=True)
-    subprocess.run(["ar", "rcs", f"{folder}/course.a", *objects], check=True)
-    return f"{folder}/course.a"
-
-
-def judge(path, text, course, folder):
+def judge(path, text, build, folder):
     """'killed' by a golden case or a test, 'random' if only random shapes caught it, 'alive'; None: not C."""
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         mutant, library, program = f"{scratch}/mutant.c", f"{scratch}/mutant.so", f"{scratch}/test"
         pathlib.Path(mutant).write_text(text)
-        if run(*COMPILE, "-shared", "-fPIC", mutant, course, "-o", library, "-lm").returncode:
+        if run(*COMPILE, "-shared", "-fPIC", mutant, f"{build}/course.a", *LIBRARIES, "-o", library).returncode:
             return None
-        verdict = run("build/verify", "--library", library)
+        verdict = run(f"{build}/verify", "--library", library)
         if re.search(r"^FAIL: \d+ of", verdict.stdout, re.M):
             return "killed"
         test = ROOT / "tests" / f"test_{path.stem}.c"
         if test.exists():
-            built = run(*COMPILE, mutant, str(test), course, "-o", program, "-lcmocka", "-ljansson", "-lm")
+            built = run(*COMPILE, mutant, str(test), f"{build}/course.a", "-lcmocka", *LIBRARIES, "-o", program)
             if built.returncode or run(program).returncode:
                 return "killed"
         return "random" if verdict.returncode else "alive"
@@ -133,15 +122,16 @@ def judge(path, text, course, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=pathlib.Path, help="kernel sources; default: every chapter's, and linear.c")
-    files = parser.parse_args().files
+    parser.add_argument("--build", default="build", help="where make has put verify and course.a (default: build)")
+    options = parser.parse_args()
+    files = options.files
     if not files:
         files = [pathlib.Path("common/linear.c")]
         files += sorted(p.relative_to(ROOT) for p in ROOT.glob("chapters/*/*.c") if p.name not in ("main.c", "exercise.c"))
 
     counts, survivors, unused = {"killed": 0, "equivalent": 0}, [], set(EQUIVALENT)
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        course = compile_unmutated(folder)
-        jobs = [(path, line, changed, pool.submit(judge, path, text, course, folder))
+        jobs = [(path, line, changed, pool.submit(judge, path, text, options.build, folder))
                 for path in files for line, changed, text in mutants(path)]
         for done, (path, line, changed, future) in enumerate(jobs, 1):
             fate = future.result()

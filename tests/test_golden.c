@@ -56,8 +56,7 @@ static void judge_twin(const Kernel *kernel, const Golden *golden, const char *t
         verdicts[c] = verdict_of_output(kernel, one, &output);
         if (verdict_passes(&verdicts[c]) == wrong) fail_msg("%s, case %s: twin %s is judged wrongly", kernel->name, one->name, twin);
     }
-    double distance;
-    const char *named = diagnose(kernel, golden->count, verdicts, &distance);
+    const char *named = diagnose(kernel, golden->count, verdicts).twin;
     if (!stored || !named || strcmp(named, twin) != 0) fail_msg("%s: twin %s is taken for %s", kernel->name, twin, named ? named : "nothing");
     for (int c = 0; c < golden->count; c++) verdict_free(&verdicts[c]);
     free(verdicts);

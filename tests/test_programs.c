@@ -56,18 +56,22 @@ static void every_program_helps_and_refuses(void **state) {
     (void)state;
     char programs[] = PROGRAMS; /* the Makefile's list, separated by blanks */
     for (char *program = strtok(programs, " "); program; program = strtok(NULL, " ")) {
-        assert_int_equal(run("%s/%s --help", BUILD, program), 0);
+        assert_int_equal(run("'%s/%s' --help", BUILD, program), 0);
         assert_said("usage: ");
         assert_said("--help");
-        assert_int_equal(run("%s/%s --no-such-flag", BUILD, program), 1);
+        assert_int_equal(run("'%s/%s' --no-such-flag", BUILD, program), 1);
         assert_one_clear_line();
         assert_said("--no-such-flag");
-        assert_int_equal(run("%s/%s one two", BUILD, program), 1);
+        assert_int_equal(run("'%s/%s' --help >/dev/full", BUILD, program), 1);
+        assert_one_clear_line();
+        assert_int_equal(run("'%s/%s' one two", BUILD, program), 1);
         assert_one_clear_line();
         if (strcmp(program, "verify") == 0) continue;
-        assert_int_equal(run("%s/%s --data", BUILD, program), 1);
+        assert_int_equal(run("'%s/%s' --data", BUILD, program), 1);
         assert_one_clear_line();
-        assert_int_equal(run("%s/%s --data /proc/nowhere/deep >stdout", BUILD, program), 1);
+        assert_int_equal(run("'%s/%s' --data ''", BUILD, program), 1);
+        assert_one_clear_line();
+        assert_int_equal(run("'%s/%s' --data /proc/nowhere/deep >stdout", BUILD, program), 1);
         assert_one_clear_line();
     }
 }
@@ -76,14 +80,16 @@ static void every_program_helps_and_refuses(void **state) {
 
 static void list_names_the_kernels(void **state) {
     (void)state;
-    assert_int_equal(run("%s/verify --list", BUILD), 0);
+    assert_int_equal(run("'%s/verify' --list", BUILD), 0);
     assert_said("rms_norm");
     assert_said("gated_feed_forward");
+    assert_int_equal(run("'%s/verify' rms_norm --list", BUILD), 0);
+    assert_said("residual_stream");
 }
 
 static void what_is_exported_can_be_answered(void **state) {
     (void)state;
-    assert_int_equal(run("%s/verify rms_norm --export inputs.safetensors", BUILD), 0);
+    assert_int_equal(run("'%s/verify' rms_norm --export inputs.safetensors", BUILD), 0);
     /* The inputs are there, the answers are not; the answers, handed over as outputs, pass. */
     char path[256];
     snprintf(path, sizeof path, "%s/inputs.safetensors", folder);
@@ -100,14 +106,14 @@ static void what_is_exported_can_be_answered(void **state) {
     }
     snprintf(path, sizeof path, "%s/outputs.safetensors", folder);
     safetensors_save(path, (size_t)golden.count, outputs, 0, NULL);
-    assert_int_equal(run("%s/verify rms_norm --outputs outputs.safetensors", BUILD), 0);
-    assert_int_equal(run("%s/verify rms_norm --outputs - <outputs.safetensors", BUILD), 0);
+    assert_int_equal(run("'%s/verify' rms_norm --outputs outputs.safetensors", BUILD), 0);
+    assert_int_equal(run("'%s/verify' rms_norm --outputs - <outputs.safetensors", BUILD), 0);
 
     safetensors_save(path, 1, outputs, 0, NULL); /* all others are missing now */
-    assert_int_equal(run("%s/verify rms_norm --outputs outputs.safetensors", BUILD), 1);
+    assert_int_equal(run("'%s/verify' rms_norm --outputs outputs.safetensors", BUILD), 1);
     assert_said("no output of this name was handed over");
-    assert_int_equal(run("%s/verify rms_norm --outputs outputs.safetensors --case by_hand", BUILD), 0);
-    assert_int_equal(run("%s/verify rms_norm --outputs outputs.safetensors --case by_foot", BUILD), 1);
+    assert_int_equal(run("'%s/verify' rms_norm --outputs outputs.safetensors --case by_hand", BUILD), 0);
+    assert_int_equal(run("'%s/verify' rms_norm --outputs outputs.safetensors --case by_foot", BUILD), 1);
     golden_close(&golden);
 }
 
@@ -125,7 +131,7 @@ static void a_npy_file_answers_one_case(void **state) {
     Golden golden = golden_open("rms_norm");
     const Tensor *expected = &golden_case(&golden, "by_hand")->expected;
     write_npy("good.npy", "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 4), }\n", expected->data, tensor_bytes(expected));
-    assert_int_equal(run("%s/verify rms_norm --outputs good.npy --case by_hand", BUILD), 0);
+    assert_int_equal(run("'%s/verify' rms_norm --outputs good.npy --case by_hand", BUILD), 0);
     assert_said("1 of 1 cases pass");
 
     static const struct {
@@ -137,15 +143,16 @@ static void a_npy_file_answers_one_case(void **state) {
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999), }\n", "larger than the file"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 4}\n", "cannot be read"},
         {"{'descr': '<f4', 'shape': (1, 4), }\n", "no fortran_order"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape':", "cannot be read"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         write_npy("bad.npy", bad[i].header, expected->data, tensor_bytes(expected));
-        assert_int_equal(run("%s/verify rms_norm --outputs bad.npy --case by_hand", BUILD), 1);
+        assert_int_equal(run("'%s/verify' rms_norm --outputs bad.npy --case by_hand", BUILD), 1);
         assert_one_clear_line();
         assert_said(bad[i].words);
     }
     write_npy("flat.npy", "{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }\n", expected->data, tensor_bytes(expected));
-    assert_int_equal(run("%s/verify rms_norm --outputs flat.npy --case by_hand", BUILD), 1);
+    assert_int_equal(run("'%s/verify' rms_norm --outputs flat.npy --case by_hand", BUILD), 1);
     assert_said("[4]");
     golden_close(&golden);
 }
@@ -161,7 +168,7 @@ static void bad_requests_get_one_line(void **state) {
         "--export x.safetensors", "rms_norm --library a.so --outputs b.npy",
     };
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
-        int status = run("%s/verify %s", BUILD, requests[i]);
+        int status = run("'%s/verify' %s", BUILD, requests[i]);
         if (status != 1) fail_msg("verify %s: exit status %d", requests[i], status);
         assert_one_clear_line();
     }
@@ -184,9 +191,9 @@ static const char eps_outside[] =
 static void a_readers_mistake_is_named(void **state) {
     (void)state;
     write_text("mine.c", eps_outside);
-    assert_int_equal(run("cc -std=c2x -shared -fPIC mine.c -o mine.so -lm && %s/verify --library mine.so", BUILD), 1);
+    assert_int_equal(run("cc -std=c2x -shared -fPIC mine.c -o mine.so -lm && '%s/verify' --library mine.so", BUILD), 1);
     assert_said("epsilon is outside the root");
-    assert_int_equal(run("%s/verify silu --library mine.so", BUILD), 1);
+    assert_int_equal(run("'%s/verify' silu --library mine.so", BUILD), 1);
     assert_one_clear_line();
     assert_said("defines no silu");
 }
@@ -195,9 +202,9 @@ static void an_untouched_exercise_is_not_written(void **state) {
     (void)state;
     char chapters[] = CHAPTERS;
     for (char *chapter = strtok(chapters, " "); chapter; chapter = strtok(NULL, " ")) {
-        assert_int_equal(run("cc -std=c2x -Wall -Wextra -Werror -I%s -I%s/chapters -shared -fPIC %s/chapters/%s/exercise.c -o exercise.so -lm",
+        assert_int_equal(run("cc -std=c2x -Wall -Wextra -Werror -I'%s' -I'%s/chapters' -shared -fPIC '%s/chapters/%s/exercise.c' -o exercise.so -lm",
                              ROOT, ROOT, ROOT, chapter), 0);
-        assert_int_equal(run("%s/verify --library exercise.so", BUILD), 1);
+        assert_int_equal(run("'%s/verify' --library exercise.so", BUILD), 1);
         assert_said("not written");
         assert_null(strstr(said, "PASS"));
     }

@@ -101,7 +101,8 @@ def transformers_frequencies(**parameters):
         hidden_size=p.D, head_dim=p.D, num_attention_heads=1,
         max_position_embeddings=int(given.pop("max_position_embeddings", 2048)), rope_parameters=given)
     functions = ROPE_INIT_FUNCTIONS | {"default": LlamaRotaryEmbedding.compute_default_rope_parameters}
-    return functions[TYPES[p.rope_type]](config, seq_len=p.length)[0]
+    frequencies, factor = functions[TYPES[p.rope_type]](config, seq_len=p.length)
+    return torch.cat([frequencies, torch.tensor([factor])])
 
 
 # As the lesson derives them: a power of theta, of which a share is kept and the rest divided by the factor.
@@ -157,8 +158,24 @@ def by_hand(p, exponents=exponents, share_kept=share_kept):
     return frequency
 
 
-def on_parameters(function):
-    return lambda **parameters: function(Parameters(**parameters))
+def attention_factor(p):
+    """What yarn multiplies cosine and sine by."""
+    def mscale(scale):
+        return 0.1 * scale * math.log(p.factor) + 1 if p.factor > 1 else 1
+
+    if p.rope_type != YARN:
+        return 1
+    both = p.mscale and p.mscale_all_dim
+    return p.attention_factor or (mscale(p.mscale) / mscale(p.mscale_all_dim) if both else mscale(1))
+
+
+def on_parameters(frequencies, factor=attention_factor):
+    """The output: the frequencies, and last the factor."""
+    def output(**parameters):
+        p = Parameters(**parameters)
+        found = frequencies(p)
+        return None if found is None else torch.cat([found, torch.tensor([float(factor(p))])])
+    return output
 
 
 rope_frequencies = Kernel(
@@ -172,6 +189,12 @@ def wrong_frequency(name, types, advice, formula):
     """A mistake that these types can make."""
     rope_frequencies.wrong(name, advice, on_parameters(
         lambda p: formula(p) if p.rope_type in types else None))
+
+
+rope_frequencies.wrong(
+    "attention_factor_ignored",
+    "You return 1. Yarn also scales cosine and sine: return attention_factor, or 0.1 ln(factor) + 1 where it is not given",
+    on_parameters(lambda p: by_hand(p) if p.rope_type == YARN else None, factor=lambda p: 1))
 
 
 def wrong_exponent(name, advice, change):

@@ -18,8 +18,8 @@ static void unpack_norm_bf16(Function kernel, const Call *c) {
 }
 
 static void random_rows(Call *call, Random *random, Size size) {
-    size_t rows = size == LARGE ? 2048 : random_size(random, 2, 9);
-    size_t dim = size == LARGE ? 4096 : random_size(random, 1, 300);
+    size_t rows = extent(random, size, 2, 9, 67, 2048);
+    size_t dim = extent(random, size, 1, 300, 4099, 4096);
     random_input(call, random, "x", 2, SHAPE(rows, dim));
     random_input(call, random, "weight", 1, SHAPE(dim));
     random_input(call, random, "bias", 1, SHAPE(dim));
@@ -41,8 +41,8 @@ static void random_bf16(Random *random, size_t count, bf16 out[count]) {
 }
 
 static void random_norm_bf16(Call *call, Random *random, Size size) {
-    size_t rows = size == LARGE ? 2048 : random_size(random, 1, 9);
-    size_t dim = size == LARGE ? 4096 : random_size(random, 1, 300);
+    size_t rows = extent(random, size, 1, 9, 67, 2048);
+    size_t dim = extent(random, size, 1, 300, 4099, 4096);
     random_bf16(random, rows * dim, call_input(call, "x", BF16, 2, SHAPE(rows, dim)));
     random_bf16(random, dim, call_input(call, "weight", BF16, 1, SHAPE(dim)));
     scalar_input(call, "eps", 1e-5f);

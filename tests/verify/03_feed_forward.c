@@ -7,7 +7,7 @@ static void unpack_gate(Function kernel, const Call *c) {
 }
 
 static void random_gate(Call *call, Random *random, Size size) {
-    size_t n = random_length(random, size);
+    size_t n = extent(random, size, 1, 2000, 20011, (size_t)16 << 20);
     random_input(call, random, "gate", 1, SHAPE(n));
     random_input(call, random, "up", 1, SHAPE(n));
     call_output(call, F32, 1, SHAPE(n));
@@ -33,9 +33,9 @@ static void unpack_gated_feed_forward(Function kernel, const Call *c) {
 
 /* x [T][C] and the output [T][C]; returns C and F. */
 static void random_layer(Call *call, Random *random, Size size, size_t *C, size_t *F) {
-    size_t T = size == LARGE ? 1 : random_size(random, 1, 4);
-    *C = size == LARGE ? 1024 : random_size(random, 1, 40);
-    *F = size == LARGE ? 2816 : random_size(random, 1, 80);
+    size_t T = extent(random, size, 1, 4, 9, 1);
+    *C = extent(random, size, 1, 40, 130, 1024);
+    *F = extent(random, size, 1, 80, 350, 2816);
     random_input(call, random, "x", 2, SHAPE(T, *C));
     call_output(call, F32, 2, SHAPE(T, *C));
 }

@@ -3,6 +3,7 @@
 #include "tests/verify/kernels.h"
 
 #include <math.h>
+#include <string.h>
 
 static void unpack_rope(Function kernel, const Call *c) { /* rope_interleaved, rope_half_split */
     AS(rope_half_split, kernel)(dimension(c, "x", 0), dimension(c, "x", 1), dimension(c, "x", 2), output(c),
@@ -27,18 +28,18 @@ static void random_table(Call *call, size_t T, size_t D) {
 }
 
 static void random_rope(Call *call, Random *random, Size size) {
-    size_t T = size == LARGE ? 4096 : random_size(random, 1, 9);
-    size_t H = size == LARGE ? 32 : random_size(random, 1, 5);
-    size_t D = size == LARGE ? 128 : 2 * random_size(random, 1, 40);
+    size_t T = extent(random, size, 1, 9, 131, 4096);
+    size_t H = extent(random, size, 1, 5, 33, 32);
+    size_t D = 2 * extent(random, size, 1, 40, 65, 64);
     random_input(call, random, "x", 3, SHAPE(T, H, D));
     random_table(call, T, D);
     call_output(call, F32, 3, SHAPE(T, H, D));
 }
 
 static void random_rope_qkv(Call *call, Random *random, Size size) {
-    size_t T = size == LARGE ? 4096 : random_size(random, 1, 9);
-    size_t KV = size == LARGE ? 8 : random_size(random, 1, 3), H = size == LARGE ? 32 : KV * random_size(random, 1, 3);
-    size_t D = size == LARGE ? 128 : 2 * random_size(random, 1, 40);
+    size_t T = extent(random, size, 1, 9, 131, 4096);
+    size_t KV = extent(random, size, 1, 3, 5, 8), H = KV * extent(random, size, 1, 3, 7, 4);
+    size_t D = 2 * extent(random, size, 1, 40, 65, 64);
     random_input(call, random, "qkv", 3, SHAPE(T, H + 2 * KV, D));
     random_table(call, T, D);
     index_input(call, "KV", (int64_t)KV);
@@ -66,13 +67,17 @@ static RopeParameters rope_parameters(const Call *c) {
     };
 }
 
+/* The output: the frequencies, and last the factor that the kernel returns. */
 static void unpack_rope_frequencies(Function kernel, const Call *c) {
     RopeParameters parameters = rope_parameters(c);
-    AS(rope_frequencies, kernel)(whole_number(c, "D"), output(c), &parameters, whole_number(c, "length"));
+    int D = whole_number(c, "D");
+    float *inv_freq = work_room("inv_freq", (size_t)D / 2), *out = output(c);
+    out[D / 2] = AS(rope_frequencies, kernel)(D, inv_freq, &parameters, whole_number(c, "length"));
+    memcpy(out, inv_freq, (size_t)D / 2 * sizeof *out);
 }
 
 static void random_rope_frequencies(Call *call, Random *random, Size size) {
-    size_t D = size == LARGE ? 1 << 20 : 2 * random_size(random, 2, 64);
+    size_t D = 2 * extent(random, size, 2, 64, 129, 1 << 19);
     index_input(call, "D", (int64_t)D);
     index_input(call, "length", random_between(random, 1, 20000));
     index_input(call, "rope_type", random_between(random, ROPE_DEFAULT, ROPE_LLAMA3));
@@ -82,7 +87,7 @@ static void random_rope_frequencies(Call *call, Random *random, Size size) {
     scalar_input(call, "original_max_position_embeddings", 4096);
     scalar_input(call, "low_freq_factor", 1);
     scalar_input(call, "high_freq_factor", 4);
-    call_output(call, F32, 1, SHAPE(D / 2));
+    call_output(call, F32, 1, SHAPE(D / 2 + 1));
 }
 
 static void unpack_rope_table(Function kernel, const Call *c) {
@@ -91,10 +96,10 @@ static void unpack_rope_table(Function kernel, const Call *c) {
 }
 
 static void random_rope_table(Call *call, Random *random, Size size) {
-    size_t T = size == LARGE ? 16384 : random_size(random, 1, 30);
-    size_t half = size == LARGE ? 64 : random_size(random, 1, 64);
+    size_t T = extent(random, size, 1, 30, 131, 16384);
+    size_t half = extent(random, size, 1, 64, 129, 64);
     int *positions = call_input(call, "positions", I32, 1, SHAPE(T));
-    for (size_t t = 0; t < T; t++) positions[t] = random_between(random, 0, 500);
+    for (size_t t = 0; t < T; t++) positions[t] = random_between(random, 0, 30); /* farther, float32 angles part */
     float *inv_freq = call_input(call, "inv_freq", F32, 1, SHAPE(half));
     for (size_t i = 0; i < half; i++) inv_freq[i] = (float)pow(10000, -(double)i / (double)half);
     scalar_input(call, "factor", 1 + (float)random_uniform(random));

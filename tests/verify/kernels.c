@@ -5,7 +5,7 @@
 
 const Kernel *kernel_at(int index) {
     static const Kernel *const chapters[] = {common_kernels, normalization_kernels, activation_kernels,
-                                             feed_forward_kernels, rope_kernels};
+                                             feed_forward_kernels, rope_kernels, attention_kernels};
     for (size_t c = 0; c < sizeof chapters / sizeof *chapters; c++)
         for (const Kernel *kernel = chapters[c]; kernel->name; kernel++)
             if (index-- == 0) return kernel;
@@ -35,9 +35,10 @@ void index_input(Call *call, const char *name, int64_t value) {
     *(int64_t *)call_input(call, name, I64, 0, NULL) = value;
 }
 
-size_t random_size(Random *random, int low, int high) { return (size_t)random_between(random, low, high); }
-
-size_t random_length(Random *random, Size size) { return size == SMALL ? random_size(random, 1, 2000) : (size_t)16 << 20; }
+size_t extent(Random *random, Size size, int low, int high, size_t medium, size_t large) {
+    int small = random_between(random, low, high);
+    return size == SMALL ? (size_t)small : size == MEDIUM ? medium : large;
+}
 
 /* ------------------------------------------------------------------ y = x W^T + b */
 
@@ -47,8 +48,8 @@ static void unpack_linear(Function kernel, const Call *c) {
 }
 
 static void random_linear(Call *call, Random *random, Size size) {
-    size_t rows = size == SMALL ? random_size(random, 1, 5) : size == LARGE ? 1 : 64;
-    size_t in = size == SMALL ? random_size(random, 1, 70) : 4096, out = size == SMALL ? random_size(random, 1, 70) : 4096;
+    size_t rows = extent(random, size, 1, 5, 35, size == LARGE ? 1 : 64);
+    size_t in = extent(random, size, 1, 70, 1031, 4096), out = extent(random, size, 1, 70, 517, 4096);
     random_input(call, random, "x", 2, SHAPE(rows, in));
     random_input(call, random, "weight", 2, SHAPE(out, in));
     if (size != SMALL || random_between(random, 0, 1)) random_input(call, random, "bias", 1, SHAPE(out));

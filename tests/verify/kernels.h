@@ -8,8 +8,8 @@
 #include "common/random.h"
 #include "tests/verify/sandbox.h"
 
-/* Random calls come small, to compare kernels on, or as large as in a Llama, to time them on. */
-typedef enum { SMALL, LARGE, LARGE_PREFILL } Size;
+/* Random calls come small or medium, to compare kernels on, or as large as in a Llama, to time them on. */
+typedef enum { SMALL, MEDIUM, LARGE, LARGE_PREFILL } Size;
 
 typedef struct {
     const char *name;    /* the C function; its golden values are tests/golden/NAME.safetensors */
@@ -28,7 +28,7 @@ const Kernel *kernel_named(const char *name); /* NULL if there is none */
 
 /* For a chapter's file: its array ends with an empty entry. */
 extern const Kernel common_kernels[], normalization_kernels[], activation_kernels[], feed_forward_kernels[],
-    rope_kernels[];
+    rope_kernels[], attention_kernels[];
 
 #define KERNEL(function, folder, family)                                                         \
     .name = #function, .chapter = folder, .ours = (Function)function, .unpack = unpack_##family, \
@@ -39,7 +39,8 @@ extern const Kernel common_kernels[], normalization_kernels[], activation_kernel
 void random_input(Call *call, Random *random, const char *name, int rank, const size_t shape[]); /* normal, F32 */
 void scalar_input(Call *call, const char *name, float value);
 void index_input(Call *call, const char *name, int64_t value);
-size_t random_size(Random *random, int low, int high);  /* low <= result <= high */
-size_t random_length(Random *random, Size size);        /* of a pointwise kernel */
+
+/* One dimension of a random call: low .. high where it is small, otherwise as given. */
+size_t extent(Random *random, Size size, int low, int high, size_t medium, size_t large);
 
 #endif

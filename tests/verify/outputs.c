@@ -48,7 +48,7 @@ static DType npy_dtype(const char *text, const char *path) {
     } known[] = {{"'<f4'", F32}, {"'<f8'", F64}, {"'<f2'", F16}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strncmp(text, known[i].descr, 5) == 0) return known[i].dtype;
-    fail("%s: this .npy file's elements are %.8s: save float32 ('<f4'), or a safetensors file for bfloat16", path, text);
+    fail("%s: this .npy file's elements are %.5s: save float32 ('<f4'), or a safetensors file for bfloat16", path, text);
 }
 
 static Tensor npy_parse(const char *path, const char *bytes, size_t size) {
@@ -63,7 +63,8 @@ static Tensor npy_parse(const char *path, const char *bytes, size_t size) {
     Tensor tensor = {.name = "npy", .dtype = npy_dtype(npy_value(header, "descr", path), path)};
     if (strncmp(npy_value(header, "fortran_order", path), "False", 5) != 0)
         fail("%s: this .npy file is in Fortran order: save numpy.ascontiguousarray(x)", path);
-    const char *shape = npy_value(header, "shape", path) + 1;
+    const char *shape = npy_value(header, "shape", path);
+    if (*shape++ != '(') fail("%s: this .npy file's shape cannot be read", path);
     size_t count = 1;
     for (char *end; tensor.rank < TENSOR_MAX_RANK; shape = end + strspn(end, ", ")) {
         unsigned long extent = strtoul(shape, &end, 10);

@@ -141,7 +141,9 @@ static void on_fault(int signal, siginfo_t *information, void *context) {
     bool explained = fault_in(&running->output, address);
     for (int i = 0; i < running->input_count && !explained; i++) explained = fault_in(&running->input[i], address);
     for (int i = 0; i < room_count && !explained; i++) explained = fault_in(&rooms[i], address);
-    if (!explained)
+    const bool null = (uintptr_t)address < 4096;
+    if (null) snprintf(outcome->trouble, TROUBLE, "followed a NULL pointer: an argument that may be left out, such as a bias?");
+    else if (!explained)
         snprintf(outcome->trouble, TROUBLE, "crashed: %s at address %p, in none of its arrays", strsignal(signal),
                  (const void *)address);
     _exit(1);
@@ -186,7 +188,6 @@ static void protect_inputs(const Call *call, int protection) {
 static void child(Job *job, bool timed) {
     running = job->call;
     catch_faults();
-    alarm(call_time_limit);
     if (timed) outcome->seconds = best_seconds(do_job, job);
     else do_job(job);
     bool good = intact(&job->call->output, outcome->trouble);
@@ -200,6 +201,22 @@ static void share_outcome(void) {
     if (!outcome) outcome = mmap(NULL, sizeof *outcome, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (outcome == MAP_FAILED) fail("no memory to share with the process that the kernel runs in");
     *outcome = (Outcome){.seconds = NAN};
+}
+
+static void on_alarm(int signal) { (void)signal; }
+
+/* Waits for the child, and kills it when its time is up. Returns false then. */
+static bool wait_for(pid_t process, int *status) {
+    struct sigaction before;
+    sigaction(SIGALRM, &(struct sigaction){.sa_handler = on_alarm}, &before); /* without SA_RESTART: it ends the wait */
+    alarm(call_time_limit);
+    bool in_time = waitpid(process, status, 0) == process;
+    alarm(0);
+    sigaction(SIGALRM, &before, NULL);
+    if (in_time) return true;
+    kill(process, SIGKILL);
+    waitpid(process, status, 0);
+    return false;
 }
 
 static pid_t start_process(void) {
@@ -216,12 +233,12 @@ static bool run(const Call *call, Unpack *unpack, Function kernel, bool timed, c
 
     pid_t process = start_process();
     if (process == 0) child(&(Job){call, unpack, kernel}, timed);
-    int status;
-    waitpid(process, &status, 0);
+    int status = 0;
+    bool in_time = wait_for(process, &status);
     protect_inputs(call, PROT_READ | PROT_WRITE);
 
     char *said = outcome->trouble;
-    if (!said[0] && WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+    if (!said[0] && !in_time)
         snprintf(said, TROUBLE, "did not come back within %u second%s", call_time_limit, call_time_limit == 1 ? "" : "s");
     else if (!said[0] && WIFSIGNALED(status)) snprintf(said, TROUBLE, "crashed: %s", strsignal(WTERMSIG(status)));
     else if (!said[0] && !outcome->returned)

@@ -1,0 +1,115 @@
+/* How to call the kernels of chapters 5 to 8: one head of attention, many, with a cache, and tiled. */
+#include "05_attention/attention.h"
+#include "06_grouped_query/grouped_query.h"
+#include "07_kv_cache/kv_cache.h"
+#include "08_flash_attention/flash_attention.h"
+#include "tests/verify/kernels.h"
+
+#include <string.h>
+
+/* ------------------------------------------------------------------ chapter 5 */
+
+static void unpack_softmax(Function kernel, const Call *c) {
+    AS(softmax, kernel)(dimension(c, "x", 0), dimension(c, "x", 1), output(c), argument(c, "x"));
+}
+
+static void random_softmax(Call *call, Random *random, Size size) {
+    size_t rows = extent(random, size, 1, 9, 67, 2048), n = extent(random, size, 1, 300, 4099, 4096);
+    random_input(call, random, "x", 2, SHAPE(rows, n));
+    call_output(call, F32, 2, SHAPE(rows, n));
+}
+
+static void unpack_attention(Function kernel, const Call *c) {
+    int T = dimension(c, "q", 0), S = dimension(c, "k", 0);
+    AS(attention, kernel)(T, S, dimension(c, "q", 1), output(c), argument(c, "q"), argument(c, "k"), argument(c, "v"),
+                          work_room("scores", (size_t)T * (size_t)S));
+}
+
+static void random_attention(Call *call, Random *random, Size size) {
+    size_t T = extent(random, size, 1, 20, 131, 512), S = T + extent(random, size, 0, 20, 170, 0);
+    size_t D = extent(random, size, 1, 40, 130, 128);
+    random_input(call, random, "q", 2, SHAPE(T, D));
+    random_input(call, random, "k", 2, SHAPE(S, D));
+    random_input(call, random, "v", 2, SHAPE(S, D));
+    call_output(call, F32, 2, SHAPE(T, D));
+}
+
+/* Two multiplications and two additions for each query, each key that it sees and each number of a head. */
+static double causal_operations(double T, double S, double H, double D) { return 4 * H * D * T * (S - (T - 1) / 2); }
+
+static double attention_operations(const Call *c) {
+    return causal_operations(dimension(c, "q", 0), dimension(c, "k", 0), 1, dimension(c, "q", 1));
+}
+
+/* ------------------------------------------------------------------ chapters 6 and 8: q [T][H][D], k and v [S][KV][D] */
+
+static void random_heads(Call *call, Random *random, size_t T, size_t S, size_t H, size_t KV, size_t D) {
+    random_input(call, random, "q", 3, SHAPE(T, H, D));
+    random_input(call, random, "k", 3, SHAPE(S, KV, D));
+    random_input(call, random, "v", 3, SHAPE(S, KV, D));
+    call_output(call, F32, 3, SHAPE(T, H, D));
+}
+
+static void unpack_grouped_query(Function kernel, const Call *c) {
+    AS(grouped_query_attention, kernel)(dimension(c, "q", 0), dimension(c, "q", 1), dimension(c, "k", 1),
+                                        dimension(c, "q", 2), output(c), argument(c, "q"), argument(c, "k"),
+                                        argument(c, "v"));
+}
+
+static void random_grouped_query(Call *call, Random *random, Size size) {
+    size_t T = extent(random, size, 1, 20, 70, 256), KV = extent(random, size, 1, 3, 5, 2);
+    random_heads(call, random, T, T, KV * extent(random, size, 1, 4, 3, 4), KV, extent(random, size, 1, 40, 130, 128));
+}
+
+static void unpack_flash_attention(Function kernel, const Call *c) {
+    AS(flash_attention, kernel)(dimension(c, "q", 0), dimension(c, "k", 0), dimension(c, "q", 1), dimension(c, "k", 1),
+                                dimension(c, "q", 2), output(c), argument(c, "q"), argument(c, "k"), argument(c, "v"));
+}
+
+/* Large: a token after 32768 others, and a text of 4096, with the heads of Llama 3 8B. */
+static void random_flash_attention(Call *call, Random *random, Size size) {
+    size_t KV = extent(random, size, 1, 3, 5, 0), T = extent(random, size, 1, 70, 131, 0);
+    if (size == LARGE) random_heads(call, random, 1, 32768, 32, 8, 128);
+    else if (size == LARGE_PREFILL) random_heads(call, random, 4096, 4096, 32, 8, 128);
+    else random_heads(call, random, T, T + extent(random, size, 0, 70, 170, 0), KV * extent(random, size, 1, 4, 3, 0), KV,
+                      extent(random, size, 1, 140, 130, 0));
+}
+
+static double heads_operations(const Call *c) {
+    return causal_operations(dimension(c, "q", 0), dimension(c, "k", 0), dimension(c, "q", 1), dimension(c, "q", 2));
+}
+
+/* ------------------------------------------------------------------ chapter 7: a cache, part of it filled */
+
+/* The kernel writes to its cache, and a golden case's inputs are read-only: it gets copies. */
+static float *copy_of(const Call *c, const char *name) {
+    size_t count = (size_t)dimension(c, name, 0) * (size_t)dimension(c, name, 1) * (size_t)dimension(c, name, 2);
+    return memcpy(work_room(name, count), argument(c, name), count * sizeof(float));
+}
+
+static void unpack_cached_attention(Function kernel, const Call *c) {
+    AS(cached_attention, kernel)(dimension(c, "cache_k", 0), whole_number(c, "length"), dimension(c, "q", 0),
+                                 dimension(c, "q", 1), dimension(c, "k", 1), dimension(c, "q", 2), output(c),
+                                 (void *)copy_of(c, "cache_k"), (void *)copy_of(c, "cache_v"), argument(c, "q"),
+                                 argument(c, "k"), argument(c, "v"));
+}
+
+static void random_cached_attention(Call *call, Random *random, Size size) {
+    size_t T = extent(random, size, 1, 9, 33, 1), length = extent(random, size, 0, 20, 100, 4095);
+    size_t capacity = length + T + extent(random, size, 0, 5, 7, 0);
+    size_t KV = extent(random, size, 1, 3, 5, 8), H = KV * extent(random, size, 1, 4, 3, 4);
+    size_t D = extent(random, size, 1, 40, 130, 128);
+    random_heads(call, random, T, T, H, KV, D);
+    random_input(call, random, "cache_k", 3, SHAPE(capacity, KV, D));
+    random_input(call, random, "cache_v", 3, SHAPE(capacity, KV, D));
+    index_input(call, "length", (int64_t)length);
+}
+
+const Kernel attention_kernels[] = {
+    {KERNEL(softmax, "05_attention", softmax)},
+    {KERNEL(attention, "05_attention", attention), .operations = attention_operations},
+    {KERNEL(grouped_query_attention, "06_grouped_query", grouped_query), .operations = heads_operations},
+    {KERNEL(cached_attention, "07_kv_cache", cached_attention)},
+    {KERNEL(flash_attention, "08_flash_attention", flash_attention), .operations = heads_operations, .has_prefill = true},
+    {0},
+};
