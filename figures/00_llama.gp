@@ -26,8 +26,8 @@ do for [i = 0:1] {
 eval box(17.5, 24, 12, 1, "RMSNorm", "chapter 1")
 eval box(17.5, 12, 7, 0, "q, k, v", "linear")
 eval box(26.5, 12, 7, 1, "RoPE", "chapter 4")
-eval box(35.5, 12, 12.5, 0, "attention", "5, 6, 8")
-eval box(35.5, 2.2, 12.5, 0, "KV cache", "7")
+eval box(35.5, 12, 12.5, 1, "attention", "chapters 5, 6, 8")
+eval box(35.5, 2.2, 12.5, 1, "KV cache", "chapter 7")
 set arrow from 21, 24 to 21, 19.4 linewidth 1.5 linecolor rgb grey size 1, 25 filled
 set arrow from 24.5, 15.5 to 26.3, 15.5 linewidth 1.5 linecolor rgb grey size 1, 25 filled
 set arrow from 33.5, 15.5 to 35.3, 15.5 linewidth 1.5 linecolor rgb grey size 1, 25 filled
