@@ -1,0 +1,230 @@
+"""Chapter 5: softmax, and causal attention of one head."""
+import math
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from golden import Kernel, normal
+
+CHAPTER = "05_attention"
+NAN, INF = np.nan, np.inf
+ROW, COLUMN = -1, 0  # the axis that sums to 1: the keys of a query, or the queries of a key
+
+
+# --- Softmax -----------------------------------------------------------------------------------------------
+
+def highest(x, axis=ROW):
+    return x.amax(axis, keepdim=True)
+
+
+def total(x, axis=ROW):
+    return x.sum(axis, keepdim=True)
+
+
+def exp_under(maximum, x, axis=ROW):
+    """e^(x - maximum) over its sum: whatever is subtracted, the answer is the same, if nothing overflows."""
+    e = torch.exp(x - maximum)
+    return e / total(e, axis)
+
+
+def by_hand(x, axis=ROW):
+    return exp_under(highest(x, axis), x, axis)
+
+
+softmax = Kernel("softmax", CHAPTER, "torch.softmax",
+                 pytorch=lambda x: torch.softmax(x, ROW), formula=by_hand)
+
+softmax.wrong("maximum_not_subtracted",
+              "Your e^x overflows, or is 0 for the whole row. Subtract the row's maximum first, e^(x - max)",
+              lambda x: exp_under(0, x))
+softmax.wrong("maximum_of_the_whole",
+              "Your maximum is that of all rows: far below it, e^(x - max) is 0. Each row has its own",
+              lambda x: exp_under(x.max(), x))
+softmax.wrong("maximum_starts_at_zero",
+              "Your maximum is never less than 0: far below it, e^(x - max) is 0. Start it at -infinity",
+              lambda x: exp_under(highest(x).clamp(min=0), x))
+softmax.wrong("other_axis",
+              "Your columns sum to 1. Rows do: both the maximum and the sum are a row's",
+              lambda x: by_hand(x, COLUMN))
+softmax.wrong("sum_of_the_whole",
+              "Your sum is that of all rows. Each row has its own, and sums to 1",
+              lambda x: torch.exp(x - highest(x)) / torch.exp(x - highest(x)).sum())
+softmax.wrong("not_normalised",
+              "Your e^(x - max) is not divided by its sum. Divide: a row sums to 1",
+              lambda x: torch.exp(x - highest(x)))
+softmax.wrong("logarithm",
+              "Your output is log-softmax, x - max - log(sum). Softmax is e to that",
+              lambda x: x - highest(x) - total(torch.exp(x - highest(x))).log())
+softmax.wrong("base_two",
+              "Your powers are those of 2. Take exp, or multiply x by log2(e) before exp2",
+              lambda x: by_hand(x * math.log(2)))
+softmax.wrong("smallest_wins",
+              "Your exponent has the wrong sign. It is e^(x - max): the largest x weighs most",
+              lambda x: by_hand(-x))
+softmax.wrong("not_a_number_skipped",
+              "Your softmax passes over a NaN. It spoils its row, as in PyTorch, for the sum is not known",
+              lambda x: torch.where(x.isnan(), NAN, by_hand(x.masked_fill(x.isnan(), -INF)))
+              if x.isnan().any() else None)
+
+softmax.case("by_hand", "e^0 : e^(ln 3) : e^(ln 4) is 1 : 3 : 4, wherever it stands.",
+             x=[[0, math.log(3), math.log(4)], [5, 5 + math.log(3), 5 + math.log(4)]])
+softmax.case("ordinary", "Five rows of eight normal numbers.", x=normal(5, 8))
+softmax.case("ragged", "3 rows of 77: no size is a multiple of anything.", x=normal(3, 77, scale=3))
+softmax.case("long", "A row of 1025 keys.", x=normal(1, 1025, scale=2))
+softmax.case("equal", "Equal numbers share: 1/7 each, however large they are.",
+             x=normal(4, 7, scale=0, shift=[[0], [-3], [1e4], [-1e30]]))
+softmax.case("one_column", "A single number is everything.", x=normal(6, 1, scale=100))
+softmax.case("large", "Rows around 1e4, 0 and -1e4.",
+             x=[[1e4, 1e4 - 1, 1e4 - 2, 9e3], [1, 0, -1, -2], [-1e4, -1e4 - 1, -1e4 - 2, -9e9]])
+softmax.case("all_far_below", "Two rows below -1e4: a maximum that starts at 0 is none of theirs.",
+             x=normal(2, 9, shift=[[-1e4], [-2e4]]))
+softmax.case("edge_of_exp", "Where e^x just does and does not overflow, and just does and does not vanish.",
+             x=[[88, 88.5, 88.7, 87], [88.8, 89, 90, 88], [-87, -88, -100, -103], [0, -87.4, -103, -104]])
+softmax.case("masked", "What the mask leaves of a row: -infinity is a weight of 0.",
+             x=[[1, -INF, -INF, -INF], [1, 2, -INF, -INF], [0, 1, 2, -INF], [3, 1, 0, 2]])
+softmax.case("not_finite", "A NaN, a +infinity or nothing but -infinity spoils its own row, and no other.",
+             x=[[1, NAN, 2], [0, 1, INF], [-INF, -INF, -INF], [0, 1, 2], [-INF, NAN, -INF]])
+
+
+# --- Attention of one head ---------------------------------------------------------------------------------
+
+def seen(T, S):
+    """The causal mask: query t stands at S - T + t, and sees the keys up to there."""
+    return torch.arange(S) <= torch.arange(S - T, S)[:, None]
+
+
+def fit(q, k):
+    """How well each key answers each query, before any scale."""
+    return q @ k.T
+
+
+def mask(scores, seen):
+    return scores.masked_fill(~seen, -INF)
+
+
+def pytorch_attention(q, k, v):
+    """On a batch of one, with one head: there PyTorch has its fast kernels."""
+    q, k, v = q[None, None], k[None, None], v[None, None]
+    whole = q.shape == k.shape
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=None if whole else seen(q.shape[2], k.shape[2]),
+                                          is_causal=whole)[0, 0]
+
+
+def attend(q, k, v, seen=seen, scale=lambda D: 1 / math.sqrt(D), softmax=by_hand):
+    scores = fit(q, k) * scale(q.shape[-1])
+    return softmax(mask(scores, seen(*scores.shape))) @ v
+
+
+attention = Kernel("attention", CHAPTER,
+                   "torch.nn.functional.scaled_dot_product_attention, "
+                   "is_causal or with the mask spelled out",
+                   pytorch=pytorch_attention, formula=attend)
+
+
+def wrong_mask(name, advice, seen):
+    attention.wrong(name, advice, lambda q, k, v: attend(q, k, v, seen=seen))
+
+
+def wrong_scale(name, advice, scale):
+    attention.wrong(name, advice, lambda q, k, v: attend(q, k, v, scale=scale))
+
+
+def wrong_softmax(name, advice, softmax):
+    attention.wrong(name, advice, lambda q, k, v: attend(q, k, v, softmax=softmax))
+
+
+def wrong_square(name, advice, formula):
+    """A mistake that only as many queries as keys allow."""
+    attention.wrong(name, advice, lambda q, k, v: formula(q, k, v) if q.shape == k.shape else None)
+
+
+wrong_mask("no_mask",
+           "Your queries see the future. Query t stands at S - T + t, and sees the keys up to there",
+           lambda T, S: torch.ones(T, S, dtype=bool))
+wrong_mask("strict_mask",
+           "Your queries do not see their own position. They see s <= S - T + t, not only s <",
+           lambda T, S: torch.arange(S) < torch.arange(S - T, S)[:, None])
+wrong_mask("mask_one_late",
+           "Your queries see one key of the future. They see s <= S - T + t, and no further",
+           lambda T, S: torch.arange(S) <= torch.arange(S - T, S)[:, None] + 1)
+wrong_mask("mask_from_the_top_left",
+           "Your query t sees the keys 0 .. t. The queries are the last T of S positions: S - T + t",
+           lambda T, S: torch.arange(S) <= torch.arange(T)[:, None])
+attention.wrong("future_scores_zero",
+                "Your scores of the future are 0, and e^0 is 1. Make them -infinity before the softmax",
+                lambda q, k, v: by_hand(fit(q, k) / math.sqrt(q.shape[1]) * seen(len(q), len(k))) @ v)
+attention.wrong("masked_after_softmax",
+                "Your weights of the future are made 0 after the softmax, and the rest sum to less than 1. "
+                "Mask the scores before it",
+                lambda q, k, v: by_hand(fit(q, k) / math.sqrt(q.shape[1])) * seen(len(q), len(k)) @ v)
+wrong_scale("no_scale", "Your scores are not scaled. Divide them by sqrt(D)", lambda D: 1)
+wrong_scale("divided_by_D",
+            "Your scores are divided by D: without the root, or twice. Divide once by sqrt(D)",
+            lambda D: 1 / D)
+wrong_scale("multiplied_by_root", "Your scores are multiplied by sqrt(D). Divide them by it", math.sqrt)
+wrong_scale("model_width",
+            "Your scores are divided by the root of the model's width, here of 4 heads. "
+            "Take a head's, sqrt(D)",
+            lambda D: 1 / math.sqrt(4 * D))
+wrong_softmax("softmax_over_queries",
+              "Your weights sum to 1 over the queries of a key. They sum to 1 over the keys of a query",
+              lambda scores: by_hand(scores, COLUMN))
+wrong_softmax("not_normalised", "Your weights are not divided by their sum. Divide: a query's sum to 1",
+              lambda scores: torch.exp(scores - highest(scores)))
+wrong_softmax("maximum_not_subtracted",
+              "Your e^score overflows, or is 0 for the whole row. Subtract the row's maximum first",
+              lambda scores: exp_under(0, scores))
+wrong_softmax("maximum_starts_at_zero",
+              "Your maximum is never less than 0: far below it, e^(score - max) is 0. Start it at -infinity",
+              lambda scores: exp_under(highest(scores).clamp(min=0), scores))
+attention.wrong("keys_and_values_swapped",
+                "Your keys and values are swapped. Queries meet keys, and the weights mix values",
+                lambda q, k, v: attend(q, v, k))
+attention.wrong("keys_mixed", "Your weights mix the keys. They mix the values",
+                lambda q, k, v: attend(q, k, k))
+wrong_square("queries_and_keys_swapped", "Your queries and keys are swapped. scores[t][s] is q[t] . k[s]",
+             lambda q, k, v: attend(k, q, v))
+wrong_square("weights_transposed", "Your weights are transposed. out[t] is the sum of weights[t][s] v[s]",
+             lambda q, k, v: attend(q, k, v, softmax=lambda scores: by_hand(scores).T))
+
+
+# Wholes and quarters, whose sums a float32 holds exactly: such scores are right to the bit, however large.
+
+def wholes(most, *shape):
+    return lambda random: random.integers(-most, most + 1, shape)
+
+
+def quarters(first, *shape):
+    """At most 1, and in the first column what is wanted: with one of 400 and one of 100, scores near 1e4."""
+    def draw(random):
+        x = random.integers(-4, 5, shape) / 4
+        x[:, 0] = first
+        return x
+    return draw
+
+
+attention.case("by_hand",
+               "Scores 0, ln 3 and ln 4: weights in the proportion 1 : 3 : 4, of as many as are seen.",
+               q=[[2, 0, 0, 0]] * 3, k=[[0, 0, 1, 0], [math.log(3), 1, 0, 0], [math.log(4), 0, 0, 1]],
+               v=[[8, 0, 0, 1], [0, 8, 0, 1], [0, 0, 8, 1]])
+attention.case("small", "Six positions of width 8.", q=normal(6, 8), k=normal(6, 8), v=normal(6, 8))
+attention.case("ragged", "11 positions of width 7: no size is a multiple of anything.",
+               q=normal(11, 7), k=normal(11, 7), v=normal(11, 7))
+attention.case("last_few", "The last 3 of 10 positions, as after a cache.",
+               q=normal(3, 8), k=normal(10, 8), v=normal(10, 8))
+attention.case("last_but_one",
+               "All positions but the first.", q=normal(6, 5), k=normal(7, 5), v=normal(7, 5))
+attention.case("last", "One query and 17 keys, as in decoding: it sees them all.",
+               q=normal(1, 16), k=normal(17, 16), v=normal(17, 16))
+attention.case("one_position", "A text of one token: its own value.",
+               q=normal(1, 6), k=normal(1, 6), v=normal(1, 6))
+attention.case("one_wide", "D = 1: no scale to forget.", q=normal(5, 1), k=normal(5, 1), v=normal(5, 1))
+attention.case("llama", "A head of a Llama 3.", q=normal(1, 128), k=normal(3, 128), v=normal(3, 128))
+attention.case("long", "70 positions of width 16.", q=normal(70, 16), k=normal(70, 16), v=normal(70, 16))
+attention.case("sharp", "Scores up to 1e4, of either sign: the largest takes it all.",
+               q=wholes(150, 7, 16), k=wholes(150, 7, 16), v=normal(7, 16))
+attention.case("far_above", "Scores near 1e4, some units apart.",
+               q=quarters(400, 5, 16), k=quarters(100, 8, 16), v=normal(8, 16))
+attention.case("far_below", "Scores near -1e4, some units apart.",
+               q=quarters(-400, 6, 16), k=quarters(100, 6, 16), v=normal(6, 16))
