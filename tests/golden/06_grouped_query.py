@@ -1,0 +1,177 @@
+"""Chapter 6: attention of many heads, which share keys and values in groups."""
+import math
+
+import torch
+import torch.nn.functional as F
+from transformers.models.llama.modeling_llama import repeat_kv
+
+from golden import Kernel, normal
+
+CHAPTER = "06_grouped_query"
+INF = math.inf
+HEADS, KEYS = 0, 2  # axes of the scores, [H][T][S]
+
+
+def own_group(h, H, KV):
+    """The key and value head that query head h reads: neighbours share."""
+    return h // (H // KV)
+
+
+def not_the_future(t, s):
+    return s <= t
+
+
+def divided_by_root(scores, H, D):
+    return scores / math.sqrt(D)
+
+
+def exp_under(maximum, scores):
+    e = torch.exp(scores - maximum)
+    return e / e.sum(KEYS, keepdim=True)
+
+
+def highest(scores):
+    return scores.amax(KEYS, keepdim=True)
+
+
+def softmax(scores):
+    return exp_under(highest(scores), scores)
+
+
+def attend(q, k, v, group=own_group, group_of_v=None, seen=not_the_future, scaled=divided_by_root,
+           softmax=softmax):
+    T, H, D = q.shape
+    KV, heads, position = k.shape[1], torch.arange(H), torch.arange(T)
+    k, v = k[:, group(heads, H, KV)], v[:, (group_of_v or group)(heads, H, KV)]
+    scores = scaled(torch.einsum("thi,shi->hts", q, k), H, D)
+    weights = softmax(scores.masked_fill(~seen(position[:, None], position), -INF))
+    return torch.einsum("hts,shi->thi", weights, v)
+
+
+def heads_first(x):
+    """[T][H][D] as PyTorch has it, [1][H][T][D]."""
+    return x.transpose(0, 1)[None]
+
+
+def pytorch(q, k, v, **more):
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True, **more)[0].transpose(0, 1)
+
+
+def repeated(q, k, v):
+    """As transformers did before PyTorch could share: every head gets a copy of its keys and values."""
+    copies = q.shape[1] // k.shape[1]
+    return pytorch(heads_first(q), repeat_kv(heads_first(k), copies), repeat_kv(heads_first(v), copies))
+
+
+grouped_query_attention = Kernel(
+    "grouped_query_attention", CHAPTER,
+    "torch.nn.functional.scaled_dot_product_attention(is_causal=True, enable_gqa=True)",
+    pytorch=lambda q, k, v: pytorch(heads_first(q), heads_first(k), heads_first(v), enable_gqa=True),
+    formula=attend)
+grouped_query_attention.agrees("repeat_kv of transformers", repeated)
+
+
+def wrong(name, advice, **change):
+    grouped_query_attention.wrong(name, advice, lambda q, k, v: attend(q, k, v, **change))
+
+
+def by_remainder(h, H, KV):
+    return h % KV
+
+
+def by_quotient(h, H, KV):
+    """h / KV, where there is such a head at all."""
+    return h // KV
+
+
+def read_heads_first(x):
+    """The same numbers, taken for [H][T][D]."""
+    T, H, D = x.shape
+    return x.reshape(H, T, D).transpose(0, 1)
+
+
+def written_heads_first(x):
+    return x.transpose(0, 1).reshape(x.shape)
+
+
+wrong("remainder_for_group",
+      "Your query head h reads key/value head h % KV. It is h / (H / KV): neighbours share",
+      group=by_remainder)
+grouped_query_attention.wrong(
+    "divided_by_KV", "Your query head h reads key/value head h / KV. Divide by the size of a group, H / KV",
+    lambda q, k, v: attend(q, k, v, group=by_quotient) if q.shape[1] <= k.shape[1]**2 else None)
+wrong("first_head_for_all", "Your query heads all read key/value head 0. Head h reads h / (H / KV)",
+      group=lambda h, H, KV: 0 * h)
+wrong("groups_reversed",
+      "Your groups are in reverse order. The first H / KV query heads read key/value head 0",
+      group=lambda h, H, KV: KV - 1 - own_group(h, H, KV))
+wrong("values_of_another_group",
+      "Your keys are those of the group, but your values are of head h % KV. Both are of h / (H / KV)",
+      group_of_v=by_remainder)
+wrong("no_mask", "Your positions see the future. Position t sees keys 0 .. t",
+      seen=lambda t, s: s >= 0 * t)
+wrong("strict_mask", "Your positions do not see themselves. Position t sees keys 0 .. t, t among them",
+      seen=lambda t, s: s < t)
+wrong("mask_one_late", "Your positions see one key of the future. Position t sees keys 0 .. t",
+      seen=lambda t, s: s <= t + 1)
+wrong("model_width",
+      "Your scores are divided by the root of the model's width, H D. Divide by that of a head's, sqrt(D)",
+      scaled=lambda score, H, D: score / math.sqrt(H * D))
+wrong("no_scale", "Your scores are not scaled. Divide them by sqrt(D)", scaled=lambda score, H, D: score)
+wrong("divided_by_D", "Your scores are divided by D: without the root, or twice. Divide once by sqrt(D)",
+      scaled=lambda score, H, D: score / D)
+wrong("softmax_over_heads", "Your weights sum to 1 over the heads. Each head's sum to 1 over the keys",
+      softmax=lambda scores: torch.softmax(scores, HEADS).nan_to_num())
+wrong("not_normalised", "Your weights are not divided by their sum. Divide: a query's sum to 1",
+      softmax=lambda scores: torch.exp(scores - highest(scores)))
+wrong("maximum_not_subtracted",
+      "Your e^score overflows, or is 0 for the whole row. Subtract the row's maximum first",
+      softmax=lambda scores: exp_under(0, scores))
+wrong("maximum_starts_at_zero",
+      "Your maximum is never less than 0: far below it, e^(score - max) is 0. Start it at -infinity",
+      softmax=lambda scores: exp_under(highest(scores).clamp(min=0), scores))
+grouped_query_attention.wrong("keys_and_values_swapped",
+                              "Your keys and values are swapped. "
+                              "Queries meet keys, and the weights mix values",
+                              lambda q, k, v: attend(q, v, k))
+grouped_query_attention.wrong("read_heads_first",
+                              "You read q, k and v as [heads][T][D]. They are [T][heads][D]",
+                              lambda q, k, v: attend(*map(read_heads_first, (q, k, v))))
+grouped_query_attention.wrong("written_heads_first",
+                              "You write out as [H][T][D]. "
+                              "It is [T][H][D]: the heads of a token lie together",
+                              lambda q, k, v: written_heads_first(attend(q, k, v)))
+
+
+def heads(T, H, KV, D):
+    return dict(q=normal(T, H, D), k=normal(T, KV, D), v=normal(T, KV, D))
+
+
+def quarters(first, *shape):
+    """At most 1, and first in each head what is wanted: sums of such products are exact in a float32."""
+    def draw(random):
+        x = random.integers(-4, 5, shape) / 4
+        x[..., 0] = first
+        return x
+    return draw
+
+
+case = grouped_query_attention.case
+case("by_hand", "Two groups of two heads: weights 1 : 3 in one, 1 : 1 and 1 : 7 in the other.",
+     q=[[[2, 0, 0, 0], [2, 0, 0, 0], [2, 0, 0, 0], [0, 2, 0, 0]]] * 2,
+     k=[[[0, 0, 0, 0], [0, 0, 0, 0]], [[math.log(3), 0, 0, 0], [0, math.log(7), 0, 0]]],
+     v=[[[8, 0, 0, 1], [0, 0, 8, 2]], [[0, 8, 0, 1], [0, 0, 0, 2]]])
+case("multi_head", "MHA: every query head has keys and values of its own.", **heads(5, 3, 3, 6))
+case("multi_query", "MQA: one key and value head for all.", **heads(5, 4, 1, 6))
+case("grouped", "GQA: groups of four.", **heads(3, 8, 2, 6))
+case("pairs", "Groups of two: H / KV is not KV.", **heads(4, 6, 3, 4))
+case("ragged", "5 positions, 9 heads in 3 groups, 3 wide: no size is a multiple of anything.",
+     **heads(5, 9, 3, 3))
+case("one_token", "A text of one token: each head's own value.", **heads(1, 6, 2, 8))
+case("one_wide", "D = 1.", **heads(4, 4, 2, 1))
+case("long", "70 positions.", **heads(70, 4, 2, 4))
+case("sixty_four", "A head of a Llama 3.2 1B.", **heads(2, 1, 1, 64))
+case("eighty", "D = 80: no power of two.", **heads(2, 1, 1, 80))
+case("llama", "Heads of a Llama 3.", **heads(3, 4, 1, 128))
+case("far", "Scores near 1e4 in one head, near -1e4 in the next, some units apart: no e^x is of any use.",
+     q=quarters([200, -200, 200, -200], 4, 4, 4), k=quarters(100, 4, 2, 4), v=normal(4, 2, 4))
