@@ -1,0 +1,172 @@
+"""Chapter 7: attention with a cache of the keys and values of earlier tokens."""
+import math
+
+import torch
+import torch.nn.functional as F
+
+from golden import Kernel, normal
+
+CHAPTER = "07_kv_cache"
+NAN, INF = math.nan, math.inf
+
+
+def own_group(h, H, KV):
+    return h // (H // KV)
+
+
+def up_to_itself(t, s, T, S):
+    """Query t stands at S - T + t."""
+    return s <= S - T + t
+
+
+def attend(q, k, v, group=own_group, seen=up_to_itself):
+    """The attention of chapter 6, for the last T of S positions."""
+    (T, H, D), (S, KV, _) = q.shape, k.shape
+    k, v = (x[:, group(torch.arange(H), H, KV)] for x in (k, v))
+    scores = torch.einsum("thi,shi->hts", q, k) / math.sqrt(D)
+    visible = seen(torch.arange(T)[:, None], torch.arange(S), T, S)
+    return torch.einsum("hts,shi->thi", torch.softmax(scores.masked_fill(~visible, -INF), -1), v)
+
+
+def pytorch_attend(q, k, v):
+    T, S = len(q), len(k)
+    visible = up_to_itself(torch.arange(T)[:, None], torch.arange(S), T, S)
+    q, k, v = (x.transpose(0, 1)[None] for x in (q, k, v))
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=visible, enable_gqa=True)[0].transpose(0, 1)
+
+
+def filled(cache, new, length):
+    """What the cache holds afterwards, of its own rows and the new ones."""
+    return torch.cat([cache[:length], new])
+
+
+def with_cache(attend, of_k=filled, of_v=filled):
+    return lambda cache_k, cache_v, q, k, v, length: attend(
+        q, of_k(cache_k, k, length), of_v(cache_v, v, length))
+
+
+cached_attention = Kernel(
+    "cached_attention", CHAPTER,
+    "torch.nn.functional.scaled_dot_product_attention on torch.cat of the cached rows and the new ones",
+    pytorch=with_cache(pytorch_attend), formula=with_cache(attend))
+
+
+def wrong_rows(name, advice, rows):
+    """rows(cache, new, length), where there are such rows."""
+    def formula(cache_k, cache_v, q, k, v, length):
+        keys, values = rows(cache_k, k, length), rows(cache_v, v, length)
+        return None if keys is None or len(keys) < len(q) else attend(q, keys, values)
+    cached_attention.wrong(name, advice, formula)
+
+
+def wrong_attention(name, advice, **change):
+    cached_attention.wrong(name, advice, with_cache(lambda q, k, v: attend(q, k, v, **change)))
+
+
+def written_at(start, cache, new, end):
+    """The new rows from `start` on, in a cache that is read up to `end`."""
+    if start < 0 or start + len(new) > len(cache):
+        return None
+    cache = cache.clone()
+    cache[start:start + len(new)] = new
+    return cache[:end]
+
+
+def turned(k, positions):
+    """RoPE in half-split pairs, theta 10000."""
+    a, b = k.chunk(2, -1)
+    angle = positions[:, None, None] * 10000 ** -(torch.arange(a.shape[-1]) / a.shape[-1])
+    return torch.cat([a * angle.cos() - b * angle.sin(), a * angle.sin() + b * angle.cos()], -1)
+
+
+wrong_rows("one_slot_late",
+           "Your new rows are written one slot late: row `length` is a hole of what was there. "
+           "Start at `length`",
+           lambda cache, new, length: written_at(length + 1, cache, new, length + len(new)))
+wrong_rows("one_slot_early",
+           "Your new rows are written one slot early, over the last one kept. Start at `length`",
+           lambda cache, new, length: written_at(length - 1, cache, new, length + len(new)))
+wrong_rows("written_at_the_start",
+           "Your new rows are written over the cache's first. Start at `length`",
+           lambda cache, new, length: written_at(0, cache, new, length + len(new)))
+wrong_rows("not_written",
+           "Your new rows are not in the cache when it is read. Append them before you attend",
+           lambda cache, new, length: cache[:length + len(new)])
+wrong_rows("old_rows_alone",
+           "Your queries see the cache as it was. A token sees itself too: append before you attend",
+           lambda cache, new, length: cache[:length])
+wrong_rows("new_rows_alone",
+           "Your queries see the new rows alone. They see all that came before: rows 0 .. length + T - 1",
+           lambda cache, new, length: new)
+wrong_rows("whole_capacity",
+           "Your queries see the whole capacity. "
+           "Only length + T rows are filled: what lies behind is garbage",
+           lambda cache, new, length: written_at(length, cache, new, len(cache)))
+wrong_rows("new_rows_first",
+           "Your new rows stand before the old ones, so the mask hides the wrong ones. Append them",
+           lambda cache, new, length: torch.cat([new, cache[:length]]))
+cached_attention.wrong("values_not_appended",
+                       "Your new values are not in the cache. Append both keys and values",
+                       with_cache(attend, of_v=lambda cache, new, length: cache[:length + len(new)]))
+cached_attention.wrong("keys_not_appended",
+                       "Your new keys are not in the cache. Append both keys and values",
+                       with_cache(attend, of_k=lambda cache, new, length: cache[:length + len(new)]))
+cached_attention.wrong("keys_reversed",
+                       "Your keys are in reverse order, and your values are not. "
+                       "Row s of both is position s",
+                       with_cache(attend, of_k=lambda *rows: filled(*rows).flip(0)))
+cached_attention.wrong("turned_again",
+                       "Your keys are turned by RoPE on their way out of the cache. "
+                       "They were on their way in: a key is turned once",
+                       with_cache(lambda q, k, v: attend(q, turned(k, torch.arange(len(k))), v)))
+wrong_attention("mask_from_the_top_left",
+                "Your query t sees the rows 0 .. t. "
+                "It stands at position length + t, and sees them up to there",
+                seen=lambda t, s, T, S: s <= t)
+wrong_attention("no_mask",
+                "Your new tokens see those after them. "
+                "The queries of a chunk see rows 0 .. length + t, no more",
+                seen=lambda t, s, T, S: s >= 0 * t)
+wrong_attention("strict_mask",
+                "Your tokens do not see themselves. Query t sees rows 0 .. length + t, that one too",
+                seen=lambda t, s, T, S: s < S - T + t)
+wrong_attention("remainder_for_group",
+                "Your query head h reads key/value head h % KV. It is h / (H / KV): neighbours share",
+                group=lambda h, H, KV: h % KV)
+
+
+def cache(length, capacity, KV, D, garbage):
+    """Normal rows up to the length, and garbage behind them."""
+    def draw(random):
+        rows = random.standard_normal((capacity, KV, D))
+        rows[length:] *= garbage
+        return rows
+    return draw
+
+
+def step(length, T, H, KV, D, capacity, garbage=1):
+    """T new tokens for a cache of `length` rows."""
+    rows = cache(length, capacity, KV, D, garbage)
+    return dict(cache_k=rows, cache_v=rows, length=length,
+                q=normal(T, H, D), k=normal(T, KV, D), v=normal(T, KV, D))
+
+
+case = cached_attention.case
+case("by_hand", "Scores 0 and ln 3 from the cache, ln 4 from the new token: weights 1 : 3 : 4.",
+     cache_k=[[[0, 0, 1, 0]], [[math.log(3), 1, 0, 0]], [[7, 7, 7, 7]], [[9, 9, 9, 9]]],
+     cache_v=[[[8, 0, 0, 1]], [[0, 8, 0, 1]], [[7, 7, 7, 7]], [[9, 9, 9, 9]]],
+     q=[[[2, 0, 0, 0]]], k=[[[math.log(4), 0, 0, 1]]], v=[[[0, 0, 8, 1]]], length=2)
+case("prefill", "An empty cache: the whole prompt at once.", **step(0, 5, 4, 2, 6, capacity=8))
+case("prefill_fits", "A prompt that fills its cache to the last row.", **step(0, 6, 2, 2, 4, capacity=6))
+case("first_token", "One token and an empty cache.", **step(0, 1, 4, 2, 6, capacity=3, garbage=NAN))
+case("decode", "One token after seven.", **step(7, 1, 8, 2, 6, capacity=12))
+case("decode_fits", "One token for the last row that is free.", **step(7, 1, 6, 3, 8, capacity=8))
+case("chunk", "Five tokens after four: each sees the cache, and of the five those up to itself.",
+     **step(4, 5, 4, 2, 6, capacity=12))
+case("chunk_fits", "A chunk that fills its cache to the last row.", **step(5, 3, 4, 1, 6, capacity=8))
+case("draft", "Three drafted tokens after twenty.", **step(20, 3, 6, 3, 4, capacity=32))
+case("loud_garbage", "What a longer text left behind, a thousand times as loud.",
+     **step(5, 2, 4, 2, 6, capacity=10, garbage=1000))
+case("garbage_is_not_a_number", "A cache that was never cleared: NaN from the last filled row on.",
+     **step(6, 2, 6, 3, 6, capacity=9, garbage=NAN))
+case("llama", "Heads of a Llama 3.2 1B, after 8 tokens.", **step(8, 1, 2, 1, 64, capacity=11, garbage=NAN))
