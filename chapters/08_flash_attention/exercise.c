@@ -1,0 +1,30 @@
+/* Chapter 8, your turn: softmax with one pass fewer, attention without the scores, then FlashAttention.
+ *
+ *     make verify SRC=chapters/08_flash_attention/exercise.c
+ *
+ * judges each function against PyTorch, and names the mistake if it knows it. Fill them in from top to bottom.
+ * The (void) lines only keep an empty body from warning; they go when you begin. */
+#include "05_attention/attention.h"
+#include "08_flash_attention/flash_attention.h"
+
+/* Task 1. Chapter 5's softmax reads each row three times: for the maximum, for the sum, for the division. Read it
+ * twice: one loop that carries maximum and sum together, and one that writes. What must happen to the sum when an
+ * element is larger than the maximum so far? Careful with a row that begins with -infinity. */
+void softmax(int rows, int n, float out[rows][n], const float x[rows][n]) {
+    (void)rows, (void)n, (void)out, (void)x;
+}
+
+/* Task 2. Chapter 5's attention of one head, but leave `scores` alone: for each query walk along the keys that it
+ * sees, s <= S - T + t, and carry maximum, sum and D outputs. One key at a time will do: a tile of 1. */
+void attention(int T, int S, int D, float out[restrict T][D], const float q[T][D], const float k[S][D],
+               const float v[S][D], float scores[restrict T][S]) {
+    (void)T, (void)S, (void)D, (void)out, (void)q, (void)k, (void)v, (void)scores;
+}
+
+/* Task 3. All heads, in tiles. Begin with task 2 in a loop over the heads: that passes. Then let a tile of 32 keys
+ * meet every query before you go on to the next, with a maximum and a sum for each query and out itself as the room
+ * for its weighted sum. Then make it fast: build/verify --library build/exercise.c.so --bench puts it beside ours. */
+void flash_attention(int T, int S, int H, int KV, int D, float out[restrict T][H][D], const float q[T][H][D],
+                     const float k[S][KV][D], const float v[S][KV][D]) {
+    (void)T, (void)S, (void)H, (void)KV, (void)D, (void)out, (void)q, (void)k, (void)v;
+}

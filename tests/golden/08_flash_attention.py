@@ -1,0 +1,287 @@
+"""Chapter 8: the same attention, tile by tile, with the online softmax."""
+import math
+
+import torch
+import torch.nn.functional as F
+
+from golden import Kernel, normal
+
+CHAPTER = "08_flash_attention"
+INF = math.inf
+TILE = 16  # keys
+
+
+# --- The attention of chapters 6 and 7, in pieces ----------------------------------------------------------
+
+def own_group(h, H, KV):
+    return h // (H // KV)
+
+
+def by_remainder(h, H, KV):
+    return h % KV
+
+
+def up_to_itself(t, s, T, S):
+    """Query t stands at S - T + t."""
+    return s <= S - T + t
+
+
+def divided_by_root(scores, H, D):
+    return scores / math.sqrt(D)
+
+
+def masked_scores(q, k, group=own_group, seen=up_to_itself, scaled=divided_by_root):
+    (T, H, D), (S, KV, _) = q.shape, k.shape
+    scores = scaled(torch.einsum("thi,shi->hts", q, k[:, group(torch.arange(H), H, KV)]), H, D)
+    return scores.masked_fill(~seen(torch.arange(T)[:, None], torch.arange(S), T, S), -INF)
+
+
+def values(q, v, group=own_group):
+    """A row of values for every query head, [H][S][D]."""
+    H, KV = q.shape[1], v.shape[1]
+    return v[:, group(torch.arange(H), H, KV)].transpose(0, 1)
+
+
+def pytorch_attend(q, k, v):
+    T, S = len(q), len(k)
+    seen = up_to_itself(torch.arange(T)[:, None], torch.arange(S), T, S)
+    q, k, v = (x.transpose(0, 1)[None] for x in (q, k, v))
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=None if T == S else seen, is_causal=T == S,
+                                          enable_gqa=True)[0].transpose(0, 1)
+
+
+# --- The online softmax ------------------------------------------------------------------------------------
+
+def shrink(old, new):
+    """By how much a sum under the old maximum must shrink under the new one."""
+    return torch.exp(old - new)
+
+
+def not_at_all(old, new):
+    return 1
+
+
+def grow(old, new):
+    return torch.exp(new - old).where(old > -INF, 0)
+
+
+def running(scores, so_far):
+    return torch.maximum(so_far, scores.amax(-1, keepdim=True))
+
+
+def not_moved(scores, so_far):
+    return so_far
+
+
+def online(scores, v, first_maximum=-INF, maximum=running, shrink_sum=shrink, shrink_out=shrink):
+    """The sum of the weights and the weighted sum of the values, both under the maximum of all scores."""
+    highest = torch.full_like(scores[..., :1], first_maximum)
+    total, out = 0, 0
+    for tile, rows in zip(scores.split(TILE, -1), v.split(TILE, -2)):
+        before, highest = highest, maximum(tile, highest)
+        weights = torch.exp(tile - highest)
+        total = total * shrink_sum(before, highest) + weights.sum(-1, keepdim=True)
+        out = out * shrink_out(before, highest) + weights @ rows
+    return out, total
+
+
+def flash(scores, v, **change):
+    out, total = online(scores, v, **change)
+    return (out / total).transpose(0, 1)
+
+
+flash_attention = Kernel(
+    "flash_attention", CHAPTER,
+    "torch.nn.functional.scaled_dot_product_attention(enable_gqa=True), "
+    "is_causal or with the mask spelled out",
+    pytorch=pytorch_attend, formula=lambda q, k, v: flash(masked_scores(q, k), values(q, v)))
+
+
+# --- Mistakes of any attention -----------------------------------------------------------------------------
+
+def wrong_scores(name, advice, **change):
+    flash_attention.wrong(name, advice, lambda q, k, v: flash(masked_scores(q, k, **change), values(q, v)))
+
+
+wrong_scores("no_mask",
+             "Your queries see the future. Query t stands at S - T + t, and sees keys up to there",
+             seen=lambda t, s, T, S: s >= 0 * t)
+wrong_scores("strict_mask",
+             "Your queries do not see their own position. Query t sees s <= S - T + t, not only s <",
+             seen=lambda t, s, T, S: s < S - T + t)
+wrong_scores("mask_one_late",
+             "Your queries see one key of the future. Query t sees s <= S - T + t, no further",
+             seen=lambda t, s, T, S: s <= S - T + t + 1)
+wrong_scores("mask_from_the_top_left",
+             "Your query t sees the keys 0 .. t. The queries are the last T of S positions: S - T + t",
+             seen=lambda t, s, T, S: s <= t)
+wrong_scores("no_scale",
+             "Your scores are not scaled. Divide them by sqrt(D)", scaled=lambda score, H, D: score)
+wrong_scores("divided_by_D",
+             "Your scores are divided by D: without the root, or twice. Divide once by sqrt(D)",
+             scaled=lambda score, H, D: score / D)
+wrong_scores("model_width",
+             "Your scores are divided by the root of the model's width, H D. Take that of a head's, sqrt(D)",
+             scaled=lambda score, H, D: score / math.sqrt(H * D))
+flash_attention.wrong(
+    "remainder_for_group",
+    "Your query head h reads key/value head h % KV. It is h / (H / KV): neighbours share",
+    lambda q, k, v: flash(masked_scores(q, k, group=by_remainder), values(q, v, group=by_remainder)))
+flash_attention.wrong(
+    "values_of_another_group",
+    "Your keys are those of the group, but your values are of head h % KV. Both are of h / (H / KV)",
+    lambda q, k, v: flash(masked_scores(q, k), values(q, v, group=by_remainder)))
+flash_attention.wrong(
+    "softmax_over_heads",
+    "Your weights sum to 1 over the heads. Each head's sum to 1 over the keys",
+    lambda q, k, v: (torch.softmax(masked_scores(q, k), 0).nan_to_num() @ values(q, v)).transpose(0, 1))
+
+
+# --- Mistakes of tiles -------------------------------------------------------------------------------------
+# A tile may have 8, 16, 32 or 64 keys. A mistake is stored where it gives the same whatever their number: so
+# it is named in anyone's kernel.
+
+def wrong_tiles(name, advice, formula):
+    """formula(scores, v) is the whole output. None is asked of a single tile."""
+    flash_attention.wrong(name, advice, lambda q, k, v:
+                          formula(masked_scores(q, k), values(q, v)) if len(k) > TILE else None)
+
+
+def wrong_carry(name, advice, **change):
+    """A mistake that shows where the maximum grows: that must be at every 64th key alone."""
+    def formula(scores, v):
+        grows_at = scores.cummax(-1).indices
+        return flash(scores, v, **change) if torch.all(grows_at % 64 == 0) else None
+    wrong_tiles(name, advice, formula)
+
+
+def full_tiles(scores):
+    """How many keys lie in full tiles, if that is the same for tiles of 8 and of 64."""
+    keys = scores.shape[-1]
+    return keys // 64 * 64 if keys // 64 * 64 == keys // 8 * 8 else 0
+
+
+def sum_of_tiles(scores, v, size=TILE):
+    """Of each tile's own softmax, which is 0 where a query sees nothing of the tile."""
+    return sum(torch.softmax(tile, -1).nan_to_num() @ rows
+               for tile, rows in zip(scores.split(size, -1), v.split(size, -2))).transpose(0, 1)
+
+
+def mean_of_tiles(scores, v, size=TILE):
+    """Of those that a query sees anything of."""
+    seen = sum((tile > -INF).any(-1, keepdim=True) for tile in scores.split(size, -1))
+    return sum_of_tiles(scores, v, size) / seen.transpose(0, 1)
+
+
+wrong_carry("output_not_rescaled",
+            "Your output is not rescaled where the maximum grows. "
+            "Multiply it by e^(old max - new max), as the sum",
+            shrink_out=not_at_all)
+wrong_carry("sum_not_rescaled",
+            "Your sum is not rescaled where the maximum grows. "
+            "Multiply it by e^(old max - new max), as the output",
+            shrink_sum=not_at_all)
+wrong_carry("nothing_rescaled",
+            "Your sum and output are not rescaled where the maximum grows. "
+            "Multiply both by e^(old max - new max)",
+            shrink_sum=not_at_all, shrink_out=not_at_all)
+wrong_carry("rescaled_upwards",
+            "Your sum and output grow where the maximum grows. "
+            "The factor is e^(old max - new max), at most 1",
+            shrink_sum=grow, shrink_out=grow)
+for size, name in (TILE, "tiles_averaged"), (32, "tiles_averaged_of_32"), (64, "tiles_averaged_of_64"):
+    wrong_tiles(name,  # here the number of keys does matter, and the mistake is common
+                "Your output is the mean of the tiles' own softmaxes. "
+                "A tile counts by the sum of its weights: carry maximum, sum and output on",
+                lambda scores, v, size=size: mean_of_tiles(scores, v, size))
+wrong_tiles("tiles_summed",
+            "Your output is the sum of the tiles' own softmaxes. "
+            "Divide once, at the end, by the sum of all weights",
+            sum_of_tiles)
+wrong_tiles("last_tile_alone",
+            "Your output is that of the last tile. Add to what the tiles before have left",
+            lambda scores, v: flash(scores[..., full_tiles(scores):], v[:, full_tiles(scores):])
+            if 0 < full_tiles(scores) <= scores.shape[-1] - scores.shape[-2] else None)
+wrong_tiles("last_tile_dropped",
+            "Your last tile is dropped, because it is not full. "
+            "It has what is left of the S keys: read those",
+            lambda scores, v: flash(scores[..., :full_tiles(scores)], v[:, :full_tiles(scores)])
+            if full_tiles(scores) else None)
+flash_attention.wrong(
+    "padding_counts",
+    "Your last tile is filled up with keys of zeros, and e^0 is 1. "
+    "Give what is not there the score -infinity",
+    lambda q, k, v: flash(F.pad(masked_scores(q, k), (0, -len(k) % 64)),
+                          F.pad(values(q, v), (0, 0, 0, -len(k) % 64)))
+    if len(q) == 1 and -len(k) % 64 < 8 else None)
+flash_attention.wrong(
+    "never_divided",
+    "Your output is not divided by the sum of the weights. Divide once, after the last tile",
+    lambda q, k, v: online(masked_scores(q, k), values(q, v))[0].transpose(0, 1))
+flash_attention.wrong(
+    "maximum_not_subtracted",
+    "Your e^score overflows, or is 0 for the whole row. Subtract the largest score so far",
+    lambda q, k, v: flash(masked_scores(q, k), values(q, v), first_maximum=0, maximum=not_moved))
+flash_attention.wrong(
+    "maximum_starts_at_zero",
+    "Your maximum is never less than 0: far below it, e^(score - max) is 0. Start below every score",
+    lambda q, k, v: flash(masked_scores(q, k), values(q, v), first_maximum=0))
+
+
+# --- Cases -------------------------------------------------------------------------------------------------
+
+def heads(T, S, H, KV, D):
+    return dict(q=normal(T, H, D), k=normal(S, KV, D), v=normal(S, KV, D))
+
+
+def quarters(first, *shape):
+    """At most 1, and first in every head what is wanted: sums of such products are exact in a float32."""
+    def draw(random):
+        x = random.integers(-4, 5, shape) / 4
+        x[..., 0] = first
+        return x
+    return draw
+
+
+def wholes(most, *shape):
+    return lambda random: random.integers(-most, most + 1, shape)
+
+
+def along(keys):
+    """A number for each key, the same in all heads."""
+    return [[number] for number in keys]
+
+
+def stairs(S):
+    """Up by 2 with every 64th key, which alone stands 1.5 above those that follow."""
+    return [2 * (s // 64) + 1.5 * (s % 64 == 0) for s in range(S)]
+
+
+case = flash_attention.case
+case("by_hand", "Scores 0, ln 3 and ln 4: weights in the proportion 1 : 3 : 4, of as many as are seen.",
+     q=[[[2, 0, 0, 0]]] * 3, k=[[[0, 0, 1, 0]], [[math.log(3), 1, 0, 0]], [[math.log(4), 0, 0, 1]]],
+     v=[[[8, 0, 0, 1]], [[0, 8, 0, 1]], [[0, 0, 8, 1]]])
+case("one_key", "A text of one token: each head's own value.", **heads(1, 1, 6, 3, 5))
+case("ragged_37", "A tile and five keys, MHA.", **heads(37, 37, 2, 2, 3))
+case("ragged_70", "Two tiles and six keys, MQA.", **heads(70, 70, 2, 1, 2))
+case("whole_tiles", "Exactly two tiles.", **heads(3, 64, 4, 2, 4))
+case("chunk", "The last 33 of 130 positions, as in chunked prefill.", **heads(33, 130, 2, 1, 3))
+case("draft", "The last 3 of 69 positions, 8 heads in groups of four.", **heads(3, 69, 8, 2, 4))
+case("decode", "One token after 315 others.", **heads(1, 316, 2, 1, 4))
+case("decode_70", "One token after 69 others, six heads in groups of two.", **heads(1, 70, 6, 3, 3))
+case("twenty", "D = 20.", **heads(2, 33, 2, 1, 20))
+case("sixty_four", "A head of a Llama 3.2 1B.", **heads(2, 5, 1, 1, 64))
+case("eighty", "D = 80: no power of two.", **heads(2, 5, 1, 1, 80))
+case("llama", "Heads of a Llama 3.", **heads(1, 6, 2, 1, 128))
+case("growing", "Scores that grow along the keys: the maximum moves on with every tile.",
+     q=quarters(4, 3, 2, 4), k=quarters(along(s / 16 for s in range(100)), 100, 1, 4), v=normal(100, 1, 4))
+case("shrinking", "Scores that shrink along the keys: the maximum never moves.",
+     q=quarters(4, 3, 2, 4), k=quarters(along(-s / 16 for s in range(100)), 100, 1, 4), v=normal(100, 1, 4))
+case("stairs", "Scores that go up at keys 64 and 128: the maximum moves there, and nowhere else.",
+     q=quarters(4, 3, 4, 4), k=quarters(along(stairs(133)), 133, 2, 4), v=normal(133, 2, 4))
+case("stairs_decode", "One token that climbs both.",
+     q=quarters(4, 1, 3, 4), k=quarters(along(stairs(189)), 189, 1, 4), v=normal(189, 1, 4))
+case("far", "Scores near 1e4 in one head, near -1e4 in the next, some units apart: no e^x is of any use.",
+     q=quarters([200, -200, 200, -200], 3, 4, 4), k=quarters(100, 40, 2, 4), v=normal(40, 2, 4))
+case("sharp", "Scores up to 1e4, of either sign: the largest takes it all.",
+     q=wholes(150, 4, 2, 4), k=wholes(150, 45, 1, 4), v=normal(45, 1, 4))
