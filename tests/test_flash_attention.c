@@ -1,0 +1,289 @@
+/* What the golden values of chapter 8 cannot see: every shape around the tiles, against chapter 6; how exact a weight is;
+ * the same answer from run to run and on any number of threads; that the memory does not grow with the text; and what is
+ * refused. */
+#include "08_flash_attention/flash_attention.h"
+#include "06_grouped_query/grouped_query.h"
+#include "common/error.h"
+#include "common/random.h"
+#include "tests/refused.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+typedef struct {
+    int T, S, H, KV, D;
+} Shape;
+
+typedef struct {
+    void *pages;
+    size_t bytes;
+    float *numbers;
+} Guarded;
+
+typedef struct {
+    Guarded q, k, v;
+} Inputs;
+
+enum { PAGE = 1 << 16 }; /* a multiple of any machine's */
+
+/* Normal numbers that start or end where a forbidden page ends or starts: who reads past them crashes. */
+static Guarded guarded(Random *random, size_t count, bool at_end) {
+    size_t pages = (count * sizeof(float) + PAGE - 1) / PAGE * PAGE;
+    Guarded room = {.bytes = pages + 2 * PAGE};
+    room.pages = mmap(NULL, room.bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(room.pages, MAP_FAILED);
+    char *middle = (char *)room.pages + PAGE;
+    mprotect(middle, pages, PROT_READ | PROT_WRITE);
+    room.numbers = (float *)(at_end ? middle + pages : middle) - (at_end ? count : 0);
+    random_fill(random, count, room.numbers);
+    return room;
+}
+
+static Inputs inputs_of(Shape n) {
+    Random random = {8};
+    size_t queries = (size_t)n.T * n.H * n.D, keys = (size_t)n.S * n.KV * n.D;
+    return (Inputs){guarded(&random, queries, true), guarded(&random, keys, true), guarded(&random, keys, false)};
+}
+
+static void inputs_free(Inputs in) {
+    munmap(in.q.pages, in.q.bytes), munmap(in.k.pages, in.k.bytes), munmap(in.v.pages, in.v.bytes);
+}
+
+static float *flash(Shape n, Inputs in) {
+    float *out = allocate((size_t)n.T * n.H * n.D * sizeof *out);
+    flash_attention(n.T, n.S, n.H, n.KV, n.D, (void *)out, (void *)in.q.numbers, (void *)in.k.numbers,
+                    (void *)in.v.numbers);
+    return out;
+}
+
+/* Some roundings of sums of some hundred weighted values near 1. */
+static void assert_all_near(Shape n, const float *got, const float *right) {
+    for (int i = 0; i < n.T * n.H * n.D; i++)
+        if (!(fabsf(got[i] - right[i]) <= 4e-6f))
+            fail_msg("T %d, S %d, H %d, KV %d, D %d: output %d is %g, not %g", n.T, n.S, n.H, n.KV, n.D, i, got[i], right[i]);
+}
+
+static void assert_inputs_as_chapter_6(Shape n, Inputs in) {
+    float *got = flash(n, in), *right = allocate((size_t)n.T * n.H * n.D * sizeof *right);
+    attend_last(n.T, n.S, n.H, n.KV, n.D, (void *)right, (void *)in.q.numbers, (void *)in.k.numbers,
+                (void *)in.v.numbers);
+    assert_all_near(n, got, right);
+    free(got), free(right);
+}
+
+static void assert_as_chapter_6(Shape n) {
+    Inputs in = inputs_of(n);
+    assert_inputs_as_chapter_6(n, in);
+    inputs_free(in);
+}
+
+/* ------------------------------------------------------------------ as chapter 6 */
+
+static void every_length_around_the_tiles(void **state) {
+    (void)state;
+    for (int S = 1; S <= 70; S++) {
+        assert_as_chapter_6((Shape){S, S, 2, 1, 3});
+        assert_as_chapter_6((Shape){1, S, 6, 2, 5});
+        assert_as_chapter_6((Shape){(S + 1) / 2, S, 3, 3, 4});
+    }
+}
+
+static void every_width_around_the_vectors(void **state) {
+    (void)state;
+    for (int D = 1; D <= 70; D++) {
+        assert_as_chapter_6((Shape){20, 20, 2, 1, D});
+        assert_as_chapter_6((Shape){1, 40, 2, 2, D});
+    }
+    assert_as_chapter_6((Shape){3, 50, 4, 2, 128});
+    assert_as_chapter_6((Shape){40, 40, 2, 1, 256});
+}
+
+static void every_grouping(void **state) {
+    (void)state;
+    for (int KV = 1; KV <= 5; KV++)
+        for (int group = 1; group <= 18; group++) {
+            assert_as_chapter_6((Shape){1, 37, KV * group, KV, 4});
+            assert_as_chapter_6((Shape){7, 19, KV * group, KV, 4});
+        }
+}
+
+static void a_long_text(void **state) {
+    (void)state;
+    for (int T = 127; T <= 130; T++) assert_as_chapter_6((Shape){T, T, 1, 1, 3}); /* 128 queries are a team */
+    assert_as_chapter_6((Shape){300, 300, 4, 2, 16});
+    assert_as_chapter_6((Shape){133, 700, 2, 1, 32});
+    assert_as_chapter_6((Shape){1, 3000, 4, 2, 16});
+}
+
+/* Wherever a query lies, its maximum starts below its scores: here they are near -1e4, and whole numbers / 32. */
+static void far_below_zero(void **state) {
+    (void)state;
+    Shape n = {40, 40, 2, 1, 4};
+    Inputs in = inputs_of(n);
+    for (int i = 0; i < n.T * n.H * n.D; i++) in.q.numbers[i] = i % n.D ? roundf(4 * in.q.numbers[i]) / 4 : -200;
+    for (int i = 0; i < n.S * n.KV * n.D; i++) in.k.numbers[i] = i % n.D ? roundf(4 * in.k.numbers[i]) / 4 : 100;
+    assert_inputs_as_chapter_6(n, in);
+    inputs_free(in);
+}
+
+/* Room that malloc hands out again is not zero: here it is NaN. */
+static void soil_the_heap(void) {
+    enum { BLOCKS = 64, BYTES = 16 << 10 };
+    volatile unsigned char *block[BLOCKS];
+    for (int b = 0; b < BLOCKS; b++) block[b] = malloc(BYTES);
+    for (int b = 0; b < BLOCKS; b++)
+        for (int i = 0; block[b] && i < BYTES; i++) block[b][i] = 0xff;
+    for (int b = 0; b < BLOCKS; b++) free((void *)block[b]);
+}
+
+static void on_a_used_heap(void **state) {
+    (void)state;
+    const Shape shapes[] = {{1, 40, 2, 2, 20}, {40, 40, 2, 2, 20}};
+    for (int i = 0; i < 2; i++) {
+        soil_the_heap();
+        assert_as_chapter_6(shapes[i]);
+    }
+}
+
+/* ------------------------------------------------------------------ how exact a weight is */
+
+/* Of two keys the first has the score 0 and the value 0, the second x and 1: the output is e^x / (1 + e^x). Its error is
+ * that of e^x, and three roundings. */
+static void a_weight_is_exact(void **state) {
+    (void)state;
+    double worst = 0;
+    for (int i = 0; i <= 87 * 256; i++) {
+        float q = 1, x = -(float)i / 256, k[2] = {0, x}, v[2] = {0, 1}, out;
+        flash_attention(1, 2, 1, 1, 1, (void *)&out, (void *)&q, (void *)k, (void *)v);
+        double right = exp(x) / (1 + exp(x));
+        worst = fmax(worst, fabs(out - right) / ldexp(1, ilogb(right) - 23)); /* in ulps */
+    }
+    if (!(worst <= 3)) fail_msg("a weight is wrong by %.2f ulps", worst);
+    const float q = 1, k[2] = {0, -88}, v[2] = {3, 1e30f};
+    float out;
+    flash_attention(1, 2, 1, 1, 1, (void *)&out, (void *)&q, (void *)k, (void *)v);
+    assert_true(out == 3); /* below e^-87 a weight is 0 */
+}
+
+/* ------------------------------------------------------------------ from run to run, on any number of threads */
+
+static const Shape prefill = {90, 150, 6, 2, 20}, decode = {1, 500, 6, 2, 20};
+
+static void runs_agree_to_the_bit(void **state) {
+    const Shape *n = *state;
+    Inputs in = inputs_of(*n);
+    float *first = flash(*n, in);
+    for (int run = 0; run < 5; run++) {
+        float *next = flash(*n, in);
+        assert_memory_equal(next, first, (size_t)n->T * n->H * n->D * sizeof *next);
+        free(next);
+    }
+    inputs_free(in), free(first);
+}
+
+static void threads_agree(void **state) {
+    const Shape *n = *state;
+#ifdef _OPENMP
+    Inputs in = inputs_of(*n);
+    int most = omp_get_max_threads();
+    omp_set_num_threads(1);
+    float *alone = flash(*n, in);
+    for (int threads = 2; threads <= 3; threads++) { /* more than a small machine has would wait for each other */
+        omp_set_num_threads(threads);
+        float *together = flash(*n, in);
+        assert_all_near(*n, together, alone);
+        free(together);
+    }
+    omp_set_num_threads(most);
+    inputs_free(in), free(alone);
+#else
+    (void)n;
+    skip();
+#endif
+}
+
+/* ------------------------------------------------------------------ memory */
+
+static long peak_bytes(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss * 1024L;
+}
+
+static int threads_at_most(void) {
+#ifdef _OPENMP
+    return omp_get_max_threads();
+#else
+    return 1;
+#endif
+}
+
+/* By how much a call's memory is more than its inputs and output. */
+static long bytes_beside(Shape n) {
+    Shape small = {64, 64, 2, 1, 16};
+    flash(small, inputs_of(small)); /* starts the threads, which have stacks of their own */
+    Inputs in = inputs_of(n);
+    float *out = guarded(&(Random){1}, (size_t)n.T * n.H * n.D, true).numbers;
+    long before = peak_bytes();
+    flash_attention(n.T, n.S, n.H, n.KV, n.D, (void *)out, (void *)in.q.numbers, (void *)in.k.numbers,
+                    (void *)in.v.numbers);
+    return peak_bytes() - before;
+}
+
+/* 2 x 4096 x 4096 scores would be 134 MB. */
+static void the_memory_does_not_grow(void **state) {
+    (void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    skip(); /* a sanitizer's own memory would be counted */
+#endif
+    fflush(NULL);
+    pid_t child = fork(); /* whose peak is its own */
+    if (child == 0) _exit(bytes_beside((Shape){4096, 4096, 2, 1, 16}) >= threads_at_most() * (1L << 20));
+    int status;
+    waitpid(child, &status, 0);
+    assert_int_equal(status, 0);
+}
+
+/* ------------------------------------------------------------------ what is refused */
+
+static float x[512], y[512];
+
+static void refused(Shape n) { flash_attention(n.T, n.S, n.H, n.KV, n.D, (void *)y, (void *)x, (void *)x, (void *)x); }
+static void uneven_groups(void) { refused((Shape){2, 2, 5, 2, 4}); }
+static void fewer_heads_than_groups(void) { refused((Shape){2, 2, 1, 2, 4}); }
+static void more_queries_than_keys(void) { refused((Shape){3, 2, 4, 2, 4}); }
+static void no_queries(void) { refused((Shape){0, 2, 4, 2, 4}); }
+
+static void what_cannot_be_is_refused(void **state) {
+    (void)state;
+    assert_refused(uneven_groups, "5 query heads cannot share 2 key/value heads evenly");
+    assert_refused(fewer_heads_than_groups, "1 query heads ");
+    assert_refused(more_queries_than_keys, "3 queries cannot be the last of 2 positions");
+    assert_refused(no_queries, "0 queries ");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        /* First: after fork() a process has its parent's OpenMP, but not its threads. */
+        cmocka_unit_test(the_memory_does_not_grow),
+        cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(every_length_around_the_tiles),
+        cmocka_unit_test(every_width_around_the_vectors),
+        cmocka_unit_test(every_grouping),
+        cmocka_unit_test(a_long_text),
+        cmocka_unit_test(far_below_zero),
+        cmocka_unit_test(on_a_used_heap),
+        cmocka_unit_test(a_weight_is_exact),
+        cmocka_unit_test_prestate(runs_agree_to_the_bit, (void *)&prefill),
+        cmocka_unit_test_prestate(runs_agree_to_the_bit, (void *)&decode),
+        cmocka_unit_test_prestate(threads_agree, (void *)&prefill),
+        cmocka_unit_test_prestate(threads_agree, (void *)&decode),
+    };
+    return cmocka_run_group_tests_name("flash_attention", tests, NULL, NULL) != 0;
+}
