@@ -4,14 +4,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Names come from files and may hold anything: the message stays one line, and commands no terminal. The two bytes of
+ * UTF-8 that are U+0080 to U+009F are control characters, too. */
+static void blank_control_characters(char *text) {
+    for (unsigned char *c = (unsigned char *)text; *c; c++) {
+        if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) c[0] = c[1] = '?';
+        if (c[0] < ' ' || c[0] == 127) c[0] = '?';
+    }
+}
+
 _Noreturn void fail(const char *format, ...) {
+    char message[4096];
     va_list arguments;
-    fflush(stdout);
-    fputs("error: ", stderr);
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    fputc('\n', stderr);
+    blank_control_characters(message);
+    fflush(stdout);
+    fprintf(stderr, "error: %s\n", message);
     exit(1);
 }
 

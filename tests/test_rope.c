@@ -3,17 +3,11 @@
 #include "04_rope/rope.h"
 #include "common/linear.h"
 #include "common/random.h"
+#include "tests/refused.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -239,29 +233,6 @@ static void beyond_the_table(void) { check_positions(6, 3, 8); }
 static void a_long_way_beyond(void) { check_positions(INT32_MAX, 1, 8); }
 static void before_the_table(void) { check_positions(-1, 1, 8); }
 static void none_of_the_table(void) { check_positions(0, 0, 8); }
-
-/* Its exit status is 1, and stderr has one line. */
-static void assert_refused(void (*action)(void), const char *words) {
-    int ends[2], status = 0;
-    assert_int_equal(pipe(ends), 0);
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0) {
-        dup2(ends[1], STDERR_FILENO), close(ends[0]), close(ends[1]);
-        action();
-        _exit(0);
-    }
-    close(ends[1]);
-    char message[1000] = "";
-    size_t length = 0;
-    for (ssize_t got; (got = read(ends[0], message + length, 999 - length)) > 0;) length += (size_t)got;
-    close(ends[0]);
-    waitpid(child, &status, 0);
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 1) fail_msg("status %x, and \"%s\"", status, message);
-    if (strncmp(message, "error: ", 7) != 0 || !strstr(message, words))
-        fail_msg("\"%s\", not \"%s\"", message, words);
-    assert_ptr_equal(strchr(message, '\n'), message + length - 1);
-}
 
 static void what_cannot_be_is_refused(void **state) {
     (void)state;
