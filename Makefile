@@ -164,15 +164,17 @@ fuzz: ## feed the safetensors reader broken files for a minute
 	@sh tests/fuzz/run.sh $(BUILD) $(or $(SECONDS),60) "$(JANSSON)"
 
 mutants: all $(BUILD)/course.a ## break our own kernels on purpose, and count how many breaks the golden values catch
-	@$(PYTHON) tests/mutants.py --build $(BUILD)
+	@$(PYTHON) tests/mutants.py --build $(BUILD) $(if $(EVERY),--every $(EVERY))
 
 golden: ## compute the golden values again (needs tests/golden/requirements.txt)
 	@$(PYTHON) tests/golden/golden.py
 	@$(PYTHON) tests/golden/printing.py
+	@$(PYTHON) tests/golden/09_decoder.py
 
 golden-check: ## prove that the committed golden values are what PyTorch computes
 	@$(PYTHON) tests/golden/golden.py --check
 	@$(PYTHON) tests/golden/printing.py --check
+	@$(PYTHON) tests/golden/09_decoder.py --check
 
 bench: $(BUILD)/verify ## our kernels against this machine's own limits, on one thread and on all
 	@OMP_NUM_THREADS=1 $(BUILD)/verify --bench

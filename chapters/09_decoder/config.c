@@ -1,0 +1,332 @@
+#include "09_decoder/config.h"
+#include "common/error.h"
+
+#include <jansson.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* ------------------------------------------------------------------ config.json */
+
+/* An object of the file; `place` stands before its keys in messages. */
+typedef struct {
+    const char *path, *place;
+    const json_t *json;
+} Object;
+
+/* The value of a key; null is as good as nothing. */
+static const json_t *value_of(const Object *object, const char *key) {
+    const json_t *value = json_object_get(object->json, key);
+    return json_is_null(value) ? NULL : value;
+}
+
+/* fail()s with the value as JSON spells it: whatever it is, it stays on one line. */
+static _Noreturn void refuse(const Object *object, const char *key, const char *why) {
+    const char *value = json_dumps(json_object_get(object->json, key), JSON_ENCODE_ANY | JSON_ENSURE_ASCII | JSON_COMPACT);
+    fail("%s: %s%s is %.60s: %s", object->path, object->place, key, value ? value : "missing", why);
+}
+
+static int whole_or(const Object *object, const char *key, int otherwise, int low, int high) {
+    const json_t *value = value_of(object, key);
+    char why[80];
+    if (!value) return otherwise;
+    snprintf(why, sizeof why, "it must be a whole number from %d to %d", low, high);
+    json_int_t number = json_integer_value(value);
+    if (!json_is_integer(value) || number < low || number > high) refuse(object, key, why);
+    return (int)number;
+}
+
+static int whole(const Object *object, const char *key, int low, int high) {
+    if (!value_of(object, key)) refuse(object, key, "a Llama needs it");
+    return whole_or(object, key, 0, low, high);
+}
+
+static double number_or(const Object *object, const char *key, double otherwise, double above) {
+    const json_t *value = value_of(object, key);
+    char why[80];
+    if (!value) return otherwise;
+    snprintf(why, sizeof why, "it must be a number above %g", above);
+    if (!json_is_number(value) || !(json_number_value(value) > above)) refuse(object, key, why);
+    return json_number_value(value);
+}
+
+static double number(const Object *object, const char *key, double above) {
+    if (!value_of(object, key)) refuse(object, key, "this rope_type needs it");
+    return number_or(object, key, 0, above);
+}
+
+static bool yes_or_no(const Object *object, const char *key, bool otherwise) {
+    const json_t *value = value_of(object, key);
+    if (!value) return otherwise;
+    if (!json_is_boolean(value)) refuse(object, key, "it must be true or false");
+    return json_is_true(value);
+}
+
+static const char *text_or(const Object *object, const char *key, const char *otherwise) {
+    const json_t *value = value_of(object, key);
+    if (!value) return otherwise;
+    if (!json_is_string(value)) refuse(object, key, "it must be a string");
+    return json_string_value(value);
+}
+
+/* What would make it another model than the one that this chapter computes. Some early Llamas spell it LLaMA. */
+static void require_llama(const Object *config) {
+    const json_t *architecture = json_array_get(value_of(config, "architectures"), 0);
+    const char *type = text_or(config, "model_type", architecture ? "llama" : NULL);
+    if (!type) refuse(config, "model_type", "is this a Llama's config.json?");
+    if (strcmp(type, "llama") != 0) refuse(config, "model_type", "this decoder runs \"llama\" alone");
+    if (architecture && (!json_is_string(architecture) ||
+                         strcasecmp(json_string_value(architecture), "LlamaForCausalLM") != 0))
+        refuse(config, "architectures", "this decoder runs LlamaForCausalLM alone");
+    if (yes_or_no(config, "attention_bias", false)) refuse(config, "attention_bias", "a Llama has no biases");
+    if (yes_or_no(config, "mlp_bias", false)) refuse(config, "mlp_bias", "a Llama has no biases");
+    if (strcmp(text_or(config, "hidden_act", "silu"), "silu") != 0)
+        refuse(config, "hidden_act", "a Llama's is \"silu\"");
+    if (value_of(config, "quantization_config"))
+        refuse(config, "quantization_config", "these weights are quantized; fetch them in BF16, F16 or F32");
+}
+
+static RopeType rope_type(const Object *rope) {
+    static const char *const names[] = {[ROPE_DEFAULT] = "default", [ROPE_LINEAR] = "linear", [ROPE_DYNAMIC] = "dynamic",
+                                        [ROPE_YARN] = "yarn", [ROPE_LLAMA3] = "llama3"};
+    const char *key = value_of(rope, "rope_type") ? "rope_type" : "type";
+    const char *name = text_or(rope, key, "default");
+    for (int type = 0; type < (int)(sizeof names / sizeof *names); type++)
+        if (strcmp(name, names[type]) == 0) return (RopeType)type;
+    refuse(rope, key, "it must be default, linear, dynamic, yarn or llama3");
+}
+
+/* rope_parameters since transformers 5, rope_scaling with rope_theta outside of it before. Where a file has both
+ * spellings, transformers follows the old one. Source: RotaryEmbeddingConfigMixin in modeling_rope_utils.py. */
+static RopeParameters read_rope(const Object *config, int max_positions) {
+    const bool old = value_of(config, "rope_scaling");
+    const char *key = old ? "rope_scaling" : "rope_parameters";
+    Object rope = {config->path, old ? "rope_scaling." : "rope_parameters.", value_of(config, key)};
+    if (rope.json && !json_is_object(rope.json)) refuse(config, key, "it must be an object");
+    if (number_or(&rope, "partial_rotary_factor", number_or(config, "partial_rotary_factor", 1, 0), 0) != 1)
+        refuse(&rope, "partial_rotary_factor", "a Llama turns the whole head");
+
+    RopeParameters p = {.rope_type = rope_type(&rope), .max_position_embeddings = max_positions};
+    p.rope_theta = number_or(&rope, "rope_theta", number_or(config, "rope_theta", 10000, 1), 1);
+    if (p.rope_type == ROPE_DEFAULT) return p;
+    p.original_max_position_embeddings =
+        whole_or(config, "original_max_position_embeddings",
+                 whole_or(&rope, "original_max_position_embeddings", max_positions, 1, MOST_POSITIONS), 1, MOST_POSITIONS);
+    if (p.rope_type == ROPE_YARN)
+        p.factor = number_or(&rope, "factor", (double)max_positions / p.original_max_position_embeddings, 0);
+    else
+        p.factor = number(&rope, "factor", 0);
+    if (p.rope_type == ROPE_LLAMA3) {
+        p.low_freq_factor = number(&rope, "low_freq_factor", 0);
+        p.high_freq_factor = number(&rope, "high_freq_factor", p.low_freq_factor);
+    }
+    p.beta_fast = number_or(&rope, "beta_fast", 0, 0);
+    p.beta_slow = number_or(&rope, "beta_slow", 0, 0);
+    p.attention_factor = number_or(&rope, "attention_factor", 0, 0);
+    p.mscale = number_or(&rope, "mscale", 0, -1);
+    p.mscale_all_dim = number_or(&rope, "mscale_all_dim", 0, -1);
+    p.keep_fractions = !yes_or_no(&rope, "truncate", true);
+    return p;
+}
+
+static void read_eos(const Object *object, Config *config) {
+    const json_t *value = value_of(object, "eos_token_id");
+    if (!json_is_array(value)) {
+        config->eos[0] = whole_or(object, "eos_token_id", -1, -1, INT_MAX);
+        config->eos_count = config->eos[0] >= 0;
+        return;
+    }
+    if (json_array_size(value) > CONFIG_EOS) refuse(object, "eos_token_id", "more ends than this reader takes");
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        const json_t *id = json_array_get(value, i);
+        if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) > INT_MAX)
+            refuse(object, "eos_token_id", "it must be a token's number, or a list of them");
+        config->eos[config->eos_count++] = (int)json_integer_value(id);
+    }
+}
+
+static DType read_dtype(const Object *config) {
+    const char *key = value_of(config, "dtype") ? "dtype" : "torch_dtype";
+    const char *name = text_or(config, key, "float32");
+    if (strcmp(name, "float32") == 0) return F32;
+    if (strcmp(name, "bfloat16") == 0) return BF16;
+    if (strcmp(name, "float16") == 0) return F16;
+    refuse(config, key, "it must be float32, bfloat16 or float16");
+}
+
+static void read_sizes(const Object *object, Config *c) {
+    c->C = whole(object, "hidden_size", 1, MOST_WIDTH);
+    c->F = whole(object, "intermediate_size", 1, MOST_WIDTH);
+    c->L = whole(object, "num_hidden_layers", 1, MOST_LAYERS);
+    c->H = whole(object, "num_attention_heads", 1, MOST_WIDTH);
+    c->KV = whole_or(object, "num_key_value_heads", c->H, 1, MOST_WIDTH);
+    c->V = whole(object, "vocab_size", 1, MOST_WIDTH);
+    if (!value_of(object, "head_dim") && c->C % c->H)
+        refuse(object, "num_attention_heads", "the hidden_size is not a multiple of it, and there is no head_dim");
+    c->D = whole_or(object, "head_dim", c->C / c->H, 1, MOST_HEAD);
+    if (c->D % 2) fail("%s: heads are %d wide: RoPE turns pairs, the width must be even", object->path, c->D);
+    if (c->D > MOST_HEAD || c->D > MOST_WIDTH / c->H)
+        fail("%s: %d heads of width %d are more than this decoder takes", object->path, c->H, c->D);
+    if (c->H % c->KV) refuse(object, "num_key_value_heads", "it must divide num_attention_heads evenly");
+}
+
+Config config_read(const char *path) {
+    json_error_t problem;
+    json_t *json = json_load_file(path, JSON_REJECT_DUPLICATES, &problem);
+    if (!json && problem.line < 0) fail("%s: %s", path, problem.text);
+    if (!json) fail("%s: line %d: no valid JSON: %s", path, problem.line, problem.text);
+    if (!json_is_object(json)) fail("%s: it holds no JSON object: is this a config.json?", path);
+
+    Object object = {path, "", json};
+    Config config = {0};
+    require_llama(&object);
+    read_sizes(&object, &config);
+    config.max_position_embeddings = whole_or(&object, "max_position_embeddings", 2048, 1, MOST_POSITIONS);
+    config.rms_norm_eps = number_or(&object, "rms_norm_eps", 1e-6, 0);
+    if (config.rms_norm_eps >= 1) refuse(&object, "rms_norm_eps", "it must be a small number, such as 1e-05");
+    config.tie_word_embeddings = yes_or_no(&object, "tie_word_embeddings", false);
+    config.rope = read_rope(&object, config.max_position_embeddings);
+    if (config.rope.rope_type == ROPE_DYNAMIC && config.D == 2)
+        fail("%s: dynamic scaling needs heads wider than 2", path);
+    config.pad = whole_or(&object, "pad_token_id", -1, -1, INT_MAX);
+    read_eos(&object, &config);
+    config.dtype = read_dtype(&object);
+    json_decref(json);
+    return config;
+}
+
+/* ------------------------------------------------------------------ the family */
+
+enum { LLAMA1, LLAMA2, LLAMA3, LLAMA31, LLAMA32 };
+
+static const struct {
+    const char *name;
+    int generation, C, F, L, H, KV;
+    double eps;
+} family[] = {
+    {"llama-1-7b", LLAMA1, 4096, 11008, 32, 32, 32, 1e-6},
+    {"llama-1-13b", LLAMA1, 5120, 13824, 40, 40, 40, 1e-6},
+    {"llama-1-33b", LLAMA1, 6656, 17920, 60, 52, 52, 1e-6},
+    {"llama-1-65b", LLAMA1, 8192, 22016, 80, 64, 64, 1e-5},
+    {"llama-2-7b", LLAMA2, 4096, 11008, 32, 32, 32, 1e-5},
+    {"llama-2-13b", LLAMA2, 5120, 13824, 40, 40, 40, 1e-5},
+    {"llama-2-70b", LLAMA2, 8192, 28672, 80, 64, 8, 1e-5},
+    {"llama-3-8b", LLAMA3, 4096, 14336, 32, 32, 8, 1e-5},
+    {"llama-3-70b", LLAMA3, 8192, 28672, 80, 64, 8, 1e-5},
+    {"llama-3.1-8b", LLAMA31, 4096, 14336, 32, 32, 8, 1e-5},
+    {"llama-3.1-70b", LLAMA31, 8192, 28672, 80, 64, 8, 1e-5},
+    {"llama-3.1-405b", LLAMA31, 16384, 53248, 126, 128, 8, 1e-5},
+    {"llama-3.2-1b", LLAMA32, 2048, 8192, 16, 32, 8, 1e-5},
+    {"llama-3.2-3b", LLAMA32, 3072, 8192, 28, 24, 8, 1e-5},
+};
+
+/* What all members of a generation share. */
+static const struct {
+    int V, max_position_embeddings;
+    double theta, factor; /* of llama3 scaling; 0 is none */
+    bool tied;
+    DType dtype;
+    int eos_count, eos[3];
+} generations[] = {
+    [LLAMA1] = {32000, 2048, 1e4, 0, false, F16, 1, {2}},
+    [LLAMA2] = {32000, 4096, 1e4, 0, false, F16, 1, {2}},
+    [LLAMA3] = {128256, 8192, 5e5, 0, false, BF16, 1, {128001}},
+    [LLAMA31] = {128256, 131072, 5e5, 8, false, BF16, 1, {128001}},
+    [LLAMA32] = {128256, 131072, 5e5, 32, true, BF16, 1, {128001}},
+};
+
+enum { MEMBERS = sizeof family / sizeof *family };
+
+const char *const *config_names(void) {
+    static const char *names[MEMBERS + 1];
+    for (int i = 0; i < MEMBERS; i++) names[i] = family[i].name;
+    return names;
+}
+
+static _Noreturn void name_the_family(const char *wrong) {
+    char names[512];
+    int length = 0;
+    for (int i = 0; i < MEMBERS; i++)
+        length += snprintf(names + length, sizeof names - (size_t)length, "%s%s", i ? ", " : "", family[i].name);
+    fail("%s is neither a model's folder nor one of %s", wrong, names);
+}
+
+Config config_preset(const char *name) {
+    int i = 0;
+    while (i < MEMBERS && strcmp(name, family[i].name) != 0) i++;
+    if (i == MEMBERS) name_the_family(name);
+    int g = family[i].generation;
+    Config config = {.C = family[i].C, .F = family[i].F, .L = family[i].L, .H = family[i].H, .KV = family[i].KV,
+                     .D = family[i].C / family[i].H, .V = generations[g].V,
+                     .max_position_embeddings = generations[g].max_position_embeddings,
+                     .rms_norm_eps = family[i].eps, .tie_word_embeddings = generations[g].tied, .pad = -1,
+                     .eos_count = generations[g].eos_count, .dtype = generations[g].dtype};
+    memcpy(config.eos, generations[g].eos, sizeof generations[g].eos);
+    config.rope = (RopeParameters){.rope_type = generations[g].factor ? ROPE_LLAMA3 : ROPE_DEFAULT,
+                                   .rope_theta = generations[g].theta,
+                                   .max_position_embeddings = config.max_position_embeddings,
+                                   .factor = generations[g].factor, .low_freq_factor = 1, .high_freq_factor = 4,
+                                   .original_max_position_embeddings = 8192};
+    return config;
+}
+
+/* ------------------------------------------------------------------ what follows from it */
+
+int config_context(const Config *config) {
+    double stretch = config->rope.rope_type == ROPE_DYNAMIC ? fmax(config->rope.factor, 1) : 1;
+    return (int)fmin(config->max_position_embeddings * stretch, MOST_POSITIONS);
+}
+
+long config_parameters(const Config *config) {
+    long C = config->C, F = config->F, H = config->H, KV = config->KV, D = config->D, V = config->V;
+    long layer = 2 * C * H * D + 2 * C * KV * D + 3 * C * F + 2 * C;
+    return (config->tie_word_embeddings ? 1 : 2) * V * C + config->L * layer + C;
+}
+
+/* As Python prints a float below 1: the fewest digits that give the same number again. */
+static const char *python_float(char text[static 32], double value) {
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, 32, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) break;
+    }
+    return text;
+}
+
+static void print_linear(FILE *file, int indent, const char *name, int in, int out) {
+    fprintf(file, "%*s(%s): Linear(in_features=%d, out_features=%d, bias=False)\n", indent, "", name, in, out);
+}
+
+static void print_norm(FILE *file, int indent, const char *name, const Config *config) {
+    char eps[32];
+    fprintf(file, "%*s(%s): LlamaRMSNorm((%d,), eps=%s)\n", indent, "", name, config->C,
+            python_float(eps, config->rms_norm_eps));
+}
+
+void config_print_tree(FILE *file, const Config *config) {
+    int C = config->C, F = config->F, L = config->L, V = config->V;
+    int queries = config->H * config->D, keys = config->KV * config->D;
+    fprintf(file, "LlamaForCausalLM(\n  (model): LlamaModel(\n    (embed_tokens): Embedding(%d, %d", V, C);
+    if (config->pad >= 0) fprintf(file, ", padding_idx=%d", config->pad);
+    fprintf(file, ")\n    (layers): ModuleList(\n");
+    if (L == 1) fprintf(file, "      (0): LlamaDecoderLayer(\n");
+    else fprintf(file, "      (0-%d): %d x LlamaDecoderLayer(\n", L - 1, L);
+    fprintf(file, "        (self_attn): LlamaAttention(\n");
+    print_linear(file, 10, "q_proj", C, queries);
+    print_linear(file, 10, "k_proj", C, keys);
+    print_linear(file, 10, "v_proj", C, keys);
+    print_linear(file, 10, "o_proj", queries, C);
+    fprintf(file, "        )\n        (mlp): LlamaMLP(\n");
+    print_linear(file, 10, "gate_proj", C, F);
+    print_linear(file, 10, "up_proj", C, F);
+    print_linear(file, 10, "down_proj", F, C);
+    fprintf(file, "          (act_fn): SiLUActivation()\n        )\n");
+    print_norm(file, 8, "input_layernorm", config);
+    print_norm(file, 8, "post_attention_layernorm", config);
+    fprintf(file, "      )\n    )\n");
+    print_norm(file, 4, "norm", config);
+    fprintf(file, "    (rotary_emb): LlamaRotaryEmbedding()\n  )\n");
+    print_linear(file, 2, "lm_head", C, V);
+    fprintf(file, ")\n");
+}

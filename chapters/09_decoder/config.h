@@ -1,0 +1,53 @@
+/* Chapter 9: what a Llama is, in fifteen numbers: config.json, or a member of the family by its name.
+ *
+ * Whatever this decoder does not compute is refused by name, never guessed: another architecture, biases, another
+ * activation, another scaling of RoPE. Every size is checked here, before anything is multiplied or allocated. */
+#ifndef CONFIG_H
+#define CONFIG_H
+
+#include "04_rope/rope.h"
+#include "common/tensor.h"
+
+enum {
+    CONFIG_EOS = 16,
+    /* Sizes beyond these are lies: within them, no product of a model's sizes overflows a size_t. */
+    MOST_WIDTH = 1 << 22,
+    MOST_LAYERS = 1 << 10,
+    MOST_HEAD = 1 << 12,
+    MOST_POSITIONS = 1 << 30,
+};
+
+typedef struct {
+    int C;                       /* hidden_size: the model width */
+    int F;                       /* intermediate_size: the feed-forward width */
+    int L;                       /* num_hidden_layers */
+    int H, KV, D;                /* num_attention_heads, num_key_value_heads, head_dim */
+    int V;                       /* vocab_size */
+    int max_position_embeddings; /* positions that the model was made for */
+    double rms_norm_eps;
+    bool tie_word_embeddings;    /* lm_head is embed_tokens */
+    RopeParameters rope;
+    int pad;                     /* pad_token_id, or -1 */
+    int eos_count, eos[CONFIG_EOS];
+    DType dtype;                 /* of the weights, as config.json says: the files decide */
+} Config;
+
+/* Reads a config.json, or fail(). What it leaves out is what LlamaConfig of transformers takes for it; the sizes it
+ * must give. */
+Config config_read(const char *path);
+
+/* "llama-3-8b": one of the family. fail() names them all if it is none of them. */
+Config config_preset(const char *name);
+const char *const *config_names(void); /* of the whole family, NULL after the last */
+
+/* How many positions it can be asked for: with dynamic scaling, which stretches as the text grows, `factor` times
+ * max_position_embeddings. */
+int config_context(const Config *config);
+
+/* Weights, norms included; a tied lm_head is counted once. */
+long config_parameters(const Config *config);
+
+/* What print(model) prints in PyTorch, where model is transformers' LlamaForCausalLM. */
+void config_print_tree(FILE *file, const Config *config);
+
+#endif

@@ -1,0 +1,346 @@
+/* Chapter 9: the decoder. The module tree, the family in numbers, tiny models against transformers; and with --model
+ * any checkpoint: its logits and hidden states, to be saved or to be compared with those of another program. */
+#include "06_grouped_query/grouped_query.h"
+#include "09_decoder/decoder.h"
+#include "09_decoder/projection.h"
+#include "common/check.h"
+#include "common/console.h"
+#include "common/error.h"
+#include "common/options.h"
+#include "common/safetensors.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { PATH = 4096 };
+
+/* ---- the tree, and what it weighs */
+
+/* A matrix, or a vector where rows is 0, that the model has `count` times. */
+static void module_row(Table *table, const Config *c, const char *name, long count, long rows, long columns) {
+    size_t shape[] = {(size_t)rows, (size_t)columns};
+    char text[SHAPE_TEXT];
+    long each = (rows ? rows : 1) * columns;
+    shape_text(text, rows ? 2 : 1, rows ? shape : shape + 1);
+    table_row(table, "%s|%s|%ld|%ld|%ld|%ld", name, text, each, count, count * each,
+              count * each * (long)dtype_size(c->dtype));
+}
+
+static void print_modules(const Config *c) {
+    Table table = {0};
+    long C = c->C, F = c->F, L = c->L, queries = (long)c->H * c->D, keys = (long)c->KV * c->D;
+    table_row(&table, "module|shape|parameters|times|in all|bytes in %s", dtype_name(c->dtype));
+    module_row(&table, c, "embed_tokens", 1, c->V, C);
+    module_row(&table, c, "layers.N.input_layernorm", L, 0, C);
+    module_row(&table, c, "layers.N.self_attn.q_proj", L, queries, C);
+    module_row(&table, c, "layers.N.self_attn.k_proj", L, keys, C);
+    module_row(&table, c, "layers.N.self_attn.v_proj", L, keys, C);
+    module_row(&table, c, "layers.N.self_attn.o_proj", L, C, queries);
+    module_row(&table, c, "layers.N.post_attention_layernorm", L, 0, C);
+    module_row(&table, c, "layers.N.mlp.gate_proj", L, F, C);
+    module_row(&table, c, "layers.N.mlp.up_proj", L, F, C);
+    module_row(&table, c, "layers.N.mlp.down_proj", L, C, F);
+    module_row(&table, c, "norm", 1, 0, C);
+    module_row(&table, c, c->tie_word_embeddings ? "lm_head (it is embed_tokens)" : "lm_head", !c->tie_word_embeddings, c->V, C);
+    long all = config_parameters(c);
+    table_row(&table, "all||||%ld|%ld", all, all * (long)dtype_size(c->dtype));
+    table_print(&table, stdout);
+    printf("A token leaves %ld bytes in the KV cache in float32, %ld in 16 bits.\n",
+           kv_bytes_per_token(c->L, c->KV, c->D, 4), kv_bytes_per_token(c->L, c->KV, c->D, 2));
+}
+
+static void print_tree(const char *name) {
+    struct stat status;
+    char path[PATH];
+    snprintf(path, sizeof path, "%s/config.json", name);
+    Config config = stat(name, &status) == 0 && S_ISDIR(status.st_mode) ? config_read(path) : config_preset(name);
+    config_print_tree(stdout, &config);
+    putchar('\n');
+    print_modules(&config);
+}
+
+static void print_family(void) {
+    Table table = {0};
+    table_row(&table, "model|C|F|layers|heads|KV heads|V|parameters|weights, GiB|KV bytes a token|context");
+    for (const char *const *name = config_names(); *name; name++) {
+        Config c = config_preset(*name);
+        long all = config_parameters(&c);
+        table_row(&table, "%s|%d|%d|%d|%d|%d|%d|%ld|%.1f|%ld|%d", *name, c.C, c.F, c.L, c.H, c.KV, c.V, all,
+                  (double)all * (double)dtype_size(c.dtype) / 0x1p30, kv_bytes_per_token(c.L, c.KV, c.D, 2),
+                  c.max_position_embeddings);
+    }
+    table_print(&table, stdout);
+}
+
+/* ---- one run, with everything that is seen on the way */
+
+typedef struct {
+    int T, stages, C, V;
+    int *ids;
+    float *states; /* [stages][T][C] */
+    float *logits; /* [T][V] */
+} Run;
+
+static void record(void *context, int stage, int first, int T, int C, const float x[T][C]) {
+    Run *run = context;
+    float(*states)[run->T][C] = (void *)run->states;
+    memcpy(states[stage][first], x, (size_t)T * sizeof *x);
+}
+
+static const char *stage_name(char name[static 32], int stage, int stages) {
+    if (stage == 0) return "embed_tokens";
+    if (stage == stages - 1) return "norm";
+    snprintf(name, 32, "layers.%d", stage - 1);
+    return name;
+}
+
+static Run run_model(const Model *model, int T, const int ids[T]) {
+    int C = model->config.C, V = model->config.V, stages = model->config.L + 2, context = config_context(&model->config);
+    if (T > context) fail("a prompt of %d tokens is longer than this model's context of %d", T, context);
+    Run run = {T, stages, C, V, allocate((size_t)T * sizeof(int)), allocate((size_t)stages * T * C * sizeof(float)),
+               allocate((size_t)T * V * sizeof(float))};
+    memcpy(run.ids, ids, (size_t)T * sizeof(int));
+    Decoder decoder = decoder_new(model, T);
+    decoder.watch = record, decoder.context = &run;
+    decoder_read(&decoder, T, ids);
+    float(*states)[T][C] = (void *)run.states;
+    project(T, C, V, (float(*)[V])run.logits, states[stages - 1], &model->lm_head);
+    decoder_free(&decoder);
+    return run;
+}
+
+static void run_free(Run *run) { free(run->ids), free(run->states), free(run->logits); }
+
+/* ---- --save */
+
+static void save(const Run *run, const char *path, const char *model) {
+    int count = 0;
+    Tensor *tensors = allocate((size_t)(run->stages + 2) * sizeof *tensors);
+    char(*names)[32] = allocate((size_t)run->stages * sizeof *names);
+    size_t T = (size_t)run->T, C = (size_t)run->C;
+    tensors[count++] = (Tensor){.name = "ids", .dtype = I32, .rank = 1, .shape = {T}, .data = run->ids};
+    for (int s = 0; s < run->stages; s++)
+        tensors[count++] = (Tensor){.name = stage_name(names[s], s, run->stages), .dtype = F32, .rank = 2,
+                                    .shape = {T, C}, .data = run->states + (size_t)s * T * C};
+    tensors[count++] = (Tensor){.name = "logits", .dtype = F32, .rank = 2, .shape = {T, (size_t)run->V}, .data = run->logits};
+    safetensors_save(path, (size_t)count, tensors, 1, &(Metadata){"model", model});
+    printf("%s: ids, embed_tokens, layers.0 to layers.%d, norm and logits of %d tokens\n", path, run->stages - 3, run->T);
+    free(names), free(tensors);
+}
+
+/* ---- --compare
+ *
+ * A dump that brings its own float64 (NAME/float64) is judged by common/check.h. Of any other we only know its dtype:
+ * an honest float32 run of the deepest Llama stays within 2^-13 of the row's largest number, and the mistakes that are
+ * worth finding are far beyond it; what was computed in 16 bits rounds at each of its steps. */
+
+static double ulps_allowed(DType dtype) { return dtype == BF16 ? 0x1p19 : dtype == F16 ? 0x1p16 : 0x1p10; }
+
+/* NULL if the dump has no such stage. */
+static const Tensor *find_stage(const SafeTensors *dump, const char *name, int T, int width) {
+    const Tensor *tensor = safetensors_find(dump, name);
+    char text[SHAPE_TEXT];
+    if (!tensor) return NULL;
+    int last = tensor->rank - 1; /* a batch of one may stand before [T, width] */
+    if (tensor_count(tensor) != (size_t)T * width || last < 1 || tensor->shape[last] != (size_t)width)
+        fail("%s is %s in the dump, here it is [%d, %d]", name, shape_text(text, tensor->rank, tensor->shape), T, width);
+    return tensor;
+}
+
+static Agreement judge(const SafeTensors *dump, const Tensor *theirs, const float *ours) {
+    char name[64];
+    snprintf(name, sizeof name, "%s/float64", theirs->name);
+    const Tensor *exact = safetensors_find(dump, name);
+    bool exacting = exact && tensor_count(exact) == tensor_count(theirs);
+    size_t count = tensor_count(theirs), row = theirs->shape[theirs->rank - 1];
+    float *expected = tensor_to_float(theirs);
+    double *truth = tensor_to_double(exacting ? exact : theirs);
+    Agreement agreement = exacting ? check(count, row, ours, expected, truth)
+                                   : check_within(ulps_allowed(theirs->dtype), count, row, ours, truth);
+    free(expected), free(truth);
+    return agreement;
+}
+
+/* Adds a line to the table; whether the stage agrees. */
+static bool compare_stage(Table *table, const SafeTensors *dump, const char *name, int T, int width, const float *ours) {
+    const Tensor *theirs = find_stage(dump, name, T, width);
+    if (!theirs) {
+        table_row(table, "%s|not in the dump", name);
+        return true;
+    }
+    Agreement a = judge(dump, theirs, ours);
+    if (a.wrong == 0) table_row(table, "%s|%.2g|%.1f|ok", name, a.worst, a.ulps);
+    else
+        table_row(table, "%s|%.2g|%.1f|DIFFERS|%zu of %zu|[%zu, %zu]", name, a.worst, a.ulps, a.wrong, a.count,
+                  a.first_wrong / (size_t)width, a.first_wrong % (size_t)width);
+    return a.wrong == 0;
+}
+
+/* Returns the exit status. */
+static int compare(const Run *run, const SafeTensors *dump) {
+    Table table = {0};
+    char name[32], first[32] = "";
+    table_row(&table, "stage|worst error|in ulps|<|wrong|first wrong");
+    for (int s = 0; s <= run->stages; s++) {
+        bool last = s == run->stages;
+        const char *stage = last ? "logits" : stage_name(name, s, run->stages);
+        const float *ours = last ? run->logits : run->states + (size_t)s * run->T * run->C;
+        if (!compare_stage(&table, dump, stage, run->T, last ? run->V : run->C, ours) && !*first) strcpy(first, stage);
+    }
+    table_print(&table, stdout);
+    if (*first) printf("%s is the first that differs: what comes before it agrees, what comes after it inherits.\n", first);
+    else printf("Nothing differs.\n");
+    return *first != 0;
+}
+
+/* ---- the tokens */
+
+/* "1,2,3" */
+static int *parse_ids(const char *text, int *count) {
+    int *ids = allocate((strlen(text) / 2 + 1) * sizeof *ids);
+    for (*count = 0;; text++) {
+        char *end;
+        errno = 0;
+        long id = strtol(text, &end, 10);
+        if (end == text || errno || id < INT_MIN || id > INT_MAX) fail("--ids: \"%.20s\" is no token: write 1,2,3", text);
+        ids[(*count)++] = (int)id;
+        if (*end == '\0') return ids;
+        if (*end != ',') fail("--ids: \"%.20s\" is no list of tokens: write 1,2,3", text);
+        text = end;
+    }
+}
+
+/* A dump says which tokens it is of. */
+static int *dumped_ids(const SafeTensors *dump, int *count) {
+    const Tensor *tensor = safetensors_find(dump, "ids");
+    if (!tensor || tensor_count(tensor) == 0) fail("--ids 1,2,3 is needed: the dump does not hold its ids");
+    if (tensor_count(tensor) > INT_MAX) fail("the dump holds more ids than any context");
+    int *ids = allocate(tensor_count(tensor) * sizeof *ids);
+    *count = (int)tensor_count(tensor);
+    for (int t = 0; t < *count; t++) {
+        double id = tensor_get(tensor, (size_t)t);
+        ids[t] = id >= 0 && id <= INT_MAX ? (int)id : -1; /* which no vocabulary has */
+    }
+    return ids;
+}
+
+/* ---- --model */
+
+static void print_next(const Run *run) {
+    const float *logits = run->logits + (size_t)(run->T - 1) * run->V;
+    int best = 0;
+    for (int v = 1; v < run->V; v++)
+        if (logits[v] > logits[best]) best = v;
+    printf("After these %d tokens, token %d is the likeliest: its logit is %.4f.\n", run->T, best, logits[best]);
+}
+
+static int use_model(const char *path, const char *ids_text, const char *save_to, const char *dump_path) {
+    SafeTensors dump = {0};
+    int T, status = 0;
+    if (dump_path) dump = safetensors_open(dump_path);
+    if (!ids_text && !dump_path) fail("--model needs --ids 1,2,3, or a dump to --compare with");
+    int *ids = ids_text ? parse_ids(ids_text, &T) : dumped_ids(&dump, &T);
+
+    Model model = model_open(path);
+    Run run = run_model(&model, T, ids);
+    print_next(&run);
+    if (save_to) save(&run, save_to, path);
+    if (dump_path) status = compare(&run, &dump), safetensors_close(&dump);
+    run_free(&run);
+    model_close(&model);
+    free(ids);
+    return status;
+}
+
+/* ---- without --model: tiny models against transformers */
+
+static const char *const tiny[] = {"llama1", "llama2_70b", "llama3", "llama31", "llama32", "yarn", "dynamic"};
+
+static Run run_tiny(const char *name, Model *model, SafeTensors *dump) {
+    char path[PATH];
+    int T;
+    snprintf(path, sizeof path, "%s/tests/golden/models/%s", ROOT, name);
+    *model = model_open(path);
+    snprintf(path, sizeof path, "%s/tests/golden/models/%s/expected.safetensors", ROOT, name);
+    *dump = safetensors_open(path);
+    int *ids = dumped_ids(dump, &T);
+    Run run = run_model(model, T, ids);
+    free(ids);
+    return run;
+}
+
+static void against_transformers(void) {
+    Table table = {0};
+    table_row(&table, "model|weights|our error, ulps|transformers'|wrong logits|<what it tries");
+    for (size_t i = 0; i < sizeof tiny / sizeof *tiny; i++) {
+        Model model;
+        SafeTensors dump;
+        Run run = run_tiny(tiny[i], &model, &dump);
+        Agreement a = judge(&dump, find_stage(&dump, "logits", run.T, run.V), run.logits);
+        table_row(&table, "%s|%s|%.1f|%.1f|%zu of %zu|%s", tiny[i], dtype_name(model.embed_tokens.dtype), a.ulps,
+                  a.reference, a.wrong, a.count, safetensors_metadata(&dump, "sentence"));
+        run_free(&run), model_close(&model), safetensors_close(&dump);
+    }
+    table_print(&table, stdout);
+}
+
+/* The root mean square of the residual stream, position by position, for the figure. */
+static void stage_by_stage(const char *data) {
+    Model model;
+    SafeTensors dump;
+    Run run = run_tiny("llama3", &model, &dump);
+    compare(&run, &dump);
+    if (data) {
+        Output sizes = data_open(data, "09_residual", "stage, position, root mean square");
+        for (int s = 0; s < run.stages; s++)
+            for (int t = 0; t < run.T; t++) {
+                const float *x = run.states + ((size_t)s * run.T + t) * run.C;
+                double squares = 0;
+                for (int i = 0; i < run.C; i++) squares += x[i] * x[i];
+                fprintf(sizes.file, "%d %d %.5g\n", s, t, sqrt(squares / run.C));
+            }
+        output_close(&sizes);
+    }
+    run_free(&run), model_close(&model), safetensors_close(&dump);
+}
+
+static void demonstrate(const char *data) {
+    Config llama3 = config_preset("llama-3-8b");
+    section("A Llama, as PyTorch prints it");
+    config_print_tree(stdout, &llama3);
+    section("What it weighs");
+    print_modules(&llama3);
+    section("The family");
+    print_family();
+    section("Tiny models against transformers");
+    against_transformers();
+    section("One of them, stage by stage");
+    stage_by_stage(data);
+}
+
+int main(int argc, char **argv) {
+    const char *data = NULL, *tree = NULL, *model = NULL, *ids = NULL, *save_to = NULL, *dump = NULL;
+    const Option options[] = {
+        {"tree", "NAME|DIR", "print a model as PyTorch does, and what it weighs: llama-3-8b, or a folder", &tree},
+        {"model", "DIR|FILE", "run a Hugging Face folder, or a .bin of llama2.c", &model},
+        {"ids", "1,2,3", "on these tokens", &ids},
+        {"save", "FILE", "write logits and hidden states as .safetensors", &save_to},
+        {"compare", "FILE", "find the first stage that differs from such a file; its ids are used without --ids", &dump},
+        {"data", "DIR", "write there what the figures are drawn from", &data},
+    };
+    int rest = parse_options(argc, argv, "[--tree NAME|DIR] [--model DIR|FILE --ids 1,2,3 [--save FILE] [--compare FILE]]",
+                             "Chapter 9, the decoder: any Llama checkpoint, equal to transformers. Without --tree and "
+                             "--model, a demonstration.",
+                             sizeof options / sizeof *options, options);
+    if (rest < argc) fail("%s is not understood: see %s --help", argv[rest], argv[0]);
+    if (data && !data[0]) fail("--data needs the name of a folder: see %s --help", argv[0]);
+    if (!model && (ids || save_to || dump)) fail("--ids, --save and --compare need --model");
+    if (tree) print_tree(tree);
+    if (model) return use_model(model, ids, save_to, dump);
+    if (!tree) demonstrate(data);
+    return 0;
+}

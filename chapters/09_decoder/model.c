@@ -1,0 +1,332 @@
+#include "09_decoder/model.h"
+#include "common/error.h"
+#include "common/safetensors.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH = 4096, MOST_SHARDS = 1000 };
+
+struct ModelFiles {
+    int shard_count;
+    SafeTensors *shards;
+    char **names;   /* of the shards, as the index spells them */
+    void *mapping;  /* a .bin */
+    size_t mapping_size;
+};
+
+/* What is wrong with the tensors, collected: the first few names, and how many more. */
+typedef struct {
+    int count;
+    char names[400];
+} List;
+
+static void list(List *list, const char *name) {
+    size_t length = strlen(list->names);
+    if (++list->count <= 4)
+        snprintf(list->names + length, sizeof list->names - length, "%s%.80s", length ? ", " : "", name);
+}
+
+/* "3 tensors are missing: a, b, c" */
+static void fail_if_any(const List *list, const char *folder, const char *what) {
+    if (list->count == 0) return;
+    fail("%s: %d tensor%s %s: %s%s", folder, list->count, list->count == 1 ? "" : "s", what, list->names,
+         list->count > 4 ? ", …" : "");
+}
+
+static const char *join(char path[static PATH], const char *folder, const char *name) {
+    if (snprintf(path, PATH, "%s/%s", folder, name) >= PATH) fail("%.200s…: the path is too long", folder);
+    return path;
+}
+
+/* ------------------------------------------------------------------ one file, or shards and their index */
+
+static int add_shard(struct ModelFiles *files, const char *folder, const char *name) {
+    char path[PATH];
+    for (int i = 0; i < files->shard_count; i++)
+        if (strcmp(files->names[i], name) == 0) return i;
+    if (files->shard_count == MOST_SHARDS) fail("%s: its index names over %d shards", folder, MOST_SHARDS);
+    files->shards = realloc(files->shards, (size_t)(files->shard_count + 1) * sizeof *files->shards);
+    files->names = realloc(files->names, (size_t)(files->shard_count + 1) * sizeof *files->names);
+    if (!files->shards || !files->names) fail("out of memory for %d shards", files->shard_count + 1);
+    files->shards[files->shard_count] = safetensors_open(join(path, folder, name));
+    files->names[files->shard_count] = strdup(name);
+    return files->shard_count++;
+}
+
+/* A shard lies in the folder of its index, and nowhere else. */
+static void check_shard_name(const char *index, const char *tensor, const json_t *name) {
+    const char *text = json_string_value(name);
+    if (!text) fail("%s: weight_map says of \"%.80s\" no file's name", index, tensor);
+    if (strchr(text, '/') || strchr(text, '\\') || strcmp(text, "..") == 0 || strcmp(text, ".") == 0 || !*text)
+        fail("%s: \"%.80s\" is said to be in \"%.80s\", outside of this folder", index, tensor, text);
+}
+
+/* The index and the shards must tell the same: every tensor in the shard that it is said to be in. */
+static void open_shards(struct ModelFiles *files, const char *folder, const char *index) {
+    json_error_t problem;
+    json_t *json = json_load_file(index, JSON_REJECT_DUPLICATES, &problem), *name;
+    const json_t *map = json_object_get(json, "weight_map");
+    if (!json) fail("%s: line %d: no valid JSON: %s", index, problem.line, problem.text);
+    if (!json_is_object(map)) fail("%s: it has no weight_map", index);
+
+    const char *tensor;
+    List missing = {0}, unexpected = {0};
+    json_object_foreach((json_t *)map, tensor, name) {
+        check_shard_name(index, tensor, name);
+        int shard = add_shard(files, folder, json_string_value(name));
+        if (!safetensors_find(&files->shards[shard], tensor)) list(&missing, tensor);
+    }
+    fail_if_any(&missing, folder, "not in the shard that the index names");
+    for (int i = 0; i < files->shard_count; i++)
+        for (size_t t = 0; t < files->shards[i].count; t++) {
+            const char *said = json_string_value(json_object_get(map, files->shards[i].tensors[t].name));
+            if (!said || strcmp(said, files->names[i]) != 0) list(&unexpected, files->shards[i].tensors[t].name);
+        }
+    fail_if_any(&unexpected, folder, "in a shard, though the index does not say so");
+    json_decref(json);
+}
+
+static void open_folder(struct ModelFiles *files, const char *folder) {
+    char path[PATH];
+    if (access(join(path, folder, "model.safetensors"), F_OK) == 0) add_shard(files, folder, "model.safetensors");
+    else if (access(join(path, folder, "model.safetensors.index.json"), F_OK) == 0) open_shards(files, folder, path);
+    else fail("%s: it holds neither model.safetensors nor model.safetensors.index.json", folder);
+}
+
+/* ------------------------------------------------------------------ every tensor by its name */
+
+/* The tensors of one folder, while a model is made of them. */
+typedef struct {
+    const char *folder;
+    const struct ModelFiles *files;
+    size_t taken_count;
+    const Tensor **taken;
+    List missing;
+} Tensors;
+
+static const Tensor *find(const Tensors *tensors, const char *name) {
+    const Tensor *found = NULL;
+    for (int i = 0; i < tensors->files->shard_count && !found; i++)
+        found = safetensors_find(&tensors->files->shards[i], name);
+    return found;
+}
+
+/* The tensor of that name, [rows][columns], or [columns] where rows is 0. A missing one is noted, and empty. */
+__attribute__((format(printf, 4, 5))) static Tensor take(Tensors *tensors, int rows, int columns, const char *format, ...) {
+    char name[128], got[SHAPE_TEXT], right[SHAPE_TEXT];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(name, sizeof name, format, arguments);
+    va_end(arguments);
+
+    const Tensor *tensor = find(tensors, name);
+    if (!tensor) {
+        list(&tensors->missing, name);
+        return (Tensor){0};
+    }
+    int rank = rows ? 2 : 1;
+    const size_t shape[2] = {(size_t)(rows ? rows : columns), (size_t)columns};
+    if (tensor->rank != rank || memcmp(tensor->shape, shape, (size_t)rank * sizeof *shape) != 0)
+        fail("%s: %s is %s, but config.json makes it %s", tensors->folder, name,
+             shape_text(got, tensor->rank, tensor->shape), shape_text(right, rank, shape));
+    if (tensor->dtype != F32 && tensor->dtype != BF16 && tensor->dtype != F16)
+        fail("%s: %s is %s: this decoder takes F32, BF16 and F16", tensors->folder, name, dtype_name(tensor->dtype));
+    tensors->taken[tensors->taken_count++] = tensor;
+    return *tensor;
+}
+
+/* Small enough to be copied: a norm's weight, in float32. */
+static float *take_norm(Tensors *tensors, int C, const char *format, int layer) {
+    char name[128];
+    snprintf(name, sizeof name, format, layer);
+    Tensor weight = take(tensors, 0, C, "%s", name);
+    return weight.data ? tensor_to_float(&weight) : NULL;
+}
+
+static void take_layer(Tensors *tensors, const Config *c, int l, Layer *layer) {
+    int C = c->C, F = c->F, queries = c->H * c->D, keys = c->KV * c->D;
+    layer->input_layernorm = take_norm(tensors, C, "model.layers.%d.input_layernorm.weight", l);
+    layer->q_proj = take(tensors, queries, C, "model.layers.%d.self_attn.q_proj.weight", l);
+    layer->k_proj = take(tensors, keys, C, "model.layers.%d.self_attn.k_proj.weight", l);
+    layer->v_proj = take(tensors, keys, C, "model.layers.%d.self_attn.v_proj.weight", l);
+    layer->o_proj = take(tensors, C, queries, "model.layers.%d.self_attn.o_proj.weight", l);
+    layer->post_attention_layernorm = take_norm(tensors, C, "model.layers.%d.post_attention_layernorm.weight", l);
+    layer->gate_proj = take(tensors, F, C, "model.layers.%d.mlp.gate_proj.weight", l);
+    layer->up_proj = take(tensors, F, C, "model.layers.%d.mlp.up_proj.weight", l);
+    layer->down_proj = take(tensors, C, F, "model.layers.%d.mlp.down_proj.weight", l);
+}
+
+/* Tied weights are one matrix with two names, and a file may have it under either, or under both. */
+static void take_embedding(Tensors *tensors, Model *model) {
+    static const char input[] = "model.embed_tokens.weight", output[] = "lm_head.weight";
+    int V = model->config.V, C = model->config.C;
+    bool tied = model->config.tie_word_embeddings;
+    model->embed_tokens = take(tensors, V, C, "%s", tied && !find(tensors, input) ? output : input);
+    model->lm_head = tied && !find(tensors, output) ? model->embed_tokens : take(tensors, V, C, "%s", output);
+}
+
+/* Early checkpoints hold RoPE's frequencies, which follow from the configuration. */
+static bool is_stray(const char *name) {
+    static const char end[] = ".rotary_emb.inv_freq";
+    size_t length = strlen(name);
+    return length >= sizeof end - 1 && strcmp(name + length - (sizeof end - 1), end) == 0;
+}
+
+static bool was_taken(const Tensors *tensors, const Tensor *tensor) {
+    for (size_t i = 0; i < tensors->taken_count; i++)
+        if (tensors->taken[i] == tensor) return true;
+    return false;
+}
+
+static void refuse_the_rest(const Tensors *tensors) {
+    List unexpected = {0};
+    for (int i = 0; i < tensors->files->shard_count; i++)
+        for (size_t t = 0; t < tensors->files->shards[i].count; t++) {
+            const Tensor *tensor = &tensors->files->shards[i].tensors[t];
+            if (!is_stray(tensor->name) && !was_taken(tensors, tensor)) list(&unexpected, tensor->name);
+        }
+    fail_if_any(&unexpected, tensors->folder, "of no Llama");
+}
+
+static void read_folder(Model *model, const char *folder) {
+    char path[PATH];
+    model->config = config_read(join(path, folder, "config.json"));
+    open_folder(model->files, folder);
+    int L = model->config.L;
+    Tensors tensors = {.folder = folder, .files = model->files, .taken = allocate((9 * (size_t)L + 3) * sizeof(Tensor *))};
+    model->layers = allocate((size_t)L * sizeof *model->layers);
+    take_embedding(&tensors, model);
+    for (int l = 0; l < L; l++) take_layer(&tensors, &model->config, l, &model->layers[l]);
+    model->norm = take_norm(&tensors, model->config.C, "model.norm.weight", 0);
+    fail_if_any(&tensors.missing, folder, tensors.missing.count == 1 ? "is missing" : "are missing");
+    refuse_the_rest(&tensors);
+    free(tensors.taken);
+}
+
+/* ------------------------------------------------------------------ llama2.c's .bin
+ *
+ * Seven int32: dim, hidden_dim, n_layers, n_heads, n_kv_heads, vocab_size (negative: lm_head is not tied), seq_len.
+ * Then float32: token_embedding, rms_att [L], wq [L], wk [L], wv [L], wo [L], rms_ffn [L], w1 [L], w2 [L], w3 [L],
+ * rms_final, freq_cis_real and freq_cis_imag [seq_len][D/2] of old, and wcls unless tied.
+ * Source: memory_map_weights in run.c of llama2.c. */
+
+enum { HEADER = 7 * sizeof(int32_t) };
+
+static void map_bin(struct ModelFiles *files, const char *path) {
+    int descriptor = open(path, O_RDONLY | O_NONBLOCK);
+    struct stat status;
+    if (descriptor < 0 || fstat(descriptor, &status) != 0) fail("%s: cannot open it: %s", path, strerror(errno));
+    if (!S_ISREG(status.st_mode)) fail("%s: it is neither a folder nor a regular file", path);
+    if (status.st_size < (off_t)HEADER) fail("%s: %ld bytes do not even hold the header of a .bin", path, (long)status.st_size);
+    files->mapping_size = (size_t)status.st_size;
+    files->mapping = mmap(NULL, files->mapping_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    if (files->mapping == MAP_FAILED) fail("%s: cannot map it: %s", path, strerror(errno));
+    close(descriptor);
+}
+
+static Config bin_config(const char *path, const int32_t header[7]) {
+    static const char *const names[] = {"dim", "hidden_dim", "n_layers", "n_heads", "n_kv_heads", "vocab_size", "seq_len"};
+    if (memcmp(header, "24ka", 4) == 0) fail("%s: a later format of llama2.c: export it as version 0", path);
+    for (int i = 0; i < 7; i++) {
+        long size = i == 5 && header[i] < 0 ? -(long)header[i] : header[i];
+        if (size < 1 || size > (i == 2 ? MOST_LAYERS : MOST_WIDTH))
+            fail("%s: its header says %s = %d: is this a .bin of llama2.c?", path, names[i], header[i]);
+    }
+    Config config = {.C = header[0], .F = header[1], .L = header[2], .H = header[3], .KV = header[4],
+                     .V = abs(header[5]), .max_position_embeddings = header[6], .rms_norm_eps = 1e-5,
+                     .tie_word_embeddings = header[5] > 0, .rope = {.rope_theta = 10000}, .pad = -1,
+                     .eos_count = 1, .eos = {2}, .dtype = F32};
+    if (config.C % config.H || config.H % config.KV || config.C / config.H > MOST_HEAD)
+        fail("%s: its header says %d heads and %d key/value heads in a width of %d", path, config.H, config.KV, config.C);
+    config.D = config.C / config.H;
+    if (config.D % 2) fail("%s: heads are %d wide: RoPE turns pairs, the width must be even", path, config.D);
+    return config;
+}
+
+/* How far into the file we are; past its end, too, as long as nothing is read. */
+typedef struct {
+    const char *data;
+    size_t offset, size; /* in bytes */
+} Reader;
+
+/* The next matrix, or none where the file has ended. */
+static Tensor next(Reader *reader, int rows, int columns) {
+    Tensor tensor = {.dtype = F32, .rank = 2, .shape = {(size_t)rows, (size_t)columns}};
+    if (reader->offset < reader->size) tensor.data = reader->data + reader->offset;
+    if (__builtin_add_overflow(reader->offset, tensor_bytes(&tensor), &reader->offset)) reader->offset = SIZE_MAX;
+    return tensor;
+}
+
+/* Where everything lies, if the header tells the truth. */
+static void lay_out(Model *model, Reader *reader, Tensor norms[][2], Tensor *norm) {
+    const Config *c = &model->config;
+    int C = c->C, F = c->F, L = c->L, queries = c->H * c->D, keys = c->KV * c->D;
+    Layer *layers = model->layers;
+    model->embed_tokens = model->lm_head = next(reader, c->V, C);
+    for (int l = 0; l < L; l++) norms[l][0] = next(reader, 1, C);
+    for (int l = 0; l < L; l++) layers[l].q_proj = next(reader, queries, C);
+    for (int l = 0; l < L; l++) layers[l].k_proj = next(reader, keys, C);
+    for (int l = 0; l < L; l++) layers[l].v_proj = next(reader, keys, C);
+    for (int l = 0; l < L; l++) layers[l].o_proj = next(reader, C, queries);
+    for (int l = 0; l < L; l++) norms[l][1] = next(reader, 1, C);
+    for (int l = 0; l < L; l++) layers[l].gate_proj = next(reader, F, C);
+    for (int l = 0; l < L; l++) layers[l].down_proj = next(reader, C, F);
+    for (int l = 0; l < L; l++) layers[l].up_proj = next(reader, F, C);
+    *norm = next(reader, 1, C);
+    next(reader, c->max_position_embeddings, c->D); /* freq_cis: cosine and sine, D / 2 each */
+    if (!c->tie_word_embeddings) model->lm_head = next(reader, c->V, C);
+}
+
+static void read_bin(Model *model, const char *path) {
+    int32_t header[7];
+    map_bin(model->files, path);
+    memcpy(header, model->files->mapping, HEADER);
+    model->config = bin_config(path, header);
+    model->interleaved = true;
+
+    size_t L = (size_t)model->config.L;
+    Reader reader = {model->files->mapping, HEADER, model->files->mapping_size};
+    Tensor(*norms)[2] = allocate(L * sizeof *norms), norm;
+    model->layers = allocate(L * sizeof *model->layers);
+    lay_out(model, &reader, norms, &norm);
+    if (reader.offset != reader.size)
+        fail("%s: its header makes it %zu bytes long, but it has %zu: truncated, or no .bin of llama2.c", path,
+             reader.offset, reader.size);
+    for (size_t l = 0; l < L; l++) {
+        model->layers[l].input_layernorm = tensor_to_float(&norms[l][0]);
+        model->layers[l].post_attention_layernorm = tensor_to_float(&norms[l][1]);
+    }
+    model->norm = tensor_to_float(&norm);
+    free(norms);
+}
+
+/* ------------------------------------------------------------------ either */
+
+Model model_open(const char *path) {
+    struct stat status;
+    if (stat(path, &status) != 0) fail("%s: %s: name a model's folder or a .bin", path, strerror(errno));
+    Model model = {.files = allocate(sizeof *model.files)};
+    *model.files = (struct ModelFiles){0};
+    if (S_ISDIR(status.st_mode)) read_folder(&model, path);
+    else read_bin(&model, path);
+    return model;
+}
+
+void model_close(Model *model) {
+    struct ModelFiles *files = model->files;
+    for (int l = 0; l < model->config.L; l++)
+        free(model->layers[l].input_layernorm), free(model->layers[l].post_attention_layernorm);
+    for (int i = 0; i < files->shard_count; i++) safetensors_close(&files->shards[i]), free(files->names[i]);
+    if (files->mapping) munmap(files->mapping, files->mapping_size);
+    free(files->shards), free(files->names), free(files);
+    free(model->layers), free(model->norm);
+    *model = (Model){0};
+}

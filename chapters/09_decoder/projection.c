@@ -1,0 +1,190 @@
+#include "09_decoder/projection.h"
+#include "common/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __AVX512F__
+enum { LANES = 16, OUTS = 12 };
+#else
+enum { LANES = 8, OUTS = 6 };
+#endif
+enum {
+    GROUP = 2 * LANES,   /* weights that are widened at a time, into two vectors */
+    STREAMS = 4,         /* rows of the weight that are read side by side */
+    CHUNK = 64,          /* rows of x that stay in the cache together */
+    PIECE = 16 * GROUP,  /* weights of each of OUTS rows that stay there, widened */
+};
+
+typedef float Vector __attribute__((vector_size(LANES * sizeof(float)), aligned(1), may_alias));
+typedef uint32_t Words __attribute__((vector_size(LANES * sizeof(uint32_t)), aligned(1), may_alias));
+
+#define INLINE static inline __attribute__((always_inline)) /* so that a constant argument is one inside, too */
+
+/* ------------------------------------------------------------------ from the file's dtype to float32
+ *
+ * Two weights of 16 bits share a word: the even ones are its lower halves, the odd ones its upper. Taking them apart so
+ * costs one instruction a vector, but gives the evens of a group and then its odds. The numbers that meet them are put
+ * into that order, too. */
+INLINE int place(DType dtype, int i) {
+    int j = i % GROUP;
+    return dtype == F32 ? i : i - j + j / 2 + j % 2 * LANES;
+}
+
+/* The exponent moves from bias 15 to 127, infinity's and NaN's on to 255; a subnormal, whose exponent is 0, is read as
+ * 2^-14 plus itself, and 2^-14 is taken off again. */
+INLINE void widen_f16(Vector *to, const Words *half) {
+    Words magnitude = (*half & 0x7fff) << 13;
+    Words subnormal = (Words)(magnitude < (1u << 23)), infinite = (Words)(magnitude >= (31u << 23));
+    magnitude += (112u << 23) + (infinite & (112u << 23)) + (subnormal & (1u << 23));
+    Words base = subnormal & (113u << 23);
+    Vector value = (Vector)magnitude - (Vector)base;
+    *to = (Vector)((Words)value | (*half & 0x8000) << 16);
+}
+
+/* A group of weights from any address. */
+INLINE void widen(DType dtype, Vector to[2], const char *weights) {
+    const Words *words = (const Words *)weights;
+    if (dtype == F32) to[0] = (Vector)words[0], to[1] = (Vector)words[1];
+    else if (dtype == BF16) to[0] = (Vector)(*words << 16), to[1] = (Vector)(*words & 0xffff0000);
+    else {
+        Words even = *words & 0xffff, odd = *words >> 16;
+        widen_f16(&to[0], &even), widen_f16(&to[1], &odd);
+    }
+}
+
+/* The last of a row, filled up with zeros. */
+INLINE void widen_rest(DType dtype, Vector to[2], const char *weights, int count) {
+    char group[GROUP * sizeof(float)] = {0};
+    memcpy(group, weights, (size_t)count * dtype_size(dtype));
+    widen(dtype, to, group);
+}
+
+/* ------------------------------------------------------------------ few rows: as fast as the weights can be read */
+
+/* y[o] = w_o . x for neighbouring rows of the weight; x is in its places. */
+INLINE void dot_products(DType dtype, int outs, int in, float y[outs], const float *x, const char *weights) {
+    size_t size = dtype == F32 ? 4 : 2, pitch = (size_t)in * size;
+    Vector sum[STREAMS][2] = {0}, w[2];
+    int i = 0;
+    for (; i + GROUP <= in; i += GROUP) {
+        const Vector *numbers = (const Vector *)(x + i);
+#pragma GCC unroll 4
+        for (int o = 0; o < outs; o++) {
+            widen(dtype, w, weights + o * pitch + i * size);
+            sum[o][0] += w[0] * numbers[0];
+            sum[o][1] += w[1] * numbers[1];
+        }
+    }
+    for (int o = 0; o < outs; o++) {
+        const Vector *numbers = (const Vector *)(x + i);
+        if (i < in) {
+            widen_rest(dtype, w, weights + o * pitch + i * size, in - i);
+            sum[o][0] += w[0] * numbers[0] + w[1] * numbers[1];
+        }
+        sum[o][0] += sum[o][1];
+        y[o] = 0;
+        for (int l = 0; l < LANES; l++) y[o] += sum[o][0][l];
+    }
+}
+
+/* The same for a dtype that is known only now, and at the end of the weight, for less than STREAMS rows. */
+static void some_products(DType dtype, int outs, int in, float y[outs], const float *x, const char *weights) {
+    size_t pitch = (size_t)in * dtype_size(dtype);
+    if (outs < STREAMS)
+        for (int o = 0; o < outs; o++) dot_products(dtype, 1, in, y + o, x, weights + o * pitch);
+    else if (dtype == F32) dot_products(F32, STREAMS, in, y, x, weights);
+    else if (dtype == BF16) dot_products(BF16, STREAMS, in, y, x, weights);
+    else dot_products(F16, STREAMS, in, y, x, weights);
+}
+
+static void few_rows(int rows, int in, int out, float y[rows][out], const float x[rows][in], const Tensor *weight) {
+    int width = (in + GROUP - 1) / GROUP * GROUP;
+    size_t pitch = (size_t)in * dtype_size(weight->dtype);
+    float(*placed)[width] = allocate((size_t)rows * sizeof *placed);
+    memset(placed, 0, (size_t)rows * sizeof *placed);
+    for (int r = 0; r < rows; r++)
+        for (int i = 0; i < in; i++) placed[r][place(weight->dtype, i)] = x[r][i];
+#pragma omp parallel for if ((double)in * out > 1e5)
+    for (int o = 0; o < out; o += STREAMS)
+        for (int r = 0; r < rows; r++)
+            some_products(weight->dtype, out - o < STREAMS ? out - o : STREAMS, in, y[r] + o, placed[r],
+                          (const char *)weight->data + o * pitch);
+    free(placed);
+}
+
+/* ------------------------------------------------------------------ many rows: as fast as can be multiplied
+ *
+ * GROUP rows of x stand side by side in two vectors, number i of each in the same place: a weight, once it is read and
+ * widened, meets them all. */
+
+/* sum[o] += w[o][i] x[i] for all i; x[i] is number i of GROUP rows. */
+static void add_products(int n, Vector sum[OUTS][2], const float w[OUTS][PIECE], const float x[n][GROUP]) {
+    Vector total[OUTS][2];
+    memcpy(total, sum, sizeof total);
+    for (int i = 0; i < n; i++) {
+        Vector first = *(const Vector *)x[i], second = *(const Vector *)&x[i][LANES];
+#pragma GCC unroll 12
+        for (int o = 0; o < OUTS; o++) {
+            total[o][0] += w[o][i] * first;
+            total[o][1] += w[o][i] * second;
+        }
+    }
+    memcpy(sum, total, sizeof total);
+}
+
+/* A piece of one row of the weight, its numbers in their places. */
+static void widen_piece(DType dtype, int n, float to[PIECE], const char *weights) {
+    int i = 0;
+    for (; i + GROUP <= n; i += GROUP) widen(dtype, (Vector *)(to + i), weights + i * dtype_size(dtype));
+    if (i < n) widen_rest(dtype, (Vector *)(to + i), weights + i * dtype_size(dtype), n - i);
+}
+
+/* OUTS outputs of all rows; past the last output stands the last again. */
+static void stripe(int sets, int in, int out, int o0, Vector sum[restrict sets][OUTS][2], int width,
+                   const float x[sets][width][GROUP], const Tensor *weight) {
+    size_t size = dtype_size(weight->dtype);
+    memset(sum, 0, (size_t)sets * sizeof *sum);
+    for (int i = 0; i < width; i += PIECE) {
+        int n = width - i < PIECE ? width - i : PIECE;
+        float w[OUTS][PIECE];
+        for (int o = 0; o < OUTS; o++) {
+            size_t row = o0 + o < out ? o0 + o : out - 1;
+            widen_piece(weight->dtype, in - i < n ? in - i : n, w[o], (const char *)weight->data + (row * in + i) * size);
+        }
+        for (int s = 0; s < sets; s++) add_products(n, sum[s], w, x[s] + i);
+    }
+}
+
+static void many_rows(int rows, int in, int out, float y[rows][out], const float x[rows][in], const Tensor *weight) {
+    int sets = (rows + GROUP - 1) / GROUP, width = (in + GROUP - 1) / GROUP * GROUP;
+    float(*turned)[width][GROUP] = allocate((size_t)sets * sizeof *turned);
+    memset(turned, 0, (size_t)sets * sizeof *turned);
+#pragma omp parallel for
+    for (int i0 = 0; i0 < in; i0 += GROUP) /* square by square, each in the cache while it is turned */
+        for (int r = 0; r < rows; r++)
+            for (int i = i0; i < i0 + GROUP && i < in; i++)
+                turned[r / GROUP][place(weight->dtype, i)][r % GROUP] = x[r][i];
+#pragma omp parallel for
+    for (int o0 = 0; o0 < out; o0 += OUTS) {
+        Vector sum[CHUNK / GROUP][OUTS][2];
+        stripe(sets, in, out, o0, sum, width, turned, weight);
+        for (int r = 0; r < rows; r++)
+            for (int o = 0; o < OUTS && o0 + o < out; o++)
+                y[r][o0 + o] = sum[r / GROUP][o][r % GROUP / LANES][r % LANES];
+    }
+    free(turned);
+}
+
+void project(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const Tensor *weight) {
+    for (int r = 0, n; r < rows; r += n) {
+        n = rows - r < CHUNK ? rows - r : CHUNK;
+        if (n < LANES) few_rows(n, in, out, y + r, x + r, weight);
+        else many_rows(n, in, out, y + r, x + r, weight);
+    }
+}
+
+void embed(int T, int C, float out[restrict T][C], const int ids[T], const Tensor *table) {
+    for (int t = 0; t < T; t++)
+        for (int i = 0; i < C; i++) out[t][i] = (float)tensor_get(table, (size_t)ids[t] * C + i);
+}

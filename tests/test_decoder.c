@@ -1,0 +1,814 @@
+/* Chapter 9 against transformers: every configuration, read at once, in pieces and token by token; both layouts;
+ * weights in every dtype at any address; what is saved and compared; and what is refused, with one line and status 1. */
+#include "09_decoder/decoder.h"
+#include "09_decoder/projection.h"
+#include "common/check.h"
+#include "common/error.h"
+#include "common/output.h"
+#include "common/random.h"
+#include "common/safetensors.h"
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static const char *const models[] = {"llama1", "llama2_70b", "llama3", "llama31", "llama32", "yarn", "dynamic"};
+static char folder[] = "/tmp/llama-test-XXXXXX";
+
+enum { PATH = 512 };
+
+__attribute__((format(printf, 2, 3))) static char *text(char *to, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(to, PATH, format, arguments);
+    va_end(arguments);
+    return to;
+}
+
+#define AT(...) text((char[PATH]){0}, __VA_ARGS__)
+#define GOLDEN(name) AT("%s/tests/golden/models/%s", ROOT, name)
+
+/* ------------------------------------------------------------------ against transformers */
+
+static SafeTensors open_expected(const char *name) {
+    return safetensors_open(AT("%s/tests/golden/models/%s/expected.safetensors", ROOT, name));
+}
+
+static const Tensor *stage(const SafeTensors *expected, const char *format, int number) {
+    char name[64];
+    snprintf(name, sizeof name, format, number);
+    const Tensor *tensor = safetensors_find(expected, name);
+    if (!tensor) fail_msg("no %s in the golden file", name);
+    return tensor;
+}
+
+static void assert_agrees(const SafeTensors *expected, const char *model, const char *name, const float *got) {
+    const Tensor *single = safetensors_find(expected, name), *exact = safetensors_find(expected, AT("%s/float64", name));
+    float *right = tensor_to_float(single);
+    double *truth = tensor_to_double(exact);
+    Agreement a = check(tensor_count(single), single->shape[1], got, right, truth);
+    if (a.wrong) fail_msg("%s: %s: %zu of %zu wrong, %.1f ulps, transformers %.1f", model, name, a.wrong, a.count, a.ulps, a.reference);
+    free(right), free(truth);
+}
+
+static int read_ids(const SafeTensors *expected, int ids[64]) {
+    const Tensor *tensor = safetensors_find(expected, "ids");
+    int T = (int)tensor_count(tensor);
+    for (int t = 0; t < T; t++) ids[t] = (int)tensor_get(tensor, (size_t)t);
+    return T;
+}
+
+typedef struct {
+    int stages, T, C;
+    float *states;
+} Seen;
+
+static void watch(void *context, int stage, int first, int T, int C, const float x[T][C]) {
+    Seen *seen = context;
+    assert_in_range(stage, 0, seen->stages - 1);
+    memcpy(seen->states + ((size_t)stage * seen->T + first) * C, x, (size_t)T * sizeof *x);
+}
+
+static void every_stage_is_transformers(void **state) {
+    (void)state;
+    for (size_t m = 0; m < COUNT(models); m++) {
+        Model model = model_open(GOLDEN(models[m]));
+        SafeTensors expected = open_expected(models[m]);
+        int ids[64], T = read_ids(&expected, ids), C = model.config.C, L = model.config.L;
+        Seen seen = {L + 2, T, C, allocate((size_t)(L + 2) * T * C * sizeof(float))};
+        Decoder decoder = decoder_new(&model, T);
+        decoder.watch = watch, decoder.context = &seen;
+        decoder_read(&decoder, T, ids);
+        for (int s = 0; s < L + 2; s++) {
+            char name[32];
+            snprintf(name, sizeof name, s == 0 ? "embed_tokens" : s == L + 1 ? "norm" : "layers.%d", s - 1);
+            assert_agrees(&expected, models[m], name, seen.states + (size_t)s * T * C);
+        }
+        decoder_free(&decoder), model_close(&model), safetensors_close(&expected), free(seen.states);
+    }
+}
+
+/* The logits after every token, with the text read in pieces; where a piece is longer than 1, only after its last. */
+static void read_in_pieces(const Model *model, int T, const int ids[T], int first, int piece, float logits[T][model->config.V]) {
+    Decoder decoder = decoder_new(model, T);
+    for (int t = 0, n; t < T; t += n) {
+        n = t == 0 ? first : piece;
+        if (n > T - t) n = T - t;
+        decoder_read(&decoder, n, ids + t);
+        decoder_logits(&decoder, logits[t + n - 1]);
+    }
+    decoder_free(&decoder);
+}
+
+static void pieces_are_transformers(void **state) {
+    (void)state;
+    static const int cuts[][2] = {{1, 1}, {2, 1}, {5, 1}, {11, 1}, {5, 5}, {3, 4}, {12, 1}};
+    for (size_t m = 0; m < COUNT(models); m++) {
+        Model model = model_open(GOLDEN(models[m]));
+        SafeTensors expected = open_expected(models[m]);
+        int ids[64], T = read_ids(&expected, ids), V = model.config.V;
+        const bool dynamic = model.config.rope.rope_type == ROPE_DYNAMIC;
+        const char *name = dynamic ? "by_token" : "logits";
+        for (size_t c = 0; c < (dynamic ? 1 : COUNT(cuts)); c++) {
+            float(*logits)[V] = (void *)tensor_to_float(safetensors_find(&expected, name)); /* right where none is asked for */
+            read_in_pieces(&model, T, ids, cuts[c][0], cuts[c][1], logits);
+            assert_agrees(&expected, models[m], name, &logits[0][0]);
+            free(logits);
+        }
+        model_close(&model), safetensors_close(&expected);
+    }
+}
+
+static void assert_close(double ulps, int count, const float got[count], const float right[count]) {
+    double *truth = allocate((size_t)count * sizeof *truth);
+    for (int i = 0; i < count; i++) truth[i] = right[i];
+    Agreement a = check_within(ulps, (size_t)count, (size_t)count, got, truth);
+    if (a.wrong) fail_msg("%zu of %zu wrong, %.1f ulps", a.wrong, a.count, a.ulps);
+    free(truth);
+}
+
+/* Longer than what goes through the layers together. */
+static void a_long_text_in_any_pieces_is_the_same(void **state) {
+    (void)state;
+    enum { T = 300 };
+    Model model = model_open(GOLDEN("llama31"));
+    int ids[T], V = model.config.V;
+    float(*once)[V] = allocate(T * sizeof *once), (*pieces)[V] = allocate(T * sizeof *pieces);
+    for (int t = 0; t < T; t++) ids[t] = t * 7 % V;
+    read_in_pieces(&model, T, ids, T, 1, once);
+    static const int cuts[][2] = {{1, 1}, {129, 1}, {100, 99}, {T - 1, 1}};
+    for (size_t c = 0; c < COUNT(cuts); c++) {
+        read_in_pieces(&model, T, ids, cuts[c][0], cuts[c][1], pieces);
+        assert_close(100, V, pieces[T - 1], once[T - 1]); /* sums of 300 keys in another order */
+    }
+    free(once), free(pieces);
+    model_close(&model);
+}
+
+static void the_tree_is_pytorchs(void **state) {
+    (void)state;
+    for (size_t m = 0; m < COUNT(models); m++) {
+        Config config = config_read(AT("%s/config.json", GOLDEN(models[m])));
+        SafeTensors expected = open_expected(models[m]);
+        char *printed = NULL;
+        size_t size;
+        FILE *file = open_memstream(&printed, &size);
+        config_print_tree(file, &config);
+        fclose(file);
+        printed[size - 1] = '\0'; /* the last newline */
+        assert_string_equal(printed, safetensors_metadata(&expected, "tree"));
+        safetensors_close(&expected), free(printed);
+    }
+}
+
+static void the_family_is_as_large_as_published(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        long parameters;
+    } known[] = {
+        {"llama-1-7b", 6738415616},  {"llama-1-13b", 13015864320},   {"llama-1-33b", 32528943616}, {"llama-1-65b", 65285660672},
+        {"llama-2-7b", 6738415616},  {"llama-2-13b", 13015864320},   {"llama-2-70b", 68976648192}, {"llama-3-8b", 8030261248},
+        {"llama-3-70b", 70553706496}, {"llama-3.1-8b", 8030261248},  {"llama-3.1-70b", 70553706496},
+        {"llama-3.1-405b", 405853388800}, {"llama-3.2-1b", 1235814400}, {"llama-3.2-3b", 3212749824},
+    };
+    for (size_t i = 0; i < COUNT(known); i++) {
+        Config config = config_preset(known[i].name);
+        assert_int_equal(config_parameters(&config), known[i].parameters);
+        assert_string_equal(config_names()[i], known[i].name);
+    }
+    assert_null(config_names()[COUNT(known)]);
+}
+
+/* ------------------------------------------------------------------ the weights in their dtypes */
+
+static void every_float16_is_widened_rightly(void **state) {
+    (void)state;
+    enum { ALL = 1 << 16 };
+    f16 *weights = allocate(ALL * sizeof *weights);
+    for (int i = 0; i < ALL; i++) weights[i] = (f16)i;
+    float(*y)[ALL] = allocate(sizeof *y), one[1][1] = {{1}};
+    project(1, 1, ALL, y, one, &(Tensor){.dtype = F16, .rank = 2, .shape = {ALL, 1}, .data = weights});
+    for (int i = 0; i < ALL; i++) {
+        float right = f16_to_float((f16)i);
+        if (!(y[0][i] == right || (isnan(y[0][i]) && isnan(right)))) fail_msg("%04x: %g is not %g", i, y[0][i], right);
+    }
+    free(weights), free(y);
+}
+
+static void store(DType dtype, int count, char *to, const float from[count]) {
+    for (int i = 0; i < count; i++) {
+        uint16_t half = dtype == BF16 ? bf16_from_float(from[i]) : f16_from_float(from[i]);
+        if (dtype == F32) memcpy(to + i * 4, &from[i], 4);
+        else memcpy(to + i * 2, &half, 2);
+    }
+}
+
+/* Every sum within what float32 may lose, whatever the sizes and wherever the weights begin. */
+static void try_project(DType dtype, int rows, int in, int out, int offset, Random *random) {
+    float *x = allocate((size_t)rows * in * 4), *w = allocate((size_t)out * in * 4), *y = allocate((size_t)rows * out * 4);
+    char *bytes = allocate((size_t)out * in * 4 + 8);
+    random_fill(random, (size_t)rows * in, x), random_fill(random, (size_t)out * in, w);
+    store(dtype, out * in, bytes + offset, w);
+    Tensor weight = {.dtype = dtype, .rank = 2, .shape = {(size_t)out, (size_t)in}, .data = bytes + offset};
+    project(rows, in, out, (void *)y, (void *)x, &weight);
+    for (int r = 0; r < rows; r++)
+        for (int o = 0; o < out; o++) {
+            double right = 0, size = 0;
+            for (int i = 0; i < in; i++) {
+                double product = x[r * in + i] * tensor_get(&weight, (size_t)(o * in + i));
+                right += product, size += fabs(product);
+            }
+            if (!(fabs(y[r * out + o] - right) <= 1e-6 * size))
+                fail_msg("%s [%d][%d] x [%d][%d]: [%d][%d] is %g, not %g", dtype_name(dtype), rows, in, out, in, r, o, y[r * out + o], right);
+        }
+    free(x), free(w), free(y), free(bytes);
+}
+
+static void any_size_at_any_address(void **state) {
+    (void)state;
+    static const int rows[] = {1, 2, 7, 8, 15, 16, 17, 31, 33, 64, 65, 130}, ins[] = {1, 15, 16, 31, 32, 33, 100, 257, 515};
+    static const int outs[] = {1, 3, 4, 5, 12, 13, 26};
+    Random random = {9};
+    for (DType dtype = F32; dtype <= F16; dtype++)
+        for (size_t r = 0; r < COUNT(rows); r++)
+            for (size_t i = 0; i < COUNT(ins); i++)
+                try_project(dtype, rows[r], ins[i], outs[(r + i) % COUNT(outs)], (int)(r + i) % 5, &random);
+    for (DType dtype = F32; dtype <= F16; dtype++) /* large enough for several threads */
+        for (int r = 1; r <= 70; r += 23) try_project(dtype, r, 1030, 301, 1, &random);
+}
+
+/* ------------------------------------------------------------------ checkpoints, written here */
+
+static void write_file(const char *path, const void *bytes, size_t size) {
+    Output output = output_open(path);
+    fwrite(bytes, 1, size, output.file);
+    output_close(&output);
+}
+
+static char *read_file(const char *path, size_t *size) {
+    FILE *file = fopen(path, "rb");
+    if (!file) fail_msg("%s cannot be read", path);
+    fseek(file, 0, SEEK_END);
+    *size = (size_t)ftell(file);
+    char *bytes = allocate(*size + 1);
+    rewind(file);
+    assert_int_equal(fread(bytes, 1, *size, file), *size);
+    bytes[*size] = '\0';
+    fclose(file);
+    return bytes;
+}
+
+/* config.json of a golden model, with `from` replaced by `to`, into a folder of ours. */
+static void write_config(const char *to_folder, const char *model, const char *from, const char *to) {
+    size_t size;
+    char *config = read_file(AT("%s/config.json", GOLDEN(model)), &size);
+    char *found = strstr(config, from);
+    if (!found) fail_msg("%s is not in the config.json of %s", from, model);
+    char *changed = allocate(size + strlen(to) + 1);
+    sprintf(changed, "%.*s%s%s", (int)(found - config), config, to, found + strlen(from));
+    mkdir(to_folder, 0777);
+    write_file(AT("%s/config.json", to_folder), changed, strlen(changed));
+    free(config), free(changed);
+}
+
+typedef struct {
+    SafeTensors file;
+    size_t count;
+    Tensor tensors[64];
+} Weights;
+
+static Weights open_weights(const char *model) {
+    Weights weights = {.file = safetensors_open(AT("%s/model.safetensors", GOLDEN(model)))};
+    weights.count = weights.file.count;
+    memcpy(weights.tensors, weights.file.tensors, weights.count * sizeof *weights.tensors);
+    return weights;
+}
+
+static Tensor *named(Weights *weights, const char *name) {
+    for (size_t i = 0; i < weights->count; i++)
+        if (strcmp(weights->tensors[i].name, name) == 0) return &weights->tensors[i];
+    fail_msg("no tensor %s", name);
+    return NULL;
+}
+
+static const char *save_model(const char *name, const char *model, Weights *weights) {
+    static char path[PATH];
+    write_config(text(path, "%s/%s", folder, name), model, "{", "{");
+    safetensors_save(AT("%s/model.safetensors", path), weights->count, weights->tensors, 0, NULL);
+    safetensors_close(&weights->file);
+    return path;
+}
+
+/* The model's logits after the golden ids are transformers'. */
+static void assert_is(const char *path, const char *model_name) {
+    Model model = model_open(path);
+    SafeTensors expected = open_expected(model_name);
+    int ids[64], T = read_ids(&expected, ids), V = model.config.V;
+    float(*logits)[V] = (void *)tensor_to_float(safetensors_find(&expected, "logits"));
+    read_in_pieces(&model, T, ids, 1, 1, logits);
+    assert_agrees(&expected, model_name, "logits", &logits[0][0]);
+    free(logits), model_close(&model), safetensors_close(&expected);
+}
+
+static void tied_weights_have_either_name_or_both(void **state) {
+    (void)state;
+    Weights one = open_weights("llama32");
+    named(&one, "model.embed_tokens.weight")->name = "lm_head.weight";
+    assert_is(save_model("only_lm_head", "llama32", &one), "llama32");
+    Weights both = open_weights("llama32");
+    both.tensors[both.count] = *named(&both, "model.embed_tokens.weight");
+    both.tensors[both.count++].name = "lm_head.weight";
+    assert_is(save_model("both", "llama32", &both), "llama32");
+}
+
+static void stray_frequencies_are_ignored(void **state) {
+    (void)state;
+    static const float frequencies[4] = {NAN, NAN, NAN, NAN};
+    Weights weights = open_weights("llama1");
+    weights.tensors[weights.count++] = (Tensor){.name = "model.layers.0.self_attn.rotary_emb.inv_freq", .dtype = F32,
+                                                .rank = 1, .shape = {4}, .data = frequencies};
+    assert_is(save_model("stray", "llama1", &weights), "llama1");
+}
+
+static void weights_need_not_be_aligned(void **state) {
+    (void)state;
+    static const char *const names[] = {"llama1", "llama3", "yarn"};
+    for (size_t m = 0; m < COUNT(names); m++)
+        for (uint64_t shift = 1; shift <= 3; shift++) {
+            size_t size;
+            uint64_t header;
+            char *bytes = read_file(AT("%s/model.safetensors", GOLDEN(names[m])), &size), *shifted = allocate(size + 3);
+            memcpy(&header, bytes, 8);
+            size_t begin = 8 + header;
+            memset(shifted, ' ', size + 3);
+            memcpy(shifted, bytes, begin);
+            memcpy(shifted + begin + shift, bytes + begin, size - begin);
+            header += shift;
+            memcpy(shifted, &header, 8);
+            const char *path = AT("%s/unaligned", folder);
+            write_config(path, names[m], "{", "{");
+            write_file(AT("%s/model.safetensors", path), shifted, size + shift);
+            assert_is(path, names[m]);
+            free(bytes), free(shifted);
+        }
+}
+
+/* ------------------------------------------------------------------ llama2.c's layout */
+
+static void append(FILE *file, const Tensor *tensor, int heads) {
+    float *values = tensor_to_float(tensor), *rows = values;
+    int C = (int)tensor->shape[1], D = heads ? (int)tensor->shape[0] / heads : 0;
+    if (heads) {
+        rows = allocate(tensor_count(tensor) * sizeof *rows);
+        rows_to_interleaved(heads, D, C, (void *)rows, (void *)values);
+        free(values);
+    }
+    fwrite(rows, sizeof *rows, tensor_count(tensor), file);
+    free(rows);
+}
+
+static void append_norms(FILE *file, const Model *model, bool second) {
+    for (int l = 0; l < model->config.L; l++)
+        fwrite(second ? model->layers[l].post_attention_layernorm : model->layers[l].input_layernorm, sizeof(float),
+               (size_t)model->config.C, file);
+}
+
+/* A golden model as llama2.c would have exported it. */
+static void write_bin(const char *path, const Model *model) {
+    const Config *c = &model->config;
+    const Layer *layers = model->layers;
+    const int header[] = {c->C, c->F, c->L, c->H, c->KV, -c->V, c->max_position_embeddings};
+    float frequencies[c->max_position_embeddings * c->D];
+    memset(frequencies, 0xff, sizeof frequencies); /* NaN: never read */
+    Output output = output_open(path);
+    FILE *file = output.file;
+    fwrite(header, sizeof header, 1, file);
+    append(file, &model->embed_tokens, 0);
+    append_norms(file, model, false);
+    for (int l = 0; l < c->L; l++) append(file, &layers[l].q_proj, c->H);
+    for (int l = 0; l < c->L; l++) append(file, &layers[l].k_proj, c->KV);
+    for (int l = 0; l < c->L; l++) append(file, &layers[l].v_proj, 0);
+    for (int l = 0; l < c->L; l++) append(file, &layers[l].o_proj, 0);
+    append_norms(file, model, true);
+    for (int l = 0; l < c->L; l++) append(file, &layers[l].gate_proj, 0);
+    for (int l = 0; l < c->L; l++) append(file, &layers[l].down_proj, 0);
+    for (int l = 0; l < c->L; l++) append(file, &layers[l].up_proj, 0);
+    fwrite(model->norm, sizeof(float), (size_t)c->C, file);
+    fwrite(frequencies, sizeof frequencies, 1, file);
+    append(file, &model->lm_head, 0);
+    output_close(&output);
+}
+
+static void the_interleaved_layout_is_transformers_too(void **state) {
+    (void)state;
+    Model model = model_open(GOLDEN("llama2_70b"));
+    write_bin(AT("%s/interleaved.bin", folder), &model);
+    model_close(&model);
+    assert_is(AT("%s/interleaved.bin", folder), "llama2_70b");
+}
+
+/* The likeliest next token, again and again, from token 1 on; returns the mean log-probability that `judge` gives them. */
+static double write_greedily(const Model *model, const Model *judge, int n, int ids[n]) {
+    int V = model->config.V;
+    float logits[V], judged[V];
+    double likelihood = 0;
+    Decoder decoder = decoder_new(model, n), judging = decoder_new(judge, n);
+    ids[0] = 1;
+    for (int t = 0; t + 1 < n; t++) {
+        decoder_read(&decoder, 1, &ids[t]), decoder_logits(&decoder, logits);
+        decoder_read(&judging, 1, &ids[t]), decoder_logits(&judging, judged);
+        double sum = 0;
+        ids[t + 1] = 0;
+        for (int v = 1; v < V; v++)
+            if (logits[v] > logits[ids[t + 1]]) ids[t + 1] = v;
+        for (int v = 0; v < V; v++) sum += exp(judged[v] - judged[ids[t + 1]]);
+        likelihood -= log(sum) / (n - 1);
+    }
+    decoder_free(&decoder), decoder_free(&judging);
+    return likelihood;
+}
+
+/* What transformers writes with this model, its weights permuted to the half-split layout, was computed once:
+ * "Once upon a time, there was a little girl named Lily. She loved to play outside in the park. …" */
+static void stories260K_tells_a_story(void **state) {
+    (void)state;
+    const char *path = AT("%s/../shared/data/stories260K.bin", ROOT);
+    if (access(path, R_OK) != 0) {
+        print_message("%s is not there: its story is not told\n", path);
+        skip();
+    }
+    enum { N = 256 };
+    static const int known[] = {1,   403, 407, 261, 378, 432, 383, 286, 261, 376, 298, 315, 421, 395, 317, 426, 338, 401,
+                                396, 267, 337, 410, 408, 419, 292, 411, 322, 265, 282, 295, 433, 426, 385, 328, 432, 358};
+    int right[N], wrong[N];
+    Model model = model_open(path), other = model;
+    double coherent = write_greedily(&model, &model, N, right);
+    other.interleaved = false;
+    double incoherent = write_greedily(&other, &model, N, wrong);
+    for (size_t i = 0; i < COUNT(known); i++) assert_int_equal(right[i], known[i]);
+    uint32_t hash = 2166136261; /* FNV-1a of all 256 */
+    for (int i = 0; i < N; i++) hash = (hash ^ (uint32_t)right[i]) * 16777619;
+    assert_int_equal(hash, 0xb008b612);
+    if (!(coherent > -0.7 && incoherent < -3)) fail_msg("log-probabilities %g and %g", coherent, incoherent);
+    model_close(&model);
+}
+
+/* ------------------------------------------------------------------ the program */
+
+static char said[1 << 16];
+__attribute__((format(printf, 1, 2))) static int run(const char *format, ...) {
+    char command[4096], shell[8192];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(command, sizeof command, format, arguments);
+    va_end(arguments);
+    snprintf(shell, sizeof shell, "cd %s && { %s/09_decoder %s; } 2>&1", folder, BUILD, command);
+    FILE *pipe = popen(shell, "r");
+    said[fread(said, 1, sizeof said - 1, pipe)] = '\0';
+    int status = pclose(pipe);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void assert_said(const char *words) {
+    if (!strstr(said, words)) fail_msg("\"%s\" is not in:\n%s", words, said);
+}
+
+static void what_is_saved_compares(void **state) {
+    (void)state;
+    const char *model = GOLDEN("llama3");
+    assert_int_equal(run("--model %s --ids 1,2,3,63,0 --save mine.safetensors", model), 0);
+    assert_int_equal(run("--model %s --compare mine.safetensors", model), 0);
+    assert_said("Nothing differs.");
+    SafeTensors mine = safetensors_open(AT("%s/mine.safetensors", folder));
+    assert_int_equal(mine.count, 1 + 1 + 2 + 1 + 1);
+    assert_int_equal(stage(&mine, "layers.%d", 1)->shape[0], 5);
+    assert_int_equal(stage(&mine, "logits", 0)->shape[1], 64);
+    safetensors_close(&mine);
+    for (size_t m = 0; m < COUNT(models); m++) {
+        assert_int_equal(run("--model %s --compare %s/expected.safetensors", GOLDEN(models[m]), GOLDEN(models[m])), 0);
+        assert_said("Nothing differs.");
+    }
+    assert_int_equal(run("--model %s --compare mine.safetensors --ids 1,2,3", model), 1); /* other lengths */
+    assert_said("[5, 32] in the dump, here it is [3, 32]");
+}
+
+static void compare_names_the_first_stage_that_differs(void **state) {
+    (void)state;
+    static const struct {
+        const char *tensor, *first;
+    } cases[] = {
+        {"model.embed_tokens.weight", "embed_tokens is the first"},
+        {"model.layers.0.self_attn.k_proj.weight", "layers.0 is the first"},
+        {"model.layers.1.mlp.down_proj.weight", "layers.1 is the first"},
+        {"model.layers.1.input_layernorm.weight", "layers.1 is the first"},
+        {"model.norm.weight", "norm is the first"},
+        {"lm_head.weight", "logits is the first"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        Weights weights = open_weights("llama1");
+        Tensor *tensor = named(&weights, cases[i].tensor);
+        float *values = tensor_to_float(tensor);
+        for (size_t j = 0; j < tensor_count(tensor); j++) values[j] *= 1 + 0.01f * (float)(j % 3);
+        tensor->data = values;
+        const char *path = save_model("perturbed", "llama1", &weights);
+        assert_int_equal(run("--model %s --compare %s/expected.safetensors", path, GOLDEN("llama1")), 1);
+        assert_said(cases[i].first);
+        assert_int_equal(run("--model %s --ids 9,8,7 --save theirs.safetensors", GOLDEN("llama1")), 0); /* no float64 in it */
+        assert_int_equal(run("--model %s --compare theirs.safetensors", path), 1);
+        assert_said(cases[i].first);
+        free(values);
+    }
+}
+
+/* ------------------------------------------------------------------ what is refused */
+
+/* Its exit status is 1, and it says one line. */
+static void assert_one_line(const char *what, int status, const char *words) {
+    if (status != 1) fail_msg("%s: exit status %d:\n%s", what, status, said);
+    if (strncmp(said, "error: ", 7) != 0 || strchr(said, '\n') != said + strlen(said) - 1)
+        fail_msg("%s: not one line:\n%s", what, said);
+    if (!strstr(said, words)) fail_msg("%s: \"%s\" is not in:\n%s", what, words, said);
+}
+
+static void bad_configurations_get_one_line(void **state) {
+    (void)state;
+    static const struct {
+        const char *model, *from, *to, *words;
+    } bad[] = {
+        {"llama3", "\"model_type\": \"llama\"", "\"model_type\": \"mistral\"", "model_type is \"mistral\": this decoder runs \"llama\" alone"},
+        {"llama3", "\"llama\"", "\"a\\u001b[2J\\nb\"", "model_type is \"a\\u001B[2J\\nb\""},
+        {"llama3", "\"model_type\": \"llama\"", "\"model_type\": 3", "model_type is 3: it must be a string"},
+        {"llama3", "LlamaForCausalLM", "LlamaForSequenceClassification", "architectures is [\"LlamaForSequenceClassification\"]"},
+        {"llama3", "LlamaForCausalLM", "MistralForCausalLM", "runs LlamaForCausalLM alone"},
+        {"llama3", "\"attention_bias\": false", "\"attention_bias\": true", "attention_bias is true: a Llama has no biases"},
+        {"llama3", "\"mlp_bias\": false", "\"mlp_bias\": true", "mlp_bias is true: a Llama has no biases"},
+        {"llama3", "\"mlp_bias\": false", "\"mlp_bias\": 0", "mlp_bias is 0: it must be true or false"},
+        {"llama3", "\"silu\"", "\"gelu\"", "hidden_act is \"gelu\": a Llama's is \"silu\""},
+        {"llama3", "{", "{\"quantization_config\": {\"bits\": 4},", "quantization_config is {\"bits\":4}"},
+        {"llama3", "\"num_key_value_heads\": 2", "\"num_key_value_heads\": 3", "num_key_value_heads is 3: it must divide"},
+        {"llama3", "\"num_key_value_heads\": 2", "\"num_key_value_heads\": 0", "num_key_value_heads is 0"},
+        {"llama3", "\"num_key_value_heads\": 2", "\"num_key_value_heads\": 8", "num_key_value_heads is 8"},
+        {"llama3", "\"num_attention_heads\": 4", "\"num_attention_heads\": 5", "not a multiple of it"},
+        {"llama3", "\"num_attention_heads\": 4", "\"num_attention_heads\": 32", "heads are 1 wide"},
+        {"llama32", "\"head_dim\": 12", "\"head_dim\": 7", "heads are 7 wide: RoPE turns pairs"},
+        {"llama32", "\"head_dim\": 12", "\"head_dim\": 0", "head_dim is 0"},
+        {"llama32", "\"head_dim\": 12", "\"head_dim\": 100000000", "head_dim is 100000000"},
+        {"llama3", "\"hidden_size\": 32", "\"hidden_size\": 0", "hidden_size is 0: it must be a whole number from 1 to 4194304"},
+        {"llama3", "\"hidden_size\": 32", "\"hidden_size\": -32", "hidden_size is -32"},
+        {"llama3", "\"hidden_size\": 32", "\"hidden_size\": 32.0", "hidden_size is 32.0"},
+        {"llama3", "\"hidden_size\": 32", "\"hidden_size\": \"32\"", "hidden_size is \"32\""},
+        {"llama3", "\"hidden_size\": 32", "\"hidden_size\": 4611686018427387904", "hidden_size is 4611686018427387904"},
+        {"llama3", "\"hidden_size\": 32", "\"hidden_size\": null", "hidden_size is null: a Llama needs it"},
+        {"llama3", "\"hidden_size\": 32,", "", "hidden_size is missing: a Llama needs it"},
+        {"llama3", "\"vocab_size\": 64", "\"vocab_size\": 2147483647", "vocab_size is 2147483647"},
+        {"llama3", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1000000", "num_hidden_layers is 1000000"},
+        {"llama3", "\"intermediate_size\": 48", "\"intermediate_size\": 0", "intermediate_size is 0"},
+        {"llama3", "\"max_position_embeddings\": 64", "\"max_position_embeddings\": 0", "max_position_embeddings is 0"},
+        {"llama3", "\"rms_norm_eps\": 1e-05", "\"rms_norm_eps\": 0", "rms_norm_eps is 0"},
+        {"llama3", "\"rms_norm_eps\": 1e-05", "\"rms_norm_eps\": 5", "rms_norm_eps is 5"},
+        {"llama3", "\"rope_theta\": 500000.0", "\"rope_theta\": 0", "rope_theta is 0"},
+        {"llama3", "\"rope_theta\": 500000.0", "\"rope_theta\": 1e999", "no valid JSON"},
+        {"llama31", "\"llama3\"", "\"longrope\"", "rope_scaling.rope_type is \"longrope\""},
+        {"dynamic", "\"dynamic\"", "\"su\"", "rope_scaling.type is \"su\""},
+        {"llama31", "\"factor\": 8.0", "\"factor\": -8.0", "rope_scaling.factor is -8.0"},
+        {"llama31", "\"factor\": 8.0,", "", "rope_scaling.factor is missing: this rope_type needs it"},
+        {"llama31", "\"high_freq_factor\": 4.0", "\"high_freq_factor\": 1.0", "high_freq_factor is 1.0: it must be a number above 1"},
+        {"llama32", "\"low_freq_factor\": 1.0,", "", "rope_parameters.low_freq_factor is missing"},
+        {"llama32", "\"rope_parameters\": {", "\"rope_parameters\": {\"partial_rotary_factor\": 0.5,", "partial_rotary_factor is 0.5"},
+        {"llama3", "\"rope_scaling\": null", "\"rope_scaling\": [1]", "rope_scaling is [1]: it must be an object"},
+        {"llama3", "\"rope_scaling\": null", "\"rope_parameters\": [1]", "rope_parameters is [1]: it must be an object"},
+        {"llama3", "\"eos_token_id\": [", "\"eos_token_id\": [\"a\",", "eos_token_id is [\"a\",2,3]"},
+        {"llama3", "\"eos_token_id\": [", "\"eos_token_id\": [0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,", "more ends"},
+        {"llama3", "bfloat16", "float8_e4m3fn", "torch_dtype is \"float8_e4m3fn\""},
+        {"llama3", "\"vocab_size\": 64", "\"vocab_size\": 64, \"vocab_size\": 65", "no valid JSON"},
+        {"llama3", "}", "", "no valid JSON"},
+        {"llama3", "{", "[{", "no valid JSON"},
+    };
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        write_config(AT("%s/bad", folder), bad[i].model, bad[i].from, bad[i].to);
+        assert_one_line(bad[i].to, run("--tree bad"), bad[i].words);
+        assert_one_line(bad[i].to, run("--model bad --ids 1"), bad[i].words);
+    }
+    write_file(AT("%s/bad/config.json", folder), "[]", 2);
+    assert_one_line("[]", run("--tree bad"), "holds no JSON object");
+    write_file(AT("%s/bad/config.json", folder), "", 0);
+    assert_one_line("empty", run("--tree bad"), "no valid JSON");
+    unlink(AT("%s/bad/config.json", folder));
+    assert_one_line("none", run("--tree bad"), "config.json");
+    assert_one_line("no name", run("--tree llama-4"), "llama-4 is neither a model's folder nor one of llama-1-7b, ");
+}
+
+static void good_configurations_are_read(void **state) {
+    (void)state;
+    const char *path = AT("%s/good", folder), *config = AT("%s/config.json", path);
+    write_config(path, "llama3", "\"rope_theta\": 500000.0", "\"rope_parameters\": {\"rope_theta\": 7, \"type\": \"linear\", \"factor\": 3}");
+    Config c = config_read(config);
+    assert_true(c.rope.rope_theta == 7 && c.rope.rope_type == ROPE_LINEAR && c.rope.factor == 3);
+    assert_true(c.eos_count == 2 && c.eos[0] == 2 && c.eos[1] == 3 && c.dtype == BF16 && c.pad == -1);
+    write_config(path, "yarn", "\"factor\": 4.0", "\"factor\": null");
+    c = config_read(config);
+    assert_true(c.rope.rope_type == ROPE_YARN && c.rope.factor == 4 && c.rope.original_max_position_embeddings == 16);
+    write_config(path, "llama3", "\"eos_token_id\": [", "\"pad_token_id\": 0, \"ends\": [");
+    size_t size;
+    char *json = read_file(config, &size), *null = strstr(json, "\"pad_token_id\": null,");
+    memset(null, ' ', strlen("\"pad_token_id\": null,"));
+    write_file(config, json, size);
+    c = config_read(config);
+    assert_true(c.eos_count == 0 && c.pad == 0);
+    free(json);
+    c = config_read(AT("%s/config.json", GOLDEN("dynamic")));
+    assert_int_equal(config_context(&c), 16);
+    assert_true(c.KV == 2 && c.D == 8 && c.rope.rope_type == ROPE_DYNAMIC);
+    c = config_read(AT("%s/config.json", GOLDEN("llama1")));
+    assert_true(c.KV == 4 && c.rms_norm_eps == 1e-6 && config_context(&c) == 64);
+}
+
+static void bad_tensors_get_one_line(void **state) {
+    (void)state;
+    static const struct {
+        const char *tensor, *change, *words;
+    } bad[] = {
+        {"model.norm.weight", "drop", "1 tensor is missing: model.norm.weight"},
+        {"model.layers.1.mlp.up_proj.weight", "drop", "1 tensor is missing: model.layers.1.mlp.up_proj.weight"},
+        {"lm_head.weight", "drop", "1 tensor is missing: lm_head.weight"},
+        {"lm_head.weight", "rename", "1 tensor is missing: lm_head.weight"},
+        {"lm_head.weight", "add", "1 tensor of no Llama: model.layers.0.self_attn.q_proj.bias"},
+        {"model.layers.0.self_attn.k_proj.weight", "shape", "k_proj.weight is [16, 32], but config.json makes it [32, 32]"},
+        {"model.norm.weight", "shape", "model.norm.weight is [16], but config.json makes it [32]"},
+        {"model.norm.weight", "rank", "model.norm.weight is [32, 1], but config.json makes it [32]"},
+        {"model.layers.0.mlp.up_proj.weight", "dtype", "up_proj.weight is I32: this decoder takes F32, BF16 and F16"},
+    };
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        Weights weights = open_weights("llama1");
+        Tensor *tensor = named(&weights, bad[i].tensor);
+        if (strcmp(bad[i].change, "drop") == 0) *tensor = weights.tensors[--weights.count];
+        else if (strcmp(bad[i].change, "rename") == 0) tensor->name = "lm_haed.weight";
+        else if (strcmp(bad[i].change, "shape") == 0) tensor->shape[0] /= 2;
+        else if (strcmp(bad[i].change, "rank") == 0) tensor->rank = 2, tensor->shape[1] = 1;
+        else if (strcmp(bad[i].change, "dtype") == 0) tensor->dtype = I32;
+        else weights.tensors[weights.count] = *tensor, weights.tensors[weights.count++].name = "model.layers.0.self_attn.q_proj.bias";
+        assert_one_line(bad[i].words, run("--model %s --ids 1", save_model("bad_tensors", "llama1", &weights)), bad[i].words);
+    }
+    write_config(AT("%s/more", folder), "llama1", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1000");
+    assert_int_equal(run("--model more --ids 1"), 1);
+    assert_one_line("no weights", 1, "it holds neither model.safetensors nor model.safetensors.index.json");
+    size_t size;
+    char *bytes = read_file(AT("%s/model.safetensors", GOLDEN("llama1")), &size);
+    write_file(AT("%s/more/model.safetensors", folder), bytes, size);
+    assert_one_line("more layers", run("--model more --ids 1"), "8982 tensors are missing: model.layers.2.input_layernorm.weight, ");
+    write_config(AT("%s/more", folder), "llama1", "{", "{");
+    static const size_t cuts[] = {0, 7, 8, 100, 5000, 80000};
+    for (size_t i = 0; i < COUNT(cuts); i++) {
+        write_file(AT("%s/more/model.safetensors", folder), bytes, cuts[i]);
+        assert_one_line("truncated", run("--model more --ids 1"), "model.safetensors: ");
+    }
+    free(bytes);
+}
+
+static void copy_shards(const char *to) {
+    static const char *const files[] = {"model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"};
+    for (int i = 0; i < 2; i++) {
+        size_t size;
+        char *bytes = read_file(AT("%s/%s", GOLDEN("llama2_70b"), files[i]), &size);
+        write_file(AT("%s/%s", to, files[i]), bytes, size);
+        free(bytes);
+    }
+}
+
+static void bad_shards_get_one_line(void **state) {
+    (void)state;
+    const char *path = AT("%s/shards", folder);
+    write_config(path, "llama2_70b", "{", "{");
+    copy_shards(path);
+    size_t size;
+    char *good = read_file(AT("%s/model.safetensors.index.json", GOLDEN("llama2_70b")), &size);
+    static const struct {
+        const char *from, *to, *words;
+    } bad[] = {
+        {"model-00001-of-00002", "model-00003-of-00002", "model-00003-of-00002.safetensors: cannot open it"},
+        {"model-00001-of-00002.safetensors", "../../../etc/passwd", "is said to be in \"../../../etc/passwd\", outside of this folder"},
+        {"model-00001-of-00002.safetensors", "/etc/passwd", "\"/etc/passwd\", outside of this folder"},
+        {"model-00001-of-00002.safetensors", "..", "\"..\", outside of this folder"},
+        {"\"model-00001-of-00002.safetensors\"", "17", "no file's name"},
+        {"model-00001-of-00002.safetensors", "config.json", "config.json: "},
+        {"model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors", "not in the shard that the index names"},
+        {"lm_head.weight", "lm_haed.weight", "not in the shard that the index names: lm_haed.weight"},
+        {"\"lm_head.weight\": \"model-00002-of-00002.safetensors\",", "", "though the index does not say so: lm_head.weight"},
+        {"\"weight_map\"", "\"weight_cap\"", "it has no weight_map"},
+        {"{", "[", "no valid JSON"},
+    };
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        char *found = strstr(good, bad[i].from), *changed = allocate(size + 100);
+        if (!found) fail_msg("%s is not in the index", bad[i].from);
+        sprintf(changed, "%.*s%s%s", (int)(found - good), good, bad[i].to, found + strlen(bad[i].from));
+        write_file(AT("%s/model.safetensors.index.json", path), changed, strlen(changed));
+        assert_one_line(bad[i].to, run("--model shards --ids 1"), bad[i].words);
+        free(changed);
+    }
+    write_file(AT("%s/model.safetensors.index.json", path), good, size);
+    assert_is(path, "llama2_70b");
+    truncate(AT("%s/model-00002-of-00002.safetensors", path), 9000);
+    assert_one_line("truncated", run("--model shards --ids 1"), "model-00002-of-00002.safetensors: tensor ");
+    free(good);
+}
+
+static void bad_bins_get_one_line(void **state) {
+    (void)state;
+    static const struct {
+        int header[7];
+        const char *words;
+    } bad[] = {
+        {{0, 48, 2, 8, 2, 64, 64}, "dim = 0"},           {{-32, 48, 2, 8, 2, 64, 64}, "dim = -32"},
+        {{32, 48, 2, 5, 5, 64, 64}, "5 heads"},          {{32, 48, 2, 8, 3, 64, 64}, "3 key/value heads"},
+        {{32, 48, 2, 32, 2, 64, 64}, "heads are 1 wide"}, {{32, 48, 2000000000, 8, 2, 64, 64}, "n_layers = 2000000000"},
+        {{1 << 20, 1 << 20, 1 << 20, 8, 2, 1 << 20, 1 << 20}, "n_layers = 1048576"}, {{32, 48, 2, 8, 2, -2147483647 - 1, 64}, "vocab_size = -2147483648"},
+        {{32, 48, 2, 8, 2, 64, 64}, "bytes long, but it has"}, {{0x616b3432, 1, 64, 172, 5, 8, 4}, "a later format of llama2.c"},
+        {{1 << 22, 1 << 22, 1024, 1024, 1024, 1 << 22, 1 << 22}, "bytes long, but it has"},
+    };
+    size_t size;
+    char *good = read_file(AT("%s/interleaved.bin", folder), &size);
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        memcpy(good, bad[i].header, sizeof bad[i].header);
+        write_file(AT("%s/bad.bin", folder), good, size);
+        assert_one_line(bad[i].words, run("--model bad.bin --ids 1"), bad[i].words);
+    }
+    write_file(AT("%s/bad.bin", folder), good, 27);
+    assert_one_line("short", run("--model bad.bin --ids 1"), "27 bytes do not even hold the header");
+    free(good);
+}
+
+static void bad_requests_get_one_line(void **state) {
+    (void)state;
+    const char *golden = GOLDEN("llama3");
+    static const struct {
+        const char *ids, *words;
+    } bad[] = {
+        {"--ids 64", "token 64 is not in the vocabulary of 64 (0 to 63)"},
+        {"--ids 1,-1", "token -1 is not in the vocabulary"},
+        {"--ids 1,,2", "--ids: \",2\" is no token"},
+        {"--ids ''", "--ids: \"\" is no token"},
+        {"--ids 1,", "--ids: \"\" is no token"},
+        {"--ids 1x", "--ids: \"1x\" is no list"},
+        {"--ids 99999999999999999999", "is no token"},
+        {"--ids 5000000000", "is no token"},
+        {"", "--model needs --ids 1,2,3, or a dump"},
+        {"--compare nowhere.safetensors", "nowhere.safetensors: cannot open it"},
+        {"--ids 1 --save /proc/nowhere/x.safetensors", "cannot write"},
+        {"--ids 1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0,1,2,"
+         "3,4,5,6,7,8,9,0,1,2,3,4,5", "a prompt of 65 tokens is longer than this model's context of 64"},
+    };
+    for (size_t i = 0; i < COUNT(bad); i++)
+        if (i != 10) assert_one_line(bad[i].ids, run("--model %s %s", golden, bad[i].ids), bad[i].words);
+        else assert_one_line(bad[i].ids, run("--model %s %s >stdout", golden, bad[i].ids), bad[i].words);
+    assert_one_line("ids alone", run("--ids 1"), "need --model");
+    assert_one_line("nowhere", run("--model nowhere --ids 1"), "nowhere: No such file or directory");
+    assert_one_line("a device", run("--model /dev/null --ids 1"), "neither a folder nor a regular file");
+    assert_one_line("a folder of nothing", run("--model / --ids 1"), "config.json");
+}
+
+static int make_folder(void **state) {
+    (void)state;
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    return system(AT("rm -rf %s", folder));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_stage_is_transformers),
+        cmocka_unit_test(pieces_are_transformers),
+        cmocka_unit_test(a_long_text_in_any_pieces_is_the_same),
+        cmocka_unit_test(the_tree_is_pytorchs),
+        cmocka_unit_test(the_family_is_as_large_as_published),
+        cmocka_unit_test(every_float16_is_widened_rightly),
+        cmocka_unit_test(any_size_at_any_address),
+        cmocka_unit_test(tied_weights_have_either_name_or_both),
+        cmocka_unit_test(stray_frequencies_are_ignored),
+        cmocka_unit_test(weights_need_not_be_aligned),
+        cmocka_unit_test(the_interleaved_layout_is_transformers_too),
+        cmocka_unit_test(stories260K_tells_a_story),
+        cmocka_unit_test(what_is_saved_compares),
+        cmocka_unit_test(compare_names_the_first_stage_that_differs),
+        cmocka_unit_test(bad_configurations_get_one_line),
+        cmocka_unit_test(good_configurations_are_read),
+        cmocka_unit_test(bad_tensors_get_one_line),
+        cmocka_unit_test(bad_shards_get_one_line),
+        cmocka_unit_test(bad_bins_get_one_line),
+        cmocka_unit_test(bad_requests_get_one_line),
+    };
+    return cmocka_run_group_tests_name("decoder", tests, make_folder, remove_folder) != 0;
+}
