@@ -7,18 +7,14 @@
 #include "common/output.h"
 #include "common/random.h"
 #include "common/safetensors.h"
+#include "tests/program.h"
 
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -466,22 +462,12 @@ static void stories260K_tells_a_story(void **state) {
 
 /* ------------------------------------------------------------------ the program */
 
-static char said[1 << 16];
 __attribute__((format(printf, 1, 2))) static int run(const char *format, ...) {
-    char command[4096], shell[8192];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(command, sizeof command, format, arguments);
+    int status = run_in(folder, "'" BUILD "/09_decoder'", format, arguments);
     va_end(arguments);
-    snprintf(shell, sizeof shell, "cd %s && { %s/09_decoder %s; } 2>&1", folder, BUILD, command);
-    FILE *pipe = popen(shell, "r");
-    said[fread(said, 1, sizeof said - 1, pipe)] = '\0';
-    int status = pclose(pipe);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static void assert_said(const char *words) {
-    if (!strstr(said, words)) fail_msg("\"%s\" is not in:\n%s", words, said);
+    return status;
 }
 
 static void what_is_saved_compares(void **state) {

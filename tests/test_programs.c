@@ -3,43 +3,20 @@
 #include "common/console.h"
 #include "common/error.h"
 #include "common/golden.h"
+#include "tests/program.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char folder[] = "/tmp/llama-test-XXXXXX";
 
-/* Runs a shell command (%s and so on filled in) in the scratch folder; returns its exit status, and in `said` what
- * it printed on stdout and stderr. */
-static char said[1 << 16];
 static int run(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static int run(const char *format, ...) {
-    char command[4096], shell[8192];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(command, sizeof command, format, arguments);
+    int status = run_in(folder, "", format, arguments);
     va_end(arguments);
-    snprintf(shell, sizeof shell, "cd %s && { %s; } 2>&1", folder, command);
-    FILE *pipe = popen(shell, "r");
-    said[fread(said, 1, sizeof said - 1, pipe)] = '\0';
-    int status = pclose(pipe);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static void assert_said(const char *words) {
-    if (!strstr(said, words)) fail_msg("\"%s\" is not in:\n%s", words, said);
-}
-
-/* One line that begins with "error: ". */
-static void assert_one_clear_line(void) {
-    assert_int_equal(strncmp(said, "error: ", 7), 0);
-    if (strchr(said, '\n') != said + strlen(said) - 1) fail_msg("not one line:\n%s", said);
+    return status;
 }
 
 static void write_text(const char *name, const char *text) {

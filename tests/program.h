@@ -1,0 +1,38 @@
+/* For the tests that run programs: what they print, how they end, and that an error is one clear line. */
+#ifndef TESTS_PROGRAM_H
+#define TESTS_PROGRAM_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+static char said[1 << 16]; /* what the last program printed, on stdout and stderr */
+
+/* Runs a shell command, printf's format filled in behind `program`, in the folder; returns its exit status. */
+static inline int run_in(const char *folder, const char *program, const char *format, va_list arguments) {
+    char command[4096], shell[8192];
+    vsnprintf(command, sizeof command, format, arguments);
+    snprintf(shell, sizeof shell, "cd %s && { %s %s; } 2>&1", folder, program, command);
+    FILE *pipe = popen(shell, "r");
+    said[fread(said, 1, sizeof said - 1, pipe)] = '\0';
+    int status = pclose(pipe);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static inline void assert_said(const char *words) {
+    if (!strstr(said, words)) fail_msg("\"%s\" is not in:\n%s", words, said);
+}
+
+/* One line that begins with "error: ". */
+static inline void assert_one_clear_line(void) {
+    assert_int_equal(strncmp(said, "error: ", 7), 0);
+    if (strchr(said, '\n') != said + strlen(said) - 1) fail_msg("not one line:\n%s", said);
+}
+
+#endif
