@@ -288,7 +288,7 @@ static void against_transformers(void) {
     table_print(&table, stdout);
 }
 
-/* The root mean square of the residual stream, position by position, for the figure. */
+/* The root mean square of the residual stream, position by position: what --data writes. */
 static void stage_by_stage(const char *data) {
     Model model;
     SafeTensors dump;
