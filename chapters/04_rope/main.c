@@ -256,7 +256,8 @@ static void how_exact(const char *data) {
     for (int position = 1, next = 1; position <= 131071; position++) {
         /* A product of two float32 numbers is exact in a double: each step rounds to float32 once. */
         for (int i = 0; i < PAIRS; i++) spin[i] = (float complex)((double complex)spin[i] * step[i]);
-        bool listed = position == 100 || position == 1000 || position == 10000 || position == 131071;
+        bool listed = position == 100 || position == 1000 || position == 10000 || position == 100000 ||
+                      position == 131071;
         if (position < next && !listed) continue;
         next = position + 1 + position / 64;
         measure(&worst, position, spin);
