@@ -188,6 +188,7 @@ static void protect_inputs(const Call *call, int protection) {
 static void child(Job *job, bool timed) {
     running = job->call;
     catch_faults();
+    alarm(call_time_limit + 1); /* should the parent be gone by then: nobody else would end it */
     if (timed) outcome->seconds = best_seconds(do_job, job);
     else do_job(job);
     bool good = intact(&job->call->output, outcome->trouble);
