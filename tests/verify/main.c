@@ -158,7 +158,7 @@ static int choose(Chosen chosen[], const char *name, const char *library_path) {
     if (library_path) {
         /* Without a slash, dlopen would look in the system's folders instead. */
         snprintf(path, sizeof path, "%s%s", strchr(library_path, '/') ? "" : "./", library_path);
-        if (!(library = dlopen(path, RTLD_NOW | RTLD_LOCAL))) fail("%s: %s", library_path, dlerror());
+        if (!(library = dlopen(path, RTLD_NOW | RTLD_LOCAL))) fail("%s", dlerror()); /* it names the file */
     }
     const Kernel *only = name ? kernel_or_fail(name) : NULL;
     int count = 0;
