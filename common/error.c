@@ -6,7 +6,7 @@
 
 /* Names come from files and may hold anything: the message stays one line, and commands no terminal. The two bytes of
  * UTF-8 that are U+0080 to U+009F are control characters, too. */
-static void blank_control_characters(char *text) {
+void blank_control_characters(char *text) {
     for (unsigned char *c = (unsigned char *)text; *c; c++) {
         if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) c[0] = c[1] = '?';
         if (c[0] < ' ' || c[0] == 127) c[0] = '?';

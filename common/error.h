@@ -7,6 +7,9 @@
 /* Prints "error: " and the message: say what is wrong, where (file, tensor, offset), and what to do. */
 _Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Control characters become '?', so that a message stays one line whatever a hostile file calls things. */
+void blank_control_characters(char *text);
+
 /* malloc that never returns NULL; the memory is aligned to 64 bytes, a cache line and the widest vector. */
 void *allocate(size_t bytes);
 

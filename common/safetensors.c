@@ -45,14 +45,6 @@ typedef struct {
     size_t data_size;
 } Reader;
 
-/* Also the two bytes that are U+0080 to U+009F in UTF-8. */
-static void blank_control_characters(char *text) {
-    for (unsigned char *c = (unsigned char *)text; *c; c++) {
-        if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) c[0] = c[1] = '?';
-        if (c[0] < ' ' || c[0] == 127) c[0] = '?';
-    }
-}
-
 /* Fills the error and returns false, for `return refuse(…)`. Whatever a hostile file calls its tensors, the
  * message stays one line. */
 __attribute__((format(printf, 2, 3))) static bool refuse(const Reader *reader, const char *format, ...) {
