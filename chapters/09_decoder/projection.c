@@ -3,6 +3,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#ifdef __F16C__
+#include <immintrin.h>
+#endif
 
 #ifdef __AVX512F__
 enum { LANES = 16, OUTS = 12 };
@@ -23,23 +26,34 @@ typedef uint32_t Words __attribute__((vector_size(LANES * sizeof(uint32_t)), ali
 
 /* ------------------------------------------------------------------ from the file's dtype to float32
  *
- * Two weights of 16 bits share a word: the even ones are its lower halves, the odd ones its upper. Taking them apart so
- * costs one instruction a vector, but gives the evens of a group and then its odds. The numbers that meet them are put
- * into that order, too. */
+ * Two BF16 weights share a word: the even ones are its lower halves, the odd ones its upper. Taking them apart so costs
+ * one instruction a vector, but gives the evens of a group and then its odds. The numbers that meet them are put into
+ * that order, too. */
 INLINE int place(DType dtype, int i) {
     int j = i % GROUP;
-    return dtype == F32 ? i : i - j + j / 2 + j % 2 * LANES;
+    return dtype == BF16 ? i - j + j / 2 + j % 2 * LANES : i;
 }
 
-/* The exponent moves from bias 15 to 127, infinity's and NaN's on to 255; a subnormal, whose exponent is 0, is read as
- * 2^-14 plus itself, and 2^-14 is taken off again. */
-INLINE void widen_f16(Vector *to, const Words *half) {
-    Words magnitude = (*half & 0x7fff) << 13;
+/* A vector of F16: one instruction where the processor has it. */
+INLINE void widen_f16(Vector *to, const char *weights) {
+#if defined __AVX512F__
+    *to = (Vector)_mm512_cvtph_ps(_mm256_loadu_si256((const void *)weights));
+#elif defined __F16C__
+    *to = (Vector)_mm256_cvtph_ps(_mm_loadu_si128((const void *)weights));
+#elif defined __aarch64__
+    typedef __fp16 Halves __attribute__((vector_size(LANES * 2), aligned(1), may_alias));
+    *to = __builtin_convertvector(*(const Halves *)weights, Vector);
+#else
+    /* The exponent moves from bias 15 to 127, infinity's and NaN's on to 255; a subnormal, whose exponent is 0, is read
+     * as 2^-14 plus itself, and 2^-14 is taken off again. */
+    typedef uint16_t Halves __attribute__((vector_size(LANES * 2), aligned(1), may_alias));
+    Words half = __builtin_convertvector(*(const Halves *)weights, Words), magnitude = (half & 0x7fff) << 13;
     Words subnormal = (Words)(magnitude < (1u << 23)), infinite = (Words)(magnitude >= (31u << 23));
     magnitude += (112u << 23) + (infinite & (112u << 23)) + (subnormal & (1u << 23));
     Words base = subnormal & (113u << 23);
     Vector value = (Vector)magnitude - (Vector)base;
-    *to = (Vector)((Words)value | (*half & 0x8000) << 16);
+    *to = (Vector)((Words)value | (half & 0x8000) << 16);
+#endif
 }
 
 /* A group of weights from any address. */
@@ -47,10 +61,7 @@ INLINE void widen(DType dtype, Vector to[2], const char *weights) {
     const Words *words = (const Words *)weights;
     if (dtype == F32) to[0] = (Vector)words[0], to[1] = (Vector)words[1];
     else if (dtype == BF16) to[0] = (Vector)(*words << 16), to[1] = (Vector)(*words & 0xffff0000);
-    else {
-        Words even = *words & 0xffff, odd = *words >> 16;
-        widen_f16(&to[0], &even), widen_f16(&to[1], &odd);
-    }
+    else widen_f16(&to[0], weights), widen_f16(&to[1], weights + LANES * sizeof(f16));
 }
 
 /* The last of a row, filled up with zeros. */
