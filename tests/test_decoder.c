@@ -761,6 +761,14 @@ static void bad_requests_get_one_line(void **state) {
     assert_one_line("nowhere", run("--model nowhere --ids 1"), "nowhere: No such file or directory");
     assert_one_line("a device", run("--model /dev/null --ids 1"), "neither a folder nor a regular file");
     assert_one_line("a folder of nothing", run("--model / --ids 1"), "config.json");
+    static const char *const pipes[] = {"config.json", "model.safetensors.index.json", "model.safetensors"};
+    for (size_t i = 0; i < COUNT(pipes); i++) { /* nobody writes to them */
+        write_config(AT("%s/pipe", folder), "llama3", "{", "{");
+        unlink(AT("%s/pipe/%s", folder, pipes[i]));
+        assert_int_equal(mkfifo(AT("%s/pipe/%s", folder, pipes[i]), 0666), 0);
+        assert_one_line(pipes[i], run("--model pipe --ids 1"), AT("%s: it is not a regular file", pipes[i]));
+        unlink(AT("%s/pipe/%s", folder, pipes[i]));
+    }
 }
 
 static int make_folder(void **state) {

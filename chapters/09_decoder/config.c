@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 /* ------------------------------------------------------------------ config.json */
 
@@ -172,11 +173,19 @@ static void read_sizes(const Object *object, Config *c) {
     if (c->H % c->KV) refuse(object, "num_key_value_heads", "it must divide num_attention_heads evenly");
 }
 
-Config config_read(const char *path) {
+/* A pipe by that name would wait for its writer. */
+json_t *json_open(const char *path) {
+    struct stat status;
     json_error_t problem;
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) fail("%s: it is not a regular file", path);
     json_t *json = json_load_file(path, JSON_REJECT_DUPLICATES, &problem);
     if (!json && problem.line < 0) fail("%s: %s", path, problem.text);
     if (!json) fail("%s: line %d: no valid JSON: %s", path, problem.line, problem.text);
+    return json;
+}
+
+Config config_read(const char *path) {
+    json_t *json = json_open(path);
     if (!json_is_object(json)) fail("%s: it holds no JSON object: is this a config.json?", path);
 
     Object object = {path, "", json};

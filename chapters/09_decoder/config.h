@@ -32,6 +32,9 @@ typedef struct {
     DType dtype;                 /* of the weights, as config.json says: the files decide */
 } Config;
 
+/* A JSON file's value, as jansson has it, or fail(). */
+struct json_t *json_open(const char *path);
+
 /* Reads a config.json, or fail(). What it leaves out is what LlamaConfig of transformers takes for it; the sizes it
  * must give. */
 Config config_read(const char *path);

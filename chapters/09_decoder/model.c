@@ -71,10 +71,8 @@ static void check_shard_name(const char *index, const char *tensor, const json_t
 
 /* The index and the shards must tell the same: every tensor in the shard that it is said to be in. */
 static void open_shards(struct ModelFiles *files, const char *folder, const char *index) {
-    json_error_t problem;
-    json_t *json = json_load_file(index, JSON_REJECT_DUPLICATES, &problem), *name;
+    json_t *json = json_open(index), *name;
     const json_t *map = json_object_get(json, "weight_map");
-    if (!json) fail("%s: line %d: no valid JSON: %s", index, problem.line, problem.text);
     if (!json_is_object(map)) fail("%s: it has no weight_map", index);
 
     const char *tensor;
