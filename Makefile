@@ -77,6 +77,10 @@ $(BUILD)/verify: $(call object,tests/verify/main.c $(VERIFY)) $(BUILD)/libllama.
 	@echo "  link     $@"
 	@$(CC) $(FLAGS) $^ -o $@ $(LIBS) -ldl
 
+$(BUILD)/bench_decoder: $(call object,tests/bench_decoder.c) $(BUILD)/libllama.a
+	@echo "  link     $@"
+	@$(CC) $(FLAGS) $^ -o $@ $(LIBS)
+
 # What a test must know of this build.
 $(BUILD)/objects/tests/test_%.o: FLAGS += -DBUILD='"$(abspath $(BUILD))"' -DCHAPTERS='"$(CHAPTERS)"' -DPROGRAMS='"$(CHAPTERS) verify"'
 
@@ -160,7 +164,7 @@ sanitize: ## the tests under the address, undefined-behaviour and bounds sanitiz
 	@$(MAKE) --no-print-directory BUILD=build/sanitize CFLAGS="-O1 -march=native -fno-omit-frame-pointer \
 	    -fsanitize=address,undefined,bounds -fno-sanitize-recover=all" test
 
-fuzz: ## feed the safetensors reader broken files for a minute
+fuzz: ## feed broken files to what reads safetensors, config.json and models, for a minute
 	@sh tests/fuzz/run.sh $(BUILD) $(or $(SECONDS),60) "$(JANSSON)"
 
 mutants: all $(BUILD)/course.a ## break our own kernels on purpose, and count how many breaks the golden values catch
@@ -176,10 +180,13 @@ golden-check: ## prove that the committed golden values are what PyTorch compute
 	@$(PYTHON) tests/golden/printing.py --check
 	@$(PYTHON) tests/golden/09_decoder.py --check
 
-bench: $(BUILD)/verify ## our kernels against this machine's own limits, on one thread and on all
+bench: $(BUILD)/verify $(BUILD)/bench_decoder ## our kernels and the decoder against this machine's own limits, on one thread and on all
 	@OMP_NUM_THREADS=1 $(BUILD)/verify --bench
 	@echo
 	@$(BUILD)/verify --bench
+	@echo
+	@mkdir -p $(BUILD)/bench; memory=$$(mktemp -d -p /dev/shm 2>/dev/null); \
+	 trap 'rm -rf "$$memory" $(BUILD)/bench' EXIT INT TERM; $(BUILD)/bench_decoder $$memory $(BUILD)/bench
 
 docs: $(DATA) figures ## refresh what the lessons show: code, runs and figures
 	@sh tests/lessons.sh $(BUILD)/data

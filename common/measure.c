@@ -35,6 +35,13 @@ int thread_count(void) {
 #endif
 }
 
+void use_threads(int threads) {
+    (void)threads;
+#ifdef _OPENMP
+    omp_set_num_threads(threads);
+#endif
+}
+
 typedef struct {
     int threads;
     size_t count;

@@ -20,6 +20,7 @@ double fma_peak(int threads);
 
 /* Threads that a parallel loop will use: OMP_NUM_THREADS, or all cores; 1 without OpenMP. */
 int thread_count(void);
+void use_threads(int threads); /* from now on; without OpenMP there is but one */
 
 /* Keeps the compiler from dropping a computation whose result nobody reads. */
 void keep(const void *result);

@@ -1,0 +1,276 @@
+/* How fast is the decoder, beside what this machine can do? A random Llama of 1.1 billion weights (the shape of
+ * TinyLlama) is written to a scratch folder in F32, BF16 and F16, one after the other, and removed again.
+ *
+ *     decode    tokens one by one, 64 and more before them. Bytes: every matrix and norm once, one row of the
+ *               embedding, the keys and values so far. Beside the memory's read bandwidth.
+ *     prefill   a prompt at once. Operations: two for each weight and token but those of the embedding and the logits,
+ *               four for each pair of a query and a key it sees and each number of a head. Beside the FMA peak.
+ *
+ * Limit and decoder are measured in turns, for the machine may be shared, and the best of the one stands beside the best
+ * of the other. A process of its own tells how soon the first token comes, and how much memory a text takes. */
+#include "06_grouped_query/grouped_query.h"
+#include "09_decoder/decoder.h"
+#include "common/console.h"
+#include "common/error.h"
+#include "common/measure.h"
+#include "common/options.h"
+#include "common/random.h"
+#include "common/safetensors.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+enum {
+    PATH = 4096,
+    PERIOD = 65521, /* random numbers, before they begin again: no multiple of a row's length */
+    ROUNDS = 3,     /* measurements, of which the best counts; a prompt takes long enough by itself to be read once */
+    CONTEXT = 64,   /* tokens before the first that is decoded */
+    DECODED = 4,    /* tokens between two measurements of the limit */
+    PROMPT = 8,     /* tokens before the first that comes */
+    TEXT = 640,     /* tokens in the text whose memory is counted */
+};
+
+static const Config shape = {.C = 2048, .F = 5632, .L = 22, .H = 32, .KV = 4, .D = 64, .V = 32000};
+
+/* ------------------------------------------------------------------ the model */
+
+static size_t matrix_bytes(DType dtype, size_t rows, size_t columns) { return rows * columns * dtype_size(dtype); }
+
+/* As random as a benchmark needs: between 0.01 and 0.04, with either sign; no F16 of it is subnormal. */
+static char *random_weights(DType dtype, size_t count) {
+    size_t size = dtype_size(dtype);
+    char *weights = allocate(count * size);
+    Random random = {.state = 1};
+    for (size_t i = 0; i < PERIOD; i++) {
+        float number = (float)(0.01 + 0.03 * random_uniform(&random)) * (random_bits(&random) & 1 ? 1 : -1);
+        uint16_t half = dtype == BF16 ? bf16_from_float(number) : f16_from_float(number);
+        memcpy(weights + i * size, dtype == F32 ? (void *)&number : (void *)&half, size);
+    }
+    for (size_t i = PERIOD; i < count; i++) memcpy(weights + i * size, weights + (i - PERIOD) * size, size);
+    return weights;
+}
+
+typedef struct {
+    DType dtype;
+    const char *weights; /* as many as the largest matrix has: all begin with the same */
+    size_t count;
+    Tensor tensors[256];
+    char names[256][64];
+} Checkpoint;
+
+/* [rows][columns], or a norm [columns] where rows is 0. */
+__attribute__((format(printf, 4, 5))) static void add(Checkpoint *to, int rows, int columns, const char *format, ...) {
+    char *name = to->names[to->count];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(name, sizeof *to->names, format, arguments);
+    va_end(arguments);
+    Tensor tensor = {.name = name, .dtype = to->dtype, .rank = rows ? 2 : 1, .data = to->weights};
+    tensor.shape[0] = (size_t)(rows ? rows : columns), tensor.shape[1] = (size_t)(rows ? columns : 0);
+    to->tensors[to->count++] = tensor;
+}
+
+static void write_weights(const char *path, DType dtype) {
+    static Checkpoint file;
+    int C = shape.C, F = shape.F, queries = shape.H * shape.D, keys = shape.KV * shape.D;
+    char *weights = random_weights(dtype, (size_t)shape.V * C);
+    file = (Checkpoint){.dtype = dtype, .weights = weights};
+    add(&file, shape.V, C, "model.embed_tokens.weight");
+    for (int l = 0; l < shape.L; l++) {
+        add(&file, 0, C, "model.layers.%d.input_layernorm.weight", l);
+        add(&file, queries, C, "model.layers.%d.self_attn.q_proj.weight", l);
+        add(&file, keys, C, "model.layers.%d.self_attn.k_proj.weight", l);
+        add(&file, keys, C, "model.layers.%d.self_attn.v_proj.weight", l);
+        add(&file, C, queries, "model.layers.%d.self_attn.o_proj.weight", l);
+        add(&file, 0, C, "model.layers.%d.post_attention_layernorm.weight", l);
+        add(&file, F, C, "model.layers.%d.mlp.gate_proj.weight", l);
+        add(&file, F, C, "model.layers.%d.mlp.up_proj.weight", l);
+        add(&file, C, F, "model.layers.%d.mlp.down_proj.weight", l);
+    }
+    add(&file, 0, C, "model.norm.weight");
+    add(&file, shape.V, C, "lm_head.weight");
+    safetensors_save(path, file.count, file.tensors, 0, NULL);
+    free(weights);
+}
+
+static void write_config(const char *path) {
+    Output output = output_open(path);
+    fprintf(output.file, "{\"model_type\": \"llama\", \"hidden_size\": %d, \"intermediate_size\": %d, "
+            "\"num_hidden_layers\": %d, \"num_attention_heads\": %d, \"num_key_value_heads\": %d, \"vocab_size\": %d}\n",
+            shape.C, shape.F, shape.L, shape.H, shape.KV, shape.V);
+    output_close(&output);
+}
+
+/* What Linux says in such a file, in bytes; 0 where there is none. */
+static double said_in(const char *path, const char *key) {
+    double kilobytes = 0;
+    char line[256];
+    FILE *file = fopen(path, "r");
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, key, strlen(key)) == 0) sscanf(line + strlen(key), "%lf", &kilobytes);
+    if (file) fclose(file);
+    return 1024 * kilobytes;
+}
+
+/* The first of the folders in which so many bytes find room, and 1 GB more. Weights that do not fit into memory would be
+ * read from the disk, and the numbers would be the disk's. */
+static const char *folder_with_room(double bytes, int count, char **folders) {
+    double memory = said_in("/proc/meminfo", "MemAvailable:");
+    for (int i = 0; i < count && (memory == 0 || memory > bytes + 1e9); i++) {
+        struct statvfs disk;
+        if (statvfs(folders[i], &disk) != 0) fail("%s: %s", folders[i], strerror(errno));
+        if ((double)disk.f_bavail * (double)disk.f_frsize > bytes + 1e9) return folders[i];
+    }
+    return NULL;
+}
+
+/* ------------------------------------------------------------------ what the decoder does, and how much that is */
+
+static double decode_bytes(DType dtype, int length) {
+    size_t embedding = matrix_bytes(dtype, (size_t)shape.V - 1, (size_t)shape.C); /* all of its rows but one */
+    return (double)config_parameters(&shape) * (double)dtype_size(dtype) - (double)embedding +
+           (double)length * (double)kv_bytes_per_token(shape.L, shape.KV, shape.D, sizeof(float));
+}
+
+static double prefill_operations(int T) {
+    double pairs = T * (T + 1.0) / 2, weights = (double)config_parameters(&shape) - 2.0 * shape.V * shape.C;
+    return 2 * weights * T + 4 * pairs * shape.L * shape.H * shape.D;
+}
+
+/* The likeliest of all tokens to come next. */
+static int choose(const Decoder *decoder) {
+    float logits[shape.V];
+    int best = 0;
+    decoder_logits(decoder, logits);
+    for (int v = 1; v < shape.V; v++)
+        if (logits[v] > logits[best]) best = v;
+    return best;
+}
+
+static void read_prompt(Decoder *decoder, int T) {
+    int ids[T];
+    for (int t = 0; t < T; t++) ids[t] = (t * 7919 + 1) % shape.V;
+    decoder_read(decoder, T, ids);
+}
+
+/* ------------------------------------------------------------------ beside the limits */
+
+/* The best tokens a second; and their bytes a second beside the memory's. */
+static double decode_speed(const Model *model, DType dtype, int threads, double *ratio) {
+    double speed = 0, read = 0, limit = 0;
+    Decoder decoder = decoder_new(model, CONTEXT + ROUNDS * DECODED);
+    read_prompt(&decoder, CONTEXT);
+    for (int n = 0; n < ROUNDS * DECODED; n++) {
+        if (n % DECODED == 0) limit = fmax(limit, read_bandwidth(threads));
+        double start = seconds();
+        int id = choose(&decoder);
+        decoder_read(&decoder, 1, &id);
+        double time = seconds() - start;
+        speed = fmax(speed, 1 / time), read = fmax(read, decode_bytes(dtype, decoder.length) / time);
+    }
+    decoder_free(&decoder);
+    *ratio = read / limit;
+    return speed;
+}
+
+static double prefill_ratio(const Model *model, int threads, int T) {
+    Decoder decoder = decoder_new(model, T);
+    double limit = fma_peak(threads), start = seconds();
+    read_prompt(&decoder, T);
+    double speed = prefill_operations(T) / (seconds() - start);
+    decoder_free(&decoder);
+    return speed / fmax(limit, fma_peak(threads));
+}
+
+static void bench_row(Table *table, const Model *model, DType dtype, int threads) {
+    double decode;
+    fprintf(stderr, "\r\033[K%s on %d thread%s…", dtype_name(dtype), threads, threads == 1 ? "" : "s");
+    use_threads(threads);
+    double speed = decode_speed(model, dtype, threads, &decode);
+    double short_prompt = prefill_ratio(model, threads, 128), long_prompt = prefill_ratio(model, threads, 512);
+    table_row(table, "%s|%d|%.1f|%.0f %%|%.0f %%|%.0f %%", dtype_name(dtype), threads, speed, 100 * decode, 100 * short_prompt,
+              100 * long_prompt);
+}
+
+/* ------------------------------------------------------------------ a process of its own */
+
+/* Reads a text of T tokens; prints when the token after the first PROMPT was known, and at the end the most pages that
+ * ever lay in memory for this process, those of mapped files among them (VmHWM), in bytes. */
+static void read_text(const char *folder, int T) {
+    Model model = model_open(folder);
+    Decoder decoder = decoder_new(&model, T);
+    read_prompt(&decoder, PROMPT);
+    int id = choose(&decoder);
+    double first = seconds();
+    if (T > PROMPT) read_prompt(&decoder, T - PROMPT);
+    printf("%.6f %.0f %d\n", first, said_in("/proc/self/status", "VmHWM:"), id);
+}
+
+static double run_text(const char *program, const char *folder, int T, double *peak) {
+    char command[3 * PATH];
+    double first, start = seconds();
+    snprintf(command, sizeof command, "exec '%s' --text %d '%s'", program, T, folder);
+    FILE *process = popen(command, "r");
+    if (!process || fscanf(process, "%lf %lf", &first, peak) != 2 || pclose(process) != 0) fail("cannot run %s", command);
+    return first - start;
+}
+
+static void bench_process(const char *folder, DType dtype) {
+    char program[PATH] = "";
+    double peak, best = INFINITY;
+    if (readlink("/proc/self/exe", program, sizeof program - 1) < 0) return; /* no Linux */
+    fprintf(stderr, "\r\033[K%s from its start…", dtype_name(dtype));
+    for (int round = 0; round < ROUNDS; round++) best = fmin(best, run_text(program, folder, PROMPT, &peak));
+    run_text(program, folder, TEXT, &peak);
+    double weights = (double)config_parameters(&shape) * (double)dtype_size(dtype);
+    double cache = (double)TEXT * (double)kv_bytes_per_token(shape.L, shape.KV, shape.D, sizeof(float));
+    fprintf(stderr, "\r\033[K");
+    printf("%s, from the start of the process to the first token after %d, weights in the page cache: %.2f s (best of %d)\n",
+           dtype_name(dtype), PROMPT, best, ROUNDS);
+    printf("%s, peak memory with a text of %d tokens, mapped weights included (VmHWM): %.0f MiB = weights %.0f + KV cache %.0f + %.0f\n",
+           dtype_name(dtype), TEXT, peak / 0x1p20, weights / 0x1p20, cache / 0x1p20, (peak - weights - cache) / 0x1p20);
+}
+
+/* ------------------------------------------------------------------ all of it */
+
+static void bench_dtype(Table *table, int count, char **folders, DType dtype) {
+    char config[PATH], weights[PATH];
+    double bytes = (double)config_parameters(&shape) * (double)dtype_size(dtype);
+    const char *folder = folder_with_room(bytes, count, folders);
+    if (!folder) {
+        printf("%s is left out: there is no room for %.1f GB, in memory or in the folder.\n", dtype_name(dtype), bytes / 1e9);
+        return;
+    }
+    fprintf(stderr, "\r\033[K%s is written to %s…", dtype_name(dtype), folder);
+    if (snprintf(config, PATH, "%s/config.json", folder) >= PATH || snprintf(weights, PATH, "%s/model.safetensors", folder) >= PATH)
+        fail("%.80s…: too long a path", folder);
+    write_config(config), write_weights(weights, dtype);
+    if (dtype == BF16) bench_process(folder, dtype);
+    Model model = model_open(folder);
+    unlink(config), unlink(weights); /* as long as they are mapped, they are there */
+    int threads[] = {1, thread_count()};
+    for (int i = 0; i < 1 + (threads[1] > 1); i++) bench_row(table, &model, dtype, threads[i]);
+    model_close(&model);
+    fprintf(stderr, "\r\033[K");
+}
+
+int main(int argc, char **argv) {
+    const char *text = NULL;
+    const Option options[] = {{"text", "N", "only read a text of N tokens with the model in FOLDER", &text}};
+    int rest = parse_options(argc, argv, "FOLDER…", "The decoder's speed and memory, with a random Llama of 1.1 billion "
+                             "weights that is written for a while to the first FOLDER that has room.", 1, options);
+    if (rest == argc) fail("name a folder for the weights: see %s --help", argv[0]);
+    if (text) return read_text(argv[rest], atoi(text)), 0;
+
+    Table table = {0};
+    table_row(&table, "1.1B|threads|tokens/s|decode, of read bandwidth|prefill 128, of FMA peak|prefill 512");
+    for (DType dtype = F32; dtype <= F16; dtype++) bench_dtype(&table, argc - rest, argv + rest, dtype);
+    table_print(&table, stdout);
+    return 0;
+}
