@@ -165,8 +165,8 @@ sanitize: ## the tests under the address, undefined-behaviour and bounds sanitiz
 	@$(MAKE) --no-print-directory BUILD=build/sanitize CFLAGS="-O1 -march=native -fno-omit-frame-pointer \
 	    -fsanitize=address,undefined,bounds -fno-sanitize-recover=all" test
 
-fuzz: ## feed the safetensors reader broken files for a minute
-	@sh tests/fuzz/run.sh $(BUILD) $(or $(SECONDS),60) "$(JANSSON)"
+fuzz: ## feed broken files to what reads them, and any text to the tokenizers, a minute each
+	@sh tests/fuzz/run.sh $(BUILD) $(or $(SECONDS),60) "$(JANSSON)" "$(PCRE2)"
 
 mutants: all $(BUILD)/course.a ## break our own kernels on purpose, and count how many breaks the golden values catch
 	@$(PYTHON) tests/mutants.py --build $(BUILD) $(if $(EVERY),--every $(EVERY))

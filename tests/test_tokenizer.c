@@ -304,6 +304,126 @@ static void a_megabyte_is_encoded_in_linear_time(void **state) {
     free(bytes);
 }
 
+/* ------------------------------------------------------------------ what is refused */
+
+static int run(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static int run(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int status = run_in(folder, BUILD "/10_tokenizer", format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+static void assert_refuses(const char *words, size_t length, const char *bytes) {
+    Output output = output_open(AT("%s/bad", folder));
+    fwrite(bytes, 1, length, output.file);
+    output_close(&output);
+    assert_int_equal(run("--model bad --encode x"), 1);
+    assert_one_clear_line();
+    assert_said(words);
+}
+
+/* A committed file with `from` replaced by `to`. */
+static void assert_change_refused(const char *words, const char *name, const char *from, const char *to) {
+    size_t size, length = strlen(from);
+    char *bytes = file_read(GOLDEN(name), &size), *found = memmem(bytes, size, from, length);
+    if (!found) fail_msg("%s is not in %s", from, name);
+    size_t before = (size_t)(found - bytes), after = size - before - length, added = strlen(to);
+    char *changed = allocate(size + added);
+    memcpy(changed, bytes, before), memcpy(changed + before, to, added), memcpy(changed + before + added, found + length, after);
+    assert_refuses(words, before + added + after, changed);
+    free(bytes), free(changed);
+}
+
+static void other_tokenizers_are_named(void **state) {
+    (void)state;
+    static const struct {
+        const char *file, *from, *to, *words;
+    } changes[] = {
+        {"prepend/tokenizer.json", "\"type\":\"BPE\"", "\"type\":\"Unigram\"", "Unigram"},
+        {"prepend/tokenizer.json", "\"type\":\"BPE\"", "\"type\":\"WordPiece\"", "WordPiece"},
+        {"prepend/tokenizer.json", "{\"type\":\"Prepend\",\"prepend\":\"▁\"}", "{\"type\":\"NFKC\"}", "NFKC"},
+        {"prepend/tokenizer.json", "\"pre_tokenizer\":null", "\"pre_tokenizer\":{\"type\":\"Whitespace\"}", "Whitespace"},
+        {"prepend/tokenizer.json", "{\"type\":\"Fuse\"}", "{\"type\":\"WordPiece\"}", "decoder"},
+        {"prepend/tokenizer.json", "\"byte_fallback\":true", "\"byte_fallback\":false", "byte_fallback"},
+        {"prepend/tokenizer.json", "\"dropout\":null", "\"dropout\":0.1", "dropout"},
+        {"prepend/tokenizer.json", "\"lstrip\":false", "\"lstrip\":true", "added token"},
+        {"prepend/tokenizer.json", "\"<0x07>\":10", "\"<0x07>\":11", "same id, 11"},
+        {"prepend/tokenizer.json", "\"<0x07>\":10", "\"<0x07>\":-1", "<0x07>"},
+        {"prepend/tokenizer.json", "\"<0x07>\":10", "\"<0x07>\":1e9", "<0x07>"},
+        {"prepend/tokenizer.json", "\"<0x07>\":10,", "", "no token has the id 10"},
+        {"prepend/tokenizer.json", "\"<0x07>\"", "\"<0x7>\"", "0x07"},
+        {"prepend/tokenizer.json", "\"merges\":[", "\"merges\":[[\"▁\",\"qqq\"],", "qqq"},
+        {"prepend/tokenizer.json", "\"merges\":[", "\"merges\":[\"one\",", "merge 0"},
+        {"prepend/tokenizer.json", "\"merges\":[", "\"merges\":3,\"other\":[", "merges"},
+        {"prepend/tokenizer.json", "\"vocab\":{", "\"words\":{", "vocab"},
+        {"prepend/tokenizer.json", "\"vocab\":{", "\"vocab\":{,", "line 1"},
+        {"metaspace/tokenizer.json", "\"split\":false", "\"split\":true", "does not split"},
+        {"metaspace/tokenizer.json", "\"prepend_scheme\":\"first\"", "\"prepend_scheme\":\"last\"", "prepend_scheme"},
+        {"byte_level/tokenizer.json", "(?i:", "(?:", "pattern"},
+        {"byte_level/tokenizer.json", "\"use_regex\":false", "\"use_regex\":true", "Meta's pattern"},
+        {"byte_level/tokenizer.json", "{\"!\":", "{\"! \":", "byte-level alphabet"},
+        {"tiktoken/tokenizer.model", "IQ== 0", "IQ== 7", "line 1: its rank should be 0"},
+        {"tiktoken/tokenizer.model", "Ig== 1", "IQ== 1", "line 2: this token is there twice"},
+        {"tiktoken/tokenizer.model", "Ig== 1", "I=== 1", "line 2"},
+        {"tiktoken/tokenizer.model", "Ig== 1", "Ig==1", "line 2"},
+        {"tiktoken/tokenizer.model", "Ig== 1", "", "line 2"},
+        {"sentencepiece/tokenizer.model", "<0x07>", "<0x0g>", "is none"},
+        {"sentencepiece/tokenizer.model", "<0x07>", "<0x08>", "0x07"},
+        {"sentencepiece/tokenizer.model", "\x18\x02\x0a", "\x18\x05\x0a", "UNUSED"},
+        {"sentencepiece/tokenizer.model", "\x18\x02\x0a", "\x18\x09\x0a", "byte 16"},
+        {"sentencepiece/tokenizer.model", "\x18\x02\x0a", "\x1e\x02\x0a", "byte"},
+    };
+    for (size_t i = 0; i < COUNT(changes); i++)
+        assert_change_refused(changes[i].words, changes[i].file, changes[i].from, changes[i].to);
+}
+
+static void files_that_end_too_early_get_one_line(void **state) {
+    (void)state;
+    static const char *const files[] = {"sentencepiece/tokenizer.model", "prepend/tokenizer.json", "byte_level/tokenizer.json"};
+    for (size_t f = 0; f < COUNT(files); f++) {
+        size_t size;
+        char *bytes = file_read(GOLDEN(files[f]), &size);
+        for (size_t length = 0; length < size; length = 2 * length + 1) assert_refuses("bad", length, bytes);
+        for (size_t cut = 4; cut < 60; cut += 11) assert_refuses("bad", size - cut, bytes);
+        free(bytes);
+    }
+    assert_refuses("no tokenizer", 12, "hello, world");
+    assert_refuses("token 0 ends", 14, "\7\0\0\0\0\0\0\0\377\377\377\377xx");
+    assert_refuses("token 0 ends", 7, "\7\0\0\0\0\0\0");
+    assert_refuses("is no number", 13, "\7\0\0\0\0\0\300\177\1\0\0\0x");
+    assert_refuses("no token for the byte 0x00", 13, "\7\0\0\0\0\0\0\0\1\0\0\0x");
+    assert_refuses("no token for the byte 0x00", 7, "IQ== 0\n");
+}
+
+static void requests_are_answered_or_get_one_line(void **state) {
+    (void)state;
+    char model[PATH];
+    text(model, "--model '%s'", GOLDEN("sentencepiece"));
+    assert_int_equal(run("%s --encode 'the llama' --bos", model), 0);
+    assert_string_equal(said, "1 264 447\n");
+    assert_int_equal(run("%s --encode 'the llama' --pieces", model), 0);
+    assert_string_equal(said, "▁the ▁llama\n");
+    assert_int_equal(run("%s --decode '1 264,447'", model), 0);
+    assert_string_equal(said, "the llama\n");
+    assert_int_equal(run("%s --encode '' ", model), 0);
+    assert_string_equal(said, "\n");
+    assert_int_equal(run("%s --info", model), 0);
+    assert_said("1400 tokens");
+    static const char *const bad[] = {"--decode '1 1400'", "--decode -1", "--decode '1 x'", "--decode 99999999999999999999", "",
+                                      "--encode a --encode-file b", "--encode-file nowhere", "--encode-file /", "--bos --info"};
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        if (run("%s %s", model, bad[i]) != 1) fail_msg("%s is accepted: %s", bad[i], said);
+        assert_one_clear_line();
+    }
+    static const char *const alone[] = {"--encode a", "--decode 1", "--bos", "--model nowhere --info", "--model / --info", "--model '' --info"};
+    for (size_t i = 0; i < COUNT(alone); i++) {
+        if (run("%s", alone[i]) != 1) fail_msg("%s is accepted: %s", alone[i], said);
+        assert_one_clear_line();
+    }
+}
+
 static int make_folder(void **state) {
     (void)state;
     json_error_t problem;
@@ -325,6 +445,9 @@ int main(void) {
         cmocka_unit_test(what_goes_in_comes_out),
         cmocka_unit_test(any_bytes_are_encoded),
         cmocka_unit_test(tokens_have_names_and_bytes),
+        cmocka_unit_test(other_tokenizers_are_named),
+        cmocka_unit_test(files_that_end_too_early_get_one_line),
+        cmocka_unit_test(requests_are_answered_or_get_one_line),
         cmocka_unit_test(a_megabyte_is_encoded_in_linear_time),
     };
     return cmocka_run_group_tests_name("tokenizer", tests, make_folder, remove_folder) != 0;

@@ -38,20 +38,20 @@ void ids_add(Ids *ids, int id);
 
 /* Fills an empty tokenizer from a file's bytes, which become the tokenizer's, or fail()s; `path` is for messages. What
  * was filled so far can be closed at any time. */
-void tokenizer_parse(Tokenizer *tokenizer, const char *path, size_t length, char bytes[length]);
+void tokenizer_parse(Tokenizer *tokenizer, const char *path, size_t length, char *bytes);
 void tokenizer_free(Tokenizer *tokenizer); /* what is in it, not itself */
 
-void sentencepiece_read(Tokenizer *tokenizer, const char *path, size_t length, const char bytes[length]);
-void llama2c_read(Tokenizer *tokenizer, const char *path, size_t length, const char bytes[length]);
-void tiktoken_read(Tokenizer *tokenizer, const char *path, size_t length, const char bytes[length]);
-void hugging_face_read(Tokenizer *tokenizer, const char *path, size_t length, const char bytes[length]);
+void sentencepiece_read(Tokenizer *tokenizer, const char *path, size_t length, const char *bytes);
+void llama2c_read(Tokenizer *tokenizer, const char *path, size_t length, const char *bytes);
+void tiktoken_read(Tokenizer *tokenizer, const char *path, size_t length, const char *bytes);
+void hugging_face_read(Tokenizer *tokenizer, const char *path, size_t length, const char *bytes);
 
 /* Adds the ids of a text without special tokens. `first`: it is the beginning of the whole text. */
-void sentencepiece_encode(const Tokenizer *tokenizer, size_t length, const char text[length], bool first, Ids *ids);
-void byte_level_encode(const Tokenizer *tokenizer, size_t length, const char text[length], Ids *ids);
+void sentencepiece_encode(const Tokenizer *tokenizer, size_t length, const char *text, bool first, Ids *ids);
+void byte_level_encode(const Tokenizer *tokenizer, size_t length, const char *text, Ids *ids);
 
 /* Adds a token of SentencePiece's family; at `room` its bytes are written, as many as the name has at most. Returns them. */
-int byte_of(int length, const char piece[length]); /* "<0x0A>" is 10; -1 if the piece is no byte's */
+int byte_of(int length, const char *piece); /* "<0x0A>" is 10; -1 if the piece is no byte's */
 int sentencepiece_add(Tokenizer *tokenizer, const char *path, Token token, char *room);
 
 /* Meta's pattern, as tokenizer.json spells it. */
@@ -60,7 +60,7 @@ void split_pattern_compile(Tokenizer *tokenizer);
 void split_pattern_free(void *pattern);
 
 /* Writes bytes and returns where the next ones go. */
-static inline char *put(char *to, size_t length, const char from[length]) {
+static inline char *put(char *to, size_t length, const char *from) {
     memcpy(to, from, length);
     return to + length;
 }

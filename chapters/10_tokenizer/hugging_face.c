@@ -177,7 +177,7 @@ static void add_byte_level(Tokenizer *t, const char *path, Token token, char *ro
     vocabulary_add(v, token);
 }
 
-static void add_tokens(Tokenizer *t, const char *path, int count, Token tokens[count], const char *unknown) {
+static void add_tokens(Tokenizer *t, const char *path, int count, const Token *tokens, const char *unknown) {
     size_t room_needed = 1;
     for (int id = 0; id < count; id++) room_needed += (size_t)tokens[id].piece_length;
     char *room = t->names = allocate(room_needed);
@@ -262,7 +262,7 @@ static void read_merges(Tokenizer *t, const char *path, const json_t *vocab, con
     }
 }
 
-void hugging_face_read(Tokenizer *t, const char *path, size_t length, const char bytes[length]) {
+void hugging_face_read(Tokenizer *t, const char *path, size_t length, const char *bytes) {
     json_error_t problem;
     json_t *json = t->json = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, &problem);
     if (!json) fail("%s: line %d: no valid JSON: %s", path, problem.line, problem.text);

@@ -16,7 +16,7 @@
 /* ---- pieces, for people */
 
 /* A token's bytes as they can be shown: ▁ for a space, \n for a line's end, <0x80> for what is no character by itself. */
-static void print_bytes(FILE *file, size_t length, const char bytes[length]) {
+static void print_bytes(FILE *file, size_t length, const char *bytes) {
     for (size_t i = 0; i < length;) {
         const unsigned char c = (unsigned char)bytes[i];
         size_t n = c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
@@ -39,7 +39,7 @@ static void print_token(FILE *file, const Tokenizer *t, int id) {
     print_bytes(file, length, bytes);
 }
 
-static void print_pieces(const Tokenizer *t, size_t count, const int ids[count]) {
+static void print_pieces(const Tokenizer *t, size_t count, const int *ids) {
     const bool colour = isatty(STDOUT_FILENO);
     for (size_t i = 0; i < count; i++) {
         if (colour) fputs(i % 2 ? "\033[30;103m" : "\033[30;106m", stdout); /* black on yellow, on cyan */
@@ -52,7 +52,7 @@ static void print_pieces(const Tokenizer *t, size_t count, const int ids[count])
 
 /* ---- --model */
 
-static void print_ids(size_t count, const int ids[count]) {
+static void print_ids(size_t count, const int *ids) {
     for (size_t i = 0; i < count; i++) printf(i ? " %d" : "%d", ids[i]);
     putchar('\n');
 }

@@ -13,7 +13,7 @@ static const char space[] = "▁"; /* U+2581, what a space is written as */
 enum { SPACE = sizeof space - 1 };
 
 /* The text as the pieces spell it: with a ▁ before it, ▁ for each space, and U+FFFD for each byte that is no UTF-8. */
-static char *normalize(const Tokenizer *t, size_t length, const char text[length], bool first, size_t *normal_length) {
+static char *normalize(const Tokenizer *t, size_t length, const char *text, bool first, size_t *normal_length) {
     char *normal = allocate(3 * length + SPACE), *end = normal;
     const bool has_one = text[0] == ' ' || (length >= SPACE && memcmp(text, space, SPACE) == 0);
     if ((t->prefix == ALWAYS || (t->prefix == FIRST && first)) && !(t->one_prefix && has_one))
@@ -30,7 +30,7 @@ static char *normalize(const Tokenizer *t, size_t length, const char text[length
 }
 
 /* One symbol for each character, or for a user-defined piece. */
-static int first_symbols(const Vocabulary *v, size_t length, const char text[length], Symbol symbols[length]) {
+static int first_symbols(const Vocabulary *v, size_t length, const char *text, Symbol symbols[length]) {
     int count = 0, n;
     for (size_t i = 0; i < length; i += (size_t)n) {
         bool valid;
@@ -42,7 +42,7 @@ static int first_symbols(const Vocabulary *v, size_t length, const char text[len
     return count;
 }
 
-void sentencepiece_encode(const Tokenizer *t, size_t length, const char text[length], bool first, Ids *ids) {
+void sentencepiece_encode(const Tokenizer *t, size_t length, const char *text, bool first, Ids *ids) {
     const Vocabulary *v = &t->vocabulary;
     size_t normal_length;
     char *normal = normalize(t, length, text, first, &normal_length);
@@ -62,7 +62,7 @@ void sentencepiece_encode(const Tokenizer *t, size_t length, const char text[len
 /* ------------------------------------------------------------------ tokens */
 
 /* The bytes of a piece: each ▁ is a space again. */
-static int with_spaces(int length, const char piece[length], char *to) {
+static int with_spaces(int length, const char *piece, char *to) {
     char *end = to;
     for (int i = 0; i < length;) {
         if (length - i >= SPACE && memcmp(piece + i, space, SPACE) == 0) *end++ = ' ', i += SPACE;
@@ -71,7 +71,7 @@ static int with_spaces(int length, const char piece[length], char *to) {
     return (int)(end - to);
 }
 
-int byte_of(int length, const char piece[length]) {
+int byte_of(int length, const char *piece) {
     static const char digits[] = "0123456789ABCDEF";
     if (length != 6 || memcmp(piece, "<0x", 3) != 0 || piece[5] != '>') return -1;
     const char *high = memchr(digits, piece[3], 16), *low = memchr(digits, piece[4], 16);
@@ -222,7 +222,7 @@ static void check_normalizer(Tokenizer *t, Message m) {
     t->drops_prefix = dummy_prefix;
 }
 
-void sentencepiece_read(Tokenizer *t, const char *path, size_t length, const char bytes[length]) {
+void sentencepiece_read(Tokenizer *t, const char *path, size_t length, const char *bytes) {
     Message model = {path, bytes, bytes, bytes + length}, trainer = {path, bytes, bytes, bytes}, normalizer = trainer;
     char *room = t->names = allocate(length); /* no token is longer than its message */
     for (Field field; next_field(&model, &field);) {
@@ -253,7 +253,7 @@ static uint32_t word_at(const char *bytes) {
 }
 
 /* The name as other files have it: with ▁ for the spaces, and <s> for "\n<s>\n". Returns its length. */
-static int spell(int id, int length, const char bytes[length], char *to) {
+static int spell(int id, int length, const char *bytes, char *to) {
     char *end = to;
     for (int i = 0; i < length; i++) {
         if (bytes[i] == ' ') end = put(end, SPACE, space);
@@ -262,7 +262,7 @@ static int spell(int id, int length, const char bytes[length], char *to) {
     return (int)(end - to);
 }
 
-void llama2c_read(Tokenizer *t, const char *path, size_t length, const char bytes[length]) {
+void llama2c_read(Tokenizer *t, const char *path, size_t length, const char *bytes) {
     enum { HEADER = 4, BEFORE = 8, FIRST_BYTE = 3, LAST_BYTE = FIRST_BYTE + 255 };
     char *room = t->names = allocate(4 * length);
     for (size_t at = HEADER; at < length;) {

@@ -36,7 +36,7 @@ void split_pattern_free(void *pattern) { pcre2_code_free(pattern); }
 /* ------------------------------------------------------------------ encoding */
 
 /* One word: its bytes grow into tokens. */
-static void encode_word(const Tokenizer *t, size_t length, const char word[length], Ids *ids) {
+static void encode_word(const Tokenizer *t, size_t length, const char *word, Ids *ids) {
     const Vocabulary *v = &t->vocabulary;
     int whole = t->whole_pieces ? table_find(&v->pieces, length, word) : -1;
     if (whole >= 0) {
@@ -52,7 +52,7 @@ static void encode_word(const Tokenizer *t, size_t length, const char word[lengt
 }
 
 /* A text of UTF-8: word by word, as the pattern splits it. */
-static void encode_words(const Tokenizer *t, pcre2_match_data *match, size_t length, const char text[length], Ids *ids) {
+static void encode_words(const Tokenizer *t, pcre2_match_data *match, size_t length, const char *text, Ids *ids) {
     for (size_t at = 0; at < length;) {
         int found = pcre2_match(t->split_pattern, (PCRE2_SPTR)text, length, at, PCRE2_NO_UTF_CHECK, match, NULL);
         const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(match);
@@ -64,7 +64,7 @@ static void encode_words(const Tokenizer *t, pcre2_match_data *match, size_t len
 }
 
 /* How many bytes from the beginning are UTF-8, or are none. */
-static size_t stretch(size_t length, const char text[length], bool valid) {
+static size_t stretch(size_t length, const char *text, bool valid) {
     bool is;
     size_t i = 0;
     for (int n; i < length; i += (size_t)n) {
@@ -75,7 +75,7 @@ static size_t stretch(size_t length, const char text[length], bool valid) {
 }
 
 /* What is no UTF-8 is a word by itself. */
-void byte_level_encode(const Tokenizer *t, size_t length, const char text[length], Ids *ids) {
+void byte_level_encode(const Tokenizer *t, size_t length, const char *text, Ids *ids) {
     pcre2_match_data *match = pcre2_match_data_create(1, NULL);
     if (!match) fail("out of memory");
     for (size_t at = 0; at < length;) {
@@ -100,7 +100,7 @@ static int digit_of(char c) {
 }
 
 /* Writes the bytes and returns how many there are; -1 if it is no base64. */
-static int decode_base64(size_t length, const char text[length], char *to) {
+static int decode_base64(size_t length, const char *text, char *to) {
     char *end = to;
     if (length % 4) return -1;
     size_t padding = length && text[length - 1] == '=' ? 1 + (text[length - 2] == '=') : 0;
@@ -158,7 +158,7 @@ static void read_line(Tokenizer *t, const char *path, const char *line, const ch
     vocabulary_add(v, (Token){.piece = room, .bytes = room, .piece_length = length, .length = length, .rank = (float)id});
 }
 
-void tiktoken_read(Tokenizer *t, const char *path, size_t length, const char bytes[length]) {
+void tiktoken_read(Tokenizer *t, const char *path, size_t length, const char *bytes) {
     enum { ROOM_FOR_SPECIALS = 256 * 48 };
     char *room = t->names = allocate(length + ROOM_FOR_SPECIALS);
     const char *end = bytes + length;

@@ -12,16 +12,16 @@
 
 /* ------------------------------------------------------------------ opening */
 
-static bool is_json(size_t length, const char bytes[length]) {
+static bool is_json(size_t length, const char *bytes) {
     size_t blanks = strspn(bytes, " \t\r\n"); /* a NUL follows the bytes */
     return blanks < length && bytes[blanks] == '{';
 }
 
 /* It begins with a number of 32 bits, little endian, that is far from large: the length of the longest token. */
-static bool is_llama2c(size_t length, const char bytes[length]) { return length > 4 && bytes[2] == 0 && bytes[3] == 0; }
+static bool is_llama2c(size_t length, const char *bytes) { return length > 4 && bytes[2] == 0 && bytes[3] == 0; }
 
 /* Field 1 of a protobuf message, of bytes: the first piece. */
-static bool is_protobuf(size_t length, const char bytes[length]) { return length > 1 && bytes[0] == '\n'; }
+static bool is_protobuf(size_t length, const char *bytes) { return length > 1 && bytes[0] == '\n'; }
 
 /* "IQ== 0" */
 static bool is_tiktoken(const char *bytes) {
@@ -29,7 +29,7 @@ static bool is_tiktoken(const char *bytes) {
     return base64 > 0 && bytes[base64] == ' ';
 }
 
-void tokenizer_parse(Tokenizer *t, const char *path, size_t length, char bytes[length]) {
+void tokenizer_parse(Tokenizer *t, const char *path, size_t length, char *bytes) {
     t->file = bytes;
     if (is_json(length, bytes)) hugging_face_read(t, path, length, bytes);
     else if (is_llama2c(length, bytes)) llama2c_read(t, path, length, bytes);
@@ -128,14 +128,14 @@ void ids_add(Ids *ids, int id) {
     ids->ids[ids->count++] = id;
 }
 
-static void encode_plain(const Tokenizer *t, size_t length, const char text[length], bool first, Ids *ids) {
+static void encode_plain(const Tokenizer *t, size_t length, const char *text, bool first, Ids *ids) {
     if (length == 0) return;
     if (t->byte_level) byte_level_encode(t, length, text, ids);
     else sentencepiece_encode(t, length, text, first, ids);
 }
 
 /* Cuts the text at the names of special tokens; what lies between them is encoded by itself. */
-int *tokenizer_encode(const Tokenizer *t, size_t length, const char text[length], bool special, size_t *count) {
+int *tokenizer_encode(const Tokenizer *t, size_t length, const char *text, bool special, size_t *count) {
     if (length > INT_MAX / 4) fail("a text of %zu bytes is too long: encode it in parts", length);
     const Vocabulary *v = &t->vocabulary;
     Ids ids = {0, 1, allocate(sizeof *ids.ids)};
@@ -163,7 +163,7 @@ typedef struct {
     char *text;
 } Text;
 
-static void append(Text *out, size_t length, const char bytes[length]) {
+static void append(Text *out, size_t length, const char *bytes) {
     if (out->capacity - out->length < length + 1) {
         out->capacity = 2 * out->capacity + length + 1;
         out->text = realloc(out->text, out->capacity);
@@ -175,7 +175,7 @@ static void append(Text *out, size_t length, const char bytes[length]) {
 
 /* Bytes as UTF-8, with U+FFFD where they are none: one for each byte, as SentencePiece has it, or one for all bytes that
  * begin the same character, as Python, and so tiktoken, has it. */
-static void append_characters(Text *out, bool for_each_byte, size_t length, const char bytes[length]) {
+static void append_characters(Text *out, bool for_each_byte, size_t length, const char *bytes) {
     for (size_t i = 0; i < length;) {
         bool valid;
         int n = utf8_character(length - i, bytes + i, &valid);
@@ -185,7 +185,7 @@ static void append_characters(Text *out, bool for_each_byte, size_t length, cons
     }
 }
 
-static Text decode_byte_level(const Tokenizer *t, size_t count, const int ids[count]) {
+static Text decode_byte_level(const Tokenizer *t, size_t count, const int *ids) {
     Text bytes = {0}, out = {0};
     for (size_t i = 0; i < count; i++) append(&bytes, (size_t)token_of(t, ids[i])->length, token_of(t, ids[i])->bytes);
     append_characters(&out, false, bytes.length, bytes.text);
@@ -194,7 +194,7 @@ static Text decode_byte_level(const Tokenizer *t, size_t count, const int ids[co
 }
 
 /* The space before the text is dropped: the first one, if nothing else is there before it. */
-static Text decode_sentencepiece(const Tokenizer *t, size_t count, const int ids[count]) {
+static Text decode_sentencepiece(const Tokenizer *t, size_t count, const int *ids) {
     Text bytes = {0}, out = {0};
     bool begins = t->drops_prefix;
     for (size_t i = 0; i < count; i++) {
@@ -215,7 +215,7 @@ static Text decode_sentencepiece(const Tokenizer *t, size_t count, const int ids
     return out;
 }
 
-char *tokenizer_decode(const Tokenizer *t, size_t count, const int ids[count], size_t *length) {
+char *tokenizer_decode(const Tokenizer *t, size_t count, const int *ids, size_t *length) {
     Text out = (t->byte_level ? decode_byte_level : decode_sentencepiece)(t, count, ids);
     append(&out, 0, "");
     out.text[out.length] = '\0';

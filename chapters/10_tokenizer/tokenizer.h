@@ -28,11 +28,11 @@ bool tokenizer_byte_level(const Tokenizer *tokenizer); /* Llama 3's family; othe
 
 /* The ids of a text, of any bytes; no BOS is added. With `special`, names of special tokens in the text become those
  * tokens, as a chat template wants it; otherwise they are text like any other. The caller frees. */
-int *tokenizer_encode(const Tokenizer *tokenizer, size_t length, const char text[length], bool special, size_t *count);
+int *tokenizer_encode(const Tokenizer *tokenizer, size_t length, const char *text, bool special, size_t *count);
 
 /* The text of ids, as the family's own library gives it: without the space that was put before the text, and with U+FFFD
  * for bytes that are no UTF-8. The caller frees; a NUL follows it. */
-char *tokenizer_decode(const Tokenizer *tokenizer, size_t count, const int ids[count], size_t *length);
+char *tokenizer_decode(const Tokenizer *tokenizer, size_t count, const int *ids, size_t *length);
 
 /* The bytes that a token adds to a text, a leading space included. SentencePiece's control tokens, such as <s>, add
  * none; tiktoken's add their names. They belong to the tokenizer. */

@@ -15,14 +15,14 @@ struct Entry {
     int value;
 };
 
-static uint64_t hash(size_t length, const char key[length]) { /* FNV-1a, and a last step that mixes the high bits down */
+static uint64_t hash(size_t length, const char *key) { /* FNV-1a, and a last step that mixes the high bits down */
     uint64_t h = 0xcbf29ce484222325;
     for (size_t i = 0; i < length; i++) h = (h ^ (unsigned char)key[i]) * 0x100000001b3;
     return h ^ h >> 32;
 }
 
 /* The entry of a key, or the free place where it belongs. */
-static struct Entry *place_of(const Table *table, size_t length, const char key[length]) {
+static struct Entry *place_of(const Table *table, size_t length, const char *key) {
     size_t i = hash(length, key) & (table->capacity - 1);
     for (;; i = (i + 1) & (table->capacity - 1)) {
         struct Entry *entry = &table->entries[i];
@@ -42,7 +42,7 @@ static void grow(Table *table) {
     *table = larger;
 }
 
-bool table_add(Table *table, size_t length, const char key[length], int value) {
+bool table_add(Table *table, size_t length, const char *key, int value) {
     if (2 * table->count >= table->capacity) grow(table);
     struct Entry *entry = place_of(table, length, key);
     if (entry->key) return false;
@@ -51,7 +51,7 @@ bool table_add(Table *table, size_t length, const char key[length], int value) {
     return true;
 }
 
-int table_find(const Table *table, size_t length, const char key[length]) {
+int table_find(const Table *table, size_t length, const char *key) {
     if (table->count == 0) return -1;
     const struct Entry *entry = place_of(table, length, key);
     return entry->key ? entry->value : -1;
@@ -61,7 +61,7 @@ int table_find(const Table *table, size_t length, const char key[length]) {
 
 /* What may follow the first byte differs: an overlong form, half of a surrogate pair and a number beyond U+10FFFF are
  * seen at the second byte. */
-int utf8_character(size_t length, const char bytes[length], bool *valid) {
+int utf8_character(size_t length, const char *bytes, bool *valid) {
     const unsigned char *b = (const unsigned char *)bytes;
     unsigned char low = 0x80, high = 0xbf;
     int wanted = b[0] < 0x80 ? 1 : b[0] < 0xc2 ? 0 : b[0] < 0xe0 ? 2 : b[0] < 0xf0 ? 3 : b[0] < 0xf5 ? 4 : 0;
@@ -145,7 +145,7 @@ static int first_with(const Names *names, int low, int high, int depth, int byte
 }
 
 /* With each byte of the text, fewer names are left. The one that ends there, if there is one, is the first of them. */
-int names_find(const Names *names, size_t length, const char text[length]) {
+int names_find(const Names *names, size_t length, const char *text) {
     int low = 0, high = names->count, longest = -1;
     for (int depth = 0; low < high && (size_t)depth < length; depth++) {
         int byte = (unsigned char)text[depth];

@@ -13,14 +13,14 @@ typedef struct {
 } Table;
 
 /* Returns false if the key is there already. The key's bytes stay the caller's. */
-bool table_add(Table *table, size_t length, const char key[length], int value);
-int table_find(const Table *table, size_t length, const char key[length]); /* or -1 */
+bool table_add(Table *table, size_t length, const char *key, int value);
+int table_find(const Table *table, size_t length, const char *key); /* or -1 */
 
 /* ---- characters */
 
 /* How many bytes the character at the beginning of `bytes` has. If they are no UTF-8: how many of them begin a character
  * that does not go on, at least 1 and at most 3, as the Unicode Standard counts it (3.9, "maximal subparts"). */
-int utf8_character(size_t length, const char bytes[length], bool *valid);
+int utf8_character(size_t length, const char *bytes, bool *valid);
 
 /* ---- tokens */
 
@@ -84,6 +84,6 @@ Merge vocabulary_merge(const Vocabulary *vocabulary, const char *text, int left_
                        int right_id);
 
 /* The longest of the names that the text begins with: its id, or -1. */
-int names_find(const Names *names, size_t length, const char text[length]);
+int names_find(const Names *names, size_t length, const char *text);
 
 #endif
