@@ -4,7 +4,8 @@ load "figures/style.gp"
 
 set title "A token is worth fewer bytes where the vocabulary has seen less"
 set ylabel "bytes a token"
-set yrange [0:3.5]
+set xrange [-0.6:2.6]
+set yrange [0:4]
 set ytics 1
 set grid noxtics
 set xtics scale 0
