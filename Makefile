@@ -48,7 +48,7 @@ LIBS  = $(LDFLAGS) $(JANSSON) $(PCRE2) -lm
 # ---------------------------------------------------------------- what is built
 
 # Without PCRE2, which splits text for Llama 3, the chapters that need a tokenizer are left out: from 10 on.
-LEFT_OUT := $(if $(PCRE2),,chapters/1%/main.c chapters/10_tokenizer/tiktoken.c tests/test_tokenizer.c)
+LEFT_OUT := $(if $(PCRE2),,chapters/1%/main.c figures/1%.gp chapters/10_tokenizer/tiktoken.c tests/test_tokenizer.c)
 
 CHAPTERS := $(patsubst chapters/%/main.c,%,$(filter-out $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/main.c)))
 PROGRAMS := $(CHAPTERS:%=$(BUILD)/%)
@@ -119,7 +119,7 @@ $(BUILD)/data/%.txt: $(BUILD)/%
 	@mkdir -p $(@D)
 	@$< --data $(BUILD)/data > $@
 
-FIGURES := $(patsubst %.gp,$(BUILD)/%.svg,$(filter-out figures/style.gp,$(wildcard figures/*.gp)))
+FIGURES := $(patsubst %.gp,$(BUILD)/%.svg,$(filter-out figures/style.gp $(LEFT_OUT),$(wildcard figures/*.gp)))
 DATA    := $(CHAPTERS:%=$(BUILD)/data/%.txt)
 
 ifneq ($(GNUPLOT),)
@@ -137,7 +137,7 @@ $(BUILD)/figures/%.svg: figures/%.gp figures/style.gp $(DATA)
 
 preview: $(DATA) ## the figures as text, in the terminal
 	@$(if $(GNUPLOT),,echo "preview: there is no gnuplot (apt install gnuplot-nox | dnf install gnuplot | brew install gnuplot)"; exit 1)
-	@set -e; for figure in $(filter-out figures/style.gp,$(wildcard figures/*.gp)); do \
+	@set -e; for figure in $(filter-out figures/style.gp $(LEFT_OUT),$(wildcard figures/*.gp)); do \
 	    echo; echo "$$figure"; gnuplot -e "data='$(BUILD)/data'; preview=1" $$figure; done
 
 # ---------------------------------------------------------------- what is checked
