@@ -14,7 +14,7 @@ accepts = $(shell echo 'int main(void) { return 0; }' | $(CC) -x c - $(1) -o /de
 # $(call library,PACKAGE,HEADER,FLAG): the flags of a library, or nothing.
 library = $(shell flags=$$(pkg-config --cflags --libs $(1) 2>/dev/null || echo $(3)); \
             printf '\043include <stdarg.h>\n\043include <stddef.h>\n\043include <setjmp.h>\n\043include <stdint.h>\n\043include <$(2)>\nint main(void) { return 0; }' | \
-            $(CC) -x c - $$flags -o /dev/null 2>/dev/null && echo "$$flags")
+            $(CC) -x c -DPCRE2_CODE_UNIT_WIDTH=8 - $$flags -o /dev/null 2>/dev/null && echo "$$flags")
 
 # Vectors as wide as the processor has them: compilers hold back from 512 bits unless asked.
 CFLAGS ?= -O3 -march=native $(call accepts,-mprefer-vector-width=512)
@@ -24,6 +24,7 @@ ifeq ($(call accepts,-std=c2x),)
 $(error $(CC) cannot compile C23 (-std=c2x): apt install gcc libc6-dev | dnf install gcc | xcode-select --install)
 endif
 JANSSON := $(call library,jansson,jansson.h,-ljansson)
+PCRE2   := $(call library,libpcre2-8,pcre2.h,-lpcre2-8)
 CMOCKA  := $(call library,cmocka,cmocka.h,-lcmocka)
 # clang warns when it cannot vectorise an `omp simd` loop, as at -O1: that is no fault of the loop.
 QUIET   := $(if $(call accepts,-Wpass-failed),-Wno-pass-failed)
@@ -42,21 +43,25 @@ endif
 # The rounding policy is ours: fused multiply-adds are allowed (they round once instead of twice), nothing else is.
 FLAGS = -std=c2x -Wall -Wextra -g -ffp-contract=fast $(OPENMP) $(QUIET) -I. -Ichapters -D_GNU_SOURCE \
         -DROOT='"$(CURDIR)"' $(CPPFLAGS) $(CFLAGS)
-LIBS  = $(LDFLAGS) $(JANSSON) -lm
+LIBS  = $(LDFLAGS) $(JANSSON) $(PCRE2) -lm
 
 # ---------------------------------------------------------------- what is built
 
-CHAPTERS := $(patsubst chapters/%/main.c,%,$(wildcard chapters/[0-9][0-9]_*/main.c))
+# Without PCRE2, which splits text for Llama 3, the chapters that need a tokenizer are left out: from 10 on.
+LEFT_OUT := $(if $(PCRE2),,chapters/1%/main.c figures/1%.gp chapters/10_tokenizer/tiktoken.c tests/test_tokenizer.c)
+
+CHAPTERS := $(patsubst chapters/%/main.c,%,$(filter-out $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/main.c)))
 PROGRAMS := $(CHAPTERS:%=$(BUILD)/%)
-KERNELS  := $(filter-out %/main.c %/exercise.c,$(wildcard chapters/[0-9][0-9]_*/*.c))
+KERNELS  := $(filter-out %/main.c %/exercise.c $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/*.c))
 COMMON   := $(wildcard common/*.c)
 VERIFY   := $(filter-out tests/verify/main.c,$(wildcard tests/verify/*.c))
-TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/test_*.c))
+TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c)))
 
 object = $(patsubst %.c,$(BUILD)/objects/%.o,$(1))
 
 all: $(PROGRAMS) $(BUILD)/verify
 	@$(if $(findstring -fopenmp ,$(OPENMP) ),,echo "note: $(CC) has no OpenMP: everything runs on one thread (apt install libgomp1 or libomp-dev)")
+	@$(if $(PCRE2),,echo "note: no PCRE2: the chapters from 10 on are left out (apt install libpcre2-dev | dnf install pcre2-devel | brew install pcre2)")
 	@$(if $(GNUPLOT),,echo "note: no gnuplot: figures are not drawn (apt install gnuplot-nox | dnf install gnuplot | brew install gnuplot)")
 
 # One library holds the kernels of every chapter and common/: a program links what it includes.
@@ -118,7 +123,7 @@ $(BUILD)/data/%.txt: $(BUILD)/%
 	@mkdir -p $(@D)
 	@$< --data $(BUILD)/data > $@
 
-FIGURES := $(patsubst %.gp,$(BUILD)/%.svg,$(filter-out figures/style.gp,$(wildcard figures/*.gp)))
+FIGURES := $(patsubst %.gp,$(BUILD)/%.svg,$(filter-out figures/style.gp $(LEFT_OUT),$(wildcard figures/*.gp)))
 DATA    := $(CHAPTERS:%=$(BUILD)/data/%.txt)
 
 ifneq ($(GNUPLOT),)
@@ -136,7 +141,7 @@ $(BUILD)/figures/%.svg: figures/%.gp figures/style.gp $(DATA)
 
 preview: $(DATA) ## the figures as text, in the terminal
 	@$(if $(GNUPLOT),,echo "preview: there is no gnuplot (apt install gnuplot-nox | dnf install gnuplot | brew install gnuplot)"; exit 1)
-	@set -e; for figure in $(filter-out figures/style.gp,$(wildcard figures/*.gp)); do \
+	@set -e; for figure in $(filter-out figures/style.gp $(LEFT_OUT),$(wildcard figures/*.gp)); do \
 	    echo; echo "$$figure"; gnuplot -e "data='$(BUILD)/data'; preview=1" $$figure; done
 
 # ---------------------------------------------------------------- what is checked
@@ -164,8 +169,8 @@ sanitize: ## the tests under the address, undefined-behaviour and bounds sanitiz
 	@$(MAKE) --no-print-directory BUILD=build/sanitize CFLAGS="-O1 -march=native -fno-omit-frame-pointer \
 	    -fsanitize=address,undefined,bounds -fno-sanitize-recover=all" test
 
-fuzz: ## feed broken files to what reads safetensors, config.json and models, for a minute
-	@sh tests/fuzz/run.sh $(BUILD) $(or $(SECONDS),60) "$(JANSSON)"
+fuzz: ## feed broken files to what reads them, and any text to the tokenizers, a minute each
+	@sh tests/fuzz/run.sh $(BUILD) $(or $(SECONDS),60) "$(JANSSON)" "$(PCRE2)"
 
 mutants: all $(BUILD)/course.a ## break our own kernels on purpose, and count how many breaks the golden values catch
 	@$(PYTHON) tests/mutants.py --build $(BUILD) $(if $(EVERY),--every $(EVERY))
@@ -174,11 +179,13 @@ golden: ## compute the golden values again (needs tests/golden/requirements.txt)
 	@$(PYTHON) tests/golden/golden.py
 	@$(PYTHON) tests/golden/printing.py
 	@$(PYTHON) tests/golden/09_decoder.py
+	@$(PYTHON) tests/golden/10_tokenizer.py
 
 golden-check: ## prove that the committed golden values are what PyTorch computes
 	@$(PYTHON) tests/golden/golden.py --check
 	@$(PYTHON) tests/golden/printing.py --check
 	@$(PYTHON) tests/golden/09_decoder.py --check
+	@$(PYTHON) tests/golden/10_tokenizer.py --check
 
 bench: $(BUILD)/verify $(BUILD)/bench_decoder ## our kernels and the decoder against this machine's own limits, on one thread and on all
 	@OMP_NUM_THREADS=1 $(BUILD)/verify --bench

@@ -173,11 +173,12 @@ def main():
     parser.add_argument("--every", type=int, default=1, metavar="N", help="try only one mutant in N")
     options = parser.parse_args()
     files = options.files
-    if not files:  # linear, and the kernels of every chapter that verify knows
-        known = run(f"{options.build}/verify", "--list").stdout
+    if not files:  # linear, and every chapter's file that defines a kernel that verify knows
+        known = [line.split()[0] for line in run(f"{options.build}/verify", "--list").stdout.splitlines() if line.strip()]
+        kernel = re.compile(rf"^\w.*\b({'|'.join(known)})\(", re.M)
         files = [pathlib.Path("common/linear.c")]
         files += sorted(p.relative_to(ROOT) for p in ROOT.glob("chapters/*/*.c")
-                        if p.name not in ("main.c", "exercise.c") and p.parent.name in known)
+                        if p.name not in ("main.c", "exercise.c") and kernel.search(p.read_text()))
 
     counts, survivors, unused = {"killed": 0, "equivalent": 0}, [], set(EQUIVALENT)
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

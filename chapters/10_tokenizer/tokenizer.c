@@ -1,0 +1,224 @@
+#include "10_tokenizer/families.h"
+#include "common/error.h"
+#include "common/file.h"
+
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------ opening */
+
+static bool is_json(size_t length, const char *bytes) {
+    size_t blanks = strspn(bytes, " \t\r\n"); /* a NUL follows the bytes */
+    return blanks < length && bytes[blanks] == '{';
+}
+
+/* It begins with a number of 32 bits, little endian, that is far from large: the length of the longest token. */
+static bool is_llama2c(size_t length, const char *bytes) { return length > 4 && bytes[2] == 0 && bytes[3] == 0; }
+
+/* Field 1 of a protobuf message, of bytes: the first piece. */
+static bool is_protobuf(size_t length, const char *bytes) { return length > 1 && bytes[0] == '\n'; }
+
+/* "IQ== 0" */
+static bool is_tiktoken(const char *bytes) {
+    size_t base64 = strspn(bytes, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=");
+    return base64 > 0 && bytes[base64] == ' ';
+}
+
+void tokenizer_parse(Tokenizer *t, const char *path, size_t length, char *bytes) {
+    t->file = bytes;
+    if (is_json(length, bytes)) hugging_face_read(t, path, length, bytes);
+    else if (is_llama2c(length, bytes)) llama2c_read(t, path, length, bytes);
+    else if (is_protobuf(length, bytes)) sentencepiece_read(t, path, length, bytes);
+    else if (is_tiktoken(bytes)) tiktoken_read(t, path, length, bytes);
+    else fail("%s: no tokenizer: it is neither SentencePiece's nor tiktoken's tokenizer.model, nor a tokenizer.json, nor "
+              "llama2.c's tokenizer.bin", path);
+    vocabulary_sort_names(&t->vocabulary);
+    t->bos = tokenizer_special(t, t->byte_level ? "<|begin_of_text|>" : "<s>");
+    t->eos = tokenizer_special(t, t->byte_level ? "<|end_of_text|>" : "</s>");
+}
+
+/* The file of a folder that a tokenizer is read from. */
+static void find_in_folder(char path[static 4096], const char *folder) {
+    static const char *const names[] = {"tokenizer.model", "tokenizer.json", "tokenizer.bin"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (snprintf(path, 4096, "%s/%s", folder, names[i]) >= 4096) fail("%.200s…: the path is too long", folder);
+        if (access(path, F_OK) == 0) return;
+    }
+    fail("%s: it holds neither tokenizer.model nor tokenizer.json nor tokenizer.bin", folder);
+}
+
+Tokenizer *tokenizer_open(const char *path) {
+    struct stat status;
+    char file[4096];
+    size_t length;
+    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) find_in_folder(file, path), path = file;
+    Tokenizer *tokenizer = allocate(sizeof *tokenizer);
+    *tokenizer = (Tokenizer){0};
+    char *bytes = file_read(path, &length);
+    tokenizer_parse(tokenizer, path, length, bytes);
+    return tokenizer;
+}
+
+void tokenizer_free(Tokenizer *t) {
+    vocabulary_free(&t->vocabulary);
+    split_pattern_free(t->split_pattern);
+    json_decref(t->json);
+    free(t->file), free(t->names);
+}
+
+void tokenizer_close(Tokenizer *tokenizer) {
+    if (!tokenizer) return;
+    tokenizer_free(tokenizer);
+    free(tokenizer);
+}
+
+void find_bytes(Tokenizer *t, const char *path) {
+    const Vocabulary *v = &t->vocabulary;
+    memset(t->byte_ids, -1, sizeof t->byte_ids);
+    for (int id = 0; id < v->size; id++)
+        if (v->tokens[id].length == 1 && v->tokens[id].kind == (t->byte_level ? NORMAL : BYTE))
+            t->byte_ids[(unsigned char)v->tokens[id].bytes[0]] = id;
+    for (int byte = 0; byte < 256; byte++)
+        if (t->byte_ids[byte] < 0) fail("%s: it has no token for the byte 0x%02X: a Llama's has one for each", path, byte);
+}
+
+/* ------------------------------------------------------------------ what it knows */
+
+int tokenizer_size(const Tokenizer *t) { return t->vocabulary.size; }
+int tokenizer_bos(const Tokenizer *t) { return t->bos; }
+int tokenizer_eos(const Tokenizer *t) { return t->eos; }
+bool tokenizer_byte_level(const Tokenizer *t) { return t->byte_level; }
+
+int tokenizer_special(const Tokenizer *t, const char *name) {
+    int id = names_find(&t->vocabulary.special, strlen(name), name);
+    return id >= 0 && t->vocabulary.tokens[id].piece_length == (int)strlen(name) ? id : -1;
+}
+
+static const Token *token_of(const Tokenizer *t, int id) {
+    if (id < 0 || id >= t->vocabulary.size)
+        fail("%d is no token: this vocabulary has those from 0 to %d", id, t->vocabulary.size - 1);
+    return &t->vocabulary.tokens[id];
+}
+
+const char *tokenizer_bytes(const Tokenizer *t, int id, size_t *length) {
+    const Token *token = token_of(t, id);
+    *length = (size_t)token->length;
+    return token->bytes;
+}
+
+const char *tokenizer_piece(const Tokenizer *t, int id, size_t *length) {
+    const Token *token = token_of(t, id);
+    *length = (size_t)token->piece_length;
+    return token->piece;
+}
+
+/* ------------------------------------------------------------------ text to ids */
+
+void ids_add(Ids *ids, int id) {
+    if (ids->count == ids->capacity) {
+        ids->capacity = ids->capacity ? 2 * ids->capacity : 64;
+        ids->ids = realloc(ids->ids, ids->capacity * sizeof *ids->ids);
+        if (!ids->ids) fail("out of memory for %zu ids", ids->capacity);
+    }
+    ids->ids[ids->count++] = id;
+}
+
+static void encode_plain(const Tokenizer *t, size_t length, const char *text, bool first, Ids *ids) {
+    if (length == 0) return;
+    if (t->byte_level) byte_level_encode(t, length, text, ids);
+    else sentencepiece_encode(t, length, text, first, ids);
+}
+
+/* Cuts the text at the names of special tokens; what lies between them is encoded by itself. */
+int *tokenizer_encode(const Tokenizer *t, size_t length, const char *text, bool special, size_t *count) {
+    if (length > INT_MAX / 4) fail("a text of %zu bytes is too long: encode it in parts", length);
+    const Vocabulary *v = &t->vocabulary;
+    Ids ids = {0, 1, allocate(sizeof *ids.ids)};
+    size_t from = 0;
+    for (size_t at = 0; (special || t->has_added) && at < length;) {
+        int id = names_find(&v->special, length - at, text + at);
+        size_t name = id < 0 ? 1 : (size_t)v->tokens[id].piece_length;
+        if (id >= 0 && (special || v->tokens[id].kind == ADDED)) {
+            encode_plain(t, at - from, text + from, from == 0, &ids);
+            ids_add(&ids, id);
+            from = at + name;
+        }
+        at += name;
+    }
+    encode_plain(t, length - from, text + from, from == 0, &ids);
+    *count = ids.count;
+    return ids.ids;
+}
+
+/* ------------------------------------------------------------------ ids to text */
+
+/* A text that is being written. */
+typedef struct {
+    size_t length, capacity;
+    char *text;
+} Text;
+
+static void append(Text *out, size_t length, const char *bytes) {
+    if (out->capacity - out->length < length + 1) {
+        out->capacity = 2 * out->capacity + length + 1;
+        out->text = realloc(out->text, out->capacity);
+        if (!out->text) fail("out of memory for a text of %zu bytes", out->capacity);
+    }
+    memcpy(out->text + out->length, bytes, length);
+    out->length += length;
+}
+
+/* Bytes as UTF-8, with U+FFFD where they are none: one for each byte, as SentencePiece has it, or one for all bytes that
+ * begin the same character, as Python, and so tiktoken, has it. */
+static void append_characters(Text *out, bool for_each_byte, size_t length, const char *bytes) {
+    for (size_t i = 0; i < length;) {
+        bool valid;
+        int n = utf8_character(length - i, bytes + i, &valid);
+        if (valid) append(out, (size_t)n, bytes + i);
+        else append(out, 3, "\uFFFD");
+        i += (size_t)(!valid && for_each_byte ? 1 : n);
+    }
+}
+
+static Text decode_byte_level(const Tokenizer *t, size_t count, const int *ids) {
+    Text bytes = {0}, out = {0};
+    for (size_t i = 0; i < count; i++) append(&bytes, (size_t)token_of(t, ids[i])->length, token_of(t, ids[i])->bytes);
+    append_characters(&out, false, bytes.length, bytes.text);
+    free(bytes.text);
+    return out;
+}
+
+/* The space before the text is dropped: the first one, if nothing else is there before it. */
+static Text decode_sentencepiece(const Tokenizer *t, size_t count, const int *ids) {
+    Text bytes = {0}, out = {0};
+    bool begins = t->drops_prefix;
+    for (size_t i = 0; i < count; i++) {
+        const Token *token = token_of(t, ids[i]);
+        if (token->kind == BYTE) {
+            append(&bytes, 1, token->bytes);
+            continue;
+        }
+        append_characters(&out, true, bytes.length, bytes.text);
+        bytes.length = 0;
+        begins = begins && out.length == 0;
+        int dropped = begins && token->kind != UNKNOWN && token->length > 0 && token->bytes[0] == ' ';
+        append(&out, (size_t)(token->length - dropped), token->bytes + dropped);
+        begins = begins && !dropped;
+    }
+    append_characters(&out, true, bytes.length, bytes.text);
+    free(bytes.text);
+    return out;
+}
+
+char *tokenizer_decode(const Tokenizer *t, size_t count, const int *ids, size_t *length) {
+    Text out = (t->byte_level ? decode_byte_level : decode_sentencepiece)(t, count, ids);
+    append(&out, 0, "");
+    out.text[out.length] = '\0';
+    *length = out.length;
+    return out.text;
+}

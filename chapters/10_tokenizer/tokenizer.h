@@ -1,0 +1,44 @@
+/* Chapter 10: text to tokens and back, as the two families of Llamas do it.
+ *
+ *   SentencePiece (Llama 1, 2)   characters grow into pieces; a space is the character ▁; a character that is in no
+ *                                piece becomes the tokens of its bytes, <0x00> to <0xFF>
+ *   byte level (Llama 3)         a pattern splits the text into words, numbers and spaces, and in each of these bytes
+ *                                grow into tokens
+ *
+ * Both grow by the same byte pair encoding, bpe.h. Source: bpe_model.cc, normalizer.cc and sentencepiece_processor.cc of
+ * SentencePiece; Meta's llama3/tokenizer.py on tiktoken; for tokenizer.json, the library tokenizers of Hugging Face. */
+#ifndef TOKENIZER_H
+#define TOKENIZER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct Tokenizer Tokenizer;
+
+/* PATH: a model's folder (tokenizer.model, else tokenizer.json, else tokenizer.bin), or one of these files. What it is
+ * of SentencePiece's protobuf, tiktoken's ranks, Hugging Face's JSON and llama2.c's .bin, its content says. Or fail(). */
+Tokenizer *tokenizer_open(const char *path);
+void tokenizer_close(Tokenizer *tokenizer);
+
+int tokenizer_size(const Tokenizer *tokenizer);        /* V: ids are 0 .. V - 1, special tokens included */
+int tokenizer_bos(const Tokenizer *tokenizer);         /* <s> or <|begin_of_text|>, or -1 */
+int tokenizer_eos(const Tokenizer *tokenizer);         /* </s> or <|end_of_text|>, or -1 */
+int tokenizer_special(const Tokenizer *tokenizer, const char *name); /* the id of "<|eot_id|>", or -1 */
+bool tokenizer_byte_level(const Tokenizer *tokenizer); /* Llama 3's family; otherwise SentencePiece's */
+
+/* The ids of a text, of any bytes; no BOS is added. With `special`, names of special tokens in the text become those
+ * tokens, as a chat template wants it; otherwise they are text like any other. The caller frees. */
+int *tokenizer_encode(const Tokenizer *tokenizer, size_t length, const char *text, bool special, size_t *count);
+
+/* The text of ids, as the family's own library gives it: without the space that was put before the text, and with U+FFFD
+ * for bytes that are no UTF-8. The caller frees; a NUL follows it. */
+char *tokenizer_decode(const Tokenizer *tokenizer, size_t count, const int *ids, size_t *length);
+
+/* The bytes that a token adds to a text, a leading space included. SentencePiece's control tokens, such as <s>, add
+ * none; tiktoken's add their names. They belong to the tokenizer. */
+const char *tokenizer_bytes(const Tokenizer *tokenizer, int id, size_t *length);
+
+/* The name of a token: "▁the", "<0x0A>", "<|eot_id|>"; at byte level, its bytes. It belongs to the tokenizer. */
+const char *tokenizer_piece(const Tokenizer *tokenizer, int id, size_t *length);
+
+#endif

@@ -1,0 +1,157 @@
+#include "10_tokenizer/vocabulary.h"
+#include "common/error.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------ bytes to a number */
+
+/* Open addressing: an entry stands at its hash, or in the next place that was free. At most half of the places are
+ * taken, so the next free one is near. */
+struct Entry {
+    const char *key; /* NULL: free */
+    size_t length;
+    int value;
+};
+
+static uint64_t hash(size_t length, const char *key) { /* FNV-1a, and a last step that mixes the high bits down */
+    uint64_t h = 0xcbf29ce484222325;
+    for (size_t i = 0; i < length; i++) h = (h ^ (unsigned char)key[i]) * 0x100000001b3;
+    return h ^ h >> 32;
+}
+
+/* The entry of a key, or the free place where it belongs. */
+static struct Entry *place_of(const Table *table, size_t length, const char *key) {
+    size_t i = hash(length, key) & (table->capacity - 1);
+    for (;; i = (i + 1) & (table->capacity - 1)) {
+        struct Entry *entry = &table->entries[i];
+        if (!entry->key || (entry->length == length && memcmp(entry->key, key, length) == 0)) return entry;
+    }
+}
+
+static void grow(Table *table) {
+    Table larger = {table->count, table->capacity ? 2 * table->capacity : 1024, NULL};
+    larger.entries = calloc(larger.capacity, sizeof *larger.entries);
+    if (!larger.entries) fail("out of memory for a table of %zu entries", larger.capacity);
+    for (size_t i = 0; i < table->capacity; i++) {
+        const struct Entry *entry = &table->entries[i];
+        if (entry->key) *place_of(&larger, entry->length, entry->key) = *entry;
+    }
+    free(table->entries);
+    *table = larger;
+}
+
+bool table_add(Table *table, size_t length, const char *key, int value) {
+    if (2 * table->count >= table->capacity) grow(table);
+    struct Entry *entry = place_of(table, length, key);
+    if (entry->key) return false;
+    *entry = (struct Entry){key, length, value};
+    table->count++;
+    return true;
+}
+
+int table_find(const Table *table, size_t length, const char *key) {
+    if (table->count == 0) return -1;
+    const struct Entry *entry = place_of(table, length, key);
+    return entry->key ? entry->value : -1;
+}
+
+/* ------------------------------------------------------------------ characters */
+
+/* What may follow the first byte differs: an overlong form, half of a surrogate pair and a number beyond U+10FFFF are
+ * seen at the second byte. */
+int utf8_character(size_t length, const char *bytes, bool *valid) {
+    const unsigned char *b = (const unsigned char *)bytes;
+    unsigned char low = 0x80, high = 0xbf;
+    int wanted = b[0] < 0x80 ? 1 : b[0] < 0xc2 ? 0 : b[0] < 0xe0 ? 2 : b[0] < 0xf0 ? 3 : b[0] < 0xf5 ? 4 : 0;
+    if (b[0] == 0xe0) low = 0xa0;
+    if (b[0] == 0xed) high = 0x9f;
+    if (b[0] == 0xf0) low = 0x90;
+    if (b[0] == 0xf4) high = 0x8f;
+    int n = 1;
+    while (n < wanted && (size_t)n < length && b[n] >= low && b[n] <= high) n++, low = 0x80, high = 0xbf;
+    *valid = n == wanted;
+    return n;
+}
+
+/* ------------------------------------------------------------------ tokens */
+
+int vocabulary_add(Vocabulary *v, Token token) {
+    if (v->size == v->capacity) {
+        v->capacity = v->capacity ? 2 * v->capacity : 1024;
+        v->tokens = realloc(v->tokens, (size_t)v->capacity * sizeof *v->tokens);
+        if (!v->tokens) fail("out of memory for %d tokens", v->capacity);
+    }
+    v->tokens[v->size] = token;
+    return v->size++;
+}
+
+static int by_name(const void *left, const void *right) {
+    const Name *a = left, *b = right;
+    int order = memcmp(a->name, b->name, (size_t)(a->length < b->length ? a->length : b->length));
+    return order ? order : a->length - b->length;
+}
+
+static Names sorted_names(const Vocabulary *v, bool of_kind(Kind)) {
+    Names names = {0};
+    for (int id = 0; id < v->size; id++) names.count += of_kind(v->tokens[id].kind);
+    names.names = allocate((size_t)names.count * sizeof *names.names);
+    Name *next = names.names;
+    for (int id = 0; id < v->size; id++)
+        if (of_kind(v->tokens[id].kind)) *next++ = (Name){v->tokens[id].piece, v->tokens[id].piece_length, id};
+    qsort(names.names, (size_t)names.count, sizeof *names.names, by_name);
+    return names;
+}
+
+static bool is_special(Kind kind) { return kind == ADDED || kind == CONTROL || kind == UNKNOWN; }
+static bool is_user_defined(Kind kind) { return kind == USER_DEFINED; }
+
+void vocabulary_sort_names(Vocabulary *v) {
+    v->special = sorted_names(v, is_special);
+    v->user_defined = sorted_names(v, is_user_defined);
+}
+
+void vocabulary_free(Vocabulary *v) {
+    free(v->tokens), free(v->pieces.entries), free(v->pairs.entries), free(v->pair_ids), free(v->merges);
+    free(v->special.names), free(v->user_defined.names);
+}
+
+Merge vocabulary_merge(const Vocabulary *v, const char *text, int left_length, int left_id, int right_length,
+                       int right_id) {
+    const Merge none = {.id = -1};
+    if (v->lists_merges) {
+        const int pair[2] = {left_id, right_id};
+        int i = table_find(&v->pairs, sizeof pair, (const char *)pair);
+        return i < 0 ? none : v->merges[i];
+    }
+    if (left_length > v->longest - right_length) return none;
+    if (left_id >= 0 && v->tokens[left_id].kind == USER_DEFINED) return none;
+    if (right_id >= 0 && v->tokens[right_id].kind == USER_DEFINED) return none;
+    int id = table_find(&v->pieces, (size_t)(left_length + right_length), text);
+    return id < 0 ? none : (Merge){v->tokens[id].rank, id};
+}
+
+/* The first of the names [low, high) whose byte at `depth` is at least `byte`; all of them begin alike up to there. */
+static int first_with(const Names *names, int low, int high, int depth, int byte) {
+    while (low < high) {
+        int middle = (low + high) / 2;
+        const Name *name = &names->names[middle];
+        int its = depth < name->length ? (unsigned char)name->name[depth] : -1;
+        if (its < byte) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+/* With each byte of the text, fewer names are left. The one that ends there, if there is one, is the first of them. */
+int names_find(const Names *names, size_t length, const char *text) {
+    int low = 0, high = names->count, longest = -1;
+    for (int depth = 0; low < high && (size_t)depth < length; depth++) {
+        int byte = (unsigned char)text[depth];
+        low = first_with(names, low, high, depth, byte);
+        high = first_with(names, low, high, depth, byte + 1);
+        if (low < high && names->names[low].length == depth + 1) longest = names->names[low].id;
+    }
+    return longest;
+}

@@ -1,0 +1,89 @@
+/* The vocabulary of a tokenizer: its tokens, how they are found, and what two of them merge into. */
+#ifndef VOCABULARY_H
+#define VOCABULARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* ---- bytes to a number */
+
+typedef struct {
+    size_t count, capacity;
+    struct Entry *entries;
+} Table;
+
+/* Returns false if the key is there already. The key's bytes stay the caller's. */
+bool table_add(Table *table, size_t length, const char *key, int value);
+int table_find(const Table *table, size_t length, const char *key); /* or -1 */
+
+/* ---- characters */
+
+/* How many bytes the character at the beginning of `bytes` has. If they are no UTF-8: how many of them begin a character
+ * that does not go on, at least 1 and at most 3, as the Unicode Standard counts it (3.9, "maximal subparts"). */
+int utf8_character(size_t length, const char *bytes, bool *valid);
+
+/* ---- tokens */
+
+typedef enum {
+    NORMAL,
+    BYTE,         /* <0x00> to <0xFF> of SentencePiece */
+    USER_DEFINED, /* SentencePiece's: it is itself wherever it stands, and merges with nothing */
+    ADDED,        /* Hugging Face's: the same, and the text ends before it and begins anew after it */
+    CONTROL,      /* a special token: no text becomes it, unless that is asked for */
+    UNKNOWN,      /* <unk> */
+} Kind;
+
+typedef struct {
+    const char *piece, *bytes; /* its name, and what it adds to a text: tokenizer.h */
+    int piece_length, length;
+    Kind kind;
+    float rank; /* the lower, the earlier it is merged: minus SentencePiece's score, or tiktoken's rank */
+} Token;
+
+/* Names that are looked for in a text. Sorted: those that begin alike are neighbours. */
+typedef struct {
+    const char *name;
+    int length, id;
+} Name;
+
+typedef struct {
+    int count;
+    Name *names;
+} Names;
+
+typedef struct {
+    float rank;
+    int id; /* -1: they do not merge */
+} Merge;
+
+typedef struct {
+    int size, capacity;
+    Token *tokens;
+    Table pieces;  /* what a text can become: name (at byte level, bytes) to id */
+    int longest;   /* of those, in bytes */
+    Names special; /* ADDED, CONTROL and UNKNOWN */
+    Names user_defined;
+
+    /* tokenizer.json lists what may merge. Elsewhere, whatever is a token when put together may. */
+    bool lists_merges;
+    Table pairs;   /* two ids, as bytes, to their place in merges */
+    int (*pair_ids)[2];
+    Merge *merges;
+} Vocabulary;
+
+enum { MOST_TOKENS = 1 << 24, MOST_PIECE = 8000 }; /* every rank is a whole number that a float can hold */
+
+int vocabulary_add(Vocabulary *vocabulary, Token token); /* returns its id */
+
+/* To be called when all tokens are there: makes special and user_defined. */
+void vocabulary_sort_names(Vocabulary *vocabulary);
+void vocabulary_free(Vocabulary *vocabulary);
+
+/* What two neighbours merge into; `text` begins with the left one, and the right one follows. An id may be -1. */
+Merge vocabulary_merge(const Vocabulary *vocabulary, const char *text, int left_length, int left_id, int right_length,
+                       int right_id);
+
+/* The longest of the names that the text begins with: its id, or -1. */
+int names_find(const Names *names, size_t length, const char *text);
+
+#endif

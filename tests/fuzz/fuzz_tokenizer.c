@@ -1,0 +1,64 @@
+/* Broken tokenizer files in every format, for their readers; and with -DTEXT, any text for the encoders.
+ * Needs libFuzzer: tests/fuzz/run.sh has the whole line. */
+#include "10_tokenizer/families.h"
+#include "tests/fuzz/caught.h"
+
+#include <stdint.h>
+
+/* A text goes in; ids of the vocabulary come out, and at byte level the very bytes. */
+static void encode(const Tokenizer *t, size_t length, const char *text, bool special) {
+    size_t count, decoded, at = 0;
+    int *ids = tokenizer_encode(t, length, text, special, &count);
+    for (size_t i = 0; i < count; i++) {
+        size_t n;
+        promise(ids[i] >= 0 && ids[i] < tokenizer_size(t), "an id is one of the vocabulary", "");
+        const char *bytes = tokenizer_bytes(t, ids[i], &n);
+        if (!tokenizer_byte_level(t)) continue;
+        promise(n <= length - at && memcmp(bytes, text + at, n) == 0, "a token's bytes stand in the text", "");
+        at += n;
+    }
+    promise(!tokenizer_byte_level(t) || at == length, "no byte is lost", "");
+    free(tokenizer_decode(t, count, ids, &decoded));
+    free(ids);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+#ifdef TEXT
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
+    static const char *const names[] = {"sentencepiece", "user_defined", "prepend", "metaspace", "tiktoken", "byte_level"};
+    static Tokenizer *tokenizers[sizeof names / sizeof *names];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[256];
+        snprintf(path, sizeof path, "tests/golden/tokenizers/%s", names[i]);
+        if (!tokenizers[i]) tokenizers[i] = tokenizer_open(path);
+        encode(tokenizers[i], size, (const char *)bytes, false);
+        encode(tokenizers[i], size, (const char *)bytes, true);
+    }
+    return 0;
+}
+
+#else
+
+static Tokenizer tokenizer; /* what was filled before a refusal is freed */
+static char *file;
+static size_t file_size;
+
+static void read_and_use(void) {
+    static const char text[] = "The llama's 12 3\n  <s>羊驼\xff<|eot_id|>";
+    tokenizer_parse(&tokenizer, "fuzz", file_size, file);
+    encode(&tokenizer, sizeof text - 1, text, false);
+    encode(&tokenizer, sizeof text - 1, text, true);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
+    tokenizer = (Tokenizer){0};
+    file = malloc(size + 1), file_size = size;
+    memcpy(file, bytes, size), file[size] = '\0';
+    attempt(read_and_use);
+    tokenizer_free(&tokenizer);
+    return 0;
+}
+
+#endif

@@ -1,0 +1,454 @@
+/* Chapter 10 against sentencepiece, tiktoken and tokenizers: what they encode texts to and decode ids to, in every file
+ * format; round trips; the time that it takes; and what is refused, with one line and status 1. */
+#include "10_tokenizer/tokenizer.h"
+#include "common/error.h"
+#include "common/file.h"
+#include "common/output.h"
+#include "common/random.h"
+#include "tests/program.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+enum { PATH = 512 };
+static char folder[] = "/tmp/llama-test-XXXXXX";
+
+__attribute__((format(printf, 2, 3))) static char *text(char *to, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(to, PATH, format, arguments);
+    va_end(arguments);
+    return to;
+}
+
+#define AT(...) text((char[PATH]){0}, __VA_ARGS__)
+#define GOLDEN(name) AT("%s/tests/golden/tokenizers/%s", ROOT, name)
+
+static const char *const committed[] = {"sentencepiece", "user_defined", "prepend", "metaspace", "tiktoken", "byte_level"};
+static const char *const others[] = {"llama2", "llama3", "tok512.bin"}; /* where they are: LLAMA_DATA, or ../shared/data */
+
+/* NULL, and a note, where the file is not on this machine. */
+static Tokenizer *open_other(const char *name) {
+    const char *data = getenv("LLAMA_DATA");
+    const char *path = data ? AT("%s/%s", data, name) : AT("%s/../shared/data/%s", ROOT, name);
+    if (access(path, R_OK) != 0) {
+        print_message("skipped: %s is not here\n", path);
+        return NULL;
+    }
+    return tokenizer_open(path);
+}
+
+/* ------------------------------------------------------------------ the libraries' answers */
+
+static json_t *expected; /* tests/golden/tokenizers/expected.json */
+
+typedef struct {
+    size_t length;
+    char *bytes;
+} Bytes;
+
+static Bytes from_hex(const char *hex) {
+    Bytes bytes = {strlen(hex) / 2, allocate(strlen(hex) / 2)};
+    for (size_t i = 0; i < bytes.length; i++) {
+        unsigned byte;
+        assert_int_equal(sscanf(hex + 2 * i, "%2x", &byte), 1);
+        bytes.bytes[i] = (char)byte;
+    }
+    return bytes;
+}
+
+/* A copy of the exact size, so that the sanitizer sees a look behind the end. */
+static Bytes from_json(const json_t *string) {
+    Bytes bytes = {json_string_length(string), allocate(json_string_length(string))};
+    memcpy(bytes.bytes, json_string_value(string), bytes.length);
+    return bytes;
+}
+
+/* The i-th text: those that are UTF-8, then those that are not. */
+static bool golden_text(size_t i, Bytes *bytes) {
+    const json_t *texts = json_object_get(expected, "texts"), *hex = json_object_get(expected, "bytes");
+    size_t valid = json_array_size(texts);
+    if (i < valid) *bytes = from_json(json_array_get(texts, i));
+    else if (i < valid + json_array_size(hex)) *bytes = from_hex(json_string_value(json_array_get(hex, i - valid)));
+    else return false;
+    return true;
+}
+
+static void say_ids(char to[static 2000], size_t count, const int ids[count]) {
+    int length = 0;
+    for (size_t i = 0; i < count && length < 1900; i++) length += sprintf(to + length, " %d", ids[i]);
+    to[length] = '\0';
+}
+
+static void assert_encodes(const Tokenizer *t, const char *name, Bytes bytes, bool special, const json_t *answer) {
+    size_t count;
+    int *ids = tokenizer_encode(t, bytes.length, bytes.bytes, special, &count), right[json_array_size(answer) + 1];
+    bool same = count == json_array_size(answer);
+    for (size_t i = 0; i < json_array_size(answer); i++) {
+        right[i] = (int)json_integer_value(json_array_get(answer, i));
+        same = same && ids[i] == right[i];
+    }
+    char got[2000] = "", wanted[2000] = "";
+    say_ids(got, count, ids), say_ids(wanted, json_array_size(answer), right);
+    if (!same) fail_msg("%s: \"%.*s\"%s is%s, not%s", name, (int)bytes.length, bytes.bytes, special ? " with special tokens" : "", wanted, got);
+    free(ids);
+}
+
+static void check_vocabulary(const char *name, const Tokenizer *t) {
+    const json_t *answers = json_object_get(json_object_get(expected, "vocabularies"), name);
+    const json_t *ids = json_object_get(answers, "ids"), *special = json_object_get(answers, "special"), *one;
+    assert_true(json_array_size(ids) > 200);
+    Bytes bytes;
+    for (size_t i = 0; golden_text(i, &bytes); i++) {
+        if (!json_is_null(one = json_array_get(ids, i))) assert_encodes(t, name, bytes, false, one);
+        if (!json_is_null(one = json_array_get(special, i))) assert_encodes(t, name, bytes, true, one);
+        free(bytes.bytes);
+    }
+    size_t i;
+    json_array_foreach(json_object_get(answers, "decoded"), i, one) {
+        const json_t *list = json_array_get(one, 0), *right = json_array_get(one, 1);
+        int numbers[json_array_size(list) + 1];
+        for (size_t k = 0; k < json_array_size(list); k++) numbers[k] = (int)json_integer_value(json_array_get(list, k));
+        size_t length;
+        char *decoded = tokenizer_decode(t, json_array_size(list), numbers, &length);
+        if (length != json_string_length(right) || memcmp(decoded, json_string_value(right), length) != 0)
+            fail_msg("%s: ids %zu are \"%s\", not \"%s\"", name, i, json_string_value(right), decoded);
+        free(decoded);
+    }
+}
+
+static void every_text_is_the_librarys(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(committed); i++) {
+        Tokenizer *t = tokenizer_open(GOLDEN(committed[i]));
+        check_vocabulary(committed[i], t);
+        tokenizer_close(t);
+    }
+}
+
+static void llamas_own_files_are_the_librarys(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(others); i++) {
+        Tokenizer *t = open_other(others[i]);
+        if (t) check_vocabulary(others[i], t);
+        tokenizer_close(t);
+    }
+}
+
+/* ------------------------------------------------------------------ what goes in comes out */
+
+static void assert_round_trip(const Tokenizer *t, const char *name, size_t length, const char *bytes) {
+    size_t count, got;
+    int *ids = tokenizer_encode(t, length, bytes, false, &count);
+    char *decoded = tokenizer_decode(t, count, ids, &got);
+    if (got != length || memcmp(decoded, bytes, length) != 0) fail_msg("%s: \"%.*s\" comes back as \"%s\"", name, (int)length, bytes, decoded);
+    free(ids), free(decoded);
+}
+
+static int put_character(char *to, int c) {
+    if (c < 0x80) return to[0] = (char)c, 1;
+    if (c < 0x800) return to[0] = (char)(0xc0 | c >> 6), to[1] = (char)(0x80 | (c & 63)), 2;
+    int high = c >> 12;
+    if (c < 0x10000) return to[0] = (char)(0xe0 | high), to[1] = (char)(0x80 | (c >> 6 & 63)), to[2] = (char)(0x80 | (c & 63)), 3;
+    to[0] = (char)(0xf0 | high >> 6), to[1] = (char)(0x80 | (high & 63)), to[2] = (char)(0x80 | (c >> 6 & 63)), to[3] = (char)(0x80 | (c & 63));
+    return 4;
+}
+
+/* Letters, spaces and everything else, but U+2581 and what SentencePiece takes for it. */
+static size_t random_text(Random *random, int characters, char *to) {
+    size_t length = 0;
+    for (int i = 0; i < characters; i++) {
+        int c = "etaoin shrdlu\n  {};01"[random_between(random, 0, 20)];
+        switch (random_between(random, 0, 9)) {
+        case 0: c = random_between(random, 0, 0x7f); break;
+        case 1: c = random_between(random, 0x80, 0x7ff); break;
+        case 2: c = random_between(random, 0x3000, 0xd7ff); break;
+        case 3: c = random_between(random, 0xe000, 0x10ffff); break;
+        }
+        length += (size_t)put_character(to + length, c);
+    }
+    return length;
+}
+
+static void what_goes_in_comes_out(void **state) {
+    (void)state;
+    Random random = {10};
+    char bytes[400];
+    for (size_t v = 0; v < COUNT(committed); v++) {
+        if (strcmp(committed[v], "metaspace") == 0) continue; /* it drops a space that a text begins with */
+        if (strcmp(committed[v], "user_defined") == 0) continue; /* "▁the▁" has spaces that are no spaces */
+        Tokenizer *t = tokenizer_open(GOLDEN(committed[v]));
+        for (int i = 0; i < 2000; i++)
+            assert_round_trip(t, committed[v], random_text(&random, random_between(&random, 0, 99), bytes), bytes);
+        tokenizer_close(t);
+    }
+}
+
+/* Each id that comes out is one of the vocabulary, and at byte level no byte is lost, whatever the bytes. */
+static void any_bytes_are_encoded(void **state) {
+    (void)state;
+    Random random = {11};
+    for (size_t v = 0; v < COUNT(committed); v++) {
+        Tokenizer *t = tokenizer_open(GOLDEN(committed[v]));
+        for (int i = 0; i < 2000; i++) {
+            size_t length = (size_t)random_between(&random, 0, 60), count, at = 0, n;
+            char *bytes = allocate(length);
+            for (size_t b = 0; b < length; b++) bytes[b] = (char)random_between(&random, 0, 255);
+            int *ids = tokenizer_encode(t, length, bytes, true, &count);
+            for (size_t k = 0; k < count; k++) {
+                assert_in_range(ids[k], 0, tokenizer_size(t) - 1);
+                const char *its = tokenizer_bytes(t, ids[k], &n);
+                if (!tokenizer_byte_level(t)) continue;
+                assert_true(n <= length - at);
+                assert_memory_equal(its, bytes + at, n);
+                at += n;
+            }
+            if (tokenizer_byte_level(t)) assert_int_equal(at, length);
+            free(ids), free(bytes);
+        }
+        tokenizer_close(t);
+    }
+}
+
+/* ------------------------------------------------------------------ what it knows */
+
+static void assert_piece(const Tokenizer *t, int id, const char *piece, const char *bytes) {
+    size_t length;
+    const char *got = tokenizer_piece(t, id, &length);
+    assert_int_equal(length, strlen(piece));
+    assert_memory_equal(got, piece, length);
+    got = tokenizer_bytes(t, id, &length);
+    assert_int_equal(length, strlen(bytes));
+    if (length) assert_memory_equal(got, bytes, length);
+}
+
+static void tokens_have_names_and_bytes(void **state) {
+    (void)state;
+    Tokenizer *t = tokenizer_open(GOLDEN("sentencepiece/tokenizer.model"));
+    assert_int_equal(tokenizer_size(t), 1400);
+    assert_int_equal(tokenizer_bos(t), 1), assert_int_equal(tokenizer_eos(t), 2);
+    assert_int_equal(tokenizer_special(t, "<unk>"), 0), assert_int_equal(tokenizer_special(t, "▁the"), -1);
+    assert_int_equal(tokenizer_special(t, "<s"), -1), assert_int_equal(tokenizer_special(t, ""), -1);
+    assert_false(tokenizer_byte_level(t));
+    assert_piece(t, 1, "<s>", ""), assert_piece(t, 13, "<0x0A>", "\n");
+    size_t count;
+    int *ids = tokenizer_encode(t, 3, "the", false, &count);
+    assert_int_equal(count, 1);
+    assert_piece(t, ids[0], "▁the", " the");
+    tokenizer_close(t), free(ids);
+
+    t = tokenizer_open(GOLDEN("tiktoken"));
+    assert_int_equal(tokenizer_size(t), 1400 + 256);
+    assert_int_equal(tokenizer_bos(t), 1400), assert_int_equal(tokenizer_eos(t), 1401);
+    assert_int_equal(tokenizer_special(t, "<|eot_id|>"), 1409);
+    assert_int_equal(tokenizer_special(t, "<|reserved_special_token_245|>"), 1655);
+    assert_int_equal(tokenizer_special(t, "<|reserved_special_token_246|>"), -1);
+    assert_true(tokenizer_byte_level(t));
+    assert_piece(t, 1400, "<|begin_of_text|>", "<|begin_of_text|>");
+    ids = tokenizer_encode(t, 4, " the", false, &count);
+    assert_int_equal(count, 1);
+    assert_piece(t, ids[0], " the", " the");
+    tokenizer_close(t), free(ids);
+}
+
+/* ------------------------------------------------------------------ the time */
+
+/* This process's own time, for other programs run beside it. */
+static double encoding_time(const Tokenizer *t, size_t length, const char *bytes) {
+    size_t count;
+    clock_t start = clock();
+    free(tokenizer_encode(t, length, bytes, false, &count));
+    return (double)(clock() - start) / CLOCKS_PER_SEC;
+}
+
+/* Ten times the text takes ten times the time, some more for the heap's depth, and again for leaving the cache; what is
+ * quadratic takes a hundred times as long. */
+static void assert_linear(const Tokenizer *t, const char *name, const char *what, const char *bytes) {
+    enum { SMALL = 100000, LARGE = 1000000, MOST_TIMES = 40 };
+    double small = 0, large = 1e9;
+    for (int i = 0; i < 5 && large > MOST_TIMES * small; i++) { /* again if a first try was disturbed */
+        small = fmax(small, encoding_time(t, SMALL, bytes));
+        large = fmin(large, encoding_time(t, LARGE, bytes));
+    }
+    if (large > MOST_TIMES * small) fail_msg("%s: 1 MB of %s takes %.2f s, 100 kB %.3f s", name, what, large, small);
+#ifndef __SANITIZE_ADDRESS__
+    if (large > 1) fail_msg("%s: 1 MB of %s takes %.2f s", name, what, large);
+#endif
+}
+
+enum { MEGABYTE = 1000000 };
+
+static void fill(size_t what, char bytes[MEGABYTE]) {
+    Random random = {what};
+    for (int i = 0; i < MEGABYTE; i++)
+        bytes[i] = what == 0 ? 'a' : what == 1 ? "ab"[i % 2] : what == 2 ? "the llama eats "[random_between(&random, 0, 14)]
+                 : what == 3 ? ' ' : what == 4 ? "\n "[i % 100 == 0] : what == 5 ? "\xe7\x9a\x84"[i % 3] : (char)0xff;
+}
+
+static void a_megabyte_is_encoded_in_linear_time(void **state) {
+    (void)state;
+    static const char *const names[] = {"one letter", "two letters", "words", "spaces", "newlines", "one character", "bad bytes"};
+    static const char *const few[] = {"sentencepiece", "prepend", "tiktoken"};
+    char *bytes = allocate(MEGABYTE);
+    for (size_t v = 0; v < COUNT(few) + COUNT(others); v++) {
+        const char *name = v < COUNT(few) ? few[v] : others[v - COUNT(few)];
+        Tokenizer *t = v < COUNT(few) ? tokenizer_open(GOLDEN(name)) : open_other(name);
+        for (size_t what = 0; t && what < COUNT(names); what++) fill(what, bytes), assert_linear(t, name, names[what], bytes);
+        tokenizer_close(t);
+    }
+    free(bytes);
+}
+
+/* ------------------------------------------------------------------ what is refused */
+
+static int run(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static int run(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int status = run_in(folder, BUILD "/10_tokenizer", format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+static void assert_refuses(const char *words, size_t length, const char *bytes) {
+    Output output = output_open(AT("%s/bad", folder));
+    fwrite(bytes, 1, length, output.file);
+    output_close(&output);
+    assert_int_equal(run("--model bad --encode x"), 1);
+    assert_one_clear_line();
+    assert_said(words);
+}
+
+/* A committed file with `from` replaced by `to`. */
+static void assert_change_refused(const char *words, const char *name, const char *from, const char *to) {
+    size_t size, length = strlen(from);
+    char *bytes = file_read(GOLDEN(name), &size), *found = memmem(bytes, size, from, length);
+    if (!found) fail_msg("%s is not in %s", from, name);
+    size_t before = (size_t)(found - bytes), after = size - before - length, added = strlen(to);
+    char *changed = allocate(size + added);
+    memcpy(changed, bytes, before), memcpy(changed + before, to, added), memcpy(changed + before + added, found + length, after);
+    assert_refuses(words, before + added + after, changed);
+    free(bytes), free(changed);
+}
+
+static void other_tokenizers_are_named(void **state) {
+    (void)state;
+    static const struct {
+        const char *file, *from, *to, *words;
+    } changes[] = {
+        {"prepend/tokenizer.json", "\"type\":\"BPE\"", "\"type\":\"Unigram\"", "Unigram"},
+        {"prepend/tokenizer.json", "\"type\":\"BPE\"", "\"type\":\"WordPiece\"", "WordPiece"},
+        {"prepend/tokenizer.json", "{\"type\":\"Prepend\",\"prepend\":\"▁\"}", "{\"type\":\"NFKC\"}", "NFKC"},
+        {"prepend/tokenizer.json", "\"pre_tokenizer\":null", "\"pre_tokenizer\":{\"type\":\"Whitespace\"}", "Whitespace"},
+        {"prepend/tokenizer.json", "{\"type\":\"Fuse\"}", "{\"type\":\"WordPiece\"}", "decoder"},
+        {"prepend/tokenizer.json", "\"byte_fallback\":true", "\"byte_fallback\":false", "byte_fallback"},
+        {"prepend/tokenizer.json", "\"dropout\":null", "\"dropout\":0.1", "dropout"},
+        {"prepend/tokenizer.json", "\"lstrip\":false", "\"lstrip\":true", "added token"},
+        {"prepend/tokenizer.json", "\"<0x07>\":10", "\"<0x07>\":11", "same id, 11"},
+        {"prepend/tokenizer.json", "\"<0x07>\":10", "\"<0x07>\":-1", "<0x07>"},
+        {"prepend/tokenizer.json", "\"<0x07>\":10", "\"<0x07>\":1e9", "<0x07>"},
+        {"prepend/tokenizer.json", "\"<0x07>\":10,", "", "no token has the id 10"},
+        {"prepend/tokenizer.json", "\"<0x07>\"", "\"<0x7>\"", "0x07"},
+        {"prepend/tokenizer.json", "\"merges\":[", "\"merges\":[[\"▁\",\"qqq\"],", "qqq"},
+        {"prepend/tokenizer.json", "\"merges\":[", "\"merges\":[\"one\",", "merge 0"},
+        {"prepend/tokenizer.json", "\"merges\":[", "\"merges\":3,\"other\":[", "merges"},
+        {"prepend/tokenizer.json", "\"vocab\":{", "\"words\":{", "vocab"},
+        {"prepend/tokenizer.json", "\"vocab\":{", "\"vocab\":{,", "line 1"},
+        {"metaspace/tokenizer.json", "\"split\":false", "\"split\":true", "does not split"},
+        {"metaspace/tokenizer.json", "\"prepend_scheme\":\"first\"", "\"prepend_scheme\":\"last\"", "prepend_scheme"},
+        {"byte_level/tokenizer.json", "(?i:", "(?:", "pattern"},
+        {"byte_level/tokenizer.json", "\"use_regex\":false", "\"use_regex\":true", "Meta's pattern"},
+        {"byte_level/tokenizer.json", "{\"!\":", "{\"! \":", "byte-level alphabet"},
+        {"tiktoken/tokenizer.model", "IQ== 0", "IQ== 7", "line 1: its rank should be 0"},
+        {"tiktoken/tokenizer.model", "Ig== 1", "IQ== 1", "line 2: this token is there twice"},
+        {"tiktoken/tokenizer.model", "Ig== 1", "I=== 1", "line 2"},
+        {"tiktoken/tokenizer.model", "Ig== 1", "Ig==1", "line 2"},
+        {"tiktoken/tokenizer.model", "Ig== 1", "", "line 2"},
+        {"sentencepiece/tokenizer.model", "<0x07>", "<0x0g>", "is none"},
+        {"sentencepiece/tokenizer.model", "<0x07>", "<0x08>", "0x07"},
+        {"sentencepiece/tokenizer.model", "\x18\x02\x0a", "\x18\x05\x0a", "UNUSED"},
+        {"sentencepiece/tokenizer.model", "\x18\x02\x0a", "\x18\x09\x0a", "byte 16"},
+        {"sentencepiece/tokenizer.model", "\x18\x02\x0a", "\x1e\x02\x0a", "byte"},
+    };
+    for (size_t i = 0; i < COUNT(changes); i++)
+        assert_change_refused(changes[i].words, changes[i].file, changes[i].from, changes[i].to);
+}
+
+static void files_that_end_too_early_get_one_line(void **state) {
+    (void)state;
+    static const char *const files[] = {"sentencepiece/tokenizer.model", "prepend/tokenizer.json", "byte_level/tokenizer.json"};
+    for (size_t f = 0; f < COUNT(files); f++) {
+        size_t size;
+        char *bytes = file_read(GOLDEN(files[f]), &size);
+        for (size_t length = 0; length < size; length = 2 * length + 1) assert_refuses("bad", length, bytes);
+        for (size_t cut = 4; cut < 60; cut += 11) assert_refuses("bad", size - cut, bytes);
+        free(bytes);
+    }
+    assert_refuses("no tokenizer", 12, "hello, world");
+    assert_refuses("token 0 ends", 14, "\7\0\0\0\0\0\0\0\377\377\377\377xx");
+    assert_refuses("token 0 ends", 7, "\7\0\0\0\0\0\0");
+    assert_refuses("is no number", 13, "\7\0\0\0\0\0\300\177\1\0\0\0x");
+    assert_refuses("no token for the byte 0x00", 13, "\7\0\0\0\0\0\0\0\1\0\0\0x");
+    assert_refuses("no token for the byte 0x00", 7, "IQ== 0\n");
+}
+
+static void requests_are_answered_or_get_one_line(void **state) {
+    (void)state;
+    char model[PATH];
+    text(model, "--model '%s'", GOLDEN("sentencepiece"));
+    assert_int_equal(run("%s --encode 'the llama' --bos", model), 0);
+    assert_string_equal(said, "1 264 447\n");
+    assert_int_equal(run("%s --encode 'the llama' --pieces", model), 0);
+    assert_string_equal(said, "▁the ▁llama\n");
+    assert_int_equal(run("%s --decode '1 264,447'", model), 0);
+    assert_string_equal(said, "the llama\n");
+    assert_int_equal(run("%s --encode '' ", model), 0);
+    assert_string_equal(said, "\n");
+    assert_int_equal(run("%s --info", model), 0);
+    assert_said("1400 tokens");
+    static const char *const bad[] = {"--decode '1 1400'", "--decode -1", "--decode '1 x'", "--decode 99999999999999999999", "",
+                                      "--encode a --encode-file b", "--encode-file nowhere", "--encode-file /", "--bos --info"};
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        if (run("%s %s", model, bad[i]) != 1) fail_msg("%s is accepted: %s", bad[i], said);
+        assert_one_clear_line();
+    }
+    static const char *const alone[] = {"--encode a", "--decode 1", "--bos", "--model nowhere --info", "--model / --info", "--model '' --info"};
+    for (size_t i = 0; i < COUNT(alone); i++) {
+        if (run("%s", alone[i]) != 1) fail_msg("%s is accepted: %s", alone[i], said);
+        assert_one_clear_line();
+    }
+}
+
+static int make_folder(void **state) {
+    (void)state;
+    json_error_t problem;
+    expected = json_load_file(GOLDEN("expected.json"), JSON_ALLOW_NUL, &problem);
+    if (!expected) print_message("%s\n", problem.text);
+    return expected && mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    json_decref(expected);
+    return system(AT("rm -rf %s", folder));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_text_is_the_librarys),
+        cmocka_unit_test(llamas_own_files_are_the_librarys),
+        cmocka_unit_test(what_goes_in_comes_out),
+        cmocka_unit_test(any_bytes_are_encoded),
+        cmocka_unit_test(tokens_have_names_and_bytes),
+        cmocka_unit_test(other_tokenizers_are_named),
+        cmocka_unit_test(files_that_end_too_early_get_one_line),
+        cmocka_unit_test(requests_are_answered_or_get_one_line),
+        cmocka_unit_test(a_megabyte_is_encoded_in_linear_time),
+    };
+    return cmocka_run_group_tests_name("tokenizer", tests, make_folder, remove_folder) != 0;
+}
