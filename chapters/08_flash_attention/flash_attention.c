@@ -6,9 +6,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 /* LANES queries are worked on side by side, one in each lane of a vector register. A query here is one (position,
  * head) pair: the heads of a group and neighbouring positions lie in one set, so that one pass over K and V serves
@@ -216,15 +213,13 @@ static void prefill(const Problem *p, float *out) {
     }
 }
 
-/* Few queries: one set a head holds them all, and it is the keys that are cut, one part a thread. Every thread reads
- * its part of K and V from end to end, as they lie in memory. */
+/* Few queries: one set a head holds them all, and it is the keys that are cut. Threads take the parts, and read them from
+ * end to end, as they lie in memory. How many parts there are depends on the text alone: so does the order of the sums, and
+ * the answer is the same whatever the number of threads. */
 static void decode(const Problem *p, float *out) {
-    int parts = 1;
-#ifdef _OPENMP
-    parts = omp_get_max_threads();
-#endif
-    int most = (p->S + KEYS - 1) / KEYS;
-    if (parts > most) parts = most;
+    enum { MOST_PARTS = 16, PART = 32 * KEYS };
+    int most = (p->S + KEYS - 1) / KEYS, parts = p->S / PART + 1;
+    if (parts > MOST_PARTS) parts = MOST_PARTS;
     size_t sets = (size_t)parts * p->KV;
     float *room = allocate(sets * set_floats(p) * sizeof *room);
     Queries *set = allocate(sets * sizeof *set);
