@@ -2,6 +2,7 @@
 #include "common/error.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,20 @@ static void print_help(const char *program, const char *usage, const char *about
         printf("%*s%s\n", used < 24 ? 24 - used : 1, "", options[i].help);
     }
     printf("  --help%*sthis text\n", 16, "");
+}
+
+static const char *shown_program, *shown_usage; /* what a misuse is answered with */
+
+_Noreturn void usage_error(const char *format, ...) {
+    char message[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    blank_control_characters(message);
+    fflush(stdout);
+    fprintf(stderr, "error: %s\nusage: %s %s (--help says more)\n", message, shown_program, shown_usage);
+    exit(2);
 }
 
 /* Text cut off by a full disk is an error too, though nobody waits for the last of it but exit. */
@@ -32,6 +47,7 @@ static const Option *option_named(const char *name, int count, const Option opti
 
 int parse_options(int argc, char **argv, const char *usage, const char *about, int count, const Option options[]) {
     atexit(finish_output);
+    shown_program = argv[0], shown_usage = usage;
     int rest = argc; /* words that are no options move there, in their order */
     for (int i = 1; i < rest;) {
         char *word = argv[i];
@@ -45,8 +61,8 @@ int parse_options(int argc, char **argv, const char *usage, const char *about, i
             exit(0);
         }
         const Option *option = word[1] == '-' ? option_named(word + 2, count, options) : NULL;
-        if (!option) fail("%s is not understood: see %s --help", word, argv[0]);
-        if (option->argument && i + 1 == rest) fail("%s needs its %s: see %s --help", word, option->argument, argv[0]);
+        if (!option) usage_error("%s is not understood", word);
+        if (option->argument && i + 1 == rest) usage_error("%s needs its %s", word, option->argument);
         *option->value = option->argument ? argv[i + 1] : "";
         i += option->argument ? 2 : 1;
     }
@@ -57,7 +73,7 @@ const char *chapter_options(int argc, char **argv, const char *about) {
     const char *data = NULL;
     Option options[] = {{"data", "DIR", "write there what the figures are drawn from", &data}};
     int rest = parse_options(argc, argv, "[--data DIR]", about, 1, options);
-    if (rest < argc) fail("%s is not understood: see %s --help", argv[rest], argv[0]);
-    if (data && !data[0]) fail("--data needs the name of a folder: see %s --help", argv[0]);
+    if (rest < argc) usage_error("%s is not understood", argv[rest]);
+    if (data && !data[0]) usage_error("--data needs the name of a folder");
     return data;
 }

@@ -13,6 +13,9 @@ typedef struct {
  * Returns the index in argv of the first word that is no option. */
 int parse_options(int argc, char **argv, const char *usage, const char *about, int count, const Option options[]);
 
+/* A command line that makes no sense: prints what is wrong with it and the usage line, and exits 2. */
+_Noreturn void usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* What every chapter's program takes: nothing but --data DIR, where it writes what its figures are drawn from.
  * Returns DIR, or NULL. */
 const char *chapter_options(int argc, char **argv, const char *about);

@@ -35,4 +35,13 @@ static inline void assert_one_clear_line(void) {
     if (strchr(said, '\n') != said + strlen(said) - 1) fail_msg("not one line:\n%s", said);
 }
 
+/* A command line that makes no sense: what is wrong with it, then the usage line. */
+static inline void assert_misuse(int status) {
+    assert_int_equal(status, 2);
+    assert_int_equal(strncmp(said, "error: ", 7), 0);
+    const char *usage = strstr(said, "\nusage: ");
+    if (!usage || usage != strchr(said, '\n') || strchr(usage + 1, '\n') != said + strlen(said) - 1)
+        fail_msg("not an error and a usage line:\n%s", said);
+}
+
 #endif

@@ -1,5 +1,6 @@
 /* The programs as a stranger meets them: --help, absurd flags, broken files, the workbench's round trips.
- * A good run exits 0; a bad one exits 1 with one clear line on stderr and leaves no file behind. */
+ * A good run exits 0; a bad one exits 1 with one clear line on stderr and leaves no file behind; a command line that makes
+ * no sense exits 2. */
 #include "common/console.h"
 #include "common/error.h"
 #include "common/golden.h"
@@ -36,18 +37,14 @@ static void every_program_helps_and_refuses(void **state) {
         assert_int_equal(run("'%s/%s' --help", BUILD, program), 0);
         assert_said("usage: ");
         assert_said("--help");
-        assert_int_equal(run("'%s/%s' --no-such-flag", BUILD, program), 1);
-        assert_one_clear_line();
+        assert_misuse(run("'%s/%s' --no-such-flag", BUILD, program));
         assert_said("--no-such-flag");
         assert_int_equal(run("'%s/%s' --help >/dev/full", BUILD, program), 1);
         assert_one_clear_line();
-        assert_int_equal(run("'%s/%s' one two", BUILD, program), 1);
-        assert_one_clear_line();
-        if (strcmp(program, "verify") == 0) continue;
-        assert_int_equal(run("'%s/%s' --data", BUILD, program), 1);
-        assert_one_clear_line();
-        assert_int_equal(run("'%s/%s' --data ''", BUILD, program), 1);
-        assert_one_clear_line();
+        assert_misuse(run("'%s/%s' one two", BUILD, program));
+        if (!strchr("01", program[0])) continue; /* a chapter's begins with its number */
+        assert_misuse(run("'%s/%s' --data", BUILD, program));
+        assert_misuse(run("'%s/%s' --data ''", BUILD, program));
         assert_int_equal(run("'%s/%s' --data /proc/nowhere/deep >stdout", BUILD, program), 1);
         assert_one_clear_line();
     }
@@ -141,8 +138,7 @@ static void bad_requests_get_one_line(void **state) {
     static const char *const requests[] = {
         "rms_nrom", "rms_norm --outputs nowhere.safetensors", "rms_norm --outputs garbage.safetensors",
         "rms_norm --outputs /dev/null", "--outputs garbage.safetensors", "rms_norm --library garbage.so",
-        "rms_norm --library nowhere.so", "rms_norm --case by_hand", "rms_norm --export /proc/nowhere/x.safetensors",
-        "--export x.safetensors", "rms_norm --library a.so --outputs b.npy",
+        "rms_norm --library nowhere.so", "rms_norm --export /proc/nowhere/x.safetensors", "--export x.safetensors",
     };
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         int status = run("'%s/verify' %s", BUILD, requests[i]);

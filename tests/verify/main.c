@@ -217,9 +217,9 @@ int main(int argc, char **argv) {
                              "Judges a kernel against PyTorch's golden values and names the mistake. Without options, the\n"
                              "course's own. Exit status 0 only if every case passes.", 6, options);
     const char *name = rest < argc ? argv[rest] : NULL;
-    if (rest + 1 < argc) fail("%s: one kernel at a time", argv[rest + 1]);
+    if (rest + 1 < argc) usage_error("%s: one kernel at a time", argv[rest + 1]);
     if ((outputs && library) || (one_case && !outputs))
-        fail("%s: see %s --help", one_case ? "--case goes with --outputs" : "--outputs or --library, not both", argv[0]);
+        usage_error(one_case ? "--case goes with --outputs" : "--outputs or --library, not both");
 
     if (listed) return name ? list_cases(kernel_or_fail(name)) : list_kernels(), 0;
     if (inputs) {
