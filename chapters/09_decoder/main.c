@@ -1,8 +1,8 @@
-/* Chapter 9: the decoder. The module tree, the family in numbers, tiny models against transformers; and with --model
- * any checkpoint: its logits and hidden states, to be saved or to be compared with those of another program. */
+/* Chapter 9: the decoder. The module tree, the family in numbers, tiny models against transformers, a trained one from
+ * within; and with --model any checkpoint: its logits and hidden states, to be saved or to be compared with those of another program. */
 #include "06_grouped_query/grouped_query.h"
-#include "09_decoder/decoder.h"
-#include "09_decoder/projection.h"
+#include "09_decoder/trace.h"
+#include "09_decoder/trained.h"
 #include "common/check.h"
 #include "common/console.h"
 #include "common/error.h"
@@ -76,48 +76,9 @@ static void print_family(void) {
     table_print(&table, stdout);
 }
 
-/* ---- one run, with everything that is seen on the way */
-
-typedef struct {
-    int T, stages, C, V;
-    int *ids;
-    float *states; /* [stages][T][C] */
-    float *logits; /* [T][V] */
-} Run;
-
-static void record(void *context, int stage, int first, int T, int C, const float x[T][C]) {
-    Run *run = context;
-    float(*states)[run->T][C] = (void *)run->states;
-    memcpy(states[stage][first], x, (size_t)T * sizeof *x);
-}
-
-static const char *stage_name(char name[static 32], int stage, int stages) {
-    if (stage == 0) return "embed_tokens";
-    if (stage == stages - 1) return "norm";
-    snprintf(name, 32, "layers.%d", stage - 1);
-    return name;
-}
-
-static Run run_model(const Model *model, int T, const int ids[T]) {
-    int C = model->config.C, V = model->config.V, stages = model->config.L + 2, context = config_context(&model->config);
-    if (T > context) fail("a prompt of %d tokens is longer than this model's context of %d", T, context);
-    Run run = {T, stages, C, V, allocate((size_t)T * sizeof(int)), allocate((size_t)stages * T * C * sizeof(float)),
-               allocate((size_t)T * V * sizeof(float))};
-    memcpy(run.ids, ids, (size_t)T * sizeof(int));
-    Decoder decoder = decoder_new(model, T);
-    decoder.watch = record, decoder.context = &run;
-    decoder_read(&decoder, T, ids);
-    float(*states)[T][C] = (void *)run.states;
-    project(T, C, V, (float(*)[V])run.logits, states[stages - 1], &model->lm_head);
-    decoder_free(&decoder);
-    return run;
-}
-
-static void run_free(Run *run) { free(run->ids), free(run->states), free(run->logits); }
-
 /* ---- --save */
 
-static void save(const Run *run, const char *path, const char *model) {
+static void save(const Trace *run, const char *path, const char *model) {
     int count = 0;
     Tensor *tensors = allocate((size_t)(run->stages + 2) * sizeof *tensors);
     char(*names)[32] = allocate((size_t)run->stages * sizeof *names);
@@ -181,7 +142,7 @@ static bool compare_stage(Table *table, const SafeTensors *dump, const char *nam
 }
 
 /* Returns the exit status. */
-static int compare(const Run *run, const SafeTensors *dump) {
+static int compare(const Trace *run, const SafeTensors *dump) {
     Table table = {0};
     char name[32], first[32] = "";
     table_row(&table, "stage|worst error|in ulps|<|wrong|first wrong");
@@ -230,7 +191,7 @@ static int *dumped_ids(const SafeTensors *dump, int *count) {
 
 /* ---- --model */
 
-static void print_next(const Run *run) {
+static void print_next(const Trace *run) {
     const float *logits = run->logits + (size_t)(run->T - 1) * run->V;
     int best = 0;
     for (int v = 1; v < run->V; v++)
@@ -242,15 +203,15 @@ static int use_model(const char *path, const char *ids_text, const char *save_to
     SafeTensors dump = {0};
     int T, status = 0;
     if (dump_path) dump = safetensors_open(dump_path);
-    if (!ids_text && !dump_path) fail("--model needs --ids 1,2,3, or a dump to --compare with");
+    if (!ids_text && !dump_path) usage_error("--model needs --ids 1,2,3, or a dump to --compare with");
     int *ids = ids_text ? parse_ids(ids_text, &T) : dumped_ids(&dump, &T);
 
     Model model = model_open(path);
-    Run run = run_model(&model, T, ids);
+    Trace run = trace(&model, T, ids);
     print_next(&run);
     if (save_to) save(&run, save_to, path);
     if (dump_path) status = compare(&run, &dump), safetensors_close(&dump);
-    run_free(&run);
+    trace_free(&run);
     model_close(&model);
     free(ids);
     return status;
@@ -260,7 +221,7 @@ static int use_model(const char *path, const char *ids_text, const char *save_to
 
 static const char *const tiny[] = {"llama1", "llama2_70b", "llama3", "llama31", "llama32", "yarn", "dynamic"};
 
-static Run run_tiny(const char *name, Model *model, SafeTensors *dump) {
+static Trace run_tiny(const char *name, Model *model, SafeTensors *dump) {
     char path[PATH];
     int T;
     snprintf(path, sizeof path, "%s/tests/golden/models/%s", ROOT, name);
@@ -268,7 +229,7 @@ static Run run_tiny(const char *name, Model *model, SafeTensors *dump) {
     snprintf(path, sizeof path, "%s/tests/golden/models/%s/expected.safetensors", ROOT, name);
     *dump = safetensors_open(path);
     int *ids = dumped_ids(dump, &T);
-    Run run = run_model(model, T, ids);
+    Trace run = trace(model, T, ids);
     free(ids);
     return run;
 }
@@ -279,33 +240,21 @@ static void against_transformers(void) {
     for (size_t i = 0; i < sizeof tiny / sizeof *tiny; i++) {
         Model model;
         SafeTensors dump;
-        Run run = run_tiny(tiny[i], &model, &dump);
+        Trace run = run_tiny(tiny[i], &model, &dump);
         Agreement a = judge(&dump, find_stage(&dump, "logits", run.T, run.V), run.logits);
         table_row(&table, "%s|%s|%.1f|%.1f|%zu of %zu|%s", tiny[i], dtype_name(model.embed_tokens.dtype), a.ulps,
                   a.reference, a.wrong, a.count, safetensors_metadata(&dump, "sentence"));
-        run_free(&run), model_close(&model), safetensors_close(&dump);
+        trace_free(&run), model_close(&model), safetensors_close(&dump);
     }
     table_print(&table, stdout);
 }
 
-/* The root mean square of the residual stream, position by position: what --data writes. */
-static void stage_by_stage(const char *data) {
+static void stage_by_stage(void) {
     Model model;
     SafeTensors dump;
-    Run run = run_tiny("llama3", &model, &dump);
+    Trace run = run_tiny("llama3", &model, &dump);
     compare(&run, &dump);
-    if (data) {
-        Output sizes = data_open(data, "09_residual", "stage, position, root mean square");
-        for (int s = 0; s < run.stages; s++)
-            for (int t = 0; t < run.T; t++) {
-                const float *x = run.states + ((size_t)s * run.T + t) * run.C;
-                double squares = 0;
-                for (int i = 0; i < run.C; i++) squares += x[i] * x[i];
-                fprintf(sizes.file, "%d %d %.5g\n", s, t, sqrt(squares / run.C));
-            }
-        output_close(&sizes);
-    }
-    run_free(&run), model_close(&model), safetensors_close(&dump);
+    trace_free(&run), model_close(&model), safetensors_close(&dump);
 }
 
 static void demonstrate(const char *data) {
@@ -319,7 +268,8 @@ static void demonstrate(const char *data) {
     section("Tiny models against transformers");
     against_transformers();
     section("One of them, stage by stage");
-    stage_by_stage(data);
+    stage_by_stage();
+    trained_model(data);
 }
 
 int main(int argc, char **argv) {
@@ -336,9 +286,9 @@ int main(int argc, char **argv) {
                              "Chapter 9, the decoder: any Llama checkpoint, equal to transformers. Without --tree and "
                              "--model, a demonstration.",
                              sizeof options / sizeof *options, options);
-    if (rest < argc) fail("%s is not understood: see %s --help", argv[rest], argv[0]);
-    if (data && !data[0]) fail("--data needs the name of a folder: see %s --help", argv[0]);
-    if (!model && (ids || save_to || dump)) fail("--ids, --save and --compare need --model");
+    if (rest < argc) usage_error("%s is not understood", argv[rest]);
+    if (data && !data[0]) usage_error("--data needs the name of a folder");
+    if (!model && (ids || save_to || dump)) usage_error("--ids, --save and --compare need --model");
     if (tree) print_tree(tree);
     if (model) return use_model(model, ids, save_to, dump);
     if (!tree) demonstrate(data);

@@ -1,0 +1,471 @@
+/* Short stories whose facts are known: what the model of this chapter learned to read, and how well it did.
+ *
+ * A story is a row of events in a small world: people go to places, and find, give, leave and take things. Every event
+ * has conditions: no other event is written, and a text that tells of another contradicts itself. Every event has
+ * wordings, and they serve both ways: to write it, and to read it in a text that somebody else wrote. Questions, which
+ * follow the story, are events, too: their condition is that the answer is true. */
+#include "common/error.h"
+#include "common/file.h"
+#include "common/options.h"
+#include "common/random.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
+
+/* ------------------------------------------------------------------ words */
+
+enum { GIRLS = 10 }; /* the others are boys */
+static const char *const names[] = {"Anna", "Clara", "Daisy", "Emma", "Ida", "Lucy", "Mia", "Nora", "Ruby", "Zoe",
+                                    "Ben", "Carl", "Felix", "Hugo", "Jack", "Leo", "Max", "Oscar", "Sam", "Tom"};
+static const char *const manners[] = {"brave", "busy", "cheerful", "clever", "curious", "gentle", "lonely", "proud", "quiet", "shy",
+                                      "sleepy", "young"};
+static const char *const kinds[] = {"bear", "cat", "child", "dragon", "duck", "fox", "frog", "horse", "mouse", "owl", "rabbit",
+                                    "robot", "squirrel"};
+static const char *const places[] = {"attic", "bakery", "castle", "cave", "field", "forest", "garden", "kitchen", "library", "market",
+                                     "meadow", "museum", "school", "shop", "station", "theatre", "tower", "village"};
+static const char *const colours[] = {"black", "blue", "brown", "golden", "green", "orange", "purple", "red", "silver", "white",
+                                      "yellow"};
+static const char *const things[] = {"apple", "ball", "basket", "bell", "blanket", "book", "bottle", "button", "candle", "coin",
+                                     "crown", "drum", "feather", "flower", "hat", "kite", "lamp", "mirror", "scarf", "shell",
+                                     "spoon", "umbrella", "whistle"};
+
+/* ------------------------------------------------------------------ events */
+
+typedef enum {
+    FIRST, ANOTHER, BE, OWN, FIND, GO, GO_TOGETHER, MEET, LIKE, ASK, GIVE, THANK, LEAVE, TAKE, FEEL, END,
+    WHO_HAS, WHERE_HELD, WHERE_LEFT, WHERE_WHO, WHAT_HAS, NOTHING, WHO_IS, WHO_FOUND, COLOUR,
+    EVENTS, QUESTIONS = WHO_HAS
+} What;
+
+/* Who does what: indices of the words above, NONE where the event has none. */
+enum { NONE = -1 };
+typedef struct {
+    What what;
+    int a, b;         /* who, and with whom or to whom */
+    int manner, kind; /* what `a` is */
+    int colour, thing;
+    int place;
+} Event;
+
+/* $a $b a name, $A She or He, $h her or his, $k "a brave fox", $n "a red ball", $o "red ball", $t "ball", $c "red", $p a place */
+static const struct {
+    What what;
+    const char *text;
+} wordings[] = {
+    {FIRST, "Once upon a time there was $k named $a."},
+    {FIRST, "Long ago there lived $k named $a."},
+    {FIRST, "This is the story of $k named $a."},
+    {ANOTHER, "There was also $k named $a."},
+    {ANOTHER, "$a was $k."},
+    {ANOTHER, "Not far away lived $k named $a."},
+    {BE, "One morning $a was in the $p."},
+    {BE, "$a was in the $p that day."},
+    {BE, "$A was in the $p."},
+    {OWN, "$a had $n."},
+    {OWN, "$A had $n."},
+    {OWN, "$A carried $n in $h bag."},
+    {OWN, "$a had got $n from $h grandmother."},
+    {FIND, "$a found $n."},
+    {FIND, "$A found $n."},
+    {FIND, "There $a found $n."},
+    {FIND, "In the $p $a found $n."},
+    {FIND, "\"What is this?\" said $a, and picked up $n."},
+    {GO, "$a went to the $p."},
+    {GO, "Then $a went to the $p."},
+    {GO, "$a ran to the $p."},
+    {GO, "After a while $a walked to the $p."},
+    {GO, "$A walked to the $p."},
+    {GO, "\"I want to see the $p,\" said $a, and went there."},
+    {GO_TOGETHER, "$a and $b went to the $p."},
+    {GO_TOGETHER, "\"Come with me!\" said $a, and went to the $p with $b."},
+    {GO_TOGETHER, "Then $a and $b walked to the $p together."},
+    {MEET, "There $a met $b."},
+    {MEET, "$A saw $b and said hello."},
+    {MEET, "$a and $b played together for an hour."},
+    {MEET, "\"How nice to see you, $b!\" said $a."},
+    {LIKE, "\"I like your $o,\" said $a to $b."},
+    {LIKE, "$a looked at the $o that $b had."},
+    {ASK, "\"May I have the $o?\" $a asked $b."},
+    {ASK, "$a wanted the $o so much."},
+    {GIVE, "$a gave the $o to $b."},
+    {GIVE, "$A gave $b the $o."},
+    {GIVE, "Then $a gave $b the $o."},
+    {GIVE, "\"You can have my $o,\" said $a to $b, and handed it over."},
+    {THANK, "\"Thank you, $b!\" said $a."},
+    {THANK, "$a thanked $b and smiled."},
+    {LEAVE, "$a left the $o in the $p."},
+    {LEAVE, "$A put the $o down in the $p."},
+    {LEAVE, "$a was tired of the $o and put it down."},
+    {TAKE, "$a took the $o."},
+    {TAKE, "$A picked up the $o."},
+    {TAKE, "\"Whose is this?\" asked $a, and took the $o."},
+    {FEEL, "$a was very happy."},
+    {FEEL, "$A laughed."},
+    {FEEL, "$a sang a song."},
+    {FEEL, "A bird was singing, and $a listened."},
+    {FEEL, "$a danced for joy."},
+    {END, "In the evening everyone was tired and fell asleep."},
+    {END, "It had been a wonderful day."},
+    {END, "And that is the end of the story."},
+
+    {WHO_HAS, "Question: Who has the $o?\nAnswer: $a has the $o."},
+    {WHERE_HELD, "Question: Where is the $o?\nAnswer: $a has it in the $p."},
+    {WHERE_LEFT, "Question: Where is the $o?\nAnswer: It lies in the $p."},
+    {WHERE_WHO, "Question: Where is $a?\nAnswer: $a is in the $p."},
+    {WHAT_HAS, "Question: What does $a have?\nAnswer: $a has $n."},
+    {NOTHING, "Question: What does $a have?\nAnswer: $a has nothing."},
+    {WHO_IS, "Question: Who is $a?\nAnswer: $a is $k."},
+    {WHO_FOUND, "Question: Who found the $o?\nAnswer: $a found the $o."},
+    {COLOUR, "Question: What colour is the $t?\nAnswer: The $t is $c."},
+};
+
+/* ------------------------------------------------------------------ the world */
+
+enum { PEOPLE = 3, OBJECTS = 4 };
+
+typedef struct {
+    int people, objects;
+    struct { int name, manner, kind, place; } person[PEOPLE];
+    struct { int colour, thing, owner, finder, place; } object[OBJECTS]; /* persons; place: where it lies without an owner */
+    Event last;
+    bool ended;
+} World;
+
+static int person_named(const World *world, int name) {
+    for (int i = 0; i < world->people; i++)
+        if (world->person[i].name == name) return i;
+    return NONE;
+}
+
+static int object_like(const World *world, int colour, int thing) {
+    for (int i = 0; i < world->objects; i++)
+        if (world->object[i].colour == colour && world->object[i].thing == thing) return i;
+    return NONE;
+}
+
+static int owned_by(const World *world, int person) {
+    int count = 0;
+    for (int i = 0; i < world->objects; i++) count += world->object[i].owner == person;
+    return count;
+}
+
+static int how_many(const World *world, int thing) {
+    int count = 0;
+    for (int i = 0; i < world->objects; i++) count += world->object[i].thing == thing;
+    return count;
+}
+
+static bool all_placed(const World *world) {
+    for (int i = 0; i < world->people; i++)
+        if (world->person[i].place == NONE) return false;
+    return world->people > 0;
+}
+
+/* ------------------------------------------------------------------ what can happen */
+
+/* For a question: whether its answer is true. */
+static bool possible(const World *world, const Event *event) {
+    int a = person_named(world, event->a), b = person_named(world, event->b);
+    int object = object_like(world, event->colour, event->thing);
+    int owner = object == NONE ? NONE : world->object[object].owner;
+    int place = a == NONE ? NONE : world->person[a].place;
+    bool known = a != NONE, placed = place != NONE, here = placed && event->place == place;
+    bool together = placed && b != NONE && b != a && world->person[b].place == place;
+    bool has = known && owner == a && object != NONE, lies = object != NONE && owner == NONE;
+
+    if (event->what >= QUESTIONS ? !world->ended : world->ended) return false;
+    switch (event->what) {
+    case FIRST: return world->people == 0;
+    case ANOTHER: return !known && world->people > 0 && world->people < PEOPLE;
+    case BE: return known && !placed;
+    case OWN: case FIND: return here && object == NONE && world->objects < OBJECTS;
+    case GO: return placed && !here;
+    case GO_TOGETHER: return together && !here;
+    case MEET: return together;
+    case LIKE: case ASK: return together && object != NONE && owner == b;
+    case GIVE: return together && has;
+    case THANK: return together && world->last.what == GIVE && world->last.a == event->b && world->last.b == event->a;
+    case LEAVE: return has && here;
+    case TAKE: return placed && lies && world->object[object].place == place;
+    case FEEL: return placed;
+    case END: return all_placed(world);
+    case WHO_HAS: return has;
+    case WHERE_HELD: return has && here;
+    case WHERE_LEFT: return lies && world->object[object].place == event->place;
+    case WHERE_WHO: return here;
+    case WHAT_HAS: return has && owned_by(world, a) == 1;
+    case NOTHING: return known && owned_by(world, a) == 0;
+    case WHO_IS: return known && world->person[a].manner == event->manner && world->person[a].kind == event->kind;
+    case WHO_FOUND: return object != NONE && known && world->object[object].finder == a;
+    case COLOUR: return object != NONE && how_many(world, event->thing) == 1;
+    case EVENTS: break;
+    }
+    return false;
+}
+
+static void happen(World *world, const Event *event) {
+    int a = person_named(world, event->a), b = person_named(world, event->b);
+    int object = object_like(world, event->colour, event->thing);
+    switch (event->what) {
+    case FIRST: case ANOTHER:
+        world->person[world->people].name = event->a, world->person[world->people].manner = event->manner;
+        world->person[world->people].kind = event->kind, world->person[world->people++].place = NONE;
+        break;
+    case OWN: case FIND:
+        world->object[world->objects].colour = event->colour, world->object[world->objects].thing = event->thing;
+        world->object[world->objects].finder = event->what == FIND ? a : NONE, world->object[world->objects++].owner = a;
+        break;
+    case GO_TOGETHER: world->person[b].place = event->place; [[fallthrough]];
+    case BE: case GO: world->person[a].place = event->place; break;
+    case GIVE: world->object[object].owner = b; break;
+    case LEAVE: world->object[object].owner = NONE, world->object[object].place = event->place; break;
+    case TAKE: world->object[object].owner = a; break;
+    case END: world->ended = true; break;
+    default: break; /* nothing changes */
+    }
+    world->last = *event;
+}
+
+/* What a wording leaves unsaid: people act where they are, and ask whoever has the thing. */
+static void complete(const World *world, Event *event) {
+    int a = person_named(world, event->a), object = object_like(world, event->colour, event->thing);
+    if (event->place == NONE && a != NONE) event->place = world->person[a].place;
+    if (event->what == ASK && event->b == NONE && object != NONE && world->object[object].owner != NONE)
+        event->b = world->person[world->object[object].owner].name;
+}
+
+/* ------------------------------------------------------------------ wordings, written and read */
+
+static bool is_girl(int name) { return name < GIRLS; }
+static const char *article(const char *word) { return strchr("aeiou", word[0]) ? "an" : "a"; }
+
+static void write_event(FILE *file, const char *text, const Event *event) {
+    const char *colour = event->colour == NONE ? "" : colours[event->colour], *thing = event->thing == NONE ? "" : things[event->thing];
+    for (; *text; text++) {
+        if (*text != '$') {
+            putc(*text, file);
+            continue;
+        }
+        switch (*++text) {
+        case 'a': fputs(names[event->a], file); break;
+        case 'b': fputs(names[event->b], file); break;
+        case 'A': fputs(is_girl(event->a) ? "She" : "He", file); break;
+        case 'h': fputs(is_girl(event->a) ? "her" : "his", file); break;
+        case 'k': fprintf(file, "a %s %s", manners[event->manner], kinds[event->kind]); break;
+        case 'n': fprintf(file, "%s %s %s", article(colour), colour, thing); break;
+        case 'o': fprintf(file, "%s %s", colour, thing); break;
+        case 't': fputs(thing, file); break;
+        case 'c': fputs(colour, file); break;
+        case 'p': fputs(places[event->place], file); break;
+        }
+    }
+}
+
+/* Moves *text past `word` if it stands there. */
+static bool skip(const char **text, const char *word) {
+    size_t length = strlen(word);
+    if (strncmp(*text, word, length) != 0) return false;
+    *text += length;
+    return true;
+}
+
+/* Moves *text past one of the words, and says which. A word that was read before in this event must be the same. */
+static bool skip_one(const char **text, int count, const char *const words[count], int *which) {
+    for (int i = 0; i < count; i++)
+        if ((*which == NONE || *which == i) && !isalpha((unsigned char)(*text)[strlen(words[i])]) && skip(text, words[i]))
+            return *which = i, true;
+    return false;
+}
+
+static bool read_object(const char **text, Event *event) {
+    return skip_one(text, COUNT(colours), colours, &event->colour) && skip(text, " ") &&
+           skip_one(text, COUNT(things), things, &event->thing);
+}
+
+/* What stands at *text, if it has this wording: $A is whoever acted last. */
+static bool read_event(const char **text, const char *wording, const World *world, Event *event) {
+    const char *rest = *text;
+    for (; *wording; wording++) {
+        bool found;
+        if (*wording != '$') found = *rest == *wording, rest += found;
+        else switch (*++wording) {
+            case 'a': found = skip_one(&rest, COUNT(names), names, &event->a); break;
+            case 'b': found = skip_one(&rest, COUNT(names), names, &event->b); break;
+            case 'A': event->a = world->last.a, found = event->a != NONE && skip(&rest, is_girl(event->a) ? "She" : "He"); break;
+            case 'h': found = skip(&rest, is_girl(event->a) ? "her" : "his"); break;
+            case 'k':
+                found = skip(&rest, "a ") && skip_one(&rest, COUNT(manners), manners, &event->manner) && skip(&rest, " ") &&
+                        skip_one(&rest, COUNT(kinds), kinds, &event->kind);
+                break;
+            case 'n': found = (skip(&rest, "an ") || skip(&rest, "a ")) && read_object(&rest, event); break;
+            case 'o': found = read_object(&rest, event); break;
+            case 't': found = skip_one(&rest, COUNT(things), things, &event->thing); break;
+            case 'c': found = skip_one(&rest, COUNT(colours), colours, &event->colour); break;
+            default: found = skip_one(&rest, COUNT(places), places, &event->place); break;
+        }
+        if (!found) return false;
+    }
+    if (*rest && !isspace((unsigned char)*rest)) return false;
+    *text = rest;
+    return true;
+}
+
+/* ------------------------------------------------------------------ a story */
+
+static const Event nothing = {.a = NONE, .b = NONE, .manner = NONE, .kind = NONE, .colour = NONE, .thing = NONE, .place = NONE};
+static const World empty = {.last = {.a = NONE}};
+
+static int any(Random *random, int count) { return random_between(random, 0, count - 1); }
+
+enum { SCENE = 3 }; /* places of one story: few, so that its people meet */
+
+/* An event of this kind that can happen, or one that cannot after many tries. */
+static Event choose_event(const World *world, What what, const int scene[SCENE], Random *random) {
+    Event event;
+    for (int tries = 0; tries < 100; tries++) {
+        event = nothing, event.what = what;
+        int a = any(random, world->people ? world->people : 1), b = any(random, world->people ? world->people : 1);
+        int object = any(random, world->objects ? world->objects : 1);
+        bool new_person = what == FIRST || what == ANOTHER, new_object = what == OWN || what == FIND;
+        bool moves = what == BE || what == GO || what == GO_TOGETHER;
+        event.a = new_person ? any(random, COUNT(names)) : world->person[a].name;
+        event.b = world->people ? world->person[b].name : NONE;
+        event.manner = new_person ? any(random, COUNT(manners)) : world->person[a].manner;
+        event.kind = new_person ? any(random, COUNT(kinds)) : world->person[a].kind;
+        event.colour = new_object ? any(random, COUNT(colours)) : world->object[object].colour;
+        event.thing = new_object ? any(random, COUNT(things)) : world->object[object].thing;
+        event.place = moves ? scene[any(random, SCENE)] : what == WHERE_LEFT ? world->object[object].place : world->person[a].place;
+        if (possible(world, &event)) break;
+    }
+    return event;
+}
+
+/* One of its wordings; "She" only for whoever acted last. */
+static const char *choose_wording(const World *world, const Event *event, Random *random) {
+    for (;;) {
+        int i = any(random, COUNT(wordings));
+        if (wordings[i].what == event->what && (!strstr(wordings[i].text, "$A") || world->last.a == event->a)) return wordings[i].text;
+    }
+}
+
+/* Whether it happened. */
+static bool tell(World *world, What what, const int scene[SCENE], const char *before, FILE *file, Random *random) {
+    Event event = choose_event(world, what, scene, random);
+    if (!possible(world, &event)) return false;
+    fputs(before, file);
+    write_event(file, choose_wording(world, &event, random), &event);
+    happen(world, &event);
+    return true;
+}
+
+static void write_story(FILE *file, Random *random) {
+    static const What plot[] = {GO, GO, GO, GO, GO_TOGETHER, GO_TOGETHER, FIND, FIND, MEET, MEET, LIKE, ASK, GIVE, GIVE, GIVE,
+                                LEAVE, LEAVE, TAKE, TAKE, FEEL};
+    World world = empty;
+    int scene[SCENE];
+    for (int i = 0; i < SCENE; i++) scene[i] = any(random, COUNT(places));
+    tell(&world, FIRST, scene, "", file, random);
+    tell(&world, BE, scene, " ", file, random);
+    for (int others = random_between(random, 1, PEOPLE - 1); others > 0; others--) {
+        if (any(random, 2)) tell(&world, OWN, scene, " ", file, random);
+        tell(&world, ANOTHER, scene, " ", file, random);
+        while (!tell(&world, BE, scene, " ", file, random)) continue;
+    }
+    if (world.objects == 0) tell(&world, OWN, scene, " ", file, random);
+    for (int events = random_between(random, 0, random_between(random, 2, 10)); events > 0;) {
+        events -= tell(&world, plot[any(random, COUNT(plot))], scene, " ", file, random);
+        if (world.last.what == GIVE && any(random, 2)) tell(&world, THANK, scene, " ", file, random);
+    }
+    tell(&world, END, scene, " ", file, random);
+    for (int questions = random_between(random, 4, 8); questions > 0;)
+        questions -= tell(&world, (What)random_between(random, QUESTIONS, EVENTS - 1), scene, "\n", file, random);
+    putc('\n', file);
+}
+
+/* ------------------------------------------------------------------ what others wrote */
+
+typedef struct {
+    int stories, consistent, questions, right;
+} Score;
+
+/* The next event at *text, whether it is possible or not; false if it has none of the wordings. */
+static bool understand(const char **text, const World *world, Event *event) {
+    for (int i = 0; i < COUNT(wordings); i++) {
+        *event = nothing, event->what = wordings[i].what;
+        if (read_event(text, wordings[i].text, world, event)) return complete(world, event), true;
+    }
+    return false;
+}
+
+/* Judges one story and its questions; says what is wrong with it. */
+static void judge_story(const char *text, int number, Score *score) {
+    World world = empty;
+    bool consistent = true;
+    for (text += strspn(text, " \n"); *text; text += strspn(text, " \n")) {
+        const char *start = text;
+        Event event;
+        bool question = strncmp(text, "Question:", 9) == 0;
+        bool right = understand(&text, &world, &event) && possible(&world, &event);
+        if (question) score->questions++, score->right += right;
+        else consistent &= right;
+        if (right) {
+            happen(&world, &event);
+            continue;
+        }
+        const char *next = strstr(start, "\nQuestion:");
+        int length = (int)(next ? (size_t)(next - start) : strlen(start));
+        printf("story %d, %s: %.*s\n", number, question ? "a wrong answer" : "this cannot be",
+               question || length < 60 ? length : 60, start);
+        if (!next) break;
+        text = next;
+    }
+    score->stories++, score->consistent += consistent && world.ended;
+}
+
+static void judge_file(const char *path) {
+    size_t length;
+    char *text = file_read(path, &length), *rest = text;
+    Score score = {0};
+    for (char *story; (story = rest);) {
+        rest = strstr(story, "\n\n");
+        if (rest) *rest = '\0', rest += 2;
+        if (story[strspn(story, " \n")]) judge_story(story, score.stories + 1, &score);
+    }
+    if (score.stories == 0) fail("%s: there is no story", path);
+    printf("%d of %d stories are consistent, %d of %d questions are answered rightly\n", score.consistent, score.stories,
+           score.right, score.questions);
+    free(text);
+}
+
+static unsigned long whole_number(const char *name, const char *text) {
+    char *end;
+    errno = 0;
+    unsigned long number = strtoul(text, &end, 10);
+    if (!isdigit((unsigned char)*text) || *end || errno) usage_error("--%s %s: a whole number is needed", name, text);
+    return number;
+}
+
+int main(int argc, char **argv) {
+    const char *count = "1", *seed = "1", *check = NULL;
+    const Option options[] = {
+        {"count", "N", "how many stories to write; a blank line stands between them (1)", &count},
+        {"seed", "S", "other stories for another seed (1)", &seed},
+        {"check", "FILE|-", "read stories instead, and judge their facts and their answers", &check},
+    };
+    int rest = parse_options(argc, argv, "[--count N] [--seed S] | --check FILE|-",
+                             "Writes short stories with questions about them, or judges those of another.", COUNT(options), options);
+    if (rest < argc) usage_error("%s is not understood", argv[rest]);
+    if (check) return judge_file(check), 0;
+    Random random = {whole_number("seed", seed)};
+    for (unsigned long i = 0, stories = whole_number("count", count); i < stories; i++) {
+        if (i) putchar('\n');
+        write_story(stdout, &random);
+    }
+    return 0;
+}

@@ -1,0 +1,295 @@
+"""Trains the model of this chapter: a small Llama that reads short stories and answers questions about them.
+
+    make train          stories, vocabulary, training, examination: under an hour on two cores
+
+Everything on the way is kept in build/training/: killed and started again, it goes on where it was. What comes out lies beside
+this file: model/, a folder as transformers saves it, and train.log.
+"""
+import itertools
+import json
+import math
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+import numpy
+import safetensors.torch
+import sentencepiece
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+BUILD = ROOT / "build" / "training"
+MODEL = HERE / "model"
+
+SEED = 2026
+TRAINING, UNSEEN = (90_000, 1), (1_000, 2)  # so many stories, with this seed of the generator
+EXAMINED = 200                               # stories: asked about, and written by the model itself
+TEXTS, LONG = 4, 3 * 512                     # unseen texts for chapter 9's figures: several stories in a row
+VOCABULARY, CONTEXT = 1024, 512
+SORTED = 40_000  # of the training stories, the shortest first: with little to choose from, one learns how to look things up
+STEPS, BATCH, WARMUP = 3600, 8 * CONTEXT, 50  # BATCH: tokens of a step
+MATRIX_RATE, OTHER_RATE, LEAST, DECAY, CLIP = 0.015, 0.002, 0.01, 0.02, 1.0  # LEAST: the last rate, as a share of the first
+ANSWER = 5  # how much more an answer's tokens count: a story goes on as it likes, but an answer follows from what was read
+REPORT, SAVE = 20, 200  # steps
+
+WALK = """This is the story of a brave fox named Anna. She was in the forest. Anna had a red ball. There was also a shy owl named \
+Tom. Tom was in the forest that day. Anna gave the red ball to Tom. "Thank you, Anna!" said Tom. Then Anna went to the market. \
+It had been a wonderful day.
+Question: Who has the red ball?
+Answer: Tom"""
+
+CONFIG = LlamaConfig(
+    vocab_size=VOCABULARY, hidden_size=192, intermediate_size=512, num_hidden_layers=4, num_attention_heads=6,
+    num_key_value_heads=2, head_dim=32, max_position_embeddings=CONTEXT, rms_norm_eps=1e-5, tie_word_embeddings=True,
+    initializer_range=192**-0.5,  # at the usual 0.02 all scores of attention are nearly equal, and nothing is found for an hour
+    rope_parameters={"rope_type": "default", "rope_theta": 10000.0}, bos_token_id=1, eos_token_id=2)
+
+
+def generator(*arguments, text=None):
+    """What build/stories prints."""
+    return subprocess.run([ROOT / "build" / "stories", *map(str, arguments)], input=text, check=True,
+                          capture_output=True, text=True).stdout
+
+
+def stories(count, seed):
+    return generator("--count", count, "--seed", seed).rstrip("\n").split("\n\n")
+
+
+def vocabulary():
+    """A SentencePiece BPE with Llama 2's options, learned from the first 12000 stories."""
+    path = MODEL / "tokenizer.model"
+    if not path.exists():
+        lines = "\n".join(stories(12_000, TRAINING[1])).split("\n")
+        with open(path, "wb") as file:
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=iter(lines), model_writer=file, model_type="bpe", vocab_size=VOCABULARY, byte_fallback=True,
+                normalization_rule_name="identity", remove_extra_whitespaces=False, split_digits=True,
+                allow_whitespace_only_pieces=True, character_coverage=1.0, num_threads=1, minloglevel=2)
+    return sentencepiece.SentencePieceProcessor(model_file=str(path))
+
+
+def tokens(tokenizer, texts):
+    """All stories in one row, each between BOS and EOS."""
+    rows = tokenizer.encode(texts, add_bos=True, add_eos=True, num_threads=2)
+    return torch.tensor(list(itertools.chain.from_iterable(rows)))
+
+
+def training_tokens(tokenizer):
+    path = BUILD / "tokens.npy"
+    if not path.exists():
+        texts = stories(*TRAINING)
+        texts[:SORTED] = sorted(texts[:SORTED], key=len)
+        numpy.save(path, tokens(tokenizer, texts).numpy().astype(numpy.int16))
+    return torch.from_numpy(numpy.load(path).astype(numpy.int64))
+
+
+def share(step):
+    """Of the learning rates: up in a line, down in a cosine."""
+    if step < WARMUP:
+        return (step + 1) / WARMUP
+    return LEAST + (1 - LEAST) * (1 + math.cos(math.pi * (step - WARMUP) / (STEPS - WARMUP))) / 2
+
+
+def weights(row, tokenizer):
+    """1 for every token, ANSWER for those from behind "Answer:" to the end of the line."""
+    answer = torch.tensor(tokenizer.encode("\nAnswer:")[2:])  # the first two are the space of every text, and the line's end
+    found = (row.unfold(0, len(answer), 1) == answer).all(1).nonzero()[:, 0] + len(answer)
+    ends = ((row == tokenizer.piece_to_id("<0x0A>")) | (row == CONFIG.eos_token_id)).nonzero()[:, 0]
+    edges = torch.zeros(len(row) + 1)
+    edges[found] += 1
+    edges[ends[torch.searchsorted(ends, found)] + 1] -= 1
+    return 1 + (ANSWER - 1) * edges.cumsum(0)[:-1]
+
+
+def pieces(row, starts, step):
+    """Where this step's tokens are: pieces that begin with a story, a quarter and half of CONTEXT long at first."""
+    length = CONTEXT // 4 if step < STEPS // 6 else CONTEXT // 2 if step < STEPS // 3 else CONTEXT
+    first = (step * BATCH + torch.arange(0, BATCH, length)) % (len(row) - 2 * CONTEXT)
+    return starts[torch.searchsorted(starts, first)][:, None] + torch.arange(length)
+
+
+def loss_of(model, ids, weights=None):
+    """Mean of -log p(token), in nats, without each piece's first."""
+    logits = model.lm_head(model.model(ids).last_hidden_state[:, :-1]).float()
+    losses = torch.nn.functional.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten(), reduction="none")
+    return losses.mean() if weights is None else (losses * weights[:, 1:].flatten()).sum() / weights[:, 1:].sum()
+
+
+def train(row, weight):
+    """The trained model; what was saved on the way is taken up again."""
+    torch.manual_seed(SEED)
+    model = LlamaForCausalLM(CONFIG)
+    matrices = [p for name, p in model.named_parameters() if p.dim() == 2 and "layers" in name]
+    others = [p for name, p in model.named_parameters() if p.dim() == 1 or "layers" not in name]
+    optimizers = [torch.optim.Muon(matrices, lr=MATRIX_RATE, momentum=0.95, weight_decay=DECAY),
+                  torch.optim.AdamW(others, lr=OTHER_RATE, betas=(0.9, 0.95), weight_decay=0, fused=True)]
+    starts = (row == CONFIG.bos_token_id).nonzero()[:, 0]
+    first, spent, lines, saved = 0, 0.0, [], BUILD / "training.pt"
+    if saved.exists():
+        state = torch.load(saved)
+        model.load_state_dict(state["model"])
+        for optimizer, its in zip(optimizers, state["optimizers"]):
+            optimizer.load_state_dict(its)
+        first, spent, lines = state["step"], state["spent"], state["lines"]
+    start = time.monotonic() - spent
+    for step in range(first, STEPS):
+        piece = pieces(row, starts, step)
+        with torch.autocast("cpu", torch.bfloat16):
+            loss = loss_of(model, row[piece], weight[piece])
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
+        for optimizer, most in zip(optimizers, (MATRIX_RATE, OTHER_RATE)):
+            optimizer.param_groups[0]["lr"] = most * share(step)
+            optimizer.step()
+            optimizer.zero_grad()
+        spent = time.monotonic() - start
+        if (step + 1) % REPORT == 0:
+            lines.append(f"{step + 1} {loss.item():.4f} {share(step):.4f} {spent:.0f}")
+            left = spent / (step + 1) * (STEPS - step - 1)
+            print(f"step {step + 1} of {STEPS}   loss {loss.item():.4f}   {spent / 60:.1f} min, {left / 60:.1f} to go",
+                  end="\n" if (step + 1) % SAVE == 0 else "\r", file=sys.stderr, flush=True)
+        if (step + 1) % SAVE == 0 or step + 1 == STEPS:
+            state = {"model": model.state_dict(), "optimizers": [optimizer.state_dict() for optimizer in optimizers],
+                     "step": step + 1, "spent": spent, "lines": lines}
+            torch.save(state, saved.with_suffix(".new"))
+            os.replace(saved.with_suffix(".new"), saved)
+    with open(HERE / "train.log", "w") as file:
+        print("# step, loss (nats a token), share of the learning rates, seconds", *lines, sep="\n", file=file)
+    return model
+
+
+# ---------------------------------------------------------------- what it has learned
+
+
+def perplexity(model, tokenizer, texts):
+    """exp of the mean -log p over all tokens of each story, its EOS too."""
+    total = count = 0
+    for text in texts:
+        ids = tokens(tokenizer, [text])[None]
+        total += loss_of(model, ids).item() * (ids.shape[1] - 1)
+        count += ids.shape[1] - 1
+    return math.exp(total / count)
+
+
+def continued(model, tokenizer, prompts, length, **how):
+    """Each prompt with what the model says next, up to EOS."""
+    bos, eos = tokenizer.bos_id(), tokenizer.eos_id()
+    rows = [[bos] + tokenizer.encode(prompt) for prompt in prompts]
+    longest = max(map(len, rows))
+    ids = torch.tensor([[eos] * (longest - len(row)) + row for row in rows])
+    mask = torch.tensor([[0] * (longest - len(row)) + [1] * len(row) for row in rows])
+    out = model.generate(ids, attention_mask=mask, max_new_tokens=length, pad_token_id=eos, **how)
+    said = [list(itertools.takewhile(lambda id: id != eos, new)) for new in out[:, longest:].tolist()]
+    return [tokenizer.decode(row + new) for row, new in zip(rows, said)]
+
+
+def in_groups(items, size=50):
+    return [items[i:i + size] for i in range(0, len(items), size)]
+
+
+def answered(model, tokenizer, texts):
+    """Each question of these stories on its own, straight after its story, with the model's answer."""
+    prompts = []
+    for text in texts:
+        story, *questions = re.split(r"\n(?=Question:)", text)
+        prompts += [story + "\n" + question[:question.index("Answer:") + 7] for question in dict.fromkeys(questions)]
+    texts = [text for group in in_groups(prompts) for text in continued(model, tokenizer, group, 16, do_sample=False)]
+    return ["\nAnswer:".join([before, answer.split("\n")[0]]) for before, answer in (text.split("\nAnswer:", 1) for text in texts)]
+
+
+def own_stories(model, tokenizer, count):
+    torch.manual_seed(SEED)
+    return [text for group in in_groups([""] * count)
+            for text in continued(model, tokenizer, group, CONTEXT - 1, do_sample=True, temperature=1.0, top_k=0)]
+
+
+def judged(texts):
+    """Of stories, as the generator counts them: (consistent, all, questions answered rightly, all questions)."""
+    last = generator("--check", "-", text="\n\n".join(texts)).splitlines()[-1]
+    return tuple(map(int, re.findall(r"\d+", last)))
+
+
+# ---------------------------------------------------------------- what is committed
+
+CARD = """# Stories: a Llama of {parameters} weights
+
+It reads short stories about who is where and who has what, in English, and answers questions about them. It exists so that every
+chapter from here on has a trained model to run, with no download. It knows {words} words and nothing of the world.
+
+| | |
+|---|---|
+| architecture | `LlamaForCausalLM`: {layers} layers of width {width}, {heads} query heads and {kv} key/value heads of {head}, SwiGLU of {hidden}, tied, context {context} |
+| weights | BF16, {size} bytes |
+| vocabulary | {vocabulary} pieces, SentencePiece BPE with byte fallback, Llama 2's options |
+| text | {stories} stories, {tokens} tokens, written by [stories.c](../stories.c) with seed {seed}; no story of the numbers below is among them |
+| training | {steps} steps of {batch} tokens, {minutes} minutes on {threads} threads: [train.py](../train.py), [train.log](../train.log) |
+
+| measured in float32, on the weights as they are in the file | |
+|---|---|
+| perplexity of a token, {unseen} unseen stories | {perplexity:.3f} |
+| questions about {examined} unseen stories answered rightly, greedily | {right} of {questions} ({share:.1%}) |
+| stories that it writes itself (temperature 1) whose facts are consistent | {consistent} of {examined} ({own:.1%}) |
+| questions that it asks itself about those, and answers rightly | {own_right} of {own_questions} |
+
+Whether a story is consistent and an answer right is judged by the generator, which reads the text with the same wordings and rules
+that it writes with: `build/stories --check FILE`.
+
+It can be wrong, and does not know when. It is not made for anything but this course. MIT licence, as all of it.
+"""
+
+
+def save(model):
+    """In BF16, as transformers does it; opened again, so that what is examined is what is in the file."""
+    model.to(torch.bfloat16).save_pretrained(MODEL)
+    (MODEL / "model.safetensors").chmod(0o644)
+    (MODEL / "tokenizer_config.json").write_text(json.dumps(
+        {"tokenizer_class": "LlamaTokenizer", "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "add_bos_token": True,
+         "legacy": False, "model_max_length": CONTEXT}, indent=2) + "\n")
+    return LlamaForCausalLM.from_pretrained(MODEL, dtype=torch.float32).eval()
+
+
+def save_unseen(tokenizer, texts):
+    """Token ids for chapter 9, which has no tokenizer yet: long texts, and one story with a question to walk through."""
+    row = tokens(tokenizer, texts)[:TEXTS * LONG].reshape(TEXTS, LONG)
+    walk = tokenizer.encode(WALK, add_bos=True)
+    pieces = " ".join(tokenizer.id_to_piece(walk))
+    safetensors.torch.save_file({"texts": row.int(), "walk": torch.tensor(walk, dtype=torch.int32)}, HERE / "unseen.safetensors",
+                                {"pieces": pieces})
+    (HERE / "unseen.safetensors").chmod(0o644)  # safetensors keeps its files to itself
+
+
+def examine(model, tokenizer, seen):
+    texts = stories(*UNSEEN)
+    assert not {text.split("\nQuestion")[0] for text in texts} & seen, "an unseen story was trained on"
+    log = (HERE / "train.log").read_text().splitlines()
+    _, _, right, questions = judged(answered(model, tokenizer, texts[:EXAMINED]))
+    consistent, _, own_right, own_questions = judged(own_stories(model, tokenizer, EXAMINED))
+    (MODEL / "README.md").write_text(CARD.format(
+        parameters=sum(p.numel() for p in model.parameters()), words=len(set(re.findall(r"\w+", " ".join(texts)))),
+        layers=CONFIG.num_hidden_layers, width=CONFIG.hidden_size, heads=CONFIG.num_attention_heads, kv=CONFIG.num_key_value_heads,
+        head=CONFIG.head_dim, hidden=CONFIG.intermediate_size, context=CONTEXT, size=(MODEL / "model.safetensors").stat().st_size,
+        vocabulary=VOCABULARY, stories=TRAINING[0], tokens=len(training_tokens(tokenizer)), seed=TRAINING[1], steps=STEPS, batch=BATCH,
+        minutes=round(float(log[-1].split()[3]) / 60), threads=torch.get_num_threads(), unseen=len(texts),
+        perplexity=perplexity(model, tokenizer, texts), examined=EXAMINED, right=right, questions=questions, share=right / questions,
+        consistent=consistent, own=consistent / EXAMINED, own_right=own_right, own_questions=own_questions))
+    save_unseen(tokenizer, texts[EXAMINED:])
+
+
+def main():
+    BUILD.mkdir(parents=True, exist_ok=True)
+    MODEL.mkdir(exist_ok=True)
+    tokenizer = vocabulary()
+    row = training_tokens(tokenizer)
+    model = save(train(row, weights(row, tokenizer)))
+    with torch.no_grad():
+        examine(model, tokenizer, {text.split("\nQuestion")[0] for text in stories(*TRAINING)})
+    print((MODEL / "README.md").read_text())
+
+
+if __name__ == "__main__":
+    main()

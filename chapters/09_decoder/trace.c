@@ -1,0 +1,71 @@
+#include "09_decoder/trace.h"
+#include "01_normalization/normalization.h"
+#include "04_rope/rope.h"
+#include "05_attention/attention.h"
+#include "09_decoder/projection.h"
+#include "common/error.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void record(void *context, int stage, int first, int T, int C, const float x[T][C]) {
+    Trace *trace = context;
+    float(*states)[trace->T][C] = (void *)trace->states;
+    memcpy(states[stage][first], x, (size_t)T * sizeof *x);
+}
+
+Trace trace(const Model *model, int T, const int ids[T]) {
+    int C = model->config.C, V = model->config.V, stages = model->config.L + 2, context = config_context(&model->config);
+    if (T > context) fail("a prompt of %d tokens is longer than this model's context of %d", T, context);
+    Trace trace = {T, stages, C, V, allocate((size_t)T * sizeof(int)), allocate((size_t)stages * T * C * sizeof(float)),
+                   allocate((size_t)T * V * sizeof(float))};
+    memcpy(trace.ids, ids, (size_t)T * sizeof(int));
+    Decoder decoder = decoder_new(model, T);
+    decoder.watch = record, decoder.context = &trace;
+    decoder_read(&decoder, T, ids);
+    float(*states)[T][C] = (void *)trace.states;
+    project(T, C, V, (float(*)[V])trace.logits, states[stages - 1], &model->lm_head);
+    decoder_free(&decoder);
+    return trace;
+}
+
+void trace_free(Trace *trace) { free(trace->ids), free(trace->states), free(trace->logits); }
+
+const char *stage_name(char name[static 32], int stage, int stages) {
+    if (stage == 0) return "embed_tokens";
+    if (stage == stages - 1) return "norm";
+    snprintf(name, 32, "layers.%d", stage - 1);
+    return name;
+}
+
+/* One head's queries or keys of the normalized stream, turned to their positions. */
+static void head_vectors(const Model *model, int T, int heads, int head, const float *normed, const Tensor *weight,
+                         float out[restrict T][model->config.D]) {
+    int C = model->config.C, D = model->config.D, positions[T];
+    float(*all)[heads][D] = allocate((size_t)T * sizeof *all), (*turned)[heads][D] = allocate((size_t)T * sizeof *turned);
+    float inv_freq[D / 2], (*table)[T][D / 2] = allocate(2 * sizeof *table);
+    for (int t = 0; t < T; t++) positions[t] = t;
+    float factor = rope_frequencies(D, inv_freq, &model->config.rope, T);
+    rope_table(T, D, table, positions, inv_freq, factor);
+    project(T, C, heads * D, (float(*)[heads * D])all, (const float(*)[C])normed, weight);
+    (model->interleaved ? rope_interleaved : rope_half_split)(T, heads, D, turned, all, table[0], table[1]);
+    for (int t = 0; t < T; t++) memcpy(out[t], turned[t][head], sizeof out[t]);
+    free(all), free(turned), free(table);
+}
+
+void head_weights(const Model *model, const Trace *trace, int l, int h, float weights[restrict trace->T][trace->T]) {
+    const Config *c = &model->config;
+    const Layer *layer = &model->layers[l];
+    int T = trace->T, C = c->C, D = c->D;
+    float(*states)[T][C] = (void *)trace->states, (*normed)[C] = allocate((size_t)T * sizeof *normed);
+    float(*q)[D] = allocate((size_t)T * sizeof *q), (*k)[D] = allocate((size_t)T * sizeof *k);
+    float(*scores)[T] = allocate((size_t)T * sizeof *scores);
+    rms_norm(T, C, normed, states[l], layer->input_layernorm, NULL, (float)c->rms_norm_eps);
+    head_vectors(model, T, c->H, h, (float *)normed, &layer->q_proj, q);
+    head_vectors(model, T, c->KV, h / (c->H / c->KV), (float *)normed, &layer->k_proj, k);
+    attention_scores(T, T, D, scores, q, k);
+    causal_mask(T, T, scores);
+    softmax(T, T, weights, scores);
+    free(normed), free(q), free(k), free(scores);
+}

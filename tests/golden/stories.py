@@ -1,0 +1,121 @@
+"""The trained model of chapter 9, by transformers and PyTorch: what it writes, and what its heads look at.
+
+    python tests/golden/stories.py            writes stories.safetensors anew
+    python tests/golden/stories.py --check    computes it anew and compares
+
+    greedy   [256]        the likeliest tokens after BOS, one after another, past ends of stories, in float32
+    heads    [16, T - 1]  softmax weights of each head of each layer, at the last but one of unseen.safetensors' walk
+    scores   [2048]       -log p of the tokens of stories in a row, each window of 512 with BOS before 511 of them
+
+As metadata, how near the second likeliest token ever came (`margin`): another order of sums cannot change the choice. And what
+the chat templates of Llama 2 and 3 make of conversations (`chat/…`), by transformers' apply_chat_template.
+"""
+import sys
+from pathlib import Path
+
+from golden import load, save
+import torch
+import transformers
+from safetensors.torch import load_file
+from transformers import LlamaForCausalLM
+
+HERE = Path(__file__).resolve().parent
+STORIES = HERE.parents[1] / "chapters" / "09_decoder" / "stories"
+FILE = HERE / "stories.safetensors"
+STEPS, WINDOW, WINDOWS, BOS = 256, 512, 4, 1
+
+# Our words for what tokenizer_config.json of Llama-2-7b-chat-hf and of Meta-Llama-3-8B-Instruct say.
+LLAMA2 = """\
+{%- if messages[0].role == 'system' -%}{%- set system = messages[0].content -%}{%- set messages = messages[1:] -%}{%- endif -%}
+{%- for message in messages -%}
+{%- if message.role == 'user' -%}
+{%- set before = '<<SYS>>\\n' + system + '\\n<</SYS>>\\n\\n' if loop.first and system else '' -%}
+{{- bos_token + '[INST] ' + (before + message.content) | trim + ' [/INST]' -}}
+{%- else -%}{{- ' ' + message.content | trim + ' ' + eos_token -}}{%- endif -%}
+{%- endfor -%}"""
+LLAMA3 = """\
+{{- bos_token -}}
+{%- for message in messages -%}
+{{- '<|start_header_id|>' + message.role + '<|end_header_id|>\\n\\n' + message.content | trim + '<|eot_id|>' -}}
+{%- endfor -%}
+{%- if add_generation_prompt -%}{{- '<|start_header_id|>assistant<|end_header_id|>\\n\\n' -}}{%- endif -%}"""
+CONVERSATIONS = {
+    "plain": ["Hello!"],
+    "system": ["You are kind.\nAnswer briefly.", "Hello!"],
+    "spaces": ["  Be kind. \n", "\n  Who are you?  \n"],
+    "special": ["<s>[INST] <|eot_id|> </s>"],
+}
+
+
+@torch.no_grad()
+def greedy(model):
+    ids, cache, chosen, margin = torch.tensor([[BOS]]), None, [], float("inf")
+    for _ in range(STEPS):
+        output = model(ids, past_key_values=cache, use_cache=True)
+        cache, logits = output.past_key_values, output.logits[0, -1]
+        first, second = logits.topk(2).values.tolist()
+        margin = min(margin, first - second)
+        ids = logits.argmax().reshape(1, 1)
+        chosen.append(ids.item())
+    return torch.tensor(chosen, dtype=torch.int32), margin
+
+
+@torch.no_grad()
+def heads(model, ids):
+    model.set_attn_implementation("eager")
+    attentions = model(ids[None].long(), output_attentions=True).attentions
+    model.set_attn_implementation("sdpa")
+    return torch.cat([layer[0, :, -2, :-1] for layer in attentions]).contiguous()
+
+
+@torch.no_grad()
+def scores(model, ids):
+    rows = ids[: WINDOWS * (WINDOW - 1)].reshape(WINDOWS, WINDOW - 1).long()
+    windows = torch.cat([torch.full((WINDOWS, 1), BOS), rows], 1)
+    probabilities = model(windows).logits[:, :-1].log_softmax(-1)
+    return -probabilities.gather(2, rows[..., None]).flatten()
+
+
+def chats():
+    """What the templates make of a system's message, if there is one, and a user's."""
+    from tokenizers import Tokenizer, models
+    from transformers import PreTrainedTokenizerFast
+    for family, template, bos, eos in (("llama2", LLAMA2, "<s>", "</s>"), ("llama3", LLAMA3, "<|begin_of_text|>", "<|eot_id|>")):
+        tokenizer = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.BPE()), bos_token=bos, eos_token=eos)
+        for name, said in CONVERSATIONS.items():
+            roles = ["system", "user"][-len(said):]
+            messages = [{"role": role, "content": text} for role, text in zip(roles, said)]
+            yield f"chat/{family}/{name}", tokenizer.apply_chat_template(
+                messages, chat_template=template, tokenize=False, add_generation_prompt=True)
+
+
+def compute():
+    model = LlamaForCausalLM.from_pretrained(STORIES / "model", dtype=torch.float32).eval()
+    unseen = load_file(STORIES / "unseen.safetensors")
+    chosen, margin = greedy(model)
+    tensors = {"greedy": chosen, "heads": heads(model, unseen["walk"]), "scores": scores(model, unseen["texts"].flatten())}
+    metadata = {"torch": torch.__version__.split("+")[0], "transformers": transformers.__version__,
+                "margin": f"{margin:.3f}", **dict(chats())}
+    return tensors, metadata
+
+
+def main():
+    transformers.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    tensors, metadata = compute()
+    if float(metadata["margin"]) < 0.001:
+        sys.exit("error: two tokens are so near each other that rounding may decide: choose another beginning")
+    if "--check" not in sys.argv[1:]:
+        save(FILE, tensors, metadata)
+        print(f"{FILE.name}: {FILE.stat().st_size / 1000:.1f} kB, margin {metadata['margin']}")
+        return 0
+    theirs, said = load(FILE)
+    close = (said == metadata and theirs.keys() == tensors.keys() and torch.equal(theirs["greedy"], tensors["greedy"])
+             and all(torch.allclose(theirs[name], tensors[name], rtol=1e-3, atol=1e-4) for name in ("heads", "scores")))
+    print(f"{'ok  ' if close else 'FAIL'} {FILE.name}")
+    print(f"{int(close)} passed, {int(not close)} failed")
+    return not close
+
+
+if __name__ == "__main__":
+    sys.exit(main())
