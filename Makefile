@@ -48,18 +48,19 @@ LIBS  = $(LDFLAGS) $(JANSSON) $(PCRE2) -lm
 # ---------------------------------------------------------------- what is built
 
 # Without PCRE2, which splits text for Llama 3, the chapters that need a tokenizer are left out: from 10 on.
-LEFT_OUT := $(if $(PCRE2),,chapters/1%/main.c figures/1%.gp chapters/10_tokenizer/tiktoken.c tests/test_tokenizer.c)
+LEFT_OUT := $(if $(PCRE2),,chapters/1%/main.c figures/1%.gp chapters/10_tokenizer/tiktoken.c tests/test_tokenizer.c tests/test_generation.c)
 
 CHAPTERS := $(patsubst chapters/%/main.c,%,$(filter-out $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/main.c)))
 PROGRAMS := $(CHAPTERS:%=$(BUILD)/%)
-KERNELS  := $(filter-out %/main.c %/exercise.c $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/*.c))
+TOOLS    := $(BUILD)/verify $(BUILD)/stories $(if $(PCRE2),$(BUILD)/llama)
+KERNELS  := $(filter-out %/main.c %/exercise.c %/llama.c $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/*.c))
 COMMON   := $(wildcard common/*.c)
 VERIFY   := $(filter-out tests/verify/main.c,$(wildcard tests/verify/*.c))
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c)))
 
 object = $(patsubst %.c,$(BUILD)/objects/%.o,$(1))
 
-all: $(PROGRAMS) $(BUILD)/verify
+all: $(PROGRAMS) $(TOOLS)
 	@$(if $(findstring -fopenmp ,$(OPENMP) ),,echo "note: $(CC) has no OpenMP: everything runs on one thread (apt install libgomp1 or libomp-dev)")
 	@$(if $(PCRE2),,echo "note: no PCRE2: the chapters from 10 on are left out (apt install libpcre2-dev | dnf install pcre2-devel | brew install pcre2)")
 	@$(if $(GNUPLOT),,echo "note: no gnuplot: figures are not drawn (apt install gnuplot-nox | dnf install gnuplot | brew install gnuplot)")
@@ -82,12 +83,19 @@ $(BUILD)/verify: $(call object,tests/verify/main.c $(VERIFY)) $(BUILD)/libllama.
 	@echo "  link     $@"
 	@$(CC) $(FLAGS) $^ -o $@ $(LIBS) -ldl
 
+# The program of chapter 11 that people use, and the one that writes what the course's own model learned.
+$(BUILD)/llama: $(call object,chapters/11_generation/llama.c) $(BUILD)/libllama.a
+$(BUILD)/stories: $(call object,chapters/09_decoder/stories/stories.c) $(BUILD)/libllama.a
+$(BUILD)/llama $(BUILD)/stories:
+	@echo "  link     $@"
+	@$(CC) $(FLAGS) $^ -o $@ $(LIBS)
+
 $(BUILD)/bench_decoder: $(call object,tests/bench_decoder.c) $(BUILD)/libllama.a
 	@echo "  link     $@"
 	@$(CC) $(FLAGS) $^ -o $@ $(LIBS)
 
 # What a test must know of this build.
-$(BUILD)/objects/tests/test_%.o: FLAGS += -DBUILD='"$(abspath $(BUILD))"' -DCHAPTERS='"$(CHAPTERS)"' -DPROGRAMS='"$(CHAPTERS) verify"'
+$(BUILD)/objects/tests/test_%.o: FLAGS += -DBUILD='"$(abspath $(BUILD))"' -DCHAPTERS='"$(CHAPTERS)"' -DPROGRAMS='"$(CHAPTERS) $(notdir $(TOOLS))"'
 
 $(BUILD)/tests/%: $(BUILD)/objects/tests/%.o $(call object,$(VERIFY)) $(BUILD)/libllama.a
 	@mkdir -p $(@D)
@@ -111,6 +119,8 @@ run: all ## every chapter's program in order, then the figures
 	    printf '\n──────── %s ────────\n' "$$chapter"; $(BUILD)/$$chapter --data $(BUILD)/data; done
 	@echo
 	@$(MAKE) --no-print-directory figures
+	@$(if $(PCRE2),printf '\n──────── build/llama --temperature 0 --prompt "Once upon a time" ────────\n'; \
+	    $(BUILD)/llama --temperature 0 --prompt "Once upon a time"; echo)
 	@echo "Where to look next: chapters/$(firstword $(CHAPTERS))/README.md is the first lesson; figures/README.md shows every figure,"
 	@echo "and what this machine has just drawn lies in $(BUILD)/figures/."
 
@@ -175,16 +185,21 @@ fuzz: ## feed broken files to what reads them, and any text to the tokenizers, a
 mutants: all $(BUILD)/course.a ## break our own kernels on purpose, and count how many breaks the golden values catch
 	@$(PYTHON) tests/mutants.py --build $(BUILD) $(if $(EVERY),--every $(EVERY))
 
+train: $(BUILD)/stories ## train the course's own model again, for half an hour (needs tests/golden/requirements.txt)
+	@$(PYTHON) chapters/09_decoder/stories/train.py
+
 golden: ## compute the golden values again (needs tests/golden/requirements.txt)
 	@$(PYTHON) tests/golden/golden.py
 	@$(PYTHON) tests/golden/printing.py
 	@$(PYTHON) tests/golden/09_decoder.py
+	@$(PYTHON) tests/golden/stories.py
 	@$(PYTHON) tests/golden/10_tokenizer.py
 
 golden-check: ## prove that the committed golden values are what PyTorch computes
 	@$(PYTHON) tests/golden/golden.py --check
 	@$(PYTHON) tests/golden/printing.py --check
 	@$(PYTHON) tests/golden/09_decoder.py --check
+	@$(PYTHON) tests/golden/stories.py --check
 	@$(PYTHON) tests/golden/10_tokenizer.py --check
 
 bench: $(BUILD)/verify $(BUILD)/bench_decoder ## our kernels and the decoder against this machine's own limits, on one thread and on all
@@ -206,4 +221,4 @@ help: ## this list
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
-.PHONY: all always run figures preview verify test sanitize fuzz mutants golden golden-check bench docs help clean $(NUMBERS)
+.PHONY: all always run figures preview verify test sanitize fuzz mutants train golden golden-check bench docs help clean $(NUMBERS)

@@ -1,0 +1,24 @@
+/* Chapter 11, your turn: the samplers.
+ *
+ *     make verify SRC=chapters/11_generation/exercise.c
+ *
+ * judges each against transformers, and names the mistake if it knows it. The contracts are in sampling.h; what is ruled
+ * out gets -INFINITY. The (void) lines only keep an empty body from warning, and go when you begin. */
+#include "11_generation/sampling.h"
+
+/* Task 1. One division. Which way does a temperature of 2 tilt the probabilities? */
+void temperature(int V, float out[V], const float logits[V], float T) { (void)V, (void)out, (void)logits, (void)T; }
+
+/* Task 2. The k-th largest logit is the least that stays. What if several equal it? What if k is larger than V? */
+void top_k(int V, float out[V], const float logits[V], int k) { (void)V, (void)out, (void)logits, (void)k; }
+
+/* Task 3. Every token at least p times as likely as the likeliest stays. The sum of all e^logit is not needed: why? */
+void min_p(int V, float out[V], const float logits[V], float p) { (void)V, (void)out, (void)logits, (void)p; }
+
+/* Task 4. A token that was seen counts once, however often it was seen, and a negative logit is not divided. */
+void repetition_penalty(int V, int n, float out[V], const float logits[V], const int ids[n], float penalty) {
+    (void)V, (void)n, (void)out, (void)logits, (void)ids, (void)penalty;
+}
+
+/* The challenge, without a hint: the fewest tokens that together have p. */
+void top_p(int V, float out[V], const float logits[V], float p) { (void)V, (void)out, (void)logits, (void)p; }

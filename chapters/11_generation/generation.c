@@ -1,0 +1,137 @@
+#include "11_generation/generation.h"
+#include "09_decoder/projection.h"
+#include "common/error.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------ one token after another */
+
+Generation generation_new(const Model *model, int capacity, Sampling sampling, unsigned long seed) {
+    return (Generation){.decoder = decoder_new(model, capacity), .sampling = sampling, .random = {seed},
+                        .ids = allocate((size_t)capacity * sizeof(int)),
+                        .logits = allocate((size_t)model->config.V * sizeof(float))};
+}
+
+void generation_free(Generation *generation) {
+    decoder_free(&generation->decoder);
+    free(generation->ids), free(generation->logits);
+}
+
+void generation_read(Generation *generation, int count, const int ids[count]) {
+    int length = generation->decoder.length;
+    decoder_read(&generation->decoder, count, ids);
+    memcpy(generation->ids + length, ids, (size_t)count * sizeof *ids);
+}
+
+int generation_choose(Generation *g) {
+    decoder_logits(&g->decoder, g->logits);
+    return sample(&g->sampling, g->decoder.model->config.V, g->logits, g->decoder.length, g->ids, &g->random);
+}
+
+int *encode_with_bos(const Tokenizer *tokenizer, size_t length, const char text[length], size_t *count) {
+    int bos = tokenizer_bos(tokenizer), *ids = tokenizer_encode(tokenizer, length, text, false, count);
+    if (bos < 0) return ids;
+    int *with = allocate((*count + 1) * sizeof *with);
+    with[0] = bos;
+    memcpy(with + 1, ids, *count * sizeof *ids);
+    free(ids);
+    return ++*count, with;
+}
+
+bool ends_text(const Model *model, const Tokenizer *tokenizer, int id) {
+    for (int i = 0; i < model->config.eos_count; i++)
+        if (id == model->config.eos[i]) return true;
+    return id == tokenizer_eos(tokenizer) || id == tokenizer_special(tokenizer, "<|eot_id|>") ||
+           id == tokenizer_special(tokenizer, "<|eom_id|>");
+}
+
+/* ------------------------------------------------------------------ text as it is made */
+
+/* How many bytes a character has that begins so; 0 if none does. */
+static int character_length(unsigned char first) {
+    return first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
+}
+
+/* Whether a byte may come second after this first one: overlong forms, surrogates and what is beyond U+10FFFF are none. */
+static bool may_be_second(unsigned char first, unsigned char second) {
+    unsigned char low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+    unsigned char high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+    return second >= low && second <= high;
+}
+
+/* U+FFFD for each byte that was held back. */
+void stream_end(Stream *stream) {
+    for (; stream->count > 0; stream->count--) fputs("\xef\xbf\xbd", stream->file);
+    fflush(stream->file);
+}
+
+static void stream_byte(Stream *stream, char byte) {
+    int held = stream->count;
+    bool fits = held == 0   ? character_length((unsigned char)byte) > 0
+                : held == 1 ? may_be_second((unsigned char)stream->held[0], (unsigned char)byte)
+                            : ((unsigned char)byte & 0xc0) == 0x80;
+    if (!fits && held > 0) {
+        stream_end(stream); /* what was held is no character: this byte may begin one */
+        stream_byte(stream, byte);
+        return;
+    }
+    stream->held[stream->count++] = byte;
+    if (!fits) stream_end(stream);
+    else if (stream->count == character_length((unsigned char)stream->held[0])) {
+        fwrite(stream->held, 1, (size_t)stream->count, stream->file);
+        stream->count = 0;
+    }
+}
+
+void stream_write(Stream *stream, size_t length, const char text[length]) {
+    for (size_t i = 0; i < length; i++) stream_byte(stream, text[i]);
+    fflush(stream->file);
+}
+
+/* ------------------------------------------------------------------ how well a text is foreseen */
+
+typedef struct {
+    const Model *model;
+    int count, *ids; /* the window: BOS, and a piece of the text */
+    double surprise; /* sum of -log p */
+} Score;
+
+/* -log p of a token: log of the sum of e^logit, less its own logit. */
+static double surprise(int V, const float logits[V], int id) {
+    double most = logits[greedy(V, logits)], sum = 0;
+    for (int v = 0; v < V; v++) sum += exp(logits[v] - most);
+    return most + log(sum) - logits[id];
+}
+
+/* Watches the decoder: after its last norm, each position foresees the token after it. */
+static void score_positions(void *context, int stage, int first, int T, int C, const float x[T][C]) {
+    Score *score = context;
+    int V = score->model->config.V;
+    if (stage != score->model->config.L + 1) return;
+    float(*logits)[V] = allocate((size_t)T * sizeof *logits);
+    project(T, C, V, logits, x, &score->model->lm_head);
+    for (int t = 0; t < T && first + t + 1 < score->count; t++)
+        score->surprise += surprise(V, logits[t], score->ids[first + t + 1]);
+    free(logits);
+}
+
+double perplexity(const Model *model, int bos, size_t count, const int ids[count], int window,
+                  void progress(size_t done, size_t count)) {
+    Score score = {.model = model, .ids = allocate((size_t)window * sizeof(int))};
+    size_t piece = (size_t)window - 1;
+    for (size_t done = 0; done < count; done += piece) {
+        if (count - done < piece) piece = count - done;
+        score.ids[0] = bos;
+        memcpy(score.ids + 1, ids + done, piece * sizeof *ids);
+        score.count = (int)piece + 1;
+        Decoder decoder = decoder_new(model, score.count);
+        decoder.watch = score_positions, decoder.context = &score;
+        decoder_read(&decoder, score.count, score.ids);
+        decoder_free(&decoder);
+        progress(done + piece, count);
+    }
+    free(score.ids);
+    return exp(score.surprise / (double)count);
+}

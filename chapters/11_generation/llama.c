@@ -1,0 +1,284 @@
+/* llama: text in, text out. Everything before this chapter, as one program that people would use. */
+#include "11_generation/chat.h"
+#include "11_generation/generation.h"
+#include "common/error.h"
+#include "common/file.h"
+#include "common/measure.h"
+#include "common/options.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char bundled[] = ROOT "/chapters/09_decoder/stories/model";
+
+/* What the command line says, and what it leaves unsaid. */
+typedef struct {
+    const char *model, *tokenizer, *prompt, *tokens, *temperature, *top_k, *top_p, *min_p, *repetition_penalty, *seed, *context,
+        *threads, *chat, *system, *perplexity, *ignore_eos, *quiet;
+} Words;
+
+static int integer(const char *name, const char *text, long low, long high) {
+    char *end;
+    errno = 0;
+    long number = strtol(text, &end, 10);
+    if (end == text || *end || errno || number < low || number > high)
+        usage_error("--%s %s: a whole number from %ld to %ld is needed", name, text, low, high);
+    return (int)number;
+}
+
+static float decimal(const char *name, const char *text, double low, double high) {
+    char *end;
+    double number = strtod(text, &end);
+    if (end == text || *end || !(number >= low && number <= high))
+        usage_error("--%s %s: a number from %g to %g is needed", name, text, low, high);
+    return (float)number;
+}
+
+static Sampling sampling_of(const Words *words) {
+    return (Sampling){.temperature = decimal("temperature", words->temperature, 0, 1000),
+                      .top_k = integer("top-k", words->top_k, 0, INT_MAX),
+                      .top_p = decimal("top-p", words->top_p, 0, 1),
+                      .min_p = decimal("min-p", words->min_p, 0, 1),
+                      .repetition_penalty = decimal("repetition-penalty", words->repetition_penalty, 0.01, 100)};
+}
+
+/* A seed that was not given is taken from the clock, and said with the speeds. */
+static unsigned long seed_of(const Words *words) {
+    if (!words->seed) return (unsigned long)(1e6 * seconds()) % 1000000;
+    char *end;
+    errno = 0;
+    unsigned long seed = strtoul(words->seed, &end, 10);
+    if (words->seed[0] < '0' || words->seed[0] > '9' || *end || errno) usage_error("--seed %s: a whole number is needed", words->seed);
+    return seed;
+}
+
+
+/* ------------------------------------------------------------------ opening */
+
+/* The tokenizer lies in the model's folder, or beside the .bin. */
+static Tokenizer *open_tokenizer(const char *model_path, const char *path) {
+    struct stat status;
+    char beside[PATH_MAX];
+    if (path) return tokenizer_open(path);
+    if (stat(model_path, &status) == 0 && S_ISDIR(status.st_mode)) return tokenizer_open(model_path);
+    const char *slash = strrchr(model_path, '/');
+    snprintf(beside, sizeof beside, "%.*s", slash ? (int)(slash - model_path) : 1, slash ? model_path : ".");
+    return tokenizer_open(beside);
+}
+
+/* Some models have a few rows more than their tokenizer has tokens, to make the number round. */
+static void check_vocabularies(const Model *model, const Tokenizer *tokenizer) {
+    enum { PADDING = 256 };
+    int V = model->config.V, size = tokenizer_size(tokenizer);
+    if (size > V || V - size >= PADDING)
+        fail("the model has a vocabulary of %d tokens and the tokenizer one of %d: they do not belong together", V, size);
+}
+
+/* How many positions there is room for: what is asked for, but no more than the model was made for. */
+static int context_of(const Model *model, const char *text, long wanted) {
+    int most = config_context(&model->config);
+    if (text) return integer("context", text, 1, most);
+    return wanted < most ? (int)wanted : most;
+}
+
+/* ------------------------------------------------------------------ speed */
+
+typedef struct {
+    int read, written;
+    double reading, writing; /* seconds */
+} Speed;
+
+/* Bytes that one more token has to read: every weight once, and the cache. */
+static double bytes_per_token(const Model *model, int length) {
+    const Config *c = &model->config;
+    double weights = (double)(config_parameters(c) - (c->tie_word_embeddings ? 0 : (long)c->V * c->C));
+    return weights * (double)dtype_size(model->embed_tokens.dtype) + 2.0 * c->L * length * c->KV * c->D * sizeof(float);
+}
+
+static void print_speed(const Model *model, const Speed *speed, int length, unsigned long seed) {
+    double rate = speed->writing > 0 ? speed->written / speed->writing : 0;
+    double limit = read_bandwidth(thread_count()) / bytes_per_token(model, length);
+    fprintf(stderr, "prompt: %d tokens, %.0f a second; written: %d tokens, %.0f a second, %.0f %% of what memory allows; seed %lu\n",
+            speed->read, speed->reading > 0 ? speed->read / speed->reading : 0, speed->written, rate, 100 * rate / limit, seed);
+}
+
+/* ------------------------------------------------------------------ writing */
+
+static volatile sig_atomic_t interrupted;
+static void interrupt(int signal) { (void)signal, interrupted = 1; }
+
+typedef struct {
+    const Model *model;
+    const Tokenizer *tokenizer;
+    Generation generation;
+    Speed speed;
+    bool ignore_eos;
+} Session;
+
+static void read_tokens(Session *s, size_t count, const int ids[count]) {
+    double start = seconds();
+    int left = s->generation.decoder.capacity - s->generation.decoder.length;
+    if (count > (size_t)left)
+        fail("%zu tokens are more than the %d that are left of a context of %d: see --context", count, left,
+             s->generation.decoder.capacity);
+    generation_read(&s->generation, (int)count, ids);
+    s->speed.read += (int)count, s->speed.reading += seconds() - start;
+}
+
+/* Up to so many tokens: until the text ends, the context is full or Ctrl-C. `first`: nothing has been written before, and
+ * the space in front of the first word is not shown. */
+static void write_tokens(Session *s, int tokens, bool first) {
+    Stream stream = {.file = stdout};
+    const Decoder *decoder = &s->generation.decoder;
+    double start = seconds();
+    for (int n = 0; n < tokens && !interrupted; n++) {
+        int id = generation_choose(&s->generation);
+        s->speed.written++;
+        if (!s->ignore_eos && ends_text(s->model, s->tokenizer, id)) break;
+        size_t length;
+        const char *bytes = id < tokenizer_size(s->tokenizer) ? tokenizer_bytes(s->tokenizer, id, &length) : (length = 0, "");
+        size_t skipped = first && length > 0 && *bytes == ' ';
+        first &= length == 0;
+        stream_write(&stream, length - skipped, bytes + skipped);
+        if (decoder->length == decoder->capacity) {
+            fprintf(stderr, "\nnote: the context of %d tokens is full\n", decoder->capacity);
+            break;
+        }
+        generation_read(&s->generation, 1, &id);
+    }
+    stream_end(&stream);
+    s->speed.writing += seconds() - start;
+}
+
+/* Reads BOS and the prompt, which is shown, and goes on from there. */
+static void tell(Session *s, int tokens, size_t length, const char prompt[length]) {
+    size_t count;
+    int *ids = encode_with_bos(s->tokenizer, length, prompt, &count);
+    read_tokens(s, count, ids);
+    fwrite(prompt, 1, length, stdout);
+    write_tokens(s, tokens, length == 0 && !tokenizer_byte_level(s->tokenizer));
+    putchar('\n');
+    free(ids);
+}
+
+/* A line of the user, without its end, or NULL at the end of the conversation. Ctrl-C here only begins a new line. */
+static const char *ask(char **line, size_t *room) {
+    for (;;) {
+        if (isatty(STDIN_FILENO)) fputs("> ", stderr);
+        interrupted = 0;
+        ssize_t length = getline(line, room, stdin);
+        if (length >= 0 && (*line)[strspn(*line, " \t\r\n")]) return *line;
+        if (length < 0 && !interrupted) return NULL;
+        if (length < 0) clearerr(stdin), fputc('\n', stderr);
+    }
+}
+
+static void chat(Session *s, int tokens, const char *system) {
+    char *line = NULL;
+    size_t room = 0, count;
+    struct sigaction stop = {.sa_handler = interrupt}; /* without SA_RESTART: it interrupts reading, too */
+    sigaction(SIGINT, &stop, NULL);
+    for (bool first = true; ask(&line, &room); first = false) {
+        int *ids = chat_turn(s->tokenizer, first, system, line, &count);
+        read_tokens(s, count, ids);
+        write_tokens(s, tokens, !tokenizer_byte_level(s->tokenizer));
+        putchar('\n');
+        free(ids);
+    }
+    free(line);
+}
+
+/* ------------------------------------------------------------------ scoring */
+
+static void show_progress(size_t done, size_t count) {
+    enum { WIDTH = 40 };
+    int filled = (int)(WIDTH * done / count);
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "\r[%.*s%*s] %zu of %zu tokens%s", filled, "########################################", WIDTH - filled, "",
+                done, count, done == count ? "\n" : "");
+}
+
+static int score(const Model *model, const Tokenizer *tokenizer, const char *path, const char *context) {
+    size_t length, count;
+    char *text = file_read(path, &length);
+    int *ids = tokenizer_encode(tokenizer, length, text, false, &count), window = context_of(model, context, INT_MAX);
+    if (tokenizer_bos(tokenizer) < 0) fail("--perplexity: the tokenizer has no BOS to begin a window with");
+    if (count == 0) fail("%s: there is no text to score", path);
+    if (window < 2) usage_error("--context %d: a window needs 2 positions", window);
+    double result = perplexity(model, tokenizer_bos(tokenizer), count, ids, window, show_progress);
+    printf("perplexity %.4f over %zu tokens (%.3f bits a byte), in windows of %d\n", result, count,
+           log2(result) * (double)count / (double)length, window);
+    free(ids), free(text);
+    return 0;
+}
+
+/* ------------------------------------------------------------------ the program */
+
+static int run(const Words *words) {
+    if (words->threads) use_threads(integer("threads", words->threads, 1, 1024));
+    const char *path = words->model ? words->model : bundled;
+    Sampling sampling = sampling_of(words);
+    unsigned long seed = seed_of(words);
+    int tokens = integer("tokens", words->tokens, 0, INT_MAX);
+    size_t length = 0;
+
+    Model model = model_open(path);
+    Tokenizer *tokenizer = open_tokenizer(path, words->tokenizer);
+    check_vocabularies(&model, tokenizer);
+    if (words->perplexity) return score(&model, tokenizer, words->perplexity, words->context);
+
+    char *prompt = words->prompt && strcmp(words->prompt, "-") == 0 ? file_read("-", &length) : NULL;
+    if (prompt && length > 0 && prompt[length - 1] == '\n') length--; /* the end of a line is not the prompt's */
+    if (words->prompt && !prompt) length = strlen(words->prompt);
+    /* A token has a byte at least; a conversation has no length that could be known. */
+    long wanted = words->chat ? 8192 : (long)length + tokens + 2;
+    int capacity = context_of(&model, words->context, wanted);
+
+    Session session = {.model = &model, .tokenizer = tokenizer, .ignore_eos = words->ignore_eos,
+                       .generation = generation_new(&model, capacity, sampling, seed)};
+    if (words->chat) chat(&session, tokens, words->system);
+    else tell(&session, tokens, length, prompt ? prompt : words->prompt ? words->prompt : "");
+    fflush(stdout);
+    if (!words->quiet) print_speed(&model, &session.speed, session.generation.decoder.length, seed);
+    generation_free(&session.generation);
+    tokenizer_close(tokenizer);
+    model_close(&model);
+    free(prompt);
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    Words w = {.tokens = "256", .temperature = "0.8", .top_k = "0", .top_p = "0.95", .min_p = "0", .repetition_penalty = "1"};
+    const Option options[] = {
+        {"model", "DIR|FILE", "a Hugging Face folder or a .bin of llama2.c (the course's own small model)", &w.model},
+        {"tokenizer", "PATH", "tokenizer.model, tokenizer.json or tokenizer.bin (the one beside the model)", &w.tokenizer},
+        {"prompt", "TEXT|-", "what the text begins with; - reads standard input (nothing)", &w.prompt},
+        {"tokens", "N", "write so many at most (256)", &w.tokens},
+        {"temperature", "X", "0 takes the likeliest token, 1 draws as the model says (0.8)", &w.temperature},
+        {"top-k", "K", "draw from the K likeliest; 0: from all (0)", &w.top_k},
+        {"top-p", "P", "draw from the likeliest that together have P (0.95)", &w.top_p},
+        {"min-p", "P", "draw from those that are P times as likely as the likeliest (0)", &w.min_p},
+        {"repetition-penalty", "R", "above 1, what the text already has becomes less likely (1)", &w.repetition_penalty},
+        {"seed", "S", "the same text for the same seed (from the clock)", &w.seed},
+        {"context", "N", "positions to keep (what is needed, at most what the model was made for)", &w.context},
+        {"threads", "N", "(all cores)", &w.threads},
+        {"chat", NULL, "a conversation, a line at a time, with Llama 2's or 3's template; Ctrl-C stops an answer", &w.chat},
+        {"system", "TEXT", "what the model is told before a conversation", &w.system},
+        {"perplexity", "FILE|-", "score a text instead of writing one", &w.perplexity},
+        {"ignore-eos", NULL, "go on where the text would end", &w.ignore_eos},
+        {"quiet", NULL, "no speeds", &w.quiet},
+    };
+    int rest = parse_options(argc, argv, "[--model DIR|FILE] [--prompt TEXT|-] [--tokens N] [--temperature X] …",
+                             "Writes on from a prompt with any Llama, chats, or scores a text.",
+                             sizeof options / sizeof *options, options);
+    if (rest < argc) usage_error("%s is not understood: is it the --prompt, in quotes?", argv[rest]);
+    if (w.system && !w.chat) usage_error("--system is for --chat");
+    if (w.chat && w.prompt) usage_error("--chat reads its lines from standard input, and takes no --prompt");
+    return run(&w);
+}

@@ -1,0 +1,111 @@
+#include "11_generation/sampling.h"
+#include "common/error.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------ reshaping */
+
+void repetition_penalty(int V, int n, float out[V], const float logits[V], const int ids[n], float penalty) {
+    bool *seen = allocate((size_t)V * sizeof *seen);
+    memset(seen, 0, (size_t)V * sizeof *seen);
+    for (int i = 0; i < n; i++) seen[ids[i]] = true;
+    for (int v = 0; v < V; v++)
+        out[v] = !seen[v] ? logits[v] : logits[v] < 0 ? logits[v] * penalty : logits[v] / penalty;
+    free(seen);
+}
+
+void temperature(int V, float out[V], const float logits[V], float T) {
+    for (int v = 0; v < V; v++) out[v] = logits[v] / T;
+}
+
+static float largest(int V, const float logits[V]) { return logits[greedy(V, logits)]; }
+
+/* Sum over all tokens of e^(logit - the largest): what makes probabilities of them. */
+static double total(int V, const float logits[V], float most) {
+    double sum = 0;
+    for (int v = 0; v < V; v++) sum += exp((double)logits[v] - most);
+    return sum;
+}
+
+static int descending(const void *a, const void *b) {
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x < y) - (x > y);
+}
+
+void top_k(int V, float out[V], const float logits[V], int k) {
+    float *sorted = allocate((size_t)V * sizeof *sorted);
+    memcpy(sorted, logits, (size_t)V * sizeof *sorted);
+    qsort(sorted, (size_t)V, sizeof *sorted, descending);
+    float least = sorted[k < V ? k - 1 : V - 1];
+    for (int v = 0; v < V; v++) out[v] = logits[v] < least ? -INFINITY : logits[v];
+    free(sorted);
+}
+
+typedef struct {
+    float logit;
+    int token;
+} Candidate;
+
+static int likelier_first(const void *a, const void *b) {
+    const Candidate *x = a, *y = b;
+    int order = descending(&x->logit, &y->logit);
+    return order ? order : y->token - x->token;
+}
+
+/* Not all V are sorted: those less likely than (1 - p) / V cannot be kept, for together they are less than 1 - p. */
+void top_p(int V, float out[V], const float logits[V], float p) {
+    float most = largest(V, logits);
+    double sum = total(V, logits, most), least = (1 - (double)p) / V, before = 0;
+    Candidate *candidates = allocate((size_t)V * sizeof *candidates);
+    int count = 0;
+    for (int v = 0; v < V; v++)
+        if (exp((double)logits[v] - most) / sum >= least) candidates[count++] = (Candidate){logits[v], v};
+    qsort(candidates, (size_t)count, sizeof *candidates, likelier_first);
+
+    for (int v = 0; v < V; v++) out[v] = -INFINITY;
+    for (int i = 0; i < count && (i == 0 || before < p); i++) {
+        out[candidates[i].token] = candidates[i].logit;
+        before += exp((double)candidates[i].logit - most) / sum;
+    }
+    free(candidates);
+}
+
+void min_p(int V, float out[V], const float logits[V], float p) {
+    float most = largest(V, logits);
+    for (int v = 0; v < V; v++) out[v] = exp((double)logits[v] - most) < p ? -INFINITY : logits[v];
+}
+
+/* ------------------------------------------------------------------ choosing */
+
+int greedy(int V, const float logits[V]) {
+    int best = 0;
+    for (int v = 1; v < V; v++)
+        if (logits[v] > logits[best]) best = v;
+    return best;
+}
+
+int draw(int V, const float logits[V], double u) {
+    float most = largest(V, logits);
+    double rest = u * total(V, logits, most);
+    int last = 0;
+    for (int v = 0; v < V; v++) {
+        double width = exp((double)logits[v] - most);
+        if (width == 0) continue;
+        last = v;
+        if (rest < width) break;
+        rest -= width;
+    }
+    return last; /* of what can be drawn, if rounding left a rest */
+}
+
+int sample(const Sampling *s, int V, float logits[V], int n, const int ids[n], Random *random) {
+    if (s->repetition_penalty != 1) repetition_penalty(V, n, logits, logits, ids, s->repetition_penalty);
+    if (s->temperature == 0) return greedy(V, logits);
+    if (s->temperature != 1) temperature(V, logits, logits, s->temperature);
+    if (s->top_k > 0) top_k(V, logits, logits, s->top_k);
+    if (s->top_p < 1) top_p(V, logits, logits, s->top_p);
+    if (s->min_p > 0) min_p(V, logits, logits, s->min_p);
+    return draw(V, logits, random_uniform(random));
+}

@@ -1,0 +1,173 @@
+"""Chapter 11: the logits processors of transformers, each by itself."""
+import numpy as np
+import torch
+from transformers.generation.logits_process import (
+    MinPLogitsWarper, RepetitionPenaltyLogitsProcessor, TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper)
+
+from golden import Kernel, normal
+
+CHAPTER = "11_generation"
+INF = np.inf
+
+
+def source(processor):
+    return f"transformers.generation.logits_process.{processor.__name__}"
+
+
+def ruled_out(logits, keep):
+    return torch.where(keep, logits, -INF)
+
+
+def rank(logits):
+    """0 for the likeliest; of equal ones the later goes first."""
+    order = torch.sort(logits, stable=True)[1].flip(0)
+    place = torch.empty_like(order)
+    place[order] = torch.arange(len(order))
+    return place
+
+
+def before(logits):
+    """What the likelier tokens' probabilities add up to."""
+    place, probability = rank(logits), logits.softmax(0)
+    return torch.stack([probability[place < place[v]].sum() for v in range(len(logits))])
+
+
+# --- Repetition penalty ------------------------------------------------------------------------------------
+
+def seen(logits, ids):
+    mask = torch.zeros(len(logits), dtype=torch.bool)
+    mask[ids.long()] = True
+    return mask
+
+
+def how_often(logits, ids):
+    return torch.bincount(ids.long(), minlength=len(logits))
+
+
+penalty = Kernel(
+    "repetition_penalty", CHAPTER, source(RepetitionPenaltyLogitsProcessor),
+    lambda logits, ids, penalty: RepetitionPenaltyLogitsProcessor(penalty)(ids.long()[None], logits[None].clone())[0],
+    lambda logits, ids, penalty: torch.where(
+        seen(logits, ids), torch.where(logits < 0, logits * penalty, logits / penalty), logits))
+
+penalty.wrong("negative_divided",
+              "Your negative logits are divided, which makes their tokens likelier. Multiply them",
+              lambda logits, ids, penalty: torch.where(seen(logits, ids), logits / penalty, logits))
+penalty.wrong("once_each_time",
+              "Your penalty counts a token as often as it stands in the text. It counts once",
+              lambda logits, ids, penalty: torch.where(
+                  logits < 0, logits * penalty ** how_often(logits, ids), logits / penalty ** how_often(logits, ids)))
+penalty.wrong("subtracted",
+              "Your penalty is subtracted, as a presence penalty is. Divide or multiply",
+              lambda logits, ids, penalty: torch.where(seen(logits, ids), logits - penalty, logits))
+penalty.wrong("all_tokens",
+              "Your penalty falls on all tokens. It falls on those that are among the ids",
+              lambda logits, ids, penalty: torch.where(logits < 0, logits * penalty, logits / penalty))
+penalty.wrong("other_direction",
+              "Your penalty rewards: positive logits are multiplied and negative ones divided. It is the other way round",
+              lambda logits, ids, penalty: torch.where(
+                  seen(logits, ids), torch.where(logits < 0, logits / penalty, logits * penalty), logits))
+
+ids = lambda *numbers: torch.tensor(numbers, dtype=torch.int32)
+penalty.case("by_hand", "Token 0 twice, token 3 once; a positive and a negative one.", logits=[2, 1, 0.5, -1],
+             ids=ids(0, 3, 0), penalty=2.0)
+penalty.case("zero", "A logit of zero stays zero.", logits=[0, -0.0, 3, -3], ids=ids(0, 1, 2), penalty=1.5)
+penalty.case("some", "300 tokens, 8 of them seen.", logits=normal(300), ids=ids(5, 17, 5, 290, 0, 299, 120, 33, 5, 64), penalty=1.3)
+penalty.case("below_one", "A penalty below 1 invites repetition.", logits=normal(40), ids=ids(1, 2, 3, 39), penalty=0.8)
+penalty.case("ruled_out", "A token that is ruled out stays so.", logits=[-INF, 1, -INF, -2], ids=ids(0, 1, 3), penalty=1.2)
+
+# --- Temperature -------------------------------------------------------------------------------------------
+
+temperature = Kernel("temperature", CHAPTER, source(TemperatureLogitsWarper),
+                     lambda logits, T: TemperatureLogitsWarper(T)(None, logits[None])[0],
+                     lambda logits, T: logits / T)
+temperature.wrong("multiplied", "Your logits are multiplied by T. Divide by it", lambda logits, T: logits * T)
+temperature.wrong("probabilities",
+                  "Your output are probabilities, softmax(logits / T). What is wanted are the logits / T",
+                  lambda logits, T: (logits / T).softmax(0))
+temperature.wrong("root", "Your divisor is sqrt(T). It is T", lambda logits, T: logits / T**0.5)
+temperature.wrong("ignored", "Your T changes nothing. Divide the logits by it", lambda logits, T: logits)
+temperature.case("by_hand", "T = 2 halves.", logits=[4, 2, 0, -2], T=2.0)
+temperature.case("cold", "T = 0.1.", logits=normal(50), T=0.1)
+temperature.case("usual", "T = 0.8.", logits=normal(300, scale=4), T=0.8)
+temperature.case("hot", "T = 3.", logits=normal(50, scale=10), T=3.0)
+temperature.case("ruled_out", "-infinity stays so.", logits=[-INF, 1, 2, -INF], T=0.5)
+
+# --- top-k -------------------------------------------------------------------------------------------------
+
+top_k = Kernel("top_k", CHAPTER, source(TopKLogitsWarper),
+               lambda logits, k: TopKLogitsWarper(k)(None, logits[None])[0],
+               lambda logits, k: ruled_out(logits, logits >= logits.sort(descending=True)[0][min(k, len(logits)) - 1]))
+
+
+def kept_by_rank(logits, k):
+    return ruled_out(logits, rank(logits) < k)
+
+
+top_k.wrong("one_less", "Your k is one too small: the k-th largest is kept, too",
+            lambda logits, k: kept_by_rank(logits, k - 1) if k > 1 else None)
+top_k.wrong("one_more", "Your k is one too large", lambda logits, k: kept_by_rank(logits, k + 1))
+top_k.wrong("ties_dropped", "Your cut falls between equal logits. All that equal the k-th largest are kept", kept_by_rank)
+top_k.wrong("smallest", "Your k are the smallest. Keep the largest", lambda logits, k: -kept_by_rank(-logits, k))
+top_k.wrong("by_size",
+            "Your k are the largest in absolute value. A negative logit is a small one",
+            lambda logits, k: ruled_out(logits, rank(logits.abs()) < k))
+top_k.wrong("zero", "What you rule out gets 0, a logit like any other. Give it -infinity",
+            lambda logits, k: torch.where(rank(logits) < k, logits, 0))
+top_k.case("by_hand", "The two largest of five.", logits=[1, 4, 2, 3, -5], k=2)
+top_k.case("ties", "Three are second: all are kept.", logits=[1, 2, 3, 2, 2, -5], k=2)
+top_k.case("one", "k = 1: greedy.", logits=normal(30), k=1)
+top_k.case("usual", "50 of 300.", logits=normal(300), k=50)
+top_k.case("all", "k is larger than the vocabulary: nothing changes.", logits=normal(9), k=50)
+top_k.case("ruled_out", "Some are ruled out already.", logits=[-INF, 3, -INF, 1, 2, 0], k=3)
+top_k.case("negative", "All are negative.", logits=normal(20, shift=-9), k=4)
+
+# --- top-p -------------------------------------------------------------------------------------------------
+
+top_p = Kernel("top_p", CHAPTER, source(TopPLogitsWarper),
+               lambda logits, p: TopPLogitsWarper(p)(None, logits[None])[0],
+               lambda logits, p: ruled_out(logits, (before(logits) < p) | (rank(logits) == 0)))
+top_p.wrong("crossing_dropped",
+            "Your set stops before it reaches p. The token that crosses p is kept, too",
+            lambda logits, p: ruled_out(logits, (before(logits) + logits.softmax(0) < p) | (rank(logits) == 0)))
+top_p.wrong("each_above_p",
+            "Your p is compared with each probability. Add them up, the largest first",
+            lambda logits, p: ruled_out(logits, (logits.softmax(0) >= p) | (rank(logits) == 0)))
+top_p.wrong("unlikely_first",
+            "Your sum begins with the least likely. Begin with the likeliest",
+            lambda logits, p: ruled_out(logits, before(-logits) < p))
+top_p.wrong("not_sorted", "Your sum runs in the order of the tokens. Sort them first",
+            lambda logits, p: ruled_out(logits, logits.softmax(0).cumsum(0) - logits.softmax(0) < p))
+top_p.wrong("min_p", "Your p is a share of the largest probability, as in min-p. Here probabilities are added up to p",
+            lambda logits, p: ruled_out(logits, logits.softmax(0) >= p * logits.softmax(0).max()))
+top_p.wrong("renormalized", "Your output are probabilities. What is wanted are the logits, -infinity where ruled out",
+            lambda logits, p: ruled_out(logits, (before(logits) < p) | (rank(logits) == 0)).softmax(0))
+top_p.case("by_hand", "Probabilities 0.5, 0.25, 0.15, 0.1, in another order; p = 0.8 takes three.",
+           logits=lambda random: np.log([0.15, 0.5, 0.1, 0.25]), p=0.8)
+top_p.case("first_suffices", "One token has more than p.", logits=[1, 9, 2, 3], p=0.5)
+top_p.case("p_0", "p = 0: the likeliest is kept all the same.", logits=[1, 3, 2], p=0.0)
+top_p.case("usual", "p = 0.9 of 300.", logits=normal(300, scale=3), p=0.9)
+top_p.case("flat", "Nearly equal ones: many are needed.", logits=normal(200, scale=0.1), p=0.5)
+top_p.case("ruled_out", "Some are ruled out already.", logits=[-INF, 1, 1.5, -INF, 0.5, 0], p=0.7)
+top_p.case("nearly_all", "p = 0.999.", logits=normal(64, scale=2), p=0.999)
+
+# --- min-p -------------------------------------------------------------------------------------------------
+
+min_p = Kernel("min_p", CHAPTER, source(MinPLogitsWarper),
+               lambda logits, p: MinPLogitsWarper(p)(None, logits[None])[0],
+               lambda logits, p: ruled_out(logits, (logits - logits.max()).exp() >= p))
+min_p.wrong("absolute", "Your p is compared with the probability. It is a share of the largest probability",
+            lambda logits, p: ruled_out(logits, (logits.softmax(0) >= p) | (rank(logits) == 0)))
+min_p.wrong("of_the_logit", "Your p is a share of the largest logit. It is a share of the largest probability",
+            lambda logits, p: ruled_out(logits, logits >= p * logits.max()))
+min_p.wrong("top_p", "Your p is a sum of probabilities, as in top-p. Here it is a share of the largest",
+            lambda logits, p: ruled_out(logits, before(logits) < p))
+min_p.wrong("likely_dropped", "Your comparison is the wrong way round: the likely ones are kept",
+            lambda logits, p: ruled_out(logits, (logits - logits.max()).exp() < p))
+min_p.case("by_hand", "Probabilities 0.5, 0.3, 0.15, 0.05; p = 0.2 asks for 0.1.",
+           logits=lambda random: np.log([0.15, 0.5, 0.05, 0.3]), p=0.2)
+min_p.case("usual", "p = 0.05 of 300.", logits=normal(300, scale=2), p=0.05)
+min_p.case("flat", "Nearly equal ones: all are kept.", logits=normal(50, scale=0.1), p=0.3)
+min_p.case("peaked", "One is far ahead: it stays alone.", logits=[0, 12, 1, 3], p=0.1)
+min_p.case("negative", "All logits are negative.", logits=normal(60, scale=2, shift=-20), p=0.1)
+min_p.case("ruled_out", "Some are ruled out already.", logits=[-INF, 3, -INF, 1, 2.5, 0], p=0.4)

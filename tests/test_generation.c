@@ -1,0 +1,395 @@
+/* Chapter 11: the trained model writes what it writes in transformers, token by token; draws are fair; text appears as whole
+ * characters; conversations read as the chat templates have them; and `llama` as a stranger uses it. */
+#include "11_generation/chat.h"
+#include "11_generation/generation.h"
+#include "common/error.h"
+#include "common/safetensors.h"
+#include "tests/program.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { PATH = 512 };
+static const char stories[] = ROOT "/chapters/09_decoder/stories/model";
+static const Sampling likeliest = {.repetition_penalty = 1}, as_it_says = {.temperature = 1, .top_p = 1, .repetition_penalty = 1};
+static char folder[] = "/tmp/llama-test-XXXXXX";
+
+static Model model;
+static Tokenizer *tokenizer;
+static SafeTensors golden;
+
+static int run(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static int run(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int status = run_in(folder, BUILD "/llama", format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+/* ------------------------------------------------------------------ choosing */
+
+/* Five tokens, one of them ruled out. */
+static const float five[5] = {0, 1, -INFINITY, 2, -1};
+
+static double probability(int token) {
+    double sum = 0;
+    for (int v = 0; v < 5; v++) sum += exp(five[v]);
+    return exp(five[token]) / sum;
+}
+
+static double chi_square(int draws, const int drawn[5]) {
+    double sum = 0;
+    for (int v = 0; v < 5; v++)
+        if (probability(v) > 0) sum += pow(drawn[v] - draws * probability(v), 2) / (draws * probability(v));
+    return sum;
+}
+
+static void draws_are_fair(void **state) {
+    (void)state;
+    enum { DRAWS = 100000 };
+    const double limit = 16.27; /* chi-square with 3 degrees of freedom is below this in 999 of 1000 cases */
+    int fair[5] = {0}, biased[5] = {0};
+    Random random = {1};
+    for (int i = 0; i < DRAWS; i++) {
+        double u = random_uniform(&random);
+        fair[draw(5, five, u)]++;
+        biased[draw(5, five, 0.98 * u)]++; /* the test would see so much */
+    }
+    assert_int_equal(fair[2], 0);
+    assert_true(chi_square(DRAWS, fair) < limit);
+    assert_true(chi_square(DRAWS, biased) > limit);
+}
+
+static void both_ends_can_be_drawn(void **state) {
+    (void)state;
+    assert_int_equal(draw(5, five, 0), 0);
+    assert_int_equal(draw(5, five, 1 - 0x1p-53), 4);
+    const float last_ruled_out[3] = {0, 0, -INFINITY}, first_ruled_out[3] = {-INFINITY, 0, 0}, large[2] = {1e30f, 1e30f};
+    assert_int_equal(draw(3, last_ruled_out, 1 - 0x1p-53), 1);
+    assert_int_equal(draw(3, first_ruled_out, 0), 1);
+    assert_int_equal(draw(2, large, 0.75), 1);
+}
+
+static void samplers_follow_each_other(void **state) {
+    (void)state;
+    /* After the penalty 3 is no longer the likeliest; after that, top-k 1 leaves one token only. */
+    const int seen[] = {3};
+    float logits[5];
+    Random random = {1};
+    memcpy(logits, five, sizeof five);
+    assert_int_equal(sample(&(Sampling){.repetition_penalty = 4}, 5, logits, 1, seen, &random), 1);
+    for (int i = 0; i < 100; i++) {
+        memcpy(logits, five, sizeof five);
+        assert_int_equal(sample(&(Sampling){.temperature = 5, .top_k = 1, .top_p = 1, .repetition_penalty = 4}, 5, logits, 1, seen, &random), 1);
+    }
+    /* The temperature goes before top-p: cold, one token has more than half, and hot, none. */
+    int cold[5] = {0}, hot[5] = {0};
+    for (int i = 0; i < 1000; i++) {
+        memcpy(logits, five, sizeof five);
+        cold[sample(&(Sampling){.temperature = 0.5f, .top_p = 0.7f, .repetition_penalty = 1}, 5, logits, 0, NULL, &random)]++;
+        memcpy(logits, five, sizeof five);
+        hot[sample(&(Sampling){.temperature = 50, .top_p = 0.7f, .repetition_penalty = 1}, 5, logits, 0, NULL, &random)]++;
+    }
+    assert_int_equal(cold[3], 1000);
+    assert_true(hot[0] > 0 && hot[1] > 0 && hot[3] > 0 && hot[4] == 0);
+}
+
+/* ------------------------------------------------------------------ the trained model */
+
+static void it_writes_what_transformers_writes(void **state) {
+    (void)state;
+    const Tensor *expected = safetensors_find(&golden, "greedy");
+    int count = (int)tensor_count(expected), bos = tokenizer_bos(tokenizer);
+    assert_int_equal(count, 256);
+    Generation generation = generation_new(&model, count + 1, likeliest, 0);
+    generation_read(&generation, 1, &bos);
+    for (int i = 0; i < count; i++) {
+        int id = generation_choose(&generation);
+        if (id != (int)tensor_get(expected, (size_t)i)) fail_msg("token %d is %d, in transformers %g", i, id, tensor_get(expected, (size_t)i));
+        generation_read(&generation, 1, &id);
+    }
+    generation_free(&generation);
+}
+
+static void no_progress(size_t done, size_t count) { assert_true(done <= count); }
+
+static void perplexity_is_transformers(void **state) {
+    (void)state;
+    SafeTensors unseen = safetensors_open(ROOT "/chapters/09_decoder/stories/unseen.safetensors");
+    const Tensor *scores = safetensors_find(&golden, "scores");
+    size_t count = tensor_count(scores);
+    double mean = 0;
+    for (size_t i = 0; i < count; i++) mean += tensor_get(scores, i) / (double)count;
+    double ours = perplexity(&model, tokenizer_bos(tokenizer), count, safetensors_find(&unseen, "texts")->data, 512, no_progress);
+    assert_true(fabs(ours - exp(mean)) < 1e-4 * exp(mean));
+    safetensors_close(&unseen);
+}
+
+/* The prompt, and what the model says up to the end of the line. */
+static void answer(FILE *file, const char *prompt) {
+    enum { MOST = 16 };
+    size_t count, length;
+    int *ids = encode_with_bos(tokenizer, strlen(prompt), prompt, &count);
+    Generation generation = generation_new(&model, (int)count + MOST, likeliest, 0);
+    generation_read(&generation, (int)count, ids);
+    fputs(prompt, file);
+    for (int i = 0; i < MOST; i++) {
+        int id = generation_choose(&generation);
+        const char *bytes = tokenizer_bytes(tokenizer, id, &length);
+        if (ends_text(&model, tokenizer, id) || (length && *bytes == '\n')) break;
+        fwrite(bytes, 1, length, file);
+        generation_read(&generation, 1, &id);
+    }
+    fputs("\n\n", file);
+    generation_free(&generation), free(ids);
+}
+
+/* Each question of a story by itself, straight after the story. */
+static void answer_all(FILE *file, const char *story) {
+    static const char first[] = "\nQuestion:", second[] = "\nAnswer:";
+    const char *end = strstr(story, first);
+    for (const char *question = end; question; question = strstr(question + 1, first)) {
+        char prompt[4096];
+        int asked = (int)(strstr(question, second) + strlen(second) - question);
+        snprintf(prompt, sizeof prompt, "%.*s%.*s", (int)(end - story), story, asked, question);
+        answer(file, prompt);
+    }
+}
+
+/* The generator tells stories that the model has not read, asks, and judges. The model's card says how many it answers of
+ * 930; of these some 55 it may answer two standard deviations less. */
+static void it_answers_questions(void **state) {
+    (void)state;
+    static char told[1 << 16];
+    char command[2 * PATH];
+    int consistent, stories_told, right, questions;
+    FILE *generator = popen(BUILD "/stories --count 12 --seed 77", "r");
+    told[fread(told, 1, sizeof told - 1, generator)] = '\0';
+    pclose(generator);
+
+    snprintf(command, sizeof command, "%s/stories --check - | tail -1 >%s/score", BUILD, folder);
+    FILE *judge = popen(command, "w");
+    for (char *story = told, *next; story; story = next) {
+        next = strstr(story, "\n\n");
+        if (next) *next = '\0', next += 2;
+        answer_all(judge, story);
+    }
+    pclose(judge);
+    snprintf(command, sizeof command, "%s/score", folder);
+    FILE *score = fopen(command, "r");
+    assert_int_equal(fscanf(score, "%d of %d stories are consistent, %d of %d", &consistent, &stories_told, &right, &questions), 4);
+    fclose(score);
+    assert_int_equal(consistent, stories_told);
+    assert_true(questions > 30);
+    const double share = 500.0 / 930, deviation = sqrt(share * (1 - share) / questions);
+    if (right < (share - 2 * deviation) * questions) fail_msg("%d of %d questions answered rightly", right, questions);
+}
+
+static void the_seed_decides(void **state) {
+    (void)state;
+    int texts[3][40], bos = tokenizer_bos(tokenizer);
+    for (int i = 0; i < 3; i++) {
+        Generation generation = generation_new(&model, 41, as_it_says, i == 2 ? 6 : 5);
+        generation_read(&generation, 1, &bos);
+        for (int t = 0; t < 40; t++) {
+            texts[i][t] = generation_choose(&generation);
+            generation_read(&generation, 1, &texts[i][t]);
+        }
+        generation_free(&generation);
+    }
+    assert_memory_equal(texts[0], texts[1], sizeof texts[0]);
+    assert_memory_not_equal(texts[0], texts[2], sizeof texts[0]);
+}
+
+/* ------------------------------------------------------------------ text as it is made */
+
+static void characters_appear_whole(void **state) {
+    (void)state;
+    static const struct {
+        const char *pieces[5], *shown[5]; /* after each piece; at the end, what stream_end adds */
+    } cases[] = {
+        {{"a", "b"}, {"a", "ab", "ab"}},
+        {{"\xf0\x9f", "\xa6", "\x99!"}, {"", "", "\xf0\x9f\xa6\x99!", "\xf0\x9f\xa6\x99!"}},
+        {{"\xe7\xbe", "x"}, {"", "\xef\xbf\xbd\xef\xbf\xbdx", "\xef\xbf\xbd\xef\xbf\xbdx"}},
+        {{"\xff", "\x80", "z"}, {"\xef\xbf\xbd", "\xef\xbf\xbd\xef\xbf\xbd", "\xef\xbf\xbd\xef\xbf\xbdz", "\xef\xbf\xbd\xef\xbf\xbdz"}},
+        {{"\xed", "\xa0"}, {"", "\xef\xbf\xbd\xef\xbf\xbd", "\xef\xbf\xbd\xef\xbf\xbd"}},
+        {{"\xc3"}, {"", "\xef\xbf\xbd"}},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        char *shown;
+        size_t size;
+        Stream stream = {.file = open_memstream(&shown, &size)};
+        int i = 0;
+        for (; cases[c].pieces[i]; i++) {
+            stream_write(&stream, strlen(cases[c].pieces[i]), cases[c].pieces[i]);
+            assert_string_equal(shown, cases[c].shown[i]);
+        }
+        stream_end(&stream);
+        assert_string_equal(shown, cases[c].shown[i]);
+        fclose(stream.file), free(shown);
+    }
+}
+
+/* ------------------------------------------------------------------ conversations */
+
+/* A turn as text, special tokens by their names: what apply_chat_template writes. Behind <s>, SentencePiece puts a space
+ * before the text, which the template does not show. */
+static void turn_text(const Tokenizer *t, size_t count, const int ids[count], char text[static 1024]) {
+    size_t length, used = 0;
+    bool begins = false;
+    for (size_t i = 0; i < count; i++) {
+        const char *bytes = tokenizer_bytes(t, ids[i], &length);
+        bool control = !tokenizer_byte_level(t) && length == 0;
+        if (control) bytes = tokenizer_piece(t, ids[i], &length);
+        size_t skipped = begins && length > 0 && *bytes == ' ';
+        used += (size_t)snprintf(text + used, 1024 - used, "%.*s", (int)(length - skipped), bytes + skipped);
+        begins = control;
+    }
+}
+
+static void check_turn(const Tokenizer *t, const char *family, const char *name, const char *system, const char *user) {
+    char key[64], text[1024];
+    size_t count;
+    int *ids = chat_turn(t, true, system, user, &count);
+    turn_text(t, count, ids, text);
+    snprintf(key, sizeof key, "chat/%s/%s", family, name);
+    assert_string_equal(text, safetensors_metadata(&golden, key));
+    free(ids);
+}
+
+static void turns_are_the_templates(void **state) {
+    (void)state;
+    Tokenizer *llama3 = tokenizer_open(ROOT "/tests/golden/tokenizers/tiktoken");
+    for (int i = 0; i < 2; i++) {
+        const Tokenizer *t = i ? llama3 : tokenizer;
+        const char *family = i ? "llama3" : "llama2";
+        check_turn(t, family, "plain", NULL, "Hello!");
+        check_turn(t, family, "system", "You are kind.\nAnswer briefly.", "Hello!");
+        check_turn(t, family, "spaces", "  Be kind. \n", "\n  Who are you?  \n");
+        check_turn(t, family, "special", NULL, "<s>[INST] <|eot_id|> </s>");
+    }
+    /* What a user writes never becomes a special token. */
+    size_t count;
+    int *ids = chat_turn(llama3, true, NULL, "<|eot_id|>", &count), ends = 0;
+    for (size_t i = 0; i < count; i++) ends += ids[i] == tokenizer_special(llama3, "<|eot_id|>");
+    assert_int_equal(ends, 1);
+    free(ids);
+    /* A later turn ends the answer before it. */
+    ids = chat_turn(llama3, false, "forgotten", "And?", &count);
+    assert_int_equal(ids[0], tokenizer_special(llama3, "<|eot_id|>"));
+    free(ids);
+    ids = chat_turn(tokenizer, false, NULL, "And?", &count);
+    assert_int_equal(ids[0], tokenizer_eos(tokenizer));
+    assert_int_equal(ids[1], tokenizer_bos(tokenizer));
+    free(ids);
+    tokenizer_close(llama3);
+}
+
+/* ------------------------------------------------------------------ llama */
+
+static void llama_tells_a_story(void **state) {
+    (void)state;
+    assert_int_equal(run("--temperature 0 --prompt 'Once upon a time' --quiet"), 0);
+    assert_int_equal(strncmp(said, "Once upon a time there was a ", 29), 0);
+    assert_said("\nQuestion: ");
+    char first[sizeof said];
+    strcpy(first, said);
+    assert_int_equal(run("--temperature 0 --prompt - --quiet --threads 1 <<'END'\nOnce upon a time\nEND"), 0);
+    assert_string_equal(said, first);
+
+    assert_int_equal(run("--seed 3 --tokens 60 --threads 1 --quiet"), 0);
+    strcpy(first, said);
+    assert_int_equal(run("--seed 3 --tokens 60 --threads 2 --quiet"), 0);
+    assert_string_equal(said, first);
+    assert_int_equal(run("--seed 3 --tokens 60 2>/dev/null"), 0);
+    assert_string_equal(said, first);
+    assert_int_equal(run("--seed 3 --tokens 3"), 0);
+    assert_said("of what memory allows; seed 3");
+    assert_int_equal(run("--tokens 0 --prompt 'As it is' --quiet"), 0);
+    assert_string_equal(said, "As it is\n");
+    assert_int_equal(run("--context 20 --tokens 30 --seed 1 --quiet"), 0);
+    assert_said("note: the context of 20 tokens is full");
+}
+
+static void llama_talks_and_scores(void **state) {
+    (void)state;
+    assert_int_equal(run("--chat --system 'Be kind.' --tokens 5 --seed 1 --quiet <<'END'\nHello!\n\nWho?\nEND"), 0);
+    assert_int_equal(run("--perplexity - <<'END'\nOnce upon a time there was a brave fox named Anna. She was in the forest.\nEND"), 0);
+    double perplexity;
+    assert_int_equal(sscanf(said, "perplexity %lf over", &perplexity), 1);
+    assert_true(perplexity > 1 && perplexity < 20);
+}
+
+static void llama_refuses(void **state) {
+    (void)state;
+    static const char *const misuses[] = {
+        "--top-p 2", "--top-p x", "--temperature -1", "--temperature nan", "--top-k -1", "--min-p 1.5", "--tokens many", "--tokens",
+        "--repetition-penalty 0", "--seed one", "--seed -1", "--context 0", "--context 1000000", "--threads 0", "a prompt",
+        "--system x", "--chat --prompt x", "--top_p 0.5"};
+    for (size_t i = 0; i < sizeof misuses / sizeof *misuses; i++) assert_misuse(run("%s", misuses[i]));
+
+    static const char *const bad[][2] = {
+        {"--model nowhere", "nowhere: "},
+        {"--tokenizer nowhere", "nowhere: "},
+        {"--tokenizer '" ROOT "/tests/golden/tokenizers/sentencepiece'", "vocabulary of 1024 tokens and the tokenizer one of "},
+        {"--model '" ROOT "/tests/golden/models/llama3' --tokenizer '" ROOT "/tests/golden/tokenizers/tiktoken'", "vocabulary of 64 tokens and the tokenizer one of "},
+        {"--context 5 --prompt 'Once upon a time there was a fox'", "more than the 5 that are left"},
+        {"--perplexity nowhere", "nowhere: "},
+        {"--perplexity /dev/null", "no text to score"},
+        {"--tokens 5 --quiet >/dev/full", "cannot be written"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(run("%s", bad[i][0]), 1);
+        assert_said(bad[i][1]);
+        assert_one_clear_line();
+    }
+}
+
+/* A real model of another maker, where it is: LLAMA_DATA, or ../shared/data. */
+static void stories260K_makes_sense(void **state) {
+    (void)state;
+    char data[PATH];
+    snprintf(data, sizeof data, "%s", getenv("LLAMA_DATA") ? getenv("LLAMA_DATA") : ROOT "/../shared/data");
+    if (access(data, R_OK) != 0) {
+        print_message("skipped: %s is not here\n", data);
+        return;
+    }
+    assert_int_equal(run("--model '%s/stories260K.bin' --tokenizer '%s/tok512.bin' --temperature 0 --tokens 256 --quiet", data, data), 0);
+    assert_int_equal(strncmp(said, "Once upon a time, there was a little girl named ", 48), 0);
+    assert_said("Lily was sad and didn't know what to do.");
+}
+
+static int open_all(void **state) {
+    (void)state;
+    model = model_open(stories), tokenizer = tokenizer_open(stories), golden = safetensors_open(ROOT "/tests/golden/stories.safetensors");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int close_all(void **state) {
+    (void)state;
+    model_close(&model), tokenizer_close(tokenizer), safetensors_close(&golden);
+    char command[PATH];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(draws_are_fair),
+        cmocka_unit_test(both_ends_can_be_drawn),
+        cmocka_unit_test(samplers_follow_each_other),
+        cmocka_unit_test(it_writes_what_transformers_writes),
+        cmocka_unit_test(perplexity_is_transformers),
+        cmocka_unit_test(it_answers_questions),
+        cmocka_unit_test(the_seed_decides),
+        cmocka_unit_test(characters_appear_whole),
+        cmocka_unit_test(turns_are_the_templates),
+        cmocka_unit_test(llama_tells_a_story),
+        cmocka_unit_test(llama_talks_and_scores),
+        cmocka_unit_test(llama_refuses),
+        cmocka_unit_test(stories260K_makes_sense),
+    };
+    return cmocka_run_group_tests_name("generation", tests, open_all, close_all) != 0;
+}
