@@ -129,11 +129,13 @@ static const char paragraph[] =
     "all the llamas call and the hill calls";
 enum { MERGES = 14, LETTERS = 128, MOST = LETTERS + MERGES };
 
-/* A vocabulary in the making: each token's text. */
+/* A vocabulary in the making: each token's text, in which a space is ▁. */
 typedef struct {
     int V;
     char text[MOST][32];
 } Trainer;
+
+static bool begins_a_word(const char *text) { return strncmp(text, "▁", strlen("▁")) == 0; }
 
 /* The pair that is there most often, of equals the first; but a word's space stands before it, and nothing merges with the
  * space of the next word. */
@@ -141,15 +143,12 @@ static int best_pair(const Trainer *t, int counts[t->V][t->V], int *left, int *r
     int best = 0;
     for (int a = 0; a < t->V; a++)
         for (int b = 0; b < t->V; b++)
-            if (counts[a][b] > best && t->text[b][0] != ' ') best = counts[a][b], *left = a, *right = b;
+            if (counts[a][b] > best && !begins_a_word(t->text[b])) best = counts[a][b], *left = a, *right = b;
     return best;
 }
 
 static void print_sequence(const Trainer *t, int n, const int ids[n]) {
-    for (int i = 0; i < n; i++) {
-        if (i) putchar(' ');
-        print_bytes(stdout, strlen(t->text[ids[i]]), t->text[ids[i]]);
-    }
+    for (int i = 0; i < n; i++) printf(i ? " %s" : "%s", t->text[ids[i]]);
     putchar('\n');
 }
 
@@ -159,34 +158,60 @@ static int apply(int n, int ids[n], int left, int right, int merged) {
     return count;
 }
 
-static void train_by_hand(void) {
-    static Trainer t = {.V = LETTERS};
-    static int counts[MOST][MOST], ids[sizeof paragraph];
-    int n = sizeof paragraph - 1, pairs[MERGES][2];
-    for (int c = 0; c < LETTERS; c++) t.text[c][0] = (char)c;
-    for (int i = 0; i < n; i++) ids[i] = paragraph[i];
-    printf("%d letters and spaces:%s\n\n", n, paragraph);
-    for (int m = 0; m < MERGES; m++) {
-        int(*table)[t.V] = (void *)counts, left = 0, right = 0;
-        pair_counts(n, t.V, table, ids);
-        int best = best_pair(&t, table, &left, &right);
-        strcat(strcpy(t.text[t.V], t.text[left]), t.text[right]);
-        n = apply(n, ids, left, right, t.V);
-        printf("token %d, of %2d, leaves %3d: ", t.V, best, n);
-        print_sequence(&t, 2, (int[]){left, right});
-        pairs[m][0] = left, pairs[m][1] = right, t.V++;
-    }
+static int letters_of(const char *text, int ids[]) {
+    int n = 0;
+    for (; text[n]; n++) ids[n] = text[n];
+    return n;
+}
 
-    static const char word[] = " shall";
-    int spelled[sizeof word], length = sizeof word - 1;
-    for (int i = 0; i < length; i++) spelled[i] = word[i];
-    printf("\nA word that was not there, by the same merges in the same order:\n");
-    print_sequence(&t, length, spelled);
-    for (int m = 0; m < MERGES; m++) {
-        int before = length;
-        length = apply(length, spelled, pairs[m][0], pairs[m][1], LETTERS + m);
-        if (length < before) print_sequence(&t, length, spelled);
+static void learn(Trainer *t, int pairs[MERGES][2]) {
+    static int counts[MOST * MOST], ids[sizeof paragraph];
+    Table table = {0};
+    int n = letters_of(paragraph, ids);
+    for (int c = 0; c < LETTERS; c++) t->text[c][0] = (char)c;
+    strcpy(t->text[' '], "▁");
+    t->V = LETTERS;
+    printf("%d letters and spaces:%s\n\n", n, paragraph);
+    table_row(&table, "token|<left|<right|<together|times|tokens left");
+    for (int m = 0; m < MERGES; m++, t->V++) {
+        int(*pair)[t->V] = (void *)counts, left = 0, right = 0;
+        pair_counts(n, t->V, pair, ids);
+        int times = best_pair(t, pair, &left, &right);
+        n = apply(n, ids, left, right, t->V);
+        strcat(strcpy(t->text[t->V], t->text[left]), t->text[right]);
+        pairs[m][0] = left, pairs[m][1] = right;
+        table_row(&table, "%d|%s|%s|%s|%d|%d", t->V, t->text[left], t->text[right], t->text[t->V], times, n);
     }
+    table_print(&table, stdout);
+}
+
+/* What one might take for the same: at each place, the longest token that the rest begins with. */
+static int longest_match(const Trainer *t, const char *text, int ids[]) {
+    int n = 0;
+    for (; *text; text += strlen(t->text[ids[n++]])) {
+        ids[n] = 0;
+        for (int id = 1; id < t->V; id++)
+            if (strncmp(text, t->text[id], strlen(t->text[id])) == 0 && strlen(t->text[id]) > strlen(t->text[ids[n]]))
+                ids[n] = id;
+    }
+    return n;
+}
+
+static void train_by_hand(void) {
+    static Trainer t;
+    int pairs[MERGES][2], ids[16];
+    learn(&t, pairs);
+
+    printf("\nA word that was not there, by the same merges in the same order:\n");
+    int n = letters_of(" allama", ids);
+    print_sequence(&t, n, ids);
+    for (int m = 0; m < MERGES; m++) {
+        int before = n;
+        n = apply(n, ids, pairs[m][0], pairs[m][1], LETTERS + m);
+        if (n < before) print_sequence(&t, n, ids);
+    }
+    printf("\nThe same word, the longest token first:\n");
+    print_sequence(&t, longest_match(&t, "▁allama", ids), ids);
 }
 
 /* ---- the vocabularies at hand */
@@ -267,6 +292,20 @@ static void show_special(const Tokenizer *t, const char *text) {
     }
 }
 
+/* What the first tokens of a text are decoded to: those of 😀, one after the other. */
+static void show_growing(const Tokenizer *t, const char *name) {
+    size_t count, length;
+    const char text[] = "hi😀";
+    int *ids = tokenizer_encode(t, strlen(text), text, false, &count);
+    for (size_t n = 1; n <= count; n++) {
+        char *decoded = tokenizer_decode(t, n, ids, &length);
+        printf("%-13s  %s  ", name, decoded);
+        print_pieces(t, n, ids);
+        free(decoded);
+    }
+    free(ids);
+}
+
 static void demonstrate(const char *data) {
     Tokenizer *families[FAMILIES];
     for (int f = 0; f < FAMILIES; f++) families[f] = open_family(f);
@@ -277,7 +316,9 @@ static void demonstrate(const char *data) {
     section("Bytes per token");
     bytes_per_token(families, data);
     section("Digits and spaces");
-    show_all(families, 6, (const char *const[]){"1234567", " 1234567", "the llama", "the  llama", "    return 0;\n", "\t\r\n"});
+    show_all(families, 5, (const char *const[]){"1234567", " 1234567", "the llama", "the  llama", "    return 0;\n"});
+    section("Half a character");
+    for (int f = 0; f < FAMILIES; f++) show_growing(families[f], family_names[f]);
     section("Special text");
     show_special(families[0], "<s>the llama</s>");
     show_special(families[1], "<|begin_of_text|>the llama<|eot_id|>");
