@@ -2,6 +2,7 @@
  * With --model, the tokenizer of a model's folder: its ids, its pieces, its text. */
 #include "10_tokenizer/tokenizer.h"
 #include "10_tokenizer/train.h"
+#include "10_tokenizer/vocabulary.h"
 #include "common/console.h"
 #include "common/error.h"
 #include "common/file.h"
@@ -15,28 +16,31 @@
 
 /* ---- pieces, for people */
 
+/* U+0000 to U+001F and U+007F to U+009F. */
+static bool is_control(const char *character) {
+    const unsigned char *c = (const unsigned char *)character;
+    return c[0] < ' ' || c[0] == 127 || (c[0] == 0xc2 && c[1] < 0xa0);
+}
+
 /* A token's bytes as they can be shown: ▁ for a space, \n for a line's end, <0x80> for what is no character by itself. */
-static void print_bytes(FILE *file, size_t length, const char *bytes) {
-    for (size_t i = 0; i < length;) {
-        const unsigned char c = (unsigned char)bytes[i];
-        size_t n = c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
-        bool whole = c < 0x80 || (c >= 0xc2 && c < 0xf5 && n <= length - i);
-        for (size_t k = 1; whole && k < n; k++) whole = ((unsigned char)bytes[i + k] & 0xc0) == 0x80;
-        if (c == 0xc2 && whole && (unsigned char)bytes[i + 1] < 0xa0) whole = false; /* a control character */
-        if (c == ' ') fputs("▁", file);
-        else if (c == '\n') fputs("\\n", file);
-        else if (c == '\t') fputs("\\t", file);
-        else if (!whole || c < ' ' || c == 127) fprintf(file, "<0x%02X>", c), n = 1;
-        else fprintf(file, "%.*s", (int)n, bytes + i);
-        i += n;
+static void print_bytes(size_t length, const char *bytes) {
+    int n;
+    for (size_t i = 0; i < length; i += (size_t)n) {
+        bool valid;
+        n = utf8_character(length - i, bytes + i, &valid);
+        if (bytes[i] == ' ') fputs("▁", stdout);
+        else if (bytes[i] == '\n') fputs("\\n", stdout);
+        else if (bytes[i] == '\t') fputs("\\t", stdout);
+        else if (valid && !is_control(bytes + i)) fwrite(bytes + i, 1, (size_t)n, stdout);
+        else printf("<0x%02X>", (unsigned char)bytes[i]), n = 1;
     }
 }
 
-static void print_token(FILE *file, const Tokenizer *t, int id) {
+static void print_token(const Tokenizer *t, int id) {
     size_t length;
     const char *bytes = tokenizer_bytes(t, id, &length);
     if (length == 0) bytes = tokenizer_piece(t, id, &length);
-    print_bytes(file, length, bytes);
+    print_bytes(length, bytes);
 }
 
 static void print_pieces(const Tokenizer *t, size_t count, const int *ids) {
@@ -44,7 +48,7 @@ static void print_pieces(const Tokenizer *t, size_t count, const int *ids) {
     for (size_t i = 0; i < count; i++) {
         if (colour) fputs(i % 2 ? "\033[30;103m" : "\033[30;106m", stdout); /* black on yellow, on cyan */
         else if (i) putchar(' ');
-        print_token(stdout, t, ids[i]);
+        print_token(t, ids[i]);
         if (colour) fputs("\033[0m", stdout);
     }
     putchar('\n');
@@ -110,7 +114,7 @@ static void print_info(const Tokenizer *t, const char *path) {
     for (int i = 0; i < 2; i++) {
         printf("%s: ", ends[i].name);
         if (ends[i].id < 0) puts("none");
-        else print_token(stdout, t, ends[i].id), printf(", %d\n", ends[i].id);
+        else print_token(t, ends[i].id), printf(", %d\n", ends[i].id);
     }
 }
 
@@ -248,7 +252,7 @@ static void show_ids(Tokenizer *const families[FAMILIES], const char *text) {
 static void show_all(Tokenizer *const families[FAMILIES], int count, const char *const texts[count]) {
     for (int i = 0; i < count; i++) {
         putchar('"');
-        print_bytes(stdout, strlen(texts[i]), texts[i]);
+        print_bytes(strlen(texts[i]), texts[i]);
         puts("\"");
         show(families, texts[i]);
     }
