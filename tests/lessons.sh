@@ -6,7 +6,8 @@
 #
 # stand before a fenced block, which this script fills: sh tests/lessons.sh DATA, where DATA holds each program's
 # output as NN_name.txt; the lesson of a program that is not built is skipped. With --check it changes nothing and fails
-# if a quotation is not what is compiled or run. Either way it fails if a link or an image leads to no file, or if a formula would not show on GitHub.
+# if a quotation is not what is compiled or run. Either way it fails if a link or an image leads to no file, or if a
+# formula would not show on GitHub.
 data=$1 check=$2 passed=0 failed=0
 fresh=$(mktemp) && trap 'rm -f "$fresh"' EXIT
 

@@ -22,7 +22,7 @@ static bool is_control(const char *character) {
     return c[0] < ' ' || c[0] == 127 || (c[0] == 0xc2 && c[1] < 0xa0);
 }
 
-/* A token's bytes as they can be shown: ▁ for a space, \n for a line's end, <0x80> for what is no character by itself. */
+/* A token's bytes as they can be shown: ▁ for a space, \n for a line's end, <0x80> for what is no character. */
 static void print_bytes(size_t length, const char *bytes) {
     int n;
     for (size_t i = 0; i < length; i += (size_t)n) {
@@ -88,7 +88,8 @@ static int *parse_ids(const char *text, size_t *count) {
         char *end;
         errno = 0;
         long id = strtol(text, &end, 10);
-        if (end == text || errno || id < 0 || id > INT_MAX) fail("--decode: \"%.20s\" is no token: write \"1 2 3\"", text);
+        if (end == text || errno || id < 0 || id > INT_MAX)
+            fail("--decode: \"%.20s\" is no token: write \"1 2 3\"", text);
         ids[(*count)++] = (int)id;
         text = end;
     }
@@ -105,8 +106,8 @@ static void decode(const Tokenizer *t, const char *text) {
 }
 
 static void print_info(const Tokenizer *t, const char *path) {
-    printf("%s: %s, %d tokens\n", path, tokenizer_byte_level(t) ? "byte level, as Llama 3" : "SentencePiece, as Llama 1 and 2",
-           tokenizer_size(t));
+    const char *family = tokenizer_byte_level(t) ? "byte level, as Llama 3" : "SentencePiece, as Llama 1 and 2";
+    printf("%s: %s, %d tokens\n", path, family, tokenizer_size(t));
     const struct {
         const char *name;
         int id;
@@ -129,8 +130,8 @@ static void use_model(const Request *r) {
 /* ---- without --model: a BPE by hand */
 
 static const char paragraph[] =
-    " the llama knows the hill and the hill knows the llama the little llama calls and the tall llama calls all the llamas "
-    "all the llamas call and the hill calls";
+    " the llama knows the hill and the hill knows the llama the little llama calls and the tall llama calls"
+    " all the llamas all the llamas call and the hill calls";
 enum { MERGES = 14, LETTERS = 128, MOST = LETTERS + MERGES };
 
 /* A vocabulary in the making: each token's text, in which a space is ▁. */
@@ -141,8 +142,8 @@ typedef struct {
 
 static bool begins_a_word(const char *text) { return strncmp(text, "▁", strlen("▁")) == 0; }
 
-/* The pair that is there most often, of equals the first; but a word's space stands before it, and nothing merges with the
- * space of the next word. */
+/* The pair that is there most often, of equals the first; but a word's space stands before it, and nothing merges with
+ * the space of the next word. */
 static int best_pair(const Trainer *t, int counts[t->V][t->V], int *left, int *right) {
     int best = 0;
     for (int a = 0; a < t->V; a++)
@@ -222,10 +223,8 @@ static void train_by_hand(void) {
 
 enum { FAMILIES = 2 };
 static const char *const family_names[FAMILIES] = {"SentencePiece", "byte level"};
-
-static Tokenizer *open_family(int family) {
-    return tokenizer_open(family == 0 ? ROOT "/tests/golden/tokenizers/sentencepiece" : ROOT "/tests/golden/tokenizers/tiktoken");
-}
+static const char *const family_folders[FAMILIES] = {ROOT "/tests/golden/tokenizers/sentencepiece",
+                                                     ROOT "/tests/golden/tokenizers/tiktoken"};
 
 static void show(Tokenizer *const families[FAMILIES], const char *text) {
     for (int f = 0; f < FAMILIES; f++) {
@@ -262,8 +261,8 @@ static void show_all(Tokenizer *const families[FAMILIES], int count, const char 
 static const struct {
     const char *name, *text;
 } samples[] = {
-    {"English", "The old woman sat down by the river and watched the llamas drink. She had walked all morning, and the road "
-                "over the mountain was long. When the children came, she told them what she had seen on the other side."},
+    {"English", "The old woman sat down by the river and watched the llamas drink. She had walked all morning, and the "
+                "road over the mountain was long. When the children came, she told them what she had seen on the other side."},
     {"Chinese", "老人坐在河边看羊驼喝水。她走了一个早上，山路很远。孩子们来的时候，她告诉他们在山的另一边看到了什么。"},
     {"code", "int largest(int n, const float x[n]) {\n    int best = 0;\n    for (int i = 1; i < n; i++) {\n"
              "        if (x[i] > x[best]) best = i;\n    }\n    return best;\n}\n"},
@@ -279,7 +278,8 @@ static void bytes_per_token(Tokenizer *const families[FAMILIES], const char *dat
         for (size_t i = 0; i < bytes; i++) characters += ((unsigned char)samples[s].text[i] & 0xc0) != 0x80;
         for (int f = 0; f < FAMILIES; f++) free(tokenizer_encode(families[f], bytes, samples[s].text, false, &count[f]));
         double each[FAMILIES] = {(double)bytes / (double)count[0], (double)bytes / (double)count[1]};
-        table_row(&table, "%s|%zu|%zu|%zu|%.2f|%zu|%.2f", samples[s].name, bytes, characters, count[0], each[0], count[1], each[1]);
+        table_row(&table, "%s|%zu|%zu|%zu|%.2f|%zu|%.2f", samples[s].name, bytes, characters, count[0], each[0],
+                  count[1], each[1]);
         if (data) fprintf(output.file, "%s %.3f %.3f\n", samples[s].name, each[0], each[1]);
     }
     table_print(&table, stdout);
@@ -312,7 +312,7 @@ static void show_growing(const Tokenizer *t, const char *name) {
 
 static void demonstrate(const char *data) {
     Tokenizer *families[FAMILIES];
-    for (int f = 0; f < FAMILIES; f++) families[f] = open_family(f);
+    for (int f = 0; f < FAMILIES; f++) families[f] = tokenizer_open(family_folders[f]);
     section("A BPE by hand");
     train_by_hand();
     section("Two families, one text");
@@ -343,14 +343,16 @@ int main(int argc, char **argv) {
         {"data", "DIR", "write there what the figures are drawn from", &r.data},
     };
     int rest = parse_options(argc, argv, "[--model PATH [--encode TEXT | --encode-file FILE | --decode IDS | --info]]",
-                             "Chapter 10, the tokenizers: text to the ids of any Llama, and back. Without --model, a demonstration.",
+                             "Chapter 10, the tokenizers: text to the ids of any Llama, and back. Without --model, a "
+                             "demonstration.",
                              sizeof options / sizeof *options, options);
     if (rest < argc) fail("%s is not understood: see %s --help", argv[rest], argv[0]);
     if (r.data && !r.data[0]) fail("--data needs the name of a folder: see %s --help", argv[0]);
-    if (!r.model && (r.encode || r.encode_file || r.decode || r.info)) fail("--encode, --encode-file, --decode and --info need --model");
-    if (!r.encode && !r.encode_file && (r.bos || r.special || r.pieces)) fail("--bos, --special and --pieces need --encode or --encode-file");
+    const bool encodes = r.encode || r.encode_file, does = encodes || r.decode || r.info;
+    if (!r.model && does) fail("--encode, --encode-file, --decode and --info need --model");
+    if (!encodes && (r.bos || r.special || r.pieces)) fail("--bos, --special and --pieces need --encode or --encode-file");
     if (r.encode && r.encode_file) fail("--encode or --encode-file, not both");
-    if (r.model && !r.encode && !r.encode_file && !r.decode && !r.info) fail("--model needs --encode, --encode-file, --decode or --info");
+    if (r.model && !does) fail("--model needs --encode, --encode-file, --decode or --info");
     if (r.model) use_model(&r);
     else demonstrate(r.data);
     return 0;
