@@ -38,9 +38,9 @@ eval box(55.5, 12, 16.5, 1, "SwiGLU layer", "chapters 2, 3")
 set arrow from 59.5, 24 to 59.5, 19.4 linewidth 1.5 linecolor rgb grey size 1, 25 filled
 set arrow from 72, 15.5 to 74.5, 15.5 nohead linewidth 1.5 linecolor rgb grey
 
-eval box(1, 32.5, 9, 0, "tokens", "10")
+eval box(1, 32.5, 9, 1, "tokens", "chapter 10")
 eval box(77.8, 32.5, 11, 1, "RMSNorm", "chapter 1")
 eval box(90.3, 32.5, 9, 1, "logits", "chapter 9")
 set arrow from 94.8, 32.5 to 94.8, 26.4 linewidth 1.5 linecolor rgb grey size 1, 25 filled
-eval box(87, 19, 12.3, 0, "next token", "11")
+eval box(87, 19, 12.3, 1, "next token", "chapter 11")
 plot NaN

@@ -50,8 +50,10 @@ void hugging_face_read(Tokenizer *tokenizer, const char *path, size_t length, co
 void sentencepiece_encode(const Tokenizer *tokenizer, size_t length, const char *text, bool first, Ids *ids);
 void byte_level_encode(const Tokenizer *tokenizer, size_t length, const char *text, Ids *ids);
 
-/* Adds a token of SentencePiece's family; at `room` its bytes are written, as many as the name has at most. Returns them. */
 int byte_of(int length, const char *piece); /* "<0x0A>" is 10; -1 if the piece is no byte's */
+
+/* Adds a token of SentencePiece's family and returns its id. At `room` its bytes are written, at most as many as its
+ * name has. */
 int sentencepiece_add(Tokenizer *tokenizer, const char *path, Token token, char *room);
 
 /* Meta's pattern, as tokenizer.json spells it. */

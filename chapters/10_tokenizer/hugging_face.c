@@ -75,7 +75,8 @@ static bool read_split(const char *path, const json_t *pre_tokenizer) {
 }
 
 static void read_steps(Tokenizer *t, const char *path, const json_t *json) {
-    const json_t *normalizer = json_object_get(json, "normalizer"), *pre_tokenizer = json_object_get(json, "pre_tokenizer");
+    const json_t *normalizer = json_object_get(json, "normalizer");
+    const json_t *pre_tokenizer = json_object_get(json, "pre_tokenizer");
     bool replaces = read_normalizer(t, path, normalizer);
     if (replaces && step(pre_tokenizer, "pretokenizers", 0))
         refuse(path, "pre_tokenizer", pre_tokenizer, "the normalizer does its work already");
@@ -160,8 +161,7 @@ static int next_byte(const unsigned char **c) {
 }
 
 /* Its bytes are its name. */
-static void add_byte_level(Tokenizer *t, const char *path, Token token, char *room) {
-    Vocabulary *v = &t->vocabulary;
+static void add_byte_level(Vocabulary *v, const char *path, Token token, char *room) {
     if (token.kind == NORMAL) {
         char *end = room;
         for (const unsigned char *c = (const unsigned char *)token.piece; *c;) {
@@ -170,11 +170,9 @@ static void add_byte_level(Tokenizer *t, const char *path, Token token, char *ro
             *end++ = (char)byte;
         }
         token.piece = room, token.piece_length = (int)(end - room);
-        if (!table_add(&v->pieces, (size_t)token.piece_length, room, v->size)) fail("%s: token %d is there twice", path, v->size);
-        if (token.piece_length > v->longest) v->longest = token.piece_length;
     }
     token.bytes = token.piece, token.length = token.piece_length;
-    vocabulary_add(v, token);
+    if (vocabulary_add(v, token) < 0) fail("%s: token %d is there twice", path, v->size);
 }
 
 static void add_tokens(Tokenizer *t, const char *path, int count, const Token *tokens, const char *unknown) {
@@ -187,7 +185,7 @@ static void add_tokens(Tokenizer *t, const char *path, int count, const Token *t
         if (token.piece_length == 0) fail("%s: token %d is empty", path, id);
         t->has_added |= token.kind == ADDED;
         if (t->byte_level) {
-            add_byte_level(t, path, token, room);
+            add_byte_level(&t->vocabulary, path, token, room);
         } else {
             if (token.kind == NORMAL && byte_of(token.piece_length, token.piece) >= 0) token.kind = BYTE;
             if (token.kind == NORMAL && strcmp(token.piece, unknown) == 0) token.kind = UNKNOWN;
@@ -213,7 +211,8 @@ static void read_vocabulary(Tokenizer *t, const char *path, const json_t *json, 
     if (!tokens) fail("out of memory for %zu tokens", most);
     json_object_foreach((json_t *)vocab, piece, id)
         take_id(tokens, path, read_id(path, piece, id, (int)most), named(path, piece, NORMAL));
-    for (size_t i = 0; i < json_array_size(added); i++) take_added(tokens, path, json_array_get(added, i), unknown, (int)most);
+    for (size_t i = 0; i < json_array_size(added); i++)
+        take_added(tokens, path, json_array_get(added, i), unknown, (int)most);
     for (int i = 0; i < (int)most; i++)
         if (tokens[i].piece) count = i + 1;
     t->vocabulary.tokens = NULL;
@@ -257,7 +256,7 @@ static void read_merges(Tokenizer *t, const char *path, const json_t *vocab, con
         read_merge(path, json_array_get(merges, i), i, left, right, joined);
         v->pair_ids[i][0] = piece_id(path, vocab, left, i), v->pair_ids[i][1] = piece_id(path, vocab, right, i);
         v->merges[i] = (Merge){(float)i, piece_id(path, vocab, joined, i)};
-        if (!table_add(&v->pairs, sizeof v->pair_ids[i], (const char *)v->pair_ids[i], (int)i))
+        if (!map_add(&v->pairs, sizeof v->pair_ids[i], (const char *)v->pair_ids[i], (int)i))
             fail("%s: merge %zu, of \"%.40s\" and \"%.40s\", is there twice", path, i, left, right);
     }
 }
@@ -268,7 +267,8 @@ void hugging_face_read(Tokenizer *t, const char *path, size_t length, const char
     if (!json) fail("%s: line %d: no valid JSON: %s", path, problem.line, problem.text);
     const json_t *model = json_object_get(json, "model");
     if (!json_is_object(model)) fail("%s: it has no model: is this a tokenizer.json?", path);
-    if (!is(model, "{\"type\": \"BPE\"}")) refuse(path, "the model's type", json_object_get(model, "type"), "a Llama's is BPE");
+    if (!is(model, "{\"type\": \"BPE\"}"))
+        refuse(path, "the model's type", json_object_get(model, "type"), "a Llama's is BPE");
     read_steps(t, path, json);
     read_decoder(t, path, json_object_get(json, "decoder"));
     check_model(t, path, model);

@@ -2,6 +2,7 @@
  * With --model, the tokenizer of a model's folder: its ids, its pieces, its text. */
 #include "10_tokenizer/tokenizer.h"
 #include "10_tokenizer/train.h"
+#include "10_tokenizer/vocabulary.h"
 #include "common/console.h"
 #include "common/error.h"
 #include "common/file.h"
@@ -15,28 +16,31 @@
 
 /* ---- pieces, for people */
 
-/* A token's bytes as they can be shown: ▁ for a space, \n for a line's end, <0x80> for what is no character by itself. */
-static void print_bytes(FILE *file, size_t length, const char *bytes) {
-    for (size_t i = 0; i < length;) {
-        const unsigned char c = (unsigned char)bytes[i];
-        size_t n = c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
-        bool whole = c < 0x80 || (c >= 0xc2 && c < 0xf5 && n <= length - i);
-        for (size_t k = 1; whole && k < n; k++) whole = ((unsigned char)bytes[i + k] & 0xc0) == 0x80;
-        if (c == 0xc2 && whole && (unsigned char)bytes[i + 1] < 0xa0) whole = false; /* a control character */
-        if (c == ' ') fputs("▁", file);
-        else if (c == '\n') fputs("\\n", file);
-        else if (c == '\t') fputs("\\t", file);
-        else if (!whole || c < ' ' || c == 127) fprintf(file, "<0x%02X>", c), n = 1;
-        else fprintf(file, "%.*s", (int)n, bytes + i);
-        i += n;
+/* U+0000 to U+001F and U+007F to U+009F. */
+static bool is_control(const char *character) {
+    const unsigned char *c = (const unsigned char *)character;
+    return c[0] < ' ' || c[0] == 127 || (c[0] == 0xc2 && c[1] < 0xa0);
+}
+
+/* A token's bytes as they can be shown: ▁ for a space, \n for a line's end, <0x80> for what is no character. */
+static void print_bytes(size_t length, const char *bytes) {
+    int n;
+    for (size_t i = 0; i < length; i += (size_t)n) {
+        bool valid;
+        n = utf8_character(length - i, bytes + i, &valid);
+        if (bytes[i] == ' ') fputs("▁", stdout);
+        else if (bytes[i] == '\n') fputs("\\n", stdout);
+        else if (bytes[i] == '\t') fputs("\\t", stdout);
+        else if (valid && !is_control(bytes + i)) fwrite(bytes + i, 1, (size_t)n, stdout);
+        else printf("<0x%02X>", (unsigned char)bytes[i]), n = 1;
     }
 }
 
-static void print_token(FILE *file, const Tokenizer *t, int id) {
+static void print_token(const Tokenizer *t, int id) {
     size_t length;
     const char *bytes = tokenizer_bytes(t, id, &length);
     if (length == 0) bytes = tokenizer_piece(t, id, &length);
-    print_bytes(file, length, bytes);
+    print_bytes(length, bytes);
 }
 
 static void print_pieces(const Tokenizer *t, size_t count, const int *ids) {
@@ -44,7 +48,7 @@ static void print_pieces(const Tokenizer *t, size_t count, const int *ids) {
     for (size_t i = 0; i < count; i++) {
         if (colour) fputs(i % 2 ? "\033[30;103m" : "\033[30;106m", stdout); /* black on yellow, on cyan */
         else if (i) putchar(' ');
-        print_token(stdout, t, ids[i]);
+        print_token(t, ids[i]);
         if (colour) fputs("\033[0m", stdout);
     }
     putchar('\n');
@@ -84,7 +88,8 @@ static int *parse_ids(const char *text, size_t *count) {
         char *end;
         errno = 0;
         long id = strtol(text, &end, 10);
-        if (end == text || errno || id < 0 || id > INT_MAX) fail("--decode: \"%.20s\" is no token: write \"1 2 3\"", text);
+        if (end == text || errno || id < 0 || id > INT_MAX)
+            fail("--decode: \"%.20s\" is no token: write \"1 2 3\"", text);
         ids[(*count)++] = (int)id;
         text = end;
     }
@@ -101,8 +106,8 @@ static void decode(const Tokenizer *t, const char *text) {
 }
 
 static void print_info(const Tokenizer *t, const char *path) {
-    printf("%s: %s, %d tokens\n", path, tokenizer_byte_level(t) ? "byte level, as Llama 3" : "SentencePiece, as Llama 1 and 2",
-           tokenizer_size(t));
+    const char *family = tokenizer_byte_level(t) ? "byte level, as Llama 3" : "SentencePiece, as Llama 1 and 2";
+    printf("%s: %s, %d tokens\n", path, family, tokenizer_size(t));
     const struct {
         const char *name;
         int id;
@@ -110,7 +115,7 @@ static void print_info(const Tokenizer *t, const char *path) {
     for (int i = 0; i < 2; i++) {
         printf("%s: ", ends[i].name);
         if (ends[i].id < 0) puts("none");
-        else print_token(stdout, t, ends[i].id), printf(", %d\n", ends[i].id);
+        else print_token(t, ends[i].id), printf(", %d\n", ends[i].id);
     }
 }
 
@@ -125,31 +130,30 @@ static void use_model(const Request *r) {
 /* ---- without --model: a BPE by hand */
 
 static const char paragraph[] =
-    " the llama knows the hill and the hill knows the llama the little llama calls and the tall llama calls all the llamas "
-    "all the llamas call and the hill calls";
+    " the llama knows the hill and the hill knows the llama the little llama calls and the tall llama calls"
+    " all the llamas all the llamas call and the hill calls";
 enum { MERGES = 14, LETTERS = 128, MOST = LETTERS + MERGES };
 
-/* A vocabulary in the making: each token's text. */
+/* A vocabulary in the making: each token's text, in which a space is ▁. */
 typedef struct {
     int V;
     char text[MOST][32];
 } Trainer;
 
-/* The pair that is there most often, of equals the first; but a word's space stands before it, and nothing merges with the
- * space of the next word. */
+static bool begins_a_word(const char *text) { return strncmp(text, "▁", strlen("▁")) == 0; }
+
+/* The pair that is there most often, of equals the first; but a word's space stands before it, and nothing merges with
+ * the space of the next word. */
 static int best_pair(const Trainer *t, int counts[t->V][t->V], int *left, int *right) {
     int best = 0;
     for (int a = 0; a < t->V; a++)
         for (int b = 0; b < t->V; b++)
-            if (counts[a][b] > best && t->text[b][0] != ' ') best = counts[a][b], *left = a, *right = b;
+            if (counts[a][b] > best && !begins_a_word(t->text[b])) best = counts[a][b], *left = a, *right = b;
     return best;
 }
 
 static void print_sequence(const Trainer *t, int n, const int ids[n]) {
-    for (int i = 0; i < n; i++) {
-        if (i) putchar(' ');
-        print_bytes(stdout, strlen(t->text[ids[i]]), t->text[ids[i]]);
-    }
+    for (int i = 0; i < n; i++) printf(i ? " %s" : "%s", t->text[ids[i]]);
     putchar('\n');
 }
 
@@ -159,44 +163,68 @@ static int apply(int n, int ids[n], int left, int right, int merged) {
     return count;
 }
 
-static void train_by_hand(void) {
-    static Trainer t = {.V = LETTERS};
-    static int counts[MOST][MOST], ids[sizeof paragraph];
-    int n = sizeof paragraph - 1, pairs[MERGES][2];
-    for (int c = 0; c < LETTERS; c++) t.text[c][0] = (char)c;
-    for (int i = 0; i < n; i++) ids[i] = paragraph[i];
-    printf("%d letters and spaces:%s\n\n", n, paragraph);
-    for (int m = 0; m < MERGES; m++) {
-        int(*table)[t.V] = (void *)counts, left = 0, right = 0;
-        pair_counts(n, t.V, table, ids);
-        int best = best_pair(&t, table, &left, &right);
-        strcat(strcpy(t.text[t.V], t.text[left]), t.text[right]);
-        n = apply(n, ids, left, right, t.V);
-        printf("token %d, of %2d, leaves %3d: ", t.V, best, n);
-        print_sequence(&t, 2, (int[]){left, right});
-        pairs[m][0] = left, pairs[m][1] = right, t.V++;
-    }
+static int letters_of(const char *text, int ids[]) {
+    int n = 0;
+    for (; text[n]; n++) ids[n] = text[n];
+    return n;
+}
 
-    static const char word[] = " shall";
-    int spelled[sizeof word], length = sizeof word - 1;
-    for (int i = 0; i < length; i++) spelled[i] = word[i];
-    printf("\nA word that was not there, by the same merges in the same order:\n");
-    print_sequence(&t, length, spelled);
-    for (int m = 0; m < MERGES; m++) {
-        int before = length;
-        length = apply(length, spelled, pairs[m][0], pairs[m][1], LETTERS + m);
-        if (length < before) print_sequence(&t, length, spelled);
+static void learn(Trainer *t, int pairs[MERGES][2]) {
+    static int counts[MOST * MOST], ids[sizeof paragraph];
+    Table table = {0};
+    int n = letters_of(paragraph, ids);
+    for (int c = 0; c < LETTERS; c++) t->text[c][0] = (char)c;
+    strcpy(t->text[' '], "▁");
+    t->V = LETTERS;
+    printf("%d letters and spaces:%s\n\n", n, paragraph);
+    table_row(&table, "token|<left|<right|<together|times|tokens left");
+    for (int m = 0; m < MERGES; m++, t->V++) {
+        int(*pair)[t->V] = (void *)counts, left = 0, right = 0;
+        pair_counts(n, t->V, pair, ids);
+        int times = best_pair(t, pair, &left, &right);
+        n = apply(n, ids, left, right, t->V);
+        strcat(strcpy(t->text[t->V], t->text[left]), t->text[right]);
+        pairs[m][0] = left, pairs[m][1] = right;
+        table_row(&table, "%d|%s|%s|%s|%d|%d", t->V, t->text[left], t->text[right], t->text[t->V], times, n);
     }
+    table_print(&table, stdout);
+}
+
+/* What one might take for the same: at each place, the longest token that the rest begins with. */
+static int longest_match(const Trainer *t, const char *text, int ids[]) {
+    int n = 0;
+    for (; *text; text += strlen(t->text[ids[n++]])) {
+        ids[n] = 0;
+        for (int id = 1; id < t->V; id++)
+            if (strncmp(text, t->text[id], strlen(t->text[id])) == 0 && strlen(t->text[id]) > strlen(t->text[ids[n]]))
+                ids[n] = id;
+    }
+    return n;
+}
+
+static void train_by_hand(void) {
+    static Trainer t;
+    int pairs[MERGES][2], ids[16];
+    learn(&t, pairs);
+
+    printf("\nA word that was not there, by the same merges in the same order:\n");
+    int n = letters_of(" allama", ids);
+    print_sequence(&t, n, ids);
+    for (int m = 0; m < MERGES; m++) {
+        int before = n;
+        n = apply(n, ids, pairs[m][0], pairs[m][1], LETTERS + m);
+        if (n < before) print_sequence(&t, n, ids);
+    }
+    printf("\nThe same word, the longest token first:\n");
+    print_sequence(&t, longest_match(&t, "▁allama", ids), ids);
 }
 
 /* ---- the vocabularies at hand */
 
 enum { FAMILIES = 2 };
 static const char *const family_names[FAMILIES] = {"SentencePiece", "byte level"};
-
-static Tokenizer *open_family(int family) {
-    return tokenizer_open(family == 0 ? ROOT "/tests/golden/tokenizers/sentencepiece" : ROOT "/tests/golden/tokenizers/tiktoken");
-}
+static const char *const family_folders[FAMILIES] = {ROOT "/tests/golden/tokenizers/sentencepiece",
+                                                     ROOT "/tests/golden/tokenizers/tiktoken"};
 
 static void show(Tokenizer *const families[FAMILIES], const char *text) {
     for (int f = 0; f < FAMILIES; f++) {
@@ -223,7 +251,7 @@ static void show_ids(Tokenizer *const families[FAMILIES], const char *text) {
 static void show_all(Tokenizer *const families[FAMILIES], int count, const char *const texts[count]) {
     for (int i = 0; i < count; i++) {
         putchar('"');
-        print_bytes(stdout, strlen(texts[i]), texts[i]);
+        print_bytes(strlen(texts[i]), texts[i]);
         puts("\"");
         show(families, texts[i]);
     }
@@ -233,8 +261,8 @@ static void show_all(Tokenizer *const families[FAMILIES], int count, const char 
 static const struct {
     const char *name, *text;
 } samples[] = {
-    {"English", "The old woman sat down by the river and watched the llamas drink. She had walked all morning, and the road "
-                "over the mountain was long. When the children came, she told them what she had seen on the other side."},
+    {"English", "The old woman sat down by the river and watched the llamas drink. She had walked all morning, and the "
+                "road over the mountain was long. When the children came, she told them what she had seen on the other side."},
     {"Chinese", "老人坐在河边看羊驼喝水。她走了一个早上，山路很远。孩子们来的时候，她告诉他们在山的另一边看到了什么。"},
     {"code", "int largest(int n, const float x[n]) {\n    int best = 0;\n    for (int i = 1; i < n; i++) {\n"
              "        if (x[i] > x[best]) best = i;\n    }\n    return best;\n}\n"},
@@ -250,7 +278,8 @@ static void bytes_per_token(Tokenizer *const families[FAMILIES], const char *dat
         for (size_t i = 0; i < bytes; i++) characters += ((unsigned char)samples[s].text[i] & 0xc0) != 0x80;
         for (int f = 0; f < FAMILIES; f++) free(tokenizer_encode(families[f], bytes, samples[s].text, false, &count[f]));
         double each[FAMILIES] = {(double)bytes / (double)count[0], (double)bytes / (double)count[1]};
-        table_row(&table, "%s|%zu|%zu|%zu|%.2f|%zu|%.2f", samples[s].name, bytes, characters, count[0], each[0], count[1], each[1]);
+        table_row(&table, "%s|%zu|%zu|%zu|%.2f|%zu|%.2f", samples[s].name, bytes, characters, count[0], each[0],
+                  count[1], each[1]);
         if (data) fprintf(output.file, "%s %.3f %.3f\n", samples[s].name, each[0], each[1]);
     }
     table_print(&table, stdout);
@@ -267,9 +296,23 @@ static void show_special(const Tokenizer *t, const char *text) {
     }
 }
 
+/* What the first tokens of a text are decoded to: those of 😀, one after the other. */
+static void show_growing(const Tokenizer *t, const char *name) {
+    size_t count, length;
+    const char text[] = "hi😀";
+    int *ids = tokenizer_encode(t, strlen(text), text, false, &count);
+    for (size_t n = 1; n <= count; n++) {
+        char *decoded = tokenizer_decode(t, n, ids, &length);
+        printf("%-13s  %s  ", name, decoded);
+        print_pieces(t, n, ids);
+        free(decoded);
+    }
+    free(ids);
+}
+
 static void demonstrate(const char *data) {
     Tokenizer *families[FAMILIES];
-    for (int f = 0; f < FAMILIES; f++) families[f] = open_family(f);
+    for (int f = 0; f < FAMILIES; f++) families[f] = tokenizer_open(family_folders[f]);
     section("A BPE by hand");
     train_by_hand();
     section("Two families, one text");
@@ -277,7 +320,9 @@ static void demonstrate(const char *data) {
     section("Bytes per token");
     bytes_per_token(families, data);
     section("Digits and spaces");
-    show_all(families, 6, (const char *const[]){"1234567", " 1234567", "the llama", "the  llama", "    return 0;\n", "\t\r\n"});
+    show_all(families, 5, (const char *const[]){"1234567", " 1234567", "the llama", "the  llama", "    return 0;\n"});
+    section("Half a character");
+    for (int f = 0; f < FAMILIES; f++) show_growing(families[f], family_names[f]);
     section("Special text");
     show_special(families[0], "<s>the llama</s>");
     show_special(families[1], "<|begin_of_text|>the llama<|eot_id|>");
@@ -298,14 +343,16 @@ int main(int argc, char **argv) {
         {"data", "DIR", "write there what the figures are drawn from", &r.data},
     };
     int rest = parse_options(argc, argv, "[--model PATH [--encode TEXT | --encode-file FILE | --decode IDS | --info]]",
-                             "Chapter 10, the tokenizers: text to the ids of any Llama, and back. Without --model, a demonstration.",
+                             "Chapter 10, the tokenizers: text to the ids of any Llama, and back. Without --model, a "
+                             "demonstration.",
                              sizeof options / sizeof *options, options);
     if (rest < argc) fail("%s is not understood: see %s --help", argv[rest], argv[0]);
     if (r.data && !r.data[0]) fail("--data needs the name of a folder: see %s --help", argv[0]);
-    if (!r.model && (r.encode || r.encode_file || r.decode || r.info)) fail("--encode, --encode-file, --decode and --info need --model");
-    if (!r.encode && !r.encode_file && (r.bos || r.special || r.pieces)) fail("--bos, --special and --pieces need --encode or --encode-file");
+    const bool encodes = r.encode || r.encode_file, does = encodes || r.decode || r.info;
+    if (!r.model && does) fail("--encode, --encode-file, --decode and --info need --model");
+    if (!encodes && (r.bos || r.special || r.pieces)) fail("--bos, --special and --pieces need --encode or --encode-file");
     if (r.encode && r.encode_file) fail("--encode or --encode-file, not both");
-    if (r.model && !r.encode && !r.encode_file && !r.decode && !r.info) fail("--model needs --encode, --encode-file, --decode or --info");
+    if (r.model && !does) fail("--model needs --encode, --encode-file, --decode or --info");
     if (r.model) use_model(&r);
     else demonstrate(r.data);
     return 0;

@@ -36,7 +36,7 @@ static int first_symbols(const Vocabulary *v, size_t length, const char *text, S
         bool valid;
         int id = names_find(&v->user_defined, length - i, text + i);
         n = id >= 0 ? v->tokens[id].piece_length : utf8_character(length - i, text + i, &valid);
-        if (id < 0) id = table_find(&v->pieces, (size_t)n, text + i);
+        if (id < 0) id = map_find(&v->pieces, (size_t)n, text + i);
         symbols[count++] = (Symbol){.start = (int)i, .length = n, .id = id};
     }
     return count;
@@ -48,7 +48,7 @@ void sentencepiece_encode(const Tokenizer *t, size_t length, const char *text, b
     char *normal = normalize(t, length, text, first, &normal_length);
     Symbol *symbols = allocate(normal_length * sizeof *symbols);
     int count = first_symbols(v, normal_length, normal, symbols);
-    int whole = t->whole_pieces ? table_find(&v->pieces, normal_length, normal) : -1;
+    int whole = t->whole_pieces ? map_find(&v->pieces, normal_length, normal) : -1;
     if (whole >= 0) count = 1, symbols[0].id = whole;
     else count = bpe_merge(v, normal, count, symbols);
     for (int i = 0; i < count; i++) {
@@ -85,19 +85,17 @@ int sentencepiece_add(Tokenizer *t, const char *path, Token token, char *room) {
     token.bytes = room;
     if (token.kind == BYTE) {
         int byte = byte_of(token.piece_length, token.piece);
-        if (byte < 0) fail("%s: token %d is said to be a byte, but \"%.*s\" is none", path, id, token.piece_length, token.piece);
+        if (byte < 0)
+            fail("%s: token %d is said to be a byte, but \"%.*s\" is none", path, id, token.piece_length, token.piece);
         room[0] = (char)byte, token.length = 1;
     } else if (token.kind == UNKNOWN) {
         token.bytes = " ⁇ ", token.length = sizeof " ⁇ " - 1; /* as SentencePiece decodes it */
     } else if (token.kind != CONTROL) {
         token.length = with_spaces(token.piece_length, token.piece, room);
     }
-    if (token.kind == NORMAL || token.kind == USER_DEFINED) {
-        if (!table_add(&t->vocabulary.pieces, (size_t)token.piece_length, token.piece, id))
-            fail("%s: \"%.*s\" is there twice", path, token.piece_length, token.piece);
-        if (token.piece_length > t->vocabulary.longest) t->vocabulary.longest = token.piece_length;
-    }
-    return vocabulary_add(&t->vocabulary, token);
+    if (vocabulary_add(&t->vocabulary, token) < 0)
+        fail("%s: \"%.*s\" is there twice", path, token.piece_length, token.piece);
+    return id;
 }
 
 /* ------------------------------------------------------------------ tokenizer.model: a protobuf
@@ -200,7 +198,8 @@ static void check_trainer(Message m) {
         if (field.number == 24) require_wire(&m, &field, VARINT), suffix = field.value;
         if (field.number == 35) require_wire(&m, &field, VARINT), fallback = field.value;
     }
-    if (type != 2) fail("%s: it is a %s model: a Llama's is BPE", m.path, type >= 1 && type <= 4 ? types[type] : "strange");
+    if (type != 2)
+        fail("%s: it is a %s model: a Llama's is BPE", m.path, type >= 1 && type <= 4 ? types[type] : "strange");
     if (suffix) fail("%s: treat_whitespace_as_suffix is on: a Llama's spaces stand before the word", m.path);
     if (!fallback) fail("%s: byte_fallback is off: a Llama's is on", m.path);
 }
@@ -271,7 +270,8 @@ void llama2c_read(Tokenizer *t, const char *path, size_t length, const char *byt
             fail("%s: token %d ends behind the file's end: is the file complete?", path, id);
         uint32_t score_bits = word_at(bytes + at), size = word_at(bytes + at + 4);
         if (size > MOST_PIECE) fail("%s: token %d is too long", path, id);
-        Token token = {.piece = room, .kind = id == 0 ? UNKNOWN : id < FIRST_BYTE ? CONTROL : id <= LAST_BYTE ? BYTE : NORMAL};
+        Kind kind = id == 0 ? UNKNOWN : id < FIRST_BYTE ? CONTROL : id <= LAST_BYTE ? BYTE : NORMAL;
+        Token token = {.piece = room, .kind = kind};
         token.piece_length = spell(id, (int)size, bytes + at + BEFORE, room);
         room += token.piece_length;
         memcpy(&token.rank, &score_bits, sizeof token.rank);

@@ -26,7 +26,8 @@ static const char pcre2_pattern[] = "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}
 void split_pattern_compile(Tokenizer *t) {
     int error;
     PCRE2_SIZE place;
-    t->split_pattern = pcre2_compile((PCRE2_SPTR)pcre2_pattern, sizeof pcre2_pattern - 1, PCRE2_UTF, &error, &place, NULL);
+    const PCRE2_SPTR pattern = (PCRE2_SPTR)pcre2_pattern;
+    t->split_pattern = pcre2_compile(pattern, PCRE2_ZERO_TERMINATED, PCRE2_UTF, &error, &place, NULL);
     if (!t->split_pattern) fail("PCRE2 does not take the split pattern: error %d at %zu", error, place);
     pcre2_jit_compile(t->split_pattern, PCRE2_JIT_COMPLETE); /* where there is no JIT, it is only slower */
 }
@@ -38,7 +39,7 @@ void split_pattern_free(void *pattern) { pcre2_code_free(pattern); }
 /* One word: its bytes grow into tokens. */
 static void encode_word(const Tokenizer *t, size_t length, const char *word, Ids *ids) {
     const Vocabulary *v = &t->vocabulary;
-    int whole = t->whole_pieces ? table_find(&v->pieces, length, word) : -1;
+    int whole = t->whole_pieces ? map_find(&v->pieces, length, word) : -1;
     if (whole >= 0) {
         ids_add(ids, whole);
         return;
@@ -152,10 +153,10 @@ static void read_line(Tokenizer *t, const char *path, const char *line, const ch
     int id = v->size, length = blank ? decode_base64((size_t)(blank - line), line, room) : -1;
     if (length < 1) fail("%s: line %d: no token in base64 and its rank", path, id + 1);
     if (!ends_with(blank + 1, end, id)) fail("%s: line %d: its rank should be %d", path, id + 1, id);
-    if (length > MOST_PIECE || id == MOST_TOKENS) fail("%s: line %d: this token is one too many, or too long", path, id + 1);
-    if (!table_add(&v->pieces, (size_t)length, room, id)) fail("%s: line %d: this token is there twice", path, id + 1);
-    if (length > v->longest) v->longest = length;
-    vocabulary_add(v, (Token){.piece = room, .bytes = room, .piece_length = length, .length = length, .rank = (float)id});
+    if (length > MOST_PIECE || id == MOST_TOKENS)
+        fail("%s: line %d: this token is one too many, or too long", path, id + 1);
+    Token token = {.piece = room, .bytes = room, .piece_length = length, .length = length, .rank = (float)id};
+    if (vocabulary_add(v, token) < 0) fail("%s: line %d: this token is there twice", path, id + 1);
 }
 
 void tiktoken_read(Tokenizer *t, const char *path, size_t length, const char *bytes) {

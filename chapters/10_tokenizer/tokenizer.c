@@ -84,7 +84,8 @@ void find_bytes(Tokenizer *t, const char *path) {
         if (v->tokens[id].length == 1 && v->tokens[id].kind == (t->byte_level ? NORMAL : BYTE))
             t->byte_ids[(unsigned char)v->tokens[id].bytes[0]] = id;
     for (int byte = 0; byte < 256; byte++)
-        if (t->byte_ids[byte] < 0) fail("%s: it has no token for the byte 0x%02X: a Llama's has one for each", path, byte);
+        if (t->byte_ids[byte] < 0)
+            fail("%s: it has no token for the byte 0x%02X: a Llama's has one for each", path, byte);
 }
 
 /* ------------------------------------------------------------------ what it knows */

@@ -22,38 +22,38 @@ static uint64_t hash(size_t length, const char *key) { /* FNV-1a, and a last ste
 }
 
 /* The entry of a key, or the free place where it belongs. */
-static struct Entry *place_of(const Table *table, size_t length, const char *key) {
-    size_t i = hash(length, key) & (table->capacity - 1);
-    for (;; i = (i + 1) & (table->capacity - 1)) {
-        struct Entry *entry = &table->entries[i];
+static struct Entry *place_of(const Map *map, size_t length, const char *key) {
+    size_t i = hash(length, key) & (map->capacity - 1);
+    for (;; i = (i + 1) & (map->capacity - 1)) {
+        struct Entry *entry = &map->entries[i];
         if (!entry->key || (entry->length == length && memcmp(entry->key, key, length) == 0)) return entry;
     }
 }
 
-static void grow(Table *table) {
-    Table larger = {table->count, table->capacity ? 2 * table->capacity : 1024, NULL};
+static void grow(Map *map) {
+    Map larger = {map->count, map->capacity ? 2 * map->capacity : 1024, NULL};
     larger.entries = calloc(larger.capacity, sizeof *larger.entries);
     if (!larger.entries) fail("out of memory for a table of %zu entries", larger.capacity);
-    for (size_t i = 0; i < table->capacity; i++) {
-        const struct Entry *entry = &table->entries[i];
+    for (size_t i = 0; i < map->capacity; i++) {
+        const struct Entry *entry = &map->entries[i];
         if (entry->key) *place_of(&larger, entry->length, entry->key) = *entry;
     }
-    free(table->entries);
-    *table = larger;
+    free(map->entries);
+    *map = larger;
 }
 
-bool table_add(Table *table, size_t length, const char *key, int value) {
-    if (2 * table->count >= table->capacity) grow(table);
-    struct Entry *entry = place_of(table, length, key);
+bool map_add(Map *map, size_t length, const char *key, int value) {
+    if (2 * map->count >= map->capacity) grow(map);
+    struct Entry *entry = place_of(map, length, key);
     if (entry->key) return false;
     *entry = (struct Entry){key, length, value};
-    table->count++;
+    map->count++;
     return true;
 }
 
-int table_find(const Table *table, size_t length, const char *key) {
-    if (table->count == 0) return -1;
-    const struct Entry *entry = place_of(table, length, key);
+int map_find(const Map *map, size_t length, const char *key) {
+    if (map->count == 0) return -1;
+    const struct Entry *entry = place_of(map, length, key);
     return entry->key ? entry->value : -1;
 }
 
@@ -82,6 +82,10 @@ int vocabulary_add(Vocabulary *v, Token token) {
         v->capacity = v->capacity ? 2 * v->capacity : 1024;
         v->tokens = realloc(v->tokens, (size_t)v->capacity * sizeof *v->tokens);
         if (!v->tokens) fail("out of memory for %d tokens", v->capacity);
+    }
+    if (token.kind == NORMAL || token.kind == USER_DEFINED) {
+        if (!map_add(&v->pieces, (size_t)token.piece_length, token.piece, v->size)) return -1;
+        if (token.piece_length > v->longest) v->longest = token.piece_length;
     }
     v->tokens[v->size] = token;
     return v->size++;
@@ -122,13 +126,13 @@ Merge vocabulary_merge(const Vocabulary *v, const char *text, int left_length, i
     const Merge none = {.id = -1};
     if (v->lists_merges) {
         const int pair[2] = {left_id, right_id};
-        int i = table_find(&v->pairs, sizeof pair, (const char *)pair);
+        int i = map_find(&v->pairs, sizeof pair, (const char *)pair);
         return i < 0 ? none : v->merges[i];
     }
     if (left_length > v->longest - right_length) return none;
     if (left_id >= 0 && v->tokens[left_id].kind == USER_DEFINED) return none;
     if (right_id >= 0 && v->tokens[right_id].kind == USER_DEFINED) return none;
-    int id = table_find(&v->pieces, (size_t)(left_length + right_length), text);
+    int id = map_find(&v->pieces, (size_t)(left_length + right_length), text);
     return id < 0 ? none : (Merge){v->tokens[id].rank, id};
 }
 

@@ -10,11 +10,11 @@
 typedef struct {
     size_t count, capacity;
     struct Entry *entries;
-} Table;
+} Map;
 
 /* Returns false if the key is there already. The key's bytes stay the caller's. */
-bool table_add(Table *table, size_t length, const char *key, int value);
-int table_find(const Table *table, size_t length, const char *key); /* or -1 */
+bool map_add(Map *map, size_t length, const char *key, int value);
+int map_find(const Map *map, size_t length, const char *key); /* or -1 */
 
 /* ---- characters */
 
@@ -59,21 +59,22 @@ typedef struct {
 typedef struct {
     int size, capacity;
     Token *tokens;
-    Table pieces;  /* what a text can become: name (at byte level, bytes) to id */
+    Map pieces;  /* what a text can become: name (at byte level, bytes) to id */
     int longest;   /* of those, in bytes */
     Names special; /* ADDED, CONTROL and UNKNOWN */
     Names user_defined;
 
     /* tokenizer.json lists what may merge. Elsewhere, whatever is a token when put together may. */
     bool lists_merges;
-    Table pairs;   /* two ids, as bytes, to their place in merges */
+    Map pairs;   /* two ids, as bytes, to their place in merges */
     int (*pair_ids)[2];
     Merge *merges;
 } Vocabulary;
 
 enum { MOST_TOKENS = 1 << 24, MOST_PIECE = 8000 }; /* every rank is a whole number that a float can hold */
 
-int vocabulary_add(Vocabulary *vocabulary, Token token); /* returns its id */
+/* Returns its id; -1 if a text that becomes this token becomes another one already. */
+int vocabulary_add(Vocabulary *vocabulary, Token token);
 
 /* To be called when all tokens are there: makes special and user_defined. */
 void vocabulary_sort_names(Vocabulary *vocabulary);

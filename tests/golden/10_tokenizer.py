@@ -143,7 +143,8 @@ TEXTS += ["", " ", "  ", "   ", " " * 7, " " * 16, " " * 33, " a", "  a", "   a"
           "\u2028line\u2029para", "\u202f\u205f\u3000wide\u3000", "\u180emongolian\u180e x", "\u200b \u200b", "\0", "a\0b", "\0\0\0", "\x01\x02\x1f\x7f",
           "\x1b[31mred\x1b[0m", "x" * 100, "the quick brown fox jumps over the lazy dog " * 3, "\ue000\uf8ff\U000f0000\U0010ffff", "\ufffe\uffff",
           "\U00020000\U0002a6df𠮷", ENGLISH[1:700], CHINESE[1:90], CODE[1:300], OTHERS.strip("\n"), "'", "''", "'''", "'re", " 're", "x're", "x 're",
-          "'RE'Ll'vE", "I'\u017f", "1'st", "\n'm", "[INST] <<SYS>>\nBe kind.\n<</SYS>>\n\nHello! [/INST]"]
+          "'RE'Ll'vE", "I'\u017f", "1'st", "\n'm", "[INST] <<SYS>>\nBe kind.\n<</SYS>>\n\nHello! [/INST]",
+          "'The llama', she said: 'So it is!'"]
 INVALID = [b"\xff", b"\x80", b"a\xffb", b"\xc3", b"\xc3(", b"\xe4\xbd", b"\xe4\xbd a", b"\xf0\x9f\x98", b"\xf0\x9f\x98\x80\xf0\x9f", b"\xc0\x80",
            b"\xed\xa0\x80", b"\xed\xa0\xbd\xed\xb8\x80", b"\xf4\x90\x80\x80", b"\xf8\x88\x80\x80\x80", b"\xe0\x80\x80", b"\xff\xfe\xfd a \xff \xfe",
            b"\xc3\xa9\xc3", b" \xff ", b"\xe2\x96\x81\xe2\x96", b"a\xf0\x9f\x91\x8d\xf0b", bytes(range(128, 256)), bytes(range(256))]
