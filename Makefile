@@ -211,8 +211,8 @@ bench: $(BUILD)/verify $(BUILD)/bench_decoder ## our kernels and the decoder aga
 	 trap 'rm -rf "$$memory" $(BUILD)/bench' EXIT INT TERM; $(BUILD)/bench_decoder $$memory $(BUILD)/bench
 
 docs: $(DATA) figures ## refresh what the lessons show: code, runs and figures
-	@sh tests/lessons.sh $(BUILD)/data
 	@$(if $(GNUPLOT),cp $(FIGURES) figures/)
+	@sh tests/lessons.sh $(BUILD)/data
 
 help: ## this list
 	@sed -n 's/^\([a-z$$()A-Z-]*\):.*## \(.*\)/\1|\2/p' Makefile | sed 's/$$(NUMBERS)/01, 02, …/' | sort | \

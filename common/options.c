@@ -10,12 +10,13 @@
 
 static void print_help(const char *program, const char *usage, const char *about, int count,
                        const Option options[]) {
+    enum { COLUMN = 26 };
     printf("usage: %s %s\n%s\n\n", program, usage, about);
     for (int i = 0; i < count; i++) {
         int used = printf("  --%s %s", options[i].name, options[i].argument ? options[i].argument : "");
-        printf("%*s%s\n", used < 24 ? 24 - used : 1, "", options[i].help);
+        printf("%*s%s\n", used < COLUMN ? COLUMN - used : 1, "", options[i].help);
     }
-    printf("  --help%*sthis text\n", 16, "");
+    printf("  --help%*sthis text\n", COLUMN - 8, "");
 }
 
 static const char *shown_program, *shown_usage; /* what a misuse is answered with */

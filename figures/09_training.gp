@@ -3,7 +3,7 @@ height = 420
 load "figures/style.gp"
 
 file = "chapters/09_decoder/stories/train.log"
-set title "First the words, then who is who, then who has what"
+set title "The first million tokens teach how stories sound, the rest to look things up"
 set xlabel "tokens read, in millions"
 set ylabel "loss, nats a token"
 set yrange [0.3:2]

@@ -289,6 +289,15 @@ static void turns_are_the_templates(void **state) {
 
 /* ------------------------------------------------------------------ llama */
 
+static void write_text(const char *name, const char *text) {
+    char path[PATH];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
 static void llama_tells_a_story(void **state) {
     (void)state;
     assert_int_equal(run("--temperature 0 --prompt 'Once upon a time' --quiet"), 0);
@@ -296,7 +305,8 @@ static void llama_tells_a_story(void **state) {
     assert_said("\nQuestion: ");
     char first[sizeof said];
     strcpy(first, said);
-    assert_int_equal(run("--temperature 0 --prompt - --quiet --threads 1 <<'END'\nOnce upon a time\nEND"), 0);
+    write_text("prompt", "Once upon a time\n");
+    assert_int_equal(run("--temperature 0 --prompt - --quiet --threads 1 <prompt"), 0);
     assert_string_equal(said, first);
 
     assert_int_equal(run("--seed 3 --tokens 60 --threads 1 --quiet"), 0);
@@ -315,8 +325,10 @@ static void llama_tells_a_story(void **state) {
 
 static void llama_talks_and_scores(void **state) {
     (void)state;
-    assert_int_equal(run("--chat --system 'Be kind.' --tokens 5 --seed 1 --quiet <<'END'\nHello!\n\nWho?\nEND"), 0);
-    assert_int_equal(run("--perplexity - <<'END'\nOnce upon a time there was a brave fox named Anna. She was in the forest.\nEND"), 0);
+    write_text("talk", "Hello!\n\nWho?\n");
+    assert_int_equal(run("--chat --system 'Be kind.' --tokens 5 --seed 1 --quiet <talk"), 0);
+    write_text("text", "Once upon a time there was a brave fox named Anna. She was in the forest.");
+    assert_int_equal(run("--perplexity - <text"), 0);
     double perplexity;
     assert_int_equal(sscanf(said, "perplexity %lf over", &perplexity), 1);
     assert_true(perplexity > 1 && perplexity < 20);

@@ -58,7 +58,6 @@ static unsigned long seed_of(const Words *words) {
     return seed;
 }
 
-
 /* ------------------------------------------------------------------ opening */
 
 /* The tokenizer lies in the model's folder, or beside the .bin. */
