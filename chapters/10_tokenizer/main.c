@@ -346,13 +346,13 @@ int main(int argc, char **argv) {
                              "Chapter 10, the tokenizers: text to the ids of any Llama, and back. Without --model, a "
                              "demonstration.",
                              sizeof options / sizeof *options, options);
-    if (rest < argc) fail("%s is not understood: see %s --help", argv[rest], argv[0]);
-    if (r.data && !r.data[0]) fail("--data needs the name of a folder: see %s --help", argv[0]);
+    if (rest < argc) usage_error("%s is not understood", argv[rest]);
+    if (r.data && !r.data[0]) usage_error("--data needs the name of a folder");
     const bool encodes = r.encode || r.encode_file, does = encodes || r.decode || r.info;
-    if (!r.model && does) fail("--encode, --encode-file, --decode and --info need --model");
-    if (!encodes && (r.bos || r.special || r.pieces)) fail("--bos, --special and --pieces need --encode or --encode-file");
-    if (r.encode && r.encode_file) fail("--encode or --encode-file, not both");
-    if (r.model && !does) fail("--model needs --encode, --encode-file, --decode or --info");
+    if (!r.model && does) usage_error("--encode, --encode-file, --decode and --info need --model");
+    if (!encodes && (r.bos || r.special || r.pieces)) usage_error("--bos, --special and --pieces need --encode or --encode-file");
+    if (r.encode && r.encode_file) usage_error("--encode or --encode-file, not both");
+    if (r.model && !does) usage_error("--model needs --encode, --encode-file, --decode or --info");
     if (r.model) use_model(&r);
     else demonstrate(r.data);
     return 0;
