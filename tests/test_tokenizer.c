@@ -411,17 +411,20 @@ static void requests_are_answered_or_get_one_line(void **state) {
     assert_string_equal(said, "\n");
     assert_int_equal(run("%s --info", model), 0);
     assert_said("1400 tokens");
-    static const char *const bad[] = {"--decode '1 1400'", "--decode -1", "--decode '1 x'", "--decode 99999999999999999999", "",
-                                      "--encode a --encode-file b", "--encode-file nowhere", "--encode-file /", "--bos --info"};
+    static const char *const bad[] = {"--decode '1 1400'", "--decode -1", "--decode '1 x'", "--decode 99999999999999999999",
+                                      "--encode-file nowhere", "--encode-file /"};
     for (size_t i = 0; i < COUNT(bad); i++) {
         if (run("%s %s", model, bad[i]) != 1) fail_msg("%s is accepted: %s", bad[i], said);
         assert_one_clear_line();
     }
-    static const char *const alone[] = {"--encode a", "--decode 1", "--bos", "--model nowhere --info", "--model / --info", "--model '' --info"};
+    static const char *const alone[] = {"--model nowhere --info", "--model / --info", "--model '' --info"};
     for (size_t i = 0; i < COUNT(alone); i++) {
         if (run("%s", alone[i]) != 1) fail_msg("%s is accepted: %s", alone[i], said);
         assert_one_clear_line();
     }
+    static const char *const misuses[] = {"", "--encode a --encode-file b", "--bos --info"}, *const without[] = {"--encode a", "--decode 1", "--bos"};
+    for (size_t i = 0; i < COUNT(misuses); i++) assert_misuse(run("%s %s", model, misuses[i]));
+    for (size_t i = 0; i < COUNT(without); i++) assert_misuse(run("%s", without[i]));
 }
 
 static int make_folder(void **state) {

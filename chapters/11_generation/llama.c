@@ -203,7 +203,7 @@ static void show_progress(size_t done, size_t count) {
                 done, count, done == count ? "\n" : "");
 }
 
-static int score(const Model *model, const Tokenizer *tokenizer, const char *path, const char *context) {
+static void score(const Model *model, const Tokenizer *tokenizer, const char *path, const char *context) {
     size_t length, count;
     char *text = file_read(path, &length);
     int *ids = tokenizer_encode(tokenizer, length, text, false, &count), window = context_of(model, context, INT_MAX);
@@ -214,42 +214,45 @@ static int score(const Model *model, const Tokenizer *tokenizer, const char *pat
     printf("perplexity %.4f over %zu tokens (%.3f bits a byte), in windows of %d\n", result, count,
            log2(result) * (double)count / (double)length, window);
     free(ids), free(text);
-    return 0;
 }
 
 /* ------------------------------------------------------------------ the program */
 
-static int run(const Words *words) {
-    if (words->threads) use_threads(integer("threads", words->threads, 1, 1024));
-    const char *path = words->model ? words->model : bundled;
-    Sampling sampling = sampling_of(words);
-    unsigned long seed = seed_of(words);
-    int tokens = integer("tokens", words->tokens, 0, INT_MAX);
-    size_t length = 0;
+/* The prompt, as it is given or from standard input, where the end of its last line is not the prompt's. */
+static char *prompt_of(const Words *words, size_t *length) {
+    char *prompt = words->prompt && strcmp(words->prompt, "-") == 0 ? file_read("-", length) : strdup(words->prompt ? words->prompt : "");
+    if (!words->prompt || strcmp(words->prompt, "-") != 0) *length = strlen(prompt);
+    else if (*length > 0 && prompt[*length - 1] == '\n') --*length;
+    return prompt;
+}
 
+static void converse(const Model *model, const Tokenizer *tokenizer, const Words *words) {
+    size_t length;
+    char *prompt = prompt_of(words, &length);
+    int tokens = integer("tokens", words->tokens, 0, INT_MAX);
+    unsigned long seed = seed_of(words);
+    long wanted = words->chat ? 8192 : (long)length + tokens + 2; /* a token has a byte at least; a conversation has no known length */
+    Session session = {.model = model, .tokenizer = tokenizer, .ignore_eos = words->ignore_eos,
+                       .generation = generation_new(model, context_of(model, words->context, wanted), sampling_of(words), seed)};
+    if (words->chat) chat(&session, tokens, words->system);
+    else tell(&session, tokens, length, prompt);
+    fflush(stdout);
+    if (!words->quiet) print_speed(model, &session.speed, session.generation.decoder.length, seed);
+    generation_free(&session.generation);
+    free(prompt);
+}
+
+static void run(const Words *words) {
+    const char *path = words->model ? words->model : bundled;
+    if (words->threads) use_threads(integer("threads", words->threads, 1, 1024));
+    sampling_of(words); /* a bad number is refused before a large model is opened */
     Model model = model_open(path);
     Tokenizer *tokenizer = open_tokenizer(path, words->tokenizer);
     check_vocabularies(&model, tokenizer);
-    if (words->perplexity) return score(&model, tokenizer, words->perplexity, words->context);
-
-    char *prompt = words->prompt && strcmp(words->prompt, "-") == 0 ? file_read("-", &length) : NULL;
-    if (prompt && length > 0 && prompt[length - 1] == '\n') length--; /* the end of a line is not the prompt's */
-    if (words->prompt && !prompt) length = strlen(words->prompt);
-    /* A token has a byte at least; a conversation has no length that could be known. */
-    long wanted = words->chat ? 8192 : (long)length + tokens + 2;
-    int capacity = context_of(&model, words->context, wanted);
-
-    Session session = {.model = &model, .tokenizer = tokenizer, .ignore_eos = words->ignore_eos,
-                       .generation = generation_new(&model, capacity, sampling, seed)};
-    if (words->chat) chat(&session, tokens, words->system);
-    else tell(&session, tokens, length, prompt ? prompt : words->prompt ? words->prompt : "");
-    fflush(stdout);
-    if (!words->quiet) print_speed(&model, &session.speed, session.generation.decoder.length, seed);
-    generation_free(&session.generation);
+    if (words->perplexity) score(&model, tokenizer, words->perplexity, words->context);
+    else converse(&model, tokenizer, words);
     tokenizer_close(tokenizer);
     model_close(&model);
-    free(prompt);
-    return 0;
 }
 
 int main(int argc, char **argv) {
@@ -279,5 +282,6 @@ int main(int argc, char **argv) {
     if (rest < argc) usage_error("%s is not understood: is it the --prompt, in quotes?", argv[rest]);
     if (w.system && !w.chat) usage_error("--system is for --chat");
     if (w.chat && w.prompt) usage_error("--chat reads its lines from standard input, and takes no --prompt");
-    return run(&w);
+    run(&w);
+    return 0;
 }
