@@ -13,15 +13,18 @@ void blank_control_characters(char *text) {
     }
 }
 
-_Noreturn void fail(const char *format, ...) {
+void say_error(const char *format, va_list arguments) {
     char message[4096];
-    va_list arguments;
-    va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
     blank_control_characters(message);
     fflush(stdout);
     fprintf(stderr, "error: %s\n", message);
+}
+
+_Noreturn void fail(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    say_error(format, arguments);
     exit(1);
 }
 

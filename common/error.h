@@ -2,10 +2,14 @@
 #ifndef COMMON_ERROR_H
 #define COMMON_ERROR_H
 
+#include <stdarg.h>
 #include <stddef.h>
 
 /* Prints "error: " and the message: say what is wrong, where (file, tensor, offset), and what to do. */
 _Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The message alone, for other ends than that. */
+void say_error(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
 
 /* Control characters become '?', so that a message stays one line whatever a hostile file calls things. */
 void blank_control_characters(char *text);

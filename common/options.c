@@ -22,14 +22,10 @@ static void print_help(const char *program, const char *usage, const char *about
 static const char *shown_program, *shown_usage; /* what a misuse is answered with */
 
 _Noreturn void usage_error(const char *format, ...) {
-    char message[1024];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    blank_control_characters(message);
-    fflush(stdout);
-    fprintf(stderr, "error: %s\nusage: %s %s (--help says more)\n", message, shown_program, shown_usage);
+    say_error(format, arguments);
+    fprintf(stderr, "usage: %s %s (--help says more)\n", shown_program, shown_usage);
     exit(2);
 }
 

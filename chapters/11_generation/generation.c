@@ -1,5 +1,6 @@
 #include "11_generation/generation.h"
 #include "09_decoder/projection.h"
+#include "10_tokenizer/vocabulary.h"
 #include "common/error.h"
 
 #include <math.h>
@@ -49,40 +50,27 @@ bool ends_text(const Model *model, const Tokenizer *tokenizer, int id) {
 
 /* ------------------------------------------------------------------ text as it is made */
 
-/* How many bytes a character has that begins so; 0 if none does. */
-static int character_length(unsigned char first) {
-    return first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
-}
-
-/* Whether a byte may come second after this first one: overlong forms, surrogates and what is beyond U+10FFFF are none. */
-static bool may_be_second(unsigned char first, unsigned char second) {
-    unsigned char low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
-    unsigned char high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
-    return second >= low && second <= high;
-}
-
-/* U+FFFD for each byte that was held back. */
-void stream_end(Stream *stream) {
-    for (; stream->count > 0; stream->count--) fputs("\xef\xbf\xbd", stream->file);
-    fflush(stream->file);
+/* Shows the first n bytes that are held: a character, or U+FFFD for each. */
+static void show(Stream *stream, int n, bool valid) {
+    if (valid) fwrite(stream->held, 1, (size_t)n, stream->file);
+    for (int i = 0; !valid && i < n; i++) fputs("\uFFFD", stream->file);
+    stream->count -= n;
+    memmove(stream->held, stream->held + n, (size_t)stream->count);
 }
 
 static void stream_byte(Stream *stream, char byte) {
-    int held = stream->count;
-    bool fits = held == 0   ? character_length((unsigned char)byte) > 0
-                : held == 1 ? may_be_second((unsigned char)stream->held[0], (unsigned char)byte)
-                            : ((unsigned char)byte & 0xc0) == 0x80;
-    if (!fits && held > 0) {
-        stream_end(stream); /* what was held is no character: this byte may begin one */
-        stream_byte(stream, byte);
-        return;
-    }
     stream->held[stream->count++] = byte;
-    if (!fits) stream_end(stream);
-    else if (stream->count == character_length((unsigned char)stream->held[0])) {
-        fwrite(stream->held, 1, (size_t)stream->count, stream->file);
-        stream->count = 0;
+    while (stream->count > 0) {
+        bool valid;
+        int n = utf8_character((size_t)stream->count, stream->held, &valid);
+        if (!valid && n == stream->count) return; /* the rest of a character may come */
+        show(stream, n, valid);
     }
+}
+
+void stream_end(Stream *stream) {
+    show(stream, stream->count, false);
+    fflush(stream->file);
 }
 
 void stream_write(Stream *stream, size_t length, const char text[length]) {
