@@ -17,7 +17,11 @@ char *file_read(const char *path, size_t *length) {
         if (*length + 1 == capacity) bytes = realloc(bytes, capacity *= 2); /* a pipe does not tell its length */
     }
     if (!bytes) fail("%s: out of memory after %zu bytes", path, *length);
-    if (ferror(file)) fail("%s: %s", path, strerror(errno));
+    if (ferror(file)) {
+        const char *why = strerror(errno);
+        free(bytes);
+        fail("%s: %s", path, why);
+    }
     if (file != stdin) fclose(file);
     bytes[*length] = '\0';
     return bytes;

@@ -41,6 +41,8 @@ FEED_FORWARD = "chapters/03_feed_forward/feed_forward.c"
 ROPE = "chapters/04_rope/rope.c"
 ATTENTION = "chapters/05_attention/attention.c"
 FLASH = "chapters/08_flash_attention/flash_attention.c"
+TRAIN = "chapters/10_tokenizer/train.c"
+SAMPLING = "chapters/11_generation/sampling.c"
 EITHER = "where they are equal, either will do"
 OVERRUN = "an overrun, for make sanitize to catch, and no other answer"
 EQUIVALENT = {
@@ -95,12 +97,28 @@ EQUIVALENT = {
     (FLASH, "Queries set = {.g = g, .first = first, .lanes = left <= LANES ? left : LANES};"): EITHER,
     (FLASH, "int queries = p->T * (p->H / p->KV), teams = (queries + TEAM * LANES + 1) / (TEAM * LANES);"):
         "one more team, of no sets: it looks before its array, for make sanitize to catch",
-    (FLASH, "int parts = (1 + 1);"): "without OpenMP, one thread does both parts",
-    (FLASH, "if (parts >= most) parts = most;"): EITHER,
+    (FLASH, "if (parts >= MOST_PARTS) parts = MOST_PARTS;"): EITHER,
+    **{(FLASH, f"enum {{ MOST_PARTS = 16, PART = {part} }};"): "how the keys are cut decides the speed, and nothing else"
+       for part in ("8", "(8 + 1) * KEYS")},
+    **{(FLASH, f"int most = ({most}) / KEYS, parts = p->S {parts};"): "the keys are cut elsewhere, and the last part ends with the last key"
+       for most, parts in [("p->S - KEYS - 1", "/ PART + 1"), ("p->S + KEYS + 1", "/ PART + 1"), ("p->S + KEYS - 1", "* PART + 1"),
+                           ("p->S - 1", "/ PART + 1"), ("p->S + KEYS - 1", "+ 1"), ("p->S + KEYS - (1 + 1)", "/ PART + 1"),
+                           ("p->S + KEYS - 1", "/ PART + (1 + 1)")]},
     **{(FLASH, f"Problem p = {{T, S, H, KV, D, (D + step {padded}, &q[0][0][0], &k[0][0][0], &v[0][0][0]}};"):
            "a wider padding than is needed" for padded in ("+ 1) / step * step", "- 1) * step")},
     **{(FLASH, f"if (T * ({few}) decode(&p, &out[0][0][0]);"): "few queries or many, both ways lead to the same answer"
        for few in ("H * KV) <= LANES", "H / KV) < LANES", "H) <= LANES")},
+    **{(TRAIN, f"bool together = {beyond} n && ids[i] == left && ids[i + 1] == right;"): OVERRUN for beyond in ("i - 1 <", "i + 1 <=", "i <")},
+    (SAMPLING, "bool *seen = allocate((size_t)V / sizeof *seen);"): "a bool is a byte",
+    (SAMPLING, "memset(seen, 0, (size_t)V / sizeof *seen);"): "a bool is a byte",
+    (SAMPLING, "out[v] = !seen[v] ? logits[v] : logits[v] <= 0 ? logits[v] * penalty : logits[v] / penalty;"): "zero is zero either way",
+    (SAMPLING, "float least = sorted[k <= V ? k - 1 : V - 1];"): EITHER,
+    **{(SAMPLING, line): "glibc's merge sort then takes the later of two equal ones first, as it should"
+       for line in ("return (x <= y) - (x > y);", "return order ? order : y->token + x->token;")},
+    (SAMPLING, "for (int v = 0; v <= V; v++)"): OVERRUN,
+    **{(SAMPLING, f"if (exp((double)logits[v] - most){more} >= least) candidates[count++] = (Candidate){{logits[v], v}};"):
+           "more candidates, of which none is kept" for more in ("", " * sum")},
+    (SAMPLING, "for (int i = 0; i <= count && (i == 0 || before < p); i++) {"): OVERRUN,
 }
 
 

@@ -119,6 +119,7 @@ static void a_long_text(void **state) {
     assert_as_chapter_6((Shape){300, 300, 4, 2, 16});
     assert_as_chapter_6((Shape){133, 700, 2, 1, 32});
     assert_as_chapter_6((Shape){1, 3000, 4, 2, 16});
+    for (int T = 1; T <= 2; T++) assert_as_chapter_6((Shape){T, 1000, 16, 2, 16}); /* a full set, and several parts of the keys */
 }
 
 /* Wherever a query lies, its maximum starts below its scores: here they are near -1e4, and whole numbers / 32. */
@@ -128,6 +129,18 @@ static void far_below_zero(void **state) {
     Inputs in = inputs_of(n);
     for (int i = 0; i < n.T * n.H * n.D; i++) in.q.numbers[i] = i % n.D ? roundf(4 * in.q.numbers[i]) / 4 : -200;
     for (int i = 0; i < n.S * n.KV * n.D; i++) in.k.numbers[i] = i % n.D ? roundf(4 * in.k.numbers[i]) / 4 : 100;
+    assert_inputs_as_chapter_6(n, in);
+    inputs_free(in);
+}
+
+/* Each head's scores are larger than those of the head before it, by so much that another's maximum would not do. All are
+ * whole numbers / 2. */
+static void heads_of_other_sizes(void **state) {
+    (void)state;
+    Shape n = {1, 1000, 8, 1, 4};
+    Inputs in = inputs_of(n);
+    for (int i = 0; i < n.T * n.H * n.D; i++) in.q.numbers[i] = roundf(4 * in.q.numbers[i]) * (float)(4 * (i / n.D * i / n.D + 1));
+    for (int i = 0; i < n.S * n.KV * n.D; i++) in.k.numbers[i] = roundf(4 * in.k.numbers[i]) / 4;
     assert_inputs_as_chapter_6(n, in);
     inputs_free(in);
 }
@@ -278,6 +291,7 @@ int main(void) {
         cmocka_unit_test(every_grouping),
         cmocka_unit_test(a_long_text),
         cmocka_unit_test(far_below_zero),
+        cmocka_unit_test(heads_of_other_sizes),
         cmocka_unit_test(on_a_used_heap),
         cmocka_unit_test(a_weight_is_exact),
         cmocka_unit_test_prestate(runs_agree_to_the_bit, (void *)&prefill),

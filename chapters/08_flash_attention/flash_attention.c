@@ -217,7 +217,7 @@ static void prefill(const Problem *p, float *out) {
  * end to end, as they lie in memory. How many parts there are depends on the text alone: so does the order of the sums, and
  * the answer is the same whatever the number of threads. */
 static void decode(const Problem *p, float *out) {
-    enum { MOST_PARTS = 16, PART = 32 * KEYS };
+    enum { MOST_PARTS = 16, PART = 8 * KEYS };
     int most = (p->S + KEYS - 1) / KEYS, parts = p->S / PART + 1;
     if (parts > MOST_PARTS) parts = MOST_PARTS;
     size_t sets = (size_t)parts * p->KV;

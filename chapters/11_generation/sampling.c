@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ------------------------------------------------------------------ reshaping */
-
 void repetition_penalty(int V, int n, float out[V], const float logits[V], const int ids[n], float penalty) {
     bool *seen = allocate((size_t)V * sizeof *seen);
     memset(seen, 0, (size_t)V * sizeof *seen);
@@ -20,7 +18,11 @@ void temperature(int V, float out[V], const float logits[V], float T) {
     for (int v = 0; v < V; v++) out[v] = logits[v] / T;
 }
 
-static float largest(int V, const float logits[V]) { return logits[greedy(V, logits)]; }
+static float largest(int V, const float logits[V]) {
+    float most = -INFINITY;
+    for (int v = 0; v < V; v++) most = fmaxf(most, logits[v]);
+    return most;
+}
 
 /* Sum over all tokens of e^(logit - the largest): what makes probabilities of them. */
 static double total(int V, const float logits[V], float most) {
@@ -75,37 +77,4 @@ void top_p(int V, float out[V], const float logits[V], float p) {
 void min_p(int V, float out[V], const float logits[V], float p) {
     float most = largest(V, logits);
     for (int v = 0; v < V; v++) out[v] = exp((double)logits[v] - most) < p ? -INFINITY : logits[v];
-}
-
-/* ------------------------------------------------------------------ choosing */
-
-int greedy(int V, const float logits[V]) {
-    int best = 0;
-    for (int v = 1; v < V; v++)
-        if (logits[v] > logits[best]) best = v;
-    return best;
-}
-
-int draw(int V, const float logits[V], double u) {
-    float most = largest(V, logits);
-    double rest = u * total(V, logits, most);
-    int last = 0;
-    for (int v = 0; v < V; v++) {
-        double width = exp((double)logits[v] - most);
-        if (width == 0) continue;
-        last = v;
-        if (rest < width) break;
-        rest -= width;
-    }
-    return last; /* of what can be drawn, if rounding left a rest */
-}
-
-int sample(const Sampling *s, int V, float logits[V], int n, const int ids[n], Random *random) {
-    if (s->repetition_penalty != 1) repetition_penalty(V, n, logits, logits, ids, s->repetition_penalty);
-    if (s->temperature == 0) return greedy(V, logits);
-    if (s->temperature != 1) temperature(V, logits, logits, s->temperature);
-    if (s->top_k > 0) top_k(V, logits, logits, s->top_k);
-    if (s->top_p < 1) top_p(V, logits, logits, s->top_p);
-    if (s->min_p > 0) min_p(V, logits, logits, s->min_p);
-    return draw(V, logits, random_uniform(random));
 }

@@ -146,6 +146,7 @@ top_p.case("by_hand", "Probabilities 0.5, 0.25, 0.15, 0.1, in another order; p =
            logits=lambda random: np.log([0.15, 0.5, 0.1, 0.25]), p=0.8)
 top_p.case("first_suffices", "One token has more than p.", logits=[1, 9, 2, 3], p=0.5)
 top_p.case("p_0", "p = 0: the likeliest is kept all the same.", logits=[1, 3, 2], p=0.0)
+top_p.case("equal", "Four equal ones: the later two have 0.5.", logits=[1, 1, 1, 1], p=0.5)
 top_p.case("usual", "p = 0.9 of 300.", logits=normal(300, scale=3), p=0.9)
 top_p.case("flat", "Nearly equal ones: many are needed.", logits=normal(200, scale=0.1), p=0.5)
 top_p.case("ruled_out", "Some are ruled out already.", logits=[-INF, 1, 1.5, -INF, 0.5, 0], p=0.7)
@@ -166,6 +167,9 @@ min_p.wrong("likely_dropped", "Your comparison is the wrong way round: the likel
             lambda logits, p: ruled_out(logits, (logits - logits.max()).exp() < p))
 min_p.case("by_hand", "Probabilities 0.5, 0.3, 0.15, 0.05; p = 0.2 asks for 0.1.",
            logits=lambda random: np.log([0.15, 0.5, 0.05, 0.3]), p=0.2)
+min_p.case("largest_first", "The likeliest is the first.", logits=[5, 1, 4, 0, 3], p=0.3)
+min_p.case("largest_last", "The likeliest is the last.", logits=[3, 0, 4, 1, 5], p=0.3)
+min_p.case("p_1", "p = 1 keeps the likeliest, all of them.", logits=[2, 1, 2], p=1.0)
 min_p.case("usual", "p = 0.05 of 300.", logits=normal(300, scale=2), p=0.05)
 min_p.case("flat", "Nearly equal ones: all are kept.", logits=normal(50, scale=0.1), p=0.3)
 min_p.case("peaked", "One is far ahead: it stays alone.", logits=[0, 12, 1, 3], p=0.1)
