@@ -10,6 +10,7 @@
  * of the other. A process of its own tells how soon the first token comes, and how much memory a text takes. */
 #include "06_grouped_query/grouped_query.h"
 #include "09_decoder/decoder.h"
+#include "11_generation/sampling.h"
 #include "common/console.h"
 #include "common/error.h"
 #include "common/measure.h"
@@ -143,14 +144,10 @@ static double prefill_operations(int T) {
     return 2 * weights * T + 4 * pairs * shape.L * shape.H * shape.D;
 }
 
-/* The likeliest of all tokens to come next. */
 static int choose(const Decoder *decoder) {
     float logits[shape.V];
-    int best = 0;
     decoder_logits(decoder, logits);
-    for (int v = 1; v < shape.V; v++)
-        if (logits[v] > logits[best]) best = v;
-    return best;
+    return greedy(shape.V, logits);
 }
 
 static void read_prompt(Decoder *decoder, int T) {

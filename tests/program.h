@@ -14,6 +14,19 @@
 
 static char said[1 << 16]; /* what the last program printed, on stdout and stderr */
 
+enum { PATH = 512 };
+
+/* A path, or any short text, with printf's format filled in: it lives as long as the block it is written in. */
+__attribute__((format(printf, 2, 3))) static inline char *text(char *to, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(to, PATH, format, arguments);
+    va_end(arguments);
+    return to;
+}
+
+#define AT(...) text((char[PATH]){0}, __VA_ARGS__)
+
 /* Runs a shell command, printf's format filled in behind `program`, in the folder; returns its exit status. */
 static inline int run_in(const char *folder, const char *program, const char *format, va_list arguments) {
     char command[4096], shell[8192];

@@ -22,17 +22,6 @@
 static const char *const models[] = {"llama1", "llama2_70b", "llama3", "llama31", "llama32", "yarn", "dynamic"};
 static char folder[] = "/tmp/llama-test-XXXXXX";
 
-enum { PATH = 512 };
-
-__attribute__((format(printf, 2, 3))) static char *text(char *to, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(to, PATH, format, arguments);
-    va_end(arguments);
-    return to;
-}
-
-#define AT(...) text((char[PATH]){0}, __VA_ARGS__)
 #define GOLDEN(name) AT("%s/tests/golden/models/%s", ROOT, name)
 
 /* ------------------------------------------------------------------ against transformers */

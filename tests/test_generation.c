@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { PATH = 512 };
 static const char stories[] = ROOT "/chapters/09_decoder/stories/model";
 static const Sampling likeliest = {.repetition_penalty = 1}, as_it_says = {.temperature = 1, .top_p = 1, .repetition_penalty = 1};
 static char folder[] = "/tmp/llama-test-XXXXXX";

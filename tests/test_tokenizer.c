@@ -15,18 +15,8 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-enum { PATH = 512 };
 static char folder[] = "/tmp/llama-test-XXXXXX";
 
-__attribute__((format(printf, 2, 3))) static char *text(char *to, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(to, PATH, format, arguments);
-    va_end(arguments);
-    return to;
-}
-
-#define AT(...) text((char[PATH]){0}, __VA_ARGS__)
 #define GOLDEN(name) AT("%s/tests/golden/tokenizers/%s", ROOT, name)
 
 static const char *const committed[] = {"sentencepiece", "user_defined", "prepend", "metaspace", "tiktoken", "byte_level"};
