@@ -39,7 +39,7 @@ static const char *const things[] = {"apple", "ball", "basket", "bell", "blanket
 
 typedef enum {
     FIRST, ANOTHER, BE, OWN, FIND, GO, GO_TOGETHER, MEET, LIKE, ASK, GIVE, THANK, LEAVE, TAKE, FEEL, END,
-    WHO_HAS, WHERE_HELD, WHERE_LEFT, WHERE_WHO, WHAT_HAS, NOTHING, WHO_IS, WHO_FOUND, COLOUR,
+    WHO_HAS, WHERE_HELD, WHERE_LEFT, WHERE_WHO, WHO_IS, WHO_FOUND, COLOUR,
     EVENTS, QUESTIONS = WHO_HAS
 } What;
 
@@ -58,12 +58,12 @@ static const struct {
     What what;
     const char *text;
 } wordings[] = {
-    {FIRST, "Once upon a time there was $k named $a."},
-    {FIRST, "Long ago there lived $k named $a."},
-    {FIRST, "This is the story of $k named $a."},
-    {ANOTHER, "There was also $k named $a."},
+    {FIRST, "Once upon a time there was $a, $k."},
+    {FIRST, "Long ago there lived $a, $k."},
+    {FIRST, "This is the story of $a, $k."},
+    {ANOTHER, "There was also $a, $k."},
     {ANOTHER, "$a was $k."},
-    {ANOTHER, "Not far away lived $k named $a."},
+    {ANOTHER, "Not far away lived $a, $k."},
     {BE, "One morning $a was in the $p."},
     {BE, "$a was in the $p that day."},
     {BE, "$A was in the $p."},
@@ -115,11 +115,9 @@ static const struct {
     {END, "And that is the end of the story."},
 
     {WHO_HAS, "Question: Who has the $o?\nAnswer: $a has the $o."},
-    {WHERE_HELD, "Question: Where is the $o?\nAnswer: $a has it in the $p."},
+    {WHERE_HELD, "Question: Where is the $o?\nAnswer: $a has it."},
     {WHERE_LEFT, "Question: Where is the $o?\nAnswer: It lies in the $p."},
     {WHERE_WHO, "Question: Where is $a?\nAnswer: $a is in the $p."},
-    {WHAT_HAS, "Question: What does $a have?\nAnswer: $a has $n."},
-    {NOTHING, "Question: What does $a have?\nAnswer: $a has nothing."},
     {WHO_IS, "Question: Who is $a?\nAnswer: $a is $k."},
     {WHO_FOUND, "Question: Who found the $o?\nAnswer: $a found the $o."},
     {COLOUR, "Question: What colour is the $t?\nAnswer: The $t is $c."},
@@ -147,12 +145,6 @@ static int object_like(const World *world, int colour, int thing) {
     for (int i = 0; i < world->objects; i++)
         if (world->object[i].colour == colour && world->object[i].thing == thing) return i;
     return NONE;
-}
-
-static int owned_by(const World *world, int person) {
-    int count = 0;
-    for (int i = 0; i < world->objects; i++) count += world->object[i].owner == person;
-    return count;
 }
 
 static int how_many(const World *world, int thing) {
@@ -195,12 +187,9 @@ static bool possible(const World *world, const Event *event) {
     case TAKE: return placed && lies && world->object[object].place == place;
     case FEEL: return placed;
     case END: return all_placed(world);
-    case WHO_HAS: return has;
-    case WHERE_HELD: return has && here;
+    case WHO_HAS: case WHERE_HELD: return has;
     case WHERE_LEFT: return lies && world->object[object].place == event->place;
     case WHERE_WHO: return here;
-    case WHAT_HAS: return has && owned_by(world, a) == 1;
-    case NOTHING: return known && owned_by(world, a) == 0;
     case WHO_IS: return known && world->person[a].manner == event->manner && world->person[a].kind == event->kind;
     case WHO_FOUND: return object != NONE && known && world->object[object].finder == a;
     case COLOUR: return object != NONE && how_many(world, event->thing) == 1;
@@ -324,6 +313,7 @@ static const World empty = {.last = {.a = NONE}};
 static int any(Random *random, int count) { return random_between(random, 0, count - 1); }
 
 enum { SCENE = 3 }; /* places of one story: few, so that its people meet */
+enum { LEAST_QUESTIONS = 4, MOST_QUESTIONS = 6 }; /* two people and a thing that nobody has leave room for six */
 
 /* An event of this kind that can happen, or one that cannot after many tries. */
 static Event choose_event(const World *world, What what, const int scene[SCENE], Random *random) {
@@ -364,6 +354,26 @@ static bool tell(World *world, What what, const int scene[SCENE], const char *be
     return true;
 }
 
+static bool same_question(const Event *x, const Event *y) {
+    bool of_person = x->what == WHERE_WHO || x->what == WHO_IS;
+    return x->what == y->what && (of_person ? x->a == y->a : x->colour == y->colour && x->thing == y->thing);
+}
+
+/* Each only once: who sees a question again learns to copy its first answer. */
+static void write_questions(const World *world, const int scene[SCENE], FILE *file, Random *random) {
+    Event asked[MOST_QUESTIONS];
+    int count = 0, wanted = random_between(random, LEAST_QUESTIONS, MOST_QUESTIONS);
+    while (count < wanted) {
+        Event event = choose_event(world, (What)random_between(random, QUESTIONS, EVENTS - 1), scene, random);
+        bool fresh = possible(world, &event);
+        for (int i = 0; i < count; i++) fresh &= !same_question(&event, &asked[i]);
+        if (!fresh) continue;
+        putc('\n', file);
+        write_event(file, choose_wording(world, &event, random), &event);
+        asked[count++] = event;
+    }
+}
+
 static void write_story(FILE *file, Random *random) {
     static const What plot[] = {GO, GO, GO, GO, GO_TOGETHER, GO_TOGETHER, FIND, FIND, MEET, MEET, LIKE, ASK, GIVE, GIVE, GIVE,
                                 LEAVE, LEAVE, TAKE, TAKE, FEEL};
@@ -383,8 +393,7 @@ static void write_story(FILE *file, Random *random) {
         if (world.last.what == GIVE && any(random, 2)) tell(&world, THANK, scene, " ", file, random);
     }
     tell(&world, END, scene, " ", file, random);
-    for (int questions = random_between(random, 4, 8); questions > 0;)
-        questions -= tell(&world, (What)random_between(random, QUESTIONS, EVENTS - 1), scene, "\n", file, random);
+    write_questions(&world, scene, file, random);
     putc('\n', file);
 }
 
