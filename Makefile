@@ -173,7 +173,7 @@ verify: $(BUILD)/verify $(if $(SRC),$(BUILD)/course.a) ## judge your own kernels
 	@$(BUILD)/verify --library $(BUILD)/$(notdir $(firstword $(SRC))).so
 
 test: all $(TESTS) $(DATA) ## kernels against PyTorch, wrong twins, parsers, programs, lessons
-	@sh tests/run.sh $(TESTS) "sh tests/lessons.sh $(BUILD)/data --check"
+	@PYTHON=$(PYTHON) sh tests/run.sh $(TESTS) "sh tests/languages/run.sh $(BUILD)" "sh tests/lessons.sh $(BUILD)/data --check"
 
 sanitize: ## the tests under the address, undefined-behaviour and bounds sanitizers
 	@$(MAKE) --no-print-directory BUILD=build/sanitize CFLAGS="-O1 -march=native -fno-omit-frame-pointer \
