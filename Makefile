@@ -191,6 +191,7 @@ train: $(BUILD)/stories ## train the course's own model again, for half an hour 
 golden: ## compute the golden values again (needs tests/golden/requirements.txt)
 	@$(PYTHON) tests/golden/golden.py
 	@$(PYTHON) tests/golden/printing.py
+	@$(PYTHON) tests/golden/articles.py
 	@$(PYTHON) tests/golden/09_decoder.py
 	@$(PYTHON) tests/golden/stories.py
 	@$(PYTHON) tests/golden/10_tokenizer.py
@@ -198,6 +199,7 @@ golden: ## compute the golden values again (needs tests/golden/requirements.txt)
 golden-check: ## prove that the committed golden values are what PyTorch computes
 	@$(PYTHON) tests/golden/golden.py --check
 	@$(PYTHON) tests/golden/printing.py --check
+	@$(PYTHON) tests/golden/articles.py --check
 	@$(PYTHON) tests/golden/09_decoder.py --check
 	@$(PYTHON) tests/golden/stories.py --check
 	@$(PYTHON) tests/golden/10_tokenizer.py --check

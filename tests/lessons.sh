@@ -9,7 +9,8 @@
 # stand before a fenced block, which this script fills: sh tests/lessons.sh DATA, where DATA holds each program's
 # output as NN_name.txt; the lesson of a program that is not built is skipped. With --check it changes nothing and fails
 # if a quotation is not what is compiled or run. Either way it fails if a link or an image leads to no file or section, if
-# a formula would not show on GitHub, or if the glossary's names are not those of chapter 9.
+# a formula would not show on GitHub, if a lesson does not end with the next, or if the glossary's names are not those of
+# chapter 9.
 data=$1 check=$2 passed=0 failed=0
 fresh=$(mktemp) && trap 'rm -f "$fresh"' EXIT
 
@@ -76,6 +77,12 @@ strange_names() {
     done
 }
 
+# A lesson ends with a link to the next one; the last one, with a link to something.
+no_next() {
+    next=$(ls chapters | grep -A 1 "^$program\$" | sed -n '2s/^\([0-9].*\)/\1/p')
+    sed -n '/^## Next/,$p' "$1" | grep -q "](\.\./$next" || echo "$1: it does not end with the next lesson"
+}
+
 # GitHub takes the backslash from \\ \, \; between dollars: such a formula belongs into a ```math block.
 lost_backslashes() {
     awk '/^```/ { code = !code } !code && /\$/ && /\\[,;:!{}\\]/ { print FILENAME ":" FNR ": GitHub loses a backslash here: " $0 }' "$1"
@@ -87,7 +94,11 @@ for lesson in README.md */README.md chapters/*.md */*/README.md; do
         echo "skipped: $lesson, for $program is not built here"
         continue
     fi
-    spoilt=$(dead_links "$lesson"; lost_backslashes "$lesson"; [ "$lesson" != chapters/GLOSSARY.md ] || strange_names "$lesson")
+    spoilt=$(dead_links "$lesson"; lost_backslashes "$lesson"
+             case $lesson in
+             chapters/GLOSSARY.md) strange_names "$lesson" ;;
+             chapters/[0-9]*/README.md) no_next "$lesson" ;;
+             esac)
     if [ -n "$spoilt" ]; then
         echo "$spoilt"
         failed=$((failed + 1))
