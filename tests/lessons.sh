@@ -30,14 +30,14 @@ function quote_code(file, name,    line, comment, found) {
     close(file)
     if (!found) { print "error: " FILENAME ":" FNR ": " file " has no " name > "/dev/stderr"; status = 1 }
 }
-function quote_run(program, title, rows,    file, line, found, n) {
+function quote_run(program, title, rows,    file, line, found, n, some) {
     file = program ~ /\// ? program : data "/" program ".txt"
     while ((getline line < file) > 0) {
         if (line ~ /^== /) { if (found) break; found = line == "== " title }
-        if (found && (++n <= 2 || line ~ rows)) lines = lines line "\n"
+        if (found && (++n <= 2 || line ~ rows)) { lines = lines line "\n"; some = some || n > 2 }
     }
     close(file)
-    if (lines == "") { print "error: " FILENAME ":" FNR ": " program " prints no section \"" title "\"" > "/dev/stderr"; status = 1 }
+    if (lines == "" || (rows != "" && !some)) { print "error: " FILENAME ":" FNR ": " program " prints no section \"" title "\"" (rows ? " with " rows : "") > "/dev/stderr"; status = 1 }
     sub(/\n+$/, "\n", lines); printf "%s", lines; lines = ""
 }
 /^<!-- (code|run): / { marker = $0; print; next }
