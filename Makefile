@@ -166,6 +166,12 @@ $(BUILD)/course.a: $(patsubst %.c,$(BUILD)/shared/%.o,$(COMMON) $(KERNELS))
 	@rm -f $@
 	@ar rcs $@ $^
 
+# The kernels for other languages, every name to be seen: notebooks/llama_c.py calls them. Their own names come first
+# (-Bsymbolic), for Python has thousands, and the linker does not ask what a `temperature` is.
+$(BUILD)/libllama.so: $(COMMON) $(KERNELS) $(wildcard common/*.h chapters/*/*.h) $(BUILD)/flags
+	@echo "  link     $@"
+	@$(CC) $(FLAGS) -shared -fPIC $(call accepts,-Wl,-Bsymbolic) $(COMMON) $(KERNELS) -o $@ $(LIBS)
+
 verify: $(BUILD)/verify $(if $(SRC),$(BUILD)/course.a) ## judge your own kernels: make verify SRC=my_rope.c
 	@$(if $(SRC),,echo "usage: make verify SRC=my_kernel.c    (the kernels it may define: $(BUILD)/verify --list)"; exit 1)
 	@$(CC) $(FLAGS) -shared -fPIC $(SRC) $(BUILD)/course.a $(call accepts,-Wl,--allow-multiple-definition) \
