@@ -1,5 +1,6 @@
 """What the notebooks show: tables, curves by gnuplot, the course's figures, programs that are run. And how far two answers are
 apart."""
+import re
 import subprocess
 
 import numpy as np
@@ -26,9 +27,14 @@ def table(header, rows):
         print("  " + "   ".join(f"{cell:{'<' if left[i] else '>'}{widths[i]}}" for i, cell in enumerate(row)).rstrip())
 
 
+def drawing(svg):
+    """An SVG to be shown, without gnuplot's empty groups: a notebook keeps what it shows."""
+    return SVG(" ".join(re.sub(r"<g [^>]*>\s*</g>", "", svg).split()))
+
+
 def plot(curves, settings="", style="lines"):
     """Curves {name: (x, y)} in the style of the course's figures; settings are gnuplot's: 'set logscale x; set xlabel …'."""
-    script = ["output = ''; height = 380", f"load '{ROOT}/figures/style.gp'", settings]
+    script = ["output = '/dev/stdout'; height = 380", f"load '{ROOT}/figures/style.gp'", "set format '%g'; set rmargin 4", settings]
     for i, (x, y) in enumerate(curves.values()):
         script += [f"$curve{i} << END", *(f"{float(a):.5g} {float(b):.5g}" for a, b in zip(x, y)), "END"]
     script += ["plot " + ", ".join(f"$curve{i} with {style} title '{name}'" for i, name in enumerate(curves))]
@@ -39,12 +45,12 @@ def plot(curves, settings="", style="lines"):
         return None
     if done.returncode:
         raise ValueError(done.stderr.strip())
-    return SVG(done.stdout)
+    return drawing(done.stdout)
 
 
 def figure(name):
     """One of the course's figures, which the chapters' programs computed."""
-    return SVG(filename=str(ROOT / "figures" / f"{name}.svg"))
+    return drawing((ROOT / "figures" / f"{name}.svg").read_text())
 
 
 def run(program, *arguments):
