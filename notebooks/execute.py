@@ -33,8 +33,8 @@ def main(arguments):
         path, start = HERE / f"{name}.ipynb", time.monotonic()
         notebook = nbformat.read(path, as_version=4)
         try:
-            NotebookClient(notebook, timeout=300, kernel_name="python3", record_timing=False, extra_arguments=["--log-level=ERROR"],
-                           resources={"metadata": {"path": HERE}}).execute()
+            NotebookClient(notebook, timeout=300, kernel_name="python3", record_timing=False, coalesce_streams=True,
+                           extra_arguments=["--log-level=ERROR"], resources={"metadata": {"path": HERE}}).execute()
         except CellExecutionError as error:
             failed += 1
             print(f"{name}: {ANSI.sub('', str(error))}")

@@ -2,10 +2,13 @@
 apart."""
 import re
 import subprocess
+import warnings
 
 import numpy as np
 from IPython.display import SVG
 from llama_c import BUILD, ROOT
+
+warnings.filterwarnings("ignore", message="IProgress not found")  # transformers can do without its progress bars
 
 
 def ulps(got, right):
@@ -22,7 +25,8 @@ def table(header, rows):
     cells = [[cell if isinstance(cell, str) else f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row]
              for row in [header, *rows]]
     widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
-    left = [isinstance(cell, str) and not cell[:1].isdigit() for cell in rows[0]]
+    number = r"-?(inf|nan|[\d.]+(e[-+]\d+)?)( of \d+|/\d+)?"
+    left = [not all(re.fullmatch(number, row[i]) for row in cells[1:]) for i in range(len(header))]
     for row in cells:
         print("  " + "   ".join(f"{cell:{'<' if left[i] else '>'}{widths[i]}}" for i, cell in enumerate(row)).rstrip())
 
@@ -37,7 +41,8 @@ def plot(curves, settings="", style="lines"):
     script = ["output = '/dev/stdout'; height = 380", f"load '{ROOT}/figures/style.gp'", "set format '%g'; set rmargin 4", settings]
     for i, (x, y) in enumerate(curves.values()):
         script += [f"$curve{i} << END", *(f"{float(a):.5g} {float(b):.5g}" for a, b in zip(x, y)), "END"]
-    script += ["plot " + ", ".join(f"$curve{i} with {style} title '{name}'" for i, name in enumerate(curves))]
+    titles = [name.replace("'", "''") for name in curves]
+    script += ["plot " + ", ".join(f"$curve{i} with {style} title '{title}'" for i, title in enumerate(titles))]
     try:
         done = subprocess.run(["gnuplot"], input="\n".join(script), capture_output=True, text=True)
     except FileNotFoundError:
