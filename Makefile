@@ -166,8 +166,8 @@ $(BUILD)/course.a: $(patsubst %.c,$(BUILD)/shared/%.o,$(COMMON) $(KERNELS))
 	@rm -f $@
 	@ar rcs $@ $^
 
-# The kernels for other languages, every name to be seen: notebooks/llama_c.py calls them. Their own names come first
-# (-Bsymbolic), for Python has thousands, and the linker does not ask what a `temperature` is.
+# The kernels for Python, every name to be seen: notebooks/llama_c.py calls them. -Bsymbolic: they find each other first,
+# whatever else the process has loaded that is called `linear` or `temperature`.
 $(BUILD)/libllama.so: $(COMMON) $(KERNELS) $(wildcard common/*.h chapters/*/*.h) $(BUILD)/flags
 	@echo "  link     $@"
 	@$(CC) $(FLAGS) -shared -fPIC $(call accepts,-Wl,-Bsymbolic) $(COMMON) $(KERNELS) -o $@ $(LIBS)
@@ -216,6 +216,12 @@ bench: $(BUILD)/verify $(BUILD)/bench_decoder ## our kernels and the decoder aga
 	@mkdir -p $(BUILD)/bench; memory=$$(mktemp -d -p /dev/shm 2>/dev/null); \
 	 trap 'rm -rf "$$memory" $(BUILD)/bench' EXIT INT TERM; $(BUILD)/bench_decoder $$memory $(BUILD)/bench
 
+notebooks: all $(BUILD)/libllama.so ## run the notebooks, and keep what they show (needs notebooks/requirements.txt)
+	@$(PYTHON) notebooks/execute.py
+
+notebooks-check: all $(BUILD)/libllama.so ## do they still run? And Python's calls of the kernels, on every golden case
+	@sh tests/run.sh "$(PYTHON) tests/test_llama_c.py" "$(PYTHON) notebooks/execute.py --check"
+
 docs: $(DATA) figures ## refresh what the lessons show: code, runs and figures
 	@$(if $(GNUPLOT),cp $(FIGURES) figures/)
 	@sh tests/lessons.sh $(BUILD)/data
@@ -227,4 +233,4 @@ help: ## this list
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
-.PHONY: all always run figures preview verify test sanitize fuzz mutants train golden golden-check bench docs help clean $(NUMBERS)
+.PHONY: all always run figures preview verify test sanitize fuzz mutants train golden golden-check bench notebooks notebooks-check docs help clean $(NUMBERS)

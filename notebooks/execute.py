@@ -1,20 +1,36 @@
-"""Runs every notebook from top to bottom.
+"""Runs every notebook from top to bottom, in a Python of its own.
 
     python notebooks/execute.py            and writes the outputs into the notebooks
-    python notebooks/execute.py --check    and only says which of them fail
-    python notebooks/execute.py 04_rope    those alone
+    python notebooks/execute.py --check    writes nothing, and looks over what is committed
+    python notebooks/execute.py 04_rope    that one alone
 """
+import os
 import re
 import sys
 import time
 from pathlib import Path
 
-import nbformat
-from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError
+try:
+    import nbformat
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError
+except ImportError as error:
+    sys.exit(f"error: {error}: pip install -r notebooks/requirements.txt")
 
 HERE = Path(__file__).resolve().parent
-ANSI = re.compile(r"\x1b\[[0-9;]*m")
+LARGEST = 60_000  # bytes: an output that does not fit says too much
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # the notebooks' arrays are small: threads would wait for each other
+
+
+def execute(notebook):
+    """Runs it; returns what went wrong, or None."""
+    try:
+        NotebookClient(notebook, timeout=300, kernel_name="python3", record_timing=False, coalesce_streams=True,
+                       extra_arguments=["--log-level=ERROR"], resources={"metadata": {"path": HERE}}).execute()
+    except (CellExecutionError, CellTimeoutError) as error:
+        return COLOURS.sub("", str(error))
 
 
 def tidy(notebook):
@@ -25,6 +41,18 @@ def tidy(notebook):
         cell.id, cell.metadata = f"cell-{number:02}", {}
 
 
+def untidy(path):
+    """What is wrong with a notebook as it is committed, or None."""
+    text, cells = path.read_text(), nbformat.read(path, as_version=4).cells
+    counts = [cell.execution_count for cell in cells if cell.cell_type == "code"]
+    if counts != list(range(1, len(counts) + 1)):
+        return "was not run from top to bottom: run make notebooks"
+    if len(text.encode()) > LARGEST:
+        return f"has {len(text.encode())} bytes, more than {LARGEST}: let it show less"
+    if str(HERE.parent) in text or '"output_type": "error"' in text or '"name": "stderr"' in text:
+        return "shows an error, a warning or a path of one machine"
+
+
 def main(arguments):
     check = "--check" in arguments
     names = [a for a in arguments if a != "--check"] or sorted(path.stem for path in HERE.glob("*.ipynb"))
@@ -32,17 +60,13 @@ def main(arguments):
     for name in names:
         path, start = HERE / f"{name}.ipynb", time.monotonic()
         notebook = nbformat.read(path, as_version=4)
-        try:
-            NotebookClient(notebook, timeout=300, kernel_name="python3", record_timing=False, coalesce_streams=True,
-                           extra_arguments=["--log-level=ERROR"], resources={"metadata": {"path": HERE}}).execute()
-        except CellExecutionError as error:
-            failed += 1
-            print(f"{name}: {ANSI.sub('', str(error))}")
-            continue
-        print(f"{name}: {time.monotonic() - start:.0f} s", flush=True)
-        if not check:
+        wrong = execute(notebook)
+        if not check and not wrong:
             tidy(notebook)
             nbformat.write(notebook, path)
+        wrong = wrong or untidy(path)
+        failed += bool(wrong)
+        print(f"{name}: {wrong or f'{time.monotonic() - start:.0f} s'}", flush=True)
     print(f"{len(names) - failed} passed, {failed} failed")
     return failed > 0
 
