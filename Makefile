@@ -228,7 +228,7 @@ docs: $(DATA) figures ## refresh what the lessons show: code, runs and figures
 
 help: ## this list
 	@sed -n 's/^\([a-z$$()A-Z-]*\):.*## \(.*\)/\1|\2/p' Makefile | sed 's/$$(NUMBERS)/01, 02, …/' | sort | \
-	 awk -F'|' 'BEGIN { printf "  %-14s %s\n", "all", "build everything this machine can build (the default)" } { printf "  %-14s %s\n", $$1, $$2 }'
+	 awk -F'|' 'BEGIN { printf "  %-15s %s\n", "all", "build everything this machine can build (the default)" } { printf "  %-15s %s\n", $$1, $$2 }'
 
 clean: ## remove what was built
 	rm -rf $(BUILD)

@@ -18,7 +18,7 @@ except ImportError as error:
     sys.exit(f"error: {error}: pip install -r notebooks/requirements.txt")
 
 HERE = Path(__file__).resolve().parent
-LARGEST = 60_000  # bytes: an output that does not fit says too much
+LARGEST = 60 * 1024  # bytes: an output that does not fit says too much
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the notebooks' arrays are small: threads would wait for each other

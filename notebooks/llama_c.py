@@ -35,10 +35,23 @@ ARRAYS = {"float": np.float32, "int": np.int32, "bf16": np.uint16, "float comple
 LENGTHS = {("rms_norm", "bias"): "dim", ("linear", "bias"): "out", ("feed_forward", "b1"): "F", ("feed_forward", "b2"): "C",
            ("gated_feed_forward", "b_gate"): "F", ("gated_feed_forward", "b_up"): "F"}
 
-# What the kernels ask of whole numbers, by the names that mean the same in every chapter. They would end the program.
+# What kernels ask of whole numbers, by names that mean the same in every chapter. Otherwise C would end the program.
 MUST_HOLD = ["T >= 1", "T <= S", "D >= 1", "KV >= 1", "H % KV == 0", "V >= 1", "k >= 1",
              "length >= 0", "length + T <= capacity", "first >= 0", "first + T <= capacity"]
 
+kernels, callbacks, structs = {}, {}, {}  # by name: what the headers declare
+
+
+def names_in(expression):
+    return re.findall(r"[A-Za-z]\w*", expression)
+
+
+def number_from(expression, sizes):
+    """A number from "H + 2 * KV" or "D / 2", as a header has it."""
+    return sizes[expression] if expression in sizes else eval(expression.replace("/", "//"), {}, sizes)
+
+
+# ---------------------------------------------------------------- calling
 
 @dataclass
 class Parameter:
@@ -53,22 +66,17 @@ class Parameter:
         return bool(self.shape) and self.type in ARRAYS
 
     @property
+    def is_number(self):
+        return self.type in NUMBERS and not self.shape and not self.pointer
+
+    @property
+    def may_be_null(self):
+        return self.is_array and self.pointer
+
+    @property
     def kind(self):
-        return self.const, self.type, self.pointer or bool(self.shape)
-
-
-def parameters_of(function, text):
-    """The parameters of a C declaration; None where one is of a type that has no place here."""
-    found = []
-    for part in re.split(r",\s*", " ".join(text.split())):
-        match = re.fullmatch(r"(const )?(float complex|\w+) (\*?)(\w+)((?:\[[^]]*\])*)", part)
-        if not match:
-            return None
-        shape = [extent.removeprefix("restrict ") for extent in re.findall(r"\[([^]]*)\]", match[5])]
-        found.append(Parameter(bool(match[1]), match[2], bool(match[3]), match[4], shape))
-        if (function, match[4]) in LENGTHS:
-            found[-1].shape = [LENGTHS[function, match[4]]]
-    return found
+        """What must be the same for a kernel to be an Activation, or a Gate."""
+        return self.const, self.type, self.is_number
 
 
 class Kernel:
@@ -76,112 +84,126 @@ class Kernel:
 
     def __init__(self, returns, name, parameters, contract):
         self.name, self.parameters, self.__doc__ = name, parameters, contract
-        names = set(re.findall(r"\w+", " ".join(" ".join(p.shape) for p in parameters)))
-        self.dimensions = [p.name for p in parameters if p.name in names]
+        in_shapes = {size for p in parameters for extent in p.shape for size in names_in(extent)}
+        self.dimensions = [p.name for p in parameters if p.name in in_shapes]
         self.filled = [p for p in parameters if p.is_array and not p.const]
         self.arguments = [p for p in parameters if p.name not in self.dimensions and p not in self.filled]
         self.function = getattr(library, name)
         self.function.restype = NUMBERS.get(returns)
-        self.function.argtypes = [NUMBERS[p.type] if p.kind[1:] in {(t, False) for t in NUMBERS} else ctypes.c_void_p
-                                  for p in parameters]
+        self.function.argtypes = [NUMBERS[p.type] if p.is_number else ctypes.c_void_p for p in parameters]
 
     def __repr__(self):
         return self.__doc__
 
+    def __call__(self, *values, **named):
+        given = self.by_name(values, named)
+        given = {p.name: self.converted(p, given[p.name]) for p in self.parameters if given.get(p.name) is not None}
+        self.find_dimensions(given)
+        self.check_shapes(given)
+        self.check_rules(given)
+        filled = {p.name: np.zeros([number_from(extent, given) for extent in p.shape], ARRAYS[p.type])
+                  for p in self.filled if p.name not in given}
+        returned = self.function(*(self.passed((given | filled).get(p.name)) for p in self.parameters))
+        results = [filled[p.name] for p in self.filled[:1] if p.name in filled] + [returned] * (returned is not None)
+        return results[0] if len(results) == 1 else tuple(results) or None
+
     def refuse(self, why):
         raise ValueError(f"{self.name}: {why}")
 
-    def __call__(self, *values, **named):
+    def by_name(self, values, named):
+        """The arguments by their names; refused if one is unknown, missing or given twice."""
         if len(values) > len(self.arguments):
             self.refuse(f"{len(values)} arguments, but it takes {', '.join(p.name for p in self.arguments)}")
         given = dict(zip((p.name for p in self.arguments), values))
         for name in named:
-            if name in given or name not in [p.name for p in self.parameters]:
-                self.refuse(f"{name} is given twice" if name in given else f"there is no {name} in\n\n{self}")
+            if name in given:
+                self.refuse(f"{name} is given twice")
+            if name not in (p.name for p in self.parameters):
+                self.refuse(f"there is no {name} in\n\n{self}")
         given |= named
         for p in self.arguments:
-            if given.get(p.name) is None and not (p.pointer and p.shape):  # a vector that may be NULL may be left out
+            if given.get(p.name) is None and not p.may_be_null:
                 self.refuse(f"{p.name} is missing")
-        given = {p.name: self.converted(p, given[p.name]) for p in self.parameters if given.get(p.name) is not None}
-        self.find_dimensions(given)
-        filled = {p.name: np.zeros([self.extent(e, given) for e in p.shape], ARRAYS[p.type])
-                  for p in self.filled if p.name not in given}
-        result = self.function(*(self.passed(given.get(p.name, filled.get(p.name))) for p in self.parameters))
-        results = list(filled.values())[:1] if self.filled and self.filled[0].name in filled else []
-        results += [] if result is None else [result]
-        return results[0] if len(results) == 1 else tuple(results) or None
+        return given
 
     def converted(self, p, value):
         """The argument as C will see it; refused if it is of another type."""
         if p.is_array:
             return self.as_array(p, value)
-        if p.type in functions:
-            if not isinstance(value, Kernel) or [q.kind for q in value.parameters] != functions[p.type]:
-                self.refuse(f"{p.name} must be a kernel that is an {p.type}, such as "
-                            + ", ".join(k.name for k in kernels.values() if [q.kind for q in k.parameters] == functions[p.type]))
-            return value
-        if p.type in structs:
-            return value if isinstance(value, structs[p.type]) else self.refuse(f"{p.name} must be a {p.type}(…)")
-        number = value.item() if hasattr(value, "item") else value
-        if not isinstance(number, (int, float)) or p.type in ("int", "long") and number != int(number):
+        if p.is_number:
+            return self.as_number(p, value)
+        if p.type in structs and not isinstance(value, structs[p.type]):
+            self.refuse(f"{p.name} must be a {p.type}(…)")
+        if p.type in callbacks:
+            fits = [k for k in kernels.values() if [q.kind for q in k.parameters] == callbacks[p.type]]
+            if not any(value is kernel for kernel in fits):
+                self.refuse(f"{p.name} must be a kernel, one of {', '.join(kernel.name for kernel in fits)}")
+        return value
+
+    def as_number(self, p, value):
+        number = value.item() if hasattr(value, "item") else value  # of NumPy or torch
+        if not isinstance(number, (int, float)):
             self.refuse(f"{p.name} is {value!r}: C wants {p.type}")
-        return int(number) if p.type in ("int", "long") else number
+        if p.type in ("float", "double"):
+            return number
+        if NUMBERS[p.type](int(number)).value != number:
+            self.refuse(f"{p.name} is {value!r}: C wants {p.type}")
+        return int(number)
 
     def as_array(self, p, value):
         if hasattr(value, "detach"):  # a torch tensor; NumPy has no bfloat16
-            torch = sys.modules["torch"]
-            value = value.detach()
+            torch, value = sys.modules["torch"], value.detach()
             value = (value.view(torch.uint16) if value.dtype == torch.bfloat16 else value).numpy()
         dtype = np.dtype(ARRAYS[p.type])
         array = value if isinstance(value, np.ndarray) else np.asarray(value, dtype)
-        if array.dtype != dtype and not (p.const and dtype == np.int32 and array.dtype.kind in "iu"):
+        whole_numbers = p.const and dtype == np.int32 and array.dtype.kind in "iu"
+        if array.dtype != dtype and not whole_numbers:
             self.refuse(f"{p.name} is {array.dtype}, C reads it as {dtype}: {p.name}.astype(np.{dtype})")
-        if not p.const and not array.flags.c_contiguous:
+        if not p.const and not (array.flags.c_contiguous and array.flags.writeable):
             self.refuse(f"{p.name} is to be filled where it is, and does not lie in one piece: make a copy of it")
+        if array.ndim != len(p.shape):
+            self.refuse(f"{p.name} has shape {array.shape}, but it is {p.name}[{']['.join(p.shape)}]")
         return np.ascontiguousarray(array, dtype)
 
-    def extent(self, text, given):
-        """A number from "D / 2", as the header has it."""
-        return given[text] if text in given else eval(text.replace("/", "//"), {}, given)
-
     def find_dimensions(self, given):
-        """Adds the dimensions that follow from the arrays' shapes to what was given; refuses what contradicts them."""
-        source = {}
-        arrays = [p for p in self.parameters if p.is_array and p.name in given]
-        for p in arrays:
-            if given[p.name].ndim != len(p.shape):
-                self.refuse(f"{p.name} has shape {given[p.name].shape}, but it is {p.name}[{']['.join(p.shape)}]")
-        for _ in self.dimensions:  # H + 2 * KV tells H once KV is known
-            for p in arrays:
-                for text, size in zip(p.shape, given[p.name].shape):
-                    unknown = [name for name in re.findall(r"[A-Za-z]\w*", text) if name not in given]
+        """Adds the dimensions that follow from the arrays' shapes to what was given, and whence they follow."""
+        self.source = {}
+        for _ in self.dimensions:  # again, for H + 2 * KV tells H once KV is known
+            for p in self.parameters:
+                for extent, size in zip(p.shape, given[p.name].shape) if p.is_array and p.name in given else ():
+                    unknown = [name for name in names_in(extent) if name not in given]
                     if len(unknown) == 1:
-                        solutions = (n for n in range(2 * size + 1) if self.extent(text, given | {unknown[0]: n}) == size)
-                        given[unknown[0]] = size if text == unknown[0] else next(solutions, 0)
-                        source[unknown[0]] = p.name
+                        name = unknown[0]
+                        fits = (n for n in range(2 * size + 1) if number_from(extent, given | {name: n}) == size)
+                        given[name] = size if extent == name else next(fits, 0)
+                        self.source[name] = p.name
         for name in self.dimensions:
             if name not in given:
                 self.refuse(f"{name} does not follow from the arguments: give {name}=…")
-        for p in arrays:
-            shape = tuple(self.extent(text, given) for text in p.shape)
-            if given[p.name].shape != shape:
-                why = " and ".join(dict.fromkeys(source[n] for t in p.shape for n in re.findall(r"\w+", t) if n in source))
-                self.refuse(f"{p.name} has shape {given[p.name].shape}, {why or 'the rest'} needs {shape}")
-        self.check_rules(given)
+
+    def check_shapes(self, given):
+        for p in self.parameters:
+            if p.is_array and p.name in given:
+                shape = tuple(number_from(extent, given) for extent in p.shape)
+                if given[p.name].shape != shape:
+                    sizes = [name for extent in p.shape for name in names_in(extent)]
+                    others = dict.fromkeys(self.source.get(name, name) for name in sizes if self.source.get(name) != p.name)
+                    self.refuse(f"{p.name} has shape {given[p.name].shape}, {' with '.join(others)} needs {shape}")
 
     def check_rules(self, given):
         numbers = {name: value for name, value in given.items() if isinstance(value, int)}
         halved = ["D % 2 == 0"] if any("D / 2" in p.shape for p in self.parameters) else []
         for rule in MUST_HOLD + halved:
-            names = re.findall(r"[A-Za-z]\w*", rule)
-            if all(name in numbers for name in names) and not eval(rule, {}, numbers):
-                self.refuse(f"{rule} must hold, and here " + ", ".join(f"{name} = {numbers[name]}" for name in names))
+            if all(name in numbers for name in names_in(rule)) and not eval(rule, {}, numbers):
+                here = ", ".join(f"{name} = {numbers[name]}" for name in names_in(rule))
+                self.refuse(f"{rule} must hold, and here {here}")
         ids = given.get("ids", np.zeros(0))
         if "V" in numbers and ids.size and not 0 <= ids.min() <= ids.max() < numbers["V"]:
             self.refuse(f"ids must be 0 … {numbers['V'] - 1}, and here they go from {ids.min()} to {ids.max()}")
 
     @staticmethod
     def passed(value):
+        """What ctypes is to hand over; None is NULL."""
         if isinstance(value, np.ndarray):
             return value.ctypes.data
         if isinstance(value, Kernel):
@@ -189,39 +211,56 @@ class Kernel:
         return ctypes.addressof(value) if isinstance(value, ctypes.Structure) else value
 
 
-# ---------------------------------------------------------------- the headers are read
+# ---------------------------------------------------------------- reading the headers
+
+def parameters_of(function, text):
+    """The parameters of a C declaration; empty if one of them is nothing that a Kernel can pass."""
+    found = []
+    for part in " ".join(text.split()).split(", "):
+        match = re.fullmatch(r"(const )?(float complex|\w+) (\*?)(\w+)((?:\[[^]]*\])*)", part)
+        if not match:
+            return []
+        const, kind, star, name, extents = match.groups()
+        shape = [extent.removeprefix("restrict ") for extent in re.findall(r"\[([^]]*)\]", extents)]
+        if (function, name) in LENGTHS:
+            shape = [LENGTHS[function, name]]
+        p = Parameter(bool(const), kind, bool(star), name, shape)
+        if not (p.is_array or p.is_number or p.pointer and kind in (callbacks | structs)):
+            return []
+        found.append(p)
+    return found
+
+
+def read_types(text):
+    """RopeType's constants, RopeParameters, Activation: a header's own types."""
+    for body, name in re.findall(r"^typedef enum \{([^}]*)\} (\w+);", text, re.M):
+        NUMBERS[name] = ctypes.c_int
+        globals().update({constant: i for i, constant in enumerate(names_in(body))})
+    for body, name in re.findall(r"^typedef struct \{([^}]*)\} (\w+);", text, re.M):
+        lines = re.findall(r"(\w+) ([\w, ]+);", re.sub(r"/\*.*?\*/", "", body, flags=re.S))
+        if len(lines) == body.count(";") and all(kind in NUMBERS for kind, _ in lines):
+            fields = [(field, NUMBERS[kind]) for kind, fields in lines for field in fields.split(", ")]
+            structs[name] = globals()[name] = type(name, (ctypes.Structure,), {"_fields_": fields})
+    for name, parameters in re.findall(r"^typedef void (\w+)\(([^)]*)\);", text, re.M):
+        callbacks[name] = [p.kind for p in parameters_of(name, parameters)]
+
+
+def read_functions(text):
+    comment = ""
+    for match in re.finditer(r"^(/\*.*?\*/)|^(void|int|long|float) (\w+)\(([^;]*?)\);", text, re.M | re.S):
+        comment = match[1] or comment
+        parameters = match[3] and parameters_of(match[3], match[4])
+        if parameters:
+            kernels[match[3]] = Kernel(match[2], match[3], parameters, f"{comment}\n{match[0]}")
+
 
 try:
     library = ctypes.CDLL(str(BUILD / "libllama.so"))
 except OSError as error:
-    missing = not (BUILD / "libllama.so").exists()
-    raise ImportError(f"{BUILD.name}/libllama.so is missing: run make {BUILD.name}/libllama.so" if missing else error) from None
+    missing = f"{BUILD.name}/libllama.so is missing: run make {BUILD.name}/libllama.so"
+    raise ImportError(error if (BUILD / "libllama.so").exists() else missing) from None
 
-kernels, functions, structs = {}, {}, {}
-
-
-def read_header(text):
-    for body, name in re.findall(r"^typedef enum \{([^}]*)\} (\w+);", text, re.M):
-        NUMBERS[name] = ctypes.c_int
-        globals().update({constant: i for i, constant in enumerate(re.findall(r"\w+", body))})
-    for body, name in re.findall(r"^typedef struct \{([^}]*)\} (\w+);", text, re.M):
-        lines = re.findall(r"(\w+) ([\w, ]+);", re.sub(r"/\*.*?\*/", "", body, flags=re.S))
-        if all(kind in NUMBERS for kind, _ in lines) and body.count(";") == len(lines):
-            fields = [(field, NUMBERS[kind]) for kind, names in lines for field in names.split(", ")]
-            structs[name] = globals()[name] = type(name, (ctypes.Structure,), {"_fields_": fields})
-    for name, text_of_it in re.findall(r"^typedef void (\w+)\(([^)]*)\);", text, re.M):
-        found = parameters_of(name, text_of_it)
-        if found:
-            functions[name] = [p.kind for p in found]
-    comment = ""
-    for match in re.finditer(r"^(/\*.*?\*/)|^(void|int|long|float) (\w+)\(([^;]*?)\);", text, re.M | re.S):
-        comment = match[1] or comment
-        found = parameters_of(match[3], match[4]) if match[3] else None
-        if found and all(p.is_array or p.type in (functions if p.pointer else NUMBERS) or p.pointer and p.type in structs
-                         for p in found):
-            kernels[match[3]] = Kernel(match[2], match[3], found, f"{comment}\n{match[0]}")
-
-
-for header in sorted(ROOT.glob("chapters/*/*.h")) + [ROOT / "common/linear.h"]:
-    read_header(header.read_text())
+for header in [ROOT / "common/linear.h", *sorted(ROOT.glob("chapters/*/*.h"))]:
+    read_types(header.read_text())
+    read_functions(header.read_text())
 globals().update(kernels)

@@ -95,6 +95,7 @@ BAD = [
     (lambda: c.rms_norm(row, ones, x=row), "rms_norm: x is given twice"),
     (lambda: c.rms_norm_bf16(row, ones, eps=0), "rms_norm_bf16: x is float32, C reads it as uint16: x.astype(np.uint16)"),
     (lambda: c.top_k(ones, 2.5), "top_k: k is 2.5: C wants int"),
+    (lambda: c.top_k(ones, 2**32 + 1), "top_k: k is 4294967297: C wants int"),
     (lambda: c.top_k(ones, 0), "top_k: k >= 1 must hold, and here k = 0"),
     (lambda: c.repetition_penalty(ones, [4], 2), "repetition_penalty: ids must be 0 … 3, and here they go from 4 to 4"),
     (lambda: c.pair_counts([0, 1]), "pair_counts: V does not follow from the arguments: give V=…"),
@@ -104,7 +105,7 @@ BAD = [
     (lambda: c.rope_half_split(heads[:, :, :3], heads[:, 0, :1], heads[:, 0, :1]),
      "rope_half_split: D % 2 == 0 must hold, and here D = 3"),
     (lambda: c.feed_forward(row, np.ones((2, 4), np.float32), None, np.ones((4, 2), np.float32), None, c.swiglu),
-     "feed_forward: activation must be a kernel that is an Activation, such as relu"),
+     "feed_forward: activation must be a kernel, one of relu, "),
     (lambda: c.causal_mask(scores=np.ones((4, 4), np.float32).T[::2]),
      "causal_mask: scores is to be filled where it is, and does not lie in one piece: make a copy of it"),
 ]
