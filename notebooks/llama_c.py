@@ -160,7 +160,7 @@ class Kernel:
         if array.dtype != dtype and not whole_numbers:
             self.refuse(f"{p.name} is {array.dtype}, C reads it as {dtype}: {p.name}.astype(np.{dtype})")
         if not p.const and not (array.flags.c_contiguous and array.flags.writeable):
-            self.refuse(f"{p.name} is to be filled where it is, and does not lie in one piece: make a copy of it")
+            self.refuse(f"{p.name} is to be filled where it is, but is read-only or not in one piece: copy it first")
         if array.ndim != len(p.shape):
             self.refuse(f"{p.name} has shape {array.shape}, but it is {p.name}[{']['.join(p.shape)}]")
         return np.ascontiguousarray(array, dtype)

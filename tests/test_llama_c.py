@@ -73,10 +73,35 @@ def test_golden(scratch):
             yield f"{name} is in verify --list, and the bridge found no declaration of it"
             continue
         answers = dict(outputs(name))
-        save_file(answers, scratch / "mine.safetensors")
-        verdict = subprocess.run([VERIFY, name, "--outputs", scratch / "mine.safetensors"], capture_output=True, text=True)
+        mine = scratch / "mine.safetensors"
+        save_file(answers, mine)
+        verdict = subprocess.run([VERIFY, name, "--outputs", mine], capture_output=True, text=True)
         passes = f"PASS: {len(answers)} of {len(answers)} cases pass" in verdict.stdout
         yield None if passes and verdict.returncode == 0 else f"{name}\n{verdict.stdout}{verdict.stderr}"
+
+
+# ---------------------------------------------------------------- the same call in other forms
+
+def same_answers():
+    x = np.arange(24, dtype=np.float32).reshape(4, 6)
+    weight = np.ones(3, np.float32)
+    right = c.rms_norm(np.ascontiguousarray(x[:, ::2]), weight, eps=1e-5)
+    yield "every second column", c.rms_norm(x[:, ::2], weight, eps=1e-5), right
+    yield "a list", c.rms_norm(x[:, ::2].tolist(), [1, 1, 1], eps=1e-5), right
+    ones = torch.ones(3, requires_grad=True)
+    yield "torch", c.rms_norm(torch.from_numpy(x)[:, ::2], ones, eps=torch.tensor(1e-5)), right
+    yield "no bias, said so", c.rms_norm(x[:, ::2], weight, None, 1e-5), right
+    yield "ids of 64 bits", c.pair_counts(np.array([0, 1, 0, 1]), V=2), np.array([[0, 2], [1, 0]])
+    room = np.full((4, 4), np.nan, np.float32)
+    out = c.attention(x, x, x, scores=room)
+    yield "room to work in", c.weighted_sum(room, x), out
+    yield "filled where it is", c.causal_mask(scores=room) or room.argmin(1), np.array([1, 2, 3, 0])
+    yield "no array at all", c.llama_hidden_width(4096, 1.3, 1024), 14336
+
+
+def test_forms():
+    for name, got, right in same_answers():
+        yield None if np.array_equal(got, right) else f"{name}: got {got}, expected {right}"
 
 
 # ---------------------------------------------------------------- bad calls: one clear line, and Python goes on
@@ -107,7 +132,8 @@ BAD = [
     (lambda: c.feed_forward(row, np.ones((2, 4), np.float32), None, np.ones((4, 2), np.float32), None, c.swiglu),
      "feed_forward: activation must be a kernel, one of relu, "),
     (lambda: c.causal_mask(scores=np.ones((4, 4), np.float32).T[::2]),
-     "causal_mask: scores is to be filled where it is, and does not lie in one piece: make a copy of it"),
+     "causal_mask: scores is to be filled where it is, but is read-only or not in one piece: copy it first"),
+    (lambda: c.causal_mask(scores=np.broadcast_to(np.float32(0), (1, 1))), "causal_mask: scores is to be filled where it is"),
 ]
 
 
@@ -127,7 +153,7 @@ def test_missing_library(scratch):
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
-        results = [*test_golden(Path(folder)), *test_refusals(), *test_missing_library(Path(folder))]
+        results = [*test_golden(Path(folder)), *test_forms(), *test_refusals(), *test_missing_library(Path(folder))]
     failures = [result for result in results if result]
     print(*failures, sep="\n")
     print(f"{len(results) - len(failures)} passed, {len(failures)} failed")
