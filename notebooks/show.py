@@ -1,5 +1,5 @@
-"""What the notebooks show: tables, curves by gnuplot, the course's figures, programs that are run. And how far two answers are
-apart."""
+"""What the notebooks show: tables, curves by gnuplot, the course's figures, programs that are run; and how far apart two
+answers are."""
 import re
 import subprocess
 import warnings
@@ -17,7 +17,8 @@ def ulps(got, right):
     got, right = (np.asarray(array, np.float64) for array in (got, right))
     got, right = (array.reshape(-1, array.shape[-1] if array.ndim > 1 else 1) for array in (got, right))
     scale = np.abs(right).max(axis=1, keepdims=True)
-    return float((np.abs(got - right) / np.spacing(np.maximum(scale, 2**-126).astype(np.float32)).astype(np.float64)).max())
+    unit = np.spacing(np.maximum(scale, 2**-126).astype(np.float32)).astype(np.float64)
+    return float((np.abs(got - right) / unit).max())
 
 
 def table(header, rows):
