@@ -168,12 +168,12 @@ $(BUILD)/course.a: $(patsubst %.c,$(BUILD)/shared/%.o,$(COMMON) $(KERNELS))
 
 # The kernels for Python, every name to be seen: notebooks/llama_c.py calls them. Of chapters 10 and 11 the kernels alone,
 # which do without PCRE2. -Bsymbolic: they find each other first, whatever else the process has that is called `linear`.
-PYTHONS := $(COMMON) $(filter-out chapters/10_% chapters/11_%,$(KERNELS)) \
-           chapters/10_tokenizer/train.c chapters/11_generation/sampling.c chapters/11_generation/draw.c
+FOR_PYTHON := $(COMMON) $(filter-out chapters/10_% chapters/11_%,$(KERNELS)) \
+              chapters/10_tokenizer/train.c chapters/11_generation/sampling.c chapters/11_generation/draw.c
 
-$(BUILD)/libllama.so: $(PYTHONS) $(wildcard common/*.h chapters/*/*.h) $(BUILD)/flags
+$(BUILD)/libllama.so: $(FOR_PYTHON) $(wildcard common/*.h chapters/*/*.h) $(BUILD)/flags
 	@echo "  link     $@"
-	@$(CC) $(FLAGS) -shared -fPIC $(call accepts,-Wl,-Bsymbolic) $(PYTHONS) -o $@ $(LIBS)
+	@$(CC) $(FLAGS) -shared -fPIC $(call accepts,-Wl,-Bsymbolic) $(FOR_PYTHON) -o $@ $(LIBS)
 
 verify: $(BUILD)/verify $(if $(SRC),$(BUILD)/course.a) ## judge your own kernels: make verify SRC=my_rope.c
 	@$(if $(SRC),,echo "usage: make verify SRC=my_kernel.c    (the kernels it may define: $(BUILD)/verify --list)"; exit 1)
