@@ -166,6 +166,15 @@ $(BUILD)/course.a: $(patsubst %.c,$(BUILD)/shared/%.o,$(COMMON) $(KERNELS))
 	@rm -f $@
 	@ar rcs $@ $^
 
+# The kernels for Python, every name to be seen: notebooks/llama_c.py calls them. Of chapters 10 and 11 the kernels alone,
+# which do without PCRE2. -Bsymbolic: they find each other first, whatever else the process has that is called `linear`.
+FOR_PYTHON := $(COMMON) $(filter-out chapters/10_% chapters/11_%,$(KERNELS)) \
+              chapters/10_tokenizer/train.c chapters/11_generation/sampling.c chapters/11_generation/draw.c
+
+$(BUILD)/libllama.so: $(FOR_PYTHON) $(wildcard common/*.h chapters/*/*.h) $(BUILD)/flags
+	@echo "  link     $@"
+	@$(CC) $(FLAGS) -shared -fPIC $(call accepts,-Wl,-Bsymbolic) $(FOR_PYTHON) -o $@ $(LIBS)
+
 verify: $(BUILD)/verify $(if $(SRC),$(BUILD)/course.a) ## judge your own kernels: make verify SRC=my_rope.c
 	@$(if $(SRC),,echo "usage: make verify SRC=my_kernel.c    (the kernels it may define: $(BUILD)/verify --list)"; exit 1)
 	@$(CC) $(FLAGS) -shared -fPIC $(SRC) $(BUILD)/course.a $(call accepts,-Wl,--allow-multiple-definition) \
@@ -212,15 +221,21 @@ bench: $(BUILD)/verify $(BUILD)/bench_decoder ## our kernels and the decoder aga
 	@mkdir -p $(BUILD)/bench; memory=$$(mktemp -d -p /dev/shm 2>/dev/null); \
 	 trap 'rm -rf "$$memory" $(BUILD)/bench' EXIT INT TERM; $(BUILD)/bench_decoder $$memory $(BUILD)/bench
 
+notebooks: all $(BUILD)/libllama.so ## run the notebooks, and keep what they show (needs notebooks/requirements.txt)
+	@$(PYTHON) notebooks/execute.py
+
+notebooks-check: all $(BUILD)/libllama.so ## do they still run? And Python's calls of the kernels, on every golden case
+	@sh tests/run.sh "$(PYTHON) tests/test_llama_c.py" "$(PYTHON) notebooks/execute.py --check"
+
 docs: $(DATA) figures ## refresh what the lessons show: code, runs and figures
 	@$(if $(GNUPLOT),cp $(FIGURES) figures/)
 	@sh tests/lessons.sh $(BUILD)/data
 
 help: ## this list
 	@sed -n 's/^\([a-z$$()A-Z-]*\):.*## \(.*\)/\1|\2/p' Makefile | sed 's/$$(NUMBERS)/01, 02, …/' | sort | \
-	 awk -F'|' 'BEGIN { printf "  %-14s %s\n", "all", "build everything this machine can build (the default)" } { printf "  %-14s %s\n", $$1, $$2 }'
+	 awk -F'|' 'BEGIN { printf "  %-15s %s\n", "all", "build everything this machine can build (the default)" } { printf "  %-15s %s\n", $$1, $$2 }'
 
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
-.PHONY: all always run figures preview verify test sanitize fuzz mutants train golden golden-check bench docs help clean $(NUMBERS)
+.PHONY: all always run figures preview verify test sanitize fuzz mutants train golden golden-check bench notebooks notebooks-check docs help clean $(NUMBERS)
