@@ -7,6 +7,8 @@ PYTHON ?= python3
 .DELETE_ON_ERROR:
 .SECONDARY:
 
+comma := ,
+
 # ---------------------------------------------------------------- what this machine has
 
 # $(call accepts,FLAGS): FLAGS, if a program compiles and links with them.
@@ -166,13 +168,24 @@ $(BUILD)/course.a: $(patsubst %.c,$(BUILD)/shared/%.o,$(COMMON) $(KERNELS))
 	@rm -f $@
 	@ar rcs $@ $^
 
-verify: $(BUILD)/verify $(if $(SRC),$(BUILD)/course.a) ## judge your own kernels: make verify SRC=my_rope.c
+# How a reader's file is compiled: sh $(BUILD)/compile.sh FILE.c … -o FILE.so
+$(BUILD)/compile.sh: $(BUILD)/flags $(BUILD)/course.a
+	@echo 'exec $(CC) $(subst ','\'',$(FLAGS)) -I$(CURDIR) -I$(CURDIR)/chapters -shared -fPIC "$$@" $(abspath $(BUILD))/course.a' \
+	      '$(call accepts,-Wl$(comma)--allow-multiple-definition) $(subst ','\'',$(LIBS))' > $@
+
+verify: $(BUILD)/verify $(if $(SRC),$(BUILD)/compile.sh) ## judge your own kernels: make verify SRC=my_rope.c
 	@$(if $(SRC),,echo "usage: make verify SRC=my_kernel.c    (the kernels it may define: $(BUILD)/verify --list)"; exit 1)
-	@$(CC) $(FLAGS) -shared -fPIC $(SRC) $(BUILD)/course.a $(call accepts,-Wl,--allow-multiple-definition) \
-	       -o $(BUILD)/$(notdir $(firstword $(SRC))).so $(LIBS)
+	@sh $(BUILD)/compile.sh $(SRC) -o $(BUILD)/$(notdir $(firstword $(SRC))).so
 	@$(BUILD)/verify --library $(BUILD)/$(notdir $(firstword $(SRC))).so
 
-test: all $(TESTS) $(DATA) ## kernels against PyTorch, wrong twins, parsers, programs, lessons
+EXERCISES := $(NUMBERS:%=exercise-%)
+
+$(EXERCISES): exercise-%: $(BUILD)/verify $(BUILD)/compile.sh ## how far is your chapters/04_*/exercise.c, or SRC=my.c: make exercise-04
+	@mkdir -p $(BUILD)/$@
+	@sh $(BUILD)/compile.sh $(or $(SRC),$(wildcard chapters/$*_*/exercise.c)) -o $(BUILD)/$@/$(notdir $(firstword $(SRC) exercise.c)).so
+	@$(BUILD)/verify --exercise $* --library $(BUILD)/$@/$(notdir $(firstword $(SRC) exercise.c)).so
+
+test: all $(TESTS) $(DATA) $(BUILD)/compile.sh ## kernels against PyTorch, wrong twins, parsers, programs, lessons
 	@sh tests/run.sh $(TESTS) "sh tests/lessons.sh $(BUILD)/data --check"
 
 sanitize: ## the tests under the address, undefined-behaviour and bounds sanitizers
@@ -215,10 +228,10 @@ docs: $(DATA) figures ## refresh what the lessons show: code, runs and figures
 	@sh tests/lessons.sh $(BUILD)/data
 
 help: ## this list
-	@sed -n 's/^\([a-z$$()A-Z-]*\):.*## \(.*\)/\1|\2/p' Makefile | sed 's/$$(NUMBERS)/01, 02, …/' | sort | \
+	@sed -n 's/^\([a-z$$()A-Z-]*\):.*## \(.*\)/\1|\2/p' Makefile | sed -e 's/$$(NUMBERS)/01, 02, …/' -e 's/$$(EXERCISES)/exercise-01, …/' | sort | \
 	 awk -F'|' 'BEGIN { printf "  %-14s %s\n", "all", "build everything this machine can build (the default)" } { printf "  %-14s %s\n", $$1, $$2 }'
 
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
-.PHONY: all always run figures preview verify test sanitize fuzz mutants train golden golden-check bench docs help clean $(NUMBERS)
+.PHONY: all always run figures preview verify test sanitize fuzz mutants train golden golden-check bench docs help clean $(NUMBERS) $(EXERCISES)

@@ -3,6 +3,7 @@
 #include "common/error.h"
 #include "common/measure.h"
 
+#include <dlfcn.h>
 #include <math.h>
 #include <signal.h>
 #include <string.h>
@@ -110,6 +111,35 @@ void *work_room(const char *name, size_t count) {
     return (void *)room->tensor.data;
 }
 
+unsigned call_time_limit = 20;
+
+/* ------------------------------------------------------------------ somebody's library */
+
+static void on_endless_loading(int signal) {
+    (void)signal;
+    static const char line[] = "error: the library does not come back from being loaded: what does its constructor do?\n";
+    _exit(write(STDERR_FILENO, line, sizeof line - 1) < 0 ? 2 : 1);
+}
+
+void *library_open(const char *path) {
+    char with_slash[4096]; /* without one, dlopen would look in the system's folders instead */
+    snprintf(with_slash, sizeof with_slash, "%s%s", strchr(path, '/') ? "" : "./", path);
+    signal(SIGALRM, on_endless_loading);
+    alarm(call_time_limit);
+    void *library = dlopen(with_slash, RTLD_NOW | RTLD_LOCAL);
+    alarm(0);
+    signal(SIGALRM, SIG_DFL);
+    if (!library) fail("%s", dlerror()); /* it names the file */
+    return library;
+}
+
+Function library_function(void *library, const char *name) {
+    void *symbol = dlsym(library, name);
+    Function function;
+    memcpy(&function, &symbol, sizeof function); /* ISO C has no cast from object to function pointers */
+    return function;
+}
+
 /* ------------------------------------------------------------------ the process of its own */
 
 /* What the child tells the parent; it lies in memory that both share. */
@@ -121,7 +151,6 @@ typedef struct {
 
 static Outcome *outcome;
 static const Call *running; /* in the child: the call that a fault is explained by */
-unsigned call_time_limit = 20;
 
 /* If the address lies in the buffer's pages: which end the kernel overran, in words. */
 static bool fault_in(const Buffer *buffer, const char *address) {
