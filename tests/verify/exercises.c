@@ -10,12 +10,12 @@ static const Exercise exercises[] = {
     {"02_activation", {"relu", "silu", "swish_derivative", "gelu_tanh_derivative"}},
     {"03_feed_forward", {"swiglu", "linear", "feed_forward", "gated_feed_forward"}},
     {"04_rope", {"rope_interleaved", "rope_half_split", "rope_table", "rope_frequencies"}},
-    {"05_attention", {"softmax", "attention"}},
-    {"06_grouped_query", {"attention", "grouped_query_attention"}},
-    {"07_kv_cache", {"cached_attention"}},
+    {"05_attention", {"softmax", "attention_scores", "weighted_sum", "attention"}},
+    {"06_grouped_query", {"attention", "grouped_query_attention", "attend_last"}},
+    {"07_kv_cache", {"kv_cache_append", "attend_last", "cached_attention"}},
     {"08_flash_attention", {"softmax", "attention", "flash_attention"}},
     {"09_decoder", {"rms_norm", "linear", "swiglu", "rope_half_split", "cached_attention"}},
-    {"10_tokenizer", {"pair_counts", "merge_pair"}},
+    {"10_tokenizer", {"pair_counts", "merge_pair", "bpe_merge"}},
     {"11_generation", {"temperature", "top_k", "min_p", "repetition_penalty", "top_p"}},
 };
 enum { EXERCISES = sizeof exercises / sizeof *exercises };
