@@ -54,10 +54,10 @@ LEFT_OUT := $(if $(PCRE2),,chapters/1%/main.c figures/1%.gp chapters/10_tokenize
 
 CHAPTERS := $(patsubst chapters/%/main.c,%,$(filter-out $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/main.c)))
 PROGRAMS := $(CHAPTERS:%=$(BUILD)/%)
-TOOLS    := $(BUILD)/verify $(BUILD)/stories $(if $(PCRE2),$(BUILD)/llama)
+TOOLS    := $(BUILD)/verify $(BUILD)/grade $(BUILD)/stories $(if $(PCRE2),$(BUILD)/llama)
 KERNELS  := $(filter-out %/main.c %/exercise.c %/llama.c $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/*.c))
 COMMON   := $(wildcard common/*.c)
-VERIFY   := $(filter-out tests/verify/main.c,$(wildcard tests/verify/*.c))
+VERIFY   := $(filter-out tests/verify/main.c tests/verify/grade.c,$(wildcard tests/verify/*.c))
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c)))
 
 object = $(patsubst %.c,$(BUILD)/objects/%.o,$(1))
@@ -82,6 +82,8 @@ $(PROGRAMS): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(BUILD)/libllama.a
 	@$(CC) $(FLAGS) $^ -o $@ $(LIBS)
 
 $(BUILD)/verify: $(call object,tests/verify/main.c $(VERIFY)) $(BUILD)/libllama.a
+$(BUILD)/grade: $(call object,tests/verify/grade.c $(VERIFY)) $(BUILD)/libllama.a
+$(BUILD)/verify $(BUILD)/grade:
 	@echo "  link     $@"
 	@$(CC) $(FLAGS) $^ -o $@ $(LIBS) -ldl
 
@@ -96,7 +98,8 @@ $(BUILD)/bench_decoder: $(call object,tests/bench_decoder.c) $(BUILD)/libllama.a
 	@echo "  link     $@"
 	@$(CC) $(FLAGS) $^ -o $@ $(LIBS)
 
-# What a test must know of this build.
+# What a test must know of this build; and the grader, which compiles.
+$(BUILD)/objects/tests/verify/grade.o: FLAGS += -DBUILD='"$(abspath $(BUILD))"'
 $(BUILD)/objects/tests/test_%.o: FLAGS += -DBUILD='"$(abspath $(BUILD))"' -DCHAPTERS='"$(CHAPTERS)"' -DPROGRAMS='"$(CHAPTERS) $(notdir $(TOOLS))"'
 
 $(BUILD)/tests/%: $(BUILD)/objects/tests/%.o $(call object,$(VERIFY)) $(BUILD)/libllama.a
@@ -185,6 +188,10 @@ $(EXERCISES): exercise-%: $(BUILD)/verify $(BUILD)/compile.sh ## how far is your
 	@sh $(BUILD)/compile.sh $(or $(SRC),$(wildcard chapters/$*_*/exercise.c)) -o $(BUILD)/$@/$(notdir $(firstword $(SRC) exercise.c)).so
 	@$(BUILD)/verify --exercise $* --library $(BUILD)/$@/$(notdir $(firstword $(SRC) exercise.c)).so
 
+grade: $(BUILD)/grade $(BUILD)/compile.sh ## judge a folder of submissions: make grade DIR=submissions/ EXERCISE=04, a table and a CSV
+	@$(if $(DIR),,echo "usage: make grade DIR=submissions/ [EXERCISE=04] [CSV=$(BUILD)/grades.csv]"; exit 1)
+	@$(BUILD)/grade $(EXERCISE:%=--exercise %) --csv '$(subst ','\'',$(or $(CSV),$(BUILD)/grades.csv))' '$(subst ','\'',$(DIR))'
+
 test: all $(TESTS) $(DATA) $(BUILD)/compile.sh ## kernels against PyTorch, wrong twins, parsers, programs, lessons
 	@sh tests/run.sh $(TESTS) "sh tests/lessons.sh $(BUILD)/data --check"
 
@@ -234,4 +241,4 @@ help: ## this list
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
-.PHONY: all always run figures preview verify test sanitize fuzz mutants train golden golden-check bench docs help clean $(NUMBERS) $(EXERCISES)
+.PHONY: all always run figures preview verify grade test sanitize fuzz mutants train golden golden-check bench docs help clean $(NUMBERS) $(EXERCISES)

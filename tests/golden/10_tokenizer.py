@@ -502,6 +502,7 @@ def a_text(text, pieces, ranks=None):
 
 SENTENCE = b"The children said that there were llamas in the mountains, and that they would not have thought of them."
 LEARNED = trained(ENGLISH[:1000].encode(), 100)
+SHUFFLED = [61 * rank % len(LEARNED) for rank in range(len(LEARNED))]
 case = bpe_merge.case
 case("by_hand", "abab with ab, and then abab.", **a_text(b"abab", [b"a", b"b", b"ab", b"abab"]))
 case("rank_decides", "abc: bc has the lower rank, and goes first.", **a_text(b"abcab", [b"a", b"b", b"c", b"bc", b"ab"]))
@@ -513,9 +514,11 @@ case("three_ways", "xyz is x, yz; and abcd is one token, if ab is not made first
      **a_text(b"abcdxyz", [b"a", b"b", b"c", b"d", b"x", b"y", b"z", b"bc", b"bcd", b"abcd", b"ab", b"yz", b"xy"]))
 case("none", "No two letters merge.", **a_text(b"abcabc", [b"a", b"b", b"c", b"cc"]))
 case("sentence", "A sentence, with what was learned from others.", **a_text(SENTENCE, LEARNED))
-case("any_ranks", "The same tokens, in another order.",
-     **a_text(SENTENCE, LEARNED, [11 * rank % len(LEARNED) for rank in range(len(LEARNED))]))
+case("any_ranks", "The same tokens, in another order.", **a_text(SENTENCE, LEARNED, SHUFFLED))
+case("long", "A longer text, with those in that order: now a merge often spoils another.",
+     **a_text(bytes(b for b in ENGLISH[:1700].encode() if bytes([b]) in LEARNED), LEARNED, SHUFFLED))
 case("one_letter", "A text of one letter.", **a_text(b"b", [b"a", b"b", b"ab"]))
+case("two_letters", "Two letters that merge.", **a_text(b"ab", [b"a", b"b", b"ab"]))
 
 
 # --- The file ----------------------------------------------------------------------------------------------

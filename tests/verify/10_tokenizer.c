@@ -52,7 +52,7 @@ static void unpack_bpe_merge(Function kernel, const Call *c) {
     Symbol *symbols = work_room("symbols", (size_t)n * sizeof *symbols / sizeof(float));
     for (int i = 0; i < n; i++) {
         text[i] = (char)letters[i];
-        symbols[i] = (Symbol){i, 1, map_find(&vocabulary.pieces, 1, &text[i]), -1, -1};
+        symbols[i].start = i, symbols[i].length = 1, symbols[i].id = map_find(&vocabulary.pieces, 1, &text[i]);
     }
     int count = AS(bpe_merge, kernel)(&vocabulary, text, n, symbols);
     float(*out)[n] = output(c);

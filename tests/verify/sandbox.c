@@ -150,7 +150,11 @@ typedef struct {
 } Outcome;
 
 static Outcome *outcome;
-static const Call *running; /* in the child: the call that a fault is explained by */
+static const Call *running;     /* in the child: the call that a fault is explained by, */
+static const char *stack_begin; /* and about where its stack begins, which grows down */
+
+/* No other memory lies so near below a stack. */
+enum { STACK_REACH = 100 << 20 };
 
 /* If the address lies in the buffer's pages: which end the kernel overran, in words. */
 static bool fault_in(const Buffer *buffer, const char *address) {
@@ -170,8 +174,10 @@ static void on_fault(int signal, siginfo_t *information, void *context) {
     bool explained = fault_in(&running->output, address);
     for (int i = 0; i < running->input_count && !explained; i++) explained = fault_in(&running->input[i], address);
     for (int i = 0; i < room_count && !explained; i++) explained = fault_in(&rooms[i], address);
-    const bool null = (uintptr_t)address < 4096;
+    const bool null = (uintptr_t)address < 4096, far_down = address < stack_begin && stack_begin - address < STACK_REACH;
     if (null) snprintf(outcome->trouble, TROUBLE, "followed a NULL pointer: an argument that may be left out, such as a bias?");
+    else if (!explained && far_down)
+        snprintf(outcome->trouble, TROUBLE, "crashed: the stack is too small for it: a large array, or a recursion without an end?");
     else if (!explained)
         snprintf(outcome->trouble, TROUBLE, "crashed: %s at address %p, in none of its arrays", strsignal(signal),
                  (const void *)address);
@@ -215,7 +221,7 @@ static void protect_inputs(const Call *call, int protection) {
 }
 
 static void child(Job *job, bool timed) {
-    running = job->call;
+    running = job->call, stack_begin = (const char *)&job;
     catch_faults();
     alarm(call_time_limit + 1); /* should the parent be gone by then: nobody else would end it */
     if (timed) outcome->seconds = best_seconds(do_job, job);
