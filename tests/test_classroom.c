@@ -4,7 +4,6 @@
 #include "common/error.h"
 #include "tests/program.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -47,8 +46,7 @@ static const struct Submission {
 } submissions[] = {
     /* First those that take their time: the others go on beside them. */
     {"a constructor hangs.c", AT_LOAD "{ for (;;) pause(); }\n" RIGHT_ONES, "does not come back", 0, "when it is loaded"},
-    {"a compiler hangs.c", "#if __INCLUDE_LEVEL__ < 60\n#include __FILE__\n#include __FILE__\n#endif\n", "does not compile", 0,
-     "the compiler did not come back within 10 seconds"},
+    {"a compiler hangs.c", "#if __INCLUDE_LEVEL__ < 60\n#include __FILE__\n#include __FILE__\n#endif\n", "does not compile", 0, ""},
     {"a loop.c", RMS_NORM "    for (volatile int i = 0;; i = 1) {}\n}\n", "does not come back", 0, "rms_norm: case "},
 
     {"right.c", RIGHT_ONES, "right", 4, ""},
@@ -88,8 +86,10 @@ static const struct Submission {
      "#define layer_norm other\n#define batch_norm another\n#define rms_norm_bf16 a_third\n" RIGHT_ONES, "not implemented", 1, ""},
     {"fills the disk.c", RMS_NORM "    FILE *file = fopen(\"large\", \"w\");\n    while (fputs(\"more and more and more\\n\", file) >= 0) {}\n}\n",
      "crashes", 0, "File size limit exceeded"},
-    {"leaves a child.c", RMS_NORM_RIGHT AT_LOAD "{\n    if (fork()) return;\n    FILE *file = fopen(getenv(\"CHILD\"), \"w\");\n"
-     "    fprintf(file, \"%d\", (int)getpid()), fclose(file);\n    sleep(60);\n    _exit(0);\n}\n", "not implemented", 1, ""},
+    {"leaves a child.c", RMS_NORM_RIGHT AT_LOAD "{\n    if (fork()) return;\n    for (int i = 0; i < 1000; i++) {\n"
+     "        FILE *file = fopen(getenv(\"CHILD\"), \"a\");\n        fputs(\"still here\\n\", file), fclose(file);\n        usleep(20000);\n"
+     "    }\n    _exit(0);\n}\n", "not implemented", 1, ""},
+    {"kills its parent.c", "#include <signal.h>\n" AT_LOAD "{ kill(getppid(), SIGKILL), _exit(0); }\n" RIGHT_ONES, "exits", 0, "when it is loaded"},
     {"the folder/norms.c", "#include \"own.h\"\n" RMS_NORM_RIGHT, NULL, 0, NULL},
     {"the folder/more.c", "#define rms_norm other\n#define layer_norm another\n#define rms_norm_bf16 a_third\n" RIGHT_ONES, NULL, 0, NULL},
     {"the folder/own.h", "enum { OWN = 1 };\n", NULL, 0, NULL},
@@ -126,7 +126,7 @@ static void every_submission_gets_its_verdict(void **state) {
     setenv("CHILD", AT("%s/child", folder), 1);
     int count = 0, right = 0;
     for (int s = 0; s < SUBMISSIONS; s++) hand_in(&submissions[s]);
-    assert_int_equal(run("'%s/grade' submissions --exercise 01 --csv grades.csv --seconds 2 --jobs 3", BUILD), 1);
+    assert_int_equal(run("'%s/grade' submissions --exercise 01 --csv grades.csv --seconds 4 --jobs 3", BUILD), 1);
     for (int s = 0; s < SUBMISSIONS; s++) {
         const struct Submission *one = &submissions[s];
         if (!one->verdict) continue;
@@ -168,10 +168,8 @@ static void nothing_is_left(void **state) {
     (void)state;
     assert_int_equal(run("ls -d /tmp/llama-grade-*"), 2);
     assert_int_equal(run("find . -name remember.txt -o -name large -o -name '*.so' | grep ."), 1);
-    assert_int_equal(run("cat child"), 0);
-    assert_true(isdigit(said[0]));
-    run("tr -d '\\0' <\"/proc/$(cat child)/cmdline\" | wc -c"); /* nothing of one that waits to be buried */
-    assert_int_equal(strncmp(said + strlen(said) - 2, "0\n", 2), 0);
+    assert_int_equal(run("grep -c 'still here' child"), 0);
+    assert_int_equal(run("cp child before && sleep 0.2 && cmp before child"), 0); /* it has fallen silent */
 }
 
 static void without_an_exercise_all_kernels_count(void **state) {

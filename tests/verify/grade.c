@@ -2,7 +2,12 @@
  *
  * A submission is somebody's program, and may do anything. It is compiled, loaded and judged in a process of its own,
  * with limits on its time, memory and files, whose output goes nowhere; what it is worth is left in memory that this
- * process shares. When it ends, or its time is up, whatever else it started is ended too. */
+ * process shares. When it ends, or its time is up, whatever else it started is ended too.
+ *
+ *   grade ── watches the time, ends the group
+ *     └ supervisor ── leads the group; on Linux it opens a world of processes for what follows
+ *         └ init ── process 1 of that world, which ends with it: says how the next one ended
+ *             └ the submission ── compiles, loads, judges; each call of a kernel in one more process, sandbox.c */
 #include "common/console.h"
 #include "common/error.h"
 #include "common/measure.h"
@@ -15,6 +20,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,9 +31,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_GRADES = 128, PATIENCE = 5 }; /* what a call may take, each step of a submission may take so many times */
+enum { MOST_GRADES = 128 };
 
-static const rlim_t most_memory = (rlim_t)1 << 30, most_file = (rlim_t)64 << 20; /* bytes */
+/* How often the time of a call may be taken: by the compiler, on the processor, and by loading; by a task as a whole. */
+enum { TO_COMPILE = 2, TO_LOAD = 2, FOR_A_TASK = 10 };
+
+static const rlim_t most_memory = (rlim_t)1 << 30, most_compiled = (rlim_t)64 << 20, most_written = (rlim_t)1 << 20; /* bytes */
 
 /* What one task is worth. */
 typedef struct {
@@ -41,6 +50,7 @@ typedef struct {
 typedef struct {
     enum { COMPILING, LOADING, JUDGING, DONE } stage;
     int judging; /* which of the grades */
+    int status;  /* how the process ended, as waitpid says it */
     int count;
     Grade grades[MOST_GRADES];
 } Result;
@@ -80,7 +90,7 @@ static rlim_t memory_now(void) {
 
 static void confine(const char *folder) {
     limit(RLIMIT_AS, memory_now() + most_memory);
-    limit(RLIMIT_FSIZE, most_file);
+    limit(RLIMIT_FSIZE, most_compiled);
     limit(RLIMIT_CORE, 0);
     int nowhere = open("/dev/null", O_RDWR);
     for (int standard = 0; standard < 3; standard++) dup2(nowhere, standard);
@@ -145,7 +155,8 @@ static void compiler_error(char diagnosis[static DIAGNOSIS]) {
     snprintf(diagnosis, DIAGNOSIS, "%s", name);
 }
 
-/* Runs the compiler, as `make verify` does. If it fails, says why. */
+/* Runs the compiler, as `make verify` does. If it fails, says why. Its time is the processor's: on a busy machine it may
+ * wait long for its turn. */
 static bool compile(const char *path, char diagnosis[static DIAGNOSIS]) {
     enum { MOST_SOURCES = 1000 };
     const char *words[MOST_SOURCES + 8] = {"sh", BUILD "/compile.sh", "-w", "-Wfatal-errors", "-o", "library.so"};
@@ -154,6 +165,7 @@ static bool compile(const char *path, char diagnosis[static DIAGNOSIS]) {
     int status = 0;
     pid_t compiler = fork();
     if (compiler == 0) {
+        limit(RLIMIT_CPU, TO_COMPILE * call_time_limit);
         dup2(open("errors", O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
         execv("/bin/sh", (char **)words);
         _exit(1);
@@ -161,6 +173,7 @@ static bool compile(const char *path, char diagnosis[static DIAGNOSIS]) {
     if (compiler > 0) waitpid(compiler, &status, 0);
     if (compiler > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
     compiler_error(diagnosis);
+    if (WIFSIGNALED(status)) snprintf(diagnosis, DIAGNOSIS, "the compiler was ended: %s", strsignal(WTERMSIG(status)));
     return false;
 }
 
@@ -191,6 +204,7 @@ static void run_submission(const char *path, const char *folder, const Exercise 
         grade_all(result, DOES_NOT_COMPILE, diagnosis);
         return;
     }
+    limit(RLIMIT_FSIZE, most_written);
     result->stage = LOADING;
     void *library = dlopen("./library.so", RTLD_NOW | RTLD_LOCAL);
     if (!library) { /* "./library.so: undefined symbol: …" */
@@ -205,6 +219,32 @@ static void run_submission(const char *path, const char *folder, const Exercise 
 
 /* ------------------------------------------------------------------ beside it: who runs, how it ends */
 
+/* From now on this process's children live in a world of their own, from where no process outside can be seen or ended;
+ * when the first of them ends, so do all. Where that cannot be had, they are at least one group. */
+static void open_a_world(void) {
+    setpgid(0, 0);
+#ifdef __linux__
+    if (unshare(CLONE_NEWPID) != 0) (void)!unshare(CLONE_NEWUSER | CLONE_NEWPID);
+#endif
+}
+
+static _Noreturn void supervise(const char *path, const char *folder, const Exercise *exercise, Result *result) {
+    open_a_world();
+    pid_t init = fork();
+    if (init == 0) {
+        pid_t process = fork();
+        if (process == 0) {
+            run_submission(path, folder, exercise, result);
+            result->stage = DONE;
+            _exit(0);
+        }
+        if (process > 0) waitpid(process, &result->status, 0);
+        _exit(0);
+    }
+    if (init > 0) waitpid(init, NULL, 0);
+    _exit(0);
+}
+
 static void start(Submission *submission, int number, const Exercise *exercise) {
     char folder[sizeof scratch + 16];
     snprintf(folder, sizeof folder, "%s/%d", scratch, number);
@@ -216,12 +256,7 @@ static void start(Submission *submission, int number, const Exercise *exercise) 
     fflush(NULL);
     submission->process = fork();
     if (submission->process < 0) fail("cannot start a process for %s: %s", submission->name, strerror(errno));
-    if (submission->process == 0) {
-        setpgid(0, 0);
-        run_submission(submission->path, folder, exercise, result);
-        result->stage = DONE;
-        _exit(0);
-    }
+    if (submission->process == 0) supervise(submission->path, folder, exercise, result);
     setpgid(submission->process, submission->process); /* here too: whoever comes first */
 }
 
@@ -240,17 +275,21 @@ static void cut_short(Result *result, Fate fate, const char *diagnosis) {
     }
 }
 
+/* The seconds that a submission may stay where it is. */
+static unsigned patience(const volatile Result *result) {
+    return (result->stage == LOADING ? TO_LOAD : FOR_A_TASK) * call_time_limit;
+}
+
 /* It did not get to its end. Why? */
-static void explain_the_end(Result *result, bool in_time, int status) {
+static void explain_the_end(Result *result, bool in_time) {
+    int status = result->status;
     char diagnosis[DIAGNOSIS];
     const char *when = result->stage == LOADING ? " when it is loaded: does a constructor?" : "";
     bool fault = WIFSIGNALED(status) && strchr((char[]){SIGSEGV, SIGBUS, SIGFPE, SIGILL, 0}, WTERMSIG(status));
-    if (result->stage == COMPILING) {
-        snprintf(diagnosis, sizeof diagnosis, "the compiler did not come back within %u seconds", PATIENCE * call_time_limit);
-        cut_short(result, DOES_NOT_COMPILE, in_time ? "the compiler was ended" : diagnosis);
-    } else if (!in_time) {
-        snprintf(diagnosis, sizeof diagnosis, "does not come back within %u seconds%s", PATIENCE * call_time_limit, when);
-        cut_short(result, DOES_NOT_COME_BACK, diagnosis);
+    if (!in_time) {
+        snprintf(diagnosis, sizeof diagnosis, "%sdoes not come back within %u seconds%s",
+                 result->stage == COMPILING ? "the compiler " : "", patience(result), when);
+        cut_short(result, result->stage == COMPILING ? DOES_NOT_COMPILE : DOES_NOT_COME_BACK, diagnosis);
     } else {
         if (WIFSIGNALED(status)) snprintf(diagnosis, sizeof diagnosis, "ends its process, %s%s", strsignal(WTERMSIG(status)), when);
         else snprintf(diagnosis, sizeof diagnosis, "ends its process, exit status %d%s", WEXITSTATUS(status), when);
@@ -260,13 +299,12 @@ static void explain_the_end(Result *result, bool in_time, int status) {
 
 /* Ends a submission: its process, all that it started, and what it wrote. */
 static void finish(Submission *submission, bool in_time) {
-    int status = 0;
     kill(-submission->process, SIGKILL);
-    waitpid(submission->process, &status, 0);
+    waitpid(submission->process, NULL, 0);
     memcpy(&submission->result, (const void *)submission->shared, sizeof submission->result);
     munmap((void *)submission->shared, sizeof submission->result);
     submission->process = -1;
-    if (submission->result.stage != DONE) explain_the_end(&submission->result, in_time, status);
+    if (submission->result.stage != DONE) explain_the_end(&submission->result, in_time);
 }
 
 /* Looks at a submission that runs. Returns true when it is over. */
@@ -275,7 +313,7 @@ static bool over(Submission *submission) {
     int step = (int)submission->shared->stage * MOST_GRADES + submission->shared->judging;
     if (step != submission->step) submission->step = step, submission->since = seconds();
     waitid(P_PID, (id_t)submission->process, &ended, WEXITED | WNOHANG | WNOWAIT); /* it stays, and so does its number */
-    bool in_time = seconds() - submission->since < PATIENCE * call_time_limit;
+    bool in_time = seconds() - submission->since < patience(submission->shared);
     if (ended.si_pid == 0 && in_time) return false;
     finish(submission, ended.si_pid != 0);
     return true;
@@ -444,7 +482,7 @@ int main(int argc, char **argv) {
     const Option options[] = {
         {"exercise", "NN", "the tasks of chapter NN's exercise; otherwise every kernel that a submission defines", &number},
         {"csv", "FILE", "write there what every task of every submission is worth", &csv},
-        {"seconds", "N", "a call of a kernel may take so long, a step of a submission five times that: 10", &limit},
+        {"seconds", "N", "a call of a kernel may take so long, compiling and loading twice that, a task ten times: 10", &limit},
         {"jobs", "N", "so many submissions at a time: 2", &jobs},
     };
     int rest = parse_options(argc, argv, "FOLDER [options]",
