@@ -75,7 +75,7 @@ $(BUILD)/libllama.a: $(call object,$(COMMON) $(KERNELS))
 $(BUILD)/objects/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  compile  $<"
-	@$(CC) $(FLAGS) -MMD -MP -c $< -o $@
+	@$(CC) $(FLAGS) $(ALSO) -MMD -MP -c $< -o $@
 
 $(PROGRAMS): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(BUILD)/libllama.a
 	@echo "  link     $@"
@@ -99,8 +99,8 @@ $(BUILD)/bench_decoder: $(call object,tests/bench_decoder.c) $(BUILD)/libllama.a
 	@$(CC) $(FLAGS) $^ -o $@ $(LIBS)
 
 # What a test must know of this build; and the grader, which compiles.
-$(BUILD)/objects/tests/verify/grade.o: FLAGS += -DBUILD='"$(abspath $(BUILD))"'
-$(BUILD)/objects/tests/test_%.o: FLAGS += -DBUILD='"$(abspath $(BUILD))"' -DCHAPTERS='"$(CHAPTERS)"' -DPROGRAMS='"$(CHAPTERS) $(notdir $(TOOLS))"'
+$(BUILD)/objects/tests/verify/grade.o: ALSO = -DBUILD='"$(abspath $(BUILD))"'
+$(BUILD)/objects/tests/test_%.o: ALSO = -DBUILD='"$(abspath $(BUILD))"' -DCHAPTERS='"$(CHAPTERS)"' -DPROGRAMS='"$(CHAPTERS) $(notdir $(TOOLS))"'
 
 $(BUILD)/tests/%: $(BUILD)/objects/tests/%.o $(call object,$(VERIFY)) $(BUILD)/libllama.a
 	@mkdir -p $(@D)

@@ -37,7 +37,7 @@ int task_count(const Exercise *exercise) {
 /* ------------------------------------------------------------------ how far is it? */
 
 static void task_row(Table *table, const Exercise *exercise, int t, const Judgement *judgement) {
-    char name[16] = "challenge", cases[32] = "";
+    char name[20] = "challenge", cases[32] = "";
     if (t + 1 < task_count(exercise)) snprintf(name, sizeof name, "task %d", t + 1);
     if (judgement->fate != NOT_IMPLEMENTED)
         snprintf(cases, sizeof cases, "%d of %d", judgement->passed, judgement->golden.count);
