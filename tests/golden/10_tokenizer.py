@@ -16,7 +16,7 @@ Small vocabularies are trained here, on the texts below, by sentencepiece (with 
 expected.json holds for each of them, and for Llama 2's and Llama 3's own files and the .bin of stories260K where LLAMA_DATA
 or ../shared/data has them, what each text below is encoded to and what some ids are decoded to.
 
-The two steps of training a byte pair encoding are kernels, and golden.py writes their files.
+The two steps of training a byte pair encoding, and merging a text with one, are kernels: golden.py writes their files.
 """
 import base64
 import importlib.metadata

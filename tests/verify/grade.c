@@ -64,7 +64,7 @@ typedef struct {
     double since;            /* and when it began */
 } Submission;
 
-static char scratch[] = "/tmp/llama-grade-XXXXXX";
+static char scratch[PATH_MAX - 64]; /* a folder; in it, each submission has one of its own */
 
 /* ------------------------------------------------------------------ the submission's own process */
 
@@ -78,7 +78,8 @@ static void grade_all(Result *result, Fate fate, const char *diagnosis) {
 }
 
 static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
-enum { FAULTS = sizeof faults / sizeof *faults };
+static const int requests[] = {SIGINT, SIGTERM, SIGHUP}; /* to end */
+enum { FAULTS = sizeof faults / sizeof *faults, REQUESTS = sizeof requests / sizeof *requests };
 
 static void limit(int resource, rlim_t most) { setrlimit(resource, &(struct rlimit){most, most}); }
 
@@ -96,10 +97,11 @@ static void confine(const char *folder) {
     limit(RLIMIT_FSIZE, most_compiled);
     limit(RLIMIT_CORE, 0);
     for (int f = 0; f < FAULTS; f++) signal(faults[f], SIG_DFL); /* a sanitizer would make an exit of a crash */
+    for (int r = 0; r < REQUESTS; r++) signal(requests[r], SIG_DFL);
     int nowhere = open("/dev/null", O_RDWR);
     for (int standard = 0; standard < 3; standard++) dup2(nowhere, standard);
     if (chdir(folder) != 0) _exit(1);
-    setenv("TMPDIR", folder, 1); /* the compiler's own files */
+    setenv("TMPDIR", ".", 1); /* the compiler's own files */
     setenv("LC_ALL", "C", 1);
 }
 
@@ -251,7 +253,7 @@ static _Noreturn void supervise(const char *path, const char *folder, const Exer
 }
 
 static void start(Submission *submission, int number, const Exercise *exercise) {
-    char folder[sizeof scratch + 16];
+    char folder[PATH_MAX];
     snprintf(folder, sizeof folder, "%s/%d", scratch, number);
     if (mkdir(folder, 0700) != 0) fail("cannot make the folder %s: %s", folder, strerror(errno));
     Result *result = mmap(NULL, sizeof *result, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -335,7 +337,9 @@ static int remove_one(const char *path, const struct stat *status, int kind, str
 
 static void progress_bar(int done, int count) {
     enum { WIDTH = 40 };
-    if (!isatty(STDERR_FILENO)) return;
+    static int shown = -1;
+    if (done == shown || !isatty(STDERR_FILENO)) return;
+    shown = done;
     int full = done * WIDTH / count;
     fprintf(stderr, "\r[%.*s%*s] %d of %d", full, "########################################", WIDTH - full, "", done, count);
     if (done == count) fprintf(stderr, "\r\033[K");
@@ -343,9 +347,10 @@ static void progress_bar(int done, int count) {
 
 /* Grades them all, `jobs` at a time. */
 static void grade_submissions(int count, Submission submissions[count], int jobs, const Exercise *exercise) {
+    const char *temporary = getenv("TMPDIR");
+    snprintf(scratch, sizeof scratch, "%s/llama-grade-XXXXXX", temporary ? temporary : "/tmp");
     if (!mkdtemp(scratch)) fail("cannot make the folder %s: %s", scratch, strerror(errno));
-    const int ends[] = {SIGINT, SIGTERM, SIGHUP};
-    for (int i = 0; i < 3; i++) signal(ends[i], on_interrupt);
+    for (int r = 0; r < REQUESTS; r++) signal(requests[r], on_interrupt);
     int next = 0, done = 0, running = 0;
     while (done < count && !interrupted) {
         for (; next < count && running < jobs; next++, running++) start(&submissions[next], next, exercise);
@@ -413,13 +418,12 @@ static void csv_field(FILE *file, const char *text, char end) {
     fputc(end, file);
 }
 
-static void csv_rows(FILE *file, const Submission *submission) {
+static void csv_rows(FILE *file, const Exercise *exercise, const Submission *submission) {
     for (int g = 0; g < submission->result.count; g++) {
         const Grade *grade = &submission->result.grades[g];
-        char chapter[3] = "";
-        if (grade->kernel && grade->kernel->chapter[0] < 'a') memcpy(chapter, grade->kernel->chapter, 2);
+        const char *chapter = exercise ? exercise->chapter : grade->kernel ? grade->kernel->chapter : "";
         csv_field(file, submission->name, ',');
-        csv_field(file, chapter, ',');
+        fprintf(file, "%.*s,", (int)strcspn(chapter, "_"), chapter); /* 04, or common */
         csv_field(file, grade->kernel ? grade->kernel->name : "", ',');
         csv_field(file, fate_name(grade->fate), ',');
         fprintf(file, "%d,%d,", grade->passed, grade->cases);
@@ -427,10 +431,10 @@ static void csv_rows(FILE *file, const Submission *submission) {
     }
 }
 
-static void write_csv(const char *path, int count, const Submission submissions[count]) {
+static void write_csv(const char *path, const Exercise *exercise, int count, const Submission submissions[count]) {
     Output output = output_open(path);
     fputs("submission,exercise,task,verdict,cases passed,cases,diagnosis\n", output.file);
-    for (int s = 0; s < count; s++) csv_rows(output.file, &submissions[s]);
+    for (int s = 0; s < count; s++) csv_rows(output.file, exercise, &submissions[s]);
     output_close(&output);
 }
 
@@ -506,7 +510,7 @@ int main(int argc, char **argv) {
     grade_submissions(count, submissions, (int)whole_number_from("jobs", jobs, 256), exercise);
     int right = print_table(count, submissions);
     printf("%d of %d right\n", right, count);
-    if (csv) write_csv(csv, count, submissions), printf("Each task by itself: %s\n", csv);
+    if (csv) write_csv(csv, exercise, count, submissions), printf("Each task by itself: %s\n", csv);
     for (int s = 0; s < count; s++) free(submissions[s].name), free(submissions[s].path);
     free(submissions);
     return right == count ? 0 : 1;
