@@ -7,6 +7,8 @@ PYTHON ?= python3
 .DELETE_ON_ERROR:
 .SECONDARY:
 
+comma := ,
+
 # ---------------------------------------------------------------- what this machine has
 
 # $(call accepts,FLAGS): FLAGS, if a program compiles and links with them.
@@ -52,10 +54,10 @@ LEFT_OUT := $(if $(PCRE2),,chapters/1%/main.c figures/1%.gp chapters/10_tokenize
 
 CHAPTERS := $(patsubst chapters/%/main.c,%,$(filter-out $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/main.c)))
 PROGRAMS := $(CHAPTERS:%=$(BUILD)/%)
-TOOLS    := $(BUILD)/verify $(BUILD)/stories $(if $(PCRE2),$(BUILD)/llama)
+TOOLS    := $(BUILD)/verify $(BUILD)/grade $(BUILD)/stories $(if $(PCRE2),$(BUILD)/llama)
 KERNELS  := $(filter-out %/main.c %/exercise.c %/llama.c $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/*.c))
 COMMON   := $(wildcard common/*.c)
-VERIFY   := $(filter-out tests/verify/main.c,$(wildcard tests/verify/*.c))
+VERIFY   := $(filter-out tests/verify/main.c tests/verify/grade.c,$(wildcard tests/verify/*.c))
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c)))
 
 object = $(patsubst %.c,$(BUILD)/objects/%.o,$(1))
@@ -73,13 +75,15 @@ $(BUILD)/libllama.a: $(call object,$(COMMON) $(KERNELS))
 $(BUILD)/objects/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  compile  $<"
-	@$(CC) $(FLAGS) -MMD -MP -c $< -o $@
+	@$(CC) $(FLAGS) $(ALSO) -MMD -MP -c $< -o $@
 
 $(PROGRAMS): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(BUILD)/libllama.a
 	@echo "  link     $@"
 	@$(CC) $(FLAGS) $^ -o $@ $(LIBS)
 
 $(BUILD)/verify: $(call object,tests/verify/main.c $(VERIFY)) $(BUILD)/libllama.a
+$(BUILD)/grade: $(call object,tests/verify/grade.c $(VERIFY)) $(BUILD)/libllama.a
+$(BUILD)/verify $(BUILD)/grade:
 	@echo "  link     $@"
 	@$(CC) $(FLAGS) $^ -o $@ $(LIBS) -ldl
 
@@ -94,8 +98,9 @@ $(BUILD)/bench_decoder: $(call object,tests/bench_decoder.c) $(BUILD)/libllama.a
 	@echo "  link     $@"
 	@$(CC) $(FLAGS) $^ -o $@ $(LIBS)
 
-# What a test must know of this build.
-$(BUILD)/objects/tests/test_%.o: FLAGS += -DBUILD='"$(abspath $(BUILD))"' -DCHAPTERS='"$(CHAPTERS)"' -DPROGRAMS='"$(CHAPTERS) $(notdir $(TOOLS))"'
+# What a test must know of this build; and the grader, which compiles.
+$(BUILD)/objects/tests/verify/grade.o: ALSO = -DBUILD='"$(abspath $(BUILD))"'
+$(BUILD)/objects/tests/test_%.o: ALSO = -DBUILD='"$(abspath $(BUILD))"' -DCHAPTERS='"$(CHAPTERS)"' -DPROGRAMS='"$(CHAPTERS) $(notdir $(TOOLS))"'
 
 $(BUILD)/tests/%: $(BUILD)/objects/tests/%.o $(call object,$(VERIFY)) $(BUILD)/libllama.a
 	@mkdir -p $(@D)
@@ -173,15 +178,30 @@ FOR_PYTHON := $(COMMON) $(filter-out chapters/10_% chapters/11_%,$(KERNELS)) \
 
 $(BUILD)/libllama.so: $(FOR_PYTHON) $(wildcard common/*.h chapters/*/*.h) $(BUILD)/flags
 	@echo "  link     $@"
-	@$(CC) $(FLAGS) -shared -fPIC $(call accepts,-Wl,-Bsymbolic) $(FOR_PYTHON) -o $@ $(LIBS)
+	@$(CC) $(FLAGS) -shared -fPIC $(call accepts,-Wl$(comma)-Bsymbolic) $(FOR_PYTHON) -o $@ $(LIBS)
 
-verify: $(BUILD)/verify $(if $(SRC),$(BUILD)/course.a) ## judge your own kernels: make verify SRC=my_rope.c
+# How a reader's file is compiled: sh $(BUILD)/compile.sh FILE.c … -o FILE.so
+$(BUILD)/compile.sh: $(BUILD)/flags $(BUILD)/course.a
+	@echo 'exec $(CC) $(subst ','\'',$(FLAGS)) -I$(CURDIR) -I$(CURDIR)/chapters -shared -fPIC "$$@" $(abspath $(BUILD))/course.a' \
+	      '$(call accepts,-Wl$(comma)--allow-multiple-definition) $(subst ','\'',$(LIBS))' > $@
+
+verify: $(BUILD)/verify $(if $(SRC),$(BUILD)/compile.sh) ## judge your own kernels: make verify SRC=my_rope.c
 	@$(if $(SRC),,echo "usage: make verify SRC=my_kernel.c    (the kernels it may define: $(BUILD)/verify --list)"; exit 1)
-	@$(CC) $(FLAGS) -shared -fPIC $(SRC) $(BUILD)/course.a $(call accepts,-Wl,--allow-multiple-definition) \
-	       -o $(BUILD)/$(notdir $(firstword $(SRC))).so $(LIBS)
+	@sh $(BUILD)/compile.sh $(SRC) -o $(BUILD)/$(notdir $(firstword $(SRC))).so
 	@$(BUILD)/verify --library $(BUILD)/$(notdir $(firstword $(SRC))).so
 
-test: all $(TESTS) $(DATA) ## kernels against PyTorch, wrong twins, parsers, programs, lessons
+EXERCISES := $(NUMBERS:%=exercise-%)
+
+$(EXERCISES): exercise-%: $(BUILD)/verify $(BUILD)/compile.sh ## how far is your chapters/04_*/exercise.c, or SRC=my.c: make exercise-04
+	@mkdir -p $(BUILD)/$@
+	@sh $(BUILD)/compile.sh $(or $(SRC),$(wildcard chapters/$*_*/exercise.c)) -o $(BUILD)/$@/$(notdir $(firstword $(SRC) exercise.c)).so
+	@$(BUILD)/verify --exercise $* --library $(BUILD)/$@/$(notdir $(firstword $(SRC) exercise.c)).so
+
+grade: $(BUILD)/grade $(BUILD)/compile.sh ## judge a folder of submissions: make grade DIR=submissions/ EXERCISE=04, a table and a CSV
+	@$(if $(DIR),,echo "usage: make grade DIR=submissions/ [EXERCISE=04] [CSV=$(BUILD)/grades.csv]"; exit 1)
+	@$(BUILD)/grade $(EXERCISE:%=--exercise %) --csv '$(subst ','\'',$(or $(CSV),$(BUILD)/grades.csv))' '$(subst ','\'',$(DIR))'
+
+test: all $(TESTS) $(DATA) $(BUILD)/compile.sh ## kernels against PyTorch, wrong twins, parsers, programs, lessons
 	@PYTHON=$(PYTHON) sh tests/run.sh $(TESTS) "sh tests/languages/run.sh $(BUILD)" "sh tests/lessons.sh $(BUILD)/data --check"
 
 sanitize: ## the tests under the address, undefined-behaviour and bounds sanitizers
@@ -232,10 +252,10 @@ docs: $(DATA) figures ## refresh what the lessons show: code, runs and figures
 	@sh tests/lessons.sh $(BUILD)/data
 
 help: ## this list
-	@sed -n 's/^\([a-z$$()A-Z-]*\):.*## \(.*\)/\1|\2/p' Makefile | sed 's/$$(NUMBERS)/01, 02, …/' | sort | \
+	@sed -n 's/^\([a-z$$()A-Z-]*\):.*## \(.*\)/\1|\2/p' Makefile | sed -e 's/$$(NUMBERS)/01, 02, …/' -e 's/$$(EXERCISES)/exercise-01, …/' | sort | \
 	 awk -F'|' 'BEGIN { printf "  %-15s %s\n", "all", "build everything this machine can build (the default)" } { printf "  %-15s %s\n", $$1, $$2 }'
 
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
-.PHONY: all always run figures preview verify test sanitize fuzz mutants train golden golden-check bench notebooks notebooks-check docs help clean $(NUMBERS)
+.PHONY: all always run figures preview verify grade test sanitize fuzz mutants train golden golden-check bench notebooks notebooks-check docs help clean $(NUMBERS) $(EXERCISES)
