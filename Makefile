@@ -1,7 +1,7 @@
 # How a Llama works, in C. `make help` lists the targets; README.md explains them.
 
 BUILD  ?= build
-PYTHON ?= python3
+PYTHON ?= $(or $(wildcard build/venv/bin/python),python3)
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -214,10 +214,19 @@ fuzz: ## feed broken files to what reads them, and any text to the tokenizers, a
 mutants: all $(BUILD)/course.a ## break our own kernels on purpose, and count how many breaks the golden values catch
 	@$(PYTHON) tests/mutants.py --build $(BUILD) $(if $(EVERY),--every $(EVERY))
 
-train: $(BUILD)/stories ## train the course's own model again, for half an hour (needs tests/golden/requirements.txt)
+# What computes the golden values, trains the model and runs the notebooks. No reader of the lessons needs it.
+venv: ## PyTorch and transformers in build/venv, for golden, train and notebooks
+	@python3 -m venv build/venv || { echo "venv: apt install python3-venv"; exit 1; }
+	@build/venv/bin/pip install -q -r notebooks/requirements.txt
+
+torch = $(PYTHON) -c 'import safetensors, torch' 2>/dev/null || { echo "$@: $(PYTHON) has no PyTorch: make venv"; exit 1; }
+
+train: $(BUILD)/stories ## train the course's own model again, for half an hour
+	@$(torch)
 	@$(PYTHON) chapters/09_decoder/stories/train.py
 
-golden: ## compute the golden values again (needs tests/golden/requirements.txt)
+golden: ## compute the golden values again
+	@$(torch)
 	@$(PYTHON) tests/golden/golden.py
 	@$(PYTHON) tests/golden/printing.py
 	@$(PYTHON) tests/golden/articles.py
@@ -226,6 +235,7 @@ golden: ## compute the golden values again (needs tests/golden/requirements.txt)
 	@$(PYTHON) tests/golden/10_tokenizer.py
 
 golden-check: ## prove that the committed golden values are what PyTorch computes
+	@$(torch)
 	@$(PYTHON) tests/golden/golden.py --check
 	@$(PYTHON) tests/golden/printing.py --check
 	@$(PYTHON) tests/golden/articles.py --check
@@ -241,10 +251,12 @@ bench: $(BUILD)/verify $(BUILD)/bench_decoder ## our kernels and the decoder aga
 	@mkdir -p $(BUILD)/bench; memory=$$(mktemp -d -p /dev/shm 2>/dev/null); \
 	 trap 'rm -rf "$$memory" $(BUILD)/bench' EXIT INT TERM; $(BUILD)/bench_decoder $$memory $(BUILD)/bench
 
-notebooks: all $(BUILD)/libllama.so ## run the notebooks, and keep what they show (needs notebooks/requirements.txt)
+notebooks: all $(BUILD)/libllama.so ## run the notebooks, and keep what they show
+	@$(torch)
 	@$(PYTHON) notebooks/execute.py
 
 notebooks-check: all $(BUILD)/libllama.so ## do they still run? And Python's calls of the kernels, on every golden case
+	@$(torch)
 	@sh tests/run.sh "$(PYTHON) tests/test_llama_c.py" "$(PYTHON) notebooks/execute.py --check"
 
 docs: $(DATA) figures ## refresh what the lessons show: code, runs and figures
@@ -258,4 +270,4 @@ help: ## this list
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
-.PHONY: all always run figures preview verify grade test sanitize fuzz mutants train golden golden-check bench notebooks notebooks-check docs help clean $(NUMBERS) $(EXERCISES)
+.PHONY: all always run figures preview verify grade test sanitize fuzz mutants venv train golden golden-check bench notebooks notebooks-check docs help clean $(NUMBERS) $(EXERCISES)
