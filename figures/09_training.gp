@@ -5,8 +5,8 @@ load "figures/style.gp"
 file = "chapters/09_decoder/stories/train.log"
 stats file using 1 nooutput
 end = STATS_max
-words = 1000
-stories = 2800
+words = 1800
+stories = 3600
 set title "For hundreds of steps it cannot copy, then it can: and so it goes with looking up"
 set xlabel "step"
 set ylabel "loss, nats a token that counts"
