@@ -1,11 +1,13 @@
 # How a Llama works, in C. `make help` lists the targets; README.md explains them.
 
 BUILD  ?= build
-PYTHON ?= python3
+PYTHON ?= $(or $(wildcard build/venv/bin/python),python3)
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
+
+comma := ,
 
 # ---------------------------------------------------------------- what this machine has
 
@@ -52,10 +54,10 @@ LEFT_OUT := $(if $(PCRE2),,chapters/1%/main.c figures/1%.gp chapters/10_tokenize
 
 CHAPTERS := $(patsubst chapters/%/main.c,%,$(filter-out $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/main.c)))
 PROGRAMS := $(CHAPTERS:%=$(BUILD)/%)
-TOOLS    := $(BUILD)/verify $(BUILD)/stories $(if $(PCRE2),$(BUILD)/llama)
+TOOLS    := $(BUILD)/verify $(BUILD)/grade $(BUILD)/stories $(if $(PCRE2),$(BUILD)/llama)
 KERNELS  := $(filter-out %/main.c %/exercise.c %/llama.c $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/*.c))
 COMMON   := $(wildcard common/*.c)
-VERIFY   := $(filter-out tests/verify/main.c,$(wildcard tests/verify/*.c))
+VERIFY   := $(filter-out tests/verify/main.c tests/verify/grade.c,$(wildcard tests/verify/*.c))
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c)))
 
 object = $(patsubst %.c,$(BUILD)/objects/%.o,$(1))
@@ -73,13 +75,15 @@ $(BUILD)/libllama.a: $(call object,$(COMMON) $(KERNELS))
 $(BUILD)/objects/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  compile  $<"
-	@$(CC) $(FLAGS) -MMD -MP -c $< -o $@
+	@$(CC) $(FLAGS) $(ALSO) -MMD -MP -c $< -o $@
 
 $(PROGRAMS): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(BUILD)/libllama.a
 	@echo "  link     $@"
 	@$(CC) $(FLAGS) $^ -o $@ $(LIBS)
 
 $(BUILD)/verify: $(call object,tests/verify/main.c $(VERIFY)) $(BUILD)/libllama.a
+$(BUILD)/grade: $(call object,tests/verify/grade.c $(VERIFY)) $(BUILD)/libllama.a
+$(BUILD)/verify $(BUILD)/grade:
 	@echo "  link     $@"
 	@$(CC) $(FLAGS) $^ -o $@ $(LIBS) -ldl
 
@@ -94,8 +98,9 @@ $(BUILD)/bench_decoder: $(call object,tests/bench_decoder.c) $(BUILD)/libllama.a
 	@echo "  link     $@"
 	@$(CC) $(FLAGS) $^ -o $@ $(LIBS)
 
-# What a test must know of this build.
-$(BUILD)/objects/tests/test_%.o: FLAGS += -DBUILD='"$(abspath $(BUILD))"' -DCHAPTERS='"$(CHAPTERS)"' -DPROGRAMS='"$(CHAPTERS) $(notdir $(TOOLS))"'
+# What a test must know of this build; and the grader, which compiles.
+$(BUILD)/objects/tests/verify/grade.o: ALSO = -DBUILD='"$(abspath $(BUILD))"'
+$(BUILD)/objects/tests/test_%.o: ALSO = -DBUILD='"$(abspath $(BUILD))"' -DCHAPTERS='"$(CHAPTERS)"' -DPROGRAMS='"$(CHAPTERS) $(notdir $(TOOLS))"'
 
 $(BUILD)/tests/%: $(BUILD)/objects/tests/%.o $(call object,$(VERIFY)) $(BUILD)/libllama.a
 	@mkdir -p $(@D)
@@ -166,14 +171,38 @@ $(BUILD)/course.a: $(patsubst %.c,$(BUILD)/shared/%.o,$(COMMON) $(KERNELS))
 	@rm -f $@
 	@ar rcs $@ $^
 
-verify: $(BUILD)/verify $(if $(SRC),$(BUILD)/course.a) ## judge your own kernels: make verify SRC=my_rope.c
+# The kernels for Python, every name to be seen: notebooks/llama_c.py calls them. Of chapters 10 and 11 the kernels alone,
+# which do without PCRE2. -Bsymbolic: they find each other first, whatever else the process has that is called `linear`.
+FOR_PYTHON := $(COMMON) $(filter-out chapters/10_% chapters/11_%,$(KERNELS)) \
+              chapters/10_tokenizer/train.c chapters/11_generation/sampling.c chapters/11_generation/draw.c
+
+$(BUILD)/libllama.so: $(FOR_PYTHON) $(wildcard common/*.h chapters/*/*.h) $(BUILD)/flags
+	@echo "  link     $@"
+	@$(CC) $(FLAGS) -shared -fPIC $(call accepts,-Wl$(comma)-Bsymbolic) $(FOR_PYTHON) -o $@ $(LIBS)
+
+# How a reader's file is compiled: sh $(BUILD)/compile.sh FILE.c … -o FILE.so
+$(BUILD)/compile.sh: $(BUILD)/flags $(BUILD)/course.a
+	@echo 'exec $(CC) $(subst ','\'',$(FLAGS)) -I$(CURDIR) -I$(CURDIR)/chapters -shared -fPIC "$$@" $(abspath $(BUILD))/course.a' \
+	      '$(call accepts,-Wl$(comma)--allow-multiple-definition) $(subst ','\'',$(LIBS))' > $@
+
+verify: $(BUILD)/verify $(if $(SRC),$(BUILD)/compile.sh) ## judge your own kernels: make verify SRC=my_rope.c
 	@$(if $(SRC),,echo "usage: make verify SRC=my_kernel.c    (the kernels it may define: $(BUILD)/verify --list)"; exit 1)
-	@$(CC) $(FLAGS) -shared -fPIC $(SRC) $(BUILD)/course.a $(call accepts,-Wl,--allow-multiple-definition) \
-	       -o $(BUILD)/$(notdir $(firstword $(SRC))).so $(LIBS)
+	@sh $(BUILD)/compile.sh $(SRC) -o $(BUILD)/$(notdir $(firstword $(SRC))).so
 	@$(BUILD)/verify --library $(BUILD)/$(notdir $(firstword $(SRC))).so
 
-test: all $(TESTS) $(DATA) ## kernels against PyTorch, wrong twins, parsers, programs, lessons
-	@sh tests/run.sh $(TESTS) "sh tests/lessons.sh $(BUILD)/data --check"
+EXERCISES := $(NUMBERS:%=exercise-%)
+
+$(EXERCISES): exercise-%: $(BUILD)/verify $(BUILD)/compile.sh ## how far is your chapters/04_*/exercise.c, or SRC=my.c: make exercise-04
+	@mkdir -p $(BUILD)/$@
+	@sh $(BUILD)/compile.sh $(or $(SRC),$(wildcard chapters/$*_*/exercise.c)) -o $(BUILD)/$@/$(notdir $(firstword $(SRC) exercise.c)).so
+	@$(BUILD)/verify --exercise $* --library $(BUILD)/$@/$(notdir $(firstword $(SRC) exercise.c)).so
+
+grade: $(BUILD)/grade $(BUILD)/compile.sh ## judge a folder of submissions: make grade DIR=submissions/ EXERCISE=04, a table and a CSV
+	@$(if $(DIR),,echo "usage: make grade DIR=submissions/ [EXERCISE=04] [CSV=$(BUILD)/grades.csv]"; exit 1)
+	@$(BUILD)/grade $(EXERCISE:%=--exercise %) --csv '$(subst ','\'',$(or $(CSV),$(BUILD)/grades.csv))' '$(subst ','\'',$(DIR))'
+
+test: all $(TESTS) $(DATA) $(BUILD)/compile.sh ## kernels against PyTorch, wrong twins, parsers, programs, lessons
+	@PYTHON=$(PYTHON) sh tests/run.sh $(TESTS) "sh tests/languages/run.sh $(BUILD)" "sh tests/lessons.sh $(BUILD)/data --check"
 
 sanitize: ## the tests under the address, undefined-behaviour and bounds sanitizers
 	@$(MAKE) --no-print-directory BUILD=build/sanitize CFLAGS="-O1 -march=native -fno-omit-frame-pointer \
@@ -185,19 +214,31 @@ fuzz: ## feed broken files to what reads them, and any text to the tokenizers, a
 mutants: all $(BUILD)/course.a ## break our own kernels on purpose, and count how many breaks the golden values catch
 	@$(PYTHON) tests/mutants.py --build $(BUILD) $(if $(EVERY),--every $(EVERY))
 
-train: $(BUILD)/stories ## train the course's own model again, for half an hour (needs tests/golden/requirements.txt)
+# What computes the golden values, trains the model and runs the notebooks. No reader of the lessons needs it.
+venv: ## PyTorch and transformers in build/venv, for golden, train and notebooks
+	@python3 -m venv build/venv || { echo "venv: apt install python3-venv"; exit 1; }
+	@build/venv/bin/pip install -q -r notebooks/requirements.txt
+
+torch = $(PYTHON) -c 'import safetensors, torch' 2>/dev/null || { echo "$@: $(PYTHON) has no PyTorch: make venv"; exit 1; }
+
+train: $(BUILD)/stories ## train the course's own model again, for half an hour
+	@$(torch)
 	@$(PYTHON) chapters/09_decoder/stories/train.py
 
-golden: ## compute the golden values again (needs tests/golden/requirements.txt)
+golden: ## compute the golden values again
+	@$(torch)
 	@$(PYTHON) tests/golden/golden.py
 	@$(PYTHON) tests/golden/printing.py
+	@$(PYTHON) tests/golden/articles.py
 	@$(PYTHON) tests/golden/09_decoder.py
 	@$(PYTHON) tests/golden/stories.py
 	@$(PYTHON) tests/golden/10_tokenizer.py
 
 golden-check: ## prove that the committed golden values are what PyTorch computes
+	@$(torch)
 	@$(PYTHON) tests/golden/golden.py --check
 	@$(PYTHON) tests/golden/printing.py --check
+	@$(PYTHON) tests/golden/articles.py --check
 	@$(PYTHON) tests/golden/09_decoder.py --check
 	@$(PYTHON) tests/golden/stories.py --check
 	@$(PYTHON) tests/golden/10_tokenizer.py --check
@@ -210,15 +251,23 @@ bench: $(BUILD)/verify $(BUILD)/bench_decoder ## our kernels and the decoder aga
 	@mkdir -p $(BUILD)/bench; memory=$$(mktemp -d -p /dev/shm 2>/dev/null); \
 	 trap 'rm -rf "$$memory" $(BUILD)/bench' EXIT INT TERM; $(BUILD)/bench_decoder $$memory $(BUILD)/bench
 
+notebooks: all $(BUILD)/libllama.so ## run the notebooks, and keep what they show
+	@$(torch)
+	@$(PYTHON) notebooks/execute.py
+
+notebooks-check: all $(BUILD)/libllama.so ## do they still run? And Python's calls of the kernels, on every golden case
+	@$(torch)
+	@sh tests/run.sh "$(PYTHON) tests/test_llama_c.py" "$(PYTHON) notebooks/execute.py --check"
+
 docs: $(DATA) figures ## refresh what the lessons show: code, runs and figures
 	@$(if $(GNUPLOT),cp $(FIGURES) figures/)
 	@sh tests/lessons.sh $(BUILD)/data
 
 help: ## this list
-	@sed -n 's/^\([a-z$$()A-Z-]*\):.*## \(.*\)/\1|\2/p' Makefile | sed 's/$$(NUMBERS)/01, 02, …/' | sort | \
-	 awk -F'|' 'BEGIN { printf "  %-14s %s\n", "all", "build everything this machine can build (the default)" } { printf "  %-14s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z$$()A-Z-]*\):.*## \(.*\)/\1|\2/p' Makefile | sed -e 's/$$(NUMBERS)/01, 02, …/' -e 's/$$(EXERCISES)/exercise-01, …/' | sort | \
+	 awk -F'|' 'BEGIN { printf "  %-15s %s\n", "all", "build everything this machine can build (the default)" } { printf "  %-15s %s\n", $$1, $$2 }'
 
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
-.PHONY: all always run figures preview verify test sanitize fuzz mutants train golden golden-check bench docs help clean $(NUMBERS)
+.PHONY: all always run figures preview verify grade test sanitize fuzz mutants venv train golden golden-check bench notebooks notebooks-check docs help clean $(NUMBERS) $(EXERCISES)

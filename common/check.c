@@ -27,7 +27,7 @@ static double distance(double got, double truth) {
 
 static double larger(double worst, double error) { return isnan(worst) || isnan(error) ? NAN : fmax(worst, error); }
 
-static bool is_poison(float value) {
+bool is_poison(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     return bits >> 16 == POISON;

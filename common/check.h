@@ -25,6 +25,7 @@
 /* An output that the kernel never wrote still holds this: a signalling NaN, which no arithmetic produces, as a bf16
  * and, twice, as a float32. */
 #define POISON 0x7fa5u
+bool is_poison(float value);
 
 typedef struct {
     size_t count;       /* elements compared */

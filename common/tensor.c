@@ -78,6 +78,12 @@ float *tensor_to_float(const Tensor *tensor) {
     float *values = allocate(count * sizeof *values);
     if (tensor->dtype == F32 && count > 0)
         memcpy(values, tensor->data, count * sizeof *values); /* bit for bit, the payload of a NaN too */
+    else if (tensor->dtype == BF16)
+        for (size_t i = 0; i < count; i++) { /* the same: a double would make a signalling NaN a quiet one */
+            bf16 bits;
+            memcpy(&bits, (const char *)tensor->data + i * sizeof bits, sizeof bits);
+            values[i] = bf16_to_float(bits);
+        }
     else
         for (size_t i = 0; i < count; i++) values[i] = (float)tensor_get(tensor, i);
     return values;

@@ -1,13 +1,16 @@
 #!/bin/sh
-# The lessons quote compiled code and real runs. In a README,
+# The lessons quote compiled code and real runs. In a README, or a page beside the chapters,
 #
 #     <!-- code: chapters/01_normalization/normalization.c rms_norm -->     a function with the comment above it
 #     <!-- run: 01_normalization | RMSNorm by hand -->                      that section of what the program prints
+#     <!-- run: 03_feed_forward | The hidden width of every Llama | 7B -->  its column heads, and its lines with a 7B
+#     <!-- run: tests/golden/articles.txt | Masks -->                       a section of a committed run
 #
 # stand before a fenced block, which this script fills: sh tests/lessons.sh DATA, where DATA holds each program's
 # output as NN_name.txt; the lesson of a program that is not built is skipped. With --check it changes nothing and fails
-# if a quotation is not what is compiled or run. Either way it fails if a link or an image leads to no file, or if a
-# formula would not show on GitHub.
+# if a quotation is not what is compiled or run. Either way it fails if a link or an image leads to no file or section, if
+# a formula would not show on GitHub, if a lesson does not end with the next, or if the glossary's names are not those of
+# chapter 9.
 data=$1 check=$2 passed=0 failed=0
 fresh=$(mktemp) && trap 'rm -f "$fresh"' EXIT
 
@@ -27,14 +30,14 @@ function quote_code(file, name,    line, comment, found) {
     close(file)
     if (!found) { print "error: " FILENAME ":" FNR ": " file " has no " name > "/dev/stderr"; status = 1 }
 }
-function quote_run(program, title,    file, line, found) {
-    file = data "/" program ".txt"
+function quote_run(program, title, rows,    file, line, found, n, some) {
+    file = program ~ /\// ? program : data "/" program ".txt"
     while ((getline line < file) > 0) {
         if (line ~ /^== /) { if (found) break; found = line == "== " title }
-        if (found) lines = lines line "\n"
+        if (found && (++n <= 2 || line ~ rows)) { lines = lines line "\n"; some = some || n > 2 }
     }
     close(file)
-    if (lines == "") { print "error: " FILENAME ":" FNR ": " program " prints no section \"" title "\"" > "/dev/stderr"; status = 1 }
+    if (lines == "" || (rows != "" && !some)) { print "error: " FILENAME ":" FNR ": " program " prints no section \"" title "\"" (rows ? " with " rows : "") > "/dev/stderr"; status = 1 }
     sub(/\n+$/, "\n", lines); printf "%s", lines; lines = ""
 }
 /^<!-- (code|run): / { marker = $0; print; next }
@@ -42,18 +45,42 @@ marker != "" && /^```/ {
     print
     sub(/^<!-- /, "", marker); sub(/ -->$/, "", marker)
     if (marker ~ /^code: /) { split(marker, word, " "); quote_code(word[2], word[3]) }
-    else { sub(/^run: /, "", marker); split(marker, word, / \| /); quote_run(word[1], word[2]) }
+    else { sub(/^run: /, "", marker); split(marker, word, / \| /); quote_run(word[1], word[2], word[3]) }
     marker = ""; skipping = 1; next
 }
 skipping && /^```/ { skipping = 0 }
 !skipping { print }
 END { exit status }
 '
-# Prints the links of a page that lead nowhere.
+# Prints the links of a page that lead nowhere: to no file, or to no heading of a page.
 dead_links() {
-    grep -oE '\]\([^)# ]+' "$1" | cut -c3- | grep -v '^http' | while read -r link; do
-        [ -e "$(dirname "$1")/$link" ] || echo "$1: the link to $link leads nowhere"
+    grep -oE '\]\([^) ]+' "$1" | cut -c3- | grep -v '^http' | while read -r link; do
+        file=${link%%#*} section=${link#"${link%%#*}"}
+        page=$(dirname "$1")/$file && [ -n "$file" ] || page=$1
+        [ -e "$page" ] && { [ -z "$section" ] || sections "$page" | grep -qxF "$section"; } ||
+            echo "$1: the link to $link leads nowhere"
     done
+}
+
+# The headings of a page, as GitHub makes anchors of them: "## What it prints" is #what-it-prints.
+sections() { sed -n 's/^##* //p' "$1" | tr 'A-Z ' 'a-z-' | sed -e 's/[^a-z0-9_-]//g' -e 's/^/#/'; }
+
+# The glossary's tensors must be those that chapter 9 prints, with the same shapes, and its fields of config.json those
+# that chapter 9 reads. Prints what differs.
+strange_names() {
+    awk '/^== / { on = $0 == "== What it weighs" } on && match($0, /\[.*\]/) { print $1, substr($0, RSTART, RLENGTH) }' \
+        "$data/09_decoder.txt" >"$fresh"
+    awk -F ' *[|] *' '$4 ~ /weight`$/ { gsub(/`|^`model\.|\.weight/, "", $4); print $4, $7 }' "$1" | diff "$fresh" - |
+        sed -n -e "s|^<|$1: lacks|p" -e "s|^>|$1: chapter 9 has no|p"
+    awk -F ' *[|] *' '/^## / { on = /onfig/ } on && $4 ~ /^`[a-z_]+`$/ { gsub(/`/, "", $4); print $4 }' "$1" | while read -r field; do
+        grep -q "\"$field\"" chapters/09_decoder/config.c || echo "$1: chapter 9 reads no $field"
+    done
+}
+
+# A lesson ends with a link to the next one; the last one, with a link to something.
+no_next() {
+    next=$(ls chapters | grep -A 1 "^$program\$" | sed -n '2s/^\([0-9].*\)/\1/p')
+    sed -n '/^## Next/,$p' "$1" | grep -q "](\.\./$next" || echo "$1: it does not end with the next lesson"
 }
 
 # GitHub takes the backslash from \\ \, \; between dollars: such a formula belongs into a ```math block.
@@ -61,13 +88,17 @@ lost_backslashes() {
     awk '/^```/ { code = !code } !code && /\$/ && /\\[,;:!{}\\]/ { print FILENAME ":" FNR ": GitHub loses a backslash here: " $0 }' "$1"
 }
 
-for lesson in README.md */README.md */*/README.md; do
+for lesson in README.md */README.md chapters/*.md */*/README.md; do
     program=$(basename "$(dirname "$lesson")")
     if [ -e "$(dirname "$lesson")/main.c" ] && [ ! -e "$data/$program.txt" ]; then
         echo "skipped: $lesson, for $program is not built here"
         continue
     fi
-    spoilt=$(dead_links "$lesson"; lost_backslashes "$lesson")
+    spoilt=$(dead_links "$lesson"; lost_backslashes "$lesson"
+             case $lesson in
+             chapters/GLOSSARY.md) strange_names "$lesson" ;;
+             chapters/[0-9]*/README.md) no_next "$lesson" ;;
+             esac)
     if [ -n "$spoilt" ]; then
         echo "$spoilt"
         failed=$((failed + 1))

@@ -42,6 +42,7 @@ ROPE = "chapters/04_rope/rope.c"
 ATTENTION = "chapters/05_attention/attention.c"
 FLASH = "chapters/08_flash_attention/flash_attention.c"
 TRAIN = "chapters/10_tokenizer/train.c"
+BPE = "chapters/10_tokenizer/bpe.c"
 SAMPLING = "chapters/11_generation/sampling.c"
 EITHER = "where they are equal, either will do"
 OVERRUN = "an overrun, for make sanitize to catch, and no other answer"
@@ -109,6 +110,20 @@ EQUIVALENT = {
     **{(FLASH, f"if (T * ({few}) decode(&p, &out[0][0][0]);"): "few queries or many, both ways lead to the same answer"
        for few in ("H * KV) <= LANES", "H / KV) < LANES", "H) <= LANES")},
     **{(TRAIN, f"bool together = {beyond} n && ids[i] == left && ids[i + 1] == right;"): OVERRUN for beyond in ("i - 1 <", "i + 1 <=", "i <")},
+    (BPE, "return a->rank < b->rank || (a->rank == b->rank && a->left <= b->left);"): "of two at one place, one is stale",
+    (BPE, "for (int child; (child = 2 * i + 1) <= heap->count; i = child) {"): "behind the others stands the last, which is not before itself",
+    **{(BPE, f"if ({there} heap->count && before(&c[child + 1], &c[child])) child++;"):
+           "behind the others stands the last, and if it is before this child, its place is here"
+       for there in ("child - 1 <", "child + 1 <=", "child <")},
+    (BPE, "if (left < 0 || symbols[left].next <= 0) return;"): "the first symbol is nobody's next",
+    (BPE, "return left->length == 0 || left->next <= 0 || left->length + symbols[left->next].length != candidate->length;"):
+        "the first symbol is nobody's next",
+    **{(BPE, f"if (left < 0 || symbols[{which}].next < 0) return;"): OVERRUN for which in ("0", "left ? left - 1 : 0")},
+    (BPE, "Heap heap = {0, allocate((2 + 1) * (size_t)count * sizeof(Candidate))};"): "more room than is needed",
+    (BPE, "for (int i = 0; i < count; i++) symbols[i].previous = i - 1, symbols[i].next = i + 1 < count ? i + 1 : -(1 + 1);"):
+        "any negative number is an end",
+    (BPE, "while (heap.count >= 0) {"): "one more candidate, from the empty heap, is the last again, and stale",
+    (BPE, "for (int i = 0; i < count - 1; i++) propose(&heap, vocabulary, text, symbols, i);"): "the last symbol has no neighbour to merge with",
     (SAMPLING, "bool *seen = allocate((size_t)V / sizeof *seen);"): "a bool is a byte",
     (SAMPLING, "memset(seen, 0, (size_t)V / sizeof *seen);"): "a bool is a byte",
     (SAMPLING, "out[v] = !seen[v] ? logits[v] : logits[v] <= 0 ? logits[v] * penalty : logits[v] / penalty;"): "zero is zero either way",

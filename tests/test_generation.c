@@ -300,7 +300,7 @@ static void write_text(const char *name, const char *text) {
 static void llama_tells_a_story(void **state) {
     (void)state;
     assert_int_equal(run("--temperature 0 --prompt 'Once upon a time' --quiet"), 0);
-    assert_int_equal(strncmp(said, "Once upon a time there was a ", 29), 0);
+    assert_int_equal(strncmp(said, "Once upon a time there was ", 27), 0);
     assert_said("\nQuestion: ");
     char first[sizeof said];
     strcpy(first, said);
@@ -326,7 +326,7 @@ static void llama_talks_and_scores(void **state) {
     (void)state;
     write_text("talk", "Hello!\n\nWho?\n");
     assert_int_equal(run("--chat --system 'Be kind.' --tokens 5 --seed 1 --quiet <talk"), 0);
-    write_text("text", "Once upon a time there was a brave fox named Anna. She was in the forest.");
+    write_text("text", "Once upon a time there was Anna, a brave fox. She was in the forest.");
     assert_int_equal(run("--perplexity - <text"), 0);
     double perplexity;
     assert_int_equal(sscanf(said, "perplexity %lf over", &perplexity), 1);

@@ -5,6 +5,7 @@
 #include "common/error.h"
 #include "common/golden.h"
 #include "tests/program.h"
+#include "tests/verify/exercises.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -171,16 +172,88 @@ static void a_readers_mistake_is_named(void **state) {
     assert_said("defines no silu");
 }
 
-static void an_untouched_exercise_is_not_written(void **state) {
+/* ------------------------------------------------------------------ make exercise-04, as a reader uses it */
+
+/* Compiles a C file for a chapter's exercise, with every warning an error: its signatures are the headers'. */
+static void compile_as(const char *library, const char *source) {
+    assert_int_equal(run("sh '%s/compile.sh' -Wall -Wextra -Werror '%s' -o %s", BUILD, source, library), 0);
+}
+
+static void an_untouched_exercise_is_not_implemented(void **state) {
     (void)state;
-    char chapters[] = CHAPTERS;
-    for (char *chapter = strtok(chapters, " "); chapter; chapter = strtok(NULL, " ")) {
-        assert_int_equal(run("cc -std=c2x -Wall -Wextra -Werror -I'%s' -I'%s/chapters' -shared -fPIC '%s/chapters/%s/exercise.c' -o exercise.so -lm",
-                             ROOT, ROOT, ROOT, chapter), 0);
-        assert_int_equal(run("'%s/verify' --library exercise.so", BUILD), 1);
-        assert_said("not written");
-        assert_null(strstr(said, "PASS"));
+    const Exercise *exercise;
+    for (int e = 0; (exercise = exercise_at(e)); e++) {
+        compile_as("exercise.c.so", AT("%s/chapters/%s/exercise.c", ROOT, exercise->chapter));
+        assert_int_equal(run("'%s/verify' --exercise %.2s --library exercise.c.so", BUILD, exercise->chapter), 1);
+        assert_said(AT("Chapter %.2s, exercise.c: 0 of %d tasks solved\n", exercise->chapter, task_count(exercise)));
+        assert_said(AT("Next: write %s in exercise.c, then make exercise-%.2s again.\n", exercise->tasks[0], exercise->chapter));
+        int count = 0;
+        for (const char *at = said; (at = strstr(at, "not implemented yet")); at++) count++;
+        assert_int_equal(count, task_count(exercise));
     }
+    assert_int_equal(run("'%s/verify' --library exercise.c.so", BUILD), 1);
+    assert_said("not written");
+    assert_null(strstr(said, "PASS"));
+}
+
+/* The tasks are in the file as they are in the list, and in that order; the last one is the challenge. */
+static void an_exercise_asks_for_what_is_judged(void **state) {
+    (void)state;
+    const Exercise *exercise;
+    for (int e = 0; (exercise = exercise_at(e)); e++) {
+        run("cat '%s/chapters/%s/exercise.c'", ROOT, exercise->chapter);
+        const char *at = said;
+        for (int t = 0, count = task_count(exercise); t < count; t++) {
+            const char *title = t + 1 < count ? AT("/* Task %d. ", t + 1) : "/* The challenge, without a hint: ";
+            at = strstr(at, title);
+            if (!at) fail_msg("chapter %s: no \"%s\", or not in its place", exercise->chapter, title);
+            const char *definition = strstr(at, "*/\n"), *named = strstr(at, AT(" %s(", exercise->tasks[t]));
+            if (!named || memchr(definition + 3, '\n', (size_t)(named - definition) - 3))
+                fail_msg("chapter %s: \"%s\" is not %s", exercise->chapter, title, exercise->tasks[t]);
+        }
+        assert_null(strstr(at + 1, "/* Task"));
+    }
+}
+
+/* The chapters' own kernels, as if a reader had written them. */
+static void a_solved_exercise_says_so(void **state) {
+    (void)state;
+    assert_int_equal(run("cd '%s/chapters' && sh '%s/compile.sh' -O1 01*/normalization.c 02*/activation.c 03*/feed_forward.c 04*/rope.c "
+                         "05*/attention.c 06*/grouped_query.c 07*/kv_cache.c 08*/flash_attention.c 10*/train.c 10*/bpe.c "
+                         "11*/sampling.c ../common/linear.c -o %s/solved.c.so", ROOT, BUILD, folder), 0);
+    const Exercise *exercise;
+    for (int e = 0; (exercise = exercise_at(e)); e++) {
+        int count = task_count(exercise);
+        assert_int_equal(run("'%s/verify' --exercise %.2s --library solved.c.so", BUILD, exercise->chapter), 0);
+        assert_said(AT("Chapter %.2s, solved.c: %d of %d tasks solved\n", exercise->chapter, count, count));
+        assert_said("All of it is right. ");
+        assert_null(strstr(said, "FAIL"));
+    }
+}
+
+/* One line a task, then the whole report of the first that is wrong. */
+static void the_first_wrong_task_is_reported(void **state) {
+    (void)state;
+    write_text("mine.c", eps_outside);
+    run("echo 'void batch_norm(void) { __builtin_trap(); }' >>mine.c");
+    assert_int_equal(run("sh '%s/compile.sh' mine.c -o mine.c.so && '%s/verify' --exercise 1 --library mine.c.so", BUILD, BUILD), 1);
+    assert_said("Chapter 01, mine.c: 0 of 4 tasks solved\n");
+    assert_said("crashes ");
+    assert_said("epsilon is outside the root");
+    assert_said("Next: mend rms_norm in mine.c, then make exercise-01 again.\n");
+    assert_null(strstr(said, "Illegal instruction"));
+    assert_int_equal(run("'%s/verify' --exercise 12 --library mine.c.so", BUILD), 1);
+    assert_one_clear_line();
+    assert_misuse(run("'%s/verify' --exercise 1", BUILD));
+}
+
+static void a_library_that_loads_for_ever_is_given_up(void **state) {
+    (void)state;
+    write_text("endless.c", "__attribute__((constructor)) static void loop(void) { for (volatile int i = 0;; i = 1) {} }\n"
+                            "void silu(void) {}\n");
+    assert_int_equal(run("cc -shared -fPIC endless.c -o endless.so && '%s/verify' --seconds 1 --library endless.so", BUILD), 1);
+    assert_one_clear_line();
+    assert_said("constructor");
 }
 
 static int make_folder(void **state) {
@@ -199,7 +272,9 @@ int main(void) {
         cmocka_unit_test(every_program_helps_and_refuses), cmocka_unit_test(list_names_the_kernels),
         cmocka_unit_test(what_is_exported_can_be_answered), cmocka_unit_test(a_npy_file_answers_one_case),
         cmocka_unit_test(bad_requests_get_one_line),       cmocka_unit_test(a_readers_mistake_is_named),
-        cmocka_unit_test(an_untouched_exercise_is_not_written),
+        cmocka_unit_test(an_untouched_exercise_is_not_implemented), cmocka_unit_test(an_exercise_asks_for_what_is_judged),
+        cmocka_unit_test(a_solved_exercise_says_so), cmocka_unit_test(the_first_wrong_task_is_reported),
+        cmocka_unit_test(a_library_that_loads_for_ever_is_given_up),
     };
     return cmocka_run_group_tests_name("programs", tests, make_folder, remove_folder) != 0;
 }

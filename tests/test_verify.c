@@ -94,9 +94,12 @@ static void lost_accuracy_fails_without_a_name(void **state) {
 
 static void random_shapes_catch_what_goldens_might_not(void **state) {
     (void)state;
-    assert_true(random_shapes_agree(kernel_named("rms_norm"), (Function)rms_norm));
-    assert_false(random_shapes_agree(kernel_named("rms_norm"), (Function)leaves_the_last));
-    assert_false(random_shapes_agree(kernel_named("rms_norm"), (Function)writes_one_past));
+    char disagreement[DIAGNOSIS];
+    assert_true(random_shapes_agree(kernel_named("rms_norm"), (Function)rms_norm, disagreement));
+    assert_false(random_shapes_agree(kernel_named("rms_norm"), (Function)leaves_the_last, disagreement));
+    assert_non_null(strstr(disagreement, "differs from the chapter's kernel"));
+    assert_false(random_shapes_agree(kernel_named("rms_norm"), (Function)writes_one_past, disagreement));
+    assert_non_null(strstr(disagreement, "overran: wrote 4 bytes past the end of out"));
 }
 
 int main(void) {

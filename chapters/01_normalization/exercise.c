@@ -1,9 +1,10 @@
 /* Chapter 1, your turn: three norms and one order of rounding.
  *
- *     make verify SRC=chapters/01_normalization/exercise.c
+ *     make exercise-01
  *
- * judges each function against PyTorch, and names the mistake if it knows it. Fill them in from top to bottom;
- * the (void) lines only keep an empty body from warning, and go when you begin. Contracts: normalization.h. */
+ * judges each function against PyTorch, names the mistake if it knows it, and says how far you are. Fill them in from top
+ * to bottom; the (void) lines only keep an empty body from warning, and go when you begin. The contracts are in
+ * normalization.h. */
 #include "01_normalization/normalization.h"
 
 #include <math.h>
@@ -28,8 +29,8 @@ void batch_norm(int rows, int dim, float out[restrict rows][dim], const float x[
     (void)rows, (void)dim, (void)out, (void)x, (void)weight, (void)bias, (void)eps;
 }
 
-/* Task 4. Task 1 as a Llama computes it in bf16, bit for bit. bf16_to_float and bf16_from_float are in
- * common/tensor.h; the latter rounds, and where you call it is the whole exercise. */
+/* The challenge, without a hint: task 1 as a Llama computes it in bf16, bit for bit. bf16_to_float and bf16_from_float
+ * are in common/tensor.h. */
 void rms_norm_bf16(int rows, int dim, bf16 out[restrict rows][dim], const bf16 x[rows][dim],
                    const bf16 weight[dim], float eps) {
     (void)rows, (void)dim, (void)out, (void)x, (void)weight, (void)eps;

@@ -1,9 +1,9 @@
 /* Chapter 2, your turn: two activations and two slopes.
  *
- *     make verify SRC=chapters/02_activation/exercise.c
+ *     make exercise-02
  *
- * judges each function against PyTorch, and names the mistake if it knows it. The contracts are in activation.h.
- * The (void) lines only keep an empty body from warning, and go when you begin. */
+ * judges each function against PyTorch, names the mistake if it knows it, and says how far you are. The contracts are in
+ * activation.h. The (void) lines only keep an empty body from warning, and go when you begin. */
 #include "02_activation/activation.h"
 
 /* Task 1. max(0, x). A NaN must come out as NaN: which of x > 0 and x <= 0 is true for it? */
@@ -23,8 +23,7 @@ void swish_derivative(int n, float out[n], const float x[n], float beta) {
     (void)n, (void)out, (void)x, (void)beta;
 }
 
-/* Task 4. The slope of x/2 (1 + tanh(u)), u = sqrt(2/pi) (x + 0.044715 x^3). tanh's slope is 1 - tanh^2, and u
- * has a slope too. Or write (1 + tanh(u)) / 2 as a sigmoid first: then it is task 3 again. */
+/* The challenge, without a hint: the slope of x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))). */
 void gelu_tanh_derivative(int n, float out[n], const float x[n]) {
     (void)n, (void)out, (void)x;
 }

@@ -1,9 +1,9 @@
 /* Chapter 3, your turn: the feed-forward layer of a Llama, from one unit to the whole layer.
  *
- *     make verify SRC=chapters/03_feed_forward/exercise.c
+ *     make exercise-03
  *
- * judges each function against PyTorch, and names the mistake if it knows it. Fill them in from top to bottom.
- * The (void) lines only keep an empty body from warning; they go when you begin. */
+ * judges each function against PyTorch, names the mistake if it knows it, and says how far you are. Fill them in from top
+ * to bottom. The (void) lines only keep an empty body from warning; they go when you begin. */
 #include "03_feed_forward/feed_forward.h"
 #include "common/linear.h"
 
@@ -14,7 +14,7 @@ void swiglu(int n, float out[n], const float gate[n], const float up[n]) {
 }
 
 /* Task 2. y[r][o] = the dot product of row r of x with row o of weight, plus bias[o] unless bias is NULL.
- * Sum in a double: one case has 4096 terms. The next two tasks are short once this one passes. */
+ * Sum in a double: one case has 4096 terms. What follows is short once this passes. */
 void linear(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
             const float weight[out][in], const float *bias) {
     (void)rows, (void)in, (void)out, (void)y, (void)x, (void)weight, (void)bias;
@@ -29,8 +29,7 @@ void feed_forward(int T, int C, int F, float out[restrict T][C], const float x[T
     (void)activation, (void)hidden;
 }
 
-/* Task 4. The layer of a Llama: two ways up, the unit joins them, one way down.
- * unit(F, gate[t], gate[t], up[t]) may write over the gate. */
+/* The challenge, without a hint: the layer of a Llama, with any gated unit. */
 void gated_feed_forward(int T, int C, int F, float out[restrict T][C], const float x[T][C],
                         const float w_gate[F][C], const float *b_gate, const float w_up[F][C],
                         const float *b_up, const float w_down[C][F], Gate *unit,

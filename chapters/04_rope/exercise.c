@@ -1,9 +1,9 @@
 /* Chapter 4, your turn: turn pairs, in both layouts; then make the angles.
  *
- *     make verify SRC=chapters/04_rope/exercise.c
+ *     make exercise-04
  *
- * judges each function against PyTorch, and names the mistake if it knows it. Fill them in from top to bottom.
- * The (void) lines only keep an empty body from warning; they go when you begin. */
+ * judges each function against PyTorch, names the mistake if it knows it, and says how far you are. Fill them in from top
+ * to bottom. The (void) lines only keep an empty body from warning; they go when you begin. */
 #include "04_rope/rope.h"
 
 /* Task 1. Turn each pair (2i, 2i + 1) of each head by the angle whose cosine and sine stand in row t.
@@ -26,10 +26,8 @@ void rope_table(int T, int D, float table[restrict 2][T][D / 2], const int posit
     (void)T, (void)D, (void)table, (void)positions, (void)inv_freq, (void)factor;
 }
 
-/* Task 4. The frequencies. Begin with ROPE_DEFAULT, 1 / powf(theta, 2i / D); ROPE_LINEAR adds one division. With
- * ROPE_LLAMA3 you can run every Llama from 3.1 on: count how often a pair comes round within the original context,
- * and slide from "divided by factor" (low_freq_factor turns or fewer) to "left alone" (high_freq_factor or more).
- * The cases that still fail are named after their recipes. Return what cosine and sine are multiplied by. */
+/* The challenge, without a hint: the frequencies, by every recipe; the cases are named after them. With ROPE_DEFAULT and
+ * ROPE_LLAMA3 you can run every Llama there is. Return what cosine and sine are multiplied by. */
 float rope_frequencies(int D, float inv_freq[D / 2], const RopeParameters *parameters, int length) {
     (void)D, (void)inv_freq, (void)parameters, (void)length;
     return 1;

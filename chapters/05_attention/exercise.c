@@ -1,9 +1,9 @@
-/* Chapter 5, your turn: softmax, then a head of attention in four steps.
+/* Chapter 5, your turn: softmax, the two sums beside it, then a head of attention.
  *
- *     make verify SRC=chapters/05_attention/exercise.c
+ *     make exercise-05
  *
- * judges softmax and attention against PyTorch, and names the mistake if it knows it; tasks 2 and 3 are judged
- * through task 4. The (void) lines only keep an empty body from warning; they go when you begin. */
+ * judges each function against PyTorch, names the mistake if it knows it, and says how far you are. Fill them in from top
+ * to bottom. The (void) lines only keep an empty body from warning; they go when you begin. */
 #include "05_attention/attention.h"
 
 /* Task 1. out[r][i] = e^(x[r][i] - max) / the sum of e^(x[r][i] - max) over the row: exp and INFINITY are in <math.h>.
@@ -12,22 +12,18 @@ void softmax(int rows, int n, float out[rows][n], const float x[rows][n]) {
     (void)rows, (void)n, (void)out, (void)x;
 }
 
-/* Task 2. scores[t][s] = the dot product of q[t] and k[s], divided by sqrt(D). Then hide the future: query t stands at
- * position S - T + t, and may see its own. */
+/* Task 2. scores[t][s] = the dot product of q[t] and k[s], divided by sqrt(D). Sum in a double. Nothing is masked yet. */
 void attention_scores(int T, int S, int D, float scores[restrict T][S], const float q[T][D], const float k[S][D]) {
     (void)T, (void)S, (void)D, (void)scores, (void)q, (void)k;
 }
 
-void causal_mask(int T, int S, float scores[T][S]) {
-    (void)T, (void)S, (void)scores;
-}
-
-/* Task 3. out[t] = the sum over s of weights[t][s] v[s]. Sum in a double. */
+/* Task 3. out[t] = the sum over s of weights[t][s] v[s]. Which of the three loops is the innermost, if you sum in a
+ * double? And if out[t] itself is the sum? */
 void weighted_sum(int T, int S, int D, float out[restrict T][D], const float weights[T][S], const float v[S][D]) {
     (void)T, (void)S, (void)D, (void)out, (void)weights, (void)v;
 }
 
-/* Task 4. The four in a row. `scores` is room for T rows of S numbers. */
+/* The challenge, without a hint: causal attention. `scores` is room for T rows of S numbers. */
 void attention(int T, int S, int D, float out[restrict T][D], const float q[T][D], const float k[S][D],
                const float v[S][D], float scores[restrict T][S]) {
     (void)T, (void)S, (void)D, (void)out, (void)q, (void)k, (void)v, (void)scores;

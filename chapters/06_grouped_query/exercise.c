@@ -1,9 +1,9 @@
 /* Chapter 6, your turn: one head, then many that share.
  *
- *     make verify SRC=chapters/06_grouped_query/exercise.c
+ *     make exercise-06
  *
- * judges tasks 1 and 2 against PyTorch, and names the mistake if it knows it. Fill them in from top to bottom.
- * The (void) lines only keep an empty body from warning; they go when you begin. */
+ * judges each function against PyTorch, names the mistake if it knows it, and says how far you are. Fill them in from top
+ * to bottom. The (void) lines only keep an empty body from warning; they go when you begin. */
 #include "06_grouped_query/grouped_query.h"
 #include "05_attention/attention.h"
 
@@ -16,21 +16,15 @@ void attention(int T, int S, int D, float out[restrict T][D], const float q[T][D
 
 /* Task 2. H heads on KV key/value heads. In [T][H][D] the rows of one head are H D numbers apart, and attention()
  * wants them together: copy them out, attend, copy the result back. Begin with the cases where KV is H, then ask
- * which key/value head query head h reads. For the room, allocate() is in "common/error.h".
- * If it passes, do without the copies: three loops over heads, queries and keys, and a row of T scores. */
+ * which key/value head query head h reads. For the room, allocate() is in "common/error.h". */
 void grouped_query_attention(int T, int H, int KV, int D, float out[restrict T][H][D], const float q[T][H][D],
                              const float k[T][KV][D], const float v[T][KV][D]) {
     (void)T, (void)H, (void)KV, (void)D, (void)out, (void)q, (void)k, (void)v;
 }
 
-/* Task 3. What sharing saves: the parameters of q_proj, k_proj, v_proj and o_proj; the bytes of one token's keys and
- * values in all layers. To judge them, put them in place of those in grouped_query.c: make 06 must print the same. */
-long attention_parameters(long C, long H, long KV, long D) {
-    (void)C, (void)H, (void)KV, (void)D;
-    return 0;
-}
-
-long kv_bytes_per_token(long L, long KV, long D, long bytes) {
-    (void)L, (void)KV, (void)D, (void)bytes;
-    return 0;
+/* The challenge, without a hint: the T queries are the last of S positions, nothing is copied, and there is room for no
+ * more than one row of scores. */
+void attend_last(int T, int S, int H, int KV, int D, float out[restrict T][H][D], const float q[T][H][D],
+                 const float k[S][KV][D], const float v[S][KV][D]) {
+    (void)T, (void)S, (void)H, (void)KV, (void)D, (void)out, (void)q, (void)k, (void)v;
 }

@@ -1,9 +1,9 @@
 /* Chapter 7, your turn: keep the keys and values.
  *
- *     make verify SRC=chapters/07_kv_cache/exercise.c
+ *     make exercise-07
  *
- * judges cached_attention against PyTorch, and names the mistake if it knows it. It calls the two functions above it:
- * fill them in from top to bottom. The (void) lines only keep an empty body from warning; they go when you begin. */
+ * judges each function against PyTorch, names the mistake if it knows it, and says how far you are. Fill them in from top
+ * to bottom. The (void) lines only keep an empty body from warning; they go when you begin. */
 #include "07_kv_cache/kv_cache.h"
 #include "06_grouped_query/grouped_query.h"
 
@@ -22,8 +22,7 @@ void attend_last(int T, int S, int H, int KV, int D, float out[restrict T][H][D]
     (void)T, (void)S, (void)H, (void)KV, (void)D, (void)out, (void)q, (void)k, (void)v;
 }
 
-/* Task 3. Append, then attend. How many rows of the cache may the queries see? The rest holds garbage: one case has
- * NaN there. */
+/* The challenge, without a hint: one layer's step. What lies behind the filled rows is garbage. */
 void cached_attention(int capacity, int length, int T, int H, int KV, int D, float out[restrict T][H][D],
                       float cache_k[capacity][KV][D], float cache_v[capacity][KV][D], const float q[T][H][D],
                       const float k[T][KV][D], const float v[T][KV][D]) {

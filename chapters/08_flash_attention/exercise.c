@@ -1,9 +1,9 @@
 /* Chapter 8, your turn: softmax with one pass fewer, attention without the scores, then FlashAttention.
  *
- *     make verify SRC=chapters/08_flash_attention/exercise.c
+ *     make exercise-08
  *
- * judges each function against PyTorch, and names the mistake if it knows it. Fill them in from top to bottom.
- * The (void) lines only keep an empty body from warning; they go when you begin. */
+ * judges each function against PyTorch, names the mistake if it knows it, and says how far you are. Fill them in from top
+ * to bottom. The (void) lines only keep an empty body from warning; they go when you begin. */
 #include "05_attention/attention.h"
 #include "08_flash_attention/flash_attention.h"
 
@@ -21,9 +21,9 @@ void attention(int T, int S, int D, float out[restrict T][D], const float q[T][D
     (void)T, (void)S, (void)D, (void)out, (void)q, (void)k, (void)v, (void)scores;
 }
 
-/* Task 3. All heads, in tiles. Begin with task 2 in a loop over the heads: that passes. Then let a tile of 32 keys
- * meet every query before you go on to the next, with a maximum and a sum for each query and out itself as the room
- * for its weighted sum. Then make it fast: build/verify --library build/exercise.c.so --bench puts it beside ours. */
+/* The challenge, without a hint: all heads, in tiles of keys. If it is right, is it fast?
+ *
+ *     build/verify flash_attention --library build/exercise-08/exercise.c.so --bench */
 void flash_attention(int T, int S, int H, int KV, int D, float out[restrict T][H][D], const float q[T][H][D],
                      const float k[S][KV][D], const float v[S][KV][D]) {
     (void)T, (void)S, (void)H, (void)KV, (void)D, (void)out, (void)q, (void)k, (void)v;

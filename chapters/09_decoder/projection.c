@@ -15,6 +15,7 @@ enum { LANES = 8, OUTS = 6 };
 enum {
     GROUP = 2 * LANES,   /* weights that are widened at a time, into two vectors */
     STREAMS = 4,         /* rows of the weight that are read side by side */
+    ROWS = 4,            /* rows of x that a weight meets once it is widened, if there are few */
     CHUNK = 64,          /* rows of x that stay in the cache together */
     PIECE = 16 * GROUP,  /* weights of each of OUTS rows that stay there, widened */
 };
@@ -73,40 +74,60 @@ INLINE void widen_rest(DType dtype, Vector to[2], const char *weights, int count
 
 /* ------------------------------------------------------------------ few rows: as fast as the weights can be read */
 
-/* y[o] = w_o . x for neighbouring rows of the weight; x is in its places. */
-INLINE void dot_products(DType dtype, int outs, int in, float y[outs], const float *x, const char *weights) {
-    size_t size = dtype == F32 ? 4 : 2, pitch = (size_t)in * size;
-    Vector sum[STREAMS][2] = {0}, w[2];
-    int i = 0;
-    for (; i + GROUP <= in; i += GROUP) {
-        const Vector *numbers = (const Vector *)(x + i);
+/* A group of weights meets the same group of each row of x. A single row has two sums, or it would wait for its own
+ * additions. */
+INLINE void meet(int rows, Vector sum[][STREAMS][2], int o, const Vector w[2], int width, const float x[][width], int i) {
+    int second = rows == 1;
 #pragma GCC unroll 4
-        for (int o = 0; o < outs; o++) {
-            widen(dtype, w, weights + o * pitch + i * size);
-            sum[o][0] += w[0] * numbers[0];
-            sum[o][1] += w[1] * numbers[1];
-        }
-    }
-    for (int o = 0; o < outs; o++) {
-        const Vector *numbers = (const Vector *)(x + i);
-        if (i < in) {
-            widen_rest(dtype, w, weights + o * pitch + i * size, in - i);
-            sum[o][0] += w[0] * numbers[0] + w[1] * numbers[1];
-        }
-        sum[o][0] += sum[o][1];
-        y[o] = 0;
-        for (int l = 0; l < LANES; l++) y[o] += sum[o][0][l];
+    for (int r = 0; r < rows; r++) {
+        sum[r][o][0] += w[0] * *(const Vector *)&x[r][i];
+        sum[r][o][second] += w[1] * *(const Vector *)&x[r][i + LANES];
     }
 }
 
-/* The same for a dtype that is known only now, and at the end of the weight, for less than STREAMS rows. */
-static void some_products(DType dtype, int outs, int in, float y[outs], const float *x, const char *weights) {
-    size_t pitch = (size_t)in * dtype_size(dtype);
-    if (outs < STREAMS)
-        for (int o = 0; o < outs; o++) dot_products(dtype, 1, in, y + o, x, weights + o * pitch);
-    else if (dtype == F32) dot_products(F32, STREAMS, in, y, x, weights);
-    else if (dtype == BF16) dot_products(BF16, STREAMS, in, y, x, weights);
-    else dot_products(F16, STREAMS, in, y, x, weights);
+/* y[r][o] = w_o . x_r for neighbouring rows of the weight; the rows of x are in their places. */
+INLINE void dot_products(DType dtype, int rows, int outs, int in, int out, float y[][out], int width,
+                         const float x[][width], const char *weights) {
+    size_t size = dtype == F32 ? 4 : 2, pitch = (size_t)in * size;
+    Vector sum[ROWS][STREAMS][2] = {0}, w[2];
+    int i = 0;
+    for (; i + GROUP <= in; i += GROUP)
+#pragma GCC unroll 4
+        for (int o = 0; o < outs; o++) {
+            widen(dtype, w, weights + o * pitch + i * size);
+            meet(rows, sum, o, w, width, x, i);
+        }
+    for (int o = 0; o < outs && i < in; o++) {
+        widen_rest(dtype, w, weights + o * pitch + i * size, in - i);
+        meet(rows, sum, o, w, width, x, i);
+    }
+    for (int r = 0; r < rows; r++)
+        for (int o = 0; o < outs; o++) {
+            sum[r][o][0] += sum[r][o][1];
+            y[r][o] = 0;
+            for (int l = 0; l < LANES; l++) y[r][o] += sum[r][o][0][l];
+        }
+}
+
+/* The same for a dtype that is known only now. */
+INLINE void dtype_products(DType dtype, int rows, int outs, int in, int out, float y[][out], int width,
+                           const float x[][width], const char *weights) {
+    if (dtype == F32) dot_products(F32, rows, outs, in, out, y, width, x, weights);
+    else if (dtype == BF16) dot_products(BF16, rows, outs, in, out, y, width, x, weights);
+    else dot_products(F16, rows, outs, in, out, y, width, x, weights);
+}
+
+/* STREAMS outputs of all rows, or the last few. */
+static void some_products(DType dtype, int rows, int outs, int in, int out, float y[][out], int width,
+                          const float x[][width], const char *weights) {
+    int r = 0;
+    if (outs == STREAMS)
+        for (; r + ROWS <= rows; r += ROWS) dtype_products(dtype, ROWS, STREAMS, in, out, y + r, width, x + r, weights);
+    for (; r < rows; r++)
+        if (outs == STREAMS) dtype_products(dtype, 1, STREAMS, in, out, y + r, width, x + r, weights);
+        else
+            for (int o = 0; o < outs; o++)
+                dtype_products(dtype, 1, 1, in, out, (void *)&y[r][o], width, x + r, weights + o * in * dtype_size(dtype));
 }
 
 static void few_rows(int rows, int in, int out, float y[rows][out], const float x[rows][in], const Tensor *weight) {
@@ -118,9 +139,8 @@ static void few_rows(int rows, int in, int out, float y[rows][out], const float 
         for (int i = 0; i < in; i++) placed[r][place(weight->dtype, i)] = x[r][i];
 #pragma omp parallel for if ((double)in * out > 1e5)
     for (int o = 0; o < out; o += STREAMS)
-        for (int r = 0; r < rows; r++)
-            some_products(weight->dtype, out - o < STREAMS ? out - o : STREAMS, in, y[r] + o, placed[r],
-                          (const char *)weight->data + o * pitch);
+        some_products(weight->dtype, rows, out - o < STREAMS ? out - o : STREAMS, in, out, (void *)&y[0][o], width, placed,
+                      (const char *)weight->data + o * pitch);
     free(placed);
 }
 

@@ -1,9 +1,10 @@
 /* Chapter 11, your turn: the samplers.
  *
- *     make verify SRC=chapters/11_generation/exercise.c
+ *     make exercise-11
  *
- * judges each against transformers, and names the mistake if it knows it. The contracts are in sampling.h; what is ruled
- * out gets -INFINITY. The (void) lines only keep an empty body from warning, and go when you begin. */
+ * judges each against transformers, names the mistake if it knows it, and says how far you are. The contracts are in
+ * sampling.h; what is ruled out gets -INFINITY. The (void) lines only keep an empty body from warning, and go when you
+ * begin. */
 #include "11_generation/sampling.h"
 
 /* Task 1. One division. Which way does a temperature of 2 tilt the probabilities? */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 static const char folder[] = ROOT "/chapters/09_decoder/stories/model";
-static const char prompt[] = "Once upon a time there was a brave";
+static const char prompt[] = "Once upon a time there was Anna, a brave";
 
 /* What a sampler leaves: the tokens that can still be drawn, the likeliest first, and their probabilities. */
 typedef struct {

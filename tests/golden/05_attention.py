@@ -5,7 +5,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from golden import Kernel, normal
+from golden import Kernel, normal, uniform
 
 CHAPTER = "05_attention"
 NAN, INF = np.nan, np.inf
@@ -228,3 +228,86 @@ attention.case("far_above", "Scores near 1e4, some units apart.",
                q=quarters(400, 5, 16), k=quarters(100, 8, 16), v=normal(8, 16))
 attention.case("far_below", "Scores near -1e4, some units apart.",
                q=quarters(-400, 6, 16), k=quarters(100, 6, 16), v=normal(6, 16))
+
+
+# --- The two sums of it: scores, and the values mixed ------------------------------------------------------
+
+attention_scores = Kernel("attention_scores", CHAPTER, "torch.matmul of q and k transposed, divided by sqrt(D)",
+                          pytorch=lambda q, k: torch.matmul(q, k.transpose(-2, -1)) / math.sqrt(q.shape[-1]),
+                          formula=lambda q, k: (q[:, None] * k).sum(-1) / math.sqrt(q.shape[-1]))
+
+
+def wrong_scores(name, advice, scale):
+    attention_scores.wrong(name, advice, lambda q, k: fit(q, k) * scale(q.shape[-1]))
+
+
+wrong_scores("no_scale", "Your scores are not scaled. Divide them by sqrt(D)", lambda D: 1)
+wrong_scores("divided_by_D",
+             "Your scores are divided by D: without the root, or twice. Divide once by sqrt(D)", lambda D: 1 / D)
+wrong_scores("multiplied_by_root", "Your scores are multiplied by sqrt(D). Divide them by it", math.sqrt)
+attention_scores.wrong("root_of_the_keys", "Your scores are divided by the root of how many keys there are. "
+                       "Take the width of a head, sqrt(D)", lambda q, k: fit(q, k) / math.sqrt(len(k)))
+attention_scores.wrong("queries_and_keys_swapped",
+                       "Your queries and keys are swapped. scores[t][s] is q[t] . k[s]",
+                       lambda q, k: fit(k, q) / math.sqrt(q.shape[1]) if q.shape == k.shape else None)
+attention_scores.wrong("last_number_left_out",
+                       "Your dot products leave the last number out. They have D terms",
+                       lambda q, k: fit(q[:, :-1], k[:, :-1]) / math.sqrt(q.shape[1]))
+attention_scores.wrong("last_product_alone",
+                       "Your score is the last product alone. Add them up: sum += , and not sum =",
+                       lambda q, k: fit(q[:, -1:], k[:, -1:]) / math.sqrt(q.shape[1]))
+attention_scores.wrong("masked_already", "Your scores are masked already. That is causal_mask's, which follows",
+                       lambda q, k: mask(fit(q, k) / math.sqrt(q.shape[1]), seen(len(q), len(k))))
+attention_scores.wrong("weights_already", "Your scores are softmax's already. It comes after the mask",
+                       lambda q, k: by_hand(fit(q, k) / math.sqrt(q.shape[1])))
+
+case = attention_scores.case
+case("by_hand", "Two queries, three keys: 2 ln 3 / sqrt(4) is ln 3.", q=[[2, 0, 0, 0], [0, 2, 0, 2]],
+     k=[[0, 0, 1, 0], [math.log(3), 1, 0, 0], [math.log(4), 0, 0, 1]])
+case("small", "Six positions of width 8.", q=normal(6, 8), k=normal(6, 8))
+case("ragged", "5 queries, 11 keys of width 7: no size is a multiple of anything.", q=normal(5, 7), k=normal(11, 7))
+case("last", "One query and 17 keys, as in decoding.", q=normal(1, 16), k=normal(17, 16))
+case("one_wide", "D = 1: no scale to forget.", q=normal(5, 1), k=normal(4, 1))
+case("llama", "A head of a Llama 3.", q=normal(3, 128), k=normal(5, 128))
+case("cancelling", "Keys that queries hardly meet: large products, small sums.",
+     q=normal(4, 64, scale=100), k=normal(4, 64, scale=100))
+
+
+def mixing(*shape):
+    """Weights as softmax makes them: positive, and each row sums to 1."""
+    def draw(random):
+        e = np.exp(random.standard_normal(shape))
+        return e / e.sum(-1, keepdims=True)
+    return draw
+
+
+weighted_sum = Kernel("weighted_sum", CHAPTER, "torch.matmul", pytorch=lambda weights, v: torch.matmul(weights, v),
+                      formula=lambda weights, v: (weights[:, :, None] * v).sum(1))
+
+weighted_sum.wrong("weights_transposed", "Your weights are transposed. out[t] is the sum of weights[t][s] v[s]",
+                   lambda weights, v: weights.T @ v if len(weights) == len(v) else None)
+weighted_sum.wrong("last_key_left_out", "Your sums leave the last key out. They have S terms",
+                   lambda weights, v: weights[:, :-1] @ v[:-1])
+weighted_sum.wrong("last_key_alone", "Your output is the last key's alone. Add them up: sum += , and not sum =",
+                   lambda weights, v: weights[:, -1:] @ v[-1:])
+weighted_sum.wrong("mean", "Your values are averaged, whatever their weights. Multiply each by its weight first",
+                   lambda weights, v: v.mean(0).expand(len(weights), -1).contiguous())
+weighted_sum.wrong("divided_again", "Your sums are divided by that of the weights. Softmax has done that already",
+                   lambda weights, v: weights @ v / weights.sum(1, keepdim=True))
+weighted_sum.wrong("divided_by_S", "Your sums are divided by S. The weights share already",
+                   lambda weights, v: weights @ v / len(v))
+weighted_sum.wrong("first_row_of_weights", "All your queries have the weights of the first. Query t has weights[t]",
+                   lambda weights, v: (weights[:1] @ v).expand(len(weights), -1).contiguous())
+weighted_sum.wrong("masked", "Your weights of the future are left out. The mask has made them 0 already, and here "
+                   "some are not", lambda weights, v: weights * seen(*weights.shape) @ v)
+
+case = weighted_sum.case
+case("by_hand", "Weights 1 : 3 : 4 of three values.", weights=[[1, 0, 0], [0.25, 0.75, 0], [0.125, 0.375, 0.5]],
+     v=[[8, 0, 0, 1], [0, 8, 0, 1], [0, 0, 8, 1]])
+case("small", "Six positions of width 8.", weights=mixing(6, 6), v=normal(6, 8))
+case("ragged", "5 queries, 11 keys of width 7: no size is a multiple of anything.",
+     weights=mixing(5, 11), v=normal(11, 7))
+case("last", "One query and 17 keys, as in decoding.", weights=mixing(1, 17), v=normal(17, 16))
+case("one_wide", "D = 1.", weights=mixing(5, 4), v=normal(4, 1))
+case("llama", "A head of a Llama 3.", weights=mixing(3, 5), v=normal(5, 128))
+case("any_weights", "Weights that do not sum to 1.", weights=uniform(0, 2, 4, 6), v=normal(6, 8))

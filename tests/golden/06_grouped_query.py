@@ -40,11 +40,12 @@ def softmax(scores):
 
 def attend(q, k, v, group=own_group, group_of_v=None, seen=not_the_future, scaled=divided_by_root,
            softmax=softmax):
-    T, H, D = q.shape
-    KV, heads, position = k.shape[1], torch.arange(H), torch.arange(T)
+    """Query t stands at position S - T + t."""
+    (T, H, D), (S, KV, _) = q.shape, k.shape
+    heads, position = torch.arange(H), torch.arange(S)
     k, v = k[:, group(heads, H, KV)], v[:, (group_of_v or group)(heads, H, KV)]
     scores = scaled(torch.einsum("thi,shi->hts", q, k), H, D)
-    weights = softmax(scores.masked_fill(~seen(position[:, None], position), -INF))
+    weights = softmax(scores.masked_fill(~seen(position[S - T:, None], position), -INF))
     return torch.einsum("hts,shi->thi", weights, v)
 
 
@@ -71,8 +72,26 @@ grouped_query_attention = Kernel(
 grouped_query_attention.agrees("repeat_kv of transformers", repeated)
 
 
+def masked(q, k, v):
+    """PyTorch's, with the mask spelled out: its own would let query t see keys 0 .. t."""
+    T, S = len(q), len(k)
+    visible = torch.ones(T, S, dtype=torch.bool).tril(S - T)
+    q, k, v = map(heads_first, (q, k, v))
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=visible, enable_gqa=True)[0].transpose(0, 1)
+
+
+attend_last = Kernel("attend_last", CHAPTER,
+                     "torch.nn.functional.scaled_dot_product_attention with the mask spelled out, enable_gqa=True",
+                     pytorch=masked, formula=attend)
+
+
+def wrong_formula(name, advice, formula):
+    grouped_query_attention.wrong(name, advice, formula)
+    attend_last.wrong(name, advice, formula)
+
+
 def wrong(name, advice, **change):
-    grouped_query_attention.wrong(name, advice, lambda q, k, v: attend(q, k, v, **change))
+    wrong_formula(name, advice, lambda q, k, v: attend(q, k, v, **change))
 
 
 def by_remainder(h, H, KV):
@@ -97,7 +116,7 @@ def written_heads_first(x):
 wrong("remainder_for_group",
       "Your query head h reads key/value head h % KV. It is h / (H / KV): neighbours share",
       group=by_remainder)
-grouped_query_attention.wrong(
+wrong_formula(
     "divided_by_KV", "Your query head h reads key/value head h / KV. Divide by the size of a group, H / KV",
     lambda q, k, v: attend(q, k, v, group=by_quotient) if q.shape[1] <= k.shape[1]**2 else None)
 wrong("first_head_for_all", "Your query heads all read key/value head 0. Head h reads h / (H / KV)",
@@ -130,17 +149,17 @@ wrong("maximum_not_subtracted",
 wrong("maximum_starts_at_zero",
       "Your maximum is never less than 0: far below it, e^(score - max) is 0. Start it at -infinity",
       softmax=lambda scores: exp_under(highest(scores).clamp(min=0), scores))
-grouped_query_attention.wrong("keys_and_values_swapped",
-                              "Your keys and values are swapped. "
-                              "Queries meet keys, and the weights mix values",
-                              lambda q, k, v: attend(q, v, k))
-grouped_query_attention.wrong("read_heads_first",
-                              "You read q, k and v as [heads][T][D]. They are [T][heads][D]",
-                              lambda q, k, v: attend(*map(read_heads_first, (q, k, v))))
-grouped_query_attention.wrong("written_heads_first",
-                              "You write out as [H][T][D]. "
-                              "It is [T][H][D]: the heads of a token lie together",
-                              lambda q, k, v: written_heads_first(attend(q, k, v)))
+wrong_formula("keys_and_values_swapped",
+              "Your keys and values are swapped. Queries meet keys, and the weights mix values",
+              lambda q, k, v: attend(q, v, k))
+wrong_formula("read_heads_first", "You read q, k and v as [heads][T][D]. They are [T][heads][D]",
+              lambda q, k, v: attend(*map(read_heads_first, (q, k, v))))
+wrong_formula("written_heads_first",
+              "You write out as [H][T][D]. It is [T][H][D]: the heads of a token lie together",
+              lambda q, k, v: written_heads_first(attend(q, k, v)))
+attend_last.wrong("mask_from_the_top_left",
+                  "Your query t sees the keys 0 .. t. The queries are the last T of S positions: S - T + t",
+                  lambda q, k, v: attend(q, k[:len(q)], v[:len(q)]))
 
 
 def heads(T, H, KV, D):
@@ -175,3 +194,26 @@ case("eighty", "D = 80: no power of two.", **heads(2, 1, 1, 80))
 case("llama", "Heads of a Llama 3.", **heads(3, 4, 1, 128))
 case("far", "Scores near 1e4 in one head, near -1e4 in the next, some units apart: no e^x is of any use.",
      q=quarters([200, -200, 200, -200], 4, 4, 4), k=quarters(100, 4, 2, 4), v=normal(4, 2, 4))
+
+case = attend_last.case
+
+
+def last(T, S, H, KV, D):
+    return dict(q=normal(T, H, D), k=normal(S, KV, D), v=normal(S, KV, D))
+
+
+case("by_hand", "Two groups of two heads, the second of two tokens: weights 1 : 3 in one, 1 : 1 and 1 : 7 in the other.",
+     q=[[[2, 0, 0, 0], [2, 0, 0, 0], [2, 0, 0, 0], [0, 2, 0, 0]]],
+     k=[[[0, 0, 0, 0], [0, 0, 0, 0]], [[math.log(3), 0, 0, 0], [0, math.log(7), 0, 0]]],
+     v=[[[8, 0, 0, 1], [0, 0, 8, 2]], [[0, 8, 0, 1], [0, 0, 0, 2]]])
+case("whole_text", "T = S: chapter 6's attention itself.", **last(5, 5, 4, 2, 6))
+case("decode", "One token after seven.", **last(1, 8, 8, 2, 6))
+case("chunk", "Five tokens after four.", **last(5, 9, 4, 2, 6))
+case("pairs", "Groups of two: H / KV is not KV.", **last(3, 7, 6, 3, 4))
+case("last_but_one", "All tokens but the first.", **last(4, 5, 6, 2, 4))
+case("multi_head", "MHA: every query head has keys and values of its own.", **last(3, 5, 3, 3, 6))
+case("multi_query", "MQA: one key and value head for all.", **last(3, 8, 4, 1, 6))
+case("first_token", "A text of one token: each head's own value.", **last(1, 1, 6, 2, 8))
+case("llama", "Heads of a Llama 3.", **last(1, 6, 4, 1, 128))
+case("far", "Scores near 1e4 in one head, near -1e4 in the next, some units apart: no e^x is of any use.",
+     q=quarters([200, -200, 200, -200], 2, 4, 4), k=quarters(100, 4, 2, 4), v=normal(4, 2, 4))

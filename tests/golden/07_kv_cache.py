@@ -170,3 +170,93 @@ case("loud_garbage", "What a longer text left behind, a thousand times as loud."
 case("garbage_is_not_a_number", "A cache that was never cleared: NaN from the last filled row on.",
      **step(6, 2, 6, 3, 6, capacity=9, garbage=NAN))
 case("llama", "Heads of a Llama 3.2 1B, after 8 tokens.", **step(8, 1, 2, 1, 64, capacity=11, garbage=NAN))
+
+
+# --- The append by itself ----------------------------------------------------------------------------------
+
+def both(rows_of_k, rows_of_v, length):
+    """What the kernel leaves behind: both caches, whole, and the length that it returns."""
+    return torch.cat([rows_of_k.flatten(), rows_of_v.flatten(), torch.tensor([float(length)])])
+
+
+def joined(cache, new, length):
+    return torch.cat([cache[:length], new, cache[length + len(new):]])
+
+
+def overwritten(cache, new, start):
+    """The new rows from `start` on; None if they do not fit."""
+    return written_at(start, cache, new, len(cache))
+
+
+kv_cache_append = Kernel(
+    "kv_cache_append", CHAPTER, "torch.cat of the filled rows, the new ones and what lies behind them",
+    pytorch=lambda cache_k, cache_v, k, v, length: both(
+        joined(cache_k, k, length), joined(cache_v, v, length), length + len(k)),
+    formula=lambda cache_k, cache_v, k, v, length: both(
+        overwritten(cache_k, k, length), overwritten(cache_v, v, length), length + len(k)))
+
+
+def wrong_append(name, advice, rows, returned=lambda length, T: length + T):
+    """rows(cache_k, cache_v, k, v, length): both caches afterwards, or None."""
+    def formula(cache_k, cache_v, k, v, length):
+        caches = rows(cache_k, cache_v, k, v, length)
+        return None if caches is None or caches[0] is None else both(*caches, returned(length, len(k)))
+    kv_cache_append.wrong(name, advice, formula)
+
+
+def wrong_start(name, advice, start):
+    wrong_append(name, advice, lambda cache_k, cache_v, k, v, length: (
+        overwritten(cache_k, k, start(length)), overwritten(cache_v, v, start(length))))
+
+
+def right_rows(cache_k, cache_v, k, v, length):
+    return overwritten(cache_k, k, length), overwritten(cache_v, v, length)
+
+
+wrong_start("one_slot_late", "Your new rows are written one slot late: row `length` is a hole. Start at `length`",
+            lambda length: length + 1)
+wrong_start("one_slot_early", "Your new rows are written one slot early, over the last one kept. Start at `length`",
+            lambda length: length - 1)
+wrong_start("written_at_the_start", "Your new rows are written over the cache's first. Start at `length`",
+            lambda length: 0)
+wrong_append("values_not_appended", "Your new values are not in the cache. Append both keys and values",
+             lambda cache_k, cache_v, k, v, length: (overwritten(cache_k, k, length), cache_v))
+wrong_append("keys_not_appended", "Your new keys are not in the cache. Append both keys and values",
+             lambda cache_k, cache_v, k, v, length: (cache_k, overwritten(cache_v, v, length)))
+wrong_append("keys_and_values_swapped", "Your keys are in the values' cache, and the values in the keys'",
+             lambda cache_k, cache_v, k, v, length: right_rows(cache_k, cache_v, v, k, length))
+wrong_append("first_row_alone", "Only the first of your T new rows is in the cache. Append them all",
+             lambda cache_k, cache_v, k, v, length: right_rows(cache_k, cache_v, k[:1], v[:1], length))
+wrong_append("first_row_repeated", "Your new rows are all the first one. Row length + t is k[t], and v[t]",
+             lambda cache_k, cache_v, k, v, length: right_rows(
+                 cache_k, cache_v, k[:1].expand_as(k), v[:1].expand_as(v), length))
+wrong_append("length_not_advanced", "You return the old length. The new one is length + T", right_rows,
+             returned=lambda length, T: length)
+wrong_append("new_rows_counted", "You return how many rows are new. The new length is length + T", right_rows,
+             returned=lambda length, T: T)
+wrong_append("rest_cleared", "You clear what lies behind the new rows. Leave it: nobody reads it",
+             lambda cache_k, cache_v, k, v, length: tuple(
+                 torch.cat([rows[:length + len(k)], 0 * torch.ones_like(rows[length + len(k):])])
+                 for rows in right_rows(cache_k, cache_v, k, v, length)))
+kv_cache_append.wrong("does_nothing", "Your cache is as it was. Write the new rows behind those that are filled",
+                      lambda cache_k, cache_v, k, v, length: both(cache_k, cache_v, length))
+
+
+def append(length, T, KV, D, capacity, garbage=1):
+    rows = cache(length, capacity, KV, D, garbage)
+    return dict(cache_k=rows, cache_v=rows, length=length, k=normal(T, KV, D), v=normal(T, KV, D))
+
+
+case = kv_cache_append.case
+case("by_hand", "One row behind two.", cache_k=[[[1, 2]], [[3, 4]], [[9, 9]], [[9, 9]]],
+     cache_v=[[[10, 20]], [[30, 40]], [[90, 90]], [[90, 90]]], k=[[[5, 6]]], v=[[[50, 60]]], length=2)
+case("prefill", "An empty cache: the whole prompt at once.", **append(0, 5, 2, 6, capacity=8))
+case("prefill_fits", "A prompt that fills its cache to the last row.", **append(0, 6, 2, 4, capacity=6))
+case("first_token", "One token and an empty cache.", **append(0, 1, 2, 6, capacity=3, garbage=NAN))
+case("decode", "One token after seven.", **append(7, 1, 2, 6, capacity=12))
+case("decode_fits", "One token for the last row that is free.", **append(7, 1, 3, 8, capacity=8))
+case("chunk", "Five tokens after four.", **append(4, 5, 2, 6, capacity=12))
+case("chunk_fits", "A chunk that fills its cache to the last row.", **append(5, 3, 1, 6, capacity=8))
+case("one_number", "One head, one wide.", **append(3, 2, 1, 1, capacity=7))
+case("garbage_is_not_a_number", "A cache that was never cleared: NaN from the last filled row on.",
+     **append(6, 2, 3, 6, capacity=9, garbage=NAN))

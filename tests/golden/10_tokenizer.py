@@ -16,7 +16,7 @@ Small vocabularies are trained here, on the texts below, by sentencepiece (with 
 expected.json holds for each of them, and for Llama 2's and Llama 3's own files and the .bin of stories260K where LLAMA_DATA
 or ../shared/data has them, what each text below is encoded to and what some ids are decoded to.
 
-The two steps of training a byte pair encoding are kernels, and golden.py writes their files.
+The two steps of training a byte pair encoding, and merging a text with one, are kernels: golden.py writes their files.
 """
 import base64
 import importlib.metadata
@@ -408,6 +408,117 @@ merge_pair.case("by_hand", "aaab with aa merged: Aab", ids=torch.tensor([1, 1, 1
 merge_pair.case("text", "a sentence, ll merged", ids=torch.tensor(TEXT, dtype=torch.int32), left=0, right=0, merged=5)
 merge_pair.case("different", "two different ones", ids=torch.tensor(TEXT, dtype=torch.int32), left=0, right=2, merged=5)
 merge_pair.case("last", "the last two are a pair", ids=torch.tensor([2, 0, 1, 1, 0, 1], dtype=torch.int32), left=0, right=1, merged=3)
+
+
+# --- Merging a text with a vocabulary ---------------------------------------------------------------------
+# A kernel's inputs are tensors: the text and the pieces as bytes, the pieces one behind the other, of these lengths, each
+# with its rank. Its output is two rows: the ids of what is left, and where each starts, then -1.
+
+def trained(text, merges):
+    """A vocabulary: the text's bytes, and then the pair that is most frequent, merged, so many times."""
+    pieces = sorted({bytes([b]) for b in text})
+    ids = torch.tensor([pieces.index(bytes([b])) for b in text])
+    for _ in range(merges):
+        pairs = list(zip(ids.tolist(), ids.tolist()[1:]))
+        left, right = max(sorted(set(pairs)), key=pairs.count)
+        pieces.append(pieces[left] + pieces[right])
+        ids = merge(ids, left, right, len(pieces) - 1).long()
+        ids = ids[ids >= 0]
+    return pieces
+
+
+def first_of_lowest_rank(pairs):
+    """Of (rank, place, length) of all that may merge, the one that does."""
+    return min(pairs)
+
+
+def bpe(text, pieces, ranks=None, choose=first_of_lowest_rank, most=None):
+    ranks = ranks or {piece: rank for rank, piece in enumerate(pieces)}
+    symbols = [text[i : i + 1] for i in range(len(text))]
+    while most is None or len(symbols) > len(text) - most:
+        pairs = [(ranks[a + b], i, len(a + b)) for i, (a, b) in enumerate(zip(symbols, symbols[1:])) if a + b in ranks]
+        if not pairs:
+            break
+        i = choose(pairs)[1]
+        symbols[i : i + 2] = [symbols[i] + symbols[i + 1]]
+    return [pieces.index(symbol) for symbol in symbols]
+
+
+def longest_match(text, pieces, ranks):
+    ids = []
+    while text:
+        ids.append(pieces.index(max((piece for piece in pieces if text.startswith(piece)), key=len)))
+        text = text[len(pieces[ids[-1]]) :]
+    return ids
+
+
+def on_tensors(encode):
+    """encode(text, pieces, ranks) as a kernel's formula."""
+    def formula(text, pieces, lengths, ranks):
+        pieces, text = bytes(pieces.int().tolist()), bytes(text.int().tolist())
+        ends = lengths.long().cumsum(0).tolist()
+        pieces = [pieces[end - int(length) : end] for end, length in zip(ends, lengths)]
+        ids = encode(text, pieces, dict(zip(pieces, ranks.tolist())))
+        starts = [sum(len(pieces[i]) for i in ids[:n]) for n in range(len(ids))]
+        rest = [-1] * (len(text) - len(ids))
+        return torch.tensor([ids + rest, starts + rest], dtype=torch.get_default_dtype())
+    return formula
+
+
+def of_tiktoken(text, pieces, ranks):
+    """With a pattern that does not split the text."""
+    ranks = {piece: int(rank) for piece, rank in ranks.items()}
+    encoding = tiktoken.Encoding("one word", pat_str=r"(?s).+", mergeable_ranks=ranks, special_tokens={})
+    of_rank = {rank: i for i, rank in enumerate(ranks.values())}
+    return [of_rank[rank] for rank in encoding.encode_ordinary(text.decode())]
+
+
+def wrong_bpe(name, advice, **how):
+    bpe_merge.wrong(name, advice, on_tensors(lambda text, pieces, ranks: bpe(text, pieces, ranks, **how)))
+
+
+bpe_merge = Kernel("bpe_merge", "10_tokenizer", "tiktoken.Encoding.encode_ordinary", on_tensors(of_tiktoken), on_tensors(bpe))
+bpe_merge.wrong("longest_match", "You take the longest token that the text goes on with. Merge the pair of the lowest rank, again and again",
+                on_tensors(longest_match))
+wrong_bpe("leftmost_pair", "You merge the leftmost pair that is a token. The one of the lowest rank merges first, wherever it stands",
+          choose=lambda pairs: min(pairs, key=lambda pair: pair[1]))
+wrong_bpe("rightmost_of_equals", "Of pairs of the same rank you merge the rightmost first. It is the leftmost",
+          choose=lambda pairs: min(pairs, key=lambda pair: (pair[0], -pair[1])))
+wrong_bpe("highest_rank", "You merge the pair of the highest rank first. It is the lowest",
+          choose=lambda pairs: max(pairs, key=lambda pair: (pair[0], -pair[1])))
+wrong_bpe("longest_pair", "You merge the pair that makes the longest token first. Its rank decides, not its length",
+          choose=lambda pairs: min(pairs, key=lambda pair: (-pair[2], pair[0], pair[1])))
+wrong_bpe("one_merge", "You stop after one merge. Go on until no pair is a token", most=1)
+wrong_bpe("does_nothing", "Your symbols are as they were. Merge the pair of the lowest rank, again and again", most=0)
+
+
+def a_text(text, pieces, ranks=None):
+    ranks = ranks or list(range(len(pieces)))
+    return dict(text=torch.tensor(list(text), dtype=torch.int32),
+                pieces=torch.tensor(list(b"".join(pieces)), dtype=torch.int32),
+                lengths=torch.tensor([len(piece) for piece in pieces], dtype=torch.int32),
+                ranks=torch.tensor(ranks, dtype=torch.float32))
+
+
+SENTENCE = b"The children said that there were llamas in the mountains, and that they would not have thought of them."
+LEARNED = trained(ENGLISH[:1000].encode(), 100)
+SHUFFLED = [61 * rank % len(LEARNED) for rank in range(len(LEARNED))]
+case = bpe_merge.case
+case("by_hand", "abab with ab, and then abab.", **a_text(b"abab", [b"a", b"b", b"ab", b"abab"]))
+case("rank_decides", "abc: bc has the lower rank, and goes first.", **a_text(b"abcab", [b"a", b"b", b"c", b"bc", b"ab"]))
+case("overlap", "aaaaa with aa: from the left.", **a_text(b"aaaaa", [b"a", b"aa"]))
+case("overlap_again", "aa, then aaaa, then a pair of those.", **a_text(b"a" * 13, [b"a", b"aa", b"aaaa", b"aaaaaaaa"]))
+case("not_the_longest", "ban ana: the longest match would begin with another token.",
+     **a_text(b"banana", [b"a", b"b", b"n", b"an", b"ana", b"ban"]))
+case("three_ways", "xyz is x, yz; and abcd is one token, if ab is not made first.",
+     **a_text(b"abcdxyz", [b"a", b"b", b"c", b"d", b"x", b"y", b"z", b"bc", b"bcd", b"abcd", b"ab", b"yz", b"xy"]))
+case("none", "No two letters merge.", **a_text(b"abcabc", [b"a", b"b", b"c", b"cc"]))
+case("sentence", "A sentence, with what was learned from others.", **a_text(SENTENCE, LEARNED))
+case("any_ranks", "The same tokens, in another order.", **a_text(SENTENCE, LEARNED, SHUFFLED))
+case("long", "A longer text, with those in that order: now a merge often spoils another.",
+     **a_text(bytes(b for b in ENGLISH[:1700].encode() if bytes([b]) in LEARNED), LEARNED, SHUFFLED))
+case("one_letter", "A text of one letter.", **a_text(b"b", [b"a", b"b", b"ab"]))
+case("two_letters", "Two letters that merge.", **a_text(b"ab", [b"a", b"b", b"ab"]))
 
 
 # --- The file ----------------------------------------------------------------------------------------------

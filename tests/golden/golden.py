@@ -35,7 +35,7 @@ def require_pinned():
             installed = "not installed"
         if installed.split("+")[0] != pinned:
             sys.exit(f"error: the golden values are {name} {pinned}'s, and here {name} is {installed}: "
-                     f"pip install -r tests/golden/requirements.txt")
+                     f"make venv")
 
 
 require_pinned()

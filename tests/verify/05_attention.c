@@ -19,6 +19,32 @@ static void random_softmax(Call *call, Random *random, Size size) {
     call_output(call, F32, 2, SHAPE(rows, n));
 }
 
+static void unpack_attention_scores(Function kernel, const Call *c) {
+    AS(attention_scores, kernel)(dimension(c, "q", 0), dimension(c, "k", 0), dimension(c, "q", 1), output(c),
+                                 argument(c, "q"), argument(c, "k"));
+}
+
+static void random_attention_scores(Call *call, Random *random, Size size) {
+    size_t T = extent(random, size, 1, 20, 131, 512), S = extent(random, size, 1, 40, 300, 4096);
+    size_t D = extent(random, size, 1, 40, 130, 128);
+    random_input(call, random, "q", 2, SHAPE(T, D));
+    random_input(call, random, "k", 2, SHAPE(S, D));
+    call_output(call, F32, 2, SHAPE(T, S));
+}
+
+static void unpack_weighted_sum(Function kernel, const Call *c) {
+    AS(weighted_sum, kernel)(dimension(c, "weights", 0), dimension(c, "weights", 1), dimension(c, "v", 1), output(c),
+                             argument(c, "weights"), argument(c, "v"));
+}
+
+static void random_weighted_sum(Call *call, Random *random, Size size) {
+    size_t T = extent(random, size, 1, 20, 131, 512), S = extent(random, size, 1, 40, 300, 4096);
+    size_t D = extent(random, size, 1, 40, 130, 128);
+    random_input(call, random, "weights", 2, SHAPE(T, S));
+    random_input(call, random, "v", 2, SHAPE(S, D));
+    call_output(call, F32, 2, SHAPE(T, D));
+}
+
 static void unpack_attention(Function kernel, const Call *c) {
     int T = dimension(c, "q", 0), S = dimension(c, "k", 0);
     AS(attention, kernel)(T, S, dimension(c, "q", 1), output(c), argument(c, "q"), argument(c, "k"), argument(c, "v"),
@@ -66,6 +92,14 @@ static void unpack_flash_attention(Function kernel, const Call *c) {
                                 dimension(c, "q", 2), output(c), argument(c, "q"), argument(c, "k"), argument(c, "v"));
 }
 
+static void unpack_attend_last(Function kernel, const Call *c) { unpack_flash_attention(kernel, c); } /* the same arguments */
+
+static void random_attend_last(Call *call, Random *random, Size size) {
+    size_t T = extent(random, size, 1, 20, 33, 1), S = T + extent(random, size, 0, 20, 100, 4095);
+    size_t KV = extent(random, size, 1, 3, 5, 8), D = extent(random, size, 1, 40, 130, 128);
+    random_heads(call, random, T, S, KV * extent(random, size, 1, 4, 3, 4), KV, D);
+}
+
 /* Large: a token after 32768 others, and a text of 4096, with the heads of Llama 3 8B. */
 static void random_flash_attention(Call *call, Random *random, Size size) {
     size_t KV = extent(random, size, 1, 3, 5, 0), T = extent(random, size, 1, 70, 131, 0);
@@ -94,6 +128,30 @@ static void unpack_cached_attention(Function kernel, const Call *c) {
                                  argument(c, "k"), argument(c, "v"));
 }
 
+/* The output: both caches, whole, and the length that the kernel returns. */
+static void unpack_kv_cache_append(Function kernel, const Call *c) {
+    int capacity = dimension(c, "cache_k", 0), KV = dimension(c, "k", 1), D = dimension(c, "k", 2);
+    float *cache_k = copy_of(c, "cache_k"), *cache_v = copy_of(c, "cache_v"), *out = output(c);
+    int length = AS(kv_cache_append, kernel)(capacity, KV, D, (void *)cache_k, (void *)cache_v, whole_number(c, "length"),
+                                             dimension(c, "k", 0), argument(c, "k"), argument(c, "v"));
+    size_t count = (size_t)capacity * (size_t)KV * (size_t)D;
+    memcpy(out, cache_k, count * sizeof *out);
+    memcpy(out + count, cache_v, count * sizeof *out);
+    out[2 * count] = (float)length;
+}
+
+static void random_kv_cache_append(Call *call, Random *random, Size size) {
+    size_t T = extent(random, size, 1, 9, 33, 512), length = extent(random, size, 0, 20, 100, 4096);
+    size_t capacity = length + T + extent(random, size, 0, 5, 7, 0);
+    size_t KV = extent(random, size, 1, 3, 5, 8), D = extent(random, size, 1, 40, 130, 128);
+    random_input(call, random, "k", 3, SHAPE(T, KV, D));
+    random_input(call, random, "v", 3, SHAPE(T, KV, D));
+    random_input(call, random, "cache_k", 3, SHAPE(capacity, KV, D));
+    random_input(call, random, "cache_v", 3, SHAPE(capacity, KV, D));
+    index_input(call, "length", (int64_t)length);
+    call_output(call, F32, 1, SHAPE(2 * capacity * KV * D + 1));
+}
+
 static void random_cached_attention(Call *call, Random *random, Size size) {
     size_t T = extent(random, size, 1, 9, 33, 1), length = extent(random, size, 0, 20, 100, 4095);
     size_t capacity = length + T + extent(random, size, 0, 5, 7, 0);
@@ -107,8 +165,12 @@ static void random_cached_attention(Call *call, Random *random, Size size) {
 
 const Kernel attention_kernels[] = {
     {KERNEL(softmax, "05_attention", softmax)},
+    {KERNEL(attention_scores, "05_attention", attention_scores)},
+    {KERNEL(weighted_sum, "05_attention", weighted_sum)},
     {KERNEL(attention, "05_attention", attention), .operations = attention_operations},
     {KERNEL(grouped_query_attention, "06_grouped_query", grouped_query), .operations = heads_operations},
+    {KERNEL(attend_last, "06_grouped_query", attend_last)},
+    {KERNEL(kv_cache_append, "07_kv_cache", kv_cache_append), .pointwise = true},
     {KERNEL(cached_attention, "07_kv_cache", cached_attention)},
     {KERNEL(flash_attention, "08_flash_attention", flash_attention), .operations = heads_operations, .has_prefill = true},
     {0},

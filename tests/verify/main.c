@@ -3,10 +3,9 @@
 #include "common/error.h"
 #include "common/measure.h"
 #include "common/options.h"
+#include "tests/verify/exercises.h"
 #include "tests/verify/outputs.h"
-#include "tests/verify/verify.h"
 
-#include <dlfcn.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,22 +47,12 @@ static void list_kernels(void) {
 
 /* ------------------------------------------------------------------ judging */
 
-/* Judges every golden case by running the function; ours needs no random shapes beside itself. */
 static bool judge_function(const Kernel *kernel, Function function, const char *source) {
-    Golden golden = golden_open(kernel->name);
-    Verdict *verdicts = allocate((size_t)golden.count * sizeof *verdicts);
-    bool lost = false; /* a kernel that does not come back is not waited for in every case */
-    for (int c = 0; c < golden.count; c++) {
-        verdicts[c] = lost ? (Verdict){.golden_case = &golden.cases[c], .trouble = "not tried"}
-                           : verdict_of_call(kernel, &golden.cases[c], function);
-        lost |= strstr(verdicts[c].trouble, "did not come back") != NULL;
-    }
-    bool pass = report(kernel, &golden, source, golden.count, verdicts) == golden.count;
-    if (pass && function != kernel->ours) pass = random_shapes_agree(kernel, function);
-    for (int c = 0; c < golden.count; c++) verdict_free(&verdicts[c]);
-    free(verdicts);
-    golden_close(&golden);
-    return pass;
+    Judgement judgement = judge(kernel, function);
+    judgement_print(&judgement, source);
+    bool right = judgement.fate == RIGHT;
+    judgement_free(&judgement);
+    return right;
 }
 
 /* The case that a .npy file answers: the one that was named, or the only one of its shape. */
@@ -144,27 +133,14 @@ typedef struct {
 
 enum { MAX_KERNELS = 128 };
 
-static Function function_in(void *library, const char *name) {
-    void *symbol = dlsym(library, name);
-    Function function;
-    memcpy(&function, &symbol, sizeof function); /* ISO C has no cast from object to function pointers */
-    return function;
-}
-
 /* The named kernel or all of them; from the library, or else our own. Returns how many. */
 static int choose(Chosen chosen[], const char *name, const char *library_path) {
-    void *library = NULL;
-    char path[4096];
-    if (library_path) {
-        /* Without a slash, dlopen would look in the system's folders instead. */
-        snprintf(path, sizeof path, "%s%s", strchr(library_path, '/') ? "" : "./", library_path);
-        if (!(library = dlopen(path, RTLD_NOW | RTLD_LOCAL))) fail("%s", dlerror()); /* it names the file */
-    }
+    void *library = library_path ? library_open(library_path) : NULL;
     const Kernel *only = name ? kernel_or_fail(name) : NULL;
     int count = 0;
     const Kernel *kernel;
     for (int k = 0; (kernel = kernel_at(k)); k++) {
-        Function function = library ? function_in(library, kernel->name) : kernel->ours;
+        Function function = library ? library_function(library, kernel->name) : kernel->ours;
         if (!function || (only && kernel != only)) continue;
         if (count == MAX_KERNELS) fail("more than %d kernels: raise MAX_KERNELS", MAX_KERNELS);
         chosen[count++] = (Chosen){kernel, function};
@@ -204,10 +180,12 @@ static void bench(int count, const Chosen chosen[]) {
 }
 
 int main(int argc, char **argv) {
-    const char *library = NULL, *outputs = NULL, *one_case = NULL, *inputs = NULL, *timed = NULL, *listed = NULL;
+    const char *library = NULL, *outputs = NULL, *one_case = NULL, *inputs = NULL, *timed = NULL, *listed = NULL, *number = NULL, *limit = "20";
     const Option options[] = {
         {"list", NULL, "name the kernels, or the cases of one", &listed},
         {"library", "FILE.so", "judge the kernels that this shared library defines", &library},
+        {"exercise", "NN", "with --library: how far chapter NN's exercise is, and what to do next", &number},
+        {"seconds", "N", "give a call up that takes longer; 20 if not given", &limit},
         {"export", "FILE", "write the kernel's inputs as safetensors, to be answered elsewhere", &inputs},
         {"outputs", "FILE|-", "judge outputs: safetensors with a tensor a case, or .npy", &outputs},
         {"case", "NAME", "with --outputs: judge this case alone", &one_case},
@@ -215,11 +193,13 @@ int main(int argc, char **argv) {
     };
     int rest = parse_options(argc, argv, "[KERNEL] [options]",
                              "Judges a kernel against PyTorch's golden values and names the mistake. Without options, the\n"
-                             "course's own. Exit status 0 only if every case passes.", 6, options);
+                             "course's own. Exit status 0 only if every case passes.", 8, options);
     const char *name = rest < argc ? argv[rest] : NULL;
     if (rest + 1 < argc) usage_error("%s: one kernel at a time", argv[rest + 1]);
     if ((outputs && library) || (one_case && !outputs))
         usage_error(one_case ? "--case goes with --outputs" : "--outputs or --library, not both");
+    if ((call_time_limit = (unsigned)strtoul(limit, NULL, 10)) < 1) usage_error("--seconds %s: give a whole number", limit);
+    if (number && (!library || name || timed)) usage_error("--exercise goes with --library, and with no kernel's name");
 
     if (listed) return name ? list_cases(kernel_or_fail(name)) : list_kernels(), 0;
     if (inputs) {
@@ -229,11 +209,15 @@ int main(int argc, char **argv) {
     }
     if (outputs) return judge_outputs(kernel_or_fail(name), outputs, one_case) ? 0 : 1;
 
+    char *source = library ? source_name(library) : NULL;
+    if (number) {
+        bool solved = show_progress(exercise_numbered(number), library_open(library), source);
+        return free(source), solved ? 0 : 1;
+    }
     Chosen chosen[MAX_KERNELS];
     int count = choose(chosen, name, library);
     if (timed && !library) return bench(count, chosen), 0;
     int passed = 0;
-    char *source = library ? source_name(library) : NULL;
     for (int i = 0; i < count; i++) {
         if (i) putchar('\n');
         passed += judge_function(chosen[i].kernel, chosen[i].function, source ? source : chosen[i].kernel->chapter);

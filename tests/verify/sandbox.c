@@ -3,6 +3,7 @@
 #include "common/error.h"
 #include "common/measure.h"
 
+#include <dlfcn.h>
 #include <math.h>
 #include <signal.h>
 #include <string.h>
@@ -110,6 +111,35 @@ void *work_room(const char *name, size_t count) {
     return (void *)room->tensor.data;
 }
 
+unsigned call_time_limit = 20;
+
+/* ------------------------------------------------------------------ somebody's library */
+
+static void on_endless_loading(int signal) {
+    (void)signal;
+    static const char line[] = "error: the library does not come back from being loaded: what does its constructor do?\n";
+    _exit(write(STDERR_FILENO, line, sizeof line - 1) < 0 ? 2 : 1);
+}
+
+void *library_open(const char *path) {
+    char with_slash[4096]; /* without one, dlopen would look in the system's folders instead */
+    snprintf(with_slash, sizeof with_slash, "%s%s", strchr(path, '/') ? "" : "./", path);
+    signal(SIGALRM, on_endless_loading);
+    alarm(call_time_limit);
+    void *library = dlopen(with_slash, RTLD_NOW | RTLD_LOCAL);
+    alarm(0);
+    signal(SIGALRM, SIG_DFL);
+    if (!library) fail("%s", dlerror()); /* it names the file */
+    return library;
+}
+
+Function library_function(void *library, const char *name) {
+    void *symbol = dlsym(library, name);
+    Function function;
+    memcpy(&function, &symbol, sizeof function); /* ISO C has no cast from object to function pointers */
+    return function;
+}
+
 /* ------------------------------------------------------------------ the process of its own */
 
 /* What the child tells the parent; it lies in memory that both share. */
@@ -120,8 +150,11 @@ typedef struct {
 } Outcome;
 
 static Outcome *outcome;
-static const Call *running; /* in the child: the call that a fault is explained by */
-unsigned call_time_limit = 20;
+static const Call *running;     /* in the child: the call that a fault is explained by, */
+static const char *stack_begin; /* and about where its stack begins, which grows down */
+
+/* No other memory lies so near below a stack. */
+enum { STACK_REACH = 100 << 20 };
 
 /* If the address lies in the buffer's pages: which end the kernel overran, in words. */
 static bool fault_in(const Buffer *buffer, const char *address) {
@@ -141,8 +174,10 @@ static void on_fault(int signal, siginfo_t *information, void *context) {
     bool explained = fault_in(&running->output, address);
     for (int i = 0; i < running->input_count && !explained; i++) explained = fault_in(&running->input[i], address);
     for (int i = 0; i < room_count && !explained; i++) explained = fault_in(&rooms[i], address);
-    const bool null = (uintptr_t)address < 4096;
+    const bool null = (uintptr_t)address < 4096, far_down = address < stack_begin && stack_begin - address < STACK_REACH;
     if (null) snprintf(outcome->trouble, TROUBLE, "followed a NULL pointer: an argument that may be left out, such as a bias?");
+    else if (!explained && far_down)
+        snprintf(outcome->trouble, TROUBLE, "crashed: the stack is too small for it: a large array, or a recursion without an end?");
     else if (!explained)
         snprintf(outcome->trouble, TROUBLE, "crashed: %s at address %p, in none of its arrays", strsignal(signal),
                  (const void *)address);
@@ -186,7 +221,7 @@ static void protect_inputs(const Call *call, int protection) {
 }
 
 static void child(Job *job, bool timed) {
-    running = job->call;
+    running = job->call, stack_begin = (const char *)&job;
     catch_faults();
     alarm(call_time_limit + 1); /* should the parent be gone by then: nobody else would end it */
     if (timed) outcome->seconds = best_seconds(do_job, job);

@@ -46,6 +46,11 @@ enum { TROUBLE = 256 };
 
 extern unsigned call_time_limit; /* seconds until a call is given up: 20; the tests shorten it */
 
+/* A shared library that somebody compiled. Its constructors run here and now: one that does not come back is given up
+ * as a call is. A path without a slash is one, too. Or fail(). */
+void *library_open(const char *path);
+Function library_function(void *library, const char *name); /* NULL if it defines none of that name */
+
 /* Runs the kernel once. Returns true if it came back and touched nothing but its own arrays; otherwise `trouble`
  * says what happened. */
 bool call_run(const Call *call, Unpack *unpack, Function kernel, char trouble[static TROUBLE]);

@@ -208,7 +208,8 @@ static bool outputs_agree(const Tensor *ours, const Tensor *theirs) {
     return agree;
 }
 
-static bool random_call_agrees(const Kernel *kernel, Function function, Random *random, Size size) {
+static bool random_call_agrees(const Kernel *kernel, Function function, Random *random, Size size,
+                               char disagreement[static DIAGNOSIS]) {
     char trouble[TROUBLE] = "", shape[SHAPE_TEXT];
     Call call = {0}, again = {0};
     Random start = *random;
@@ -218,15 +219,101 @@ static bool random_call_agrees(const Kernel *kernel, Function function, Random *
                call_run(&again, kernel->unpack, function, trouble);
     bool agree = ran && outputs_agree(&call.output.tensor, &again.output.tensor);
     shape_text(shape, call.output.tensor.rank, call.output.tensor.shape);
-    if (!agree) printf("FAIL: random shapes: output %s %s\n", shape, ran ? "differs from the chapter's kernel" : trouble);
+    if (!agree) snprintf(disagreement, DIAGNOSIS, "random shapes: output %s %s", shape, ran ? "differs from the chapter's kernel" : trouble);
     call_free(&call), call_free(&again);
     return agree;
 }
 
-bool random_shapes_agree(const Kernel *kernel, Function function) {
+bool random_shapes_agree(const Kernel *kernel, Function function, char disagreement[static DIAGNOSIS]) {
     Random random = {.state = 1};
     for (int i = 0; i < RANDOM_CALLS; i++)
-        if (!random_call_agrees(kernel, function, &random, i < RANDOM_CALLS - 1 ? SMALL : MEDIUM)) return false;
-    printf("PASS: %d random shapes agree with chapters/%s\n", RANDOM_CALLS, kernel->chapter);
+        if (!random_call_agrees(kernel, function, &random, i < RANDOM_CALLS - 1 ? SMALL : MEDIUM, disagreement)) return false;
     return true;
+}
+
+/* ------------------------------------------------------------------ a kernel as a whole */
+
+const char *fate_name(Fate fate) {
+    static const char *const names[] = {"right", "not implemented", "wrong", "out of bounds", "crashes", "does not come back",
+                                        "exits", "does not compile"};
+    return names[fate];
+}
+
+/* The sandbox says in words how a call ended; anything else that can be said of one is a wrong answer. */
+static Fate fate_of(const char *trouble) {
+    static const struct {
+        const char *words;
+        Fate fate;
+    } ends[] = {{"overran: ", OUT_OF_BOUNDS},          {"went out of bounds: ", OUT_OF_BOUNDS}, {"wrote to its input ", OUT_OF_BOUNDS},
+                {"crashed: ", CRASHES},                {"followed a NULL pointer", CRASHES},
+                {"did not come back", DOES_NOT_COME_BACK}, {"ended the program", EXITS}};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (strstr(trouble, ends[i].words)) return ends[i].fate;
+    return WRONG;
+}
+
+/* A kernel that does not come back is not waited for in every case. */
+static void run_cases(Judgement *judgement, Function function) {
+    bool lost = false;
+    for (int c = 0; c < judgement->golden.count; c++) {
+        Verdict *verdict = &judgement->verdicts[c];
+        const GoldenCase *one = &judgement->golden.cases[c];
+        *verdict = lost ? (Verdict){.golden_case = one, .trouble = "not tried"} : verdict_of_call(judgement->kernel, one, function);
+        lost |= fate_of(verdict->trouble) == DOES_NOT_COME_BACK;
+        judgement->passed += verdict_passes(verdict);
+    }
+}
+
+static const Verdict *first(bool is_so(const Verdict *), const Judgement *judgement) {
+    for (int c = 0; c < judgement->golden.count; c++)
+        if (is_so(&judgement->verdicts[c])) return &judgement->verdicts[c];
+    return NULL;
+}
+
+static bool in_trouble(const Verdict *verdict) { return verdict->trouble[0]; }
+static bool fails(const Verdict *verdict) { return !verdict_passes(verdict); }
+static bool written(const Verdict *verdict) { return verdict->agreement.unwritten < verdict->agreement.count; }
+
+/* Of several things that are wrong, the one to be told first: what kept the kernel from an answer, the mistake that
+ * the answers show, what they have in common, and if all else fails the first wrong number. */
+static void say_what_is_wrong(Judgement *judgement) {
+    int count = judgement->golden.count;
+    char *say = judgement->diagnosis, where[256];
+    const Verdict *troubled = first(in_trouble, judgement), *failing = first(fails, judgement);
+    const char *twin = diagnose(judgement->kernel, count, judgement->verdicts).twin;
+    const char *advice = general_advice(judgement->kernel, count, judgement->verdicts);
+    judgement->fate = troubled ? fate_of(troubled->trouble) : WRONG;
+    if (troubled) snprintf(say, DIAGNOSIS, "case %s: %s", troubled->golden_case->name, troubled->trouble);
+    else if (!first(written, judgement) || (twin && strcmp(twin, DOES_NOTHING) == 0)) judgement->fate = NOT_IMPLEMENTED;
+    else if (twin) snprintf(say, DIAGNOSIS, "%s", golden_advice(&judgement->golden, twin));
+    else if (advice) snprintf(say, DIAGNOSIS, "%s", advice);
+    else first_wrong_text(where, failing), snprintf(say, DIAGNOSIS, "case %s: %s", failing->golden_case->name, where);
+}
+
+Judgement judge(const Kernel *kernel, Function function) {
+    Judgement judgement = {.kernel = kernel, .golden = golden_open(kernel->name)};
+    size_t bytes = (size_t)judgement.golden.count * sizeof *judgement.verdicts;
+    judgement.verdicts = memset(allocate(bytes), 0, bytes);
+    if (function) run_cases(&judgement, function);
+    if (!function) judgement.fate = NOT_IMPLEMENTED;
+    else if (judgement.passed < judgement.golden.count) say_what_is_wrong(&judgement);
+    else if (function != kernel->ours) {
+        if (random_shapes_agree(kernel, function, judgement.diagnosis)) judgement.random_shapes = RANDOM_CALLS;
+        else judgement.fate = fate_of(judgement.diagnosis);
+    }
+    return judgement;
+}
+
+void judgement_print(const Judgement *judgement, const char *source) {
+    const Kernel *kernel = judgement->kernel;
+    if (report(kernel, &judgement->golden, source, judgement->golden.count, judgement->verdicts) < judgement->golden.count) return;
+    if (judgement->fate != RIGHT) printf("FAIL: %s\n", judgement->diagnosis);
+    else if (judgement->random_shapes)
+        printf("PASS: %d random shapes agree with chapters/%s\n", judgement->random_shapes, kernel->chapter);
+}
+
+void judgement_free(Judgement *judgement) {
+    for (int c = 0; c < judgement->golden.count; c++) verdict_free(&judgement->verdicts[c]);
+    free(judgement->verdicts);
+    golden_close(&judgement->golden);
 }

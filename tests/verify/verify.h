@@ -41,7 +41,31 @@ Diagnosis diagnose(const Kernel *kernel, int count, const Verdict verdicts[]);
  * kernel came from, for the first line. Returns how many verdicts pass. */
 int report(const Kernel *kernel, const Golden *golden, const char *source, int count, const Verdict verdicts[]);
 
-/* Runs `function` beside the chapter's own kernel on random shapes and prints one line. True if all agree. */
-bool random_shapes_agree(const Kernel *kernel, Function function);
+enum { DIAGNOSIS = 512 };
+
+/* Runs `function` beside the chapter's own kernel on random shapes. True if all agree; otherwise says where not. */
+bool random_shapes_agree(const Kernel *kernel, Function function, char disagreement[static DIAGNOSIS]);
+
+/* What becomes of somebody's kernel. */
+typedef enum { RIGHT, NOT_IMPLEMENTED, WRONG, OUT_OF_BOUNDS, CRASHES, DOES_NOT_COME_BACK, EXITS, DOES_NOT_COMPILE } Fate;
+const char *fate_name(Fate fate); /* "right", "not implemented", … */
+
+/* A twin of this name is no mistake: it is what a kernel leaves that does nothing, where its output is not empty before. */
+#define DOES_NOTHING "does_nothing"
+
+/* A kernel judged by running it: on every golden case, then, if they pass and it is not ours, on random shapes. */
+typedef struct {
+    const Kernel *kernel;
+    Golden golden;
+    Verdict *verdicts;         /* [golden.count] */
+    int passed;                /* of them */
+    int random_shapes;         /* that were tried and agree */
+    Fate fate;
+    char diagnosis[DIAGNOSIS]; /* what is wrong, in one line; "" if nothing is, or nothing was written */
+} Judgement;
+
+Judgement judge(const Kernel *kernel, Function function); /* NULL: not implemented */
+void judgement_print(const Judgement *judgement, const char *source); /* report(), and a line on the random shapes */
+void judgement_free(Judgement *judgement);
 
 #endif

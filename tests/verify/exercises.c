@@ -1,0 +1,78 @@
+#include "tests/verify/exercises.h"
+#include "common/console.h"
+#include "common/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const Exercise exercises[] = {
+    {"01_normalization", {"rms_norm", "layer_norm", "batch_norm", "rms_norm_bf16"}},
+    {"02_activation", {"relu", "silu", "swish_derivative", "gelu_tanh_derivative"}},
+    {"03_feed_forward", {"swiglu", "linear", "feed_forward", "gated_feed_forward"}},
+    {"04_rope", {"rope_interleaved", "rope_half_split", "rope_table", "rope_frequencies"}},
+    {"05_attention", {"softmax", "attention_scores", "weighted_sum", "attention"}},
+    {"06_grouped_query", {"attention", "grouped_query_attention", "attend_last"}},
+    {"07_kv_cache", {"kv_cache_append", "attend_last", "cached_attention"}},
+    {"08_flash_attention", {"softmax", "attention", "flash_attention"}},
+    {"09_decoder", {"rms_norm", "linear", "swiglu", "rope_half_split", "cached_attention"}},
+    {"10_tokenizer", {"pair_counts", "merge_pair", "bpe_merge"}},
+    {"11_generation", {"temperature", "top_k", "min_p", "repetition_penalty", "top_p"}},
+};
+enum { EXERCISES = sizeof exercises / sizeof *exercises };
+
+const Exercise *exercise_at(int index) { return index < EXERCISES ? &exercises[index] : NULL; }
+
+const Exercise *exercise_numbered(const char *number) {
+    for (int e = 0; e < EXERCISES; e++)
+        if (strtol(number, NULL, 10) == strtol(exercises[e].chapter, NULL, 10)) return &exercises[e];
+    fail("there is no exercise %s: they are 01 to %.2s, one a chapter", number, exercises[EXERCISES - 1].chapter);
+}
+
+int task_count(const Exercise *exercise) {
+    int count = 0;
+    while (count < MOST_TASKS && exercise->tasks[count]) count++;
+    return count;
+}
+
+/* ------------------------------------------------------------------ how far is it? */
+
+static void task_row(Table *table, const Exercise *exercise, int t, const Judgement *judgement) {
+    char name[20] = "challenge", cases[32] = "";
+    if (t + 1 < task_count(exercise)) snprintf(name, sizeof name, "task %d", t + 1);
+    if (judgement->fate != NOT_IMPLEMENTED)
+        snprintf(cases, sizeof cases, "%d of %d", judgement->passed, judgement->golden.count);
+    table_row(table, "%s|%s|%s%s|%s", name, exercise->tasks[t], fate_name(judgement->fate),
+              judgement->fate == NOT_IMPLEMENTED ? " yet" : "", cases);
+}
+
+/* The file and the number are all that is needed to go on. */
+static void next_step(const Exercise *exercise, const char *source, const char *task, bool is_wrong) {
+    if (!task && exercise + 1 < exercises + EXERCISES)
+        printf("All of it is right. Next: chapters/%s/README.md\n", exercise[1].chapter);
+    else if (!task) printf("All of it is right. That was the last chapter: build/llama --help\n");
+    else printf("Next: %s %s in %s, then make exercise-%.2s again.\n", is_wrong ? "mend" : "write", task, source, exercise->chapter);
+}
+
+bool show_progress(const Exercise *exercise, void *library, const char *source) {
+    int count = task_count(exercise), solved = 0, wrong = -1, missing = -1;
+    Judgement judgements[MOST_TASKS];
+    Table table = {0};
+    table_row(&table, "|<kernel|<|cases passed");
+    for (int t = 0; t < count; t++) {
+        const Kernel *kernel = kernel_named(exercise->tasks[t]);
+        judgements[t] = judge(kernel, library_function(library, kernel->name));
+        task_row(&table, exercise, t, &judgements[t]);
+        Fate fate = judgements[t].fate;
+        solved += fate == RIGHT;
+        if (fate == NOT_IMPLEMENTED && missing < 0) missing = t;
+        else if (fate != RIGHT && fate != NOT_IMPLEMENTED && wrong < 0) wrong = t;
+    }
+    printf("Chapter %.2s, %s: %d of %d tasks solved\n", exercise->chapter, source, solved, count);
+    table_print(&table, stdout);
+    if (wrong >= 0) putchar('\n'), judgement_print(&judgements[wrong], source);
+    putchar('\n');
+    int next = wrong >= 0 ? wrong : missing;
+    next_step(exercise, source, next >= 0 ? exercise->tasks[next] : NULL, wrong >= 0);
+    for (int t = 0; t < count; t++) judgement_free(&judgements[t]);
+    return solved == count;
+}
