@@ -7,7 +7,7 @@ stats file using 1 nooutput
 end = STATS_max
 words = 1800
 stories = 3600
-set title "For hundreds of steps it cannot copy, then it can: and so it goes with looking up"
+set title "For 1400 steps it cannot copy, and then, all at once, it can"
 set xlabel "step"
 set ylabel "loss, nats a token that counts"
 set logscale y
