@@ -1,7 +1,9 @@
 #include "common/options.h"
 #include "common/error.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,6 +66,15 @@ int parse_options(int argc, char **argv, const char *usage, const char *about, i
         i += option->argument ? 2 : 1;
     }
     return rest;
+}
+
+unsigned long option_number(const char *name, const char *text, unsigned long low, unsigned long high) {
+    char *end;
+    errno = 0;
+    unsigned long number = strtoul(text, &end, 10);
+    if (isdigit((unsigned char)*text) && !*end && !errno && number >= low && number <= high) return number;
+    if (low == 0 && high == ULONG_MAX) usage_error("--%s %s: a whole number is needed", name, text);
+    usage_error("--%s %s: a whole number from %lu to %lu is needed", name, text, low, high);
 }
 
 const char *chapter_options(int argc, char **argv, const char *about) {

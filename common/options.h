@@ -16,6 +16,9 @@ int parse_options(int argc, char **argv, const char *usage, const char *about, i
 /* A command line that makes no sense: prints what is wrong with it and the usage line, and exits 2. */
 _Noreturn void usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* The whole number that option --name was given as text, from low to high, or usage_error(). */
+unsigned long option_number(const char *name, const char *text, unsigned long low, unsigned long high);
+
 /* What every chapter's program takes: nothing but --data DIR, where it writes what its figures are drawn from.
  * Returns DIR, or NULL. */
 const char *chapter_options(int argc, char **argv, const char *about);

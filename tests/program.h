@@ -1,4 +1,5 @@
-/* For the tests that run programs: what they print, how they end, and that an error is one clear line. */
+/* For the tests that run programs: what they print, how they end, and that an error is one clear line. They run in a
+ * folder of their own. A test of one program defines PROGRAM before it includes this. */
 #ifndef TESTS_PROGRAM_H
 #define TESTS_PROGRAM_H
 
@@ -7,8 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -27,11 +30,30 @@ __attribute__((format(printf, 2, 3))) static inline char *text(char *to, const c
 
 #define AT(...) text((char[PATH]){0}, __VA_ARGS__)
 
-/* Runs a shell command, printf's format filled in behind `program`, in the folder; returns its exit status. */
-static inline int run_in(const char *folder, const char *program, const char *format, va_list arguments) {
+static char folder[] = "/tmp/llama-test-XXXXXX";
+
+static inline int make_folder(void **state) {
+    (void)state;
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static inline int remove_folder(void **state) {
+    (void)state;
+    return system(AT("rm -rf %s", folder));
+}
+
+#ifndef PROGRAM
+#define PROGRAM ""
+#endif
+
+/* Runs a shell command, printf's format filled in behind PROGRAM, in the folder; returns its exit status. */
+__attribute__((format(printf, 1, 2))) static inline int run(const char *format, ...) {
     char command[4096], shell[8192];
+    va_list arguments;
+    va_start(arguments, format);
     vsnprintf(command, sizeof command, format, arguments);
-    snprintf(shell, sizeof shell, "cd %s && { %s %s; } 2>&1", folder, program, command);
+    va_end(arguments);
+    snprintf(shell, sizeof shell, "cd %s && { %s %s; } 2>&1", folder, PROGRAM, command);
     FILE *pipe = popen(shell, "r");
     said[fread(said, 1, sizeof said - 1, pipe)] = '\0';
     int status = pclose(pipe);

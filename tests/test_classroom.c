@@ -8,17 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/llama-test-XXXXXX";
-
-static int run(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static int run(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    int status = run_in(folder, "", format, arguments);
-    va_end(arguments);
-    return status;
-}
-
 /* ------------------------------------------------------------------ what is handed in, for the exercise of chapter 1 */
 
 #define RIGHT_ONES "#include \"01_normalization/normalization.c\"\n"
@@ -204,17 +193,6 @@ static void bad_requests_get_one_line(void **state) {
     }
     static const char *const misuses[] = {"", "submissions --seconds 0", "submissions --seconds 1x", "submissions --jobs -1", "submissions --csv"};
     for (size_t i = 0; i < sizeof misuses / sizeof *misuses; i++) assert_misuse(run("'%s/grade' %s", BUILD, misuses[i]));
-}
-
-static int make_folder(void **state) {
-    (void)state;
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state) {
-    (void)state;
-    run("rm -rf %s", folder);
-    return 0;
 }
 
 int main(void) {

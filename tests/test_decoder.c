@@ -8,6 +8,7 @@
 #include "common/output.h"
 #include "common/random.h"
 #include "common/safetensors.h"
+#define PROGRAM "'" BUILD "/09_decoder'"
 #include "tests/program.h"
 
 #include <errno.h>
@@ -20,8 +21,6 @@
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const char *const models[] = {"llama1", "llama2_70b", "llama3", "llama31", "llama32", "yarn", "dynamic"};
-static char folder[] = "/tmp/llama-test-XXXXXX";
-
 #define GOLDEN(name) AT("%s/tests/golden/models/%s", ROOT, name)
 
 /* ------------------------------------------------------------------ against transformers */
@@ -452,14 +451,6 @@ static void stories260K_tells_a_story(void **state) {
 
 /* ------------------------------------------------------------------ the program */
 
-__attribute__((format(printf, 1, 2))) static int run(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    int status = run_in(folder, "'" BUILD "/09_decoder'", format, arguments);
-    va_end(arguments);
-    return status;
-}
-
 static void what_is_saved_compares(void **state) {
     (void)state;
     const char *model = GOLDEN("llama3");
@@ -781,16 +772,6 @@ static void heads_look_as_in_transformers(void **state) {
         }
     }
     free(weights), trace_free(&run), model_close(&model), safetensors_close(&unseen), safetensors_close(&golden);
-}
-
-static int make_folder(void **state) {
-    (void)state;
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state) {
-    (void)state;
-    return system(AT("rm -rf %s", folder));
 }
 
 int main(void) {

@@ -4,6 +4,7 @@
 #include "11_generation/generation.h"
 #include "common/error.h"
 #include "common/safetensors.h"
+#define PROGRAM BUILD "/llama"
 #include "tests/program.h"
 
 #include <math.h>
@@ -12,20 +13,9 @@
 
 static const char stories[] = ROOT "/chapters/09_decoder/stories/model";
 static const Sampling likeliest = {.repetition_penalty = 1}, as_it_says = {.temperature = 1, .top_p = 1, .repetition_penalty = 1};
-static char folder[] = "/tmp/llama-test-XXXXXX";
-
 static Model model;
 static Tokenizer *tokenizer;
 static SafeTensors golden;
-
-static int run(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static int run(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    int status = run_in(folder, BUILD "/llama", format, arguments);
-    va_end(arguments);
-    return status;
-}
 
 /* ------------------------------------------------------------------ choosing */
 
@@ -373,17 +363,13 @@ static void stories260K_makes_sense(void **state) {
 }
 
 static int open_all(void **state) {
-    (void)state;
     model = model_open(stories), tokenizer = tokenizer_open(stories), golden = safetensors_open(ROOT "/tests/golden/stories.safetensors");
-    return mkdtemp(folder) ? 0 : -1;
+    return make_folder(state);
 }
 
 static int close_all(void **state) {
-    (void)state;
     model_close(&model), tokenizer_close(tokenizer), safetensors_close(&golden);
-    char command[PATH];
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
+    return remove_folder(state);
 }
 
 int main(void) {

@@ -10,17 +10,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/llama-test-XXXXXX";
-
-static int run(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static int run(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    int status = run_in(folder, "", format, arguments);
-    va_end(arguments);
-    return status;
-}
-
 static void write_text(const char *name, const char *text) {
     char path[256];
     snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -245,6 +234,7 @@ static void the_first_wrong_task_is_reported(void **state) {
     assert_int_equal(run("'%s/verify' --exercise 12 --library mine.c.so", BUILD), 1);
     assert_one_clear_line();
     assert_misuse(run("'%s/verify' --exercise 1", BUILD));
+    assert_misuse(run("'%s/verify' --seconds 1x", BUILD));
 }
 
 static void a_library_that_loads_for_ever_is_given_up(void **state) {
@@ -254,17 +244,6 @@ static void a_library_that_loads_for_ever_is_given_up(void **state) {
     assert_int_equal(run("cc -shared -fPIC endless.c -o endless.so && '%s/verify' --seconds 1 --library endless.so", BUILD), 1);
     assert_one_clear_line();
     assert_said("constructor");
-}
-
-static int make_folder(void **state) {
-    (void)state;
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state) {
-    (void)state;
-    run("rm -rf %s", folder);
-    return 0;
 }
 
 int main(void) {

@@ -5,6 +5,7 @@
 #include "common/file.h"
 #include "common/output.h"
 #include "common/random.h"
+#define PROGRAM BUILD "/10_tokenizer"
 #include "tests/program.h"
 
 #include <jansson.h>
@@ -14,8 +15,6 @@
 #include <unistd.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
-
-static char folder[] = "/tmp/llama-test-XXXXXX";
 
 #define GOLDEN(name) AT("%s/tests/golden/tokenizers/%s", ROOT, name)
 
@@ -296,15 +295,6 @@ static void a_megabyte_is_encoded_in_linear_time(void **state) {
 
 /* ------------------------------------------------------------------ what is refused */
 
-static int run(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static int run(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    int status = run_in(folder, BUILD "/10_tokenizer", format, arguments);
-    va_end(arguments);
-    return status;
-}
-
 static void assert_refuses(const char *words, size_t length, const char *bytes) {
     Output output = output_open(AT("%s/bad", folder));
     fwrite(bytes, 1, length, output.file);
@@ -417,18 +407,16 @@ static void requests_are_answered_or_get_one_line(void **state) {
     for (size_t i = 0; i < COUNT(without); i++) assert_misuse(run("%s", without[i]));
 }
 
-static int make_folder(void **state) {
-    (void)state;
+static int open_all(void **state) {
     json_error_t problem;
     expected = json_load_file(GOLDEN("expected.json"), JSON_ALLOW_NUL, &problem);
     if (!expected) print_message("%s\n", problem.text);
-    return expected && mkdtemp(folder) ? 0 : -1;
+    return expected ? make_folder(state) : -1;
 }
 
-static int remove_folder(void **state) {
-    (void)state;
+static int close_all(void **state) {
     json_decref(expected);
-    return system(AT("rm -rf %s", folder));
+    return remove_folder(state);
 }
 
 int main(void) {
@@ -443,5 +431,5 @@ int main(void) {
         cmocka_unit_test(requests_are_answered_or_get_one_line),
         cmocka_unit_test(a_megabyte_is_encoded_in_linear_time),
     };
-    return cmocka_run_group_tests_name("tokenizer", tests, make_folder, remove_folder) != 0;
+    return cmocka_run_group_tests_name("tokenizer", tests, open_all, close_all) != 0;
 }

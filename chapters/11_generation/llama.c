@@ -6,7 +6,6 @@
 #include "common/measure.h"
 #include "common/options.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <signal.h>
@@ -23,15 +22,6 @@ typedef struct {
         *threads, *chat, *system, *perplexity, *ignore_eos, *quiet;
 } Words;
 
-static int integer(const char *name, const char *text, long low, long high) {
-    char *end;
-    errno = 0;
-    long number = strtol(text, &end, 10);
-    if (end == text || *end || errno || number < low || number > high)
-        usage_error("--%s %s: a whole number from %ld to %ld is needed", name, text, low, high);
-    return (int)number;
-}
-
 static float decimal(const char *name, const char *text, double low, double high) {
     char *end;
     double number = strtod(text, &end);
@@ -42,7 +32,7 @@ static float decimal(const char *name, const char *text, double low, double high
 
 static Sampling sampling_of(const Words *words) {
     return (Sampling){.temperature = decimal("temperature", words->temperature, 0, 1000),
-                      .top_k = integer("top-k", words->top_k, 0, INT_MAX),
+                      .top_k = (int)option_number("top-k", words->top_k, 0, INT_MAX),
                       .top_p = decimal("top-p", words->top_p, 0, 1),
                       .min_p = decimal("min-p", words->min_p, 0, 1),
                       .repetition_penalty = decimal("repetition-penalty", words->repetition_penalty, 0.01, 100)};
@@ -51,11 +41,7 @@ static Sampling sampling_of(const Words *words) {
 /* A seed that was not given is taken from the clock, and said with the speeds. */
 static unsigned long seed_of(const Words *words) {
     if (!words->seed) return (unsigned long)(1e6 * seconds()) % 1000000;
-    char *end;
-    errno = 0;
-    unsigned long seed = strtoul(words->seed, &end, 10);
-    if (words->seed[0] < '0' || words->seed[0] > '9' || *end || errno) usage_error("--seed %s: a whole number is needed", words->seed);
-    return seed;
+    return option_number("seed", words->seed, 0, ULONG_MAX);
 }
 
 /* ------------------------------------------------------------------ opening */
@@ -82,7 +68,7 @@ static void check_vocabularies(const Model *model, const Tokenizer *tokenizer) {
 /* How many positions there is room for: what is asked for, but no more than the model was made for. */
 static int context_of(const Model *model, const char *text, long wanted) {
     int most = config_context(&model->config);
-    if (text) return integer("context", text, 1, most);
+    if (text) return (int)option_number("context", text, 1, most);
     return wanted < most ? (int)wanted : most;
 }
 
@@ -229,7 +215,7 @@ static char *prompt_of(const Words *words, size_t *length) {
 static void converse(const Model *model, const Tokenizer *tokenizer, const Words *words) {
     size_t length;
     char *prompt = prompt_of(words, &length);
-    int tokens = integer("tokens", words->tokens, 0, INT_MAX);
+    int tokens = (int)option_number("tokens", words->tokens, 0, INT_MAX);
     unsigned long seed = seed_of(words);
     long wanted = words->chat ? 8192 : (long)length + tokens + 2; /* a token has a byte at least; a conversation has no known length */
     Session session = {.model = model, .tokenizer = tokenizer, .ignore_eos = words->ignore_eos,
@@ -244,7 +230,7 @@ static void converse(const Model *model, const Tokenizer *tokenizer, const Words
 
 static void run(const Words *words) {
     const char *path = words->model ? words->model : bundled;
-    if (words->threads) use_threads(integer("threads", words->threads, 1, 1024));
+    if (words->threads) use_threads((int)option_number("threads", words->threads, 1, 1024));
     sampling_of(words); /* a bad number is refused before a large model is opened */
     Model model = model_open(path);
     Tokenizer *tokenizer = open_tokenizer(path, words->tokenizer);

@@ -482,13 +482,6 @@ static int find_submissions(const char *folder, const Exercise *exercise, Submis
     return count;
 }
 
-static unsigned long whole_number_from(const char *option, const char *text, unsigned long most) {
-    char *end;
-    unsigned long number = strtoul(text, &end, 10);
-    if (*end || text[0] == '-' || number < 1 || number > most) usage_error("--%s %s: give a number from 1 to %lu", option, text, most);
-    return number;
-}
-
 int main(int argc, char **argv) {
     const char *number = NULL, *csv = NULL, *limit = "10", *jobs = "2";
     const Option options[] = {
@@ -502,12 +495,12 @@ int main(int argc, char **argv) {
                              "Exit status 0 only if all are right.", 4, options);
     if (rest >= argc) usage_error("name the folder of the submissions");
     if (rest + 1 < argc) usage_error("%s: one folder at a time", argv[rest + 1]);
-    call_time_limit = (unsigned)whole_number_from("seconds", limit, 3600);
+    call_time_limit = (unsigned)option_number("seconds", limit, 1, 3600);
     const Exercise *exercise = number ? exercise_numbered(number) : NULL;
 
     Submission *submissions;
     int count = find_submissions(argv[rest], exercise, &submissions);
-    grade_submissions(count, submissions, (int)whole_number_from("jobs", jobs, 256), exercise);
+    grade_submissions(count, submissions, (int)option_number("jobs", jobs, 1, 256), exercise);
     int right = print_table(count, submissions);
     printf("%d of %d right\n", right, count);
     if (csv) write_csv(csv, exercise, count, submissions), printf("Each task by itself: %s\n", csv);

@@ -10,7 +10,7 @@
 #include "common/random.h"
 
 #include <ctype.h>
-#include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -452,14 +452,6 @@ static void judge_file(const char *path) {
     free(text);
 }
 
-static unsigned long whole_number(const char *name, const char *text) {
-    char *end;
-    errno = 0;
-    unsigned long number = strtoul(text, &end, 10);
-    if (!isdigit((unsigned char)*text) || *end || errno) usage_error("--%s %s: a whole number is needed", name, text);
-    return number;
-}
-
 int main(int argc, char **argv) {
     const char *count = "1", *seed = "1", *check = NULL;
     const Option options[] = {
@@ -471,8 +463,8 @@ int main(int argc, char **argv) {
                              "Writes short stories with questions about them, or judges those of another.", COUNT(options), options);
     if (rest < argc) usage_error("%s is not understood", argv[rest]);
     if (check) return judge_file(check), 0;
-    Random random = {whole_number("seed", seed)};
-    for (unsigned long i = 0, stories = whole_number("count", count); i < stories; i++) {
+    Random random = {option_number("seed", seed, 0, ULONG_MAX)};
+    for (unsigned long i = 0, stories = option_number("count", count, 0, ULONG_MAX); i < stories; i++) {
         if (i) putchar('\n');
         write_story(stdout, &random);
     }

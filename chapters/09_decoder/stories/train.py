@@ -335,7 +335,7 @@ chapter from here on has a trained model to run, with no download. It knows {wor
 | architecture | `LlamaForCausalLM`: {layers} layers of width {width}, {heads} query heads and {kv} key/value heads of {head}, SwiGLU of {hidden}, tied, context {context} |
 | weights | BF16, {size} bytes |
 | vocabulary | {vocabulary} pieces, SentencePiece BPE with byte fallback, Llama 2's options |
-| text | {stories} stories, {tokens} tokens, written by [stories.c](../stories.c) with seed {seed}; no story of the numbers below is among them |
+| text | {stories} stories, {tokens} tokens, written by [stories.c](../stories.c) with seed {seed}, of which the first {read} tokens are read; no story of the numbers below is among them |
 | training | {lists} steps of word lists, {lessons} of lessons, {steps} of stories, {batch} tokens each; {minutes} minutes on {threads} threads: [train.py](../train.py), [train.log](../train.log) |
 
 | measured in float32, on the weights as they are in the file | |
@@ -388,7 +388,7 @@ def examine(model, tokenizer, seen):
         parameters=sum(p.numel() for p in model.parameters()), words=len(set(re.findall(r"\w+", " ".join(texts)))),
         layers=CONFIG.num_hidden_layers, width=CONFIG.hidden_size, heads=CONFIG.num_attention_heads, kv=CONFIG.num_key_value_heads,
         head=CONFIG.head_dim, hidden=CONFIG.intermediate_size, context=CONTEXT, size=(MODEL / "model.safetensors").stat().st_size,
-        vocabulary=VOCABULARY, stories=TRAINING[0], tokens=len(training_tokens(tokenizer)), seed=TRAINING[1],
+        vocabulary=VOCABULARY, stories=TRAINING[0], tokens=len(training_tokens(tokenizer)), read=STORIES * BATCH, seed=TRAINING[1],
         lists=WORDS, lessons=LESSON * len(LESSONS), steps=STORIES, batch=BATCH,
         by_kind="\n".join(f"| … {name} | {k_right} of {k_all} |" for name, (k_right, k_all) in zip(KINDS.values(), by_kind.values())),
         minutes=round(float(log[-1].split()[3]) / 60), threads=torch.get_num_threads(), unseen=len(texts),
