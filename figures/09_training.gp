@@ -6,8 +6,8 @@ file = "chapters/09_decoder/stories/train.log"
 stats file using 1 nooutput
 end = STATS_max
 words = 1800
-stories = 3600
-set title "For 1400 steps it cannot copy, and then, all at once, it can"
+stories = 4050
+set title "For 1200 steps it cannot copy, and then, all at once, it can"
 set xlabel "step"
 set ylabel "loss, nats a token that counts"
 set logscale y

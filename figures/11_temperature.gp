@@ -9,7 +9,7 @@ set ylabel "probability"
 set logscale y
 set format y "10^{%T}"
 set xrange [1:46]
-set key right top
+set key at graph 0.98, graph 0.5 right
 plot file using 1:2 with linespoints linetype 1 title "temperature 0.5", \
      file using 1:3 with linespoints linetype 3 title "1, as the model says", \
      file using 1:4 with linespoints linetype 2 title "2"

@@ -147,7 +147,7 @@ static void answer_all(FILE *file, const char *story) {
     }
 }
 
-/* The generator tells stories that the model has not read, asks, and judges. The model's card says how many of 4995 it
+/* The generator tells stories that the model has not read, asks, and judges. The model's card says how many of 4998 it
  * answers rightly; of these some 55 it may answer two standard deviations less. */
 static void it_answers_questions(void **state) {
     (void)state;
@@ -172,7 +172,7 @@ static void it_answers_questions(void **state) {
     fclose(score);
     assert_int_equal(consistent, stories_told);
     assert_true(questions > 30);
-    const double share = 4439.0 / 4995, deviation = sqrt(share * (1 - share) / questions);
+    const double share = 4730.0 / 4998, deviation = sqrt(share * (1 - share) / questions);
     if (right < (share - 2 * deviation) * questions) fail_msg("%d of %d questions answered rightly", right, questions);
 }
 

@@ -125,7 +125,7 @@ static const struct {
 
 /* ------------------------------------------------------------------ the world */
 
-enum { PEOPLE = 3, OBJECTS = 4 };
+enum { PEOPLE = 3, OBJECTS = 2 };
 
 typedef struct {
     int people, objects;
