@@ -49,13 +49,15 @@ LIBS  = $(LDFLAGS) $(JANSSON) $(PCRE2) -lm
 
 # ---------------------------------------------------------------- what is built
 
-# Without PCRE2, which splits text for Llama 3, the chapters that need a tokenizer are left out: from 10 on.
-LEFT_OUT := $(if $(PCRE2),,chapters/1%/main.c figures/1%.gp chapters/10_tokenizer/tiktoken.c tests/test_tokenizer.c tests/test_generation.c)
+# Without PCRE2, which splits text for Llama 3, the chapters that need a tokenizer are left out: 10 and 11.
+LEFT_OUT := $(if $(PCRE2),,chapters/10%/main.c chapters/11%/main.c figures/10%.gp figures/11%.gp chapters/10_tokenizer/tiktoken.c tests/test_tokenizer.c tests/test_generation.c)
 
 CHAPTERS := $(patsubst chapters/%/main.c,%,$(filter-out $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/main.c)))
 PROGRAMS := $(CHAPTERS:%=$(BUILD)/%)
 TOOLS    := $(BUILD)/verify $(BUILD)/grade $(BUILD)/stories $(if $(PCRE2),$(BUILD)/llama)
-KERNELS  := $(filter-out %/main.c %/exercise.c %/llama.c $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/*.c))
+# Chapter 12's projection.c has chapter 9's function, but fast: who wants it names it before the library.
+FAST     := chapters/12_speed/projection.c
+KERNELS  := $(filter-out %/main.c %/exercise.c %/llama.c $(FAST) $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/*.c))
 COMMON   := $(wildcard common/*.c)
 VERIFY   := $(filter-out tests/verify/main.c tests/verify/grade.c,$(wildcard tests/verify/*.c))
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c)))
@@ -64,7 +66,7 @@ object = $(patsubst %.c,$(BUILD)/objects/%.o,$(1))
 
 all: $(PROGRAMS) $(TOOLS)
 	@$(if $(findstring -fopenmp ,$(OPENMP) ),,echo "note: $(CC) has no OpenMP: everything runs on one thread (apt install libgomp1 or libomp-dev)")
-	@$(if $(PCRE2),,echo "note: no PCRE2: the chapters from 10 on are left out (apt install libpcre2-dev | dnf install pcre2-devel | brew install pcre2)")
+	@$(if $(PCRE2),,echo "note: no PCRE2: chapters 10 and 11 are left out (apt install libpcre2-dev | dnf install pcre2-devel | brew install pcre2)")
 	@$(if $(GNUPLOT),,echo "note: no gnuplot: figures are not drawn (apt install gnuplot-nox | dnf install gnuplot | brew install gnuplot)")
 
 # One library holds the kernels of every chapter and common/: a program links what it includes.
@@ -88,13 +90,13 @@ $(BUILD)/verify $(BUILD)/grade:
 	@$(CC) $(FLAGS) $^ -o $@ $(LIBS) -ldl
 
 # The program of chapter 11 that people use, and the one that writes what the course's own model learned.
-$(BUILD)/llama: $(call object,chapters/11_generation/llama.c) $(BUILD)/libllama.a
+$(BUILD)/llama: $(call object,chapters/11_generation/llama.c $(FAST)) $(BUILD)/libllama.a
 $(BUILD)/stories: $(call object,chapters/09_decoder/stories/stories.c) $(BUILD)/libllama.a
 $(BUILD)/llama $(BUILD)/stories:
 	@echo "  link     $@"
 	@$(CC) $(FLAGS) $^ -o $@ $(LIBS)
 
-$(BUILD)/bench_decoder: $(call object,tests/bench_decoder.c) $(BUILD)/libllama.a
+$(BUILD)/bench_decoder: $(call object,tests/bench_decoder.c $(FAST)) $(BUILD)/libllama.a
 	@echo "  link     $@"
 	@$(CC) $(FLAGS) $^ -o $@ $(LIBS)
 

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 #ifdef _OPENMP
 #include <omp.h>
 #endif
@@ -42,45 +45,53 @@ void use_threads(int threads) {
 #endif
 }
 
-typedef struct {
-    int threads;
-    size_t count;
-    const float *numbers;
-} Numbers;
-
-/* Many sums side by side: a single one would wait for its own additions, not for memory. */
-static void sum_numbers(void *context) {
-    enum { SUMS = 128 };
-    const Numbers *all = context;
-    size_t part = all->count / (size_t)all->threads;
-#pragma omp parallel for num_threads(all->threads)
-    for (int thread = 0; thread < all->threads; thread++) {
-        const float *numbers = all->numbers + (size_t)thread * part;
-        float sum[SUMS] = {0};
-        for (size_t i = 0; i + SUMS <= part; i += SUMS)
-#pragma omp simd
-            for (size_t j = 0; j < SUMS; j++) sum[j] += numbers[i + j];
-        keep(sum);
-    }
-}
-
-double read_bandwidth(int threads) {
-    size_t bytes = (size_t)256 << 20;
-    float *numbers = allocate(bytes);
-    memset(numbers, 0, bytes);
-    Numbers all = {threads, bytes / sizeof(float), numbers};
-    double time = best_seconds(sum_numbers, &all);
-    free(numbers);
-    return (double)bytes / time;
-}
-
 #ifdef __AVX512F__
 enum { WIDTH = 16 }; /* floats in a register: wider chains would spill */
 #else
 enum { WIDTH = 8 };
 #endif
-enum { CHAINS = 12, STEPS = 1 << 20 };
 typedef float Wide __attribute__((vector_size(WIDTH * sizeof(float))));
+
+typedef struct {
+    int threads, streams;
+    size_t count;
+    const Wide *numbers;
+} Numbers;
+
+/* Each thread's part is cut into streams that are read side by side, each asked for a little ahead: a processor alone does
+ * not look past the end of a page. Several sums, too: a single one would wait for its own additions, not for memory. */
+static void sum_numbers(void *context) {
+    enum { SUMS = 8, AHEAD = 1024 / sizeof(Wide) };
+    const Numbers *all = context;
+    size_t part = all->count / (size_t)all->threads, stream = part / (size_t)all->streams;
+#pragma omp parallel for num_threads(all->threads)
+    for (int thread = 0; thread < all->threads; thread++) {
+        const Wide *numbers = all->numbers + (size_t)thread * part;
+        Wide sum[SUMS] = {0};
+        for (size_t i = 0; i + SUMS <= stream; i += SUMS)
+            for (int s = 0; s < all->streams; s++) {
+                const Wide *from = numbers + (size_t)s * stream + i;
+#pragma GCC unroll 8
+                for (int j = 0; j < SUMS; j++) {
+                    if (j * sizeof(Wide) % 64 == 0) __builtin_prefetch(from + AHEAD + j);
+                    sum[j] += from[j];
+                }
+            }
+        keep(sum);
+    }
+}
+
+double read_bandwidth(int threads, size_t bytes) {
+    double time = INFINITY;
+    Wide *numbers = allocate(bytes);
+    memset(numbers, 0, bytes);
+    for (int streams = 1; streams <= 4; streams *= 2)
+        time = fmin(time, best_seconds(sum_numbers, &(Numbers){threads, streams, bytes / sizeof(Wide), numbers}));
+    free(numbers);
+    return (double)bytes / time;
+}
+
+enum { CHAINS = 12, STEPS = 1 << 20 };
 
 /* Twelve chains: an FMA takes about four cycles and two start in each, so that eight must be under way. */
 static void multiply_add(void *context) {
@@ -100,3 +111,32 @@ static void multiply_add(void *context) {
 double fma_peak(int threads) {
     return 2.0 * CHAINS * WIDTH * STEPS * threads / best_seconds(multiply_add, &threads);
 }
+
+#ifdef __x86_64__
+__attribute__((target("avx512f,avx512bf16"))) static void bf16_chains(int steps) {
+    __m512 chain[CHAINS];
+    volatile float factor = 0.999f;
+    __m512bh a = (__m512bh)_mm512_set1_ps(factor);
+    for (int c = 0; c < CHAINS; c++) chain[c] = _mm512_set1_ps(factor);
+    for (int step = 0; step < steps; step++)
+#pragma GCC unroll 12
+        for (int c = 0; c < CHAINS; c++) chain[c] = _mm512_dpbf16_ps(chain[c], a, a);
+    keep(chain);
+}
+
+static void multiply_pairs(void *context) {
+    int threads = *(const int *)context;
+#pragma omp parallel for num_threads(threads)
+    for (int thread = 0; thread < threads; thread++) bf16_chains(STEPS);
+}
+
+double bf16_peak(int threads) {
+    if (!__builtin_cpu_supports("avx512bf16")) return 0;
+    return 4.0 * 16 * CHAINS * STEPS * threads / best_seconds(multiply_pairs, &threads);
+}
+#else
+double bf16_peak(int threads) {
+    (void)threads;
+    return 0;
+}
+#endif

@@ -10,13 +10,17 @@ double seconds(void); /* a clock that never goes back */
 /* The best of several repetitions of run(context), in seconds; repeats for about a tenth of a second. */
 double best_seconds(void run(void *context), void *context);
 
-/* Bytes a second that so many threads read from memory: the best of several sums over an array far larger than the
- * last-level cache can keep warm for them. */
-double read_bandwidth(int threads);
+/* Bytes a second that so many threads read from memory: the best of several ways to add up so many bytes, which should be
+ * more than the last-level cache holds: SOME_MEMORY on most machines, MUCH_MEMORY on a share of a large one. */
+enum { SOME_MEMORY = 256 << 20, MUCH_MEMORY = 1 << 30 };
+double read_bandwidth(int threads, size_t bytes);
 
 /* Floating-point operations a second of so many threads that do nothing but fused multiply-adds in registers, each
  * counted as two. */
 double fma_peak(int threads);
+
+/* The same of threads that do nothing but BF16 dot products, two multiply-adds in each lane; 0 where there are none. */
+double bf16_peak(int threads);
 
 /* Threads that a parallel loop will use: OMP_NUM_THREADS, or all cores; 1 without OpenMP. */
 int thread_count(void);

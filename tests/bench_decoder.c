@@ -164,7 +164,7 @@ static double decode_speed(const Model *model, DType dtype, int threads, double 
     Decoder decoder = decoder_new(model, CONTEXT + ROUNDS * DECODED);
     read_prompt(&decoder, CONTEXT);
     for (int n = 0; n < ROUNDS * DECODED; n++) {
-        if (n % DECODED == 0) limit = fmax(limit, read_bandwidth(threads));
+        if (n % DECODED == 0) limit = fmax(limit, read_bandwidth(threads, MUCH_MEMORY));
         double start = seconds();
         int id = choose(&decoder);
         decoder_read(&decoder, 1, &id);

@@ -290,7 +290,7 @@ static void speed(void) {
     for (int r = 1; r < MANY; r++) memcpy(x[r], x[0], sizeof x[0]);
 
     section("Speed");
-    double reading = MANY * sizeof *x / read_bandwidth(1), first_many = 0, first_few = 0;
+    double reading = MANY * sizeof *x / read_bandwidth(1, SOME_MEMORY), first_many = 0, first_few = 0;
     Table table = {0};
     table_row(&table, "kernel|%d rows, of reading them|of layer_norm|%d rows, of layer_norm", MANY, FEW);
     for (int k = 0; k < 4; k++) {

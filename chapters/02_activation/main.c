@@ -256,7 +256,7 @@ static void speed(void) {
     section("Speed");
     static Work work;
     for (int i = 0; i < MANY; i++) work.x[i] = (float)i / MANY * 8 - 4;
-    double reading = MANY * sizeof(float) / read_bandwidth(1);
+    double reading = MANY * sizeof(float) / read_bandwidth(1, SOME_MEMORY);
     Table table = {0};
     table_row(&table, "one costs as much as|reading so many floats from memory");
     for (int i = 0; i < ACTIVATIONS; i++) {

@@ -248,7 +248,7 @@ static void measured(void) {
     enum { SMALL = C * (H + 2 * KV) * D };
     double peak = fma_peak(1);
     section("Measured in the small layer");
-    printf("One thread computes up to %.0f FLOP in the time in which it reads a byte.\n", peak / read_bandwidth(1));
+    printf("One thread computes up to %.0f FLOP in the time in which it reads a byte.\n", peak / read_bandwidth(1, SOME_MEMORY));
     Table table = {0};
     table_row(&table, "n|with: of the FMA peak|without|without / with: time|operations");
     for (int n = 8; n <= TEXT; n *= 4) {

@@ -12,7 +12,7 @@
 
 /* Positions that go through the layers together: enough to use each weight many times once it is read, few enough that
  * the room to work in does not grow with the prompt. */
-enum { CHUNK = 128 };
+enum { CHUNK = 512 };
 
 /* Room for one chunk of T positions. */
 struct Workspace {
@@ -50,9 +50,33 @@ void decoder_free(Decoder *decoder) {
     *decoder = (Decoder){0};
 }
 
-/* ------------------------------------------------------------------ the layer */
+/* ------------------------------------------------------------------ the layer
+ *
+ * What is done to each position by itself, the threads share out among them. */
+
+static void norm(const Decoder *d, int T, const float *weight) {
+    int C = d->model->config.C;
+    float(*normed)[C] = d->work->normed, (*x)[C] = d->work->x;
+#pragma omp parallel for if (T > 1)
+    for (int t = 0; t < T; t++) rms_norm(1, C, normed + t, x + t, weight, NULL, (float)d->model->config.rms_norm_eps);
+}
+
+static void rotate(const Decoder *d, int T, int H, void *turned_, const void *x_) {
+    int D = d->model->config.D;
+    float(*turned)[H][D] = turned_, (*cosine)[D / 2] = d->work->angles, (*sine)[D / 2] = cosine + T;
+    const float(*x)[H][D] = x_;
+    __typeof__(rope_half_split) *rope = d->model->interleaved ? rope_interleaved : rope_half_split;
+#pragma omp parallel for if (T > 1)
+    for (int t = 0; t < T; t++) rope(1, H, D, turned + t, x + t, cosine + t, sine + t);
+}
+
+static void gate(int T, int F, float gate[T][F], const float up[T][F]) {
+#pragma omp parallel for if (T > 1)
+    for (int t = 0; t < T; t++) swiglu(F, gate[t], gate[t], up[t]);
+}
 
 static void add(int T, int C, float x[restrict T][C], const float more[T][C]) {
+#pragma omp parallel for if (T > 1)
     for (int t = 0; t < T; t++)
         for (int i = 0; i < C; i++) x[t][i] += more[t][i];
 }
@@ -64,17 +88,14 @@ static void attention_block(Decoder *d, int l, int T) {
     struct Workspace *w = d->work;
     int C = c->C, H = c->H, KV = c->KV, D = c->D;
     float(*keys)[d->capacity][KV][D] = d->keys, (*values)[d->capacity][KV][D] = d->values;
-    float(*cosine)[D / 2] = w->angles, (*sine)[D / 2] = cosine + T;
 
-    rms_norm(T, C, w->normed, w->x, layer->input_layernorm, NULL, (float)c->rms_norm_eps);
+    norm(d, T, layer->input_layernorm);
     project(T, C, H * D, w->q, w->normed, &layer->q_proj);
     project(T, C, KV * D, w->k, w->normed, &layer->k_proj);
     project(T, C, KV * D, w->v, w->normed, &layer->v_proj);
 
-    __typeof__(rope_half_split) *rope = d->model->interleaved ? rope_interleaved : rope_half_split;
-    rope(T, H, D, w->turned_q, w->q, cosine, sine);
-    rope(T, KV, D, w->turned_k, w->k, cosine, sine);
-
+    rotate(d, T, H, w->turned_q, w->q);
+    rotate(d, T, KV, w->turned_k, w->k);
     int S = kv_cache_append(d->capacity, KV, D, keys[l], values[l], d->length, T, w->turned_k, w->v);
     flash_attention(T, S, H, KV, D, w->attended, w->turned_q, keys[l], values[l]);
 
@@ -89,10 +110,10 @@ static void feed_forward_block(Decoder *d, int l, int T) {
     struct Workspace *w = d->work;
     int C = c->C, F = c->F;
 
-    rms_norm(T, C, w->normed, w->x, layer->post_attention_layernorm, NULL, (float)c->rms_norm_eps);
+    norm(d, T, layer->post_attention_layernorm);
     project(T, C, F, w->gate, w->normed, &layer->gate_proj);
     project(T, C, F, w->up, w->normed, &layer->up_proj);
-    swiglu(T * F, w->gate, w->gate, w->up);
+    gate(T, F, w->gate, w->up);
     project(T, F, C, w->normed, w->gate, &layer->down_proj);
     add(T, C, w->x, w->normed);
 }
@@ -111,6 +132,12 @@ static void turn_angles(Decoder *d, int T, int whole) {
     rope_table(T, D, d->work->angles, positions, d->work->inv_freq, factor);
 }
 
+/* A row of the table for each token. */
+static void embed(int T, int C, float x[T][C], const int ids[T], const Tensor *table) {
+    for (int t = 0; t < T; t++)
+        for (int i = 0; i < C; i++) x[t][i] = (float)tensor_get(table, (size_t)ids[t] * C + i);
+}
+
 static void read_chunk(Decoder *d, int T, const int ids[T], int whole) {
     const Model *model = d->model;
     int C = model->config.C, L = model->config.L;
@@ -124,7 +151,7 @@ static void read_chunk(Decoder *d, int T, const int ids[T], int whole) {
         feed_forward_block(d, l, T);
         show(d, l + 1, T, d->work->x);
     }
-    rms_norm(T, C, normed, d->work->x, model->norm, NULL, (float)model->config.rms_norm_eps);
+    norm(d, T, model->norm);
     show(d, L + 1, T, normed);
     memcpy(d->last, normed[T - 1], sizeof *normed);
     d->length += T;

@@ -1,7 +1,8 @@
 /* Chapter 9: a linear layer on the weights as they lie in the file, in F32, BF16 or F16, at any address.
  *
  * A token costs every weight once, so decoding is as fast as the weights can be read: half the bytes, twice the speed.
- * They are therefore never converted as a whole; each is widened to float32 in a register, where it is multiplied. */
+ * They are therefore never converted as a whole. What is here is the plain way; chapter 12 has a fast one of the same
+ * name, and the programs that link it are fast. */
 #ifndef PROJECTION_H
 #define PROJECTION_H
 
@@ -10,8 +11,5 @@
 /* y[r][o] = sum over i of x[r][i] weight[o][i]: nn.Linear without bias. Sums are float32, in several parts side by side.
  * weight is [out][in], F32, BF16 or F16. y must not overlap the inputs. Source: torch.nn.Linear. */
 void project(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const Tensor *weight);
-
-/* out[t] = row ids[t] of the table, [V][C]. Source: torch.nn.Embedding. */
-void embed(int T, int C, float out[restrict T][C], const int ids[T], const Tensor *table);
 
 #endif

@@ -88,7 +88,7 @@ static double bytes_per_token(const Model *model, int length) {
 
 static void print_speed(const Model *model, const Speed *speed, int length, unsigned long seed) {
     double rate = speed->writing > 0 ? speed->written / speed->writing : 0;
-    double limit = read_bandwidth(thread_count()) / bytes_per_token(model, length);
+    double limit = read_bandwidth(thread_count(), SOME_MEMORY) / bytes_per_token(model, length);
     fprintf(stderr, "prompt: %d tokens, %.0f a second; written: %d tokens, %.0f a second, %.0f %% of what memory allows; seed %lu\n",
             speed->read, speed->reading > 0 ? speed->read / speed->reading : 0, speed->written, rate, 100 * rate / limit, seed);
 }

@@ -17,6 +17,7 @@ static const Exercise exercises[] = {
     {"09_decoder", {"rms_norm", "linear", "swiglu", "rope_half_split", "cached_attention"}},
     {"10_tokenizer", {"pair_counts", "merge_pair", "bpe_merge"}},
     {"11_generation", {"temperature", "top_k", "min_p", "repetition_penalty", "top_p"}},
+    {"12_speed", {"linear"}},
 };
 enum { EXERCISES = sizeof exercises / sizeof *exercises };
 

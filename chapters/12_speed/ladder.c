@@ -1,0 +1,125 @@
+#include "12_speed/ladder.h"
+#include "12_speed/vector.h"
+#include "common/error.h"
+
+#include <stdlib.h>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+void triple_loop(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const float weight[out][in]) {
+    for (int r = 0; r < rows; r++)
+        for (int o = 0; o < out; o++) {
+            double sum = 0;
+            for (int i = 0; i < in; i++) sum += (double)x[r][i] * weight[o][i];
+            y[r][o] = (float)sum;
+        }
+}
+
+void loop_order(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const float weight[out][in]) {
+    for (int o = 0; o < out; o++)
+        for (int r = 0; r < rows; r++) {
+            double sum = 0;
+            for (int i = 0; i < in; i++) sum += (double)x[r][i] * weight[o][i];
+            y[r][o] = (float)sum;
+        }
+}
+
+/* The pragma allows what the language does not: to add in another order, and so in all lanes of a register at once. */
+static float dot(int n, const float a[n], const float b[n]) {
+    float sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int i = 0; i < n; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+void simd_sum(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const float weight[out][in]) {
+    for (int o = 0; o < out; o++)
+        for (int r = 0; r < rows; r++) y[r][o] = dot(in, x[r], weight[o]);
+}
+
+/* Four outputs of one row; the last few outputs one by one. */
+void several_rows(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const float weight[out][in]) {
+    int o = 0;
+    for (; o + 4 <= out; o += 4)
+        for (int r = 0; r < rows; r++) {
+            float a = 0, b = 0, c = 0, d = 0;
+#pragma omp simd reduction(+ : a, b, c, d)
+            for (int i = 0; i < in; i++) {
+                a += x[r][i] * weight[o][i];
+                b += x[r][i] * weight[o + 1][i];
+                c += x[r][i] * weight[o + 2][i];
+                d += x[r][i] * weight[o + 3][i];
+            }
+            y[r][o] = a, y[r][o + 1] = b, y[r][o + 2] = c, y[r][o + 3] = d;
+        }
+    for (; o < out; o++)
+        for (int r = 0; r < rows; r++) y[r][o] = dot(in, x[r], weight[o]);
+}
+
+/* sum[r][o] = the part of the sum that i < count contributes, count a multiple of LANES. */
+static void four_by_four(int count, int in, float sum[4][4], const float x[4][in], const float weight[4][in]) {
+    Vector total[4][4] = {0};
+    for (int i = 0; i < count; i += LANES)
+#pragma GCC unroll 4
+        for (int r = 0; r < 4; r++)
+#pragma GCC unroll 4
+            for (int o = 0; o < 4; o++) total[r][o] += *(const Vector *)&x[r][i] * *(const Vector *)&weight[o][i];
+    for (int r = 0; r < 4; r++)
+        for (int o = 0; o < 4; o++) {
+            sum[r][o] = 0;
+            for (int l = 0; l < LANES; l++) sum[r][o] += total[r][o][l];
+        }
+}
+
+/* Sixteen sums of four rows of x and four of the weight. What no tile covers is done as before. */
+void register_tile(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const float weight[out][in]) {
+    int whole = in / LANES * LANES, r4 = rows / 4 * 4, o4 = out / 4 * 4;
+    for (int o = 0; o < o4; o += 4)
+        for (int r = 0; r < r4; r += 4) {
+            float sum[4][4];
+            four_by_four(whole, in, sum, x + r, weight + o);
+            for (int k = 0; k < 16; k++) {
+                for (int i = whole; i < in; i++) sum[k / 4][k % 4] += x[r + k / 4][i] * weight[o + k % 4][i];
+                y[r + k / 4][o + k % 4] = sum[k / 4][k % 4];
+            }
+        }
+    several_rows(rows - r4, in, out, y + r4, x + r4, weight);
+    for (int o = o4; o < out; o++)
+        for (int r = 0; r < r4; r++) y[r][o] = dot(in, x[r], weight[o]);
+}
+
+#ifdef __x86_64__
+bool has_bf16_dots(void) { return __builtin_cpu_supports("avx512bf16"); }
+
+/* The same tile; a vector holds 32 numbers of BF16, and each lane of a sum gets two products at once. */
+__attribute__((target("avx512f,avx512bf16"))) static void four_by_four_bf16(int in, int out, float y[4][out], const bf16 x[4][in],
+                                                                            const bf16 weight[4][in]) {
+    __m512 total[4][4];
+    for (int k = 0; k < 16; k++) total[k / 4][k % 4] = _mm512_setzero_ps();
+    for (int i = 0; i < in; i += 32)
+#pragma GCC unroll 4
+        for (int r = 0; r < 4; r++)
+#pragma GCC unroll 4
+            for (int o = 0; o < 4; o++)
+                total[r][o] = _mm512_dpbf16_ps(total[r][o], (__m512bh)_mm512_loadu_si512(&x[r][i]),
+                                               (__m512bh)_mm512_loadu_si512(&weight[o][i]));
+    for (int k = 0; k < 16; k++) y[k / 4][k % 4] = _mm512_reduce_add_ps(total[k / 4][k % 4]);
+}
+#else
+bool has_bf16_dots(void) { return false; }
+static void four_by_four_bf16(int in, int out, float y[4][out], const bf16 x[4][in], const bf16 weight[4][in]) {
+    (void)in, (void)out, (void)y, (void)x, (void)weight;
+}
+#endif
+
+void bf16_dots(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const bf16 weight[out][in]) {
+    if (!has_bf16_dots()) fail("this processor has no BF16 dot products");
+    bf16(*rounded)[in] = allocate((size_t)rows * sizeof *rounded);
+    for (int r = 0; r < rows; r++)
+        for (int i = 0; i < in; i++) rounded[r][i] = bf16_from_float(x[r][i]);
+#pragma omp parallel for
+    for (int o = 0; o < out; o += 4)
+        for (int r = 0; r < rows; r += 4) four_by_four_bf16(in, out, (void *)&y[r][o], rounded + r, weight + o);
+    free(rounded);
+}

@@ -1,0 +1,28 @@
+# One layer of a Llama 3.2 1B on the last rung: decode against the context, prefill against the prompt, by threads and dtype.
+height = 460
+load "figures/style.gp"
+
+file = data."/12_decoder.dat"
+set multiplot layout 1, 2 margins 0.08, 0.97, 0.18, 0.8 spacing 0.1, 0 \
+    title "Decode stays at the memory's limit; a prompt grows into the multipliers'" font ",18"
+set yrange [0:1.6]
+set ytics ("0" 0, "50 %%" 0.5, "100 %%" 1, "150 %%" 1.5)
+set logscale x 2
+set xrange [50:5000]
+set xtics (64, 256, 1024, 4096)
+set xlabel "tokens before"
+set label 1 "decode, of the read bandwidth" at graph 0, 1.06
+set key bottom left
+plot file using ($1 == 0 && $2 == 0 && $3 == 1 ? $4 : NaN):5 with linespoints linetype 1 title "F32, one thread", \
+     file using ($1 == 0 && $2 == 1 && $3 == 1 ? $4 : NaN):5 with linespoints linetype 2 title "BF16, one thread", \
+     file using ($1 == 0 && $2 == 0 && $3 > 1 ? $4 : NaN):5 with linespoints linetype 1 dashtype 2 title "F32, all threads", \
+     file using ($1 == 0 && $2 == 1 && $3 > 1 ? $4 : NaN):5 with linespoints linetype 2 dashtype 2 title "BF16, all threads"
+set xrange [14:600]
+set xtics (16, 64, 128, 512)
+set yrange [0:1.05]
+set xlabel "tokens of the prompt"
+set label 1 "prefill, of the FMA peak" at graph 0, 1.06
+unset key
+plot for [k = 1:2] file using ($1 == 1 && $2 == k - 1 && $3 == 1 ? $4 : NaN):5 with linespoints linetype k, \
+     for [k = 1:2] file using ($1 == 1 && $2 == k - 1 && $3 > 1 ? $4 : NaN):5 with linespoints linetype k dashtype 2
+unset multiplot

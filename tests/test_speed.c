@@ -1,0 +1,61 @@
+/* Chapter 12: every rung of the ladder says the same, and the last, which is chapter 9's function, passes its tests; the same
+ * bits from run to run and whatever the number of threads. */
+#include "12_speed/ladder.h"
+#include "12_speed/projection.c" /* in place of chapter 9's, which the library has */
+#include "common/check.h"
+#include "common/measure.h"
+#include "tests/projection.h"
+
+static void every_rung_agrees(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        Rung *run;
+    } rungs[] = {{"loop_order", loop_order}, {"simd_sum", simd_sum}, {"several_rows", several_rows}, {"register_tile", register_tile}};
+    static const int shapes[][3] = {{1, 1, 1}, {1, 33, 7}, {3, 16, 4}, {4, 17, 5}, {5, 64, 8}, {9, 100, 30}, {16, 15, 16}};
+    Random random = {12};
+    for (size_t s = 0; s < COUNT(shapes); s++)
+        for (size_t k = 0; k < COUNT(rungs); k++) {
+            int rows = shapes[s][0], in = shapes[s][1], out = shapes[s][2];
+            float x[rows][in], w[out][in], right[rows][out], y[rows][out];
+            double truth[rows * out];
+            random_fill(&random, (size_t)rows * in, x[0]), random_fill(&random, (size_t)out * in, w[0]);
+            triple_loop(rows, in, out, right, x, w);
+            for (int i = 0; i < rows * out; i++) truth[i] = right[i / out][i % out], y[i / out][i % out] = NAN;
+            rungs[k].run(rows, in, out, y, x, w);
+            /* A hundred roundings in float32, where rung 0 has none to speak of, add up to ten or so: they go either way. */
+            if (check_within(10, (size_t)rows * out, (size_t)rows * out, y[0], truth).wrong)
+                fail_msg("%s is wrong at [%d][%d] x [%d][%d]", rungs[k].name, rows, in, out, in);
+        }
+}
+
+static void threads_change_no_bit(void **state) {
+    (void)state;
+    enum { IN = 700, OUT = 333 };
+    static const int rows[] = {1, 5, 40};
+    Random random = {13};
+    for (DType dtype = F32; dtype <= F16; dtype++)
+        for (size_t r = 0; r < COUNT(rows); r++) {
+            size_t numbers = (size_t)rows[r] * OUT, size = dtype_size(dtype);
+            float *x = allocate((size_t)rows[r] * IN * 4), *w = allocate(IN * OUT * 4), *y[3];
+            char *bytes = allocate(IN * OUT * size);
+            random_fill(&random, (size_t)rows[r] * IN, x), random_fill(&random, IN * OUT, w), store(dtype, IN * OUT, bytes, w);
+            for (int k = 0; k < 3; k++) {
+                use_threads(k == 0 ? 1 : 2 * k);
+                project(rows[r], IN, OUT, (void *)(y[k] = allocate(numbers * 4)), (void *)x,
+                        &(Tensor){.dtype = dtype, .rank = 2, .shape = {OUT, IN}, .data = bytes});
+                assert_memory_equal(y[0], y[k], numbers * 4);
+            }
+            free(x), free(w), free(bytes), free(y[0]), free(y[1]), free(y[2]);
+        }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_rung_agrees),
+        cmocka_unit_test(every_float16_is_widened_rightly),
+        cmocka_unit_test(any_size_at_any_address),
+        cmocka_unit_test(threads_change_no_bit),
+    };
+    return cmocka_run_group_tests_name("speed", tests, NULL, NULL) != 0;
+}
