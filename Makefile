@@ -60,7 +60,8 @@ FAST     := chapters/12_speed/projection.c
 KERNELS  := $(filter-out %/main.c %/exercise.c %/llama.c $(FAST) $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/*.c))
 COMMON   := $(wildcard common/*.c)
 VERIFY   := $(filter-out tests/verify/main.c tests/verify/grade.c,$(wildcard tests/verify/*.c))
-TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c)))
+TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c))) \
+            $(BUILD)/tests/fast_decoder $(if $(PCRE2),$(BUILD)/tests/fast_generation)
 
 object = $(patsubst %.c,$(BUILD)/objects/%.o,$(1))
 
@@ -105,6 +106,12 @@ $(BUILD)/objects/tests/verify/grade.o: ALSO = -DBUILD='"$(abspath $(BUILD))"'
 $(BUILD)/objects/tests/test_%.o: ALSO = -DBUILD='"$(abspath $(BUILD))"' -DCHAPTERS='"$(CHAPTERS)"' -DPROGRAMS='"$(CHAPTERS) $(notdir $(TOOLS))"'
 
 $(BUILD)/tests/%: $(BUILD)/objects/tests/%.o $(call object,$(VERIFY)) $(BUILD)/libllama.a
+	@mkdir -p $(@D)
+	@echo "  link     $@"
+	@$(CC) $(FLAGS) $^ -o $@ $(LIBS) $(CMOCKA) -ldl
+
+# The same tests with chapter 12's projection in place of chapter 9's.
+$(BUILD)/tests/fast_%: $(BUILD)/objects/tests/test_%.o $(call object,$(FAST) $(VERIFY)) $(BUILD)/libllama.a
 	@mkdir -p $(@D)
 	@echo "  link     $@"
 	@$(CC) $(FLAGS) $^ -o $@ $(LIBS) $(CMOCKA) -ldl

@@ -236,6 +236,13 @@ static void bench_process(const char *folder, DType dtype) {
 
 /* ------------------------------------------------------------------ all of it */
 
+static void print_limits(int threads) {
+    printf("Limits of %d thread%s: memory is read at %.1f GB/s, FMA peak %.0f GFLOP/s, ", threads, threads == 1 ? "" : "s",
+           read_bandwidth(threads, MUCH_MEMORY) / 1e9, fma_peak(threads) / 1e9);
+    if (bf16_peak(threads) > 0) printf("BF16 dot products %.0f GFLOP/s\n", bf16_peak(threads) / 1e9);
+    else printf("no BF16 dot products\n");
+}
+
 static void bench_dtype(Table *table, int count, char **folders, DType dtype) {
     char config[PATH], weights[PATH];
     double bytes = (double)config_parameters(&shape) * (double)dtype_size(dtype);
@@ -265,6 +272,8 @@ int main(int argc, char **argv) {
     if (rest == argc) fail("name a folder for the weights: see %s --help", argv[0]);
     if (text) return read_text(argv[rest], atoi(text)), 0;
 
+    print_limits(1);
+    if (thread_count() > 1) print_limits(thread_count());
     Table table = {0};
     table_row(&table, "1.1B|threads|tokens/s|decode, of read bandwidth|prefill 128, of FMA peak|prefill 512");
     for (DType dtype = F32; dtype <= F16; dtype++) bench_dtype(&table, argc - rest, argv + rest, dtype);

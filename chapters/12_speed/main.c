@@ -100,6 +100,12 @@ static void against_pytorch(const Step *first, const Step *end) {
 
 /* ---- how fast is it? */
 
+/* A build for finding mistakes says nothing about speed: it gets little to do. */
+#if defined __SANITIZE_ADDRESS__
+enum { TIMED = 0, OUT_ONE = 64, OUT_MANY = 64 };
+#else
+enum { TIMED = 1, OUT_ONE = 32000, OUT_MANY = 1024 };
+#endif
 enum { IN = 2048, MANY = 128 };
 
 /* One row meets more weights than most caches hold, as in decode; many rows meet a matrix of a layer, as in prefill. */
@@ -181,7 +187,7 @@ static void climb(const Step *first, const Step *end, const char *data) {
     const char *columns = "rung, rows, operations for each byte of weights, then predicted and measured: of the FMA peak, "
                           "of the read bandwidth";
     Output file = data ? data_open(data, "12_ladder", columns) : (Output){0};
-    Work works[] = {work_new(1, 32000), work_new(MANY, 1024)};
+    Work works[] = {work_new(1, OUT_ONE), work_new(MANY, OUT_MANY)};
     const Limits alone = limits_of(1), together = limits_of(all_threads);
     Table table = {0};
     section("The ladder");
@@ -306,13 +312,6 @@ static void decoder_speed(const char *data) {
     if (data) output_close(&file);
 }
 
-/* A build for finding mistakes takes minutes, and says nothing about speed. */
-#if defined __SANITIZE_ADDRESS__
-enum { TIMED = 0 };
-#else
-enum { TIMED = 1 };
-#endif
-
 int main(int argc, char **argv) {
     const char *data = NULL, *rung = NULL;
     const Option options[] = {
@@ -329,6 +328,6 @@ int main(int argc, char **argv) {
     const Step *end = rung ? first + 1 : steps + STEPS;
     if (!rung) what_limits();
     against_pytorch(first, end);
-    if (TIMED) climb(first, end, data);
+    climb(first, end, data);
     if (TIMED && !rung) decoder_speed(data);
 }
