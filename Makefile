@@ -55,13 +55,13 @@ LEFT_OUT := $(if $(PCRE2),,chapters/10%/main.c chapters/11%/main.c figures/10%.g
 CHAPTERS := $(patsubst chapters/%/main.c,%,$(filter-out $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/main.c)))
 PROGRAMS := $(CHAPTERS:%=$(BUILD)/%)
 TOOLS    := $(BUILD)/verify $(BUILD)/grade $(BUILD)/stories $(if $(PCRE2),$(BUILD)/llama)
-# Chapter 12's projection.c has chapter 9's function, but fast: who wants it names it before the library.
+# Chapter 12's projection.c has chapter 9's function, but fast: a program that runs whole models names it before the library.
 FAST     := chapters/12_speed/projection.c
 KERNELS  := $(filter-out %/main.c %/exercise.c %/llama.c $(FAST) $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/*.c))
 COMMON   := $(wildcard common/*.c)
 VERIFY   := $(filter-out tests/verify/main.c tests/verify/grade.c,$(wildcard tests/verify/*.c))
-TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c))) \
-            $(BUILD)/tests/fast_decoder $(if $(PCRE2),$(BUILD)/tests/fast_generation)
+TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c))) $(BUILD)/tests/fast_decoder
+TESTS    := $(TESTS:%/test_generation=%/fast_generation)
 
 object = $(patsubst %.c,$(BUILD)/objects/%.o,$(1))
 
@@ -80,7 +80,10 @@ $(BUILD)/objects/%.o: %.c $(BUILD)/flags
 	@echo "  compile  $<"
 	@$(CC) $(FLAGS) $(ALSO) -MMD -MP -c $< -o $@
 
-$(PROGRAMS): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(BUILD)/libllama.a
+RUNNERS  := $(BUILD)/09_decoder $(BUILD)/11_generation
+$(filter $(RUNNERS),$(PROGRAMS)): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(call object,$(FAST)) $(BUILD)/libllama.a
+$(filter-out $(RUNNERS),$(PROGRAMS)): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(BUILD)/libllama.a
+$(PROGRAMS):
 	@echo "  link     $@"
 	@$(CC) $(FLAGS) $^ -o $@ $(LIBS)
 
