@@ -237,9 +237,10 @@ static void bench_process(const char *folder, DType dtype) {
 /* ------------------------------------------------------------------ all of it */
 
 static void print_limits(int threads) {
+    double pairs = bf16_peak(threads);
     printf("Limits of %d thread%s: memory is read at %.1f GB/s, FMA peak %.0f GFLOP/s, ", threads, threads == 1 ? "" : "s",
            read_bandwidth(threads, MUCH_MEMORY) / 1e9, fma_peak(threads) / 1e9);
-    if (bf16_peak(threads) > 0) printf("BF16 dot products %.0f GFLOP/s\n", bf16_peak(threads) / 1e9);
+    if (pairs > 0) printf("BF16 dot products %.0f GFLOP/s\n", pairs / 1e9);
     else printf("no BF16 dot products\n");
 }
 
