@@ -138,6 +138,18 @@ bf16 bf16_from_float(float value) {
     return (bf16)drop_bits(bits, 16);
 }
 
+void bf16_round(int n, float x[n]) {
+#pragma omp simd
+    for (int i = 0; i < n; i++) x[i] = bf16_to_float(bf16_from_float(x[i]));
+}
+
+bool bf16_holds(int n, const float x[n]) {
+    uint32_t lost = 0;
+#pragma omp simd reduction(| : lost)
+    for (int i = 0; i < n; i++) lost |= bits_of(x[i]) & 0xffff;
+    return lost == 0;
+}
+
 /* float16: 1 sign, 5 exponent (bias 15), 10 fraction bits. float32: 1, 8 (bias 127), 23. */
 float f16_to_float(f16 bits) {
     uint32_t sign = bits >> 15, exponent = bits >> 10 & 31, fraction = bits & 1023;

@@ -47,6 +47,8 @@ typedef uint16_t f16;
 
 float bf16_to_float(bf16 bits);
 bf16 bf16_from_float(float value);
+void bf16_round(int n, float x[n]); /* each to the nearest that bfloat16 has */
+bool bf16_holds(int n, const float x[n]); /* would bf16_round() change none? */
 float f16_to_float(f16 bits);
 f16 f16_from_float(float value);
 

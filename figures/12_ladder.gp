@@ -3,21 +3,22 @@ height = 520
 load "figures/style.gp"
 
 file = data."/12_ladder.dat"
-names = "triple_loop loop_order omp_simd several_rows register_tile packed_panels threads BF16_weights"
+names = "triple_loop loop_order omp_simd several_rows register_tile packed_panels threads BF16_weights BF16_pairs"
 name(n) = sprintf("%d  %s", n, join(word(names, n + 1)))
 join(s) = (i = strstrt(s, "_"), i ? s[1:i - 1]." ".s[i + 1:*] : s)
 set multiplot layout 1, 2 margins 0.19, 0.97, 0.17, 0.85 spacing 0.06, 0 \
     title "A rung is as fast as what it waits for" font ",18"
-set yrange [7.6:-0.7]
-set xrange [0:122]
-set xtics 0, 25, 100 format "%g %%"
+stats file using 1 nooutput name "RUNG" # the last is there where the processor has it
+set yrange [RUNG_max + 0.6:-0.7]
+set xrange [0:RUNG_max > 7 ? 232 : 122]
+set xtics 0, 50, 200 format "%g %%"
 unset grid
 set grid xtics linecolor rgb faint linewidth 0.7
 unset key
 set label 1 "grey: predicted" at graph -0.02, 1.045 textcolor rgb grey
 set label 2 "blue: measured" at graph 0.42, 1.045 textcolor rgb blue
 set xlabel "128 rows, of the FMA peak"
-do for [n = 0:7] { set ytics add (name(n) n) }
+do for [n = 0:int(RUNG_max)] { set ytics add (name(n) n) }
 rows = 128
 plot file using ($2 == rows ? 50 * $4 : NaN):1:(50 * $4):(0.36) with boxxyerror fillstyle solid linecolor rgb faint, \
      file using ($2 == rows ? 50 * $5 : NaN):1:(50 * $5):(0.2) with boxxyerror fillstyle solid linecolor rgb blue, \

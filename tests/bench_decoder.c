@@ -6,11 +6,15 @@
  *     prefill   a prompt at once. Operations: two for each weight and token but those of the embedding and the logits,
  *               four for each pair of a query and a key it sees and each number of a head. Beside the FMA peak.
  *
+ * Where the processor has BF16 dot products, BF16 is tried once more with what meets the weights rounded to it (llama --bf16),
+ * and prefill stands beside the peak of these.
+ *
  * Limit and decoder are measured in turns, for the machine may be shared, and the best of the one stands beside the best
  * of the other. A process of its own tells how soon the first token comes, and how much memory a text takes. */
 #include "06_grouped_query/grouped_query.h"
 #include "09_decoder/decoder.h"
 #include "11_generation/sampling.h"
+#include "12_speed/vector.h"
 #include "common/console.h"
 #include "common/error.h"
 #include "common/measure.h"
@@ -30,7 +34,7 @@
 enum {
     PATH = 4096,
     PERIOD = 65521, /* random numbers, before they begin again: no multiple of a row's length */
-    ROUNDS = 3,     /* measurements, of which the best counts; a prompt takes long enough by itself to be read once */
+    ROUNDS = 3,     /* measurements, of which the best counts */
     CONTEXT = 64,   /* tokens before the first that is decoded */
     DECODED = 4,    /* tokens between two measurements of the limit */
     PROMPT = 8,     /* tokens before the first that comes */
@@ -176,23 +180,27 @@ static double decode_speed(const Model *model, DType dtype, int threads, double 
     return speed;
 }
 
-static double prefill_ratio(const Model *model, int threads, int T) {
-    Decoder decoder = decoder_new(model, T);
-    double limit = fma_peak(threads), start = seconds();
-    read_prompt(&decoder, T);
-    double speed = prefill_operations(T) / (seconds() - start);
-    decoder_free(&decoder);
-    return speed / fmax(limit, fma_peak(threads));
+static double prefill_ratio(const Model *model, double peak(int threads), int threads, int T) {
+    double speed = 0, limit = peak(threads);
+    for (int round = 0; round < ROUNDS; round++) {
+        Decoder decoder = decoder_new(model, T);
+        double start = seconds();
+        read_prompt(&decoder, T);
+        speed = fmax(speed, prefill_operations(T) / (seconds() - start));
+        decoder_free(&decoder);
+        limit = fmax(limit, peak(threads));
+    }
+    return speed / limit;
 }
 
 static void bench_row(Table *table, const Model *model, DType dtype, int threads) {
-    double decode;
+    double decode, (*peak)(int) = model->rounds ? bf16_peak : fma_peak;
     fprintf(stderr, "\r\033[K%s on %d thread%s…", dtype_name(dtype), threads, threads == 1 ? "" : "s");
     use_threads(threads);
     double speed = decode_speed(model, dtype, threads, &decode);
-    double short_prompt = prefill_ratio(model, threads, 128), long_prompt = prefill_ratio(model, threads, 512);
-    table_row(table, "%s|%d|%.1f|%.0f %%|%.0f %%|%.0f %%", dtype_name(dtype), threads, speed, 100 * decode, 100 * short_prompt,
-              100 * long_prompt);
+    double short_prompt = prefill_ratio(model, peak, threads, 128), long_prompt = prefill_ratio(model, peak, threads, 512);
+    table_row(table, "%s%s|%d|%.1f|%.0f %%|%.0f %%|%.0f %%|%s", dtype_name(dtype), model->rounds ? ", rounded" : "", threads, speed,
+              100 * decode, 100 * short_prompt, 100 * long_prompt, model->rounds ? "BF16 dot products" : "FMA");
 }
 
 /* ------------------------------------------------------------------ a process of its own */
@@ -260,7 +268,11 @@ static void bench_dtype(Table *table, int count, char **folders, DType dtype) {
     Model model = model_open(folder);
     unlink(config), unlink(weights); /* as long as they are mapped, they are there */
     int threads[] = {1, thread_count()};
-    for (int i = 0; i < 1 + (threads[1] > 1); i++) bench_row(table, &model, dtype, threads[i]);
+    for (int rounds = 0; rounds <= (dtype == BF16 && has_bf16_dots()); rounds++)
+        for (int i = 0; i < 1 + (threads[1] > 1); i++) {
+            model.rounds = rounds;
+            bench_row(table, &model, dtype, threads[i]);
+        }
     model_close(&model);
     fprintf(stderr, "\r\033[K");
 }
@@ -276,7 +288,7 @@ int main(int argc, char **argv) {
     print_limits(1);
     if (thread_count() > 1) print_limits(thread_count());
     Table table = {0};
-    table_row(&table, "1.1B|threads|tokens/s|decode, of read bandwidth|prefill 128, of FMA peak|prefill 512");
+    table_row(&table, "1.1B|threads|tokens/s|decode, of read bandwidth|prefill 128|prefill 512|of the peak of");
     for (DType dtype = F32; dtype <= F16; dtype++) bench_dtype(&table, argc - rest, argv + rest, dtype);
     table_print(&table, stdout);
     return 0;

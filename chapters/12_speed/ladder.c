@@ -1,11 +1,5 @@
 #include "12_speed/ladder.h"
 #include "12_speed/vector.h"
-#include "common/error.h"
-
-#include <stdlib.h>
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
 
 void triple_loop(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const float weight[out][in]) {
     for (int r = 0; r < rows; r++)
@@ -87,39 +81,4 @@ void register_tile(int rows, int in, int out, float y[restrict rows][out], const
     several_rows(rows - r4, in, out, y + r4, x + r4, weight);
     for (int o = o4; o < out; o++)
         for (int r = 0; r < r4; r++) y[r][o] = dot(in, x[r], weight[o]);
-}
-
-#ifdef __x86_64__
-bool has_bf16_dots(void) { return __builtin_cpu_supports("avx512bf16"); }
-
-/* The same tile; a vector holds 32 numbers of BF16, and each lane of a sum gets two products at once. */
-__attribute__((target("avx512f,avx512bf16"))) static void four_by_four_bf16(int in, int out, float y[4][out], const bf16 x[4][in],
-                                                                            const bf16 weight[4][in]) {
-    __m512 total[4][4];
-    for (int k = 0; k < 16; k++) total[k / 4][k % 4] = _mm512_setzero_ps();
-    for (int i = 0; i < in; i += 32)
-#pragma GCC unroll 4
-        for (int r = 0; r < 4; r++)
-#pragma GCC unroll 4
-            for (int o = 0; o < 4; o++)
-                total[r][o] = _mm512_dpbf16_ps(total[r][o], (__m512bh)_mm512_loadu_si512(&x[r][i]),
-                                               (__m512bh)_mm512_loadu_si512(&weight[o][i]));
-    for (int k = 0; k < 16; k++) y[k / 4][k % 4] = _mm512_reduce_add_ps(total[k / 4][k % 4]);
-}
-#else
-bool has_bf16_dots(void) { return false; }
-static void four_by_four_bf16(int in, int out, float y[4][out], const bf16 x[4][in], const bf16 weight[4][in]) {
-    (void)in, (void)out, (void)y, (void)x, (void)weight;
-}
-#endif
-
-void bf16_dots(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const bf16 weight[out][in]) {
-    if (!has_bf16_dots()) fail("this processor has no BF16 dot products");
-    bf16(*rounded)[in] = allocate((size_t)rows * sizeof *rounded);
-    for (int r = 0; r < rows; r++)
-        for (int i = 0; i < in; i++) rounded[r][i] = bf16_from_float(x[r][i]);
-#pragma omp parallel for
-    for (int o = 0; o < out; o += 4)
-        for (int r = 0; r < rows; r += 4) four_by_four_bf16(in, out, (void *)&y[r][o], rounded + r, weight + o);
-    free(rounded);
 }

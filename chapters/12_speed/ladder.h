@@ -5,8 +5,6 @@
 #ifndef LADDER_H
 #define LADDER_H
 
-#include "common/tensor.h"
-
 /* As the formula says it; the sum is a double, as in common/linear.h. */
 void triple_loop(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const float weight[out][in]);
 
@@ -23,11 +21,5 @@ void several_rows(int rows, int in, int out, float y[restrict rows][out], const 
 void register_tile(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const float weight[out][in]);
 
 typedef void Rung(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const float weight[out][in]);
-
-/* A rung aside, for processors that multiply pairs of BF16 numbers and add both products in one instruction. x is rounded to
- * BF16, as PyTorch does where the weights are BF16: eight bits of each number are left. rows and out are multiples of 4, in
- * is one of 32. */
-void bf16_dots(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const bf16 weight[out][in]);
-bool has_bf16_dots(void); /* fail() if it is called where this is false */
 
 #endif

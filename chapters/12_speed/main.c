@@ -25,11 +25,19 @@ static void project_f32(int rows, int in, int out, float y[restrict rows][out], 
     project(rows, in, out, y, x, &tensor);
 }
 
-/* The weights are BF16 here, whatever the compiler is told. */
-static void project_bf16(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
-                         const float weight[out][in]) {
+/* The weights are BF16 from here on, whatever the compiler is told. What fills no panel is done as by few rows. */
+static void project_bf16(bool pairs, int rows, int in, int out, float y[rows][out], const float x[rows][in], const void *weight) {
     Tensor tensor = as_tensor(BF16, in, out, weight);
-    project(rows, in, out, y, x, &tensor);
+    int done = rows < ROWS ? 0 : many_rows(pairs, rows, in, out, y, x, &tensor);
+    if (done < out) few_rows(done, rows, in, out, y, x, &tensor);
+}
+
+static void widened(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const float weight[out][in]) {
+    project_bf16(false, rows, in, out, y, x, weight);
+}
+
+static void in_pairs(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const float weight[out][in]) {
+    project_bf16(true, rows, in, out, y, x, weight);
 }
 
 /* What a rung's inner loop does, for a single row of x and for many: that is all its speed is predicted from. */
@@ -47,25 +55,29 @@ typedef struct {
     Loop one, many;
     bool once;   /* a weight is read from memory once, not once for each row of x */
     bool shared; /* by all threads */
+    bool pairs;  /* many rows are multiplied in pairs: as fast as dot products are, not multiply-adds */
 } Step;
 
 static const Step steps[] = {
-    {"0 triple loop", triple_loop, F32, {1, 1, 2, 1}, {1, 1, 2, 1}, false, false},
-    {"1 loop order", loop_order, F32, {1, 1, 2, 1}, {1, 1, 2, 1}, true, false},
-    {"2 omp simd", simd_sum, F32, {LANES, 1, 2, 1}, {LANES, 1, 2, 1}, true, false},
-    {"3 several rows", several_rows, F32, {LANES, 4, 5, 4}, {LANES, 4, 5, 4}, true, false},
-    {"4 register tile", register_tile, F32, {LANES, 4, 5, 4}, {LANES, 16, 8, 16}, true, false},
-    {"5 packed panels", project_f32, F32, {LANES, STREAMS, 5, 4}, {LANES, 2 * ROWS, ROWS + 2, 2 * ROWS}, true, false},
-    {"6 threads", project_f32, F32, {LANES, STREAMS, 5, 4}, {LANES, 2 * ROWS, ROWS + 2, 2 * ROWS}, true, true},
-    {"7 BF16 weights", project_bf16, BF16, {LANES, STREAMS, 5, 4}, {LANES, 2 * ROWS, ROWS + 2, 2 * ROWS}, true, true},
+    {"0 triple loop", triple_loop, F32, {1, 1, 2, 1}, {1, 1, 2, 1}, false, false, false},
+    {"1 loop order", loop_order, F32, {1, 1, 2, 1}, {1, 1, 2, 1}, true, false, false},
+    {"2 omp simd", simd_sum, F32, {LANES, 1, 2, 1}, {LANES, 1, 2, 1}, true, false, false},
+    {"3 several rows", several_rows, F32, {LANES, 4, 5, 4}, {LANES, 4, 5, 4}, true, false, false},
+    {"4 register tile", register_tile, F32, {LANES, 4, 5, 4}, {LANES, 16, 8, 16}, true, false, false},
+    {"5 packed panels", project_f32, F32, {LANES, STREAMS / 2, 3, 2}, {LANES, 2 * ROWS, ROWS + 2, 2 * ROWS}, true, false, false},
+    {"6 threads", project_f32, F32, {LANES, STREAMS / 2, 3, 2}, {LANES, 2 * ROWS, ROWS + 2, 2 * ROWS}, true, true, false},
+    {"7 BF16 weights", widened, BF16, {LANES, STREAMS, 5, 4}, {LANES, 2 * ROWS, ROWS + 2, 2 * ROWS}, true, true, false},
+    {"8 BF16 pairs", in_pairs, BF16, {LANES, STREAMS, 5, 4}, {LANES, 2 * ROWS, ROWS + 2, 2 * ROWS}, true, true, true},
 };
-enum { STEPS = sizeof steps / sizeof *steps };
+
+/* The last needs a processor that has it. */
+static int step_count(void) { return (int)(sizeof steps / sizeof *steps) - !has_bf16_dots(); }
 
 static void what_limits(void) {
     section("What limits each rung");
     Table table = {0};
     table_row(&table, "rung|lanes|sums under way|loads per multiply-add|weights read for 128 rows");
-    for (const Step *s = steps; s < steps + STEPS; s++)
+    for (const Step *s = steps; s < steps + step_count(); s++)
         table_row(&table, "%s|%s|%d|%.2f|%s", s->name, s->many.lanes == 1 ? "one" : "all", s->many.sums,
                   (double)s->many.loads / s->many.uses, s->once ? "once" : "128 times");
     table_print(&table, stdout);
@@ -79,12 +91,12 @@ static void against_pytorch(const Step *first, const Step *end) {
     table_row(&table, "rung|cases|wrong numbers");
     Golden golden = golden_open("linear");
     for (const Step *s = first; s < end; s++) {
+        if (s->dtype != F32) continue; /* the cases are float32 */
         size_t wrong = 0, count = 0;
         for (const GoldenCase *c = golden.cases; c < golden.cases + golden.count; c++) {
             const Tensor *x = golden_input(c, "x"), *weight = golden_input(c, "weight"), *bias = golden_input(c, "bias");
             int rows = (int)x->shape[0], in = (int)x->shape[1], out = (int)weight->shape[0];
             Tensor got = c->expected;
-            if (s->dtype != F32) continue; /* the cases are float32 */
             float *y = allocate(tensor_bytes(&got));
             s->run(rows, in, out, (void *)y, x->data, weight->data);
             for (int k = 0; bias && k < rows * out; k++) y[k] += ((const float *)bias->data)[k % out];
@@ -155,32 +167,22 @@ static double measured(const char *name, Rung *run, const void *weights, int thr
 }
 
 typedef struct {
-    double fma, read; /* operations and bytes a second, of the threads that a rung uses */
+    double fma, pairs, read; /* operations a second, in pairs of BF16, and bytes a second, of the threads that a rung uses */
 } Limits;
 
-static Limits limits_of(int threads) { return (Limits){fma_peak(threads), read_bandwidth(threads, SOME_MEMORY)}; }
+static Limits limits_of(int threads) {
+    return (Limits){fma_peak(threads), bf16_peak(threads), read_bandwidth(threads, SOME_MEMORY)};
+}
 
 /* What a rung's loop and the machine's limits make us expect. A sum waits some four cycles for its last addition, and two
  * multiply-adds can begin in each, so eight must be under way; two loads can begin in each, too; and memory must keep up. */
 static double predicted(const Step *s, const Work *w, Limits limits) {
     const Loop *loop = w->rows == 1 ? &s->one : &s->many;
     double lanes = (double)loop->lanes / LANES, uses = s->once ? w->rows : 1;
-    double waiting = limits.fma * lanes * fmin(1, loop->sums / 8.0);
-    double loading = limits.fma * lanes * fmin(1, (double)loop->uses / loop->loads);
+    double peak = s->pairs && w->rows > 1 ? limits.pairs : limits.fma;
+    double waiting = peak * lanes * fmin(1, loop->sums / 8.0), loading = peak * lanes * fmin(1, (double)loop->uses / loop->loads);
     double reading = limits.read * 2 * uses / (double)dtype_size(s->dtype);
     return fmin(fmin(waiting, loading), reading);
-}
-
-static void pairs(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const float weight[out][in]) {
-    bf16_dots(rows, in, out, y, x, (const void *)weight);
-}
-
-static void print_pairs(Work *w) {
-    double peak = bf16_peak(all_threads);
-    if (!has_bf16_dots()) printf("Aside: this processor has no BF16 dot products.\n");
-    else
-        printf("Aside: BF16 dot products, %d rows: %.0f %% of their peak, which is %.2f times the FMA peak.\n", w->rows,
-               100 * measured("BF16 dot products", pairs, w->half, all_threads, w) / peak, peak / fma_peak(all_threads));
 }
 
 static void climb(const Step *first, const Step *end, const char *data) {
@@ -210,8 +212,11 @@ static void climb(const Step *first, const Step *end, const char *data) {
                   expected[1] * of_peak, got[1] * of_peak);
     }
     table_print(&table, stdout);
-    printf("Rungs 6 and 7 use %d threads, and their limits are those of %d.\n", all_threads, all_threads);
-    print_pairs(&works[1]);
+    printf("From rung 6 on there are %d threads, and the limits are those of %d.\n", all_threads, all_threads);
+    if (has_bf16_dots())
+        printf("The peak of rung 8's dot products is %.2f times the FMA peak: %s.\n", together.pairs / together.fma,
+               bf16_dots_pay() ? "project() takes it" : "project() does not take it");
+    else printf("There is no rung 8: this processor has no BF16 dot products.\n");
     work_free(&works[0]), work_free(&works[1]);
     if (data) output_close(&file);
 }
@@ -315,7 +320,7 @@ static void decoder_speed(const char *data) {
 int main(int argc, char **argv) {
     const char *data = NULL, *rung = NULL;
     const Option options[] = {
-        {"rung", "N", "only rung N, from 0 to 7", &rung},
+        {"rung", "N", "only rung N, from 0 to 8", &rung},
         {"data", "DIR", "write there what the figures are drawn from", &data},
     };
     int rest = parse_options(argc, argv, "[--rung N] [--data DIR]",
@@ -324,8 +329,8 @@ int main(int argc, char **argv) {
     if (data && !data[0]) usage_error("--data needs the name of a folder");
     if (data && rung) usage_error("--data needs all rungs, not --rung alone");
     all_threads = thread_count();
-    const Step *first = steps + (rung ? option_number("rung", rung, 0, STEPS - 1) : 0);
-    const Step *end = rung ? first + 1 : steps + STEPS;
+    const Step *first = steps + (rung ? option_number("rung", rung, 0, step_count() - 1) : 0);
+    const Step *end = rung ? first + 1 : steps + step_count();
     if (!rung) what_limits();
     against_pytorch(first, end);
     climb(first, end, data);

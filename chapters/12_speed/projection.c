@@ -4,45 +4,18 @@
 
 #include <stdlib.h>
 #include <string.h>
-#ifdef __F16C__
-#include <immintrin.h>
-#endif
 
 enum {
-    STREAMS = 4,                 /* rows of the weight that are read side by side */
+    STREAMS = 4,                 /* rows of the weight that are read side by side; of float32, half as many */
     FEW = 4,                     /* rows of x that a weight meets on its way from memory */
     ROWS = REGISTERS * 3 / 8,    /* rows of x in a tile: its sums, two vectors a row, are three quarters of the registers */
-    AHEAD = 2048,                /* bytes that are asked for before they are needed */
+    AHEAD = 1792,                /* bytes that are asked for before they are needed */
     OUTS = 2 * LANES,            /* outputs of a tile */
     DEPTH = 256,                 /* numbers of each sum that are worked on while they are in the cache */
     CHUNK = 512,                 /* rows of x that are there with them */
 };
 
 /* ------------------------------------------------------------------ from the file's dtype to float32 */
-
-INLINE Vector widen_bf16(const char *weights) {
-    return (Vector)(__builtin_convertvector(*(const Halves *)weights, Words) << 16);
-}
-
-/* One instruction where the processor has it. */
-INLINE Vector widen_f16(const char *weights) {
-#if defined __AVX512F__
-    return (Vector)_mm512_cvtph_ps(_mm256_loadu_si256((const void *)weights));
-#elif defined __F16C__
-    return (Vector)_mm256_cvtph_ps(_mm_loadu_si128((const void *)weights));
-#elif defined __aarch64__
-    typedef __fp16 Floats __attribute__((vector_size(LANES * 2), aligned(1), may_alias));
-    return __builtin_convertvector(*(const Floats *)weights, Vector);
-#else
-    /* The exponent moves from bias 15 to 127, infinity's and NaN's on to 255; a subnormal, whose exponent is 0, is read
-     * as 2^-14 plus itself, and 2^-14 is taken off again. */
-    Words half = __builtin_convertvector(*(const Halves *)weights, Words), magnitude = (half & 0x7fff) << 13;
-    Words subnormal = (Words)(magnitude < (1u << 23)), infinite = (Words)(magnitude >= (31u << 23));
-    magnitude += (112u << 23) + (infinite & (112u << 23)) + (subnormal & (1u << 23));
-    Vector value = (Vector)magnitude - (Vector)(subnormal & (113u << 23));
-    return (Vector)((Words)value | (half & 0x8000) << 16);
-#endif
-}
 
 /* LANES weights from any address. */
 INLINE Vector widen(DType dtype, const char *weights) {
@@ -54,6 +27,16 @@ INLINE Vector widen_rest(DType dtype, const char *weights, int count) {
     char rest[LANES * sizeof(float)] = {0};
     memcpy(rest, weights, (size_t)count * dtype_size(dtype));
     return widen(dtype, rest);
+}
+
+/* x in pairs of BF16, for dot products of them. */
+static void copy_pairs(int count, float pairs[DEPTH], const float x[2 * count]) {
+    for (int i = 0; i < count; i += LANES) {
+        float rest[2 * LANES] = {0};
+        const float *from = &x[2 * i];
+        if (i + LANES > count) from = memcpy(rest, from, 2 * (size_t)(count - i) * sizeof *x);
+        *(Vector *)&pairs[i] = round_pairs(*(const Vector *)from, *(const Vector *)&from[LANES]);
+    }
 }
 
 /* ------------------------------------------------------------------ few rows: as fast as the weights can be read */
@@ -68,43 +51,43 @@ INLINE void dot_products(DType dtype, int rows, int streams, int in, int out, fl
 #pragma GCC unroll 4
         for (int s = 0; s < streams; s++) {
             const char *from = weight + s * stream + i * size;
-            __builtin_prefetch(from + AHEAD); /* past a page's end, where the processor does not look by itself */
+            __builtin_prefetch(from + AHEAD, 0, 2); /* into the second-level cache: the first has x */
             Vector w = i + LANES <= in ? widen(dtype, from) : widen_rest(dtype, from, in - i);
 #pragma GCC unroll 4
             for (int r = 0; r < rows; r++) sum[r][s] += w * *(const Vector *)&x[r][i];
         }
     for (int r = 0; r < rows; r++)
-        for (int s = 0; s < streams; s++) {
-            y[r][(size_t)s * apart] = 0;
-            for (int l = 0; l < LANES; l++) y[r][(size_t)s * apart] += sum[r][s][l];
-        }
+        for (int s = 0; s < streams; s++) y[r][(size_t)s * apart] = total(sum[r][s]);
 }
 
-/* The same for a dtype that is known only now. */
-INLINE void dtype_products(DType dtype, int rows, int streams, int in, int out, float y[][out], int width,
+INLINE int streams_of(DType dtype) { return dtype == F32 ? STREAMS / 2 : STREAMS; }
+
+/* The same for a dtype that is known only now: of a single row of the weight, or of all streams. */
+INLINE void dtype_products(DType dtype, int rows, bool single, int in, int out, float y[][out], int width,
                            const float x[][width], const char *weight, int apart) {
-    if (dtype == F32) dot_products(F32, rows, streams, in, out, y, width, x, weight, apart);
-    else if (dtype == BF16) dot_products(BF16, rows, streams, in, out, y, width, x, weight, apart);
-    else dot_products(F16, rows, streams, in, out, y, width, x, weight, apart);
+    if (dtype == F32) dot_products(F32, rows, single ? 1 : streams_of(F32), in, out, y, width, x, weight, apart);
+    else if (dtype == BF16) dot_products(BF16, rows, single ? 1 : streams_of(BF16), in, out, y, width, x, weight, apart);
+    else dot_products(F16, rows, single ? 1 : streams_of(F16), in, out, y, width, x, weight, apart);
 }
 
-/* STREAMS outputs of all rows, or the last few. */
+/* One output of each stream, of all rows of x; or the last few. */
 static void some_products(DType dtype, int rows, int streams, int in, int out, float y[][out], int width,
                           const float x[][width], const char *weight, int apart) {
     size_t stream = (size_t)apart * in * dtype_size(dtype);
+    bool all = streams == streams_of(dtype);
     int r = 0;
-    if (streams == STREAMS)
-        for (; r + FEW <= rows; r += FEW) dtype_products(dtype, FEW, STREAMS, in, out, y + r, width, x + r, weight, apart);
+    for (; all && r + FEW <= rows; r += FEW) dtype_products(dtype, FEW, false, in, out, y + r, width, x + r, weight, apart);
     for (; r < rows; r++)
-        if (streams == STREAMS) dtype_products(dtype, 1, STREAMS, in, out, y + r, width, x + r, weight, apart);
+        if (all) dtype_products(dtype, 1, false, in, out, y + r, width, x + r, weight, apart);
         else
             for (int s = 0; s < streams; s++)
-                dtype_products(dtype, 1, 1, in, out, (void *)&y[r][s * apart], width, x + r, weight + s * stream, apart);
+                dtype_products(dtype, 1, true, in, out, (void *)&y[r][s * apart], width, x + r, weight + s * stream, apart);
 }
 
 /* The outputs from `first` on. */
 static void few_rows(int first, int rows, int in, int out, float y[rows][out], const float x[rows][in], const Tensor *weight) {
-    int width = (in + LANES - 1) / LANES * LANES, apart = (out - first + STREAMS - 1) / STREAMS;
+    int streams = streams_of(weight->dtype), apart = (out - first + streams - 1) / streams;
+    int width = (in + LANES - 1) / LANES * LANES;
     size_t pitch = in * dtype_size(weight->dtype);
     float(*padded)[width] = allocate((size_t)rows * sizeof *padded);
     memset(padded, 0, (size_t)rows * sizeof *padded);
@@ -162,9 +145,14 @@ INLINE void fetch(int i, int rows, int out, float y[][out], Ahead ahead) {
     if (i / LANES < rows) __builtin_prefetch(&y[i / LANES][0], 1), __builtin_prefetch(&y[i / LANES][LANES], 1);
 }
 
+INLINE Vector multiply_add(bool pairs, Vector sum, float x, Vector w) {
+    if (pairs) return add_pairs(sum, x, w);
+    return sum + x * w;
+}
+
 /* y[r][o] = sum over i of x[r][i] w[i][o], or so much more: each number of x meets two vectors of weights, and each of
- * these `rows` numbers of x, with all the sums in registers. */
-INLINE void tile(int rows, int count, bool more, int out, float y[][out], const float x[][DEPTH], const float w[DEPTH][OUTS],
+ * these `rows` numbers of x, with all the sums in registers. A number may be a pair of BF16, for the dot products. */
+INLINE void tile(bool pairs, int rows, int count, bool more, int out, float y[][out], const float x[][DEPTH], const float w[DEPTH][OUTS],
                  Ahead ahead) {
     Vector sum[ROWS][2];
 #pragma GCC unroll 12
@@ -174,8 +162,8 @@ INLINE void tile(int rows, int count, bool more, int out, float y[][out], const 
         Vector first = *(const Vector *)w[i], second = *(const Vector *)&w[i][LANES];
 #pragma GCC unroll 12
         for (int r = 0; r < rows; r++) {
-            sum[r][0] += x[r][i] * first;
-            sum[r][1] += x[r][i] * second;
+            sum[r][0] = multiply_add(pairs, sum[r][0], x[r][i], first);
+            sum[r][1] = multiply_add(pairs, sum[r][1], x[r][i], second);
         }
     }
 #pragma GCC unroll 12
@@ -186,42 +174,55 @@ INLINE void tile(int rows, int count, bool more, int out, float y[][out], const 
     }
 }
 
-/* Alone in its function, so that no other code takes registers from it. */
+/* Each alone in its function, so that no other code takes registers from it. */
 __attribute__((noinline)) static void whole_tile(int count, bool more, int out, float y[][out], const float x[][DEPTH],
                                                  const float w[DEPTH][OUTS], Ahead ahead) {
-    tile(ROWS, count, more, out, y, x, w, ahead);
+    tile(false, ROWS, count, more, out, y, x, w, ahead);
+}
+
+__attribute__((noinline)) static void whole_pairs(int count, bool more, int out, float y[][out], const float x[][DEPTH],
+                                                  const float w[DEPTH][OUTS], Ahead ahead) {
+    tile(true, ROWS, count, more, out, y, x, w, ahead);
 }
 
 /* All rows of x with a panel. Each tile fetches as much of the next panel as is due. */
-static void panel_products(int rows, int count, bool more, int out, float y[][out], const float x[][DEPTH],
+static void panel_products(bool pairs, int rows, int count, bool more, int out, float y[][out], const float x[][DEPTH],
                            const float w[DEPTH][OUTS], Ahead next) {
     int r = 0, tiles = rows / ROWS;
     for (int n = 0; n < tiles; n++, r += ROWS) {
         int from = next.rows * n / tiles, to = next.rows * (n + 1) / tiles;
-        whole_tile(count, more, out, y + r, x + r, w, (Ahead){to - from, next.from + from * next.pitch, next.pitch, next.size});
+        Ahead ahead = {to - from, next.from + from * next.pitch, next.pitch, next.size};
+        (pairs ? whole_pairs : whole_tile)(count, more, out, y + r, x + r, w, ahead);
     }
-    for (; r + ROWS / 3 <= rows; r += ROWS / 3) tile(ROWS / 3, count, more, out, y + r, x + r, w, (Ahead){0});
-    for (; r < rows; r++) tile(1, count, more, out, y + r, x + r, w, (Ahead){0});
+    for (; r + ROWS / 3 <= rows; r += ROWS / 3)
+        if (pairs) tile(true, ROWS / 3, count, more, out, y + r, x + r, w, (Ahead){0});
+        else tile(false, ROWS / 3, count, more, out, y + r, x + r, w, (Ahead){0});
+    for (; r < rows; r++)
+        if (pairs) tile(true, 1, count, more, out, y + r, x + r, w, (Ahead){0});
+        else tile(false, 1, count, more, out, y + r, x + r, w, (Ahead){0});
 }
 
-/* The outputs that fill panels; returns how many. */
-static int many_rows(int rows, int in, int out, float y[rows][out], const float x[rows][in], const Tensor *weight) {
-    DType dtype = weight->dtype;
-    size_t size = dtype_size(dtype), pitch = in * size;
-    int panels = out / OUTS;
+/* The outputs that fill panels; returns how many. With `pairs`, of BF16, a pair is moved about like one float32: then there
+ * are half as many numbers, and only the copy of x and the tile know better. */
+static int many_rows(bool pairs, int rows, int in, int out, float y[rows][out], const float x[rows][in], const Tensor *weight) {
+    DType dtype = pairs ? F32 : weight->dtype;
+    int numbers = pairs ? in / 2 : in, panels = out / OUTS;
+    size_t size = dtype_size(dtype), pitch = numbers * size;
 #pragma omp parallel
     {
         float(*near)[DEPTH] = allocate((size_t)rows * sizeof *near), w[DEPTH][OUTS] __attribute__((aligned(64)));
-        for (int i = 0; i < in; i += DEPTH) {
-            int count = in - i < DEPTH ? in - i : DEPTH;
-            for (int r = 0; r < rows; r++) memcpy(near[r], &x[r][i], (size_t)count * sizeof(float));
+        for (int i = 0; i < numbers; i += DEPTH) {
+            int count = numbers - i < DEPTH ? numbers - i : DEPTH;
+            for (int r = 0; r < rows; r++)
+                if (pairs) copy_pairs(count, near[r], &x[r][2 * i]);
+                else memcpy(near[r], &x[r][i], (size_t)count * sizeof(float));
 #pragma omp for schedule(static) nowait /* a thread meets the same outputs for every i */
             for (int n = 0; n < panels; n++) {
                 const char *from = (const char *)weight->data + n * OUTS * pitch + i * size;
                 if (dtype == F32) pack(F32, count, w, from, pitch);
                 else if (dtype == BF16) pack(BF16, count, w, from, pitch);
                 else pack(F16, count, w, from, pitch);
-                panel_products(rows, count, i > 0, out, (void *)&y[0][n * OUTS], near, w,
+                panel_products(pairs, rows, count, i > 0, out, (void *)&y[0][n * OUTS], near, w,
                                (Ahead){n + 1 < panels ? OUTS : 0, from + OUTS * pitch, pitch, size});
             }
         }
@@ -233,7 +234,9 @@ static int many_rows(int rows, int in, int out, float y[rows][out], const float 
 void project(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const Tensor *weight) {
     for (int r = 0, n; r < rows; r += n) {
         n = rows - r < CHUNK ? rows - r : CHUNK;
-        int done = n < ROWS ? 0 : many_rows(n, in, out, y + r, x + r, weight);
+        bool pairs = weight->dtype == BF16 && in % 2 == 0 && n >= ROWS && bf16_dots_pay();
+        for (int t = r; pairs && t < r + n; t++) pairs = bf16_holds(in, x[t]); /* or dot products would round them */
+        int done = n < ROWS ? 0 : many_rows(pairs, n, in, out, y + r, x + r, weight);
         if (done < out) few_rows(done, n, in, out, y + r, x + r, weight);
     }
 }

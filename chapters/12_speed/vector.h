@@ -3,7 +3,11 @@
 #ifndef VECTOR_H
 #define VECTOR_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#if defined __F16C__ || defined __AVX512F__
+#include <immintrin.h>
+#endif
 
 /* SHUFFLE_…: what shuffling cards does to two vectors: their first halves, one by one in turn; and their second halves. */
 #ifdef __AVX512F__
@@ -31,5 +35,62 @@ typedef uint32_t Words __attribute__((vector_size(LANES * sizeof(uint32_t)), ali
 typedef uint16_t Halves __attribute__((vector_size(LANES * sizeof(uint16_t)), aligned(1), may_alias));
 
 #define INLINE static inline __attribute__((always_inline)) /* so that a constant argument is one inside, too */
+
+/* The sum of all lanes, halved again and again. */
+INLINE float total(Vector sum) {
+    float part[LANES];
+    *(Vector *)part = sum;
+    for (int n = LANES / 2; n > 0; n /= 2)
+        for (int l = 0; l < n; l++) part[l] += part[l + n];
+    return part[0];
+}
+
+/* LANES numbers of 16 bits, from any address, as float32. */
+INLINE Vector widen_bf16(const char *weights) {
+    return (Vector)(__builtin_convertvector(*(const Halves *)weights, Words) << 16);
+}
+
+/* One instruction where the processor has it. */
+INLINE Vector widen_f16(const char *weights) {
+#if defined __AVX512F__
+    return (Vector)_mm512_cvtph_ps(_mm256_loadu_si256((const void *)weights));
+#elif defined __F16C__
+    return (Vector)_mm256_cvtph_ps(_mm_loadu_si128((const void *)weights));
+#elif defined __aarch64__
+    typedef __fp16 Floats __attribute__((vector_size(LANES * 2), aligned(1), may_alias));
+    return __builtin_convertvector(*(const Floats *)weights, Vector);
+#else
+    /* The exponent moves from bias 15 to 127, infinity's and NaN's on to 255; a subnormal, whose exponent is 0, is read
+     * as 2^-14 plus itself, and 2^-14 is taken off again. */
+    Words half = __builtin_convertvector(*(const Halves *)weights, Words), magnitude = (half & 0x7fff) << 13;
+    Words subnormal = (Words)(magnitude < (1u << 23)), infinite = (Words)(magnitude >= (31u << 23));
+    magnitude += (112u << 23) + (infinite & (112u << 23)) + (subnormal & (1u << 23));
+    Vector value = (Vector)magnitude - (Vector)(subnormal & (113u << 23));
+    return (Vector)((Words)value | (half & 0x8000) << 16);
+#endif
+}
+
+/* BF16 dot products, where the compiler knows them: a pair of BF16 numbers takes the room of one float32. */
+#ifdef __AVX512BF16__
+INLINE bool has_bf16_dots(void) { return __builtin_cpu_supports("avx512bf16"); }
+
+/* Are they faster than as many multiply-adds? AMD's do twice as many in a cycle (Zen 4), Intel's half (Sapphire Rapids). */
+INLINE bool bf16_dots_pay(void) { return has_bf16_dots() && __builtin_cpu_is("amd"); }
+
+/* In each lane: sum + x[0] w[0] + x[1] w[1], with the same pair of x in all lanes. */
+INLINE Vector add_pairs(Vector sum, float x, Vector w) {
+    return (Vector)_mm512_dpbf16_ps((__m512)sum, (__m512bh)_mm512_set1_ps(x), (__m512bh)w);
+}
+
+/* The nearest BF16 numbers, in pairs. */
+INLINE Vector round_pairs(Vector first, Vector second) {
+    return (Vector)_mm512_cvtne2ps_pbh((__m512)second, (__m512)first);
+}
+#else
+INLINE bool has_bf16_dots(void) { return false; }
+INLINE bool bf16_dots_pay(void) { return false; }
+INLINE Vector add_pairs(Vector sum, float, Vector) { return sum; }
+INLINE Vector round_pairs(Vector first, Vector) { return first; }
+#endif
 
 #endif

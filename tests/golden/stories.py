@@ -5,7 +5,9 @@
 
     greedy   [256]        the likeliest tokens after BOS, one after another, past ends of stories, in float32
     heads    [16, T - 1]  softmax weights of each head of each layer, at the last but one of unseen.safetensors' walk
-    scores   [2048]       -log p of the tokens of stories in a row, each window of 512 with BOS before 511 of them
+    scores   [2044]       -log p of the tokens of stories in a row, each window of 512 with BOS before 511 of them
+    rounded, rounded64    the same, what meets a linear layer being rounded to bfloat16 first; in float32 and in float64
+    bfloat16              the same, all of it in PyTorch's bfloat16
 
 As metadata, how near the second likeliest token ever came (`margin`): another order of sums cannot change the choice. And what
 the chat templates of Llama 2 and 3 make of conversations (`chat/…`), by transformers' apply_chat_template.
@@ -76,6 +78,16 @@ def scores(model, ids):
     return -probabilities.gather(2, rows[..., None]).flatten()
 
 
+@torch.no_grad()
+def rounded(model, ids):
+    layers = [layer for layer in model.modules() if isinstance(layer, torch.nn.Linear)]
+    hooks = [layer.register_forward_pre_hook(lambda layer, x: (x[0].bfloat16().to(layer.weight.dtype),)) for layer in layers]
+    result = scores(model, ids)
+    for hook in hooks:
+        hook.remove()
+    return result
+
+
 def chats():
     """What the templates make of a system's message, if there is one, and a user's."""
     from tokenizers import Tokenizer, models
@@ -90,10 +102,14 @@ def chats():
 
 
 def compute():
-    model = LlamaForCausalLM.from_pretrained(STORIES / "model", dtype=torch.float32).eval()
+    model, model64, model16 = (LlamaForCausalLM.from_pretrained(STORIES / "model", dtype=dtype).eval()
+                               for dtype in (torch.float32, torch.float64, torch.bfloat16))
     unseen = load_file(STORIES / "unseen.safetensors")
     chosen, margin = greedy(model)
-    tensors = {"greedy": chosen, "heads": heads(model, unseen["walk"]), "scores": scores(model, unseen["texts"].flatten())}
+    texts = unseen["texts"].flatten()
+    tensors = {"greedy": chosen, "heads": heads(model, unseen["walk"]), "scores": scores(model, texts),
+               "rounded": rounded(model, texts), "rounded64": rounded(model64, texts).float(),
+               "bfloat16": scores(model16, texts).float()}
     metadata = {"torch": torch.__version__.split("+")[0], "transformers": transformers.__version__,
                 "margin": f"{margin:.3f}", **dict(chats())}
     return tensors, metadata
@@ -111,7 +127,8 @@ def main():
         return 0
     theirs, said = load(FILE)
     close = (said == metadata and theirs.keys() == tensors.keys() and torch.equal(theirs["greedy"], tensors["greedy"])
-             and all(torch.allclose(theirs[name], tensors[name], rtol=1e-3, atol=1e-4) for name in ("heads", "scores")))
+             and all(torch.allclose(theirs[name], tensors[name], rtol=1e-3, atol=1e-4) for name in ("heads", "scores"))
+             and all((theirs[name] - tensors[name]).abs().mean() < 0.01 for name in ("rounded", "rounded64", "bfloat16")))
     print(f"{'ok  ' if close else 'FAIL'} {FILE.name}")
     print(f"{int(close)} passed, {int(not close)} failed")
     return not close
