@@ -4,7 +4,7 @@ load "figures/style.gp"
 
 file = data."/12_decoder.dat"
 set multiplot layout 1, 2 margins 0.08, 0.97, 0.18, 0.8 spacing 0.1, 0 \
-    title "Decode stays at the memory's limit; a prompt grows into the multipliers'" font ",18"
+    title "Decode stays near the memory's limit; a prompt grows into the multipliers'" font ",18"
 set yrange [0:1.6]
 set ytics ("0" 0, "50 %%" 0.5, "100 %%" 1, "150 %%" 1.5)
 set logscale x 2

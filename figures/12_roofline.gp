@@ -26,6 +26,6 @@ plot roof(x) with lines linecolor rgb black linewidth 2, \
      two with lines linecolor rgb grey dashtype 2 linewidth 1.2, \
      one with lines linecolor rgb grey dashtype 2 linewidth 1.2, \
      file using ($1 < 6 ? $3 : NaN):5 with points pointtype 7 pointsize 1 linecolor rgb blue, \
-     file using ($1 > 0 && $1 < 6 && $2 == 128 ? $3 * 1.15 : NaN):5:(sprintf("%d", $1)) with labels left textcolor rgb blue, \
+     file using ($1 > 0 && $1 < 6 && $2 == 128 ? $3 * ($1 == 3 ? 0.82 : 1.15) : NaN):5:(sprintf("%d", $1)) with labels left textcolor rgb blue, \
      file using ($2 == 1 && ($1 == 0 || $1 == 5) ? $3 * 1.17 : NaN):5:($1 == 0 ? "0, 1" : "2 to 5") with labels left textcolor rgb vermillion, \
      file using ($1 < 6 && $2 == 1 ? $3 : NaN):5 with points pointtype 5 pointsize 1 linecolor rgb vermillion

@@ -1,6 +1,6 @@
 /* Chapter 11: the trained model writes what it writes in transformers, token by token; draws are fair; text appears as whole
  * characters; conversations read as the chat templates have them; and `llama` as a stranger uses it. */
-#include "09_decoder/projection.h"
+#include "09_decoder/trace.h"
 #include "11_generation/chat.h"
 #include "11_generation/generation.h"
 #include "common/error.h"
@@ -117,37 +117,23 @@ static void perplexity_is_transformers(void **state) {
     safetensors_close(&unseen);
 }
 
-/* -log p of every token of a window but the first, as the decoder passes the last stage. */
-typedef struct {
-    const int *ids;
-    double *scores;
-} Window;
-
-static void score_window(void *context, int stage, int first, int T, int C, const float x[T][C]) {
-    const Window *window = context;
-    int V = model.config.V;
-    float(*logits)[V] = allocate((size_t)T * sizeof *logits);
-    if (stage == model.config.L + 1) project(T, C, V, logits, x, &model.lm_head);
-    for (int t = 0; t < T && first + t + 1 < 512 && stage == model.config.L + 1; t++) {
-        double sum = 0;
-        for (int i = 0; i < V; i++) sum += exp((double)logits[t][i]);
-        window->scores[first + t] = log(sum) - logits[t][window->ids[first + t + 1]];
-    }
-    free(logits);
-}
-
-/* The scores of the golden texts. */
+/* -log p of the golden texts' tokens, in windows of 512: BOS, and 511 of them. */
 static void score_rounded(size_t count, double scores[count]) {
+    enum { WINDOW = 512 };
     SafeTensors unseen = safetensors_open(ROOT "/chapters/09_decoder/stories/unseen.safetensors");
     const int *texts = safetensors_find(&unseen, "texts")->data;
+    int V = model.config.V, ids[WINDOW] = {tokenizer_bos(tokenizer)};
     model.rounds = true;
-    for (size_t done = 0; done < count; done += 511) {
-        int ids[512] = {tokenizer_bos(tokenizer)};
-        memcpy(ids + 1, texts + done, 511 * sizeof *ids);
-        Decoder decoder = decoder_new(&model, 512);
-        decoder.watch = score_window, decoder.context = &(Window){ids, scores + done};
-        decoder_read(&decoder, 512, ids);
-        decoder_free(&decoder);
+    for (size_t done = 0; done < count; done += WINDOW - 1) {
+        memcpy(ids + 1, texts + done, (WINDOW - 1) * sizeof *ids);
+        Trace seen = trace(&model, WINDOW, ids);
+        const float(*logits)[V] = (void *)seen.logits;
+        for (int t = 0; t + 1 < WINDOW; t++) {
+            double sum = 0;
+            for (int v = 0; v < V; v++) sum += exp(logits[t][v]);
+            scores[done + t] = log(sum) - logits[t][ids[t + 1]];
+        }
+        trace_free(&seen);
     }
     model.rounds = false;
     safetensors_close(&unseen);
@@ -421,6 +407,9 @@ static void stories260K_makes_sense(void **state) {
     assert_int_equal(run("--model '%s/stories260K.bin' --tokenizer '%s/tok512.bin' --temperature 0 --tokens 256 --quiet", data, data), 0);
     assert_int_equal(strncmp(said, "Once upon a time, there was a little girl named ", 48), 0);
     assert_said("Lily was sad and didn't know what to do.");
+    assert_int_equal(run("--model '%s/stories260K.bin' --tokenizer '%s/tok512.bin' --bf16", data, data), 1);
+    assert_said("are F32, not BF16");
+    assert_one_clear_line();
 }
 
 static int open_all(void **state) {

@@ -57,9 +57,9 @@ void decoder_free(Decoder *decoder) {
 /* PyTorch's bfloat16 rounds whatever an operation gives. Here, if it is wanted, what meets a matrix is rounded and nothing
  * else: where the matrix is BF16, too, some processors multiply it twice as fast (chapter 12). */
 static void round_rows(const Decoder *d, int T, int n, float x[T][n]) {
+    if (!d->model->rounds) return;
 #pragma omp parallel for if (T > 1)
-    for (int t = 0; t < T; t++)
-        if (d->model->rounds) bf16_round(n, x[t]);
+    for (int t = 0; t < T; t++) bf16_round(n, x[t]);
 }
 
 static void norm(const Decoder *d, int T, const float *weight) {

@@ -235,7 +235,7 @@ static void run(const Words *words) {
     Model model = model_open(path);
     Tokenizer *tokenizer = open_tokenizer(path, words->tokenizer);
     check_vocabularies(&model, tokenizer);
-    if (words->bf16 && model.lm_head.dtype != BF16) fail("--bf16: the weights of %s are %s", path, dtype_name(model.lm_head.dtype));
+    if (words->bf16 && model.lm_head.dtype != BF16) fail("--bf16: the weights of %s are %s, not BF16: leave it out", path, dtype_name(model.lm_head.dtype));
     model.rounds = words->bf16;
     if (words->perplexity) score(&model, tokenizer, words->perplexity, words->context);
     else converse(&model, tokenizer, words);

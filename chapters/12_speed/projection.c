@@ -186,7 +186,7 @@ __attribute__((noinline)) static void whole_pairs(int count, bool more, int out,
 }
 
 /* All rows of x with a panel. Each tile fetches as much of the next panel as is due. */
-static void panel_products(bool pairs, int rows, int count, bool more, int out, float y[][out], const float x[][DEPTH],
+INLINE void panel_products(bool pairs, int rows, int count, bool more, int out, float y[][out], const float x[][DEPTH],
                            const float w[DEPTH][OUTS], Ahead next) {
     int r = 0, tiles = rows / ROWS;
     for (int n = 0; n < tiles; n++, r += ROWS) {
@@ -194,12 +194,8 @@ static void panel_products(bool pairs, int rows, int count, bool more, int out, 
         Ahead ahead = {to - from, next.from + from * next.pitch, next.pitch, next.size};
         (pairs ? whole_pairs : whole_tile)(count, more, out, y + r, x + r, w, ahead);
     }
-    for (; r + ROWS / 3 <= rows; r += ROWS / 3)
-        if (pairs) tile(true, ROWS / 3, count, more, out, y + r, x + r, w, (Ahead){0});
-        else tile(false, ROWS / 3, count, more, out, y + r, x + r, w, (Ahead){0});
-    for (; r < rows; r++)
-        if (pairs) tile(true, 1, count, more, out, y + r, x + r, w, (Ahead){0});
-        else tile(false, 1, count, more, out, y + r, x + r, w, (Ahead){0});
+    for (; r + ROWS / 3 <= rows; r += ROWS / 3) tile(pairs, ROWS / 3, count, more, out, y + r, x + r, w, (Ahead){0});
+    for (; r < rows; r++) tile(pairs, 1, count, more, out, y + r, x + r, w, (Ahead){0});
 }
 
 /* The outputs that fill panels; returns how many. With `pairs`, of BF16, a pair is moved about like one float32: then there
@@ -222,8 +218,9 @@ static int many_rows(bool pairs, int rows, int in, int out, float y[rows][out], 
                 if (dtype == F32) pack(F32, count, w, from, pitch);
                 else if (dtype == BF16) pack(BF16, count, w, from, pitch);
                 else pack(F16, count, w, from, pitch);
-                panel_products(pairs, rows, count, i > 0, out, (void *)&y[0][n * OUTS], near, w,
-                               (Ahead){n + 1 < panels ? OUTS : 0, from + OUTS * pitch, pitch, size});
+                Ahead next = {n + 1 < panels ? OUTS : 0, from + OUTS * pitch, pitch, size};
+                if (pairs) panel_products(true, rows, count, i > 0, out, (void *)&y[0][n * OUTS], near, w, next);
+                else panel_products(false, rows, count, i > 0, out, (void *)&y[0][n * OUTS], near, w, next);
             }
         }
         free(near);

@@ -115,6 +115,13 @@ def compute():
     return tensors, metadata
 
 
+def like(theirs, tensors, name):
+    """Which way a number is rounded may depend on the processor, and so do single scores: but not how far they are, on average,
+    from those without rounding. No rounding, and rounding of everything, are far outside."""
+    far, theirs_far = ((each[name] - each["scores"]).abs().mean().item() for each in (tensors, theirs))
+    return 0.75 < far / theirs_far < 1.33 and (theirs[name] - tensors[name]).abs().mean() < 0.01
+
+
 def main():
     transformers.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
@@ -128,7 +135,7 @@ def main():
     theirs, said = load(FILE)
     close = (said == metadata and theirs.keys() == tensors.keys() and torch.equal(theirs["greedy"], tensors["greedy"])
              and all(torch.allclose(theirs[name], tensors[name], rtol=1e-3, atol=1e-4) for name in ("heads", "scores"))
-             and all((theirs[name] - tensors[name]).abs().mean() < 0.01 for name in ("rounded", "rounded64", "bfloat16")))
+             and all(like(theirs, tensors, name) for name in ("rounded", "rounded64", "bfloat16")))
     print(f"{'ok  ' if close else 'FAIL'} {FILE.name}")
     print(f"{int(close)} passed, {int(not close)} failed")
     return not close
