@@ -52,24 +52,18 @@ enum { WIDTH = 8 };
 #endif
 typedef float Wide __attribute__((vector_size(WIDTH * sizeof(float))));
 
-typedef struct {
-    int threads, streams;
-    size_t count;
-    const Wide *numbers;
-} Numbers;
-
 /* Each thread's part is cut into streams that are read side by side, each asked for a little ahead: a processor alone does
  * not look past the end of a page. Several sums, too: a single one would wait for its own additions, not for memory. */
-static void sum_numbers(void *context) {
+double read_memory(int threads, int way, size_t bytes, const void *memory) {
     enum { SUMS = 8, AHEAD = 1024 / sizeof(Wide) };
-    const Numbers *all = context;
-    size_t part = all->count / (size_t)all->threads, stream = part / (size_t)all->streams;
-#pragma omp parallel for num_threads(all->threads)
-    for (int thread = 0; thread < all->threads; thread++) {
-        const Wide *numbers = all->numbers + (size_t)thread * part;
+    int streams = 1 << way;
+    size_t part = bytes / sizeof(Wide) / (size_t)threads, stream = part / (size_t)streams;
+#pragma omp parallel for num_threads(threads)
+    for (int thread = 0; thread < threads; thread++) {
+        const Wide *numbers = (const Wide *)memory + (size_t)thread * part;
         Wide sum[SUMS] = {0};
         for (size_t i = 0; i + SUMS <= stream; i += SUMS)
-            for (int s = 0; s < all->streams; s++) {
+            for (int s = 0; s < streams; s++) {
                 const Wide *from = numbers + (size_t)s * stream + i;
 #pragma GCC unroll 8
                 for (int j = 0; j < SUMS; j++) {
@@ -79,23 +73,34 @@ static void sum_numbers(void *context) {
             }
         keep(sum);
     }
+    return (double)bytes;
+}
+
+typedef struct {
+    int threads, way;
+    size_t bytes;
+    const void *memory;
+} Reading;
+
+static void read_all(void *context) {
+    const Reading *r = context;
+    read_memory(r->threads, r->way, r->bytes, r->memory);
 }
 
 double read_bandwidth(int threads, size_t bytes) {
     double time = INFINITY;
-    Wide *numbers = allocate(bytes);
-    memset(numbers, 0, bytes);
-    for (int streams = 1; streams <= 4; streams *= 2)
-        time = fmin(time, best_seconds(sum_numbers, &(Numbers){threads, streams, bytes / sizeof(Wide), numbers}));
-    free(numbers);
+    void *memory = allocate(bytes);
+    memset(memory, 0, bytes);
+    for (int way = 0; way < READING_WAYS; way++)
+        time = fmin(time, best_seconds(read_all, &(Reading){threads, way, bytes, memory}));
+    free(memory);
     return (double)bytes / time;
 }
 
 enum { CHAINS = 12, STEPS = 1 << 20 };
 
 /* Twelve chains: an FMA takes about four cycles and two start in each, so that eight must be under way. */
-static void multiply_add(void *context) {
-    int threads = *(const int *)context;
+double multiply_adds(int threads) {
 #pragma omp parallel for num_threads(threads)
     for (int thread = 0; thread < threads; thread++) {
         volatile float factor = 0.999f, term = 0.001f; /* unknown to the compiler */
@@ -106,10 +111,7 @@ static void multiply_add(void *context) {
             for (int c = 0; c < CHAINS; c++) chain[c] = chain[c] * a + b;
         keep(chain);
     }
-}
-
-double fma_peak(int threads) {
-    return 2.0 * CHAINS * WIDTH * STEPS * threads / best_seconds(multiply_add, &threads);
+    return 2.0 * CHAINS * WIDTH * STEPS * threads;
 }
 
 #ifdef __x86_64__
@@ -124,19 +126,31 @@ __attribute__((target("avx512f,avx512bf16"))) static void bf16_chains(int steps)
     keep(chain);
 }
 
-static void multiply_pairs(void *context) {
-    int threads = *(const int *)context;
+double multiply_bf16_pairs(int threads) {
+    if (!__builtin_cpu_supports("avx512bf16")) return 0;
 #pragma omp parallel for num_threads(threads)
     for (int thread = 0; thread < threads; thread++) bf16_chains(STEPS);
-}
-
-double bf16_peak(int threads) {
-    if (!__builtin_cpu_supports("avx512bf16")) return 0;
-    return 4.0 * 16 * CHAINS * STEPS * threads / best_seconds(multiply_pairs, &threads);
+    return 4.0 * 16 * CHAINS * STEPS * threads;
 }
 #else
-double bf16_peak(int threads) {
-    (void)threads;
-    return 0;
-}
+double multiply_bf16_pairs(int) { return 0; }
 #endif
+
+typedef struct {
+    double (*go)(int threads), work;
+    int threads;
+} Peak;
+
+static void go_once(void *context) {
+    Peak *peak = context;
+    peak->work = peak->go(peak->threads);
+}
+
+static double peak_of(double go(int threads), int threads) {
+    Peak peak = {go, 0, threads};
+    double time = best_seconds(go_once, &peak);
+    return peak.work / time;
+}
+
+double fma_peak(int threads) { return peak_of(multiply_adds, threads); }
+double bf16_peak(int threads) { return peak_of(multiply_bf16_pairs, threads); }

@@ -22,6 +22,14 @@ double fma_peak(int threads);
 /* The same of threads that do nothing but BF16 dot products, two multiply-adds in each lane; 0 where there are none. */
 double bf16_peak(int threads);
 
+/* One go at each of these limits, some thousandths of a second, for who takes the time himself, between two pieces of his
+ * own work: what a shared machine gives changes from one moment to the next. Each returns how much was done, in bytes or
+ * operations. The memory begins at a multiple of 64. */
+enum { READING_WAYS = 3 };
+double read_memory(int threads, int way, size_t bytes, const void *memory);
+double multiply_adds(int threads);
+double multiply_bf16_pairs(int threads);
+
 /* Threads that a parallel loop will use: OMP_NUM_THREADS, or all cores; 1 without OpenMP. */
 int thread_count(void);
 void use_threads(int threads); /* from now on; without OpenMP there is but one */

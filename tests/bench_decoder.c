@@ -9,8 +9,10 @@
  * Where the processor has BF16 dot products, BF16 is tried once more with what meets the weights rounded to it (llama --bf16),
  * and prefill stands beside the peak of these.
  *
- * Limit and decoder are measured in turns, for the machine may be shared, and the best of the one stands beside the best
- * of the other. A process of its own tells how soon the first token comes, and how much memory a text takes. */
+ * Limit and decoder are measured in turns, layer by layer, for the machine may be shared, and what it gives then changes from
+ * one moment to the next: after each layer there is a go at the limit, and all of the decoder's work and time stand beside
+ * all of the limit's. The limit of reading is the best of several ways, tried on the weights of layers far away.
+ * A process of its own tells how soon the first token comes, and how much memory a text takes. */
 #include "06_grouped_query/grouped_query.h"
 #include "09_decoder/decoder.h"
 #include "11_generation/sampling.h"
@@ -34,10 +36,12 @@
 enum {
     PATH = 4096,
     PERIOD = 65521, /* random numbers, before they begin again: no multiple of a row's length */
-    ROUNDS = 3,     /* measurements, of which the best counts */
+    PROMPTS = 3,    /* prompts that are read, one after the other, before their speed is told */
+    GOES = 4,       /* at the peak, after each layer */
     CONTEXT = 64,   /* tokens before the first that is decoded */
-    DECODED = 4,    /* tokens between two measurements of the limit */
+    DECODED = 24,   /* tokens whose speed is told */
     PROMPT = 8,     /* tokens before the first that comes */
+    STARTS = 3,     /* of a process, of which the fastest counts */
     TEXT = 640,     /* tokens in the text whose memory is counted */
 };
 
@@ -162,43 +166,81 @@ static void read_prompt(Decoder *decoder, int T) {
 
 /* ------------------------------------------------------------------ beside the limits */
 
-/* The best tokens a second; and their bytes a second beside the memory's. */
-static double decode_speed(const Model *model, DType dtype, int threads, double *ratio) {
-    double speed = 0, read = 0, limit = 0;
-    Decoder decoder = decoder_new(model, CONTEXT + ROUNDS * DECODED);
-    read_prompt(&decoder, CONTEXT);
-    for (int n = 0; n < ROUNDS * DECODED; n++) {
-        if (n % DECODED == 0) limit = fmax(limit, read_bandwidth(threads, MUCH_MEMORY));
-        double start = seconds();
-        int id = choose(&decoder);
-        decoder_read(&decoder, 1, &id);
-        double time = seconds() - start;
-        speed = fmax(speed, 1 / time), read = fmax(read, decode_bytes(dtype, decoder.length) / time);
+/* Bytes or operations, and how long they took. */
+typedef struct {
+    double work, time;
+} Tally;
+
+typedef struct {
+    const Model *model;
+    DType dtype;
+    int threads;
+    double (*peak)(int threads); /* NULL: the limit is reading */
+    Tally limits[READING_WAYS], decoder;
+    double paused; /* seconds that the decoder waited while the limit was measured */
+} Turns;
+
+/* After each layer. */
+static void measure_limit(void *context, int stage, int, int T, int C, const float[T][C]) {
+    Turns *t = context;
+    Tally *limit = &t->limits[t->peak ? 0 : stage % READING_WAYS];
+    double start = seconds(), bytes = (double)config_parameters(&shape) - 2.0 * shape.V * shape.C;
+    bytes *= (double)dtype_size(t->dtype) / shape.L;
+    if (t->peak)
+        for (int n = 0; n < GOES; n++) limit->work += t->peak(t->threads);
+    else {
+        const void *weights = t->model->layers[(stage + shape.L / 2) % shape.L].q_proj.data;
+        limit->work += read_memory(t->threads, stage % READING_WAYS, (size_t)bytes / 4096 * 4096, weights);
     }
-    decoder_free(&decoder);
-    *ratio = read / limit;
-    return speed;
+    double time = seconds() - start;
+    limit->time += time, t->paused += time;
 }
 
-static double prefill_ratio(const Model *model, double peak(int threads), int threads, int T) {
-    double speed = 0, limit = peak(threads);
-    for (int round = 0; round < ROUNDS; round++) {
-        Decoder decoder = decoder_new(model, T);
-        double start = seconds();
-        read_prompt(&decoder, T);
-        speed = fmax(speed, prefill_operations(T) / (seconds() - start));
-        decoder_free(&decoder);
-        limit = fmax(limit, peak(threads));
+static double share_of_limit(const Turns *t) {
+    double limit = 0;
+    for (int way = 0; way < READING_WAYS; way++)
+        if (t->limits[way].time > 0) limit = fmax(limit, t->limits[way].work / t->limits[way].time);
+    return t->decoder.work / t->decoder.time / limit;
+}
+
+/* Tokens a second, and the share of the bandwidth. */
+static double decode_speed(const Model *model, DType dtype, int threads, double *share) {
+    Turns turns = {.model = model, .dtype = dtype, .threads = threads};
+    Decoder decoder = decoder_new(model, CONTEXT + DECODED);
+    read_prompt(&decoder, CONTEXT);
+    decoder.watch = measure_limit, decoder.context = &turns;
+    double start = seconds();
+    for (int n = 0; n < DECODED; n++) {
+        int id = choose(&decoder);
+        decoder_read(&decoder, 1, &id);
+        turns.decoder.work += decode_bytes(dtype, decoder.length);
     }
-    return speed / limit;
+    turns.decoder.time = seconds() - start - turns.paused;
+    decoder_free(&decoder);
+    *share = share_of_limit(&turns);
+    return DECODED / turns.decoder.time;
+}
+
+static double prefill_share(const Model *model, DType dtype, double peak(int), int threads, int T) {
+    Turns turns = {.model = model, .dtype = dtype, .threads = threads, .peak = peak};
+    for (int n = 0; n < PROMPTS; n++) {
+        Decoder decoder = decoder_new(model, T);
+        decoder.watch = measure_limit, decoder.context = &turns;
+        double start = seconds(), paused = turns.paused;
+        read_prompt(&decoder, T);
+        turns.decoder.time += seconds() - start - (turns.paused - paused);
+        turns.decoder.work += prefill_operations(T);
+        decoder_free(&decoder);
+    }
+    return share_of_limit(&turns);
 }
 
 static void bench_row(Table *table, const Model *model, DType dtype, int threads) {
-    double decode, (*peak)(int) = model->rounds ? bf16_peak : fma_peak;
+    double decode, (*peak)(int) = model->rounds ? multiply_bf16_pairs : multiply_adds;
     fprintf(stderr, "\r\033[K%s on %d thread%s…", dtype_name(dtype), threads, threads == 1 ? "" : "s");
     use_threads(threads);
     double speed = decode_speed(model, dtype, threads, &decode);
-    double short_prompt = prefill_ratio(model, peak, threads, 128), long_prompt = prefill_ratio(model, peak, threads, 512);
+    double short_prompt = prefill_share(model, dtype, peak, threads, 128), long_prompt = prefill_share(model, dtype, peak, threads, 512);
     table_row(table, "%s%s|%d|%.1f|%.0f %%|%.0f %%|%.0f %%|%s", dtype_name(dtype), model->rounds ? ", rounded" : "", threads, speed,
               100 * decode, 100 * short_prompt, 100 * long_prompt, model->rounds ? "BF16 dot products" : "FMA");
 }
@@ -231,13 +273,13 @@ static void bench_process(const char *folder, DType dtype) {
     double peak, best = INFINITY;
     if (readlink("/proc/self/exe", program, sizeof program - 1) < 0) return; /* no Linux */
     fprintf(stderr, "\r\033[K%s from its start…", dtype_name(dtype));
-    for (int round = 0; round < ROUNDS; round++) best = fmin(best, run_text(program, folder, PROMPT, &peak));
+    for (int start = 0; start < STARTS; start++) best = fmin(best, run_text(program, folder, PROMPT, &peak));
     run_text(program, folder, TEXT, &peak);
     double weights = (double)config_parameters(&shape) * (double)dtype_size(dtype);
     double cache = (double)TEXT * (double)kv_bytes_per_token(shape.L, shape.KV, shape.D, sizeof(float));
     fprintf(stderr, "\r\033[K");
     printf("%s, from the start of the process to the first token after %d, weights in the page cache: %.2f s (best of %d)\n",
-           dtype_name(dtype), PROMPT, best, ROUNDS);
+           dtype_name(dtype), PROMPT, best, STARTS);
     printf("%s, peak memory with a text of %d tokens, mapped weights included (VmHWM): %.0f MiB = weights %.0f + KV cache %.0f + %.0f\n",
            dtype_name(dtype), TEXT, peak / 0x1p20, weights / 0x1p20, cache / 0x1p20, (peak - weights - cache) / 0x1p20);
 }

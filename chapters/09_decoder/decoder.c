@@ -99,9 +99,7 @@ static void attention_block(Decoder *d, int l, int T) {
     float(*keys)[d->capacity][KV][D] = d->keys, (*values)[d->capacity][KV][D] = d->values;
 
     norm(d, T, layer->input_layernorm);
-    project(T, C, H * D, w->q, w->normed, &layer->q_proj);
-    project(T, C, KV * D, w->k, w->normed, &layer->k_proj);
-    project(T, C, KV * D, w->v, w->normed, &layer->v_proj);
+    project_all(T, C, w->normed, 3, (Product[]){{w->q, &layer->q_proj}, {w->k, &layer->k_proj}, {w->v, &layer->v_proj}});
 
     rotate(d, T, H, w->turned_q, w->q);
     rotate(d, T, KV, w->turned_k, w->k);
@@ -121,8 +119,7 @@ static void feed_forward_block(Decoder *d, int l, int T) {
     int C = c->C, F = c->F;
 
     norm(d, T, layer->post_attention_layernorm);
-    project(T, C, F, w->gate, w->normed, &layer->gate_proj);
-    project(T, C, F, w->up, w->normed, &layer->up_proj);
+    project_all(T, C, w->normed, 2, (Product[]){{w->gate, &layer->gate_proj}, {w->up, &layer->up_proj}});
     gate(T, F, w->gate, w->up);
     round_rows(d, T, F, w->gate);
     project(T, F, C, w->normed, w->gate, &layer->down_proj);

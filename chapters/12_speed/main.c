@@ -28,8 +28,9 @@ static void project_f32(int rows, int in, int out, float y[restrict rows][out], 
 /* The weights are BF16 from here on, whatever the compiler is told. What fills no panel is done as by few rows. */
 static void project_bf16(bool pairs, int rows, int in, int out, float y[rows][out], const float x[rows][in], const void *weight) {
     Tensor tensor = as_tensor(BF16, in, out, weight);
-    int done = rows < ROWS ? 0 : many_rows(pairs, rows, in, out, y, x, &tensor);
-    if (done < out) few_rows(done, rows, in, out, y, x, &tensor);
+    Product product = {&y[0][0], &tensor};
+    if (rows >= ROWS) many_rows(pairs, rows, in, x, 1, &product);
+    few_rows(rows, in, x, 1, &product);
 }
 
 static void widened(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const float weight[out][in]) {
@@ -64,8 +65,8 @@ static const Step steps[] = {
     {"2 omp simd", simd_sum, F32, {LANES, 1, 2, 1}, {LANES, 1, 2, 1}, true, false, false},
     {"3 several rows", several_rows, F32, {LANES, 4, 5, 4}, {LANES, 4, 5, 4}, true, false, false},
     {"4 register tile", register_tile, F32, {LANES, 4, 5, 4}, {LANES, 16, 8, 16}, true, false, false},
-    {"5 packed panels", project_f32, F32, {LANES, STREAMS / 2, 3, 2}, {LANES, 2 * ROWS, ROWS + 2, 2 * ROWS}, true, false, false},
-    {"6 threads", project_f32, F32, {LANES, STREAMS / 2, 3, 2}, {LANES, 2 * ROWS, ROWS + 2, 2 * ROWS}, true, true, false},
+    {"5 packed panels", project_f32, F32, {LANES, STREAMS, 5, 4}, {LANES, 2 * ROWS, ROWS + 2, 2 * ROWS}, true, false, false},
+    {"6 threads", project_f32, F32, {LANES, STREAMS, 5, 4}, {LANES, 2 * ROWS, ROWS + 2, 2 * ROWS}, true, true, false},
     {"7 BF16 weights", widened, BF16, {LANES, STREAMS, 5, 4}, {LANES, 2 * ROWS, ROWS + 2, 2 * ROWS}, true, true, false},
     {"8 BF16 pairs", in_pairs, BF16, {LANES, STREAMS, 5, 4}, {LANES, 2 * ROWS, ROWS + 2, 2 * ROWS}, true, true, true},
 };

@@ -6,10 +6,10 @@
 #include <string.h>
 
 enum {
-    STREAMS = 4,                 /* rows of the weight that are read side by side; of float32, half as many */
+    STREAMS = 4,                 /* rows of the weight that are read side by side */
     FEW = 4,                     /* rows of x that a weight meets on its way from memory */
     ROWS = REGISTERS * 3 / 8,    /* rows of x in a tile: its sums, two vectors a row, are three quarters of the registers */
-    AHEAD = 1792,                /* bytes that are asked for before they are needed */
+    AHEAD = 1024, FAR = 4096,    /* bytes that are asked for before they are needed; and first of all, a page before */
     OUTS = 2 * LANES,            /* outputs of a tile */
     DEPTH = 256,                 /* numbers of each sum that are worked on while they are in the cache */
     CHUNK = 512,                 /* rows of x that are there with them */
@@ -51,7 +51,7 @@ INLINE void dot_products(DType dtype, int rows, int streams, int in, int out, fl
 #pragma GCC unroll 4
         for (int s = 0; s < streams; s++) {
             const char *from = weight + s * stream + i * size;
-            __builtin_prefetch(from + AHEAD, 0, 2); /* into the second-level cache: the first has x */
+            __builtin_prefetch(from + FAR, 0, 2), __builtin_prefetch(from + AHEAD, 0, 2); /* second-level cache: the first has x */
             Vector w = i + LANES <= in ? widen(dtype, from) : widen_rest(dtype, from, in - i);
 #pragma GCC unroll 4
             for (int r = 0; r < rows; r++) sum[r][s] += w * *(const Vector *)&x[r][i];
@@ -60,42 +60,47 @@ INLINE void dot_products(DType dtype, int rows, int streams, int in, int out, fl
         for (int s = 0; s < streams; s++) y[r][(size_t)s * apart] = total(sum[r][s]);
 }
 
-INLINE int streams_of(DType dtype) { return dtype == F32 ? STREAMS / 2 : STREAMS; }
-
-/* The same for a dtype that is known only now: of a single row of the weight, or of all streams. */
-INLINE void dtype_products(DType dtype, int rows, bool single, int in, int out, float y[][out], int width,
+/* The same for a dtype that is known only now. */
+INLINE void dtype_products(DType dtype, int rows, int streams, int in, int out, float y[][out], int width,
                            const float x[][width], const char *weight, int apart) {
-    if (dtype == F32) dot_products(F32, rows, single ? 1 : streams_of(F32), in, out, y, width, x, weight, apart);
-    else if (dtype == BF16) dot_products(BF16, rows, single ? 1 : streams_of(BF16), in, out, y, width, x, weight, apart);
-    else dot_products(F16, rows, single ? 1 : streams_of(F16), in, out, y, width, x, weight, apart);
+    if (dtype == F32) dot_products(F32, rows, streams, in, out, y, width, x, weight, apart);
+    else if (dtype == BF16) dot_products(BF16, rows, streams, in, out, y, width, x, weight, apart);
+    else dot_products(F16, rows, streams, in, out, y, width, x, weight, apart);
 }
 
 /* One output of each stream, of all rows of x; or the last few. */
 static void some_products(DType dtype, int rows, int streams, int in, int out, float y[][out], int width,
                           const float x[][width], const char *weight, int apart) {
     size_t stream = (size_t)apart * in * dtype_size(dtype);
-    bool all = streams == streams_of(dtype);
     int r = 0;
-    for (; all && r + FEW <= rows; r += FEW) dtype_products(dtype, FEW, false, in, out, y + r, width, x + r, weight, apart);
+    for (; streams == STREAMS && r + FEW <= rows; r += FEW)
+        dtype_products(dtype, FEW, STREAMS, in, out, y + r, width, x + r, weight, apart);
     for (; r < rows; r++)
-        if (all) dtype_products(dtype, 1, false, in, out, y + r, width, x + r, weight, apart);
+        if (streams == STREAMS) dtype_products(dtype, 1, STREAMS, in, out, y + r, width, x + r, weight, apart);
         else
             for (int s = 0; s < streams; s++)
-                dtype_products(dtype, 1, true, in, out, (void *)&y[r][s * apart], width, x + r, weight + s * stream, apart);
+                dtype_products(dtype, 1, 1, in, out, (void *)&y[r][s * apart], width, x + r, weight + s * stream, apart);
 }
 
-/* The outputs from `first` on. */
-static void few_rows(int first, int rows, int in, int out, float y[rows][out], const float x[rows][in], const Tensor *weight) {
-    int streams = streams_of(weight->dtype), apart = (out - first + streams - 1) / streams;
-    int width = (in + LANES - 1) / LANES * LANES;
-    size_t pitch = in * dtype_size(weight->dtype);
+/* How many outputs are done in panels; the rest as if rows were few. */
+static int in_panels(int rows, const Tensor *weight) { return rows < ROWS ? 0 : (int)weight->shape[0] / OUTS * OUTS; }
+
+/* The outputs that are in no panel. */
+static void few_rows(int rows, int in, const float x[rows][in], int count, const Product products[count]) {
+    int left = 0, width = (in + LANES - 1) / LANES * LANES;
+    for (int k = 0; k < count; k++) left += (int)products[k].weight->shape[0] - in_panels(rows, products[k].weight);
+    if (left == 0) return;
     float(*padded)[width] = allocate((size_t)rows * sizeof *padded);
-    memset(padded, 0, (size_t)rows * sizeof *padded);
-    for (int r = 0; r < rows; r++) memcpy(padded[r], x[r], sizeof x[r]);
-#pragma omp parallel for if ((double)in * apart > 3e4)
-    for (int o = first; o < first + apart; o++)
-        some_products(weight->dtype, rows, (out - o + apart - 1) / apart, in, out, (void *)&y[0][o], width, padded,
-                      (const char *)weight->data + o * pitch, apart);
+    for (int r = 0; r < rows; r++) memcpy(padded[r], x[r], sizeof x[r]), memset(&padded[r][in], 0, (size_t)(width - in) * sizeof(float));
+#pragma omp parallel if ((double)in * left > 1e5)
+    for (const Product *p = products; p < products + count; p++) {
+        DType dtype = p->weight->dtype;
+        int out = (int)p->weight->shape[0], first = in_panels(rows, p->weight), apart = (out - first + STREAMS - 1) / STREAMS;
+#pragma omp for nowait
+        for (int o = first; o < first + apart; o++)
+            some_products(dtype, rows, (out - o + apart - 1) / apart, in, out, (void *)&p->y[o], width, padded,
+                          (const char *)p->weight->data + (size_t)o * in * dtype_size(dtype), apart);
+    }
     free(padded);
 }
 
@@ -116,15 +121,13 @@ INLINE void turn(Vector square[LANES]) {
 
 /* panel[i][o] = number i of row o of the weight, in squares: what a step of the sums needs lies together. */
 INLINE void pack(DType dtype, int count, float panel[DEPTH][OUTS], const char *weight, size_t pitch) {
-    for (int i = 0; i < count; i += LANES)
-        for (int o = 0; o < OUTS; o += LANES) {
+    for (int o = 0; o < OUTS; o += LANES)
+        for (int i = 0; i < count; i += LANES) {
             const char *from = weight + o * pitch + i * dtype_size(dtype);
             Vector square[LANES];
-            if (i + LANES <= count)
 #pragma GCC unroll 16
-                for (int l = 0; l < LANES; l++) square[l] = widen(dtype, from + l * pitch);
-            else
-                for (int l = 0; l < LANES; l++) square[l] = widen_rest(dtype, from + l * pitch, count - i);
+            for (int l = 0; l < LANES; l++)
+                square[l] = i + LANES <= count ? widen(dtype, from + l * pitch) : widen_rest(dtype, from + l * pitch, count - i);
             turn(square);
 #pragma GCC unroll 16
             for (int l = 0; l < LANES; l++) *(Vector *)&panel[i + l][o] = square[l];
@@ -141,13 +144,12 @@ typedef struct {
 /* What is needed soon is asked for a little at a time, for too much at once would hold up what is needed now: of each row
  * ahead a line of memory, and a row of y. */
 INLINE void fetch(int i, int rows, int out, float y[][out], Ahead ahead) {
-    for (int o = 0; o < ahead.rows; o++) __builtin_prefetch(ahead.from + o * ahead.pitch + i * ahead.size, 0, 2);
+    for (int o = 0; o < ahead.rows; o++) __builtin_prefetch(ahead.from + o * ahead.pitch + i * ahead.size);
     if (i / LANES < rows) __builtin_prefetch(&y[i / LANES][0], 1), __builtin_prefetch(&y[i / LANES][LANES], 1);
 }
 
 INLINE Vector multiply_add(bool pairs, Vector sum, float x, Vector w) {
-    if (pairs) return add_pairs(sum, x, w);
-    return sum + x * w;
+    return pairs ? add_pairs(sum, x, w) : (Vector)(sum + x * w);
 }
 
 /* y[r][o] = sum over i of x[r][i] w[i][o], or so much more: each number of x meets two vectors of weights, and each of
@@ -174,15 +176,11 @@ INLINE void tile(bool pairs, int rows, int count, bool more, int out, float y[][
     }
 }
 
-/* Each alone in its function, so that no other code takes registers from it. */
-__attribute__((noinline)) static void whole_tile(int count, bool more, int out, float y[][out], const float x[][DEPTH],
+/* In a function of its own, so that no other code takes registers from it. */
+__attribute__((noinline)) static void whole_tile(bool pairs, int count, bool more, int out, float y[][out], const float x[][DEPTH],
                                                  const float w[DEPTH][OUTS], Ahead ahead) {
-    tile(false, ROWS, count, more, out, y, x, w, ahead);
-}
-
-__attribute__((noinline)) static void whole_pairs(int count, bool more, int out, float y[][out], const float x[][DEPTH],
-                                                  const float w[DEPTH][OUTS], Ahead ahead) {
-    tile(true, ROWS, count, more, out, y, x, w, ahead);
+    if (pairs) tile(true, ROWS, count, more, out, y, x, w, ahead);
+    else tile(false, ROWS, count, more, out, y, x, w, ahead);
 }
 
 /* All rows of x with a panel. Each tile fetches as much of the next panel as is due. */
@@ -192,48 +190,60 @@ INLINE void panel_products(bool pairs, int rows, int count, bool more, int out, 
     for (int n = 0; n < tiles; n++, r += ROWS) {
         int from = next.rows * n / tiles, to = next.rows * (n + 1) / tiles;
         Ahead ahead = {to - from, next.from + from * next.pitch, next.pitch, next.size};
-        (pairs ? whole_pairs : whole_tile)(count, more, out, y + r, x + r, w, ahead);
+        whole_tile(pairs, count, more, out, y + r, x + r, w, ahead);
     }
     for (; r + ROWS / 3 <= rows; r += ROWS / 3) tile(pairs, ROWS / 3, count, more, out, y + r, x + r, w, (Ahead){0});
     for (; r < rows; r++) tile(pairs, 1, count, more, out, y + r, x + r, w, (Ahead){0});
 }
 
-/* The outputs that fill panels; returns how many. With `pairs`, of BF16, a pair is moved about like one float32: then there
- * are half as many numbers, and only the copy of x and the tile know better. */
-static int many_rows(bool pairs, int rows, int in, int out, float y[rows][out], const float x[rows][in], const Tensor *weight) {
-    DType dtype = pairs ? F32 : weight->dtype;
-    int numbers = pairs ? in / 2 : in, panels = out / OUTS;
-    size_t size = dtype_size(dtype), pitch = numbers * size;
+/* The outputs that fill panels. With `pairs`, of BF16, a pair is moved about like one float32: then there are half as many
+ * numbers, and only the copy of x and the tile know better. */
+static void many_rows(bool pairs, int rows, int in, const float x[rows][in], int count, const Product products[count]) {
+    int numbers = pairs ? in / 2 : in;
 #pragma omp parallel
     {
-        float(*near)[DEPTH] = allocate((size_t)rows * sizeof *near), w[DEPTH][OUTS] __attribute__((aligned(64)));
-        for (int i = 0; i < numbers; i += DEPTH) {
-            int count = numbers - i < DEPTH ? numbers - i : DEPTH;
-            for (int r = 0; r < rows; r++)
-                if (pairs) copy_pairs(count, near[r], &x[r][2 * i]);
-                else memcpy(near[r], &x[r][i], (size_t)count * sizeof(float));
+        float(*near)[DEPTH] = allocate(CHUNK * sizeof *near), w[DEPTH][OUTS] __attribute__((aligned(64)));
+        for (int first = 0; first < rows; first += CHUNK)
+            for (int i = 0; i < numbers; i += DEPTH) {
+                int chunk = rows - first < CHUNK ? rows - first : CHUNK, depth = numbers - i < DEPTH ? numbers - i : DEPTH;
+                for (int r = 0; r < chunk; r++)
+                    if (pairs) copy_pairs(depth, near[r], &x[first + r][2 * i]);
+                    else memcpy(near[r], &x[first + r][i], (size_t)depth * sizeof(float));
+                for (const Product *p = products; p < products + count; p++) {
+                    DType dtype = pairs ? F32 : p->weight->dtype;
+                    int out = (int)p->weight->shape[0], end = in_panels(rows, p->weight);
+                    size_t size = dtype_size(dtype), pitch = numbers * size;
+                    float(*y)[out] = (void *)p->y;
 #pragma omp for schedule(static) nowait /* a thread meets the same outputs for every i */
-            for (int n = 0; n < panels; n++) {
-                const char *from = (const char *)weight->data + n * OUTS * pitch + i * size;
-                if (dtype == F32) pack(F32, count, w, from, pitch);
-                else if (dtype == BF16) pack(BF16, count, w, from, pitch);
-                else pack(F16, count, w, from, pitch);
-                Ahead next = {n + 1 < panels ? OUTS : 0, from + OUTS * pitch, pitch, size};
-                if (pairs) panel_products(true, rows, count, i > 0, out, (void *)&y[0][n * OUTS], near, w, next);
-                else panel_products(false, rows, count, i > 0, out, (void *)&y[0][n * OUTS], near, w, next);
+                    for (int o = 0; o < end; o += OUTS) {
+                        const char *from = (const char *)p->weight->data + o * pitch + i * size;
+                        if (dtype == F32) pack(F32, depth, w, from, pitch);
+                        else if (dtype == BF16) pack(BF16, depth, w, from, pitch);
+                        else pack(F16, depth, w, from, pitch);
+                        Ahead next = {o + OUTS < end ? OUTS : 0, from + OUTS * pitch, pitch, size};
+                        if (pairs) panel_products(true, chunk, depth, i > 0, out, (void *)&y[first][o], near, w, next);
+                        else panel_products(false, chunk, depth, i > 0, out, (void *)&y[first][o], near, w, next);
+                    }
+                }
             }
-        }
         free(near);
     }
-    return panels * OUTS;
+}
+
+/* Do dot products of BF16 pay, and lose nothing? */
+static bool take_pairs(int rows, int in, const float x[rows][in], int count, const Product products[count]) {
+    bool take = in % 2 == 0 && bf16_dots_pay();
+    for (int k = 0; k < count; k++) take = take && products[k].weight->dtype == BF16;
+#pragma omp parallel for if (take) reduction(&& : take)
+    for (int r = 0; r < rows; r++) take = take && bf16_holds(in, x[r]);
+    return take;
+}
+
+void project_all(int rows, int in, const float x[rows][in], int count, const Product products[count]) {
+    if (rows >= ROWS) many_rows(take_pairs(rows, in, x, count, products), rows, in, x, count, products);
+    few_rows(rows, in, x, count, products);
 }
 
 void project(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const Tensor *weight) {
-    for (int r = 0, n; r < rows; r += n) {
-        n = rows - r < CHUNK ? rows - r : CHUNK;
-        bool pairs = weight->dtype == BF16 && in % 2 == 0 && n >= ROWS && bf16_dots_pay();
-        for (int t = r; pairs && t < r + n; t++) pairs = bf16_holds(in, x[t]); /* or dot products would round them */
-        int done = n < ROWS ? 0 : many_rows(pairs, n, in, out, y + r, x + r, weight);
-        if (done < out) few_rows(done, n, in, out, y + r, x + r, weight);
-    }
+    project_all(rows, in, x, 1, &(Product){&y[0][0], weight});
 }
