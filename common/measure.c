@@ -137,19 +137,18 @@ double multiply_bf16_pairs(int) { return 0; }
 #endif
 
 typedef struct {
-    double (*go)(int threads), work;
+    double (*go)(int threads);
     int threads;
 } Peak;
 
 static void go_once(void *context) {
-    Peak *peak = context;
-    peak->work = peak->go(peak->threads);
+    const Peak *peak = context;
+    peak->go(peak->threads);
 }
 
 static double peak_of(double go(int threads), int threads) {
-    Peak peak = {go, 0, threads};
-    double time = best_seconds(go_once, &peak);
-    return peak.work / time;
+    double work = go(threads);
+    return work == 0 ? 0 : work / best_seconds(go_once, &(Peak){go, threads});
 }
 
 double fma_peak(int threads) { return peak_of(multiply_adds, threads); }

@@ -147,9 +147,12 @@ static double decode_bytes(DType dtype, int length) {
            (double)length * (double)kv_bytes_per_token(shape.L, shape.KV, shape.D, sizeof(float));
 }
 
+/* Of all layers: what is neither embedding nor logits. */
+static double layer_weights(void) { return (double)config_parameters(&shape) - 2.0 * shape.V * shape.C; }
+
 static double prefill_operations(int T) {
-    double pairs = T * (T + 1.0) / 2, weights = (double)config_parameters(&shape) - 2.0 * shape.V * shape.C;
-    return 2 * weights * T + 4 * pairs * shape.L * shape.H * shape.D;
+    double pairs = T * (T + 1.0) / 2;
+    return 2 * layer_weights() * T + 4 * pairs * shape.L * shape.H * shape.D;
 }
 
 static int choose(const Decoder *decoder) {
@@ -173,7 +176,6 @@ typedef struct {
 
 typedef struct {
     const Model *model;
-    DType dtype;
     int threads;
     double (*peak)(int threads); /* NULL: the limit is reading */
     Tally limits[READING_WAYS], decoder;
@@ -183,14 +185,15 @@ typedef struct {
 /* After each layer. */
 static void measure_limit(void *context, int stage, int, int T, int C, const float[T][C]) {
     Turns *t = context;
-    Tally *limit = &t->limits[t->peak ? 0 : stage % READING_WAYS];
-    double start = seconds(), bytes = (double)config_parameters(&shape) - 2.0 * shape.V * shape.C;
-    bytes *= (double)dtype_size(t->dtype) / shape.L;
+    int way = t->peak ? 0 : stage % READING_WAYS;
+    Tally *limit = &t->limits[way];
+    double start = seconds();
     if (t->peak)
         for (int n = 0; n < GOES; n++) limit->work += t->peak(t->threads);
     else {
-        const void *weights = t->model->layers[(stage + shape.L / 2) % shape.L].q_proj.data;
-        limit->work += read_memory(t->threads, stage % READING_WAYS, (size_t)bytes / 4096 * 4096, weights);
+        Tensor first = t->model->layers[(stage + shape.L / 2) % shape.L].q_proj;
+        double bytes = layer_weights() / shape.L * (double)dtype_size(first.dtype);
+        limit->work += read_memory(t->threads, way, (size_t)bytes, first.data);
     }
     double time = seconds() - start;
     limit->time += time, t->paused += time;
@@ -205,7 +208,7 @@ static double share_of_limit(const Turns *t) {
 
 /* Tokens a second, and the share of the bandwidth. */
 static double decode_speed(const Model *model, DType dtype, int threads, double *share) {
-    Turns turns = {.model = model, .dtype = dtype, .threads = threads};
+    Turns turns = {.model = model, .threads = threads};
     Decoder decoder = decoder_new(model, CONTEXT + DECODED);
     read_prompt(&decoder, CONTEXT);
     decoder.watch = measure_limit, decoder.context = &turns;
@@ -221,8 +224,8 @@ static double decode_speed(const Model *model, DType dtype, int threads, double 
     return DECODED / turns.decoder.time;
 }
 
-static double prefill_share(const Model *model, DType dtype, double peak(int), int threads, int T) {
-    Turns turns = {.model = model, .dtype = dtype, .threads = threads, .peak = peak};
+static double prefill_share(const Model *model, double peak(int), int threads, int T) {
+    Turns turns = {.model = model, .threads = threads, .peak = peak};
     for (int n = 0; n < PROMPTS; n++) {
         Decoder decoder = decoder_new(model, T);
         decoder.watch = measure_limit, decoder.context = &turns;
@@ -240,7 +243,7 @@ static void bench_row(Table *table, const Model *model, DType dtype, int threads
     fprintf(stderr, "\r\033[K%s on %d thread%s…", dtype_name(dtype), threads, threads == 1 ? "" : "s");
     use_threads(threads);
     double speed = decode_speed(model, dtype, threads, &decode);
-    double short_prompt = prefill_share(model, dtype, peak, threads, 128), long_prompt = prefill_share(model, dtype, peak, threads, 512);
+    double short_prompt = prefill_share(model, peak, threads, 128), long_prompt = prefill_share(model, peak, threads, 512);
     table_row(table, "%s%s|%d|%.1f|%.0f %%|%.0f %%|%.0f %%|%s", dtype_name(dtype), model->rounds ? ", rounded" : "", threads, speed,
               100 * decode, 100 * short_prompt, 100 * long_prompt, model->rounds ? "BF16 dot products" : "FMA");
 }
