@@ -1,6 +1,6 @@
 /* The workbench against kernels that misbehave in every way a first draft does. Each must be told from the others. */
 #include "01_normalization/normalization.h"
-#include "tests/verify/verify.h"
+#include "tests/verify/diagnosis.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -28,15 +28,6 @@ void verdict_free(Verdict *verdict);
 /* The call that a golden case describes, ready to run. */
 Call call_of_case(const GoldenCase *golden_case);
 
-/* The wrong twin that the failing outputs are, or NULL: the one that explains the largest share of the cases that
- * store it. */
-typedef struct {
-    const char *twin;
-    int matched, stored; /* cases */
-} Diagnosis;
-
-Diagnosis diagnose(const Kernel *kernel, int count, const Verdict verdicts[]);
-
 /* Prints the report of one kernel: a row a case, the verdict, one line of diagnosis. `source` is where the
  * kernel came from, for the first line. Returns how many verdicts pass. */
 int report(const Kernel *kernel, const Golden *golden, const char *source, int count, const Verdict verdicts[]);
