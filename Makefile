@@ -45,6 +45,8 @@ endif
 # The rounding policy is ours: fused multiply-adds are allowed (they round once instead of twice), nothing else is.
 FLAGS = -std=c2x -Wall -Wextra -g -ffp-contract=fast $(OPENMP) $(QUIET) -I. -Ichapters -D_GNU_SOURCE \
         -DROOT='"$(CURDIR)"' $(CPPFLAGS) $(CFLAGS)
+# What is compiled may become a part of a reader's shared library, which does not show its names.
+SHARED = -fPIC -fvisibility=hidden
 LIBS  = $(LDFLAGS) $(JANSSON) $(PCRE2) -lm
 
 # ---------------------------------------------------------------- what is built
@@ -59,7 +61,7 @@ TOOLS    := $(BUILD)/verify $(BUILD)/grade $(BUILD)/stories $(if $(PCRE2),$(BUIL
 FAST     := chapters/12_speed/projection.c
 KERNELS  := $(filter-out %/main.c %/exercise.c %/llama.c $(FAST) $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/*.c))
 COMMON   := $(wildcard common/*.c)
-VERIFY   := $(filter-out tests/verify/main.c tests/verify/grade.c,$(wildcard tests/verify/*.c))
+VERIFY   := $(filter-out tests/verify/main.c tests/verify/grade.c tests/verify/guard.c,$(wildcard tests/verify/*.c))
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c))) $(BUILD)/tests/fast_decoder
 TESTS    := $(TESTS:%/test_generation=%/fast_generation)
 
@@ -70,7 +72,8 @@ all: $(PROGRAMS) $(TOOLS)
 	@$(if $(PCRE2),,echo "note: no PCRE2: chapters 10 and 11 are left out (apt install libpcre2-dev | dnf install pcre2-devel | brew install pcre2)")
 	@$(if $(GNUPLOT),,echo "note: no gnuplot: figures are not drawn (apt install gnuplot-nox | dnf install gnuplot | brew install gnuplot)")
 
-# One library holds the kernels of every chapter and common/: a program links what it includes.
+# One library holds the kernels of every chapter and common/: a program links what it includes, and so does a reader's
+# shared library, which does not show their names. Where both define a kernel, the reader's counts.
 $(BUILD)/libllama.a: $(call object,$(COMMON) $(KERNELS))
 	@rm -f $@
 	@ar rcs $@ $^
@@ -78,7 +81,7 @@ $(BUILD)/libllama.a: $(call object,$(COMMON) $(KERNELS))
 $(BUILD)/objects/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  compile  $<"
-	@$(CC) $(FLAGS) $(ALSO) -MMD -MP -c $< -o $@
+	@$(CC) $(FLAGS) $(SHARED) $(ALSO) -MMD -MP -c $< -o $@
 
 RUNNERS  := $(BUILD)/09_decoder $(BUILD)/11_generation
 $(filter $(RUNNERS),$(PROGRAMS)): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(call object,$(FAST)) $(BUILD)/libllama.a
@@ -122,10 +125,10 @@ $(BUILD)/tests/fast_%: $(BUILD)/objects/tests/test_%.o $(call object,$(FAST) $(V
 # Other flags or another compiler: everything is compiled again.
 $(BUILD)/flags: always
 	@mkdir -p $(BUILD)
-	@echo '$(CC) $(subst ','\'',$(FLAGS)) $(subst ','\'',$(LIBS))' | cmp -s - $@ || \
-	 echo '$(CC) $(subst ','\'',$(FLAGS)) $(subst ','\'',$(LIBS))' > $@
+	@echo '$(CC) $(SHARED) $(subst ','\'',$(FLAGS)) $(subst ','\'',$(LIBS))' | cmp -s - $@ || \
+	 echo '$(CC) $(SHARED) $(subst ','\'',$(FLAGS)) $(subst ','\'',$(LIBS))' > $@
 
--include $(shell find $(BUILD)/objects $(BUILD)/shared -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/objects -name '*.d' 2>/dev/null)
 
 # ---------------------------------------------------------------- what is run
 
@@ -173,16 +176,6 @@ preview: $(DATA) ## the figures as text, in the terminal
 
 # ---------------------------------------------------------------- what is checked
 
-# What a reader's file may lean on: the whole course, compiled for a shared library that does not show its names. Where
-# both define a kernel, the reader's counts.
-$(BUILD)/shared/%.o: %.c $(BUILD)/flags
-	@mkdir -p $(@D)
-	@$(CC) $(FLAGS) -fPIC -fvisibility=hidden -MMD -MP -c $< -o $@
-
-$(BUILD)/course.a: $(patsubst %.c,$(BUILD)/shared/%.o,$(COMMON) $(KERNELS))
-	@rm -f $@
-	@ar rcs $@ $^
-
 # The kernels for Python, every name to be seen: notebooks/llama_c.py calls them. Of chapters 10 and 11 the kernels alone,
 # which do without PCRE2. -Bsymbolic: they find each other first, whatever else the process has that is called `linear`.
 FOR_PYTHON := $(COMMON) $(filter-out chapters/10_% chapters/11_%,$(KERNELS)) \
@@ -192,21 +185,42 @@ $(BUILD)/libllama.so: $(FOR_PYTHON) $(wildcard common/*.h chapters/*/*.h) $(BUIL
 	@echo "  link     $@"
 	@$(CC) $(FLAGS) -shared -fPIC $(call accepts,-Wl$(comma)-Bsymbolic) $(FOR_PYTHON) -o $@ $(LIBS)
 
-# How a reader's file is compiled: sh $(BUILD)/compile.sh FILE.c … -o FILE.so
-$(BUILD)/compile.sh: $(BUILD)/flags $(BUILD)/course.a
-	@echo 'exec $(CC) $(subst ','\'',$(FLAGS)) -I$(CURDIR) -I$(CURDIR)/chapters -shared -fPIC "$$@" $(abspath $(BUILD))/course.a' \
-	      '$(call accepts,-Wl$(comma)--allow-multiple-definition) $(subst ','\'',$(LIBS))' > $@
+# How a reader's file is compiled: sh $(BUILD)/compile.sh FILE.so FILE.c …. Beside it, as FILE.so.i, stands what the
+# preprocessor makes of it. An index beyond the end of an array traps, the heap and the stack are guarded (guard.c), and what
+# the reader defines is what the reader calls, be it called expf. With SANITIZE=1 it is the address sanitizer instead.
+WRAPPED  := $(call accepts,$(foreach f,malloc free calloc realloc posix_memalign aligned_alloc,-Wl$(comma)--wrap=$(f)))
+CHECKED  := $(or $(call accepts,-fsanitize=array-bounds),$(call accepts,-fsanitize=bounds)) $(call accepts,-fstack-protector-all)
+GUARDED  := $(if $(WRAPPED),-fno-sanitize=all $(CHECKED) $(WRAPPED) -Wl$(comma)--as-needed $(abspath $(BUILD))/guard.o)
 
-verify: $(BUILD)/verify $(if $(SRC),$(BUILD)/compile.sh) ## judge your own kernels: make verify SRC=my_rope.c
+$(BUILD)/guard.o: tests/verify/guard.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	@$(CC) $(FLAGS) -fno-sanitize=all -fPIC -c $< -o $@
+
+$(BUILD)/compile.sh: Makefile $(BUILD)/flags $(BUILD)/libllama.a $(BUILD)/guard.o
+	@{ echo 'library=$$1; shift'; \
+	   echo 'set -- $(CC) $(subst ','\'',$(FLAGS)) -UROOT -I$(CURDIR) -I$(CURDIR)/chapters "$$@"'; \
+	   echo '"$$@" -w -E >"$$library.i" 2>/dev/null'; \
+	   echo '[ "$$SANITIZED" ] || set -- "$$@" $(GUARDED)'; \
+	   echo 'exec "$$@" -o "$$library" -shared -fPIC $(abspath $(BUILD))/libllama.a' \
+	      '$(call accepts,-Wl$(comma)--allow-multiple-definition) $(call accepts,-Wl$(comma)-Bsymbolic) $(subst ','\'',$(LIBS))'; } > $@
+
+SANITIZERS := -O1 $(call accepts,-march=native) -fno-omit-frame-pointer -fsanitize=address,undefined,bounds -fno-sanitize-recover=all
+
+ifeq ($(SANITIZE),)
+verify: $(BUILD)/verify $(if $(SRC),$(BUILD)/compile.sh) ## judge your own kernels: make verify SRC=my_rope.c, with SANITIZE=1 under the sanitizers
 	@$(if $(SRC),,echo "usage: make verify SRC=my_kernel.c    (the kernels it may define: $(BUILD)/verify --list)"; exit 1)
-	@sh $(BUILD)/compile.sh $(SRC) -o $(BUILD)/$(notdir $(firstword $(SRC))).so
+	@sh $(BUILD)/compile.sh $(BUILD)/$(notdir $(firstword $(SRC))).so $(SRC)
 	@$(BUILD)/verify --library $(BUILD)/$(notdir $(firstword $(SRC))).so
+else
+verify: # the reader's file and the workbench under the sanitizers: who overruns an array is told the line
+	@SANITIZED=1 $(MAKE) --no-print-directory BUILD=build/sanitize CFLAGS="$(SANITIZERS)" SANITIZE= verify
+endif
 
 EXERCISES := $(NUMBERS:%=exercise-%)
 
 $(EXERCISES): exercise-%: $(BUILD)/verify $(BUILD)/compile.sh ## how far is your chapters/04_*/exercise.c, or SRC=my.c: make exercise-04
 	@mkdir -p $(BUILD)/$@
-	@sh $(BUILD)/compile.sh $(or $(SRC),$(wildcard chapters/$*_*/exercise.c)) -o $(BUILD)/$@/$(notdir $(firstword $(SRC) exercise.c)).so
+	@sh $(BUILD)/compile.sh $(BUILD)/$@/$(notdir $(firstword $(SRC) exercise.c)).so $(or $(SRC),$(wildcard chapters/$*_*/exercise.c))
 	@$(BUILD)/verify --exercise $* --library $(BUILD)/$@/$(notdir $(firstword $(SRC) exercise.c)).so
 
 grade: $(BUILD)/grade $(BUILD)/compile.sh ## judge a folder of submissions: make grade DIR=submissions/ EXERCISE=04, a table and a CSV
@@ -217,13 +231,12 @@ test: all $(TESTS) $(DATA) $(BUILD)/compile.sh ## kernels against PyTorch, wrong
 	@PYTHON=$(PYTHON) sh tests/run.sh $(TESTS) "sh tests/languages/run.sh $(BUILD)" "sh tests/lessons.sh $(BUILD)/data --check"
 
 sanitize: ## the tests under the address, undefined-behaviour and bounds sanitizers
-	@$(MAKE) --no-print-directory BUILD=build/sanitize CFLAGS="-O1 -march=native -fno-omit-frame-pointer \
-	    -fsanitize=address,undefined,bounds -fno-sanitize-recover=all" test
+	@$(MAKE) --no-print-directory BUILD=build/sanitize CFLAGS="$(SANITIZERS)" test
 
 fuzz: ## feed broken files to what reads them, and any text to the tokenizers, a minute each
 	@sh tests/fuzz/run.sh $(BUILD) $(or $(SECONDS),60) "$(JANSSON)" "$(PCRE2)"
 
-mutants: all $(BUILD)/course.a ## break our own kernels on purpose, and count how many breaks the golden values catch
+mutants: all $(BUILD)/libllama.a ## break our own kernels on purpose, and count how many breaks the golden values catch
 	@$(PYTHON) tests/mutants.py --build $(BUILD) $(if $(EVERY),--every $(EVERY))
 
 # What computes the golden values, trains the model and runs the notebooks. No reader of the lessons needs it.

@@ -165,7 +165,7 @@ static void a_readers_mistake_is_named(void **state) {
 
 /* Compiles a C file for a chapter's exercise, with every warning an error: its signatures are the headers'. */
 static void compile_as(const char *library, const char *source) {
-    assert_int_equal(run("sh '%s/compile.sh' -Wall -Wextra -Werror '%s' -o %s", BUILD, source, library), 0);
+    assert_int_equal(run("sh '%s/compile.sh' %s -Wall -Wextra -Werror '%s'", BUILD, library, source), 0);
 }
 
 static void an_untouched_exercise_is_not_implemented(void **state) {
@@ -207,7 +207,7 @@ static void an_exercise_asks_for_what_is_judged(void **state) {
 /* The chapters' own kernels, as if a reader had written them. */
 static void a_solved_exercise_says_so(void **state) {
     (void)state;
-    assert_int_equal(run("cd '%s/chapters' && sh '%s/compile.sh' -O1 01*/normalization.c 02*/activation.c 03*/feed_forward.c 04*/rope.c "
+    assert_int_equal(run("cd '%s/chapters' && sh '%s/compile.sh' %s/solved.c.so -O1 01*/normalization.c 02*/activation.c 03*/feed_forward.c 04*/rope.c "
                          "05*/attention.c 06*/grouped_query.c 07*/kv_cache.c 08*/flash_attention.c 10*/train.c 10*/bpe.c "
                          "11*/sampling.c ../common/linear.c -o %s/solved.c.so", ROOT, BUILD, folder), 0);
     const Exercise *exercise;
@@ -225,7 +225,7 @@ static void the_first_wrong_task_is_reported(void **state) {
     (void)state;
     write_text("mine.c", eps_outside);
     run("echo 'void batch_norm(void) { __builtin_trap(); }' >>mine.c");
-    assert_int_equal(run("sh '%s/compile.sh' mine.c -o mine.c.so && '%s/verify' --exercise 1 --library mine.c.so", BUILD, BUILD), 1);
+    assert_int_equal(run("sh '%s/compile.sh' mine.c.so mine.c && '%s/verify' --exercise 1 --library mine.c.so", BUILD, BUILD), 1);
     assert_said("Chapter 01, mine.c: 0 of 4 tasks solved\n");
     assert_said("crashes ");
     assert_said("epsilon is outside the root");
