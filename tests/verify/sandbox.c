@@ -13,9 +13,6 @@
 
 /* ------------------------------------------------------------------ guarded buffers */
 
-/* The canaries of inputs, also NaNs: other than the outputs', or a copy of the one over the other would not show. */
-static const uint16_t input_canary = 0x7f95;
-
 static void fill(void *memory, size_t bytes, uint16_t pattern) {
     for (size_t i = 0; i < bytes; i++) ((char *)memory)[i] = ((const char *)&pattern)[i % 2];
 }
@@ -44,7 +41,7 @@ static Buffer buffer_new(const char *name, DType dtype, int rank, const size_t s
     buffer.pages = mmap(NULL, buffer.page_bytes, PROT_NONE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (buffer.pages == MAP_FAILED) fail("no memory for a buffer of %zu bytes", buffer.page_bytes);
     mprotect(middle(&buffer), middle_bytes(&buffer), PROT_READ | PROT_WRITE);
-    fill(middle(&buffer), middle_bytes(&buffer), input_canary);
+    fill(middle(&buffer), middle_bytes(&buffer), CANARY);
     buffer.tensor.data = middle(&buffer) + page;
     return buffer;
 }

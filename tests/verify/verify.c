@@ -57,7 +57,7 @@ void verdict_free(Verdict *verdict) {
 
 /* ------------------------------------------------------------------ the report */
 
-static char *index_text(char text[static SHAPE_TEXT], size_t index, const Tensor *tensor) {
+char *index_text(char text[static SHAPE_TEXT], size_t index, const Tensor *tensor) {
     size_t position[TENSOR_MAX_RANK];
     for (int axis = tensor->rank - 1; axis >= 0; axis--) {
         position[axis] = index % tensor->shape[axis];
@@ -114,11 +114,11 @@ int report(const Kernel *kernel, const Golden *golden, const char *source, int c
     if (passed == count) return passed;
 
     Diagnosis found = diagnose(kernel, count, verdicts);
-    const char *advice = general_advice(kernel, count, verdicts);
+    char advice[DIAGNOSIS];
     if (found.twin)
         printf("  %s\n  (Your output is that in %d of the %d cases that can tell.)\n", golden_advice(golden, found.twin),
                found.matched, found.stored);
-    else if (advice) printf("  %s\n", advice);
+    else if (general_advice(kernel, count, verdicts, advice)) printf("  %s\n", advice);
     return passed;
 }
 
@@ -214,12 +214,11 @@ static void say_what_is_wrong(Judgement *judgement) {
     char *say = judgement->diagnosis, where[256];
     const Verdict *troubled = first(in_trouble, judgement), *failing = first(fails, judgement);
     const char *twin = diagnose(judgement->kernel, count, judgement->verdicts).twin;
-    const char *advice = general_advice(judgement->kernel, count, judgement->verdicts);
     judgement->fate = troubled ? fate_of(troubled->trouble) : WRONG;
     if (troubled) snprintf(say, DIAGNOSIS, "case %s: %s", troubled->golden_case->name, troubled->trouble);
     else if (!first(written, judgement) || (twin && strcmp(twin, DOES_NOTHING) == 0)) judgement->fate = NOT_IMPLEMENTED;
     else if (twin) snprintf(say, DIAGNOSIS, "%s", golden_advice(&judgement->golden, twin));
-    else if (advice) snprintf(say, DIAGNOSIS, "%s", advice);
+    else if (general_advice(judgement->kernel, count, judgement->verdicts, say)) return;
     else first_wrong_text(where, failing), snprintf(say, DIAGNOSIS, "case %s: %s", failing->golden_case->name, where);
 }
 
