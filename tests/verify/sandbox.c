@@ -56,9 +56,6 @@ enum { MOST_GUARDED = CALL_MAX_INPUTS + 8 };
 static Guarded guarded[MOST_GUARDED];
 static int guarded_count;
 
-/* The canaries of inputs, also NaNs: other than the outputs', or a copy of the one over the other would not show. */
-static const uint16_t input_canary = 0x7f95;
-
 static void fill(void *memory, size_t bytes, uint16_t pattern) {
     for (size_t i = 0; i < bytes; i++) ((char *)memory)[i] = ((const char *)&pattern)[i % 2];
 }
@@ -85,7 +82,7 @@ static Guarded *guard(const char *name, size_t bytes, bool at_end, bool input) {
     one->pages = mmap(NULL, one->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (one->pages == MAP_FAILED) fail("no memory for an array of %zu bytes", bytes);
     mprotect(middle(one), room, PROT_READ | PROT_WRITE);
-    fill(middle(one), room, input ? input_canary : POISON);
+    fill(middle(one), room, input ? CANARY : POISON);
     one->data = at_end ? middle(one) + room - bytes : middle(one);
     one->end = one->data + bytes;
     return one;

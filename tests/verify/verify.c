@@ -13,19 +13,13 @@ bool verdict_passes(const Verdict *verdict) {
 
 /* ------------------------------------------------------------------ one case */
 
-static char *index_text(char text[static SHAPE_TEXT], size_t index, const Tensor *tensor) {
+char *index_text(char text[static SHAPE_TEXT], size_t index, const Tensor *tensor) {
     size_t position[TENSOR_MAX_RANK];
     for (int axis = tensor->rank - 1; axis >= 0; axis--) {
         position[axis] = index % tensor->shape[axis];
         index /= tensor->shape[axis];
     }
     return shape_text(text, tensor->rank, position);
-}
-
-/* A NaN has no sign that anybody means. */
-static char *number_text(char text[static 32], double number) {
-    snprintf(text, 32, "%.7g", isnan(number) ? NAN : number);
-    return text[0] == '-' && isnan(number) ? memmove(text, text + 1, strlen(text)) : text;
 }
 
 Call call_of_case(const GoldenCase *golden_case) {
@@ -60,7 +54,8 @@ static void difference(char text[static WORDS], size_t index, const Tensor *expe
     char where[SHAPE_TEXT];
     index_text(where, index, expected);
     if (is_poison(got)) snprintf(text, WORDS, "%s: not written", where);
-    else snprintf(text, WORDS, "%s: got %s, expected %s", where, number_text((char[32]){0}, got), number_text((char[32]){0}, tensor_get(expected, index)));
+    else snprintf(text, WORDS, "%s: got %s, expected %s", where, number_text((char[NUMBER_TEXT]){0}, 7, got),
+                  number_text((char[NUMBER_TEXT]){0}, 7, tensor_get(expected, index)));
 }
 
 typedef struct {
@@ -158,11 +153,11 @@ int report(const Kernel *kernel, const Golden *golden, const char *source, int c
     if (passed == count) return passed;
 
     Diagnosis found = diagnose(kernel, count, verdicts);
-    const char *advice = any_wrong(count, verdicts) ? general_advice(kernel, count, verdicts) : NULL;
+    char advice[DIAGNOSIS];
     if (found.twin)
         printf("  %s\n  (Your output is that in %d of the %d cases that can tell.)\n", golden_advice(golden, found.twin),
                found.matched, found.stored);
-    else if (advice) printf("  %s\n", advice);
+    else if (any_wrong(count, verdicts) && general_advice(kernel, count, verdicts, advice)) printf("  %s\n", advice);
     for (int i = 0; i < count; i++)
         if (verdicts[i].later[0]) return say_later(&verdicts[i]), passed;
     return passed;
@@ -198,7 +193,7 @@ static char *call_text(char text[static WORDS], const Call *call) {
         const Tensor *input = &call->input[i];
         const char *comma = i ? ", " : "";
         if (input->rank) shape_text(shape, input->rank, input->shape);
-        else number_text(shape, tensor_get(input, 0));
+        else number_text(shape, 7, tensor_get(input, 0));
         length += (size_t)snprintf(text + length, WORDS - length, "%s%s %s", comma, input->name, shape);
     }
     return text;
@@ -323,7 +318,6 @@ static void say_what_is_wrong(Judgement *judgement) {
     char *say = judgement->diagnosis, where[WORDS];
     const Verdict *troubled = first(in_trouble, judgement), *failing = first(fails, judgement), *deviating = first(deviates, judgement);
     const char *twin = diagnose(judgement->kernel, count, judgement->verdicts).twin;
-    const char *advice = any_wrong(count, judgement->verdicts) ? general_advice(judgement->kernel, count, judgement->verdicts) : NULL;
     judgement->fate = troubled ? fate_of(troubled->trouble) : WRONG;
     if (troubled) snprintf(say, DIAGNOSIS, "case %s: %s", troubled->golden_case->name, troubled->trouble);
     else if (!first(written, judgement) || (twin && strcmp(twin, DOES_NOTHING) == 0)) judgement->fate = NOT_IMPLEMENTED;
@@ -331,7 +325,7 @@ static void say_what_is_wrong(Judgement *judgement) {
     else if (deviating) {
         judgement->fate = fate_of(deviating->later);
         snprintf(say, DIAGNOSIS, "case %s: %s", deviating->golden_case->name, deviating->later);
-    } else if (advice) snprintf(say, DIAGNOSIS, "%s", advice);
+    } else if (general_advice(judgement->kernel, count, judgement->verdicts, say)) return;
     else first_wrong_text(where, failing), snprintf(say, DIAGNOSIS, "case %s: %s", failing->golden_case->name, where);
 }
 

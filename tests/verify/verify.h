@@ -29,6 +29,7 @@ static inline Verdict verdict_of_call(const Kernel *kernel, const GoldenCase *go
 Verdict verdict_of_output(const Kernel *kernel, const GoldenCase *golden_case, const Tensor *got);
 
 bool same_shape(const Tensor *left, const Tensor *right);
+char *index_text(char text[static SHAPE_TEXT], size_t index, const Tensor *tensor); /* "[0, 3]" */
 void verdict_free(Verdict *verdict);
 
 /* The call that a golden case describes, ready to run. */
