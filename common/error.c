@@ -1,6 +1,7 @@
 #include "common/error.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -28,8 +29,13 @@ _Noreturn void fail(const char *format, ...) {
     exit(1);
 }
 
+size_t product(size_t a, size_t b) {
+    size_t result;
+    return __builtin_mul_overflow(a, b, &result) ? SIZE_MAX : result;
+}
+
 void *allocate(size_t bytes) {
     void *memory = NULL;
-    if (posix_memalign(&memory, 64, bytes ? bytes : 1) != 0) fail("out of memory: %zu bytes were asked for", bytes);
+    if (bytes > PTRDIFF_MAX || posix_memalign(&memory, 64, bytes ? bytes : 1) != 0) fail("out of memory: %zu bytes were asked for", bytes);
     return memory;
 }

@@ -17,4 +17,7 @@ void blank_control_characters(char *text);
 /* malloc that never returns NULL; the memory is aligned to 64 bytes, a cache line and the widest vector. */
 void *allocate(size_t bytes);
 
+/* a b, or SIZE_MAX if it is larger than that, which allocate() refuses: for sizes that a file or a stranger names. */
+size_t product(size_t a, size_t b);
+
 #endif

@@ -15,7 +15,7 @@ enum { MAX_UNFINISHED = 32 };
 static _Atomic(char *) unfinished[MAX_UNFINISHED];
 static pid_t owner; /* of the list: a forked child inherits it, but not the files */
 
-static void remove_unfinished(void) {
+void output_abandon(void) {
     if (getpid() != owner) return;
     for (int i = 0; i < MAX_UNFINISHED; i++) {
         const char *temporary = unfinished[i];
@@ -25,7 +25,7 @@ static void remove_unfinished(void) {
 
 /* SA_RESETHAND has already put the default action back: raising the signal again ends the program by it. */
 static void remove_and_die(int signal) {
-    remove_unfinished();
+    output_abandon();
     raise(signal);
 }
 
@@ -40,7 +40,7 @@ static void watch_for_the_end(void) {
     if (owner == getpid()) return;
     for (int i = 0; i < MAX_UNFINISHED; i++) unfinished[i] = NULL;
     owner = getpid();
-    atexit(remove_unfinished);
+    atexit(output_abandon);
     catch_signal(SIGHUP);
     catch_signal(SIGINT);
     catch_signal(SIGPIPE);

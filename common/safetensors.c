@@ -1,17 +1,13 @@
 #include "common/safetensors.h"
 #include "common/error.h"
+#include "common/file.h"
 #include "common/output.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "safetensors files are little endian, and this reader hands their bytes out as they are"
@@ -231,32 +227,15 @@ bool safetensors_parse(SafeTensors *file, const char *name, const void *bytes, s
     return false;
 }
 
-/* Maps the whole file. An empty one has no pages to map: *bytes stays NULL. */
-static bool map_file(const Reader *reader, void **bytes, size_t *size) {
-    int descriptor = open(reader->name, O_RDONLY | O_NONBLOCK); /* a pipe must not wait for its writer */
-    if (descriptor < 0) return refuse(reader, "cannot open it: %s", strerror(errno));
-
-    struct stat status = {0};
-    if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) {
-        *size = (size_t)status.st_size;
-        if (*size > 0) *bytes = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    }
-    int mapping_error = errno;
-    close(descriptor);
-    if (*bytes == MAP_FAILED) return refuse(reader, "cannot map it: %s", strerror(mapping_error));
-    if (S_ISDIR(status.st_mode)) return refuse(reader, "it is a directory: name a file in it");
-    if (!S_ISREG(status.st_mode)) return refuse(reader, "it is not a regular file");
-    return true;
-}
-
 bool safetensors_read(SafeTensors *file, const char *path, char error[static SAFETENSORS_ERROR]) {
     Reader reader = {.name = path, .error = error};
-    void *bytes = NULL;
-    size_t size = 0;
+    void *bytes;
+    size_t size;
+    char why[FILE_WHY];
     *file = (SafeTensors){0};
-    if (!map_file(&reader, &bytes, &size)) return false;
+    if (!file_map(path, &bytes, &size, why)) return refuse(&reader, "%s", why);
     if (!safetensors_parse(file, path, bytes, size, error)) {
-        if (bytes) munmap(bytes, size);
+        file_unmap(bytes, size);
         return false;
     }
     file->storage->mapping = bytes;
@@ -273,7 +252,7 @@ SafeTensors safetensors_open(const char *path) {
 
 void safetensors_close(SafeTensors *file) {
     struct SafeTensorsStorage *storage = file->storage;
-    if (storage->mapping) munmap(storage->mapping, storage->mapping_size);
+    file_unmap(storage->mapping, storage->mapping_size);
     json_decref(storage->header);
     json_decref(storage->values);
     free(storage->by_name);

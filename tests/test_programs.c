@@ -32,11 +32,26 @@ static void every_program_helps_and_refuses(void **state) {
         assert_int_equal(run("'%s/%s' --help >/dev/full", BUILD, program), 1);
         assert_one_clear_line();
         assert_misuse(run("'%s/%s' one two", BUILD, program));
+        assert_int_equal(run("'%s/%s' --help >&-", BUILD, program), 1);
+        assert_one_clear_line();
         if (!strchr("01", program[0])) continue; /* a chapter's begins with its number */
         assert_misuse(run("'%s/%s' --data", BUILD, program));
         assert_misuse(run("'%s/%s' --data ''", BUILD, program));
+        assert_misuse(run("'%s/%s' --data one --data two", BUILD, program));
+        assert_said("--data is there twice");
         assert_int_equal(run("'%s/%s' --data /proc/nowhere/deep >stdout", BUILD, program), 1);
         assert_one_clear_line();
+    }
+}
+
+/* The file that is written would otherwise be the one with the number of the standard output, and get what is printed. */
+static void a_closed_output_does_not_end_in_a_file(void **state) {
+    (void)state;
+    assert_int_equal(run("'%s/09_decoder' --model '%s/tests/golden/models/llama1' --ids 1,2 --save open.safetensors", BUILD, ROOT), 0);
+    for (int closed = 0; closed <= 2; closed++) {
+        assert_int_equal(run("'%s/09_decoder' --model '%s/tests/golden/models/llama1' --ids 1,2 --save closed.safetensors %d>&-", BUILD, ROOT, closed),
+                         closed == 1);
+        assert_int_equal(run("cmp open.safetensors closed.safetensors"), 0);
     }
 }
 
@@ -248,7 +263,8 @@ static void a_library_that_loads_for_ever_is_given_up(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_program_helps_and_refuses), cmocka_unit_test(list_names_the_kernels),
+        cmocka_unit_test(every_program_helps_and_refuses), cmocka_unit_test(a_closed_output_does_not_end_in_a_file),
+        cmocka_unit_test(list_names_the_kernels),
         cmocka_unit_test(what_is_exported_can_be_answered), cmocka_unit_test(a_npy_file_answers_one_case),
         cmocka_unit_test(bad_requests_get_one_line),       cmocka_unit_test(a_readers_mistake_is_named),
         cmocka_unit_test(an_untouched_exercise_is_not_implemented), cmocka_unit_test(an_exercise_asks_for_what_is_judged),

@@ -288,9 +288,9 @@ int config_context(const Config *config) {
     return (int)fmin(config->max_position_embeddings * stretch, MOST_POSITIONS);
 }
 
-long config_parameters(const Config *config) {
-    long C = config->C, F = config->F, H = config->H, KV = config->KV, D = config->D, V = config->V;
-    long layer = 2 * C * H * D + 2 * C * KV * D + 3 * C * F + 2 * C;
+int64_t config_parameters(const Config *config) {
+    int64_t C = config->C, F = config->F, H = config->H, KV = config->KV, D = config->D, V = config->V;
+    int64_t layer = 2 * C * H * D + 2 * C * KV * D + 3 * C * F + 2 * C;
     return (config->tie_word_embeddings ? 1 : 2) * V * C + config->L * layer + C;
 }
 

@@ -59,7 +59,7 @@ Tokenizer *tokenizer_open(const char *path) {
     if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) find_in_folder(file, path), path = file;
     Tokenizer *tokenizer = allocate(sizeof *tokenizer);
     *tokenizer = (Tokenizer){0};
-    char *bytes = file_read(path, &length);
+    char *bytes = file_read_regular(path, &length);
     tokenizer_parse(tokenizer, path, length, bytes);
     return tokenizer;
 }

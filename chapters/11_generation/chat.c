@@ -20,7 +20,7 @@ static void add_token(Turn *turn, int id) {
 
 static void add_special(Turn *turn, const char *name) {
     int id = tokenizer_special(turn->tokenizer, name);
-    if (id < 0) fail("--chat: the tokenizer has no %s: this is no chat model of Llama 3's family", name);
+    if (id < 0) fail("--chat: the tokenizer has no %s, which stands in every conversation: this is no chat model", name);
     add_token(turn, id);
 }
 
@@ -62,8 +62,7 @@ static void add_message(Turn *turn, const char *role, const char *message) {
 }
 
 static void llama3_turn(Turn *turn, bool first, const char *system, const char *user) {
-    if (first) add_token(turn, tokenizer_bos(turn->tokenizer));
-    else add_special(turn, "<|eot_id|>");
+    add_special(turn, first ? "<|begin_of_text|>" : "<|eot_id|>");
     if (first && system) add_message(turn, "system", system);
     add_message(turn, "user", user);
     add_header(turn, "assistant");
@@ -78,8 +77,8 @@ static void llama2_turn(Turn *turn, bool first, const char *system, const char *
     int length = first && system ? asprintf(&whole, "<<SYS>>\n%s\n<</SYS>>\n\n%s", system, user) : asprintf(&whole, "%s", user);
     if (length < 0) fail("out of memory for a message");
     char *content = trimmed(whole);
-    if (!first) add_token(turn, tokenizer_eos(turn->tokenizer));
-    add_token(turn, tokenizer_bos(turn->tokenizer));
+    if (!first) add_special(turn, "</s>");
+    add_special(turn, "<s>");
     add_text(turn, "[INST] ", content, " [/INST]");
     free(content), free(whole);
 }

@@ -14,9 +14,9 @@ sources() {
     *) echo "tests/fuzz/fuzz_$1.c" ;;
     esac
     [ "$1" = safetensors ] || echo -Dexit=caught_exit
-    echo common/error.c common/file.c
+    echo common/error.c common/file.c common/output.c
     case $1 in
-    safetensors | config | model) echo common/safetensors.c common/tensor.c common/output.c ;;
+    safetensors | config | model) echo common/safetensors.c common/tensor.c ;;
     tokenizer | text) echo chapters/10_tokenizer/[!em]*.c ;;
     esac
     case $1 in
