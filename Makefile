@@ -257,6 +257,7 @@ golden: ## compute the golden values again
 	@$(PYTHON) tests/golden/articles.py
 	@$(PYTHON) tests/golden/09_decoder.py
 	@$(PYTHON) tests/golden/stories.py
+	@$(PYTHON) tests/golden/sentence.py
 	@$(PYTHON) tests/golden/10_tokenizer.py
 
 golden-check: ## prove that the committed golden values are what PyTorch computes
@@ -266,6 +267,7 @@ golden-check: ## prove that the committed golden values are what PyTorch compute
 	@$(PYTHON) tests/golden/articles.py --check
 	@$(PYTHON) tests/golden/09_decoder.py --check
 	@$(PYTHON) tests/golden/stories.py --check
+	@$(PYTHON) tests/golden/sentence.py --check
 	@$(PYTHON) tests/golden/10_tokenizer.py --check
 
 bench: $(BUILD)/verify $(BUILD)/bench_decoder ## our kernels and the decoder against this machine's own limits, on one thread and on all
