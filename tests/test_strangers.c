@@ -50,7 +50,7 @@ static int check_expectations(const char *path) {
 
 static void judge_file(void **state) {
     const char *name = *state, *path = AT("%s/tests/strangers/%s", ROOT, name);
-    bool right = strcmp(name, "right.c") == 0;
+    bool right = strcmp(name, "right.c") == 0 || strcmp(name, "helper.c") == 0;
     if (run("sh '%s/compile.sh' '%s.so' -Wall -Wextra -Werror '%s'", BUILD, name, path) != 0) fail_msg("%s", said);
     assert_int_equal(run("cd '%s' && '%s/verify' --library '%s/%s.so'", ROOT, BUILD, folder, name), right ? 0 : 1);
     assert_true(check_expectations(path) > 0);

@@ -40,7 +40,7 @@ int task_count(const Exercise *exercise) {
 static void task_row(Table *table, const Exercise *exercise, int t, const Judgement *judgement) {
     char name[20] = "challenge", cases[32] = "";
     if (t + 1 < task_count(exercise)) snprintf(name, sizeof name, "task %d", t + 1);
-    if (judgement->fate != NOT_IMPLEMENTED)
+    if (judgement->fate != NOT_IMPLEMENTED && judgement->fate != ANOTHER_FUNCTION && judgement->fate != THE_COURSES_OWN)
         snprintf(cases, sizeof cases, "%d of %d", judgement->passed, judgement->golden.count);
     table_row(table, "%s|%s|%s%s|%s", name, exercise->tasks[t], fate_name(judgement->fate),
               judgement->fate == NOT_IMPLEMENTED ? " yet" : "", cases);

@@ -13,6 +13,7 @@
 #include "common/measure.h"
 #include "common/options.h"
 #include "tests/verify/exercises.h"
+#include "tests/verify/signature.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -186,11 +187,16 @@ static bool compile(const char *path, char diagnosis[static DIAGNOSIS]) {
     return false;
 }
 
+static bool is_defined(Library *library, const Kernel *kernel) {
+    char both[DIAGNOSIS]; /* signatures */
+    const char *source = library_source(library);
+    return library_function(library, kernel->name) && !(source && signature_of(source, kernel, both) == OTHER_SIGNATURE);
+}
+
 static void choose_tasks(const Exercise *exercise, Result *result, Library *library) {
     const Kernel *kernel;
     for (int k = 0; !exercise && (kernel = kernel_at(k)); k++)
-        if (library_function(library, kernel->name) && result->count < MOST_GRADES)
-            result->grades[result->count++] = (Grade){.kernel = kernel};
+        if (is_defined(library, kernel) && result->count < MOST_GRADES) result->grades[result->count++] = (Grade){.kernel = kernel};
     if (result->count == 0)
         grade_all(result, NOT_IMPLEMENTED, "it defines no kernel of the course: build/verify --list names them");
 }

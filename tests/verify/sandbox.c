@@ -1,6 +1,7 @@
 #include "tests/verify/sandbox.h"
 #include "common/check.h"
 #include "common/error.h"
+#include "common/file.h"
 #include "common/measure.h"
 #include "tests/verify/hide.h"
 
@@ -247,6 +248,7 @@ const char *__ubsan_default_options(void) { return "exitcode=86:print_stacktrace
 
 struct Library {
     char *path;         /* NULL: the functions are this program's own */
+    char *source;       /* preprocessed: what lies beside the library as FILE.so.i; or NULL */
     pid_t process;      /* 0: there is none */
     int socket;         /* to it: a byte asks, a byte answers */
 };
@@ -363,9 +365,18 @@ static bool start_process(Library *library, char trouble[static TROUBLE]) {
     return false;
 }
 
+static char *source_beside(const char *path) {
+    char name[4096];
+    size_t length;
+    snprintf(name, sizeof name, "%s.i", path);
+    return access(name, R_OK) == 0 ? file_read(name, &length) : NULL;
+}
+
+const char *library_source(const Library *library) { return library->source; }
+
 Library *library_load(const char *path, char trouble[static TROUBLE]) {
     Library *library = allocate(sizeof *library);
-    *library = (Library){.path = path ? strdup(path) : NULL};
+    *library = (Library){.path = path ? strdup(path) : NULL, .source = path ? source_beside(path) : NULL};
     if (start_process(library, trouble)) return library;
     library_close(library);
     return NULL;
@@ -380,7 +391,7 @@ Library *library_open(const char *path) {
 
 void library_close(Library *library) {
     end_process(library, true);
-    free(library->path);
+    free(library->path), free(library->source);
     free(library);
 }
 

@@ -1,4 +1,5 @@
 #include "tests/verify/diagnosis.h"
+#include "tests/verify/signature.h"
 #include "common/console.h"
 #include "common/error.h"
 #include "common/measure.h"
@@ -264,7 +265,7 @@ Refusing refuses(const Subject *subject, char say[static DIAGNOSIS]) {
 
 const char *fate_name(Fate fate) {
     static const char *const names[] = {"right", "not implemented", "wrong", "out of bounds", "crashes", "does not come back",
-                                        "exits", "does not compile", "the course's own"};
+                                        "exits", "does not compile", "the course's own", "another function"};
     return names[fate];
 }
 
@@ -346,14 +347,25 @@ static void look_further(Judgement *judgement, const Subject *subject) {
     }
 }
 
+/* What the source says before anything is called: an included file of the course's is nobody's solution, and a helper that
+ * happens to have a kernel's name is not that kernel. */
+static bool is_the_readers(Judgement *judgement, const Subject *subject) {
+    const char *source = subject->library ? library_source(subject->library) : NULL;
+    Signature signature = source ? signature_of(source, subject->kernel, judgement->diagnosis) : NOT_FOUND;
+    if (signature == COURSES_OWN) judgement->fate = THE_COURSES_OWN;
+    else if (signature == OTHER_SIGNATURE) judgement->fate = ANOTHER_FUNCTION;
+    else judgement->diagnosis[0] = '\0';
+    return judgement->fate == RIGHT;
+}
+
 Judgement judge(const Subject *subject) {
     Judgement judgement = {.kernel = subject->kernel, .golden = golden_open(subject->kernel->name)};
     size_t bytes = (size_t)judgement.golden.count * sizeof *judgement.verdicts;
     judgement.verdicts = memset(allocate(bytes), 0, bytes);
     for (int c = 0; c < judgement.golden.count; c++) judgement.verdicts[c].golden_case = &judgement.golden.cases[c];
     if (!subject->function) judgement.fate = NOT_IMPLEMENTED;
-    else run_cases(&judgement, subject);
-    if (!subject->function) return judgement;
+    if (!subject->function || !is_the_readers(&judgement, subject)) return judgement;
+    run_cases(&judgement, subject);
     if (judgement.passed < judgement.golden.count) say_what_is_wrong(&judgement);
     else if (!is_ours(subject)) look_further(&judgement, subject);
     return judgement;
@@ -361,6 +373,10 @@ Judgement judge(const Subject *subject) {
 
 void judgement_print(const Judgement *judgement, const char *source) {
     const Kernel *kernel = judgement->kernel;
+    if (judgement->fate == THE_COURSES_OWN || judgement->fate == ANOTHER_FUNCTION) {
+        printf("%s   %s   not judged\n  %s\n", kernel->name, source, judgement->diagnosis);
+        return;
+    }
     if (report(kernel, &judgement->golden, source, judgement->golden.count, judgement->verdicts) < judgement->golden.count) return;
     const char *advice = trial_advice(judgement->diagnosis);
     if (judgement->fate != RIGHT) printf("FAIL: %s\n", judgement->diagnosis);
