@@ -164,6 +164,10 @@ feed_forward.wrong("w2_transposed",
                    "Your w2 is read as [F][C]. PyTorch stores a row for each output, w2[C][F]",
                    lambda x, w1, w2, activation, b1=None, b2=None:
                        misread(ACTIVATIONS[activation](affine(x, w1, b1)), w2, b2))
+feed_forward.wrong("both_transposed",
+                   "Your w1 and w2 are read as [in][out]. PyTorch stores a row for each output, [out][in]",
+                   lambda x, w1, w2, activation, b1=None, b2=None:
+                       misread(ACTIVATIONS[activation](misread(x, w1, b1)), w2, b2))
 feed_forward.wrong("activation_last",
                    "Your activation comes after the second matrix. It stands between the two",
                    lambda x, w1, w2, activation, b1=None, b2=None:
@@ -292,6 +296,11 @@ gated_feed_forward.wrong(
     "Your w_down is read as [F][C]. PyTorch stores a row for each output, [C][F]",
     lambda x, w_gate, w_up, w_down, unit, b_gate=None, b_up=None:
         misread(UNITS[unit](affine(x, w_gate, b_gate), affine(x, w_up, b_up)), w_down))
+gated_feed_forward.wrong(
+    "all_transposed",
+    "Your three weights are read as [in][out]. PyTorch stores a row for each output, [out][in]",
+    lambda x, w_gate, w_up, w_down, unit, b_gate=None, b_up=None:
+        misread(UNITS[unit](misread(x, w_gate, b_gate), misread(x, w_up, b_up)), w_down))
 gated_feed_forward.wrong(
     "activation_missing",
     "Your gate is not bent: that is the bilinear unit. Call unit(n, out, gate, up)",

@@ -606,8 +606,7 @@ def mistakes_of_a_rotation(kernel, layout, pairs, other, other_pairs):
                lambda a, b, c, s: (a * c - b * s, b * c - a * s))
     wrong_turn("squared", "Your pairs turn twice. Once is enough",
                lambda a, b, c, s: turn(*turn(a, b, c, s), c, s))
-    wrong_turn("first_pair_for_all", "Your pairs all turn like the first. Take cosine[t][i] and sine[t][i]; if you make your own, 2 * i / D "
-               "in integers is 0",
+    wrong_turn("first_pair_for_all", "Your pairs all turn like the first. Pair i turns by cosine[t][i] and sine[t][i]",
                lambda a, b, c, s: turn(a, b, c[..., :1], s[..., :1]))
     wrong_turn("table_index_halved", "Your pair i turns by number i/2 of the table. It is cosine[t][i], one for each pair",
                lambda a, b, c, s: turn(a, b, *(x[..., torch.arange(x.shape[-1]) // 2] for x in (c, s))))
@@ -632,6 +631,10 @@ def mistakes_of_a_rotation(kernel, layout, pairs, other, other_pairs):
                 lambda t, H, D: angles(t, own_frequencies(D)**0.5))
     wrong_angle("whole_width", "Your frequencies are theta^(-2i/(H D)). Divide by a head's width, -2i/D",
                 lambda t, H, D: angles(t, own_frequencies(D)**(1 / H)))
+    kernel.wrong("integer_division",
+                 "Your exponent is a division of integers, 2 * i / D, and that is 0: all pairs turn alike",
+                 lambda x, cosine, sine: rotate(layout, x, *cosine_and_sine(
+                     torch.arange(len(x), dtype=x.dtype)[:, None].expand(cosine.shape))))
     wrong_angle("exponent_4i", "Your frequencies are theta^(-4i/D). The exponent is -2i/D",
                 lambda t, H, D: angles(t, own_frequencies(D)**2))
     wrong_angle("theta_always_500000", "Your theta is 500000, Llama 3's. Take the table as it is",
