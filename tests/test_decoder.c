@@ -617,7 +617,7 @@ static void bad_configurations_get_one_line(void **state) {
     write_file(AT("%s/bad/config.json", folder), "", 0);
     assert_one_line("empty", run("--tree bad"), "no valid JSON");
     unlink(AT("%s/bad/config.json", folder));
-    assert_one_line("none", run("--tree bad"), "config.json");
+    assert_one_line("none", run("--tree bad"), "error: bad/config.json: cannot open it: No such file or directory\n");
     assert_one_line("no name", run("--tree llama-4"), "llama-4 is neither a model's folder nor one of llama-1-7b, ");
 }
 
