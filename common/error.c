@@ -36,6 +36,7 @@ size_t product(size_t a, size_t b) {
 
 void *allocate(size_t bytes) {
     void *memory = NULL;
-    if (bytes > PTRDIFF_MAX || posix_memalign(&memory, 64, bytes ? bytes : 1) != 0) fail("out of memory: %zu bytes were asked for", bytes);
+    if (bytes > PTRDIFF_MAX) fail("out of memory: more was asked for than there are addresses");
+    if (posix_memalign(&memory, 64, bytes ? bytes : 1) != 0) fail("out of memory: %zu bytes were asked for", bytes);
     return memory;
 }

@@ -74,6 +74,8 @@ char *file_read_regular(const char *path, size_t *length) {
 typedef struct Mapped {
     const char *bytes;
     size_t size;
+    dev_t device;
+    ino_t number;
     struct Mapped *next;
     char words[]; /* what to say of it */
 } Mapped;
@@ -96,12 +98,14 @@ static void on_missing_bytes(int signal, siginfo_t *info, void *context) {
     sigaction(signal, &before, NULL); /* it is not ours: it will come again, to whom it belongs */
 }
 
-static void remember(const char *path, const void *bytes, size_t size) {
+static void remember(const char *path, int descriptor, const void *bytes, size_t size) {
     static const char format[] = "error: %s: its bytes are gone: was it shortened while it was read?";
     struct sigaction ours = {.sa_sigaction = on_missing_bytes, .sa_flags = SA_SIGINFO};
     size_t room = sizeof format + strlen(path) + 1;
     Mapped *mapped = allocate(sizeof *mapped + room);
-    *mapped = (Mapped){bytes, size, all_mapped};
+    struct stat status = {0};
+    fstat(descriptor, &status);
+    *mapped = (Mapped){bytes, size, status.st_dev, status.st_ino, all_mapped};
     snprintf(mapped->words, room, format, path);
     blank_control_characters(mapped->words);
     strcat(mapped->words, "\n");
@@ -124,14 +128,21 @@ bool file_map(const char *path, void **bytes, size_t *size, char why[static FILE
     if (descriptor < 0) return false;
     *bytes = *size ? mmap(NULL, *size, PROT_READ, MAP_PRIVATE, descriptor, 0) : NULL;
     if (*bytes == MAP_FAILED) snprintf(why, FILE_WHY, "cannot map it: %s", strerror(errno));
+    else if (*bytes) remember(path, descriptor, *bytes, *size);
     close(descriptor);
-    if (*bytes == MAP_FAILED) return false;
-    if (*bytes) remember(path, *bytes, *size);
-    return true;
+    return *bytes != MAP_FAILED;
 }
 
 void file_unmap(void *bytes, size_t size) {
     if (!bytes) return;
     forget(bytes);
     munmap(bytes, size);
+}
+
+bool file_is_mapped(const char *path) {
+    struct stat status;
+    if (stat(path, &status) != 0) return false;
+    for (const Mapped *m = all_mapped; m; m = m->next)
+        if (m->device == status.st_dev && m->number == status.st_ino) return true;
+    return false;
 }

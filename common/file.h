@@ -19,4 +19,6 @@ enum { FILE_WHY = 160 }; /* bytes of a reason */
 bool file_map(const char *path, void **bytes, size_t *size, char why[static FILE_WHY]);
 void file_unmap(void *bytes, size_t size);
 
+bool file_is_mapped(const char *path); /* by that name or another one */
+
 #endif

@@ -413,6 +413,23 @@ static void what_is_saved_compares(void **state) {
     assert_said("[5, 32] in the dump, here it is [3, 32]");
 }
 
+/* What is read is not written over, under whatever name; and where no file may become so large, none is left. */
+static void nothing_is_lost_by_saving(void **state) {
+    (void)state;
+    Weights weights = open_weights("llama1");
+    save_model("own", "llama1", &weights);
+    assert_int_equal(symlink("own", AT("%s/alias", folder)), 0);
+    assert_int_equal(run("--model own --ids 1 --save alias/model.safetensors"), 1);
+    assert_one_clear_line();
+    assert_said("--save alias/model.safetensors: this file is being read");
+    assert_int_equal(run("--model own --ids 1 --save dump.safetensors"), 0);
+    assert_int_equal(run("--model own --compare dump.safetensors --save dump.safetensors"), 1);
+    assert_said("--save dump.safetensors: this file is being read");
+    assert_int_equal(run("--tree llama-3-8b >tree; ulimit -f 1; " PROGRAM " --model own --ids 1,2,3,4,5,6,7,8,9 --save large.safetensors >tree"), 1);
+    assert_said("error: cannot write large.safetensors: File too large");
+    assert_int_not_equal(system(AT("ls %s/large* >%s/tree 2>&1", folder, folder)), 0);
+}
+
 static void compare_names_the_first_stage_that_differs(void **state) {
     (void)state;
     static const struct {
@@ -600,7 +617,7 @@ static void bad_configurations_get_one_line(void **state) {
     write_file(AT("%s/bad/config.json", folder), "", 0);
     assert_one_line("empty", run("--tree bad"), "no valid JSON");
     unlink(AT("%s/bad/config.json", folder));
-    assert_one_line("none", run("--tree bad"), "config.json");
+    assert_one_line("none", run("--tree bad"), "error: bad/config.json: cannot open it: No such file or directory\n");
     assert_one_line("no name", run("--tree llama-4"), "llama-4 is neither a model's folder nor one of llama-1-7b, ");
 }
 
@@ -867,6 +884,7 @@ int main(void) {
         cmocka_unit_test(the_interleaved_layout_is_transformers_too),
         cmocka_unit_test(stories260K_tells_a_story),
         cmocka_unit_test(what_is_saved_compares),
+        cmocka_unit_test(nothing_is_lost_by_saving),
         cmocka_unit_test(compare_names_the_first_stage_that_differs),
         cmocka_unit_test(the_first_nan_is_named),
         cmocka_unit_test(a_cache_that_no_machine_holds_is_refused),

@@ -4,6 +4,8 @@
 #include "11_generation/chat.h"
 #include "11_generation/generation.h"
 #include "common/error.h"
+#include "common/file.h"
+#include "common/output.h"
 #include "common/safetensors.h"
 #define PROGRAM BUILD "/llama"
 #include "tests/program.h"
@@ -460,6 +462,28 @@ static void texts_come_through_pipes_and_tokenizers_do_not(void **state) {
     }
 }
 
+/* The stories' tokenizer with <S> for <s>: it has no token for the beginning. */
+static void a_text_may_have_no_beginning(void **state) {
+    (void)state;
+    size_t length;
+    char *bytes = file_read(AT("%s/tokenizer.model", stories), &length), *bos = memmem(bytes, length, "<s>", 3);
+    Output output = output_open(AT("%s/nobos.model", folder));
+    bos[1] = 'S';
+    fwrite(bytes, 1, length, output.file);
+    output_close(&output);
+    free(bytes);
+    assert_int_equal(run("--tokenizer nobos.model --prompt Once --tokens 2 --seed 1 --quiet"), 0);
+    static const char *const bad[][2] = {{"--tokens 2", "no BOS to begin a text with: give a --prompt"},
+                                         {"--chat <text", "has no <s>, which stands in every conversation"},
+                                         {"--perplexity text", "no BOS to begin a window with"}};
+    write_text("text", "Once upon a time");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(run("--tokenizer nobos.model %s", bad[i][0]), 1);
+        assert_said(bad[i][1]);
+        assert_one_clear_line();
+    }
+}
+
 static void llama_talks_and_scores(void **state) {
     (void)state;
     write_text("talk", "Hello!\n\nWho?\n");
@@ -553,6 +577,7 @@ int main(void) {
         cmocka_unit_test(logits_that_are_no_numbers_are_said),
         cmocka_unit_test(a_model_that_shrinks_is_named),
         cmocka_unit_test(texts_come_through_pipes_and_tokenizers_do_not),
+        cmocka_unit_test(a_text_may_have_no_beginning),
         cmocka_unit_test(llama_talks_and_scores),
         cmocka_unit_test(llama_refuses),
         cmocka_unit_test(stories260K_makes_sense),

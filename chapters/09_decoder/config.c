@@ -1,5 +1,6 @@
 #include "09_decoder/config.h"
 #include "common/error.h"
+#include "common/file.h"
 
 #include <jansson.h>
 #include <limits.h>
@@ -7,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 /* ------------------------------------------------------------------ config.json */
 
@@ -173,14 +173,13 @@ static void read_sizes(const Object *object, Config *c) {
     if (c->H % c->KV) refuse(object, "num_key_value_heads", "it must divide num_attention_heads evenly");
 }
 
-/* A pipe by that name would wait for its writer. */
 json_t *json_open(const char *path) {
-    struct stat status;
+    size_t length;
+    char *text = file_read_regular(path, &length);
     json_error_t problem;
-    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) fail("%s: it is not a regular file", path);
-    json_t *json = json_load_file(path, JSON_REJECT_DUPLICATES, &problem);
-    if (!json && problem.line < 0) fail("%s: %s", path, problem.text);
+    json_t *json = json_loadb(text, length, JSON_REJECT_DUPLICATES, &problem);
     if (!json) fail("%s: line %d: no valid JSON: %s", path, problem.line, problem.text);
+    free(text);
     return json;
 }
 

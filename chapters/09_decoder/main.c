@@ -6,6 +6,7 @@
 #include "common/check.h"
 #include "common/console.h"
 #include "common/error.h"
+#include "common/file.h"
 #include "common/options.h"
 #include "common/safetensors.h"
 
@@ -236,6 +237,7 @@ static int use_model(const char *path, const char *ids_text, const char *save_to
     int *ids = ids_text ? parse_ids(ids_text, &T) : dumped_ids(&dump, &T);
 
     Model model = model_open(path);
+    if (save_to && file_is_mapped(save_to)) fail("--save %s: this file is being read, and would be lost: name another one", save_to);
     Trace run = trace(&model, T, ids);
     char words[200];
     if (is_finite(&run, words)) print_next(&run);

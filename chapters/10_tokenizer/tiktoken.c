@@ -44,7 +44,7 @@ static void encode_word(const Tokenizer *t, size_t length, const char *word, Ids
         ids_add(ids, whole);
         return;
     }
-    Symbol *symbols = allocate(length * sizeof *symbols);
+    Symbol *symbols = allocate(product(length, sizeof *symbols));
     for (size_t i = 0; i < length; i++)
         symbols[i] = (Symbol){.start = (int)i, .length = 1, .id = t->byte_ids[(unsigned char)word[i]]};
     int count = bpe_merge(v, word, (int)length, symbols);
