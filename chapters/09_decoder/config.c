@@ -1,5 +1,7 @@
 #include "09_decoder/config.h"
 #include "common/error.h"
+#include "common/file.h"
+#include "common/json.h"
 
 #include <jansson.h>
 #include <limits.h>
@@ -177,9 +179,11 @@ static void read_sizes(const Object *object, Config *c) {
 json_t *json_open(const char *path) {
     struct stat status;
     json_error_t problem;
+    size_t length;
     if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) fail("%s: it is not a regular file", path);
-    json_t *json = json_load_file(path, JSON_REJECT_DUPLICATES, &problem);
-    if (!json && problem.line < 0) fail("%s: %s", path, problem.text);
+    char *text = file_read(path, &length);
+    json_t *json = json_read(text, length, &problem);
+    free(text);
     if (!json) fail("%s: line %d: no valid JSON: %s", path, problem.line, problem.text);
     return json;
 }

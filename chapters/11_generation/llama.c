@@ -6,6 +6,7 @@
 #include "common/measure.h"
 #include "common/options.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <signal.h>
@@ -159,6 +160,7 @@ static const char *ask(char **line, size_t *room) {
         interrupted = 0;
         ssize_t length = getline(line, room, stdin);
         if (length >= 0 && (*line)[strspn(*line, " \t\r\n")]) return *line;
+        if (length < 0 && !interrupted && !feof(stdin)) fail("standard input: %s", strerror(errno));
         if (length < 0 && !interrupted) return NULL;
         if (length < 0) clearerr(stdin), fputc('\n', stderr);
     }
@@ -206,9 +208,10 @@ static void score(const Model *model, const Tokenizer *tokenizer, const char *pa
 
 /* The prompt, as it is given or from standard input, where the end of its last line is not the prompt's. */
 static char *prompt_of(const Words *words, size_t *length) {
-    char *prompt = words->prompt && strcmp(words->prompt, "-") == 0 ? file_read("-", length) : strdup(words->prompt ? words->prompt : "");
-    if (!words->prompt || strcmp(words->prompt, "-") != 0) *length = strlen(prompt);
-    else if (*length > 0 && prompt[*length - 1] == '\n') --*length;
+    const char *given = words->prompt ? words->prompt : "";
+    if (strcmp(given, "-") != 0) return copy_text(given, *length = strlen(given));
+    char *prompt = file_read("-", length);
+    if (*length > 0 && prompt[*length - 1] == '\n') --*length;
     return prompt;
 }
 
