@@ -233,6 +233,23 @@ test: all $(TESTS) $(DATA) $(BUILD)/compile.sh ## kernels against PyTorch, wrong
 sanitize: ## the tests under the address, undefined-behaviour and bounds sanitizers
 	@$(MAKE) --no-print-directory BUILD=build/sanitize CFLAGS="$(SANITIZERS)" test
 
+# Preloaded: it must not have what CFLAGS may ask for, a sanitizer, say.
+$(BUILD)/allocations.so: tests/faults/allocations.c tests/faults/allocations.h
+	@mkdir -p $(@D)
+	@$(CC) -std=c2x -O1 -D_GNU_SOURCE -I. -shared -fPIC $< -o $@
+
+$(BUILD)/faults: $(call object,tests/faults/faults.c) $(BUILD)/libllama.a
+	@echo "  link     $@"
+	@$(CC) $(FLAGS) $^ -o $@ $(LIBS)
+
+ifneq ($(and $(wildcard /proc/self/status),$(shell echo '\#include <linux/seccomp.h>' | $(CC) -E - 2>/dev/null)),)
+faults: all $(BUILD)/faults $(BUILD)/allocations.so $(BUILD)/compile.sh ## the n-th allocation, write, open, read fails, for every n: make faults EVERY=7 tries a seventh
+	@$(BUILD)/faults $(BUILD) $(or $(EVERY),1)
+else
+faults:
+	@echo "faults: skipped: only Linux lets another process answer system calls"
+endif
+
 fuzz: ## feed broken files to what reads them, and any text to the tokenizers, a minute each
 	@sh tests/fuzz/run.sh $(BUILD) $(or $(SECONDS),60) "$(JANSSON)" "$(PCRE2)"
 
@@ -297,4 +314,4 @@ help: ## this list
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
-.PHONY: all always run figures preview verify grade test sanitize fuzz mutants venv train golden golden-check bench notebooks notebooks-check docs help clean $(NUMBERS) $(EXERCISES)
+.PHONY: all always run figures preview verify grade test sanitize faults fuzz mutants venv train golden golden-check bench notebooks notebooks-check docs help clean $(NUMBERS) $(EXERCISES)

@@ -24,14 +24,13 @@ enum { MOST_BYTES = INT_MAX / 4 };
 static char *read_all(const char *path, FILE *file, size_t *length) {
     if (!file) fail("%s: %s", path, strerror(errno));
     size_t capacity = 1 << 16, got;
-    char *bytes = malloc(capacity);
+    char *bytes = reallocate(NULL, capacity);
     *length = 0;
-    while (bytes && (got = fread(bytes + *length, 1, capacity - *length - 1, file)) > 0) {
+    while ((got = fread(bytes + *length, 1, capacity - *length - 1, file)) > 0) {
         *length += got;
         if (*length > MOST_BYTES) fail("%s: it has more than %d bytes: that is too long", path, MOST_BYTES);
-        if (*length + 1 == capacity) bytes = realloc(bytes, capacity *= 2); /* a pipe does not tell its length */
+        if (*length + 1 == capacity) bytes = reallocate(bytes, capacity *= 2); /* a pipe does not tell its length */
     }
-    if (!bytes) fail("%s: out of memory after %zu bytes", path, *length);
     if (ferror(file)) {
         const char *why = strerror(errno);
         free(bytes);

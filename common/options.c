@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static void print_help(const char *program, const char *usage, const char *about, int count,
                        const Option options[]) {
@@ -32,13 +31,6 @@ _Noreturn void usage_error(const char *format, ...) {
     say_error(format, arguments);
     fprintf(stderr, "usage: %s %s (--help says more)\n", shown_program, shown_usage);
     exit(2);
-}
-
-/* Text cut off by a full disk is an error too, though nobody waits for the last of it but exit. */
-static void finish_output(void) {
-    if (fflush(stdout) == 0 && !ferror(stdout)) return;
-    fprintf(stderr, "error: the output cannot be written: %s\n", strerror(errno));
-    _exit(1);
 }
 
 /* The next file that is opened takes the number of a standard stream that is closed, and what we print would end in it. So

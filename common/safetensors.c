@@ -1,6 +1,7 @@
 #include "common/safetensors.h"
 #include "common/error.h"
 #include "common/file.h"
+#include "common/json.h"
 #include "common/output.h"
 
 #include <inttypes.h>
@@ -75,7 +76,7 @@ static bool read_header(Reader *reader, struct SafeTensorsStorage *storage, cons
         return refuse(reader, "the header does not start with '{': is this a safetensors file?");
 
     json_error_t problem;
-    storage->header = json_loadb(header, length, JSON_REJECT_DUPLICATES, &problem);
+    storage->header = json_read(header, length, &problem);
     if (!storage->header)
         return refuse(reader, "byte %d: the header is no valid JSON: %s", PREFIX + problem.position,
                       problem.text);
@@ -291,7 +292,7 @@ static json_t *tensor_entry(const Tensor *tensor, size_t begin, size_t end) {
 /* The header as text, to be released by free(). */
 static char *header_text(const char *path, size_t count, const Tensor tensors[], size_t metadata_count,
                          const Metadata metadata[]) {
-    json_t *header = json_object(), *values = json_object();
+    json_t *header = json_new(), *values = json_new();
     for (size_t i = 0; i < metadata_count; i++)
         add(path, values, metadata[i].key, json_string(metadata[i].value));
     add(path, header, "__metadata__", values);
@@ -303,7 +304,6 @@ static char *header_text(const char *path, size_t count, const Tensor tensors[],
         begin = end;
     }
     char *text = json_dumps(header, JSON_COMPACT);
-    if (!text) fail("out of memory while writing %s", path);
     json_decref(header);
     return text;
 }

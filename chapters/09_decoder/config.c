@@ -1,6 +1,7 @@
 #include "09_decoder/config.h"
 #include "common/error.h"
 #include "common/file.h"
+#include "common/json.h"
 
 #include <jansson.h>
 #include <limits.h>
@@ -177,7 +178,7 @@ json_t *json_open(const char *path) {
     size_t length;
     char *text = file_read_regular(path, &length);
     json_error_t problem;
-    json_t *json = json_loadb(text, length, JSON_REJECT_DUPLICATES, &problem);
+    json_t *json = json_read(text, length, &problem);
     if (!json) fail("%s: line %d: no valid JSON: %s", path, problem.line, problem.text);
     free(text);
     return json;

@@ -52,11 +52,10 @@ static int add_shard(struct ModelFiles *files, const char *folder, const char *n
     for (int i = 0; i < files->shard_count; i++)
         if (strcmp(files->names[i], name) == 0) return i;
     if (files->shard_count == MOST_SHARDS) fail("%s: its index names over %d shards", folder, MOST_SHARDS);
-    files->shards = realloc(files->shards, (size_t)(files->shard_count + 1) * sizeof *files->shards);
-    files->names = realloc(files->names, (size_t)(files->shard_count + 1) * sizeof *files->names);
-    if (!files->shards || !files->names) fail("out of memory for %d shards", files->shard_count + 1);
+    files->shards = reallocate(files->shards, (size_t)(files->shard_count + 1) * sizeof *files->shards);
+    files->names = reallocate(files->names, (size_t)(files->shard_count + 1) * sizeof *files->names);
     files->shards[files->shard_count] = safetensors_open(join(path, folder, name));
-    files->names[files->shard_count] = strdup(name);
+    files->names[files->shard_count] = copy_text(name, strlen(name));
     return files->shard_count++;
 }
 

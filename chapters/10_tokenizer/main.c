@@ -72,8 +72,7 @@ static void encode(const Tokenizer *t, const Request *r) {
     int *ids = tokenizer_encode(t, length, r->encode ? r->encode : read, r->special, &count);
     if (r->bos) {
         if (tokenizer_bos(t) < 0) fail("%s: it has no token for the beginning: leave --bos out", r->model);
-        ids = realloc(ids, (count + 1) * sizeof *ids);
-        if (!ids) fail("out of memory for %zu ids", count);
+        ids = reallocate(ids, (count + 1) * sizeof *ids);
         memmove(ids + 1, ids, count++ * sizeof *ids);
         ids[0] = tokenizer_bos(t);
     }

@@ -28,7 +28,9 @@ void split_pattern_compile(Tokenizer *t) {
     PCRE2_SIZE place;
     const PCRE2_SPTR pattern = (PCRE2_SPTR)pcre2_pattern;
     t->split_pattern = pcre2_compile(pattern, PCRE2_ZERO_TERMINATED, PCRE2_UTF, &error, &place, NULL);
-    if (!t->split_pattern) fail("PCRE2 does not take the split pattern: error %d at %zu", error, place);
+    PCRE2_UCHAR why[128];
+    pcre2_get_error_message(error, why, sizeof why);
+    if (!t->split_pattern) fail("PCRE2 does not take the split pattern: %s", (char *)why);
     pcre2_jit_compile(t->split_pattern, PCRE2_JIT_COMPLETE); /* where there is no JIT, it is only slower */
 }
 

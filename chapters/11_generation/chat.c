@@ -13,8 +13,7 @@ typedef struct {
 } Turn;
 
 static void add_token(Turn *turn, int id) {
-    turn->ids = realloc(turn->ids, (turn->count + 1) * sizeof *turn->ids);
-    if (!turn->ids) fail("out of memory for a turn of %zu tokens", turn->count + 1);
+    turn->ids = reallocate(turn->ids, (turn->count + 1) * sizeof *turn->ids);
     turn->ids[turn->count++] = id;
 }
 
@@ -40,9 +39,7 @@ static char *trimmed(const char *text) {
     while (isspace((unsigned char)*text)) text++;
     size_t length = strlen(text);
     while (length > 0 && isspace((unsigned char)text[length - 1])) length--;
-    char *copy = strndup(text, length);
-    if (!copy) fail("out of memory for a message");
-    return copy;
+    return copy_text(text, length);
 }
 
 /* ------------------------------------------------------------------ Llama 3 */

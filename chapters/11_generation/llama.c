@@ -186,10 +186,9 @@ static void write_tokens(Session *s, int tokens, bool first) {
 /* The prompt, as it is given or from standard input, where the end of its last line is not the prompt's. */
 static char *prompt_of(const Words *words, size_t *length) {
     const char *said = or(words->prompt, "");
-    const bool from_input = strcmp(said, "-") == 0;
-    char *prompt = from_input ? file_read("-", length) : strdup(said);
-    if (!from_input) *length = strlen(said);
-    else if (*length > 0 && prompt[*length - 1] == '\n') --*length;
+    if (strcmp(said, "-") != 0) return copy_text(said, *length = strlen(said));
+    char *prompt = file_read("-", length);
+    if (*length > 0 && prompt[*length - 1] == '\n') --*length;
     return prompt;
 }
 
@@ -217,7 +216,7 @@ static const char *ask(char **line, size_t *room) {
         ssize_t length = getline(line, room, stdin);
         if (length >= 0 && memchr(*line, '\0', (size_t)length)) fail("--chat: a line has a NUL in it: this is no text of UTF-8");
         if (length >= 0 && (*line)[strspn(*line, " \t\r\n")]) return *line;
-        if (length < 0 && !interrupted && ferror(stdin)) fail("--chat: standard input: %s", strerror(errno));
+        if (length < 0 && !interrupted && !feof(stdin)) fail("--chat: standard input: %s", strerror(errno));
         if (length < 0 && !interrupted) return NULL;
         if (length < 0) clearerr(stdin), fputc('\n', stderr);
     }

@@ -96,7 +96,7 @@ static char *source_name(const char *library) {
     const char *slash = strrchr(library, '/'), *name = slash ? slash + 1 : library;
     size_t length = strlen(name);
     bool compiled = length > 5 && strcmp(name + length - 5, ".c.so") == 0;
-    return strndup(name, compiled ? length - 3 : length);
+    return copy_text(name, compiled ? length - 3 : length);
 }
 
 /* ------------------------------------------------------------------ timing */
