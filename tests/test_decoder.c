@@ -722,6 +722,7 @@ int main(void) {
         cmocka_unit_test(the_family_is_as_large_as_published),
         cmocka_unit_test(every_float16_is_widened_rightly),
         cmocka_unit_test(any_size_at_any_address),
+        cmocka_unit_test(a_long_sum_is_one_of_parts),
         cmocka_unit_test(together_as_one_by_one),
         cmocka_unit_test(tied_weights_have_either_name_or_both),
         cmocka_unit_test(stray_frequencies_are_ignored),
