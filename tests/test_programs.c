@@ -157,7 +157,7 @@ static const char eps_outside[] =
 static void a_readers_mistake_is_named(void **state) {
     (void)state;
     write_text("mine.c", eps_outside);
-    assert_int_equal(run("cc -std=c2x -shared -fPIC mine.c -o mine.so -lm && '%s/verify' --library mine.so", BUILD), 1);
+    assert_int_equal(run("sh '%s/compile.sh' mine.c -o mine.so && '%s/verify' --library mine.so", BUILD, BUILD), 1);
     assert_said("epsilon is outside the root");
     assert_int_equal(run("'%s/verify' silu --library mine.so", BUILD), 1);
     assert_one_clear_line();
@@ -244,7 +244,7 @@ static void a_library_that_loads_for_ever_is_given_up(void **state) {
     (void)state;
     write_text("endless.c", "__attribute__((constructor)) static void loop(void) { for (volatile int i = 0;; i = 1) {} }\n"
                             "void silu(void) {}\n");
-    assert_int_equal(run("cc -shared -fPIC endless.c -o endless.so && '%s/verify' --seconds 1 --library endless.so", BUILD), 1);
+    assert_int_equal(run("sh '%s/compile.sh' endless.c -o endless.so && '%s/verify' --seconds 1 --library endless.so", BUILD, BUILD), 1);
     assert_one_clear_line();
     assert_said("constructor");
 }

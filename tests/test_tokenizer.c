@@ -5,7 +5,7 @@
 #include "common/file.h"
 #include "common/output.h"
 #include "common/random.h"
-#define PROGRAM BUILD "/10_tokenizer"
+#define PROGRAM "'" BUILD "/10_tokenizer'"
 #include "tests/program.h"
 
 #include <jansson.h>
