@@ -8,22 +8,37 @@ PYTHON ?= $(or $(wildcard build/venv/bin/python),python3)
 .SECONDARY:
 
 comma := ,
+# $(call quote,TEXT): one word for the shell, whatever is in it. A path may have blanks.
+quote = '$(subst ','\'',$(1))'
+# A text in C.
+string = "$(subst ",\",$(subst \,\\,$(1)))"
 
 # ---------------------------------------------------------------- what this machine has
 
-# $(call accepts,FLAGS): FLAGS, if a program compiles and links with them.
-accepts = $(shell echo 'int main(void) { return 0; }' | $(CC) -x c - $(1) -o /dev/null 2>/dev/null && echo '$(1)')
-# $(call library,PACKAGE,HEADER,FLAG): the flags of a library, or nothing.
-library = $(shell flags=$$(pkg-config --cflags --libs $(1) 2>/dev/null || echo $(3)); \
-            printf '\043include <stdarg.h>\n\043include <stddef.h>\n\043include <setjmp.h>\n\043include <stdint.h>\n\043include <$(2)>\nint main(void) { return 0; }' | \
-            $(CC) -x c -DPCRE2_CODE_UNIT_WIDTH=8 - $$flags -o /dev/null 2>/dev/null && echo "$$flags")
+# Or another machine: make CC=aarch64-linux-gnu-gcc CPPFLAGS=-I… LDFLAGS=-L… EMULATOR='qemu-aarch64-static -L …', with whole paths.
 
+# $(call accepts,FLAGS): FLAGS, if a program compiles and links with them.
+accepts = $(shell echo 'int main(void) { return 0; }' | $(CC) $(CPPFLAGS) $(CFLAGS) -x c - $(1) $(LDFLAGS) -o /dev/null 2>/dev/null && echo '$(1)')
+# $(call library,PACKAGE,HEADER,FLAG): the flags of a library, or nothing. What pkg-config says is of this machine: a compiler
+# for another may not take it.
+library = $(shell for flags in "$$(pkg-config --cflags --libs $(1) 2>/dev/null)" $(3); do \
+            printf '\043include <stdarg.h>\n\043include <stddef.h>\n\043include <setjmp.h>\n\043include <stdint.h>\n\043include <$(2)>\nint main(void) { return 0; }' | \
+            $(CC) $(CPPFLAGS) $(CFLAGS) -x c -DPCRE2_CODE_UNIT_WIDTH=8 - $(LDFLAGS) $${flags:-$(3)} -o /dev/null 2>/dev/null && echo "$${flags:-$(3)}" && break; done)
+
+ifeq ($(origin CFLAGS),undefined)
 # Vectors as wide as the processor has them: compilers hold back from 512 bits unless asked.
-CFLAGS ?= -O3 -march=native $(call accepts,-mprefer-vector-width=512)
+CFLAGS := -O3 $(or $(call accepts,-march=native -mprefer-vector-width=512),$(call accepts,-march=native))
+endif
 
 ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),all)),)
 ifeq ($(call accepts,-std=c2x),)
 $(error $(CC) cannot compile C23 (-std=c2x): apt install gcc libc6-dev | dnf install gcc | xcode-select --install)
+endif
+# Where a processor's custom is to compute in double what is meant in float (s390x), gcc is told not to.
+FLOAT   := $(if $(call accepts,-Werror -fexcess-precision=fast),-fexcess-precision=fast)
+UNFIT   := $(shell $(CC) $(CPPFLAGS) $(CFLAGS) -std=c2x $(FLOAT) -fsyntax-only -x c common/machine.h 2>&1 | sed -n '/error: /{s/.*error: //;s/^.error //;p;q;}')
+ifneq ($(UNFIT),)
+$(error $(UNFIT))
 endif
 JANSSON := $(call library,jansson,jansson.h,-ljansson)
 PCRE2   := $(call library,libpcre2-8,pcre2.h,-lpcre2-8)
@@ -34,17 +49,17 @@ OPENMP  := $(or $(call accepts,-fopenmp),$(call accepts,-fopenmp-simd -Wno-unkno
 GNUPLOT := $(shell command -v gnuplot)
 ifneq ($(filter test sanitize,$(MAKECMDGOALS)),)
 ifeq ($(CMOCKA),)
-$(error cmocka, the C test library, is missing: apt install libcmocka-dev | dnf install libcmocka-devel | brew install cmocka)
+$(error cmocka, the C test library, is missing for $(CC): apt install libcmocka-dev | dnf install libcmocka-devel | brew install cmocka)
 endif
 endif
 ifeq ($(JANSSON),)
-$(error jansson, the JSON library, is missing: apt install libjansson-dev | dnf install jansson-devel | brew install jansson)
+$(error jansson, the JSON library, is missing for $(CC): apt install libjansson-dev | dnf install jansson-devel | brew install jansson)
 endif
 endif
 
 # The rounding policy is ours: fused multiply-adds are allowed (they round once instead of twice), nothing else is.
-FLAGS = -std=c2x -Wall -Wextra -g -ffp-contract=fast $(OPENMP) $(QUIET) -I. -Ichapters -D_GNU_SOURCE \
-        -DROOT='"$(CURDIR)"' $(CPPFLAGS) $(CFLAGS)
+FLAGS = -std=c2x -Wall -Wextra -g -ffp-contract=fast $(FLOAT) $(OPENMP) $(QUIET) -I. -Ichapters -D_GNU_SOURCE \
+        -DROOT=$(call quote,$(call string,$(CURDIR))) $(if $(EMULATOR),-DEMULATED) $(CPPFLAGS) $(CFLAGS)
 # What is compiled may become a part of a reader's shared library, which does not show its names.
 SHARED = -fPIC -fvisibility=hidden
 LIBS  = $(LDFLAGS) $(JANSSON) $(PCRE2) -lm
@@ -72,6 +87,14 @@ all: $(PROGRAMS) $(TOOLS)
 	@$(if $(PCRE2),,echo "note: no PCRE2: chapters 10 and 11 are left out (apt install libpcre2-dev | dnf install pcre2-devel | brew install pcre2)")
 	@$(if $(GNUPLOT),,echo "note: no gnuplot: figures are not drawn (apt install gnuplot-nox | dnf install gnuplot | brew install gnuplot)")
 
+# A program for another machine is run by an emulator: by a script that has the program's name.
+define link
+@mkdir -p $(@D)
+@echo "  link     $@"
+@$(if $(EMULATOR),mkdir -p $(@D)/foreign && printf '\043!/bin/sh\nexec %s "%s" "$$@"\n' $(call quote,$(EMULATOR)) $(call quote,$(abspath $(@D)/foreign/$(@F))) >$@ && chmod +x $@)
+@$(CC) $(FLAGS) $^ -o $(if $(EMULATOR),$(@D)/foreign/$(@F),$@) $(LIBS)
+endef
+
 # One library holds the kernels of every chapter and common/: a program links what it includes, and so does a reader's
 # shared library, which does not show their names. Where both define a kernel, the reader's counts.
 $(BUILD)/libllama.a: $(call object,$(COMMON) $(KERNELS))
@@ -87,46 +110,38 @@ RUNNERS  := $(BUILD)/09_decoder $(BUILD)/11_generation
 $(filter $(RUNNERS),$(PROGRAMS)): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(call object,$(FAST)) $(BUILD)/libllama.a
 $(filter-out $(RUNNERS),$(PROGRAMS)): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(BUILD)/libllama.a
 $(PROGRAMS):
-	@echo "  link     $@"
-	@$(CC) $(FLAGS) $^ -o $@ $(LIBS)
+	$(link)
 
 $(BUILD)/verify: $(call object,tests/verify/main.c $(VERIFY)) $(BUILD)/libllama.a
 $(BUILD)/grade: $(call object,tests/verify/grade.c $(VERIFY)) $(BUILD)/libllama.a
 $(BUILD)/verify $(BUILD)/grade:
-	@echo "  link     $@"
-	@$(CC) $(FLAGS) $^ -o $@ $(LIBS) -ldl
+	$(link) -ldl
 
 # The program of chapter 11 that people use, and the one that writes what the course's own model learned.
 $(BUILD)/llama: $(call object,chapters/11_generation/llama.c $(FAST)) $(BUILD)/libllama.a
 $(BUILD)/stories: $(call object,chapters/09_decoder/stories/stories.c) $(BUILD)/libllama.a
 $(BUILD)/llama $(BUILD)/stories:
-	@echo "  link     $@"
-	@$(CC) $(FLAGS) $^ -o $@ $(LIBS)
+	$(link)
 
 $(BUILD)/bench_decoder: $(call object,tests/bench_decoder.c $(FAST)) $(BUILD)/libllama.a
-	@echo "  link     $@"
-	@$(CC) $(FLAGS) $^ -o $@ $(LIBS)
+	$(link)
 
 # What a test must know of this build; and the grader, which compiles.
-$(BUILD)/objects/tests/verify/grade.o: ALSO = -DBUILD='"$(abspath $(BUILD))"'
-$(BUILD)/objects/tests/test_%.o: ALSO = -DBUILD='"$(abspath $(BUILD))"' -DCHAPTERS='"$(CHAPTERS)"' -DPROGRAMS='"$(CHAPTERS) $(notdir $(TOOLS))"'
+$(BUILD)/objects/tests/verify/grade.o: ALSO = -DBUILD=$(call quote,$(call string,$(abspath $(BUILD))))
+$(BUILD)/objects/tests/test_%.o: ALSO = -DBUILD=$(call quote,$(call string,$(abspath $(BUILD)))) -DCHAPTERS='"$(CHAPTERS)"' -DPROGRAMS='"$(CHAPTERS) $(notdir $(TOOLS))"'
 
 $(BUILD)/tests/%: $(BUILD)/objects/tests/%.o $(call object,$(VERIFY)) $(BUILD)/libllama.a
-	@mkdir -p $(@D)
-	@echo "  link     $@"
-	@$(CC) $(FLAGS) $^ -o $@ $(LIBS) $(CMOCKA) -ldl
+	$(link) $(CMOCKA) -ldl
 
 # The same tests with chapter 12's projection in place of chapter 9's.
 $(BUILD)/tests/fast_%: $(BUILD)/objects/tests/test_%.o $(call object,$(FAST) $(VERIFY)) $(BUILD)/libllama.a
-	@mkdir -p $(@D)
-	@echo "  link     $@"
-	@$(CC) $(FLAGS) $^ -o $@ $(LIBS) $(CMOCKA) -ldl
+	$(link) $(CMOCKA) -ldl
 
 # Other flags or another compiler: everything is compiled again.
 $(BUILD)/flags: always
 	@mkdir -p $(BUILD)
-	@echo '$(CC) $(SHARED) $(subst ','\'',$(FLAGS)) $(subst ','\'',$(LIBS))' | cmp -s - $@ || \
-	 echo '$(CC) $(SHARED) $(subst ','\'',$(FLAGS)) $(subst ','\'',$(LIBS))' > $@
+	@printf '%s\n' $(call quote,$(CC) $(SHARED) $(FLAGS) $(LIBS) $(EMULATOR)) | cmp -s - $@ || \
+	 printf '%s\n' $(call quote,$(CC) $(SHARED) $(FLAGS) $(LIBS) $(EMULATOR)) > $@
 
 -include $(shell find $(BUILD)/objects -name '*.d' 2>/dev/null)
 
@@ -186,31 +201,34 @@ $(BUILD)/libllama.so: $(FOR_PYTHON) $(wildcard common/*.h chapters/*/*.h) $(BUIL
 	@$(CC) $(FLAGS) -shared -fPIC $(call accepts,-Wl$(comma)-Bsymbolic) $(FOR_PYTHON) -o $@ $(LIBS)
 
 # How a reader's file is compiled: sh $(BUILD)/compile.sh FILE.so FILE.c …. Beside it, as FILE.so.i, stands what the
-# preprocessor makes of it. An index beyond the end of an array traps, the heap and the stack are guarded (guard.c), and what
+# preprocessor makes of it. An index beyond the end of an array is told, the heap and the stack are guarded (guard.c), and what
 # the reader defines is what the reader calls, be it called expf. With SANITIZE=1 it is the address sanitizer instead.
 WRAPPED  := $(call accepts,$(foreach f,malloc free calloc realloc posix_memalign aligned_alloc,-Wl$(comma)--wrap=$(f)))
 CHECKED  := $(or $(call accepts,-fsanitize=array-bounds),$(call accepts,-fsanitize=bounds)) $(call accepts,-fstack-protector-all)
-GUARDED  := $(if $(WRAPPED),-fno-sanitize=all $(CHECKED) $(WRAPPED) -Wl$(comma)--as-needed $(abspath $(BUILD))/guard.o)
+GUARDED   = $(if $(WRAPPED),-fno-sanitize=all $(CHECKED) $(WRAPPED) -Wl$(comma)--as-needed $(call quote,$(abspath $(BUILD))/guard.o))
+
+# The reader's files as "$1", "$2", …: SRC is one file, whose name may have blanks, or several with blanks between them.
+sources = if [ -e $(call quote,$(SRC)) ]; then set -- $(call quote,$(SRC)); else set -- $(or $(SRC),$(1)); fi
 
 $(BUILD)/guard.o: tests/verify/guard.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@$(CC) $(FLAGS) -fno-sanitize=all -fPIC -c $< -o $@
 
 $(BUILD)/compile.sh: Makefile $(BUILD)/flags $(BUILD)/libllama.a $(BUILD)/guard.o
-	@{ echo 'library=$$1; shift'; \
-	   echo 'set -- $(CC) $(subst ','\'',$(FLAGS)) -UROOT -I$(CURDIR) -I$(CURDIR)/chapters "$$@"'; \
-	   echo '"$$@" -w -E >"$$library.i" 2>/dev/null'; \
-	   echo '[ "$$SANITIZED" ] || set -- "$$@" $(GUARDED)'; \
-	   echo 'exec "$$@" -o "$$library" -shared -fPIC $(abspath $(BUILD))/libllama.a' \
-	      '$(call accepts,-Wl$(comma)--allow-multiple-definition) $(call accepts,-Wl$(comma)-Bsymbolic) $(subst ','\'',$(LIBS))'; } > $@
+	@printf '%s\n' 'library=$$1; shift' \
+	    $(call quote,set -- $(CC) $(FLAGS) -UROOT -I$(call quote,$(CURDIR)) -I$(call quote,$(CURDIR)/chapters) "$$@") \
+	    '"$$@" -w -E >"$$library.i" 2>/dev/null' \
+	    $(call quote,[ "$$SANITIZED" ] || set -- "$$@" $(GUARDED)) \
+	    $(call quote,exec "$$@" -o "$$library" -shared -fPIC $(call quote,$(abspath $(BUILD))/libllama.a) \
+	        $(call accepts,-Wl$(comma)--allow-multiple-definition) $(call accepts,-Wl$(comma)-Bsymbolic) $(LIBS)) > $@
 
 SANITIZERS := -O1 $(call accepts,-march=native) -fno-omit-frame-pointer -fsanitize=address,undefined,bounds -fno-sanitize-recover=all
 
 ifeq ($(SANITIZE),)
 verify: $(BUILD)/verify $(if $(SRC),$(BUILD)/compile.sh) ## judge your own kernels: make verify SRC=my_rope.c, with SANITIZE=1 under the sanitizers
 	@$(if $(SRC),,echo "usage: make verify SRC=my_kernel.c    (the kernels it may define: $(BUILD)/verify --list)"; exit 1)
-	@sh $(BUILD)/compile.sh $(BUILD)/$(notdir $(firstword $(SRC))).so $(SRC)
-	@$(BUILD)/verify --library $(BUILD)/$(notdir $(firstword $(SRC))).so
+	@$(sources); library="$(BUILD)/$${1##*/}.so"; \
+	 sh $(BUILD)/compile.sh "$$library" "$$@" && $(BUILD)/verify --library "$$library"
 else
 verify: # the reader's file and the workbench under the sanitizers: who overruns an array is told the line
 	@SANITIZED=1 $(MAKE) --no-print-directory BUILD=build/sanitize CFLAGS="$(SANITIZERS)" SANITIZE= verify
@@ -220,12 +238,12 @@ EXERCISES := $(NUMBERS:%=exercise-%)
 
 $(EXERCISES): exercise-%: $(BUILD)/verify $(BUILD)/compile.sh ## how far is your chapters/04_*/exercise.c, or SRC=my.c: make exercise-04
 	@mkdir -p $(BUILD)/$@
-	@sh $(BUILD)/compile.sh $(BUILD)/$@/$(notdir $(firstword $(SRC) exercise.c)).so $(or $(SRC),$(wildcard chapters/$*_*/exercise.c))
-	@$(BUILD)/verify --exercise $* --library $(BUILD)/$@/$(notdir $(firstword $(SRC) exercise.c)).so
+	@$(call sources,chapters/$*_*/exercise.c); library="$(BUILD)/$@/$${1##*/}.so"; \
+	 sh $(BUILD)/compile.sh "$$library" "$$@" && $(BUILD)/verify --exercise $* --library "$$library"
 
 grade: $(BUILD)/grade $(BUILD)/compile.sh ## judge a folder of submissions: make grade DIR=submissions/ EXERCISE=04, a table and a CSV
 	@$(if $(DIR),,echo "usage: make grade DIR=submissions/ [EXERCISE=04] [CSV=$(BUILD)/grades.csv]"; exit 1)
-	@$(BUILD)/grade $(EXERCISE:%=--exercise %) --csv '$(subst ','\'',$(or $(CSV),$(BUILD)/grades.csv))' '$(subst ','\'',$(DIR))'
+	@$(BUILD)/grade $(EXERCISE:%=--exercise %) --csv $(call quote,$(or $(CSV),$(BUILD)/grades.csv)) $(call quote,$(DIR))
 
 test: all $(TESTS) $(DATA) $(BUILD)/compile.sh ## kernels against PyTorch, wrong twins, parsers, programs, lessons
 	@PYTHON=$(PYTHON) sh tests/run.sh $(TESTS) "sh tests/languages/run.sh $(BUILD)" "sh tests/lessons.sh $(BUILD)/data --check"

@@ -1,4 +1,5 @@
 #include "common/safetensors.h"
+#include "common/byte_order.h"
 #include "common/error.h"
 #include "common/file.h"
 #include "common/json.h"
@@ -9,10 +10,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "safetensors files are little endian, and this reader hands their bytes out as they are"
-#endif
 
 enum {
     PREFIX = 8,             /* bytes before the header, which hold its length */
@@ -32,6 +29,7 @@ struct SafeTensorsStorage {
     json_t *values;         /* metadata key -> value; owns both; NULL if the file has none */
     void *mapping;          /* the file, if we mapped it */
     size_t mapping_size;
+    char *turned;           /* the data, where this machine has another byte order than files */
 };
 
 /* What the steps of reading one file share. */
@@ -62,7 +60,7 @@ static bool read_header(Reader *reader, struct SafeTensorsStorage *storage, cons
         return refuse(reader, "%zu bytes do not even hold a header's length: fetch the file again", size);
 
     uint64_t length;
-    memcpy(&length, bytes, PREFIX);
+    file_order(PREFIX, 1, &length, bytes);
     if (length > MAX_HEADER)
         return refuse(reader,
                       "a header of %" PRIu64 " bytes, over the limit of %d: is this a safetensors file?",
@@ -123,11 +121,10 @@ static bool read_shape(const Reader *reader, Tensor *tensor, const json_t *shape
         json_int_t length = json_integer_value(dimension);
         if (!json_is_integer(dimension) || length < 0)
             return refuse(reader, TENSOR "shape[%zu] is not an integer of 0 or more", tensor->name, d);
-        if (length == 0)
-            empty = true;
-        else if (__builtin_mul_overflow(*bytes, length, bytes))
-            return refuse(reader, TENSOR "the size of its shape overflows", tensor->name);
         tensor->shape[d] = (size_t)length;
+        empty = empty || length == 0;
+        if ((json_int_t)tensor->shape[d] != length || (length && __builtin_mul_overflow(*bytes, length, bytes)))
+            return refuse(reader, TENSOR "the size of its shape overflows", tensor->name);
     }
     if (empty) *bytes = 0;
     return true;
@@ -198,6 +195,17 @@ static bool check_layout(const Reader *reader, const SafeTensors *file) {
     return true;
 }
 
+/* Where the machine's byte order is the file's, tensors stay where they are: what nobody reads is never fetched from the
+ * disk, and what is read is not there twice. Elsewhere there is no other way than a copy. */
+static void turn_tensors(const Reader *reader, const SafeTensors *file) {
+    char *turned = file->storage->turned = allocate(reader->data_size);
+    for (Tensor *tensor = file->storage->tensors; tensor < file->storage->tensors + file->count; tensor++) {
+        const unsigned char *data = tensor->data;
+        tensor->data = turned + (data - reader->data);
+        turn_bytes(dtype_size(tensor->dtype), tensor_count(tensor), (void *)tensor->data, data);
+    }
+}
+
 static bool read_tensors(const Reader *reader, SafeTensors *file) {
     struct SafeTensorsStorage *storage = file->storage;
     const char *name;
@@ -209,6 +217,7 @@ static bool read_tensors(const Reader *reader, SafeTensors *file) {
     }
     qsort(storage->tensors, file->count, sizeof(Tensor), by_position);
     if (!check_layout(reader, file)) return false;
+    if (HIGHEST_FIRST) turn_tensors(reader, file);
 
     storage->by_name = allocate(file->count * sizeof *storage->by_name);
     for (size_t i = 0; i < file->count; i++) storage->by_name[i] = &file->tensors[i];
@@ -259,6 +268,7 @@ void safetensors_close(SafeTensors *file) {
     free(storage->by_name);
     free(storage->tensors);
     free(storage->metadata);
+    free(storage->turned);
     free(storage);
     *file = (SafeTensors){0};
 }
@@ -308,18 +318,28 @@ static char *header_text(const char *path, size_t count, const Tensor tensors[],
     return text;
 }
 
+static void write_data(FILE *file, const Tensor *tensor) {
+    const void *data = tensor->data;
+    size_t bytes = tensor_bytes(tensor);
+    void *turned = HIGHEST_FIRST ? allocate(bytes) : NULL;
+    if (turned) turn_bytes(dtype_size(tensor->dtype), tensor_count(tensor), turned, data), data = turned;
+    fwrite(data, 1, bytes, file);
+    free(turned);
+}
+
 void safetensors_save(const char *path, size_t count, const Tensor tensors[], size_t metadata_count,
                       const Metadata metadata[]) {
     char *header = header_text(path, count, tensors, metadata_count, metadata);
     size_t unpadded = PREFIX + strlen(header);
     size_t padded = (unpadded + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     uint64_t length = padded - PREFIX;
+    file_order(PREFIX, 1, &length, &length);
 
     Output output = output_open(path);
     fwrite(&length, PREFIX, 1, output.file);
     fputs(header, output.file);
     fprintf(output.file, "%*s", (int)(padded - unpadded), "");
-    for (size_t i = 0; i < count; i++) fwrite(tensors[i].data, 1, tensor_bytes(&tensors[i]), output.file);
+    for (size_t i = 0; i < count; i++) write_data(output.file, &tensors[i]);
     output_close(&output);
     free(header);
 }

@@ -19,7 +19,7 @@ typedef struct {
 
 typedef struct {
     size_t count;
-    const Tensor *tensors; /* in the order of their data in the file; data points into the mapped file */
+    const Tensor *tensors; /* in the order of their data in the file; data points into the mapped file, or a copy */
     size_t metadata_count;
     const Metadata *metadata;
     struct SafeTensorsStorage *storage; /* what the pointers above point into */

@@ -2,6 +2,7 @@
  * weights in every dtype at any address; what is saved and compared; and what is refused, with one line and status 1. */
 #include "09_decoder/decoder.h"
 #include "09_decoder/trace.h"
+#include "common/byte_order.h"
 #include "common/check.h"
 #include "common/error.h"
 #include "common/measure.h"
@@ -294,6 +295,14 @@ static void weights_need_not_be_aligned(void **state) {
 
 /* ------------------------------------------------------------------ llama2.c's layout */
 
+/* Words of four bytes, as files have them. */
+static void append_words(FILE *file, size_t count, const void *from) {
+    void *words = allocate(4 * count);
+    file_order(4, count, words, from);
+    fwrite(words, 4, count, file);
+    free(words);
+}
+
 static void append(FILE *file, const Tensor *tensor, int heads) {
     float *values = tensor_to_float(tensor), *rows = values;
     int C = (int)tensor->shape[1], D = heads ? (int)tensor->shape[0] / heads : 0;
@@ -302,14 +311,14 @@ static void append(FILE *file, const Tensor *tensor, int heads) {
         rows_to_interleaved(heads, D, C, (void *)rows, (void *)values);
         free(values);
     }
-    fwrite(rows, sizeof *rows, tensor_count(tensor), file);
+    append_words(file, tensor_count(tensor), rows);
     free(rows);
 }
 
 static void append_norms(FILE *file, const Model *model, bool second) {
     for (int l = 0; l < model->config.L; l++)
-        fwrite(second ? model->layers[l].post_attention_layernorm : model->layers[l].input_layernorm, sizeof(float),
-               (size_t)model->config.C, file);
+        append_words(file, (size_t)model->config.C,
+                     second ? model->layers[l].post_attention_layernorm : model->layers[l].input_layernorm);
 }
 
 /* A golden model as llama2.c would have exported it. */
@@ -321,7 +330,7 @@ static void write_bin(const char *path, const Model *model) {
     memset(frequencies, 0xff, sizeof frequencies); /* NaN: never read */
     Output output = output_open(path);
     FILE *file = output.file;
-    fwrite(header, sizeof header, 1, file);
+    append_words(file, COUNT(header), header);
     append(file, &model->embed_tokens, 0);
     append_norms(file, model, false);
     for (int l = 0; l < c->L; l++) append(file, &layers[l].q_proj, c->H);
@@ -332,7 +341,7 @@ static void write_bin(const char *path, const Model *model) {
     for (int l = 0; l < c->L; l++) append(file, &layers[l].gate_proj, 0);
     for (int l = 0; l < c->L; l++) append(file, &layers[l].down_proj, 0);
     for (int l = 0; l < c->L; l++) append(file, &layers[l].up_proj, 0);
-    fwrite(model->norm, sizeof(float), (size_t)c->C, file);
+    append_words(file, (size_t)c->C, model->norm);
     fwrite(frequencies, sizeof frequencies, 1, file);
     append(file, &model->lm_head, 0);
     output_close(&output);
@@ -397,8 +406,8 @@ static void stories260K_tells_a_story(void **state) {
 static void what_is_saved_compares(void **state) {
     (void)state;
     const char *model = GOLDEN("llama3");
-    assert_int_equal(run("--model %s --ids 1,2,3,63,0 --save mine.safetensors", model), 0);
-    assert_int_equal(run("--model %s --compare mine.safetensors", model), 0);
+    assert_int_equal(run("--model '%s' --ids 1,2,3,63,0 --save mine.safetensors", model), 0);
+    assert_int_equal(run("--model '%s' --compare mine.safetensors", model), 0);
     assert_said("Nothing differs.");
     SafeTensors mine = safetensors_open(AT("%s/mine.safetensors", folder));
     assert_int_equal(mine.count, 1 + 1 + 2 + 1 + 1);
@@ -406,10 +415,10 @@ static void what_is_saved_compares(void **state) {
     assert_int_equal(stage(&mine, "logits", 0)->shape[1], 64);
     safetensors_close(&mine);
     for (size_t m = 0; m < COUNT(models); m++) {
-        assert_int_equal(run("--model %s --compare %s/expected.safetensors", GOLDEN(models[m]), GOLDEN(models[m])), 0);
+        assert_int_equal(run("--model '%s' --compare '%s/expected.safetensors'", GOLDEN(models[m]), GOLDEN(models[m])), 0);
         assert_said("Nothing differs.");
     }
-    assert_int_equal(run("--model %s --compare mine.safetensors --ids 1,2,3", model), 1); /* other lengths */
+    assert_int_equal(run("--model '%s' --compare mine.safetensors --ids 1,2,3", model), 1); /* other lengths */
     assert_said("[5, 32] in the dump, here it is [3, 32]");
 }
 
@@ -449,10 +458,10 @@ static void compare_names_the_first_stage_that_differs(void **state) {
         for (size_t j = 0; j < tensor_count(tensor); j++) values[j] *= 1 + 0.01f * (float)(j % 3);
         tensor->data = values;
         const char *path = save_model("perturbed", "llama1", &weights);
-        assert_int_equal(run("--model %s --compare %s/expected.safetensors", path, GOLDEN("llama1")), 1);
+        assert_int_equal(run("--model '%s' --compare '%s/expected.safetensors'", path, GOLDEN("llama1")), 1);
         assert_said(cases[i].first);
-        assert_int_equal(run("--model %s --ids 9,8,7 --save theirs.safetensors", GOLDEN("llama1")), 0); /* no float64 in it */
-        assert_int_equal(run("--model %s --compare theirs.safetensors", path), 1);
+        assert_int_equal(run("--model '%s' --ids 9,8,7 --save theirs.safetensors", GOLDEN("llama1")), 0); /* no float64 in it */
+        assert_int_equal(run("--model '%s' --compare theirs.safetensors", path), 1);
         assert_said(cases[i].first);
         free(values);
     }
@@ -670,7 +679,7 @@ static void bad_tensors_get_one_line(void **state) {
         else if (strcmp(bad[i].change, "rank") == 0) tensor->rank = 2, tensor->shape[1] = 1;
         else if (strcmp(bad[i].change, "dtype") == 0) tensor->dtype = I32;
         else weights.tensors[weights.count] = *tensor, weights.tensors[weights.count++].name = "model.layers.0.self_attn.q_proj.bias";
-        assert_one_line(bad[i].words, run("--model %s --ids 1", save_model("bad_tensors", "llama1", &weights)), bad[i].words);
+        assert_one_line(bad[i].words, run("--model '%s' --ids 1", save_model("bad_tensors", "llama1", &weights)), bad[i].words);
     }
     write_config(AT("%s/more", folder), "llama1", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1000");
     assert_int_equal(run("--model more --ids 1"), 1);
@@ -794,7 +803,7 @@ static void bad_bins_get_one_line(void **state) {
     size_t size;
     char *good = read_file(AT("%s/interleaved.bin", folder), &size);
     for (size_t i = 0; i < COUNT(bad); i++) {
-        memcpy(good, bad[i].header, sizeof bad[i].header);
+        file_order(4, 7, good, bad[i].header);
         write_file(AT("%s/bad.bin", folder), good, size);
         assert_one_line(bad[i].words, run("--model bad.bin --ids 1"), bad[i].words);
     }
@@ -826,13 +835,13 @@ static void bad_requests_get_one_line(void **state) {
          "3,4,5,6,7,8,9,0,1,2,3,4,5", "a prompt of 65 tokens is longer than this model's context of 64"},
     };
     for (size_t i = 0; i < COUNT(bad); i++)
-        if (!strstr(bad[i].ids, "--save")) assert_one_line(bad[i].ids, run("--model %s %s", golden, bad[i].ids), bad[i].words);
-        else assert_one_line(bad[i].ids, run("--model %s %s >stdout", golden, bad[i].ids), bad[i].words);
+        if (!strstr(bad[i].ids, "--save")) assert_one_line(bad[i].ids, run("--model '%s' %s", golden, bad[i].ids), bad[i].words);
+        else assert_one_line(bad[i].ids, run("--model '%s' %s >stdout", golden, bad[i].ids), bad[i].words);
     static const char *const misuses[] = {"--ids 1", "--ids 1 --data d --model x", "--tree llama-3-8b --data d", "--model '' --ids 1",
                                           "--model x --ids 1 --save ''", "--model x --compare ''", "--tree ''",
                                           "--model x --ids 1 --ids 2", "--model x --ids 1 --save a --save b"};
     for (size_t i = 0; i < COUNT(misuses); i++) assert_misuse(run("%s", misuses[i]));
-    assert_misuse(run("--model %s", golden));
+    assert_misuse(run("--model '%s'", golden));
     assert_one_line("nowhere", run("--model nowhere --ids 1"), "nowhere: No such file or directory");
     assert_one_line("a device", run("--model /dev/null --ids 1"), "/dev/null: it is not a regular file");
     assert_one_line("a folder of nothing", run("--model / --ids 1"), "config.json");
@@ -877,6 +886,7 @@ int main(void) {
         cmocka_unit_test(the_family_is_as_large_as_published),
         cmocka_unit_test(every_float16_is_widened_rightly),
         cmocka_unit_test(any_size_at_any_address),
+        cmocka_unit_test(a_long_sum_is_one_of_parts),
         cmocka_unit_test(together_as_one_by_one),
         cmocka_unit_test(tied_weights_have_either_name_or_both),
         cmocka_unit_test(stray_frequencies_are_ignored),

@@ -7,7 +7,7 @@
 #include "common/file.h"
 #include "common/output.h"
 #include "common/safetensors.h"
-#define PROGRAM BUILD "/llama"
+#define PROGRAM "'" BUILD "/llama'"
 #include "tests/program.h"
 
 #include <math.h>
@@ -204,11 +204,11 @@ static void it_answers_questions(void **state) {
     static char told[1 << 16];
     char command[2 * PATH];
     int consistent, stories_told, right, questions;
-    FILE *generator = popen(BUILD "/stories --count 12 --seed 77", "r");
+    FILE *generator = popen("'" BUILD "/stories' --count 12 --seed 77", "r");
     told[fread(told, 1, sizeof told - 1, generator)] = '\0';
     pclose(generator);
 
-    snprintf(command, sizeof command, "%s/stories --check - | tail -1 >%s/score", BUILD, folder);
+    snprintf(command, sizeof command, "'%s/stories' --check - | tail -1 >%s/score", BUILD, folder);
     FILE *judge = popen(command, "w");
     for (char *story = told, *next; story; story = next) {
         next = strstr(story, "\n\n");

@@ -1,6 +1,7 @@
 /* The programs as a stranger meets them: --help, absurd flags, broken files, the workbench's round trips.
  * A good run exits 0; a bad one exits 1 with one clear line on stderr and leaves no file behind; a command line that makes
  * no sense exits 2. */
+#include "common/byte_order.h"
 #include "common/console.h"
 #include "common/error.h"
 #include "common/golden.h"
@@ -108,7 +109,9 @@ static void write_npy(const char *name, const char *header, const void *data, si
     snprintf(path, sizeof path, "%s/%s", folder, name);
     Output output = output_open(path);
     fprintf(output.file, "\x93NUMPY\x01%c%c%c%s", 0, (int)strlen(header), 0, header);
-    fwrite(data, 1, bytes, output.file);
+    float numbers[bytes / sizeof(float)];
+    file_order(sizeof *numbers, bytes / sizeof *numbers, numbers, data);
+    fwrite(numbers, 1, bytes, output.file);
     output_close(&output);
 }
 
@@ -176,7 +179,7 @@ static const char eps_outside[] =
 static void a_readers_mistake_is_named(void **state) {
     (void)state;
     write_text("mine.c", eps_outside);
-    assert_int_equal(run("cc -std=c2x -shared -fPIC mine.c -o mine.so -lm && '%s/verify' --library mine.so", BUILD), 1);
+    assert_int_equal(run("sh '%s/compile.sh' mine.so mine.c && '%s/verify' --library mine.so", BUILD, BUILD), 1);
     assert_said("epsilon is outside the root");
     assert_int_equal(run("'%s/verify' silu --library mine.so", BUILD), 1);
     assert_one_clear_line();
@@ -264,7 +267,7 @@ static void a_library_that_loads_for_ever_is_given_up(void **state) {
     (void)state;
     write_text("endless.c", "__attribute__((constructor)) static void loop(void) { for (volatile int i = 0;; i = 1) {} }\n"
                             "void silu(void) {}\n");
-    assert_int_equal(run("cc -shared -fPIC endless.c -o endless.so && '%s/verify' --seconds 1 --library endless.so", BUILD), 1);
+    assert_int_equal(run("sh '%s/compile.sh' endless.so -w endless.c && '%s/verify' --seconds 1 --library endless.so", BUILD, BUILD), 1);
     assert_one_clear_line();
     assert_said("constructor");
 }

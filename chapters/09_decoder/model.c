@@ -1,4 +1,5 @@
 #include "09_decoder/model.h"
+#include "common/byte_order.h"
 #include "common/error.h"
 #include "common/file.h"
 #include "common/safetensors.h"
@@ -19,6 +20,7 @@ struct ModelFiles {
     char **names;   /* of the shards, as the index spells them */
     void *mapping;  /* a .bin */
     size_t mapping_size;
+    void *turned;   /* the .bin, where this machine has another byte order */
 };
 
 /* What is wrong with the tensors, collected: the first few names, and how many more. */
@@ -229,7 +231,7 @@ static void map_bin(struct ModelFiles *files, const char *path) {
 
 static Config bin_config(const char *path, const int32_t header[7]) {
     static const char *const names[] = {"dim", "hidden_dim", "n_layers", "n_heads", "n_kv_heads", "vocab_size", "seq_len"};
-    if (memcmp(header, "24ka", 4) == 0) fail("%s: a later format of llama2.c: export it as version 0", path);
+    if (header[0] == 0x616b3432) fail("%s: a later format of llama2.c: export it as version 0", path);
     for (int i = 0; i < 7; i++) {
         int64_t size = i == 5 && header[i] < 0 ? -(int64_t)header[i] : header[i];
         if (size < 1 || size > (i == 2 ? MOST_LAYERS : MOST_WIDTH))
@@ -283,12 +285,15 @@ static void lay_out(Model *model, Reader *reader, Tensor norms[][2], Tensor *nor
 static void read_bin(Model *model, const char *path) {
     int32_t header[7];
     map_bin(model->files, path);
-    memcpy(header, model->files->mapping, HEADER);
+    const void *words = model->files->mapping;
+    size_t size = model->files->mapping_size;
+    if (HIGHEST_FIRST) turn_bytes(sizeof(float), size / sizeof(float), model->files->turned = allocate(size), words), words = model->files->turned;
+    memcpy(header, words, HEADER);
     model->config = bin_config(path, header);
     model->interleaved = true;
 
     size_t L = (size_t)model->config.L;
-    Reader reader = {model->files->mapping, HEADER, model->files->mapping_size};
+    Reader reader = {words, HEADER, size};
     Tensor(*norms)[2] = allocate(L * sizeof *norms), norm;
     model->layers = allocate(L * sizeof *model->layers);
     lay_out(model, &reader, norms, &norm);
@@ -321,7 +326,7 @@ void model_close(Model *model) {
         free(model->layers[l].input_layernorm), free(model->layers[l].post_attention_layernorm);
     for (int i = 0; i < files->shard_count; i++) safetensors_close(&files->shards[i]), free(files->names[i]);
     file_unmap(files->mapping, files->mapping_size);
-    free(files->shards), free(files->names), free(files);
+    free(files->shards), free(files->names), free(files->turned), free(files);
     free(model->layers), free(model->norm);
     *model = (Model){0};
 }

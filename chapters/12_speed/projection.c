@@ -42,20 +42,28 @@ static void copy_pairs(int count, float pairs[DEPTH], const float x[2 * count]) 
 /* ------------------------------------------------------------------ few rows: as fast as the weights can be read */
 
 /* y[r][s * apart] = w_s . x_r, for rows of the weight that lie `apart` rows from each other. Each is read from end to end
- * beside the others, so that several lines of memory, and several additions, are under way at any time. */
+ * beside the others, so that several lines of memory, and several additions, are under way at any time. A long sum is a
+ * sum of parts: in one go each lane would add up thousands of roundings, and the more the fewer lanes there are. */
 INLINE void dot_products(DType dtype, int rows, int streams, int in, int out, float y[][out], int width,
                          const float x[][width], const char *weight, int apart) {
     size_t size = dtype == F32 ? 4 : 2, stream = (size_t)apart * in * size;
     Vector sum[FEW][STREAMS] = {0};
-    for (int i = 0; i < in; i += LANES)
+    for (int first = 0; first < in; first += DEPTH) {
+        int end = in - first < DEPTH ? in : first + DEPTH;
+        Vector part[FEW][STREAMS] = {0};
+        for (int i = first; i < end; i += LANES)
 #pragma GCC unroll 4
-        for (int s = 0; s < streams; s++) {
-            const char *from = weight + s * stream + i * size;
-            __builtin_prefetch(from + FAR, 0, 2), __builtin_prefetch(from + AHEAD, 0, 2); /* second-level cache: the first has x */
-            Vector w = i + LANES <= in ? widen(dtype, from) : widen_rest(dtype, from, in - i);
+            for (int s = 0; s < streams; s++) {
+                const char *from = weight + s * stream + i * size;
+                __builtin_prefetch(from + FAR, 0, 2), __builtin_prefetch(from + AHEAD, 0, 2); /* second-level cache: the first has x */
+                Vector w = i + LANES <= in ? widen(dtype, from) : widen_rest(dtype, from, in - i);
 #pragma GCC unroll 4
-            for (int r = 0; r < rows; r++) sum[r][s] += w * *(const Vector *)&x[r][i];
-        }
+                for (int r = 0; r < rows; r++) part[r][s] += w * *(const Vector *)&x[r][i];
+            }
+        for (int r = 0; r < rows; r++)
+#pragma GCC unroll 4
+            for (int s = 0; s < streams; s++) sum[r][s] += part[r][s];
+    }
     for (int r = 0; r < rows; r++)
         for (int s = 0; s < streams; s++) y[r][(size_t)s * apart] = total(sum[r][s]);
 }

@@ -1,4 +1,5 @@
 #include "tests/verify/outputs.h"
+#include "common/byte_order.h"
 #include "common/error.h"
 #include "common/file.h"
 
@@ -33,7 +34,7 @@ static DType npy_dtype(const char *text, const char *path) {
     fail("%s: this .npy file's elements are %.5s: save float32 ('<f4'), or a safetensors file for bfloat16", path, text);
 }
 
-static Tensor npy_parse(const char *path, const char *bytes, size_t size) {
+static Tensor npy_parse(const char *path, char *bytes, size_t size) {
     const unsigned char *u = (const unsigned char *)bytes;
     bool long_header = u[6] >= 2; /* from version 2 on, the header's length has four bytes */
     size_t start = long_header ? 12 : 10, length = u[8] | u[9] << 8;
@@ -58,6 +59,7 @@ static Tensor npy_parse(const char *path, const char *bytes, size_t size) {
     tensor.data = bytes + start + length;
     if (size - start - length != tensor_bytes(&tensor))
         fail("%s: this .npy file holds %zu bytes of data, its header says %zu", path, size - start - length, tensor_bytes(&tensor));
+    file_order(dtype_size(tensor.dtype), tensor_count(&tensor), bytes + start + length, tensor.data);
     return tensor;
 }
 
