@@ -146,13 +146,13 @@ static void every_task_has_a_row(void **state) {
         for (int t = 0; t < TASKS; t++) assert_said(AT("\n%s,01,%s,", quoted(submissions[s].name), tasks[t]));
     }
     assert_int_equal(rows, 1 + TASKS * count);
-    assert_said("\nright.c,01,rms_norm,right,11,11,\n");
+    assert_said("\nright.c,01,rms_norm,right,12,12,\n");
     assert_said("\nanna maria.c,01,rms_norm_bf16,right,7,7,\n");
-    assert_said("\nempty.c,01,layer_norm,not implemented,0,10,\n");
-    assert_said("\nepsilon.c,01,rms_norm,wrong,2,11,\"Your epsilon is outside the root, sqrt(mean(x^2)) + eps. Add it under the root");
-    assert_said("\nknows the answers.c,01,rms_norm,wrong,11,11,\"random shapes: output [67, 4099] differs");
-    assert_said("\nno helper.c,01,batch_norm,does not compile,0,10,undefined symbol: helper\n");
-    assert_said("\nkills its judge.c,01,layer_norm,exits,0,10,\"not tried: rms_norm ends its process, Killed\"\n");
+    assert_said("\nempty.c,01,layer_norm,not implemented,0,12,\n");
+    assert_said("\nepsilon.c,01,rms_norm,wrong,2,12,\"Your epsilon is outside the root, sqrt(mean(x^2)) + eps. Add it under the root");
+    assert_said("\nknows the answers.c,01,rms_norm,wrong,12,12,\"random shapes: output [67, 4099] differs");
+    assert_said("\nno helper.c,01,batch_norm,does not compile,0,12,undefined symbol: helper\n");
+    assert_said("\nkills its judge.c,01,layer_norm,exits,0,12,\"not tried: rms_norm ends its process, Killed\"\n");
 }
 
 static void nothing_is_left(void **state) {
@@ -176,8 +176,8 @@ static void without_an_exercise_all_kernels_count(void **state) {
     assert_said("\nright.c,01,dyt,right,");
     assert_int_equal(run("'%s/grade' all --exercise 9 --csv all.csv", BUILD), 1); /* another chapter's kernels, too, are its tasks */
     assert_int_equal(run("cat all.csv"), 0);
-    assert_said("\nright.c,09,rms_norm,right,11,11,\n");
-    assert_said("\nright.c,09,linear,not implemented,0,8,\n");
+    assert_said("\nright.c,09,rms_norm,right,12,12,\n");
+    assert_said("\nright.c,09,linear,not implemented,0,9,\n");
     assert_int_equal(run("rm all/[en]* && '%s/grade' all", BUILD), 0);
     assert_said("1 of 1 right\n");
 }
