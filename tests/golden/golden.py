@@ -113,12 +113,13 @@ def as_tensor(value, dtype, random):
 
 def evaluate(function, inputs, dtype, **more):
     """function(inputs). A scalar arrives as the number that its stored float32 is, in either precision; what
-    the function makes itself, such as torch.arange(4) / 4, has that precision too."""
+    the function makes itself, such as torch.arange(4) / 4, has that precision too. A NaN has many spellings, and
+    which of them comes out depends on the processor: all become one."""
     torch.set_default_dtype(torch.float64 if dtype is torch.float64 else torch.float32)
     arguments = {name: tensor.item() if tensor.ndim == 0 else tensor.to(dtype)
                  for name, tensor in inputs.items()}
     result = function(**arguments, **more)
-    return None if result is None else result.detach().contiguous()
+    return None if result is None else torch.where(result.isnan(), np.nan, result.detach()).contiguous()
 
 
 # --- Kernels -----------------------------------------------------------------------------------------------
