@@ -6,12 +6,9 @@
 #include <string.h>
 
 char *number_text(char text[static NUMBER_TEXT], int digits, double number) {
-    if (isnan(number))
-        snprintf(text, NUMBER_TEXT, "NaN");
-    else if (isinf(number))
-        snprintf(text, NUMBER_TEXT, number > 0 ? "infinity" : "-infinity");
-    else
-        snprintf(text, NUMBER_TEXT, "%.*g", digits, number);
+    if (isnan(number)) snprintf(text, NUMBER_TEXT, "NaN");
+    else if (isinf(number)) snprintf(text, NUMBER_TEXT, number > 0 ? "infinity" : "-infinity");
+    else snprintf(text, NUMBER_TEXT, "%.*g", digits, number);
     return text;
 }
 
@@ -33,10 +30,9 @@ static bool bears_a_mark(const Answer *answer) {
 /* Is the output this twin? It is if it is as near to the twin as a right answer is to PyTorch's. */
 static bool is_twin(const Answer *answer, const Tensor *twin) {
     double *truth = tensor_to_double(twin);
-    bool is =
-        fails(answer) && !bears_a_mark(answer) && few(count_strays(answer, answer->tolerance, truth, NULL), answer);
+    size_t strays = count_strays(answer, answer->tolerance, truth, NULL);
     free(truth);
-    return is;
+    return fails(answer) && !bears_a_mark(answer) && few(strays, answer);
 }
 
 /* What speaks for a twin, and against it. */
@@ -98,12 +94,15 @@ static Explanation best_twin(const Evidence *evidence) {
 
 /* From what is certain to what is only likely. */
 static Rule *const certain[] = {
-    adds_onto_what_was_there, reads_beyond_an_input, is_changed, is_an_input, is_moved, is_transposed};
+    adds_onto_what_was_there, reads_beyond_an_input, is_changed, is_an_input, is_moved, is_transposed,
+};
 static Rule *const likely[] = {
-    leaves_numbers_unwritten, keeps_the_wrong_tokens,         changes_the_logits,    is_multiplied,       is_added_to,
-    is_an_approximation,      is_wrong_for_special_numbers,   swallows_nan,          misplaces_a_mask,    overflows,
-    is_wrong_in_one_place,    fails_where_vectors_do_not_fit, is_multiplied_by_rows, is_added_to_by_rows, is_less_exact,
-    fails_where_it_is_long,
+    leaves_numbers_unwritten, keeps_the_wrong_tokens, changes_the_logits, misplaces_a_mask,
+    is_multiplied, is_added_to, is_an_approximation,
+    is_wrong_for_special_numbers, swallows_nan, overflows,
+    is_wrong_in_one_place, fails_where_vectors_do_not_fit,
+    is_multiplied_by_rows, is_added_to_by_rows,
+    is_less_exact, fails_where_it_is_long,
 };
 enum { CERTAIN = sizeof certain / sizeof *certain, LIKELY = sizeof likely / sizeof *likely };
 

@@ -69,6 +69,12 @@ const Answer *first_failing(const Evidence *evidence) {
     return NULL;
 }
 
+int count_failing(const Evidence *evidence) {
+    int count = 0;
+    for (int a = 0; a < evidence->count; a++) count += fails(&evidence->answers[a]);
+    return count;
+}
+
 const Answer *first_ordinary(const Evidence *evidence) {
     for (int a = 0; a < evidence->count; a++)
         if (fails(&evidence->answers[a]) && is_ordinary(&evidence->answers[a])) return &evidence->answers[a];

@@ -32,6 +32,7 @@ bool is_bf16(const Answer *answer);
 bool is_ordinary(const Answer *answer);
 
 const Answer *first_failing(const Evidence *evidence);  /* NULL if there is none */
+int count_failing(const Evidence *evidence);
 const Answer *first_ordinary(const Evidence *evidence); /* of those that fail */
 
 /* How many numbers are not as predicted, in ulps of the largest of a row, right or predicted: what is left where two

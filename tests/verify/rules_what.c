@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ------------------------------------------------------------------ predictions: the output is another one, in every case */
+/* ------------------------------------------------------------------ predictions: the output is another, in every case */
+
+/* What rounding an output to its type may do, in ulps of float32. */
+static double rounding(const Answer *answer) { return is_bf16(answer) ? 0x1p16 : 0; }
 
 /* What the output is, if this is the mistake. False: this case cannot tell. */
 typedef bool Predict(const Answer *answer, const void *mistake, double predicted[]);
@@ -16,10 +19,9 @@ static bool is_always(const Evidence *evidence, Predict *predict, const void *mi
     bool holds = true;
     for (int a = 0; a < evidence->count && holds; a++) {
         const Answer *answer = &evidence->answers[a];
-        double *predicted = allocate(answer->count * sizeof *predicted),
-               slack = answer->tolerance + (is_bf16(answer) ? 0x1p16 : 0);
+        double *predicted = allocate(answer->count * sizeof *predicted);
         if (predict(answer, mistake, predicted)) {
-            holds = few(count_strays(answer, slack, predicted, NULL), answer);
+            holds = few(count_strays(answer, answer->tolerance + rounding(answer), predicted, NULL), answer);
             explained += answer->wrongs;
         }
         free(predicted);
@@ -98,13 +100,9 @@ static const Move moves[] = {
     {from_the_end,
      "Your output is right, but in reverse order: the last %s stands first. Does a loop or an index run backwards?", 0},
     {from_before,
-     "Your output is right, but one %s too far on: is the index one too large where you write, or too small where you "
-     "read?",
-     0},
+     "Your output is right, but one %s too far on: is an index one too large where you write, or too small where you read?", 0},
     {from_behind,
-     "Your output is right, but one %s too early: is the index one too small where you write, or too large where you "
-     "read?",
-     0},
+     "Your output is right, but one %s too early: is an index one too small where you write, or too large where you read?", 0},
     {from_the_other_half, "Your output is right, but each %s stands half the axis away from where it belongs.", 0},
     {from_the_neighbour,
      "Your output is right, but each %s has changed places with its neighbour: 0 with 1, 2 with 3, and so on.", 0},
@@ -146,9 +144,8 @@ bool is_transposed(const Evidence *evidence, char say[static DIAGNOSIS]) {
     for (int outer = 0; outer + 1 < rank_of(evidence); outer++) {
         if (!is_always(evidence, predict_transposed, &outer)) continue;
         const Answer *answer = &evidence->answers[0];
-        return say_it(say,
-                      "Your output is right, but transposed: %s and %s are exchanged where you write. The header says "
-                      "in which order they lie.",
+        return say_it(say, "Your output is right, but transposed: %s and %s are exchanged where you write. The header says "
+                           "in which order they lie.",
                       axis_name(answer, outer), axis_name(answer, outer + 1));
     }
     return false;
@@ -183,8 +180,7 @@ static double link_number(const Link *link, size_t n, const float got[n], const 
 /* One such number for every `stretch` of the output: does it explain the case? Of a stretch with k wrong numbers, k - 1
  * are evidence: counts them. The number was taken from a rounded one, hence the tolerance. */
 static bool is_linked(const Answer *answer, const Link *link, size_t stretch, size_t *explained) {
-    double *predicted = allocate(answer->count * sizeof *predicted),
-           slack = 4 * answer->tolerance + (is_bf16(answer) ? 0x1p18 : 0);
+    double *predicted = allocate(answer->count * sizeof *predicted), slack = 4 * (answer->tolerance + rounding(answer));
     for (size_t start = 0; start < answer->count; start += stretch) {
         double by = link_number(link, stretch, answer->got + start, answer->truth + start);
         size_t told = 0;
@@ -210,19 +206,10 @@ static const struct {
     double number;
     const char *name;
 } constants[] = {
-    {2, "2"},
-    {0.5, "1/2"},
-    {3, "3"},
-    {1 / 3.0, "1/3"},
-    {4, "4"},
-    {0.25, "1/4"},
-    {M_SQRT2, "sqrt(2)"},
-    {M_SQRT1_2, "1/sqrt(2)"},
-    {M_PI, "pi"},
-    {M_1_PI, "1/pi"},
-    {M_LN2, "ln(2)"},
-    {M_LOG2E, "log2(e), 1/ln(2)"},
+    {2, "2"}, {0.5, "1/2"}, {3, "3"}, {1 / 3.0, "1/3"}, {4, "4"}, {0.25, "1/4"}, {M_SQRT2, "sqrt(2)"}, {M_SQRT1_2, "1/sqrt(2)"},
+    {M_PI, "pi"}, {M_1_PI, "1/pi"}, {M_LN2, "ln(2)"}, {M_LOG2E, "1/ln(2)"},
 };
+
 static const struct {
     const char *input;
     bool first;
@@ -245,8 +232,8 @@ static bool number_is(const Evidence *evidence, const Link *link, double number,
                       double power) {
     for (int a = 0; a < evidence->count; a++) {
         const Answer *answer = &evidence->answers[a];
-        double should = power == 0 ? number : pow((double)size_of(answer, input, first), power),
-               is = number_of(answer, link);
+        double should = power == 0 ? number : pow((double)size_of(answer, input, first), power);
+        double is = number_of(answer, link);
         if (is_ordinary(answer) && !about(is, should) && !(isnan(is) && !fails(answer))) return false;
     }
     return true;
@@ -286,33 +273,28 @@ bool is_multiplied(const Evidence *evidence, char say[static DIAGNOSIS]) {
     if (number_name(evidence, &factor, name))
         return say_it(say, "Your output is the right one times %s, everywhere: is a factor too many, or one missing?",
                       name);
-    return say_it(say, "In each case your output is the right one times a number, and it is another in each: what is "
-                       "computed once for all "
-                       "of the output, and what does it depend on?");
+    return say_it(say, "In each case your output is the right one times a number, another one in each: what is computed "
+                       "once for all of the output, and what does it depend on?");
 }
 
 bool is_added_to(const Evidence *evidence, char say[static DIAGNOSIS]) {
     char name[NAME];
     return all_linked(evidence, &offset, WHOLE) && number_name(evidence, &offset, name) &&
-           say_it(
-               say,
-               "Your output is the right one plus %s, everywhere: is something added that should not be, or missing?",
-               name);
+           say_it(say, "Your output is the right one plus %s, everywhere: is something added that should not be, or "
+                       "missing?", name);
 }
 
 /* A sum, a mean, a root, a maximum of a row is wrong, and what is done with it is right. */
 bool is_multiplied_by_rows(const Evidence *evidence, char say[static DIAGNOSIS]) {
     return all_linked(evidence, &factor, ROWS) &&
-           say_it(say,
-                  "Each row of your output is the right one times a number of its own. What is computed once for a row "
-                  "(a sum, a mean, a root) is wrong; what is done with it is right.");
+           say_it(say, "Each row of your output is the right one times a number of its own. What is computed once for a "
+                       "row (a sum, a mean, a root) is wrong; what is done with it is right.");
 }
 
 bool is_added_to_by_rows(const Evidence *evidence, char say[static DIAGNOSIS]) {
     return all_linked(evidence, &offset, ROWS) &&
            say_it(say, "Each row of your output is the right one plus a number of its own. What is computed once for a "
-                       "row, and subtracted or "
-                       "added (a mean, a maximum), is wrong.");
+                       "row, and subtracted or added (a mean, a maximum), is wrong.");
 }
 
 /* ------------------------------------------------------------------ nearly right */
@@ -358,12 +340,6 @@ static Errors errors_of(const Evidence *evidence) {
     return errors;
 }
 
-static int count_failing(const Evidence *evidence) {
-    int count = 0;
-    for (int a = 0; a < evidence->count; a++) count += fails(&evidence->answers[a]);
-    return count;
-}
-
 /* An error of about the same size nearly everywhere is made by a formula; one that is made by roundings grows with the
  * length of a sum, or shows only where something cancels. */
 bool is_an_approximation(const Evidence *evidence, char say[static DIAGNOSIS]) {
@@ -378,12 +354,10 @@ bool is_an_approximation(const Evidence *evidence, char say[static DIAGNOSIS]) {
     if (errors.most < 1e-5 || errors.most > 0.05 || !everywhere) return false;
     const Answer *one = first_ordinary(evidence); /* in others, a bias may hide it */
     size_t explained = 0;
-    const char *kind = is_linked(one, &factor, one->row, &explained) && explained >= SOME_NUMBERS
-                           ? "each row is off by a factor of its own, as 1 / sqrt(x) by rsqrt without a Newton step is"
-                           : "an exp or a tanh by a table or a short polynomial, or something between that is kept in "
-                             "half precision or bfloat16";
-    return say_it(say, "Nearly right, to about %.0e of a row's largest number: an approximation. It may be %s.",
-                  errors.most, kind);
+    bool by_rows = is_linked(one, &factor, one->row, &explained) && explained >= SOME_NUMBERS;
+    return say_it(say, "Nearly right, to about %.0e of a row's largest number: an approximation. It may be %s", errors.most,
+                  by_rows ? "a root, as each row is off by a factor of its own: rsqrt without a Newton step?"
+                          : "an exp or a tanh by a table or a short polynomial, or something kept in half precision.");
 }
 
 static bool is_infinite(const Answer *answer, size_t i) { return answer->wrong[i] && !isfinite(answer->got[i]); }
@@ -391,8 +365,8 @@ static bool is_infinite(const Answer *answer, size_t i) { return answer->wrong[i
 bool is_less_exact(const Evidence *evidence, char say[static DIAGNOSIS]) {
     if (errors_of(evidence).most > 1e-3 || !first_ordinary(evidence) || count_flagged(evidence, is_infinite))
         return false;
-    return evidence->kernel->pointwise ? say_it(say, "Nearly right, and less exact than PyTorch: a sum that cancels, "
-                                                     "or an exp that loses digits far out, as exp2(1.4427 x) does.")
-                                       : say_it(say, "Nearly right, and less exact than PyTorch: sum in double or in "
-                                                     "several partial sums, and mind cancellation.");
+    const char *may_be = evidence->kernel->pointwise
+                             ? "a sum that cancels, or an exp that loses digits far out, as exp2(1.4427 x) does"
+                             : "sum in double or in several partial sums, and mind cancellation";
+    return say_it(say, "Nearly right, and less exact than PyTorch: %s.", may_be);
 }

@@ -75,11 +75,9 @@ bool adds_onto_what_was_there(const Evidence *evidence, char say[static DIAGNOSI
     char where[WHERE];
     size_t index;
     const Answer *found = first_flagged(evidence, shows_out_before, &index);
-    return found &&
-           say_it(say,
-                  "Your kernel adds onto what was in out before, or in a buffer to work in: it shows first at %s. "
-                  "It must be set, not added to: nobody has set it to 0 for you.",
-                  where_text(where, found, index));
+    return found && say_it(say, "Your kernel adds onto what was in out before, or in a buffer to work in: it shows first "
+                                "at %s. It must be set, not added to: nobody has set it to 0 for you.",
+                           where_text(where, found, index));
 }
 
 /* A loop that runs one too far, a vector that is loaded whole where only a part of it is left. */
@@ -87,10 +85,8 @@ bool reads_beyond_an_input(const Evidence *evidence, char say[static DIAGNOSIS])
     char where[WHERE], inputs[128];
     size_t index;
     const Answer *found = first_flagged(evidence, shows_around_inputs, &index);
-    return found && say_it(say,
-                           "Your kernel reads past the end of %s, or before it begins: what lies there shows first at "
-                           "%s. Which index "
-                           "is too large there?",
+    return found && say_it(say, "Your kernel reads past the end of %s, or before it begins: what lies there shows first "
+                                "at %s. Which index is too large there?",
                            inputs_text(sizeof inputs, inputs, found->golden), where_text(where, found, index));
 }
 
@@ -116,27 +112,25 @@ static bool behind_vectors_of_4(size_t step, size_t size) { return step >= size 
 static bool behind_vectors_of_8(size_t step, size_t size) { return step >= size - size % 8; }
 static bool behind_vectors_of_16(size_t step, size_t size) { return step >= size - size % 16; }
 
-#define TAIL                                                                                                           \
-    "This is the vector tail: what is left when the width is no multiple of a vector's needs a loop of its own."
+static const char tail[] = "This is the vector tail: where the width is no multiple of a vector's, what is left needs a "
+                           "loop of its own.";
+
 /* The narrow ones first. */
 static const Place places[] = {
     {at_the_last, 3, false, "the last %s", "Does its loop end one too early?"},
     {at_the_first, 3, false, "the first %s",
      "Does its loop begin one too late, or with a sum or a maximum that is not set?"},
-    {behind_vectors_of_4, 5, true, "the last width %% 4 numbers of %s", TAIL},
-    {behind_vectors_of_8, 9, true, "the last width %% 8 numbers of %s", TAIL},
-    {behind_vectors_of_16, 17, true, "the last width %% 16 numbers of %s", TAIL},
-    {at_odd_steps, 4, false, "every second %s: 1, 3, 5 and so on",
-     "Does a loop go on by two, and compute one of a pair?"},
-    {at_even_steps, 4, false, "every second %s: 0, 2, 4 and so on",
-     "Does a loop go on by two, and compute one of a pair?"},
+    {behind_vectors_of_4, 5, true, "the last width %% 4 numbers of %s", tail},
+    {behind_vectors_of_8, 9, true, "the last width %% 8 numbers of %s", tail},
+    {behind_vectors_of_16, 17, true, "the last width %% 16 numbers of %s", tail},
+    {at_odd_steps, 4, false, "every second %s: 1, 3, 5 and so on", "Does a loop go on by two, and compute one of a pair?"},
+    {at_even_steps, 4, false, "every second %s: 0, 2, 4 and so on", "Does a loop go on by two, and compute one of a pair?"},
     {in_the_second_half, 4, true, "the second half of %s",
      "Does a loop end half-way, or is the index of a pair's other number off?"},
     {in_the_first_half, 4, true, "the first half of %s",
      "Does a loop begin half-way, or is the index of a pair's other number off?"},
     {behind_the_first, 3, false, "every %s but the first",
-     "What changes from the second on? Its index in all that is read and written, and a sum or a maximum that begins "
-     "anew."},
+     "What changes from the second on? Its index in all that is read and written, and a sum or a maximum that begins anew."},
 };
 enum { PLACES = sizeof places / sizeof *places };
 
@@ -198,15 +192,12 @@ bool leaves_numbers_unwritten(const Evidence *evidence, char say[static DIAGNOSI
     if (!count_flagged(evidence, is_written))
         return say_it(say, "Nothing is written to out. Is the kernel implemented, and are its parameters those of the "
                            "header, in their order?");
-    const char *also = count_flagged(evidence, is_wrong) > count_flagged(evidence, is_unwritten)
-                           ? " Other numbers are wrong as well."
-                           : "";
+    bool others = count_flagged(evidence, is_wrong) > count_flagged(evidence, is_unwritten);
+    const char *also = others ? " Other numbers are wrong as well." : "";
     if (find_place(evidence, is_unwritten, name, &hint))
         return say_it(say, "Never written: %s. %s%s", name, hint, also);
-    return say_it(
-        say,
-        "Some numbers are never written, the first at %s: does the loop reach the end, and does every branch write?%s",
-        where_text(where, found, index), also);
+    return say_it(say, "Some numbers are never written, the first at %s: does the loop reach the end, and does every branch "
+                       "write?%s", where_text(where, found, index), also);
 }
 
 bool is_wrong_in_one_place(const Evidence *evidence, char say[static DIAGNOSIS]) {
@@ -252,14 +243,13 @@ static bool find_deciding_size(const Evidence *evidence, SizeRule *must_fail, si
 /* A vector loop over a sum: without its tail every sum is wrong, and only a width that is a multiple passes. */
 bool fails_where_vectors_do_not_fit(const Evidence *evidence, char say[static DIAGNOSIS]) {
     const char *name;
+    if (count_failing(evidence) < 2) return false;
     for (size_t lanes = 4; lanes <= 16; lanes *= 2)
         for (int first = 0; first < 2; first++)
             if (find_deciding_size(evidence, is_no_multiple, lanes, first, &name))
-                return say_it(
-                    say,
-                    "Only cases fail where the %s dimension of %s is no multiple of %zu. "
-                    "A loop in steps of %zu drops what is left, or reads past it: the tail needs a loop of its own.",
-                    first ? "first" : "last", name, lanes, lanes);
+                return say_it(say, "Only cases fail where the %s dimension of %s is no multiple of %zu. A loop in steps of "
+                                   "%zu drops what is left, or reads past it: the tail needs a loop of its own.",
+                              first ? "first" : "last", name, lanes, lanes);
     return false;
 }
 
@@ -269,10 +259,8 @@ bool fails_where_it_is_long(const Evidence *evidence, char say[static DIAGNOSIS]
     for (size_t limit = 8; limit <= 4096; limit *= 2)
         for (int first = 0; first < 2; first++)
             if (find_deciding_size(evidence, is_longer, limit, first, &name))
-                return say_it(
-                    say,
-                    "Only cases fail where the %s dimension of %s is over %zu. Has a buffer, or a block, a fixed size?",
-                    first ? "first" : "last", name, limit);
+                return say_it(say, "Only cases fail where the %s dimension of %s is over %zu. Has a buffer, or a block, a "
+                                   "fixed size?", first ? "first" : "last", name, limit);
     return false;
 }
 
@@ -310,8 +298,7 @@ static bool all_positive(size_t n, const double x[n]) { return n == 1 && x[0] > 
 
 static const Kind kinds[] = {
     {some_not_finite, false, "infinite or NaN",
-     "There, 0 * infinity and infinity - infinity are NaN, and every comparison with NaN is false: what does the "
-     "formula give?"},
+     "There, 0 * infinity is NaN, and every comparison with NaN is false: what does the formula give?"},
     {all_zero, false, "0", "Is something divided by it, or is it a < that should be <=?"},
     {some_subnormal, false, "subnormal, below 1.2e-38",
      "Is the code compiled with -ffast-math, which makes zeros of them?"},
@@ -371,8 +358,7 @@ static bool is_not_finite(const Answer *answer, size_t i) {
 
 bool swallows_nan(const Evidence *evidence, char say[static DIAGNOSIS]) {
     return count_flagged(evidence, is_swallowed_nan) == count_flagged(evidence, is_wrong) &&
-           say_it(say,
-                  "Where NaN goes in, NaN has to come out. Comparisons with NaN are false, and fmaxf passes it over.");
+           say_it(say, "Where NaN goes in, NaN has to come out. Comparisons with NaN are false, and fmaxf passes it over.");
 }
 
 bool misplaces_a_mask(const Evidence *evidence, char say[static DIAGNOSIS]) {
@@ -409,27 +395,23 @@ static bool is_sampler(const Evidence *evidence) { return strcmp(evidence->kerne
 
 bool keeps_the_wrong_tokens(const Evidence *evidence, char say[static DIAGNOSIS]) {
     char number[NUMBER_TEXT];
-    size_t token, kept = count_flagged(evidence, is_kept_in_error),
-                  out = count_flagged(evidence, is_ruled_out_in_error);
+    size_t kept = count_flagged(evidence, is_kept_in_error), out = count_flagged(evidence, is_ruled_out_in_error), token;
     const Answer *first = is_sampler(evidence) ? first_flagged(evidence, is_wrongly_kept_or_not, &token) : NULL;
     if (!first) return false;
     if (kept == count_flagged(evidence, is_far_down) && !out)
-        return say_it(say,
-                      "What you rule out gets %s. Give it -INFINITY: then its probability is 0 at every temperature.",
+        return say_it(say, "What you rule out gets %s. Give it -INFINITY: its probability is 0 at every temperature.",
                       number_text(number, 7, first->got[token]));
-    size_t length = 0;
-    if (kept) length += (size_t)snprintf(say, DIAGNOSIS, "%zu kept that should go", kept);
-    if (out)
-        length += (size_t)snprintf(say + length, DIAGNOSIS - length, "%s%zu ruled out that should stay",
-                                   kept ? ", " : "", out);
-    snprintf(say + length, DIAGNOSIS - length, " (first: token %zu of case %s).", token, first->golden->name);
-    return true;
+    char kept_text[64] = "", out_text[64] = "";
+    if (kept) snprintf(kept_text, sizeof kept_text, "%zu kept that should go", kept);
+    if (out) snprintf(out_text, sizeof out_text, "%s%zu ruled out that should stay", kept ? ", " : "", out);
+    return say_it(say, "%s%s (first: token %zu of case %s).", kept_text, out_text, token, first->golden->name);
 }
 
 /* The right ones are kept. */
 bool changes_the_logits(const Evidence *evidence, char say[static DIAGNOSIS]) {
+    const char *name = evidence->kernel->name;
+    bool rules_out = strcmp(name, "top_k") == 0 || strcmp(name, "top_p") == 0 || strcmp(name, "min_p") == 0;
     char where[WHERE];
-    bool rules_out = strncmp(evidence->kernel->name, "top", 3) == 0 || strcmp(evidence->kernel->name, "min_p") == 0;
     size_t index;
     const Answer *found = first_flagged(evidence, is_wrong, &index);
     return rules_out &&
