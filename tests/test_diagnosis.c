@@ -107,6 +107,15 @@ LINEAR(linear_bias_of_the_row) {
     for (int r = 0; bias && r < rows; r++)
         for (int o = 0; o < out; o++) y[r][o] += bias[r % out];
 }
+LINEAR(linear_bias_twice) {
+    linear(rows, in, out, y, x, weight, bias);
+    for (int r = 0; bias && r < rows; r++)
+        for (int o = 0; o < out; o++) y[r][o] += bias[o];
+}
+LINEAR(linear_nothing_by_nothing) {
+    linear(rows, in, out, y, x, weight, bias);
+    for (int i = 0; i < rows * out; i++) (&y[0][0])[i] *= (float)(in - 16) / (float)(in - 16);
+}
 LINEAR(linear_in_steps_of_two) {
     linear(rows, in, out, y, x, weight, bias);
     const uint32_t unwritten = POISON << 16 | POISON;
@@ -183,6 +192,19 @@ NORM(rms_weight_forgotten_in_wide_rows) { /* a mistake of one branch: narrow row
     for (int i = 0; i < dim; i++) ones[i] = 1;
     rms_norm(rows, dim, out, x, dim > 16 && dim < 100 ? ones : weight, bias, eps);
 }
+NORM(rms_sum_goes_on) {
+    double sum = 0;
+    for (int r = 0; r < rows; r++) {
+        for (int i = 0; i < dim; i++) sum += (double)x[r][i] * x[r][i];
+        float by = 1 / sqrtf((float)(sum / dim) + eps);
+        for (int i = 0; i < dim; i++) out[r][i] = x[r][i] * by * weight[i] + (bias ? bias[i] : 0);
+    }
+}
+NORM(layer_wrong_root) { /* what is computed once for a row is wrong, behind a bias */
+    layer_norm(rows, dim, out, x, weight, bias, eps);
+    for (int r = 0; r < rows; r++)
+        for (int i = 0; i < dim; i++) out[r][i] = (out[r][i] - bias[i]) * (1.5f + 0.25f * (float)r) + bias[i];
+}
 NORM(layer_is_rms) { rms_norm(rows, dim, out, x, weight, bias, eps); }
 NORM(layer_unbiased) {
     for (int r = 0; r < rows; r++) {
@@ -207,6 +229,14 @@ ACTIVATION(sigmoid_doubled) { sigmoid(n, out, x); for (int i = 0; i < n; i++) ou
 ACTIVATION(sigmoid_less_a_half) { sigmoid(n, out, x); for (int i = 0; i < n; i++) out[i] -= 0.5f; }
 ACTIVATION(sigmoid_inverted) { for (int i = 0; i < n; i++) out[i] = (float)(1 + exp(-(double)x[i])); }
 ACTIVATION(silu_zero) { for (int i = 0; i < n; i++) out[i] = 0; }
+ACTIVATION(silu_without_the_first) { silu(n - 1, out + 1, x + 1); }
+ACTIVATION(silu_without_the_last) { silu(n - 1, out, x); }
+ACTIVATION(silu_without_subnormals) {
+    silu(n, out, x);
+    for (int i = 0; i < n; i++) out[i] = fabsf(out[i]) < FLT_MIN ? 0 : out[i];
+}
+ACTIVATION(silu_of_infinity) { for (int i = 0; i < n; i++) out[i] = isfinite(x[i]) ? (float)(x[i] / (1 + exp(-(double)x[i]))) : 1; }
+ACTIVATION(relu_at_zero) { for (int i = 0; i < n; i++) out[i] = x[i] == 0 ? 1 : x[i] < 0 ? 0 : x[i]; }
 ACTIVATION(silu_copies) { memcpy(out, x, (size_t)n * sizeof *x); }
 ACTIVATION(silu_of_the_next) { for (int i = 0; i < n; i++) silu(1, &out[i], &x[i + 1]); }
 ACTIVATION(silu_backwards) { for (int i = 0; i < n; i++) silu(1, &out[n - 1 - i], &x[i]); }
@@ -269,6 +299,11 @@ ROPE(rope_first_head_alone) {
     memcpy(out, x, (size_t)(T * H * D) * sizeof(float));
     for (int t = 0; t < T; t++) memcpy(out[t][0], right[t][0], (size_t)D * sizeof(float));
     free(right);
+}
+ROPE(rope_every_second_head) {
+    rope_half_split(T, H, D, out, x, cosine, sine);
+    for (int t = 0; t < T; t++)
+        for (int h = 1; h < H; h += 2) memcpy(out[t][h], x[t][h], (size_t)D * sizeof(float));
 }
 ROPE(rope_heads_first) {
     float(*right)[H][D] = allocate((size_t)(T * H * D) * sizeof(float)), *flat = (float *)out;
@@ -341,6 +376,25 @@ SCORES(scores_doubled) {
     attention_scores(T, S, D, scores, q, k);
     for (int i = 0; i < T * S; i++) (&scores[0][0])[i] *= 2;
 }
+SCORES(scores_from_the_largest) { /* less each row's maximum, as a softmax would have them */
+    attention_scores(T, S, D, scores, q, k);
+    for (int t = 0; t < T; t++) {
+        float most = -INFINITY;
+        for (int s = 0; s < S; s++) most = fmaxf(most, scores[t][s]);
+        for (int s = 0; s < S; s++) scores[t][s] -= most;
+    }
+}
+SCORES(scores_of_length_one) {
+    double squares = 0;
+    attention_scores(T, S, D, scores, q, k);
+    for (int i = 0; i < T * S; i++) squares += (&scores[0][0])[i] * (&scores[0][0])[i];
+    for (int i = 0; i < T * S; i++) (&scores[0][0])[i] *= (float)(1 / sqrt(squares));
+}
+SCORES(scores_masked_somewhere) {
+    attention_scores(T, S, D, scores, q, k);
+    for (int i = 0; i < T * S; i++)
+        if (i % 5 == 2) (&scores[0][0])[i] = -INFINITY;
+}
 SCORES(scores_divided_by_far_too_much) {
     linear(T, D, S, scores, q, k, NULL);
     for (int i = 0; i < T * S; i++) (&scores[0][0])[i] *= powf((float)D, -1.5f);
@@ -397,6 +451,11 @@ GROUPED(grouped_one_head) { /* out[t][0] for every head */
     for (int t = 0; t < T; t++)
         for (int h = 0; h < H; h++) memcpy(out[t][h], right[t][0], (size_t)D * sizeof(float));
     free(right);
+}
+GROUPED(grouped_last_head) { /* each head overwrites the one before */
+    grouped_query_attention(T, H, KV, D, out, q, k, v);
+    for (int t = 0; t < T; t++)
+        for (int h = 0; h + 1 < H; h++) memcpy(out[t][h], out[t][H - 1], (size_t)D * sizeof(float));
 }
 GROUPED(grouped_adds) {
     float right[D];
@@ -472,6 +531,7 @@ CUT(top_p_drops_the_crossing) {
 CUT(top_p_keeps_every_second) { for (int i = 0; i < V; i++) out[i] = i % 2 ? -INFINITY : logits[i]; }
 CUT(min_p_keeps_all) { memcpy(out, logits, (size_t)V * sizeof *logits); }
 TEMPERATURE(temperature_multiplied) { for (int i = 0; i < V; i++) out[i] = logits[i] * T; }
+TEMPERATURE(temperature_twice) { for (int i = 0; i < V; i++) out[i] = logits[i] / T / T; }
 TEMPERATURE(temperature_of_the_likely) { for (int i = 0; i < V; i++) out[i] = logits[i] == -INFINITY ? 0 : logits[i] / T; }
 PENALTY(penalty_each_time) {
     memcpy(out, logits, (size_t)V * sizeof *logits);
@@ -495,6 +555,8 @@ static const Draft wrong[] = {
     DRAFT(linear, linear_first_row, "Never written: every row but the first"),
     DRAFT(linear, linear_transposed, "transposed: row and column"),
     DRAFT(linear, linear_bias_of_the_row, "bias is chosen by the row"),
+    DRAFT(linear, linear_bias_twice, "the right one plus bias"),
+    DRAFT(linear, linear_nothing_by_nothing, "0/0"),
     DRAFT(linear, linear_in_steps_of_two, "Never written: every second column: 1, 3, 5"),
     DRAFT(rms_norm, rms_fast_root, "rsqrt without a Newton step"),
     DRAFT(silu, silu_negative, "wrong sign"),
@@ -508,6 +570,8 @@ static const Draft wrong[] = {
     DRAFT(rms_norm, rms_sum_unset, "adds onto what was in out"),
     DRAFT(rms_norm, rms_last_row_not, "Never written: the last row"),
     DRAFT(rms_norm, rms_weight_forgotten_in_wide_rows, "Your weight is missing"),
+    DRAFT(rms_norm, rms_sum_goes_on, "Wrong: every row but the first"),
+    DRAFT(layer_norm, layer_wrong_root, "times a number of its own"),
     DRAFT(layer_norm, layer_is_rms, "RMSNorm, which knows no mean"),
     DRAFT(layer_norm, layer_unbiased, "divided by dim - 1"),
     DRAFT(batch_norm, batch_is_layer, "taken over the other axis"),
@@ -519,6 +583,11 @@ static const Draft wrong[] = {
     DRAFT(sigmoid, sigmoid_less_a_half, "plus -0.5"),
     DRAFT(sigmoid, sigmoid_inverted, "1 / the right one"),
     DRAFT(silu, silu_zero, "all zeros"),
+    DRAFT(silu, silu_without_the_first, "Never written: the first number"),
+    DRAFT(silu, silu_without_the_last, "Never written: the last number"),
+    DRAFT(silu, silu_without_subnormals, "Only where x is subnormal"),
+    DRAFT(silu, silu_of_infinity, "Only where x is infinite or NaN"),
+    DRAFT(relu, relu_at_zero, "Only where x is 0"),
     DRAFT(silu, silu_copies, "Your output is x, unchanged"),
     DRAFT(silu, silu_of_the_next, "past the end of"),
     DRAFT(silu, silu_backwards, "reverse order"),
@@ -542,6 +611,7 @@ static const Draft wrong[] = {
     DRAFT(rope_interleaved, rope_writes_one_of_two, "Never written: every second number of a head: 1, 3, 5"),
     DRAFT(rope_half_split, rope_writes_half, "Never written: the second half of each head"),
     DRAFT(rope_half_split, rope_first_head_alone, "Wrong: every head but the first"),
+    DRAFT(rope_half_split, rope_every_second_head, "Wrong: every second head: 1, 3, 5"),
     DRAFT(rope_half_split, rope_heads_first, "transposed: token and head"),
     DRAFT(rope_half_split, rope_other_way, "turn backwards"),
     DRAFT(rope_half_split, rope_halves_exchanged, "half the axis away"),
@@ -552,6 +622,9 @@ static const Draft wrong[] = {
     DRAFT(softmax, softmax_sums_too_few, "times a number of its own"),
     DRAFT(softmax, softmax_one_too_far, "past the end of"),
     DRAFT(attention_scores, scores_not_scaled, "not scaled"),
+    DRAFT(attention_scores, scores_from_the_largest, "plus a number of its own"),
+    DRAFT(attention_scores, scores_of_length_one, "another one in each"),
+    DRAFT(attention_scores, scores_masked_somewhere, "which means \"ruled out\""),
     DRAFT(attention_scores, scores_doubled, "times 2, everywhere"),
     DRAFT(attention_scores, scores_divided_by_far_too_much, "times 1/D, everywhere"),
     DRAFT(attention_scores, scores_transposed, "transposed: row and column"),
@@ -563,6 +636,7 @@ static const Draft wrong[] = {
     DRAFT(grouped_query_attention, grouped_by_remainder, "h % KV"),
     DRAFT(grouped_query_attention, grouped_first_head, "all read key/value head 0"),
     DRAFT(grouped_query_attention, grouped_one_head, "Every head of your output is the right first one"),
+    DRAFT(grouped_query_attention, grouped_last_head, "Every head of your output is the right last one"),
     DRAFT(grouped_query_attention, grouped_adds, "adds onto what was in out"),
     DRAFT(kv_cache_append, append_one_late, "one slot late"),
     DRAFT(kv_cache_append, append_keeps_the_length, "You return the old length"),
@@ -582,6 +656,7 @@ static const Draft wrong[] = {
     DRAFT(top_p, top_p_keeps_every_second, "ruled out that should stay (first: token"),
     DRAFT(min_p, min_p_keeps_all, "Your output is logits, unchanged"),
     DRAFT(temperature, temperature_multiplied, "multiplied by T"),
+    DRAFT(temperature, temperature_twice, "times 1/T, everywhere"),
     DRAFT(temperature, temperature_of_the_likely, "kept that should go"),
     DRAFT(repetition_penalty, penalty_each_time, "counts once"),
 };

@@ -39,12 +39,12 @@ static bool is_twin(const Answer *answer, const Tensor *twin) {
 typedef struct {
     Diagnosis diagnosis;
     int failing, storing; /* cases that fail and store any twin; of them, those that store this one */
-    size_t numbers;       /* that it explains, and that are finite: an overflow looks the same whatever its cause */
+    size_t numbers;       /* that it explains, NaN and infinity apart: an overflow looks the same whatever its cause */
 } Explanation;
 
-static size_t finite_wrongs(const Answer *answer) {
+static size_t count_telling(const Answer *answer) {
     size_t count = 0;
-    for (size_t i = 0; i < answer->count; i++) count += answer->wrong[i] && isfinite(answer->got[i]);
+    for (size_t i = 0; i < answer->count; i++) count += answer->wrong[i] && answer->got[i] < INFINITY;
     return count;
 }
 
@@ -58,19 +58,20 @@ static Explanation explain(const Evidence *evidence, const char *twin) {
         explanation.diagnosis.stored += stored != NULL;
         if (!stored || !is_twin(answer, stored)) continue;
         explanation.diagnosis.matched++;
-        explanation.numbers += finite_wrongs(answer);
+        explanation.numbers += count_telling(answer);
     }
     return explanation;
 }
 
 static bool explains_all(const Explanation *of) { return of->diagnosis.matched == of->failing; }
 
-/* It is named if it explains most of the cases that store it: in the others a second mistake may show. Or if it explains
- * every failing one of them: the others may pass by luck. A case of a number or two may be a coincidence. */
+/* It is named if it explains all cases that fail and store it: others that store it may pass by luck. Or if it explains
+ * most of those that store it: in others a second mistake may show. Either way its numbers must be more than a coincidence. */
 static bool is_convincing(const Explanation *of) {
     int matched = of->diagnosis.matched;
-    bool mostly = matched * 2 > of->diagnosis.stored, where_it_fails = matched && matched == of->storing;
-    return (mostly && (matched > 1 || explains_all(of))) || ((mostly || where_it_fails) && of->numbers >= SOME_NUMBERS);
+    bool all = matched && matched == of->storing, most = matched * 2 > of->diagnosis.stored;
+    bool is_clear = all && most && (matched > 1 || explains_all(of));
+    return is_clear || ((all || most) && of->numbers >= SOME_NUMBERS);
 }
 
 /* Each case that a twin explains speaks for it, each that it does not against it, half as much. */
@@ -94,12 +95,12 @@ static Explanation best_twin(const Evidence *evidence) {
 
 /* From what is certain to what is only likely. */
 static Rule *const certain[] = {
-    adds_onto_what_was_there, reads_beyond_an_input, is_changed, is_an_input, is_moved, is_transposed,
+    adds_onto_what_was_there, reads_beyond_an_input, is_changed, is_an_input, is_in_company, is_moved, is_transposed,
 };
 static Rule *const likely[] = {
     leaves_numbers_unwritten, keeps_the_wrong_tokens, changes_the_logits, misplaces_a_mask,
     is_multiplied, is_added_to, is_an_approximation,
-    is_wrong_for_special_numbers, swallows_nan, overflows,
+    is_wrong_for_special_numbers, overflows,
     is_wrong_in_one_place, fails_where_vectors_do_not_fit,
     is_multiplied_by_rows, is_added_to_by_rows,
     is_less_exact, fails_where_it_is_long,

@@ -10,7 +10,7 @@
 typedef bool Rule(const Evidence *evidence, char say[static DIAGNOSIS]);
 
 /* What came out instead, rules_what.c: */
-Rule is_changed, is_an_input, is_moved, is_transposed; /* another known number, everywhere */
+Rule is_changed, is_an_input, is_in_company, is_moved, is_transposed; /* another known number, everywhere */
 Rule is_multiplied, is_added_to;                       /* the right one times, or plus, one number */
 Rule is_multiplied_by_rows, is_added_to_by_rows;       /* and one a row */
 Rule is_an_approximation, is_less_exact;               /* nearly right */
@@ -19,7 +19,7 @@ Rule is_an_approximation, is_less_exact;               /* nearly right */
 Rule adds_onto_what_was_there, reads_beyond_an_input, leaves_numbers_unwritten; /* by the marks of the sandbox */
 Rule is_wrong_in_one_place;                                        /* the last row, every head but the first, … */
 Rule fails_where_vectors_do_not_fit, fails_where_it_is_long;       /* by the sizes of the cases */
-Rule is_wrong_for_special_numbers, swallows_nan, overflows;        /* by what goes in */
+Rule is_wrong_for_special_numbers, overflows;        /* by what goes in */
 Rule keeps_the_wrong_tokens, changes_the_logits, misplaces_a_mask; /* where -infinity means "ruled out" */
 
 /* For both: what is said, an axis of the output, a size of a case. */

@@ -81,6 +81,47 @@ bool is_changed(const Evidence *evidence, char say[static DIAGNOSIS]) {
     return false;
 }
 
+/* The right one, and an input once too often or too seldom: a bias that is added twice, the residual stream. */
+typedef struct {
+    double (*of)(double right, double input);
+    const char *words; /* with the input's name in it, twice */
+    const char *input;
+} Company;
+
+static double sum(double right, double input) { return right + input; }
+static double rest(double right, double input) { return right - input; }
+static double product(double right, double input) { return right * input; }
+static double share(double right, double input) { return right / input; }
+
+static const Company companies[] = {
+    {sum, "Your output is the right one plus %s. Is %s added twice, or where it should not be?", NULL},
+    {rest, "Your output is the right one minus %s. Is %s not added, or subtracted?", NULL},
+    {product, "Your output is the right one times %s. Is %s multiplied twice, or where it should not be?", NULL},
+    {share, "Your output is the right one divided by %s. Is the multiplication by %s missing?", NULL},
+};
+
+/* The input is as large as the output, or as one of its rows; where it was left out, there is nothing to see. */
+static bool predict_company(const Answer *answer, const void *mistake, double predicted[]) {
+    const Company *company = mistake;
+    const Tensor *input = golden_input(answer->golden, company->input);
+    size_t count = input ? tensor_count(input) : 0;
+    if (input && (count == 1 || (count != answer->count && count != size_of(answer, NULL, false)))) return false;
+    for (size_t i = 0; i < answer->count; i++)
+        predicted[i] = input ? (float)company->of(answer->truth[i], tensor_get(input, i % count)) : answer->truth[i];
+    return true;
+}
+
+bool is_in_company(const Evidence *evidence, char say[static DIAGNOSIS]) {
+    const GoldenCase *golden = first_failing(evidence)->golden;
+    for (size_t c = 0; c < sizeof companies / sizeof *companies; c++)
+        for (int i = 0; i < golden->input_count; i++) {
+            Company company = {companies[c].of, companies[c].words, golden->input[i].name};
+            if (!is_always(evidence, predict_company, &company)) continue;
+            return snprintf(say, DIAGNOSIS, company.words, company.input, company.input);
+        }
+    return false;
+}
+
 /* From which step along an axis each number comes; past the axis's end: nobody knows. */
 typedef struct {
     size_t (*from)(size_t step, size_t size);
@@ -89,6 +130,7 @@ typedef struct {
 } Move;
 
 static size_t from_the_first(size_t step, size_t size) { return (void)step, (void)size, 0; }
+static size_t from_the_last(size_t step, size_t size) { return (void)step, size - 1; }
 static size_t from_the_end(size_t step, size_t size) { return size - 1 - step; }
 static size_t from_before(size_t step, size_t size) { return step ? step - 1 : size; }
 static size_t from_behind(size_t step, size_t size) { return (void)size, step + 1; }
@@ -97,6 +139,7 @@ static size_t from_the_neighbour(size_t step, size_t size) { return (step ^ 1) <
 
 static const Move moves[] = {
     {from_the_first, "Every %s of your output is the right first one. Does each read its own numbers?", 0},
+    {from_the_last, "Every %s of your output is the right last one. Does each write its own numbers?", 0},
     {from_the_end,
      "Your output is right, but in reverse order: the last %s stands first. Does a loop or an index run backwards?", 0},
     {from_before,
@@ -167,25 +210,36 @@ static double difference(double got, double right) { return got - right; }
 
 static const Link factor = {times, quotient, 1}, offset = {plus, difference, -1};
 
-/* The number that links got to right; NaN if there is none. */
-static double link_number(const Link *link, size_t n, const float got[n], const double right[n]) {
+/* The bias that a number of the output has in it, if it is asked for: what is multiplied is what stood there before. */
+static double bias_at(const Answer *answer, size_t index, bool is_asked_for) {
+    const Tensor *bias = is_asked_for ? golden_input(answer->golden, "bias") : NULL;
+    return bias ? tensor_get(bias, index % tensor_count(bias)) : 0;
+}
+
+typedef enum { WHOLE, ROWS, ROWS_BEFORE_BIAS } Stretch; /* what one number holds for */
+
+/* The number that links got to right, from `start` on; NaN if there is none. */
+static double link_number(const Answer *answer, const Link *link, size_t start, size_t n, bool before_bias) {
     double number = NAN, best = -INFINITY;
-    for (size_t i = 0; i < n; i++) {
-        double by = link->find(got[i], right[i]), exact = link->exact * fabs(right[i]);
+    for (size_t i = start; i < start + n; i++) {
+        double bias = bias_at(answer, i, before_bias), right = answer->truth[i] - bias;
+        double by = link->find((double)answer->got[i] - bias, right), exact = link->exact * fabs(right);
         if (isfinite(by) && exact > best) best = exact, number = by;
     }
     return number;
 }
 
-/* One such number for every `stretch` of the output: does it explain the case? Of a stretch with k wrong numbers, k - 1
+/* One such number for every stretch of the output: does it explain the case? Of a stretch with k wrong numbers, k - 1
  * are evidence: counts them. The number was taken from a rounded one, hence the tolerance. */
-static bool is_linked(const Answer *answer, const Link *link, size_t stretch, size_t *explained) {
+static bool is_linked(const Answer *answer, const Link *link, Stretch stretch, size_t *explained) {
     double *predicted = allocate(answer->count * sizeof *predicted), slack = 4 * (answer->tolerance + rounding(answer));
-    for (size_t start = 0; start < answer->count; start += stretch) {
-        double by = link_number(link, stretch, answer->got + start, answer->truth + start);
+    size_t n = stretch == WHOLE ? answer->count : answer->row;
+    for (size_t start = 0; start < answer->count; start += n) {
+        double by = link_number(answer, link, start, n, stretch == ROWS_BEFORE_BIAS);
         size_t told = 0;
-        for (size_t i = start; i < start + stretch; i++) {
-            predicted[i] = link->apply(answer->truth[i], by);
+        for (size_t i = start; i < start + n; i++) {
+            double bias = bias_at(answer, i, stretch == ROWS_BEFORE_BIAS);
+            predicted[i] = isnan(by) ? answer->truth[i] : link->apply(answer->truth[i] - bias, by) + bias;
             told += answer->wrong[i];
         }
         *explained += told ? told - 1 : 0;
@@ -196,7 +250,7 @@ static bool is_linked(const Answer *answer, const Link *link, size_t stretch, si
 }
 
 static double number_of(const Answer *answer, const Link *link) {
-    return link_number(link, answer->count, answer->got, answer->truth);
+    return link_number(answer, link, 0, answer->count, false);
 }
 
 static bool about(double a, double b) { return fabs(a - b) <= 3e-3 * fabs(b); }
@@ -210,58 +264,68 @@ static const struct {
     {M_PI, "pi"}, {M_1_PI, "1/pi"}, {M_LN2, "ln(2)"}, {M_LOG2E, "1/ln(2)"},
 };
 
-static const struct {
+/* Something of which a factor may be made: a dimension, the first of an array or the last; or a scalar argument. */
+typedef struct {
     const char *input;
-    bool first;
+    enum { FIRST, LAST, SCALAR } which;
     const char *name;
-} dimensions[] = {
-    {"q", false, "D"},
-    {"k", true, "S"},
-    {"weights", false, "S"},
-    {"x", false, "n, the width of x"},
-    {"x", true, "rows, the length of x"},
-    {"gate", false, "n"},
+} Quantity;
+
+static const Quantity dimensions[] = {
+    {"q", LAST, "D"}, {"k", FIRST, "S"}, {"weights", LAST, "S"}, {"x", LAST, "n, the width of x"}, {"x", FIRST, "the rows of x"},
 };
+
+static double value_of(const Answer *answer, const Quantity *quantity) {
+    const Tensor *input = golden_input(answer->golden, quantity->input);
+    if (quantity->which == SCALAR) return input && input->rank == 0 ? tensor_get(input, 0) : NAN;
+    return input ? (double)size_of(answer, quantity->input, quantity->which == FIRST) : NAN;
+}
+
 static const struct {
     double power;
-    const char *name; /* with the dimension's name in it */
-} powers[] = {{1, "%s"}, {-1, "1/%s"}, {0.5, "sqrt(%s)"}, {-0.5, "1/sqrt(%s)"}};
+    const char *name; /* with the quantity's name in it */
+} powers[] = {
+    {1, "%s"}, {-1, "1/%s"}, {0.5, "sqrt(%s)"}, {-0.5, "1/sqrt(%s)"}, {2, "%s squared"}, {-2, "1/%s squared"},
+};
 
-/* Is it this number in every case? A power of a dimension; or, with power 0, the number itself. */
-static bool number_is(const Evidence *evidence, const Link *link, double number, const char *input, bool first,
-                      double power) {
+/* Is it this number in every case? A power of a quantity; or, without one, the number itself. */
+static bool number_is(const Evidence *evidence, const Link *link, double number, const Quantity *quantity, double power) {
     for (int a = 0; a < evidence->count; a++) {
         const Answer *answer = &evidence->answers[a];
-        double should = power == 0 ? number : pow((double)size_of(answer, input, first), power);
-        double is = number_of(answer, link);
+        double should = quantity ? pow(value_of(answer, quantity), power) : number, is = number_of(answer, link);
         if (is_ordinary(answer) && !about(is, should) && !(isnan(is) && !fails(answer))) return false;
     }
     return true;
 }
 
-/* "sqrt(D)", "1/2", or digits. False if no number is that of all cases. */
-static bool number_name(const Evidence *evidence, const Link *link, char name[static NAME]) {
-    double number = number_of(first_ordinary(evidence), link);
-    for (size_t c = 0; c < sizeof constants / sizeof *constants; c++)
-        if (number_is(evidence, link, constants[c].number, NULL, false, 0))
-            return snprintf(name, NAME, "%s", constants[c].name);
-    if (number_is(evidence, link, number, NULL, false, 0)) return snprintf(name, NAME, "%.4g", number);
-    for (size_t d = 0; d < sizeof dimensions / sizeof *dimensions; d++)
-        for (size_t p = 0; p < sizeof powers / sizeof *powers; p++)
-            if (number_is(evidence, link, 0, dimensions[d].input, dimensions[d].first, powers[p].power))
-                return snprintf(name, NAME, powers[p].name, dimensions[d].name);
+static bool is_power(const Evidence *evidence, const Link *link, const Quantity *quantity, char name[static NAME]) {
+    for (size_t p = 0; p < sizeof powers / sizeof *powers; p++)
+        if (number_is(evidence, link, 0, quantity, powers[p].power)) return snprintf(name, NAME, powers[p].name, quantity->name);
     return false;
 }
 
-typedef enum { WHOLE, ROWS } Stretch;
+/* "sqrt(D)", "1/2", or digits. False if no number is that of all cases. */
+static bool number_name(const Evidence *evidence, const Link *link, char name[static NAME]) {
+    const Answer *first = first_ordinary(evidence);
+    double number = number_of(first, link);
+    for (size_t c = 0; c < sizeof constants / sizeof *constants; c++)
+        if (number_is(evidence, link, constants[c].number, NULL, 0)) return snprintf(name, NAME, "%s", constants[c].name);
+    if (number_is(evidence, link, number, NULL, 0)) return snprintf(name, NAME, "%.4g", number);
+    for (size_t d = 0; d < sizeof dimensions / sizeof *dimensions; d++)
+        if (is_power(evidence, link, &dimensions[d], name)) return true;
+    for (int i = 0; i < first->golden->input_count; i++) {
+        Quantity argument = {first->golden->input[i].name, SCALAR, first->golden->input[i].name};
+        if (is_power(evidence, link, &argument, name)) return true;
+    }
+    return false;
+}
 
 /* Are all failing cases linked, as a whole or row by row? */
 static bool all_linked(const Evidence *evidence, const Link *link, Stretch stretch) {
     size_t explained = 0;
     for (int a = 0; a < evidence->count; a++) {
         const Answer *answer = &evidence->answers[a];
-        size_t numbers = stretch == ROWS ? answer->row : answer->count;
-        if (fails(answer) && is_ordinary(answer) && !is_linked(answer, link, numbers, &explained)) return false;
+        if (fails(answer) && is_ordinary(answer) && !is_linked(answer, link, stretch, &explained)) return false;
     }
     return explained >= SOME_NUMBERS;
 }
@@ -286,7 +350,7 @@ bool is_added_to(const Evidence *evidence, char say[static DIAGNOSIS]) {
 
 /* A sum, a mean, a root, a maximum of a row is wrong, and what is done with it is right. */
 bool is_multiplied_by_rows(const Evidence *evidence, char say[static DIAGNOSIS]) {
-    return all_linked(evidence, &factor, ROWS) &&
+    return (all_linked(evidence, &factor, ROWS) || all_linked(evidence, &factor, ROWS_BEFORE_BIAS)) &&
            say_it(say, "Each row of your output is the right one times a number of its own. What is computed once for a "
                        "row (a sum, a mean, a root) is wrong; what is done with it is right.");
 }
@@ -352,9 +416,8 @@ bool is_an_approximation(const Evidence *evidence, char say[static DIAGNOSIS]) {
         return say_it(say, "Nearly right: your output is rounded to half precision, 11 bits. Compute and store float.");
     bool everywhere = 2 * count_failing(evidence) > evidence->count && errors.least * 1000 > errors.most;
     if (errors.most < 1e-5 || errors.most > 0.05 || !everywhere) return false;
-    const Answer *one = first_ordinary(evidence); /* in others, a bias may hide it */
     size_t explained = 0;
-    bool by_rows = is_linked(one, &factor, one->row, &explained) && explained >= SOME_NUMBERS;
+    bool by_rows = is_linked(first_ordinary(evidence), &factor, ROWS_BEFORE_BIAS, &explained) && explained >= SOME_NUMBERS;
     return say_it(say, "Nearly right, to about %.0e of a row's largest number: an approximation. It may be %s", errors.most,
                   by_rows ? "a root, as each row is off by a factor of its own: rsqrt without a Newton step?"
                           : "an exp or a tanh by a table or a short polynomial, or something kept in half precision.");
