@@ -26,39 +26,42 @@
 
 #pragma GCC diagnostic ignored "-Wunused-parameter" /* a wrong kernel often forgets one */
 
-#define LINEAR(name)                                                                                       \
-    static void name(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],      \
+#define LINEAR(name)                                                                                                   \
+    static void name(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],                  \
                      const float weight[out][in], const float *bias)
-#define NORM(name)                                                                                         \
-    static void name(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim],           \
+#define NORM(name)                                                                                                     \
+    static void name(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim],                       \
                      const float weight[dim], const float *bias, float eps)
-#define NORM_BF16(name)                                                                                    \
-    static void name(int rows, int dim, bf16 out[restrict rows][dim], const bf16 x[rows][dim],             \
-                     const bf16 weight[dim], float eps)
+#define NORM_BF16(name)                                                                                                \
+    static void name(int rows, int dim, bf16 out[restrict rows][dim], const bf16 x[rows][dim], const bf16 weight[dim], \
+                     float eps)
 #define ACTIVATION(name) static void name(int n, float out[n], const float x[n])
 #define GATE(name) static void name(int n, float out[n], const float gate[n], const float up[n])
-#define ROPE(name)                                                                                         \
-    static void name(int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D],             \
+#define ROPE(name)                                                                                                     \
+    static void name(int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D],                         \
                      const float cosine[T][D / 2], const float sine[T][D / 2])
 #define SOFTMAX(name) static void name(int rows, int n, float out[rows][n], const float x[rows][n])
-#define SCORES(name) static void name(int T, int S, int D, float scores[restrict T][S], const float q[T][D], const float k[S][D])
-#define SUM(name) static void name(int T, int S, int D, float out[restrict T][D], const float weights[T][S], const float v[S][D])
-#define ATTENTION(name)                                                                                    \
-    static void name(int T, int S, int D, float out[restrict T][D], const float q[T][D],                   \
-                     const float k[S][D], const float v[S][D], float scores[restrict T][S])
-#define GROUPED(name)                                                                                      \
-    static void name(int T, int H, int KV, int D, float out[restrict T][H][D], const float q[T][H][D],     \
+#define SCORES(name)                                                                                                   \
+    static void name(int T, int S, int D, float scores[restrict T][S], const float q[T][D], const float k[S][D])
+#define SUM(name)                                                                                                      \
+    static void name(int T, int S, int D, float out[restrict T][D], const float weights[T][S], const float v[S][D])
+#define ATTENTION(name)                                                                                                \
+    static void name(int T, int S, int D, float out[restrict T][D], const float q[T][D], const float k[S][D],          \
+                     const float v[S][D], float scores[restrict T][S])
+#define GROUPED(name)                                                                                                  \
+    static void name(int T, int H, int KV, int D, float out[restrict T][H][D], const float q[T][H][D],                 \
                      const float k[T][KV][D], const float v[T][KV][D])
-#define FLASH(name)                                                                                        \
-    static void name(int T, int S, int H, int KV, int D, float out[restrict T][H][D], const float q[T][H][D], \
+#define FLASH(name)                                                                                                    \
+    static void name(int T, int S, int H, int KV, int D, float out[restrict T][H][D], const float q[T][H][D],          \
                      const float k[S][KV][D], const float v[S][KV][D])
-#define APPEND(name)                                                                                       \
-    static int name(int capacity, int KV, int D, float cache_k[capacity][KV][D], float cache_v[capacity][KV][D], \
+#define APPEND(name)                                                                                                   \
+    static int name(int capacity, int KV, int D, float cache_k[capacity][KV][D], float cache_v[capacity][KV][D],       \
                     int length, int T, const float k[T][KV][D], const float v[T][KV][D])
 #define CUT(name) static void name(int V, float out[V], const float logits[V], float p)
 #define TOP_K(name) static void name(int V, float out[V], const float logits[V], int k)
 #define TEMPERATURE(name) static void name(int V, float out[V], const float logits[V], float T)
-#define PENALTY(name) static void name(int V, int n, float out[V], const float logits[V], const int ids[n], float penalty)
+#define PENALTY(name)                                                                                                  \
+    static void name(int V, int n, float out[V], const float logits[V], const int ids[n], float penalty)
 
 /* ------------------------------------------------------------------ linear */
 
@@ -73,7 +76,8 @@ LINEAR(linear_one_too_far) {
     for (int r = 0; r < rows; r++)
         for (int o = 0; o < out; o++) {
             double sum = bias ? bias[o] : 0;
-            for (int i = 0; i <= in; i++) sum += (double)((const float *)x)[r * in + i] * ((const float *)weight)[o * in + i];
+            for (int i = 0; i <= in; i++)
+                sum += (double)((const float *)x)[r * in + i] * ((const float *)weight)[o * in + i];
             y[r][o] = (float)sum;
         }
 }
@@ -125,8 +129,8 @@ LINEAR(linear_in_steps_of_two) {
 
 /* ------------------------------------------------------------------ chapter 1 */
 
-static void scale_rows(int rows, int dim, float out[rows][dim], const float x[rows][dim], const float weight[dim], const float *bias,
-                       float scale(float mean_square), float eps) {
+static void scale_rows(int rows, int dim, float out[rows][dim], const float x[rows][dim], const float weight[dim],
+                       const float *bias, float scale(float mean_square), float eps) {
     for (int r = 0; r < rows; r++) {
         double sum = 0;
         for (int i = 0; i < dim; i++) sum += (double)x[r][i] * x[r][i];
@@ -144,7 +148,10 @@ static float famous_root(float x) { /* the one with the magic number, and its Ne
 static float inverse(float x) { return 1 / x; }
 
 NORM(rms_fast_root) { scale_rows(rows, dim, out, x, weight, bias, famous_root, eps); }
-ACTIVATION(silu_negative) { silu(n, out, x); for (int i = 0; i < n; i++) out[i] = -out[i]; }
+ACTIVATION(silu_negative) {
+    silu(n, out, x);
+    for (int i = 0; i < n; i++) out[i] = -out[i];
+}
 NORM(rms_not_rooted) { scale_rows(rows, dim, out, x, weight, bias, inverse, eps); }
 NORM(rms_in_bf16) {
     rms_norm(rows, dim, out, x, weight, bias, eps);
@@ -211,7 +218,8 @@ NORM(layer_unbiased) {
         double mean = 0, variance = 0;
         for (int i = 0; i < dim; i++) mean += x[r][i] / (double)dim;
         for (int i = 0; i < dim; i++) variance += (x[r][i] - mean) * (x[r][i] - mean) / (dim - 1);
-        for (int i = 0; i < dim; i++) out[r][i] = (float)((x[r][i] - mean) / sqrt(variance + eps)) * weight[i] + bias[i];
+        for (int i = 0; i < dim; i++)
+            out[r][i] = (float)((x[r][i] - mean) / sqrt(variance + eps)) * weight[i] + bias[i];
     }
 }
 NORM(batch_is_layer) { layer_norm(rows, dim, out, x, weight, bias, eps); }
@@ -222,57 +230,98 @@ NORM_BF16(bf16_adds) {
 
 /* ------------------------------------------------------------------ chapter 2 */
 
-ACTIVATION(relu_absolute) { for (int i = 0; i < n; i++) out[i] = fabsf(x[i]); }
-ACTIVATION(relu_swallows_nan) { for (int i = 0; i < n; i++) out[i] = x[i] > 0 ? x[i] : 0; }
-ACTIVATION(relu_skips) { for (int i = 0; i < n; i++) if (x[i] > 0) out[i] = x[i]; }
-ACTIVATION(sigmoid_doubled) { sigmoid(n, out, x); for (int i = 0; i < n; i++) out[i] *= 2; }
-ACTIVATION(sigmoid_less_a_half) { sigmoid(n, out, x); for (int i = 0; i < n; i++) out[i] -= 0.5f; }
-ACTIVATION(sigmoid_inverted) { for (int i = 0; i < n; i++) out[i] = (float)(1 + exp(-(double)x[i])); }
-ACTIVATION(silu_zero) { for (int i = 0; i < n; i++) out[i] = 0; }
+ACTIVATION(relu_absolute) {
+    for (int i = 0; i < n; i++) out[i] = fabsf(x[i]);
+}
+ACTIVATION(relu_swallows_nan) {
+    for (int i = 0; i < n; i++) out[i] = x[i] > 0 ? x[i] : 0;
+}
+ACTIVATION(relu_skips) {
+    for (int i = 0; i < n; i++)
+        if (x[i] > 0) out[i] = x[i];
+}
+ACTIVATION(sigmoid_doubled) {
+    sigmoid(n, out, x);
+    for (int i = 0; i < n; i++) out[i] *= 2;
+}
+ACTIVATION(sigmoid_less_a_half) {
+    sigmoid(n, out, x);
+    for (int i = 0; i < n; i++) out[i] -= 0.5f;
+}
+ACTIVATION(sigmoid_inverted) {
+    for (int i = 0; i < n; i++) out[i] = (float)(1 + exp(-(double)x[i]));
+}
+ACTIVATION(silu_zero) {
+    for (int i = 0; i < n; i++) out[i] = 0;
+}
 ACTIVATION(silu_without_the_first) { silu(n - 1, out + 1, x + 1); }
 ACTIVATION(silu_without_the_last) { silu(n - 1, out, x); }
 ACTIVATION(silu_without_subnormals) {
     silu(n, out, x);
     for (int i = 0; i < n; i++) out[i] = fabsf(out[i]) < FLT_MIN ? 0 : out[i];
 }
-ACTIVATION(silu_of_infinity) { for (int i = 0; i < n; i++) out[i] = isfinite(x[i]) ? (float)(x[i] / (1 + exp(-(double)x[i]))) : 1; }
-ACTIVATION(relu_at_zero) { for (int i = 0; i < n; i++) out[i] = x[i] == 0 ? 1 : x[i] < 0 ? 0 : x[i]; }
+ACTIVATION(silu_of_infinity) {
+    for (int i = 0; i < n; i++) out[i] = isfinite(x[i]) ? (float)(x[i] / (1 + exp(-(double)x[i]))) : 1;
+}
+ACTIVATION(relu_at_zero) {
+    for (int i = 0; i < n; i++) out[i] = x[i] == 0 ? 1 : x[i] < 0 ? 0 : x[i];
+}
 ACTIVATION(silu_copies) { memcpy(out, x, (size_t)n * sizeof *x); }
-ACTIVATION(silu_of_the_next) { for (int i = 0; i < n; i++) silu(1, &out[i], &x[i + 1]); }
-ACTIVATION(silu_backwards) { for (int i = 0; i < n; i++) silu(1, &out[n - 1 - i], &x[i]); }
+ACTIVATION(silu_of_the_next) {
+    for (int i = 0; i < n; i++) silu(1, &out[i], &x[i + 1]);
+}
+ACTIVATION(silu_backwards) {
+    for (int i = 0; i < n; i++) silu(1, &out[n - 1 - i], &x[i]);
+}
 ACTIVATION(silu_without_tail) { silu(n / 8 * 8, out, x); }
 ACTIVATION(silu_half) { silu(n / 2, out, x); }
-ACTIVATION(silu_overflows) { for (int i = 0; i < n; i++) out[i] = x[i] * expf(x[i]) / (1 + expf(x[i])); }
-ACTIVATION(silu_quick) { for (int i = 0; i < n; i++) out[i] = x[i] / (1 + exp2f(-1.442f * x[i])); }
-ACTIVATION(silu_other_sign) { for (int i = 0; i < n; i++) out[i] = x[i] / (1 + expf(x[i])); }
+ACTIVATION(silu_overflows) {
+    for (int i = 0; i < n; i++) out[i] = x[i] * expf(x[i]) / (1 + expf(x[i]));
+}
+ACTIVATION(silu_quick) {
+    for (int i = 0; i < n; i++) out[i] = x[i] / (1 + exp2f(-1.442f * x[i]));
+}
+ACTIVATION(silu_other_sign) {
+    for (int i = 0; i < n; i++) out[i] = x[i] / (1 + expf(x[i]));
+}
 ACTIVATION(silu_derivative_of_sigmoid) { sigmoid_derivative(n, out, x); }
-ACTIVATION(relu_derivative_at_zero) { for (int i = 0; i < n; i++) out[i] = isnan(x[i]) ? x[i] : x[i] >= 0; }
+ACTIVATION(relu_derivative_at_zero) {
+    for (int i = 0; i < n; i++) out[i] = isnan(x[i]) ? x[i] : x[i] >= 0;
+}
 ACTIVATION(gelu_is_tanh) { gelu_tanh(n, out, x); }
 ACTIVATION(gelu_in_bf16) { gelu(n, out, x), bf16_round(n, out); }
-ACTIVATION(sigmoid_exact_to_seven) { sigmoid(n, out, x); for (int i = 0; i < n; i++) out[i] *= 1 + 3e-6f; }
+ACTIVATION(sigmoid_exact_to_seven) {
+    sigmoid(n, out, x);
+    for (int i = 0; i < n; i++) out[i] *= 1 + 3e-6f;
+}
 
 /* ------------------------------------------------------------------ chapter 3 */
 
-GATE(swiglu_sum) { silu(n, out, gate); for (int i = 0; i < n; i++) out[i] += up[i]; }
+GATE(swiglu_sum) {
+    silu(n, out, gate);
+    for (int i = 0; i < n; i++) out[i] += up[i];
+}
 GATE(swiglu_swapped) { swiglu(n, out, up, gate); }
 GATE(swiglu_half) { swiglu(n / 2, out, gate, up); }
 GATE(swiglu_is_up) { memcpy(out, up, (size_t)n * sizeof *up); }
 static void feed_forward_adds(int T, int C, int F, float out[restrict T][C], const float x[T][C], const float w1[F][C],
-                              const float *b1, const float w2[C][F], const float *b2, Activation *activation, float hidden[restrict T][F]) {
+                              const float *b1, const float w2[C][F], const float *b2, Activation *activation,
+                              float hidden[restrict T][F]) {
     linear(T, C, F, hidden, x, w1, b1);
     activation(T * F, &hidden[0][0], &hidden[0][0]);
     for (int t = 0; t < T; t++)
         for (int c = 0; c < C; c++)
             for (int f = 0; f < F; f++) out[t][c] += w2[c][f] * hidden[t][f];
 }
-static void feed_forward_without_activation(int T, int C, int F, float out[restrict T][C], const float x[T][C], const float w1[F][C],
-                              const float *b1, const float w2[C][F], const float *b2, Activation *activation, float hidden[restrict T][F]) {
+static void feed_forward_without_activation(int T, int C, int F, float out[restrict T][C], const float x[T][C],
+                                            const float w1[F][C], const float *b1, const float w2[C][F],
+                                            const float *b2, Activation *activation, float hidden[restrict T][F]) {
     linear(T, C, F, hidden, x, w1, b1);
     linear(T, F, C, out, hidden, w2, b2);
 }
 static void gated_adds(int T, int C, int F, float out[restrict T][C], const float x[T][C], const float w_gate[F][C],
-                       const float *b_gate, const float w_up[F][C], const float *b_up, const float w_down[C][F], Gate *unit,
-                       float gate[restrict T][F], float up[restrict T][F]) {
+                       const float *b_gate, const float w_up[F][C], const float *b_up, const float w_down[C][F],
+                       Gate *unit, float gate[restrict T][F], float up[restrict T][F]) {
     linear(T, C, F, gate, x, w_gate, b_gate);
     for (int t = 0; t < T; t++)
         for (int f = 0; f < F; f++)
@@ -286,7 +335,8 @@ static void gated_adds(int T, int C, int F, float out[restrict T][C], const floa
 ROPE(rope_writes_one_of_two) {
     for (int t = 0; t < T; t++)
         for (int h = 0; h < H; h++)
-            for (int i = 0; i < D / 2; i++) out[t][h][2 * i] = x[t][h][2 * i] * cosine[t][i] - x[t][h][2 * i + 1] * sine[t][i];
+            for (int i = 0; i < D / 2; i++)
+                out[t][h][2 * i] = x[t][h][2 * i] * cosine[t][i] - x[t][h][2 * i + 1] * sine[t][i];
 }
 ROPE(rope_writes_half) {
     for (int t = 0; t < T; t++)
@@ -367,7 +417,8 @@ SOFTMAX(softmax_one_too_far) {
     for (int r = 0; r < rows; r++) {
         double sum = 0;
         exponentials(n, out[r], x[r]);
-        for (int i = 0; i <= n; i++) sum += expf(((const float *)x)[r * n + i]) - (i == n ? 0 : expf(x[r][i]) - out[r][i]);
+        for (int i = 0; i <= n; i++)
+            sum += expf(((const float *)x)[r * n + i]) - (i == n ? 0 : expf(x[r][i]) - out[r][i]);
         for (int i = 0; i < n; i++) out[r][i] = (float)(out[r][i] / sum);
     }
 }
@@ -506,7 +557,9 @@ static int merge_nothing(int n, int out[restrict n], const int ids[n], int left,
 
 /* ------------------------------------------------------------------ chapter 11 */
 
-TOP_K(top_k_first) { for (int i = 0; i < V; i++) out[i] = i < k ? logits[i] : -INFINITY; }
+TOP_K(top_k_first) {
+    for (int i = 0; i < V; i++) out[i] = i < k ? logits[i] : -INFINITY;
+}
 TOP_K(top_k_one_more) { top_k(V, out, logits, k < V ? k + 1 : k); }
 TOP_K(top_k_far_down) {
     top_k(V, out, logits, k);
@@ -528,11 +581,19 @@ CUT(top_p_drops_the_crossing) {
         out[i] = (before + exp((double)logits[i])) / all <= p ? logits[i] : -INFINITY;
     }
 }
-CUT(top_p_keeps_every_second) { for (int i = 0; i < V; i++) out[i] = i % 2 ? -INFINITY : logits[i]; }
+CUT(top_p_keeps_every_second) {
+    for (int i = 0; i < V; i++) out[i] = i % 2 ? -INFINITY : logits[i];
+}
 CUT(min_p_keeps_all) { memcpy(out, logits, (size_t)V * sizeof *logits); }
-TEMPERATURE(temperature_multiplied) { for (int i = 0; i < V; i++) out[i] = logits[i] * T; }
-TEMPERATURE(temperature_twice) { for (int i = 0; i < V; i++) out[i] = logits[i] / T / T; }
-TEMPERATURE(temperature_of_the_likely) { for (int i = 0; i < V; i++) out[i] = logits[i] == -INFINITY ? 0 : logits[i] / T; }
+TEMPERATURE(temperature_multiplied) {
+    for (int i = 0; i < V; i++) out[i] = logits[i] * T;
+}
+TEMPERATURE(temperature_twice) {
+    for (int i = 0; i < V; i++) out[i] = logits[i] / T / T;
+}
+TEMPERATURE(temperature_of_the_likely) {
+    for (int i = 0; i < V; i++) out[i] = logits[i] == -INFINITY ? 0 : logits[i] / T;
+}
 PENALTY(penalty_each_time) {
     memcpy(out, logits, (size_t)V * sizeof *logits);
     for (int i = 0; i < n; i++) out[ids[i]] = out[ids[i]] > 0 ? out[ids[i]] / penalty : out[ids[i]] * penalty;
@@ -545,7 +606,8 @@ typedef struct {
     Function function;
     const char *words; /* of the diagnosis */
 } Draft;
-#define DRAFT(kernel, function, words) {#kernel, (Function)function, words}
+#define DRAFT(kernel, function, words)                                                                                 \
+    { #kernel, (Function)function, words }
 
 static const Draft wrong[] = {
     DRAFT(linear, linear_adds, "adds onto what was in out"),
@@ -674,8 +736,10 @@ static bool judge_draft(const Draft *draft, char said[static DIAGNOSIS]) {
         if (verdicts[c].trouble[0]) snprintf(said, DIAGNOSIS, "%s", verdicts[c].trouble);
     }
     const char *twin = diagnose(kernel, golden.count, verdicts).twin;
-    if (!said[0] && twin) snprintf(said, DIAGNOSIS, "%s", golden_advice(&golden, twin));
-    else if (!said[0]) general_advice(kernel, golden.count, verdicts, said);
+    if (!said[0] && twin)
+        snprintf(said, DIAGNOSIS, "%s", golden_advice(&golden, twin));
+    else if (!said[0])
+        general_advice(kernel, golden.count, verdicts, said);
     bool all = passed == golden.count;
     for (int c = 0; c < golden.count; c++) verdict_free(&verdicts[c]);
     free(verdicts);
@@ -696,7 +760,8 @@ static bool sums_keep_payloads(void) {
 }
 
 static bool is_told_by_a_payload(const Draft *draft) {
-    return strstr(draft->words, "adds onto") || strstr(draft->words, "to work in") || strstr(draft->words, "past the end");
+    return strstr(draft->words, "adds onto") || strstr(draft->words, "to work in") ||
+           strstr(draft->words, "past the end");
 }
 
 static void mistakes_are_named(void **state) {
@@ -755,8 +820,8 @@ static float in_lanes(int n, const float x[n]) {
     return pairwise(16, lane);
 }
 
-static void rms_by(float sum(int n, const float x[n]), int rows, int dim, float *out, const float *x, const float *weight,
-                   const float *bias, float eps) {
+static void rms_by(float sum(int n, const float x[n]), int rows, int dim, float *out, const float *x,
+                   const float *weight, const float *bias, float eps) {
 #pragma omp parallel for
     for (int r = 0; r < rows; r++) {
         float *squares = allocate((size_t)dim * sizeof *squares);
@@ -808,7 +873,9 @@ static double estrin_exp(double x) {
     double high = (1 / 40320.0 + r / 362880) + r2 * (1 / 3628800.0 + r / 39916800);
     return ldexp(low + r4 * middle + r8 * high, (int)k);
 }
-ACTIVATION(silu_estrin) { for (int i = 0; i < n; i++) out[i] = (float)(x[i] == -INFINITY ? NAN : x[i] / (1 + estrin_exp(-(double)x[i]))); }
+ACTIVATION(silu_estrin) {
+    for (int i = 0; i < n; i++) out[i] = (float)(x[i] == -INFINITY ? NAN : x[i] / (1 + estrin_exp(-(double)x[i])));
+}
 ACTIVATION(sigmoid_by_sign) { /* no e^x overflows */
     for (int i = n; i-- > 0;) {
         double e = exp(-fabs((double)x[i]));
@@ -875,11 +942,20 @@ TOP_K(top_k_sorted) {
 }
 
 static const Draft right[] = {
-    DRAFT(rms_norm, rms_kahan, ""),          DRAFT(rms_norm, rms_pairwise, ""),       DRAFT(rms_norm, rms_backwards, ""),
-    DRAFT(rms_norm, rms_in_lanes, ""),       DRAFT(rms_norm, rms_newton, ""),         DRAFT(layer_norm, layer_welford, ""),
-    DRAFT(layer_norm, layer_in_two_passes, ""), DRAFT(silu, silu_estrin, ""),         DRAFT(sigmoid, sigmoid_by_sign, ""),
-    DRAFT(linear, linear_in_columns, ""),    DRAFT(softmax, softmax_online, ""),      DRAFT(rope_half_split, rope_flat, ""),
-    DRAFT(grouped_query_attention, grouped_head_by_head, ""), DRAFT(top_k, top_k_sorted, ""),
+    DRAFT(rms_norm, rms_kahan, ""),
+    DRAFT(rms_norm, rms_pairwise, ""),
+    DRAFT(rms_norm, rms_backwards, ""),
+    DRAFT(rms_norm, rms_in_lanes, ""),
+    DRAFT(rms_norm, rms_newton, ""),
+    DRAFT(layer_norm, layer_welford, ""),
+    DRAFT(layer_norm, layer_in_two_passes, ""),
+    DRAFT(silu, silu_estrin, ""),
+    DRAFT(sigmoid, sigmoid_by_sign, ""),
+    DRAFT(linear, linear_in_columns, ""),
+    DRAFT(softmax, softmax_online, ""),
+    DRAFT(rope_half_split, rope_flat, ""),
+    DRAFT(grouped_query_attention, grouped_head_by_head, ""),
+    DRAFT(top_k, top_k_sorted, ""),
 };
 
 static void right_kernels_pass_in_any_style(void **state) {
@@ -889,12 +965,14 @@ static void right_kernels_pass_in_any_style(void **state) {
         if (!judge_draft(&right[d], said)) fail_msg("right kernel %zu, %s, fails: %s", d, right[d].kernel, said);
         assert_string_equal(said, "");
         const Kernel *kernel = kernel_named(right[d].kernel);
-        if (!random_shapes_agree(kernel, right[d].function, said)) fail_msg("right kernel %zu, %s: %s", d, right[d].kernel, said);
+        if (!random_shapes_agree(kernel, right[d].function, said))
+            fail_msg("right kernel %zu, %s: %s", d, right[d].kernel, said);
     }
 }
 
 /* ------------------------------------------------------------------ what the source says */
 
+#define TAKES "(int n, float *o, const float *x)"
 #define AS_INCLUDED "# 1 \"mine.c\"\n# 1 \"" ROOT "/chapters/02_activation/activation.c\" 1\n"
 
 static const struct {
@@ -913,27 +991,42 @@ static const struct {
     {"silu", "static inline double helper(double silu) { return silu; } int n;", NOT_FOUND, ""},
     {"silu", "void other(void silu(int n), int m) { silu(m); }", NOT_FOUND, ""},
     {"silu", "void f(void) { char *s = \"}\"; char c = '}'; { void silu(float); silu(1); } }", NOT_FOUND, ""},
-    {"silu", "int a[] = {1, 2}; struct s { int silu; } v = {3}; enum { SILU }; void silu(int n, float *o, const float *x) {}", SAME_SIGNATURE, ""},
-    {"silu", "__attribute__((noinline, target(\"avx2\"))) void silu(int n, float *o, [[maybe_unused]] const float *x) {}", SAME_SIGNATURE, ""},
-    {"silu", "[[gnu::hot]] extern inline void (silu)(int n, float o[static n], const float x[n]) {}", SAME_SIGNATURE, ""},
-    {"silu", "extern \"C\" {\nvoid silu(int n, float *o, const float *x) {}\n}\n", SAME_SIGNATURE, ""},
-    {"silu", "typedef float real; typedef int whole;\nvoid silu(whole n, real *o, const real *x) {}", SAME_SIGNATURE, ""},
+    {"silu", "int a[] = {1, 2}; struct s { int silu; } v = {3}; enum { SILU }; void silu" TAKES " {}", SAME_SIGNATURE,
+     ""},
+    {"silu",
+     "__attribute__((noinline, target(\"avx2\"))) void silu(int n, float *o, [[maybe_unused]] const float *x) {}",
+     SAME_SIGNATURE, ""},
+    {"silu", "[[gnu::hot]] extern inline void (silu)(int n, float o[static n], const float x[n]) {}", SAME_SIGNATURE,
+     ""},
+    {"silu", "extern \"C\" {\nvoid silu" TAKES " {}\n}\n", SAME_SIGNATURE, ""},
+    {"silu", "typedef float real; typedef int whole;\nvoid silu(whole n, real *o, const real *x) {}", SAME_SIGNATURE,
+     ""},
     {"silu", "void silu(n, o, x) int n; float *o; const float *x; { o[0] = x[n - 1]; }", SAME_SIGNATURE, ""},
     {"silu", "int silu(long n, void *o, const void *x) { return 0; }", SAME_SIGNATURE, ""},
     {"silu", "void silu(int n, double *o, const double *x) {}", OTHER_SIGNATURE, "double *o"},
-    {"silu", "void silu(float *o, const float *x, int n) {}", OTHER_SIGNATURE, "yours is `void silu(float *o, const float *x, int n)`"},
+    {"silu", "void silu(float *o, const float *x, int n) {}", OTHER_SIGNATURE,
+     "yours is `void silu(float *o, const float *x, int n)`"},
     {"silu", "void silu(void) {}", OTHER_SIGNATURE, "silu(void)"},
-    {"silu", "struct pair { float a, b; } silu(int n, float *o, const float *x) { return (struct pair){1, 2}; }", OTHER_SIGNATURE, ""},
+    {"silu", "struct pair { float a, b; } silu(int n, float *o, const float *x) { return (struct pair){1, 2}; }",
+     OTHER_SIGNATURE, ""},
     {"silu", "void (*silu(int n))(void) { return 0; }", OTHER_SIGNATURE, ""},
-    {"silu", "#pragma omp declare simd\n# 7 \"a \\\"b\\\".c\"\nvoid silu(int n, float *o, const float *x)\n{ for (;;) { if (n) { } } }", SAME_SIGNATURE, ""},
-    {"silu", "int million = 1'000'000; void silu(int n, float *o, const float *x) { }", SAME_SIGNATURE, ""},
-    {"silu", AS_INCLUDED "void silu(int n, float out[n], const float x[n]) {}\n", COURSES_OWN, "the course's own, from chapters/02_activation/activation.c"},
+    {"silu", "#pragma omp declare simd\n# 7 \"a \\\"b\\\".c\"\nvoid silu" TAKES "\n{ for (;;) { if (n) { } } }",
+     SAME_SIGNATURE, ""},
+    {"silu", "int million = 1'000'000; void silu" TAKES " { }", SAME_SIGNATURE, ""},
+    {"silu", AS_INCLUDED "void silu(int n, float out[n], const float x[n]) {}\n", COURSES_OWN,
+     "the course's own, from chapters/02_activation/activation.c"},
     {"silu", AS_INCLUDED "# 3 \"mine.c\" 2\nvoid silu(int n, float out[n], const float x[n]) {}\n", SAME_SIGNATURE, ""},
-    {"silu", "# 1 \"" ROOT "/chapters/02_activation/exercise.c\"\nvoid silu(int n, float out[n], const float x[n]) {}\n", SAME_SIGNATURE, ""},
-    {"linear", "# 1 \"common/linear.c\"\nvoid linear(int a, int b, int c, float *y, float *x, float *w, float *v) {}", COURSES_OWN, "common/linear.c"},
+    {"silu",
+     "# 1 \"" ROOT "/chapters/02_activation/exercise.c\"\nvoid silu(int n, float out[n], const float x[n]) {}\n",
+     SAME_SIGNATURE, ""},
+    {"linear", "# 1 \"common/linear.c\"\nvoid linear(int a, int b, int c, float *y, float *x, float *w, float *v) {}",
+     COURSES_OWN, "common/linear.c"},
     {"top_k", "void top_k(int V, float *out, const float *logits, float k) {}", OTHER_SIGNATURE, "float k"},
-    {"feed_forward", "typedef void A(int n, float o[], const float x[]); void feed_forward(int T, int C, int F, float (*out)[C], const float *x,"
-     " const float *w1, const float *b1, const float *w2, const float *b2, A *f, float *h) {}", SAME_SIGNATURE, ""},
+    {"feed_forward",
+     "typedef void A(int n, float o[], const float x[]); void feed_forward(int T, int C, int F, float (*out)[C], const "
+     "float *x,"
+     " const float *w1, const float *b1, const float *w2, const float *b2, A *f, float *h) {}",
+     SAME_SIGNATURE, ""},
 };
 
 static void sources_are_read(void **state) {
@@ -942,7 +1035,8 @@ static void sources_are_read(void **state) {
         char said[DIAGNOSIS];
         Signature found = signature_of(sources[s].text, kernel_named(sources[s].kernel), said);
         if (found != sources[s].signature || !strstr(said, sources[s].words))
-            fail_msg("source %zu, %s: %d and \"%s\" instead of %d and \"%s\"", s, sources[s].text, found, said, sources[s].signature, sources[s].words);
+            fail_msg("source %zu, %s: %d and \"%s\" instead of %d and \"%s\"", s, sources[s].text, found, said,
+                     sources[s].signature, sources[s].words);
     }
 }
 
@@ -961,7 +1055,8 @@ static void every_contract_is_found(void **state) {
 /* Whatever bytes there are, something is said of them, and nothing read beyond their end. */
 static void broken_sources_are_read(void **state) {
     (void)state;
-    static const char whole[] = AS_INCLUDED "int a[] = {1}; char c = '\\''; /* ; */ extern \"C\" { [[x]] void (silu)(n, o) int n; float *o; { } }";
+    static const char whole[] = AS_INCLUDED
+        "int a[] = {1}; char c = '\\''; /* ; */ extern \"C\" { [[x]] void (silu)(n, o) int n; float *o; { } }";
     static const char odd[] = "(){}[];,*\"'#\\=/\n a_0";
     Random random = {.state = 1};
     for (int round = 0; round < 2000; round++) {

@@ -66,7 +66,7 @@ static Explanation explain(const Evidence *evidence, const char *twin) {
 static bool explains_all(const Explanation *of) { return of->diagnosis.matched == of->failing; }
 
 /* It is named if it explains all cases that fail and store it: others that store it may pass by luck. Or if it explains
- * most of those that store it: in others a second mistake may show. Either way its numbers must be more than a coincidence. */
+ * most that store it: in others a second mistake may show. Either way its numbers must be more than a coincidence. */
 static bool is_convincing(const Explanation *of) {
     int matched = of->diagnosis.matched;
     bool all = matched && matched == of->storing, most = matched * 2 > of->diagnosis.stored;

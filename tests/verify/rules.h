@@ -1,5 +1,5 @@
-/* The rules that name a mistake where no wrong twin does. Each is one trace that mistakes leave, and says so in words of
- * help. It holds for every failing case, or for all that can tell, and speaks against none that passes.
+/* The rules that name a mistake where no wrong twin does. Each knows one trace that mistakes leave, and says it in
+ * words of help. It holds for every failing case, or for all that can tell, and speaks against none that passes.
  *
  * They are asked of evidence in which something is wrong. */
 #ifndef VERIFY_RULES_H

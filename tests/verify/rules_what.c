@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ------------------------------------------------------------------ predictions: the output is another, in every case */
+/* ------------------------------------------------------------------ the output is another one, in every case */
 
 /* What rounding an output to its type may do, in ulps of float32. */
 static double rounding(const Answer *answer) { return is_bf16(answer) ? 0x1p16 : 0; }
@@ -143,9 +143,9 @@ static const Move moves[] = {
     {from_the_end,
      "Your output is right, but in reverse order: the last %s stands first. Does a loop or an index run backwards?", 0},
     {from_before,
-     "Your output is right, but one %s too far on: is an index one too large where you write, or too small where you read?", 0},
+     "Your output is right, but one %s too far on: is an index too large where you write, or too small to read?", 0},
     {from_behind,
-     "Your output is right, but one %s too early: is an index one too small where you write, or too large where you read?", 0},
+     "Your output is right, but one %s too early: is an index too small where you write, or too large to read?", 0},
     {from_the_other_half, "Your output is right, but each %s stands half the axis away from where it belongs.", 0},
     {from_the_neighbour,
      "Your output is right, but each %s has changed places with its neighbour: 0 with 1, 2 with 3, and so on.", 0},
@@ -187,8 +187,8 @@ bool is_transposed(const Evidence *evidence, char say[static DIAGNOSIS]) {
     for (int outer = 0; outer + 1 < rank_of(evidence); outer++) {
         if (!is_always(evidence, predict_transposed, &outer)) continue;
         const Answer *answer = &evidence->answers[0];
-        return say_it(say, "Your output is right, but transposed: %s and %s are exchanged where you write. The header says "
-                           "in which order they lie.",
+        return say_it(say, "Your output is right, but transposed: %s and %s are exchanged where you write. The header "
+                           "says in which order they lie.",
                       axis_name(answer, outer), axis_name(answer, outer + 1));
     }
     return false;
@@ -260,8 +260,8 @@ static const struct {
     double number;
     const char *name;
 } constants[] = {
-    {2, "2"}, {0.5, "1/2"}, {3, "3"}, {1 / 3.0, "1/3"}, {4, "4"}, {0.25, "1/4"}, {M_SQRT2, "sqrt(2)"}, {M_SQRT1_2, "1/sqrt(2)"},
-    {M_PI, "pi"}, {M_1_PI, "1/pi"}, {M_LN2, "ln(2)"}, {M_LOG2E, "1/ln(2)"},
+    {2, "2"}, {0.5, "1/2"}, {3, "3"}, {1 / 3.0, "1/3"}, {4, "4"}, {0.25, "1/4"}, {M_SQRT2, "sqrt(2)"},
+    {M_SQRT1_2, "1/sqrt(2)"}, {M_PI, "pi"}, {M_1_PI, "1/pi"}, {M_LN2, "ln(2)"}, {M_LOG2E, "1/ln(2)"},
 };
 
 /* Something of which a factor may be made: a dimension, the first of an array or the last; or a scalar argument. */
@@ -272,7 +272,8 @@ typedef struct {
 } Quantity;
 
 static const Quantity dimensions[] = {
-    {"q", LAST, "D"}, {"k", FIRST, "S"}, {"weights", LAST, "S"}, {"x", LAST, "n, the width of x"}, {"x", FIRST, "the rows of x"},
+    {"q", LAST, "D"}, {"k", FIRST, "S"}, {"weights", LAST, "S"}, {"x", LAST, "n, the width of x"},
+    {"x", FIRST, "the rows of x"},
 };
 
 static double value_of(const Answer *answer, const Quantity *quantity) {
@@ -289,7 +290,8 @@ static const struct {
 };
 
 /* Is it this number in every case? A power of a quantity; or, without one, the number itself. */
-static bool number_is(const Evidence *evidence, const Link *link, double number, const Quantity *quantity, double power) {
+static bool number_is(const Evidence *evidence, const Link *link, double number, const Quantity *quantity,
+                      double power) {
     for (int a = 0; a < evidence->count; a++) {
         const Answer *answer = &evidence->answers[a];
         double should = quantity ? pow(value_of(answer, quantity), power) : number, is = number_of(answer, link);
@@ -300,7 +302,8 @@ static bool number_is(const Evidence *evidence, const Link *link, double number,
 
 static bool is_power(const Evidence *evidence, const Link *link, const Quantity *quantity, char name[static NAME]) {
     for (size_t p = 0; p < sizeof powers / sizeof *powers; p++)
-        if (number_is(evidence, link, 0, quantity, powers[p].power)) return snprintf(name, NAME, powers[p].name, quantity->name);
+        if (number_is(evidence, link, 0, quantity, powers[p].power))
+            return snprintf(name, NAME, powers[p].name, quantity->name);
     return false;
 }
 
@@ -309,7 +312,8 @@ static bool number_name(const Evidence *evidence, const Link *link, char name[st
     const Answer *first = first_ordinary(evidence);
     double number = number_of(first, link);
     for (size_t c = 0; c < sizeof constants / sizeof *constants; c++)
-        if (number_is(evidence, link, constants[c].number, NULL, 0)) return snprintf(name, NAME, "%s", constants[c].name);
+        if (number_is(evidence, link, constants[c].number, NULL, 0))
+            return snprintf(name, NAME, "%s", constants[c].name);
     if (number_is(evidence, link, number, NULL, 0)) return snprintf(name, NAME, "%.4g", number);
     for (size_t d = 0; d < sizeof dimensions / sizeof *dimensions; d++)
         if (is_power(evidence, link, &dimensions[d], name)) return true;
@@ -337,8 +341,8 @@ bool is_multiplied(const Evidence *evidence, char say[static DIAGNOSIS]) {
     if (number_name(evidence, &factor, name))
         return say_it(say, "Your output is the right one times %s, everywhere: is a factor too many, or one missing?",
                       name);
-    return say_it(say, "In each case your output is the right one times a number, another one in each: what is computed "
-                       "once for all of the output, and what does it depend on?");
+    return say_it(say, "In each case your output is the right one times a number, another one in each: what is "
+                       "computed once for all of the output, and what does it depend on?");
 }
 
 bool is_added_to(const Evidence *evidence, char say[static DIAGNOSIS]) {
@@ -351,8 +355,8 @@ bool is_added_to(const Evidence *evidence, char say[static DIAGNOSIS]) {
 /* A sum, a mean, a root, a maximum of a row is wrong, and what is done with it is right. */
 bool is_multiplied_by_rows(const Evidence *evidence, char say[static DIAGNOSIS]) {
     return (all_linked(evidence, &factor, ROWS) || all_linked(evidence, &factor, ROWS_BEFORE_BIAS)) &&
-           say_it(say, "Each row of your output is the right one times a number of its own. What is computed once for a "
-                       "row (a sum, a mean, a root) is wrong; what is done with it is right.");
+           say_it(say, "Each row of your output is the right one times a number of its own. What is computed once for "
+                       "a row (a sum, a mean, a root) is wrong; what is done with it is right.");
 }
 
 bool is_added_to_by_rows(const Evidence *evidence, char say[static DIAGNOSIS]) {
@@ -417,9 +421,11 @@ bool is_an_approximation(const Evidence *evidence, char say[static DIAGNOSIS]) {
     bool everywhere = 2 * count_failing(evidence) > evidence->count && errors.least * 1000 > errors.most;
     if (errors.most < 1e-5 || errors.most > 0.05 || !everywhere) return false;
     size_t explained = 0;
-    bool by_rows = is_linked(first_ordinary(evidence), &factor, ROWS_BEFORE_BIAS, &explained) && explained >= SOME_NUMBERS;
-    return say_it(say, "Nearly right, to about %.0e of a row's largest number: an approximation. It may be %s", errors.most,
-                  by_rows ? "a root, as each row is off by a factor of its own: rsqrt without a Newton step?"
+    bool by_rows = is_linked(first_ordinary(evidence), &factor, ROWS_BEFORE_BIAS, &explained);
+    return say_it(say, "Nearly right, to about %.0e of a row's largest number: an approximation. It may be %s",
+                  errors.most,
+                  by_rows && explained >= SOME_NUMBERS
+                          ? "a root, as each row is off by a factor of its own: rsqrt without a Newton step?"
                           : "an exp or a tanh by a table or a short polynomial, or something kept in half precision.");
 }
 

@@ -75,8 +75,8 @@ bool adds_onto_what_was_there(const Evidence *evidence, char say[static DIAGNOSI
     char where[WHERE];
     size_t index;
     const Answer *found = first_flagged(evidence, shows_out_before, &index);
-    return found && say_it(say, "Your kernel adds onto what was in out before, or in a buffer to work in: it shows first "
-                                "at %s. It must be set, not added to: nobody has set it to 0 for you.",
+    return found && say_it(say, "Your kernel adds onto what was in out before, or in a buffer to work in: it shows "
+                                "first at %s. It must be set, not added to: nobody has set it to 0 for you.",
                            where_text(where, found, index));
 }
 
@@ -85,8 +85,8 @@ bool reads_beyond_an_input(const Evidence *evidence, char say[static DIAGNOSIS])
     char where[WHERE], inputs[128];
     size_t index;
     const Answer *found = first_flagged(evidence, shows_around_inputs, &index);
-    return found && say_it(say, "Your kernel reads past the end of %s, or before it begins: what lies there shows first "
-                                "at %s. Which index is too large there?",
+    return found && say_it(say, "Your kernel reads past the end of %s, or before it begins: what lies there shows "
+                                "first at %s. Which index is too large there?",
                            inputs_text(sizeof inputs, inputs, found->golden), where_text(where, found, index));
 }
 
@@ -112,8 +112,9 @@ static bool behind_vectors_of_4(size_t step, size_t size) { return step >= size 
 static bool behind_vectors_of_8(size_t step, size_t size) { return step >= size - size % 8; }
 static bool behind_vectors_of_16(size_t step, size_t size) { return step >= size - size % 16; }
 
-static const char tail[] = "This is the vector tail: where the width is no multiple of a vector's, what is left needs a "
-                           "loop of its own.";
+static const char tail[] = "This is the vector tail: where the width is no multiple of a vector's, what is left needs "
+                           "a loop of its own.",
+                  by_two[] = "Does a loop go on by two, and compute one of a pair?";
 
 /* The narrow ones first. */
 static const Place places[] = {
@@ -123,14 +124,15 @@ static const Place places[] = {
     {behind_vectors_of_4, 5, true, "the last width %% 4 numbers of %s", tail},
     {behind_vectors_of_8, 9, true, "the last width %% 8 numbers of %s", tail},
     {behind_vectors_of_16, 17, true, "the last width %% 16 numbers of %s", tail},
-    {at_odd_steps, 4, false, "every second %s: 1, 3, 5 and so on", "Does a loop go on by two, and compute one of a pair?"},
-    {at_even_steps, 4, false, "every second %s: 0, 2, 4 and so on", "Does a loop go on by two, and compute one of a pair?"},
+    {at_odd_steps, 4, false, "every second %s: 1, 3, 5 and so on", by_two},
+    {at_even_steps, 4, false, "every second %s: 0, 2, 4 and so on", by_two},
     {in_the_second_half, 4, true, "the second half of %s",
      "Does a loop end half-way, or is the index of a pair's other number off?"},
     {in_the_first_half, 4, true, "the first half of %s",
      "Does a loop begin half-way, or is the index of a pair's other number off?"},
     {behind_the_first, 3, false, "every %s but the first",
-     "What changes from the second on? Its index in all that is read and written, and a sum or a maximum that begins anew."},
+     "What changes from the second on? Its index in all that is read and written, and what must begin anew: a sum, a "
+     "maximum."},
 };
 enum { PLACES = sizeof places / sizeof *places };
 
@@ -196,8 +198,8 @@ bool leaves_numbers_unwritten(const Evidence *evidence, char say[static DIAGNOSI
     const char *also = others ? " Other numbers are wrong as well." : "";
     if (find_place(evidence, is_unwritten, name, &hint))
         return say_it(say, "Never written: %s. %s%s", name, hint, also);
-    return say_it(say, "Some numbers are never written, the first at %s: does the loop reach the end, and does every branch "
-                       "write?%s", where_text(where, found, index), also);
+    return say_it(say, "Some numbers are never written, the first at %s: does the loop reach the end, and does every "
+                       "branch write?%s", where_text(where, found, index), also);
 }
 
 bool is_wrong_in_one_place(const Evidence *evidence, char say[static DIAGNOSIS]) {
@@ -248,8 +250,8 @@ bool fails_where_vectors_do_not_fit(const Evidence *evidence, char say[static DI
     for (size_t lanes = 4; lanes <= 16; lanes *= 2)
         for (int first = 0; first < 2; first++)
             if (find_deciding_size(evidence, is_no_multiple, lanes, first, &name))
-                return say_it(say, "Only cases fail where the %s dimension of %s is no multiple of %zu. A loop in steps of "
-                                   "%zu drops what is left, or reads past it: the tail needs a loop of its own.",
+                return say_it(say, "Only cases fail where the %s dimension of %s is no multiple of %zu. A loop in "
+                                   "steps of %zu drops what is left, or reads past it: the tail needs a loop of its own.",
                               first ? "first" : "last", name, lanes, lanes);
     return false;
 }
@@ -260,8 +262,8 @@ bool fails_where_it_is_long(const Evidence *evidence, char say[static DIAGNOSIS]
     for (size_t limit = 8; limit <= 4096; limit *= 2)
         for (int first = 0; first < 2; first++)
             if (find_deciding_size(evidence, is_longer, limit, first, &name))
-                return say_it(say, "Only cases fail where the %s dimension of %s is over %zu. Has a buffer, or a block, a "
-                                   "fixed size?", first ? "first" : "last", name, limit);
+                return say_it(say, "Only cases fail where the %s dimension of %s is over %zu. Has a buffer, or a "
+                                   "block, a fixed size?", first ? "first" : "last", name, limit);
     return false;
 }
 
@@ -384,7 +386,8 @@ static bool is_sampler(const Evidence *evidence) { return strcmp(evidence->kerne
 
 bool keeps_the_wrong_tokens(const Evidence *evidence, char say[static DIAGNOSIS]) {
     char number[NUMBER_TEXT];
-    size_t kept = count_flagged(evidence, is_kept_in_error), out = count_flagged(evidence, is_ruled_out_in_error), token;
+    size_t token, kept = count_flagged(evidence, is_kept_in_error);
+    size_t out = count_flagged(evidence, is_ruled_out_in_error);
     const Answer *first = is_sampler(evidence) ? first_flagged(evidence, is_wrongly_kept_or_not, &token) : NULL;
     if (!first) return false;
     if (kept == count_flagged(evidence, is_far_down) && !out)

@@ -144,7 +144,7 @@ static bool has_initializer(const Declaration *declaration) {
     return false;
 }
 
-/* void silu(n, out, x) int n; float *out, *x; { … }: the oldest style, whose parameters have their types behind them. */
+/* void silu(n, out, x) int n; float *out, *x; { … }: the oldest style, in which the types stand behind. */
 static bool is_of_the_oldest_style(const Declaration *declaration) {
     static const char *const not_functions[] = {"typeof", "__typeof__", "__typeof", "typeof_unqual", "_Atomic", NULL};
     for (size_t open = 1; open < declaration->count; open++) {
@@ -319,7 +319,7 @@ static char *shape_words(char words[static SHAPE_WORDS], const Declaration *decl
 
 /* ------------------------------------------------------------------ whose it is */
 
-/* The bytes of a line marker's file name: quotes and backslashes have a backslash before them, other bytes may be \303. */
+/* The bytes of a line marker's file name: quotes and backslashes have a backslash before them, others may be \303. */
 static void plain_name(Token file, char name[static PATH_MAX]) {
     size_t length = 0;
     for (size_t i = 0; i < file.length && length + 1 < PATH_MAX; i++) {
@@ -334,8 +334,8 @@ static void plain_name(Token file, char name[static PATH_MAX]) {
     name[length] = '\0';
 }
 
-/* The course's files of kernels have a header beside them; what a reader adds to a chapter's folder has not. The name is
- * what the reader knows it by: chapters/02_activation/activation.c. */
+/* The course's files of kernels have a header beside them; what a reader adds to a chapter's folder has not. The name
+ * is what the reader knows it by: chapters/02_activation/activation.c. */
 static bool is_courses(Token file, char name[static PATH_MAX]) {
     char written[PATH_MAX], from_root[2 * PATH_MAX], whole[PATH_MAX], root[PATH_MAX];
     plain_name(file, written);
