@@ -23,9 +23,13 @@ typedef struct {
     bool line_begins;
 } Source;
 
-static bool is(Token token, const char *word) { return strlen(word) == token.length && memcmp(token.text, word, token.length) == 0; }
+static bool is(Token token, const char *word) {
+    return strlen(word) == token.length && memcmp(token.text, word, token.length) == 0;
+}
 static bool is_letter(char c) { return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80; }
-static bool is_name(Token token) { return token.length && is_letter(token.text[0]) && !isdigit((unsigned char)token.text[0]); }
+static bool is_name(Token token) {
+    return token.length && is_letter(token.text[0]) && !isdigit((unsigned char)token.text[0]);
+}
 
 static bool is_one_of(Token token, const char *const words[]) {
     for (; *words; words++)
@@ -46,7 +50,8 @@ static void read_directive(Source *source) {
     while (*at == ' ' || *at == '\t') at++;
     bool is_marker = isdigit((unsigned char)*at) || strncmp(at, "line", 4) == 0;
     for (; *at && *at != '\n'; at++) {
-        if (*at == '\\' && at[1]) at++;
+        if (*at == '\\' && at[1])
+            at++;
         else if (*at == '"') {
             const char *end = end_of_quoted(at);
             if (is_marker) source->file = (Token){at + 1, (size_t)(end - at) - (end[-1] == '"' && end > at + 1) - 1};
@@ -59,15 +64,18 @@ static void read_directive(Source *source) {
 static void skip_blanks(Source *source) {
     for (;; source->at++) {
         const char *at = source->at;
-        if (*at == '\n') source->line_begins = true;
+        if (*at == '\n')
+            source->line_begins = true;
         else if (*at == '#' && source->line_begins) {
             read_directive(source);
             source->at--;
         } else if (at[0] == '/' && at[1] == '*') {
             const char *end = strstr(at + 2, "*/");
             source->at = end ? end + 1 : at + strlen(at) - 1;
-        } else if (at[0] == '/' && at[1] == '/') source->at += strcspn(at, "\n") - 1;
-        else if (!*at || !isspace((unsigned char)*at)) return;
+        } else if (at[0] == '/' && at[1] == '/')
+            source->at += strcspn(at, "\n") - 1;
+        else if (!*at || !isspace((unsigned char)*at))
+            return;
     }
 }
 
@@ -76,10 +84,13 @@ static bool next_token(Source *source, Token *token) {
     skip_blanks(source);
     const char *begin = source->at, *end = begin;
     if (!*begin) return false;
-    if (*begin == '"' || *begin == '\'') end = end_of_quoted(begin);
+    if (*begin == '"' || *begin == '\'')
+        end = end_of_quoted(begin);
     else if (is_letter(*begin))
-        while (is_letter(*end) || (*end == '\'' && isdigit((unsigned char)*begin) && is_letter(end[1]))) end++; /* 1'000 */
-    else end += (begin[0] == '[' && begin[1] == '[') || (begin[0] == ']' && begin[1] == ']') ? 2 : 1;
+        while (is_letter(*end) || (*end == '\'' && isdigit((unsigned char)*begin) && is_letter(end[1])))
+            end++; /* 1'000 */
+    else
+        end += (begin[0] == '[' && begin[1] == '[') || (begin[0] == ']' && begin[1] == ']') ? 2 : 1;
     *token = (Token){begin, (size_t)(end - begin)};
     source->at = end, source->line_begins = false;
     return true;
@@ -133,12 +144,13 @@ static bool has_initializer(const Declaration *declaration) {
     return false;
 }
 
-/* void silu(n, out, x) int n; float *out, *x; { … }: the oldest style, whose parameters have their types behind them. */
+/* void silu(n, out, x) int n; float *out, *x; { … }: the oldest style, in which the types stand behind. */
 static bool is_of_the_oldest_style(const Declaration *declaration) {
     static const char *const not_functions[] = {"typeof", "__typeof__", "__typeof", "typeof_unqual", "_Atomic", NULL};
     for (size_t open = 1; open < declaration->count; open++) {
         if (!token_is(declaration, open, "(")) continue;
-        if (!is_name(declaration->token[open - 1]) || is_one_of(declaration->token[open - 1], not_functions)) return false;
+        if (!is_name(declaration->token[open - 1]) || is_one_of(declaration->token[open - 1], not_functions))
+            return false;
         size_t close = closing(declaration, open);
         for (size_t i = open + 1; i < close; i++)
             if (!is_name(declaration->token[i]) && !token_is(declaration, i, ",")) return false;
@@ -155,7 +167,7 @@ static bool begins_a_body(const Declaration *declaration) {
 /* __attribute__((…)), alignas(16), asm("name"), [[gnu::hot]]: nothing that a caller sees. */
 static bool skip_attribute(Source *source, Token token) {
     static const char *const with_brackets[] = {"__attribute__", "__attribute", "__declspec", "_Alignas", "alignas",
-                                                "asm", "__asm__", "__asm", NULL};
+                                                "asm",           "__asm__",     "__asm",      NULL};
     if (is(token, "[[")) return skip_group(source, "[[", "]]"), true;
     if (!is_one_of(token, with_brackets)) return is(token, "__extension__");
     Source ahead = *source;
@@ -173,8 +185,10 @@ static bool next_declaration(Source *source, Declaration *declaration) {
         if (skip_attribute(source, token)) continue;
         depth += is(token, "(") - is(token, ")");
         if (is(token, ";") && depth <= 0 && !is_of_the_oldest_style(declaration)) return true;
-        if (is(token, "}")) declaration->count = 0, depth = 0; /* the end of extern "C" { */
-        else if (!is(token, "{")) push(declaration, token);
+        if (is(token, "}"))
+            declaration->count = 0, depth = 0; /* the end of extern "C" { */
+        else if (!is(token, "{"))
+            push(declaration, token);
         else if (declaration->count == 2 && token_is(declaration, 0, "extern") && declaration->token[1].text[0] == '"')
             declaration->count = 0;
         else {
@@ -201,14 +215,17 @@ typedef struct {
 } Shape;
 
 static Kind kind_of(size_t count, const Token tokens[count]) {
-    static const char *const whole[] = {"char", "short", "int", "long", "signed", "unsigned", "_Bool", "bool", "enum", "__int128", NULL};
+    static const char *const whole[] = {"char",  "short", "int",  "long",     "signed", "unsigned",
+                                        "_Bool", "bool",  "enum", "__int128", NULL};
     static const char *const other[] = {"struct", "union", "_Complex", "__complex__", "_Float16", "__fp16", ".", NULL};
-    bool is_pointer = false, is_whole = false, is_float = false, is_double = false, is_other = false, is_void = false, is_long = false;
+    bool is_pointer = false, is_whole = false, is_float = false, is_double = false, is_other = false, is_void = false,
+         is_long = false;
     for (size_t i = 0; i < count; i++) {
         bool is_array = is(tokens[i], "[") || is(tokens[i], "(");
         is_pointer |= is_array || is(tokens[i], "*");
         if (is_array) break; /* behind it stand a size, or another function's parameters */
-        is_whole |= is_one_of(tokens[i], whole), is_other |= is_one_of(tokens[i], other), is_long |= is(tokens[i], "long");
+        is_whole |= is_one_of(tokens[i], whole), is_other |= is_one_of(tokens[i], other),
+            is_long |= is(tokens[i], "long");
         is_float |= is(tokens[i], "float"), is_double |= is(tokens[i], "double"), is_void |= is(tokens[i], "void");
     }
     if (is_pointer) return is_double ? POINTER_TO_DOUBLE : POINTER;
@@ -286,7 +303,8 @@ static char *shape_words(char words[static SHAPE_WORDS], const Declaration *decl
     size_t length = 0;
     for (size_t i = 0; i <= end && i < declaration->count; i++) {
         Token token = declaration->token[i];
-        bool is_tight = i == 0 || strchr(",)[];.", token.text[0]) || strchr("([*.", declaration->token[i - 1].text[0]) ||
+        bool is_tight = i == 0 || strchr(",)[];.", token.text[0]) ||
+                        strchr("([*.", declaration->token[i - 1].text[0]) ||
                         (token.text[0] == '(' && is_name(declaration->token[i - 1]));
         if (length + token.length + 1 + strlen("…") >= SHAPE_WORDS) {
             length += (size_t)sprintf(words + length, "…");
@@ -301,28 +319,31 @@ static char *shape_words(char words[static SHAPE_WORDS], const Declaration *decl
 
 /* ------------------------------------------------------------------ whose it is */
 
-/* The bytes of a line marker's file name: quotes and backslashes have a backslash before them, other bytes may be \303. */
+/* The bytes of a line marker's file name: quotes and backslashes have a backslash before them, others may be \303. */
 static void plain_name(Token file, char name[static PATH_MAX]) {
     size_t length = 0;
     for (size_t i = 0; i < file.length && length + 1 < PATH_MAX; i++) {
         char c = file.text[i];
         unsigned octal;
-        if (c == '\\' && i + 3 < file.length && sscanf(file.text + i + 1, "%3o", &octal) == 1) c = (char)octal, i += 3;
-        else if (c == '\\' && i + 1 < file.length) c = file.text[++i];
+        if (c == '\\' && i + 3 < file.length && sscanf(file.text + i + 1, "%3o", &octal) == 1)
+            c = (char)octal, i += 3;
+        else if (c == '\\' && i + 1 < file.length)
+            c = file.text[++i];
         name[length++] = c;
     }
     name[length] = '\0';
 }
 
-/* The course's files of kernels have a header beside them; what a reader adds to a chapter's folder has not. The name is
- * what the reader knows it by: chapters/02_activation/activation.c. */
+/* The course's files of kernels have a header beside them; what a reader adds to a chapter's folder has not. The name
+ * is what the reader knows it by: chapters/02_activation/activation.c. */
 static bool is_courses(Token file, char name[static PATH_MAX]) {
     char written[PATH_MAX], from_root[2 * PATH_MAX], whole[PATH_MAX], root[PATH_MAX];
     plain_name(file, written);
     snprintf(from_root, sizeof from_root, "%s/%s", ROOT, written);
     if (!realpath(ROOT, root) || !realpath(written[0] == '/' ? written : from_root, whole)) return false;
     size_t length = strlen(root), end = strlen(whole);
-    if (strncmp(whole, root, length) != 0 || whole[length] != '/' || end < 2 || strcmp(whole + end - 2, ".c") != 0) return false;
+    if (strncmp(whole, root, length) != 0 || whole[length] != '/' || end < 2 || strcmp(whole + end - 2, ".c") != 0)
+        return false;
     strcpy(name, whole + length + 1);
     whole[end - 1] = 'h';
     bool is_of_a_room = strncmp(name, "chapters/", 9) == 0 || strncmp(name, "common/", 7) == 0;
@@ -373,8 +394,10 @@ Signature signature_of(const char *preprocessed, const Kernel *kernel, char say[
     char file[PATH_MAX], yours[SHAPE_WORDS], courses[SHAPE_WORDS], *headers = headers_of(kernel);
     Signature signature = SAME_SIGNATURE;
     say[0] = '\0';
-    if (!find_declaration(headers, kernel->name, false, &ours, &our_shape)) fail("no header of %s declares %s", kernel->chapter, kernel->name);
-    if (!find_declaration(preprocessed, kernel->name, true, &theirs, &their_shape)) signature = NOT_FOUND;
+    if (!find_declaration(headers, kernel->name, false, &ours, &our_shape))
+        fail("no header of %s declares %s", kernel->chapter, kernel->name);
+    if (!find_declaration(preprocessed, kernel->name, true, &theirs, &their_shape))
+        signature = NOT_FOUND;
     else if (is_courses(theirs.file, file)) {
         signature = COURSES_OWN;
         snprintf(say, DIAGNOSIS, "%s: this is the course's own, from %.400s", kernel->name, file);
