@@ -56,13 +56,15 @@ found() {
     exit 1
 }
 
-# What nothing reached that is kept already, in as few bytes as can be.
+# Small inputs that reach code which no other one does that is kept or is a seed.
 keep_new() {
-    mkdir "$scratch/merged" && cp "$scratch/seeds"/* tests/fuzz/corpus/"$1"/* "$scratch/merged"
-    "$build/fuzz_$1" -merge=1 -max_len=4096 "$scratch/merged" "$scratch/corpus" 2>/dev/null
+    mkdir "$scratch/merged" && find "$scratch/seeds" "tests/fuzz/corpus/$1" -type f -exec cp {} "$scratch/merged" \;
+    find "$scratch/corpus" -type f -size +2k -delete
+    "$build/fuzz_$1" -set_cover_merge=1 -use_counters=0 -max_len=65536 "$scratch/merged" "$scratch/corpus" 2>/dev/null
     for input in "$scratch/merged"/*; do
         name=${input##*/}
-        [ -e "$scratch/seeds/$name" ] || [ -e "tests/fuzz/corpus/$1/$name" ] || { cp "$input" "tests/fuzz/corpus/$1/$name" && echo "kept: tests/fuzz/corpus/$1/$name"; }
+        [ -e "$scratch/seeds/$name" ] || [ -e "tests/fuzz/corpus/$1/$name" ] ||
+            { cp "$input" "tests/fuzz/corpus/$1/$name" && echo "  kept: tests/fuzz/corpus/$1/$name"; }
     done
     rm -rf "$scratch/merged"
 }
