@@ -79,6 +79,7 @@ COMMON   := $(wildcard common/*.c)
 VERIFY   := $(filter-out tests/verify/main.c tests/verify/grade.c tests/verify/guard.c,$(wildcard tests/verify/*.c))
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c))) $(BUILD)/tests/fast_decoder
 TESTS    := $(TESTS:%/test_generation=%/fast_generation)
+FUZZED   := safetensors config model $(if $(PCRE2),tokenizer text)
 
 object = $(patsubst %.c,$(BUILD)/objects/%.o,$(1))
 
@@ -136,6 +137,12 @@ $(BUILD)/tests/%: $(BUILD)/objects/tests/%.o $(call object,$(VERIFY)) $(BUILD)/l
 # The same tests with chapter 12's projection in place of chapter 9's.
 $(BUILD)/tests/fast_%: $(BUILD)/objects/tests/test_%.o $(call object,$(FAST) $(VERIFY)) $(BUILD)/libllama.a
 	$(link) $(CMOCKA) -ldl
+
+# What `make fuzz` ever found, and what was thought of: it is given to the same code, without a fuzzer.
+$(BUILD)/tests/replay_%: $(BUILD)/objects/tests/fuzz/fuzz_%.o $(call object,tests/fuzz/replay.c) $(BUILD)/libllama.a
+	@mkdir -p $(@D)
+	@echo "  link     $@"
+	@$(CC) $(FLAGS) $^ -o $@ $(LIBS)
 
 # Other flags or another compiler: everything is compiled again.
 $(BUILD)/flags: always
@@ -245,8 +252,8 @@ grade: $(BUILD)/grade $(BUILD)/compile.sh ## judge a folder of submissions: make
 	@$(if $(DIR),,echo "usage: make grade DIR=submissions/ [EXERCISE=04] [CSV=$(BUILD)/grades.csv]"; exit 1)
 	@$(BUILD)/grade $(EXERCISE:%=--exercise %) --csv $(call quote,$(or $(CSV),$(BUILD)/grades.csv)) $(call quote,$(DIR))
 
-test: all $(TESTS) $(DATA) $(BUILD)/compile.sh ## kernels against PyTorch, wrong twins, parsers, programs, lessons
-	@PYTHON=$(PYTHON) sh tests/run.sh $(TESTS) "sh tests/languages/run.sh $(BUILD)" "sh tests/lessons.sh $(BUILD)/data --check"
+test: all $(TESTS) $(FUZZED:%=$(BUILD)/tests/replay_%) $(DATA) $(BUILD)/compile.sh ## kernels against PyTorch, wrong twins, parsers, programs, lessons
+	@PYTHON=$(PYTHON) sh tests/run.sh $(TESTS) $(FUZZED:%="$(BUILD)/tests/replay_% tests/fuzz/corpus/%") "sh tests/languages/run.sh $(BUILD)" "sh tests/lessons.sh $(BUILD)/data --check"
 
 sanitize: ## the tests under the address, undefined-behaviour and bounds sanitizers
 	@$(MAKE) --no-print-directory BUILD=build/sanitize CFLAGS="$(SANITIZERS)" test
@@ -268,8 +275,8 @@ faults:
 	@echo "faults: skipped: only Linux lets another process answer system calls"
 endif
 
-fuzz: ## feed broken files to what reads them, and any text to the tokenizers, a minute each
-	@sh tests/fuzz/run.sh $(BUILD) $(or $(SECONDS),60) "$(JANSSON)" "$(PCRE2)"
+fuzz: ## feed broken files to what reads them, and any text to the tokenizers, a minute each; KEEP=1 keeps what reached new code
+	@sh tests/fuzz/run.sh $(BUILD) $(or $(SECONDS),60) "$(JANSSON)" "$(PCRE2)" $(KEEP)
 
 mutants: all $(BUILD)/libllama.a ## break our own kernels on purpose, and count how many breaks the golden values catch
 	@$(PYTHON) tests/mutants.py --build $(BUILD) $(if $(EVERY),--every $(EVERY))

@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "tests/faults/allocations.h"
 
 static Allocations *allocations;
+static pid_t program;
 
 /* The program's forked children share the counter; a program that it starts has none. */
 __attribute__((constructor)) static void find_counter(void) {
@@ -20,7 +22,7 @@ __attribute__((constructor)) static void find_counter(void) {
     void *memory = mmap(NULL, sizeof *allocations, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     unsetenv("LD_PRELOAD");
     if (memory == MAP_FAILED) return;
-    allocations = memory;
+    allocations = memory, program = getpid();
     allocations->loaded = true;
 }
 
@@ -41,7 +43,7 @@ static void look(long n) {
 
 static bool fails(void) {
     static _Thread_local bool looking; /* which may allocate, too */
-    if (!allocations || looking) return false;
+    if (!allocations || looking || (allocations->alone && getpid() != program)) return false;
     long n = ++allocations->count;
     if (allocations->looks) looking = true, look(n), looking = false;
     bool fails = n == allocations->fail_at || (allocations->lasting && n > allocations->fail_at);

@@ -11,6 +11,7 @@ typedef struct {
     bool looks; /* for places: it takes its time */
     long fail_at; /* 0: none */
     bool lasting; /* and all that follow */
+    bool alone;   /* the program itself, not its forked children */
 
     atomic_bool loaded; /* what is done from here on is the program's, not the dynamic linker's */
     atomic_long count;

@@ -81,7 +81,7 @@ static const char *const commands[] = {
     "11_generation --data data",
 };
 
-/* The compiler's calls are its own, and not counted. */
+/* The compiler's calls, and those of the process that a submission runs in, are not counted. */
 static bool starts_programs(int command) { return strncmp(commands[command], "grade ", 6) == 0; }
 
 typedef enum { ALLOCATION, OPEN, READ, WRITE, KILL, MAP, PROCESS, KINDS } Kind;
@@ -324,7 +324,7 @@ static Run run(int number, Fault fault) {
     Run run = {0};
     int ends[2];
     fill_folder();
-    *allocations = (Allocations){.looks = fault.n == LOOK};
+    *allocations = (Allocations){.looks = fault.n == LOOK, .alone = starts_programs(number)};
     if (fault.kind == ALLOCATION) allocations->fail_at = fault.n, allocations->lasting = fault.lasting;
     if (ftruncate(output, 0) != 0 || ftruncate(errors, 0) != 0) fail("%s", strerror(errno));
     lseek(output, 0, SEEK_SET), lseek(errors, 0, SEEK_SET);
