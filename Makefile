@@ -124,7 +124,9 @@ $(BUILD)/stories: $(call object,chapters/09_decoder/stories/stories.c) $(BUILD)/
 $(BUILD)/llama $(BUILD)/stories:
 	$(link)
 
+$(BUILD)/ablations: $(call object,tests/golden/ablations.c $(FAST)) $(BUILD)/libllama.a
 $(BUILD)/bench_decoder: $(call object,tests/bench_decoder.c $(FAST)) $(BUILD)/libllama.a
+$(BUILD)/ablations $(BUILD)/bench_decoder:
 	$(link)
 
 # What a test must know of this build; and the grader, which compiles.
@@ -312,6 +314,10 @@ golden-check: ## prove that the committed golden values are what PyTorch compute
 	@$(PYTHON) tests/golden/sentence.py --check
 	@$(PYTHON) tests/golden/10_tokenizer.py --check
 
+ablations: $(BUILD)/ablations $(BUILD)/stories ## what each part does to the trained model, taken out or done wrong, in some minutes
+	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/ablations > $(BUILD)/ablations.txt
+	@mv $(BUILD)/ablations.txt tests/golden/
+
 bench: $(BUILD)/verify $(BUILD)/bench_decoder ## our kernels and the decoder against this machine's own limits, on one thread and on all
 	@OMP_NUM_THREADS=1 $(BUILD)/verify --bench
 	@echo
@@ -339,4 +345,4 @@ help: ## this list
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
-.PHONY: all always run figures preview verify grade test sanitize faults fuzz mutants venv train golden golden-check bench notebooks notebooks-check docs help clean $(NUMBERS) $(EXERCISES)
+.PHONY: all always run figures preview verify grade test sanitize faults fuzz mutants venv train golden golden-check ablations bench notebooks notebooks-check docs help clean $(NUMBERS) $(EXERCISES)

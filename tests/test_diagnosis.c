@@ -613,9 +613,9 @@ static const Draft wrong[] = {
     DRAFT(linear, linear_adds, "adds onto what was in out"),
     DRAFT(linear, linear_one_too_far, "past the end of"),
     DRAFT(linear, linear_weight_transposed, "read as [in][out]"),
-    DRAFT(linear, linear_without_tail, "last dimension of x is no multiple of 4"),
+    DRAFT(linear, linear_without_tail, "ends with the last full vector of 8"),
     DRAFT(linear, linear_first_row, "Never written: every row but the first"),
-    DRAFT(linear, linear_transposed, "transposed: row and column"),
+    DRAFT(linear, linear_transposed, "is written as [out][rows]"),
     DRAFT(linear, linear_bias_of_the_row, "bias is chosen by the row"),
     DRAFT(linear, linear_bias_twice, "the right one plus bias"),
     DRAFT(linear, linear_nothing_by_nothing, "0/0"),
@@ -628,17 +628,17 @@ static const Draft wrong[] = {
     DRAFT(rms_norm, rms_last_column, "Never written: the last column"),
     DRAFT(rms_norm, rms_writes_whole_vectors, "Never written: the last width % 8 numbers of each row"),
     DRAFT(rms_norm, rms_first_row, "Every row of your output is the right first one"),
-    DRAFT(rms_norm, rms_sums_whole_vectors, "is no multiple of 8"),
+    DRAFT(rms_norm, rms_sums_whole_vectors, "ends with the last full vector of 8"),
     DRAFT(rms_norm, rms_sum_unset, "adds onto what was in out"),
     DRAFT(rms_norm, rms_last_row_not, "Never written: the last row"),
     DRAFT(rms_norm, rms_weight_forgotten_in_wide_rows, "Your weight is missing"),
-    DRAFT(rms_norm, rms_sum_goes_on, "Wrong: every row but the first"),
+    DRAFT(rms_norm, rms_sum_goes_on, "runs on from one row to the next"),
     DRAFT(layer_norm, layer_wrong_root, "times a number of its own"),
     DRAFT(layer_norm, layer_is_rms, "RMSNorm, which knows no mean"),
     DRAFT(layer_norm, layer_unbiased, "divided by dim - 1"),
     DRAFT(batch_norm, batch_is_layer, "taken over the other axis"),
     DRAFT(rms_norm_bf16, bf16_adds, "adds onto what was in out"),
-    DRAFT(relu, relu_absolute, "Only where x is negative"),
+    DRAFT(relu, relu_absolute, "come out positive"),
     DRAFT(relu, relu_swallows_nan, "turns NaN into 0"),
     DRAFT(relu, relu_skips, "never written"),
     DRAFT(sigmoid, sigmoid_doubled, "times 2, everywhere"),
@@ -672,7 +672,7 @@ static const Draft wrong[] = {
     DRAFT(gated_feed_forward, gated_adds, "or in a buffer to work in"),
     DRAFT(rope_interleaved, rope_writes_one_of_two, "Never written: every second number of a head: 1, 3, 5"),
     DRAFT(rope_half_split, rope_writes_half, "Never written: the second half of each head"),
-    DRAFT(rope_half_split, rope_first_head_alone, "Wrong: every head but the first"),
+    DRAFT(rope_half_split, rope_first_head_alone, "Only your head 0 is turned"),
     DRAFT(rope_half_split, rope_every_second_head, "Wrong: every second head: 1, 3, 5"),
     DRAFT(rope_half_split, rope_heads_first, "transposed: token and head"),
     DRAFT(rope_half_split, rope_other_way, "turn backwards"),
@@ -680,7 +680,7 @@ static const Draft wrong[] = {
     DRAFT(rope_interleaved, rope_next_position, "past the end of"),
     DRAFT(rope_interleaved, rope_copies, "Your output is x, unchanged"),
     DRAFT(softmax, softmax_overflows, "Subtract the row's maximum"),
-    DRAFT(softmax, softmax_of_all_rows, "Wrong: every row but the first"),
+    DRAFT(softmax, softmax_of_all_rows, "runs on from one row to the next"),
     DRAFT(softmax, softmax_sums_too_few, "times a number of its own"),
     DRAFT(softmax, softmax_one_too_far, "past the end of"),
     DRAFT(attention_scores, scores_not_scaled, "not scaled"),
@@ -710,15 +710,15 @@ static const Draft wrong[] = {
     DRAFT(pair_counts, counts_add, "adds onto what was in out"),
     DRAFT(pair_counts, counts_transposed, "counts[a][b] is for b behind a"),
     DRAFT(merge_pair, merge_nothing, "merge nothing"),
-    DRAFT(top_k, top_k_first, "kept that should go, "),
+    DRAFT(top_k, top_k_first, "Your cut is at a place in the sorted order"),
     DRAFT(top_k, top_k_one_more, "one too large"),
-    DRAFT(top_k, top_k_far_down, "gets -10000. Give it -INFINITY"),
+    DRAFT(top_k, top_k_far_down, "gets -1e+04, which softmax may still give something"),
     DRAFT(top_k, top_k_squeezed, "logits are changed"),
     DRAFT(top_p, top_p_drops_the_crossing, "crosses p"),
     DRAFT(top_p, top_p_keeps_every_second, "ruled out that should stay (first: token"),
-    DRAFT(min_p, min_p_keeps_all, "Your output is logits, unchanged"),
+    DRAFT(min_p, min_p_keeps_all, "You rule out nothing"),
     DRAFT(temperature, temperature_multiplied, "multiplied by T"),
-    DRAFT(temperature, temperature_twice, "times 1/T, everywhere"),
+    DRAFT(temperature, temperature_twice, "Your divisor is T^2"),
     DRAFT(temperature, temperature_of_the_likely, "kept that should go"),
     DRAFT(repetition_penalty, penalty_each_time, "counts once"),
 };
@@ -935,9 +935,10 @@ static int descending(const void *left, const void *right) {
     return (a < b) - (a > b);
 }
 TOP_K(top_k_sorted) {
-    memcpy(out, logits, (size_t)V * sizeof *logits);
-    qsort(out, (size_t)V, sizeof *out, descending);
-    float least = out[(k < V ? k : V) - 1];
+    float sorted[V]; /* not out, which may be logits */
+    memcpy(sorted, logits, sizeof sorted);
+    qsort(sorted, (size_t)V, sizeof *sorted, descending);
+    float least = sorted[(k < V ? k : V) - 1];
     for (int i = 0; i < V; i++) out[i] = logits[i] >= least ? logits[i] : -INFINITY;
 }
 
@@ -965,7 +966,7 @@ static void right_kernels_pass_in_any_style(void **state) {
         if (!judge_draft(&right[d], said)) fail_msg("right kernel %zu, %s, fails: %s", d, right[d].kernel, said);
         assert_string_equal(said, "");
         const Kernel *kernel = kernel_named(right[d].kernel);
-        if (!random_shapes_agree(kernel, right[d].function, said))
+        if (!random_shapes_agree(&(Subject){kernel, NULL, right[d].function}, said))
             fail_msg("right kernel %zu, %s: %s", d, right[d].kernel, said);
     }
 }

@@ -90,13 +90,13 @@ typedef struct {
 
 static double sum(double right, double input) { return right + input; }
 static double rest(double right, double input) { return right - input; }
-static double product(double right, double input) { return right * input; }
+static double times(double right, double input) { return right * input; }
 static double share(double right, double input) { return right / input; }
 
 static const Company companies[] = {
     {sum, "Your output is the right one plus %s. Is %s added twice, or where it should not be?", NULL},
     {rest, "Your output is the right one minus %s. Is %s not added, or subtracted?", NULL},
-    {product, "Your output is the right one times %s. Is %s multiplied twice, or where it should not be?", NULL},
+    {times, "Your output is the right one times %s. Is %s multiplied twice, or where it should not be?", NULL},
     {share, "Your output is the right one divided by %s. Is the multiplication by %s missing?", NULL},
 };
 
@@ -203,7 +203,6 @@ typedef struct {
     double exact; /* 1: it is found best where numbers are large, -1: small */
 } Link;
 
-static double times(double right, double by) { return right * by; }
 static double quotient(double got, double right) { return got / right; }
 static double plus(double right, double by) { return right + by; }
 static double difference(double got, double right) { return got - right; }
