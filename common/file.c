@@ -42,17 +42,20 @@ static char *read_all(const char *path, FILE *file, size_t *length) {
 }
 
 char *file_read(const char *path, size_t *length) {
-    return strcmp(path, "-") == 0 ? read_all("standard input", stdin, length) : read_all(path, fopen(path, "rb"), length);
+    if (strcmp(path, "-") == 0) return read_all("standard input", stdin, length);
+    return read_all(path, fopen(path, "rb"), length);
 }
 
 /* The descriptor of a regular file, which nothing else can take the place of meanwhile; or -1 with the reason. */
 static int open_regular(const char *path, size_t *size, char why[static FILE_WHY]) {
     struct stat status;
     int descriptor = open(path, O_RDONLY | O_NONBLOCK); /* a pipe must not wait for its writer */
-    if (descriptor < 0 || fstat(descriptor, &status) != 0) snprintf(why, FILE_WHY, "cannot open it: %s", strerror(errno));
+    if (descriptor < 0 || fstat(descriptor, &status) != 0)
+        snprintf(why, FILE_WHY, "cannot open it: %s", strerror(errno));
     else if (S_ISDIR(status.st_mode)) snprintf(why, FILE_WHY, "it is a directory: name a file in it");
     else if (!S_ISREG(status.st_mode)) snprintf(why, FILE_WHY, "it is not a regular file");
-    else if ((uintmax_t)status.st_size > SIZE_MAX / 2) snprintf(why, FILE_WHY, "it is too large for this machine's addresses");
+    else if ((uintmax_t)status.st_size > SIZE_MAX / 2)
+        snprintf(why, FILE_WHY, "it has more bytes than there are addresses");
     else return *size = (size_t)status.st_size, descriptor;
     if (descriptor >= 0) close(descriptor);
     return -1;
@@ -68,7 +71,8 @@ char *file_read_regular(const char *path, size_t *length) {
 
 /* ------------------------------------------------------------------ mapped
  *
- * Where a mapped file has no bytes any more, reading them is the signal SIGBUS. What is to be said then is prepared here. */
+ * Where a mapped file has no bytes any more, reading them is the signal SIGBUS. What is to be said then is prepared
+ * here, for a handler may do next to nothing. */
 
 typedef struct Mapped {
     const char *bytes;

@@ -14,8 +14,9 @@ char *file_read_regular(const char *path, size_t *length);
 
 enum { FILE_WHY = 160 }; /* bytes of a reason */
 
-/* Maps a regular file read-only; *bytes is NULL if it is empty. Returns false with the reason, such as "cannot open it: …".
- * A file that becomes shorter while it is mapped, or a disk that fails, ends the program with one line and status 1. */
+/* Maps a regular file read-only; *bytes is NULL if it is empty. Returns false with the reason, such as "cannot open
+ * it: …". A file that becomes shorter while it is mapped, or a disk that fails, ends the program with one line and
+ * status 1. */
 bool file_map(const char *path, void **bytes, size_t *size, char why[static FILE_WHY]);
 void file_unmap(void *bytes, size_t size);
 

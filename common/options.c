@@ -33,8 +33,8 @@ _Noreturn void usage_error(const char *format, ...) {
     exit(2);
 }
 
-/* The next file that is opened takes the number of a standard stream that is closed, and what we print would end in it. So
- * something is put there that can neither be read nor written: that is an error, as it should be. */
+/* The next file that is opened takes the number of a standard stream that is closed, and what we print would end in
+ * it. So something is put there that can neither be read nor written: that is an error, as it should be. */
 static void fill_closed_streams(void) {
     for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
         if (fcntl(stream, F_GETFD) < 0) open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
@@ -57,7 +57,8 @@ static bool names_a_file(const char *argument) {
 /* Of two values one would be ignored, so an option is given once. */
 static void take(const Option *option, const char *argument, bool *given) {
     if (*given) usage_error("--%s is there twice", option->name);
-    if (option->argument && !*argument && names_a_file(option->argument)) usage_error("--%s needs its %s", option->name, option->argument);
+    if (option->argument && !*argument && names_a_file(option->argument))
+        usage_error("--%s needs its %s", option->name, option->argument);
     *option->value = argument, *given = true;
 }
 

@@ -9,9 +9,9 @@ typedef struct {
     const char **value;   /* receives the argument, or "" for a flag; not touched if the option is absent */
 } Option;
 
-/* Parses options[0..count), each of which may be given once; an argument called FILE, DIR or PATH must not be empty. `usage`
- * is what follows the program's name, `about` one sentence for --help. Returns the index in argv of the first word that is
- * no option. */
+/* Parses options[0..count), each of which may be given once; an argument called FILE, DIR or PATH must not be empty.
+ * `usage` is what follows the program's name, `about` one sentence for --help. Returns the index in argv of the first
+ * word that is no option. */
 int parse_options(int argc, char **argv, const char *usage, const char *about, int count, const Option options[]);
 
 /* A command line that makes no sense: prints what is wrong with it and the usage line, and exits 2. */

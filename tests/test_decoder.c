@@ -715,7 +715,7 @@ static double time_to_refuse(int layers, size_t strange) {
     char(*names)[64] = allocate(most * sizeof *names);
     for (size_t i = 0; i < strange; i++, count++) {
         snprintf(names[count], sizeof *names, "strange.%zu", i);
-        tensors[count] = (Tensor){.name = names[count], .dtype = F32, .rank = 1, .shape = {0}};
+        tensors[count] = (Tensor){.name = names[count], .dtype = F32, .rank = 1, .shape = {0}, .data = ""};
     }
     for (size_t i = 0; i < weights.count; i++) {
         const char *name = weights.tensors[i].name, *rest = strstr(name, "layers.0.");

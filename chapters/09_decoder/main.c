@@ -27,9 +27,10 @@ enum { PATH = 4096 };
 static void module_row(Table *table, const Config *c, const char *name, int count, int rows, int columns) {
     size_t shape[] = {(size_t)rows, (size_t)columns};
     char text[SHAPE_TEXT];
-    int64_t each = (int64_t)(rows ? rows : 1) * columns, all = count * each, bytes = all * (int64_t)dtype_size(c->dtype);
+    int64_t each = (int64_t)(rows ? rows : 1) * columns, all = count * each;
     shape_text(text, rows ? 2 : 1, rows ? shape : shape + 1);
-    table_row(table, "%s|%s|%" PRId64 "|%d|%" PRId64 "|%" PRId64, name, text, each, count, all, bytes);
+    table_row(table, "%s|%s|%" PRId64 "|%d|%" PRId64 "|%" PRId64, name, text, each, count, all,
+              all * (int64_t)dtype_size(c->dtype));
 }
 
 static void print_modules(const Config *c) {
@@ -88,8 +89,8 @@ static const char *stage_of(const Trace *run, int s, char name[static 32], int *
     return last ? "logits" : stage_name(name, s, run->stages);
 }
 
-/* A nan or an infinity spreads to all that is computed from it: what one wants to know is where the first one is. False, and
- * words about it, if there is one. */
+/* A nan or an infinity spreads to all that is computed from it: what one wants to know is where the first one is.
+ * False, and words about it, if there is one. */
 static bool is_finite(const Trace *run, char words[static 200]) {
     for (int s = 0, width; s <= run->stages; s++) {
         char name[32];
@@ -100,8 +101,8 @@ static bool is_finite(const Trace *run, char words[static 200]) {
             if (isfinite(values[i])) finite++;
             else if (first == SIZE_MAX) first = i;
         if (finite == count) continue;
-        snprintf(words, 200, "%s is the first stage with nan or infinities: %zu of %zu, the first at [%zu, %zu]: what comes after "
-                 "it inherits", stage, count - finite, count, first / (size_t)width, first % (size_t)width);
+        snprintf(words, 200, "%s is the first stage with nan or infinities: %zu of %zu, the first at [%zu, %zu]: what "
+                 "comes after it inherits", stage, count - finite, count, first / (size_t)width, first % (size_t)width);
         return false;
     }
     return true;
@@ -197,7 +198,8 @@ static int *parse_ids(const char *text, int *count) {
         char *end;
         errno = 0;
         long id = strtol(text, &end, 10);
-        if (!isdigit((unsigned char)text[*text == '-']) || errno || id < INT_MIN || id > INT_MAX) fail("--ids: \"%.20s\" is no token: write 1,2,3", text);
+        if (!isdigit((unsigned char)text[*text == '-']) || errno || id < INT_MIN || id > INT_MAX)
+            fail("--ids: \"%.20s\" is no token: write 1,2,3", text);
         ids[(*count)++] = (int)id;
         if (*end == '\0') return ids;
         if (*end != ',') fail("--ids: \"%.20s\" is no list of tokens: write 1,2,3", text);
@@ -237,7 +239,8 @@ static int use_model(const char *path, const char *ids_text, const char *save_to
     int *ids = ids_text ? parse_ids(ids_text, &T) : dumped_ids(&dump, &T);
 
     Model model = model_open(path);
-    if (save_to && file_is_mapped(save_to)) fail("--save %s: this file is being read, and would be lost: name another one", save_to);
+    if (save_to && file_is_mapped(save_to))
+        fail("--save %s: this file is being read, and would be lost: name another one", save_to);
     Trace run = trace(&model, T, ids);
     char words[200];
     if (is_finite(&run, words)) print_next(&run);

@@ -226,7 +226,8 @@ enum { HEADER = 7 * sizeof(int32_t) };
 static void map_bin(struct ModelFiles *files, const char *path) {
     char why[FILE_WHY];
     if (!file_map(path, &files->mapping, &files->mapping_size, why)) fail("%s: %s", path, why);
-    if (files->mapping_size < HEADER) fail("%s: %zu bytes do not even hold the header of a .bin", path, files->mapping_size);
+    if (files->mapping_size < HEADER)
+        fail("%s: %zu bytes do not even hold the header of a .bin", path, files->mapping_size);
 }
 
 static Config bin_config(const char *path, const int32_t header[7]) {

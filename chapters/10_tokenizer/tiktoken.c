@@ -54,8 +54,8 @@ static void encode_word(const Tokenizer *t, size_t length, const char *word, Ids
     free(symbols);
 }
 
-/* What PCRE2 wants besides the pattern. A run of blanks is tried once for each of its blanks, and PCRE2's own limit is ten
- * million tries: here it is as high as it goes. */
+/* What PCRE2 wants besides the pattern. A run of blanks is tried once for each of its blanks, and PCRE2's own limit is
+ * ten million tries: here it is as high as it goes. */
 typedef struct {
     pcre2_match_data *found;
     pcre2_match_context *limits;
@@ -75,7 +75,8 @@ static void splitter_free(Splitter *splitter) {
 /* A text of UTF-8: word by word, as the pattern splits it. */
 static void encode_words(const Tokenizer *t, const Splitter *splitter, size_t length, const char *text, Ids *ids) {
     for (size_t at = 0; at < length;) {
-        int found = pcre2_match(t->split_pattern, (PCRE2_SPTR)text, length, at, PCRE2_NO_UTF_CHECK, splitter->found, splitter->limits);
+        int found = pcre2_match(t->split_pattern, (PCRE2_SPTR)text, length, at, PCRE2_NO_UTF_CHECK, splitter->found,
+                                splitter->limits);
         const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(splitter->found);
         if (found < 0 || ends[0] != at || ends[1] <= at) /* each character is in one of the pattern's branches */
             fail("PCRE2 cannot split the text at byte %zu: error %d", at, found);

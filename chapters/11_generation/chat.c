@@ -19,7 +19,7 @@ static void add_token(Turn *turn, int id) {
 
 static void add_special(Turn *turn, const char *name) {
     int id = tokenizer_special(turn->tokenizer, name);
-    if (id < 0) fail("--chat: the tokenizer has no %s, which stands in every conversation: this is no chat model", name);
+    if (id < 0) fail("--chat: the tokenizer has no %s, which a conversation needs: this is no chat model", name);
     add_token(turn, id);
 }
 

@@ -24,8 +24,9 @@ void generation_free(Generation *generation) {
 static void check_logits(int V, const float logits[V], int length) {
     for (int v = 0; v < V; v++)
         if (!isfinite(logits[v]))
-            fail("after %d token%s the model's logit of token %d is %s: its weights or its config.json are damaged, or a sum is too "
-                 "large for float32 (09_decoder --ids says where it begins)", length, length == 1 ? "" : "s", v, isnan(logits[v]) ? "nan" : "infinite");
+            fail("after %d token%s the model's logit of token %d is %s: its weights or its config.json are damaged, or "
+                 "a sum overflows (09_decoder --ids says where)", length, length == 1 ? "" : "s", v,
+                 isnan(logits[v]) ? "nan" : "infinite");
 }
 
 void generation_read(Generation *g, int count, const int ids[count]) {

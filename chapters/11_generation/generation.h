@@ -19,8 +19,8 @@ typedef struct {
 Generation generation_new(const Model *model, int capacity, Sampling sampling, unsigned long seed);
 void generation_free(Generation *generation);
 
-/* Reads tokens: the prompt, or the token that was chosen. Refused, in one line, if they do not fit the capacity, or if the
- * model answers with logits that are no numbers. */
+/* Reads tokens: the prompt, or the token that was chosen. Refused, in one line, if they do not fit the capacity, or if
+ * the model answers with logits that are no numbers. */
 void generation_read(Generation *generation, int count, const int ids[count]);
 
 /* Chooses the token to come next, once; it is not read yet. */

@@ -42,7 +42,8 @@ static Sampling sampling_of(const Words *words) {
                       .top_k = (int)option_number("top-k", or(words->top_k, "0"), 0, INT_MAX),
                       .top_p = decimal("top-p", or(words->top_p, "0.95"), 0, 1),
                       .min_p = decimal("min-p", or(words->min_p, "0"), 0, 1),
-                      .repetition_penalty = decimal("repetition-penalty", or(words->repetition_penalty, "1"), 0.01, 100)};
+                      .repetition_penalty =
+                          decimal("repetition-penalty", or(words->repetition_penalty, "1"), 0.01, 100)};
 }
 
 static int tokens_of(const Words *words) { return (int)option_number("tokens", or(words->tokens, "256"), 0, INT_MAX); }
@@ -53,18 +54,20 @@ static unsigned long seed_of(const Words *words) {
     return option_number("seed", words->seed, 0, ULONG_MAX);
 }
 
-/* Of two options that do not go together, one would be ignored without a word. And a bad number is refused before a large
- * model is opened. */
+/* Of two options that do not go together, one would be ignored without a word. And a bad number is refused before a
+ * large model is opened. */
 static void check_words(const Words *w) {
     const struct {
         const char *name, *value;
-    } for_writing[] = {{"prompt", w->prompt}, {"tokens", w->tokens}, {"temperature", w->temperature}, {"top-k", w->top_k},
-                       {"top-p", w->top_p}, {"min-p", w->min_p}, {"repetition-penalty", w->repetition_penalty},
-                       {"seed", w->seed}, {"chat", w->chat}, {"ignore-eos", w->ignore_eos}};
+    } for_writing[] = {{"prompt", w->prompt}, {"tokens", w->tokens}, {"temperature", w->temperature},
+                       {"top-k", w->top_k}, {"top-p", w->top_p}, {"min-p", w->min_p},
+                       {"repetition-penalty", w->repetition_penalty}, {"seed", w->seed}, {"chat", w->chat},
+                       {"ignore-eos", w->ignore_eos}};
     if (w->system && !w->chat) usage_error("--system is for --chat");
     if (w->chat && w->prompt) usage_error("--chat reads its lines from standard input, and takes no --prompt");
     for (size_t i = 0; i < sizeof for_writing / sizeof *for_writing; i++)
-        if (w->perplexity && for_writing[i].value) usage_error("--perplexity writes no text, and takes no --%s", for_writing[i].name);
+        if (w->perplexity && for_writing[i].value)
+            usage_error("--perplexity writes no text, and takes no --%s", for_writing[i].name);
     sampling_of(w), tokens_of(w), seed_of(w);
     if (w->context) option_number("context", w->context, 1, MOST_POSITIONS);
     if (w->threads) use_threads((int)option_number("threads", w->threads, 1, 1024));
@@ -79,7 +82,8 @@ static Tokenizer *open_tokenizer(const char *model_path, const char *path) {
     if (path) return tokenizer_open(path);
     if (stat(model_path, &status) == 0 && S_ISDIR(status.st_mode)) return tokenizer_open(model_path);
     const char *slash = strrchr(model_path, '/');
-    snprintf(beside, sizeof beside, "%.*s", slash ? (int)(slash - model_path) : 1, slash ? model_path : ".");
+    int length = slash > model_path ? (int)(slash - model_path) : 1; /* or it is "/" */
+    snprintf(beside, sizeof beside, "%.*s", length, slash ? model_path : ".");
     return tokenizer_open(beside);
 }
 
@@ -137,8 +141,8 @@ typedef struct {
 static Session session_new(const Model *model, const Tokenizer *tokenizer, const Words *words, size_t wanted) {
     unsigned long seed = seed_of(words);
     int context = context_of(model, words->context, wanted);
-    return (Session){.model = model, .tokenizer = tokenizer, .ignore_eos = words->ignore_eos, .quiet = words->quiet, .seed = seed,
-                     .generation = generation_new(model, context, sampling_of(words), seed)};
+    return (Session){.model = model, .tokenizer = tokenizer, .ignore_eos = words->ignore_eos, .quiet = words->quiet,
+                     .seed = seed, .generation = generation_new(model, context, sampling_of(words), seed)};
 }
 
 static void session_end(Session *s) {
@@ -152,7 +156,7 @@ static void read_tokens(Session *s, size_t count, const int ids[count]) {
     int capacity = s->generation.decoder.capacity, left = capacity - s->generation.decoder.length;
     if (count > (size_t)left)
         fail("%zu tokens are more than the %d that are left of a context of %d%s", count, left, capacity,
-             capacity < config_context(&s->model->config) ? ": see --context" : ", which is all that this model was made for");
+             capacity < config_context(&s->model->config) ? ": see --context" : ", all that this model was made for");
     generation_read(&s->generation, (int)count, ids);
     s->speed.read += (int)count, s->speed.reading += seconds() - start;
 }
@@ -214,7 +218,8 @@ static const char *ask(char **line, size_t *room) {
         if (isatty(STDIN_FILENO)) fputs("> ", stderr);
         interrupted = 0;
         ssize_t length = getline(line, room, stdin);
-        if (length >= 0 && memchr(*line, '\0', (size_t)length)) fail("--chat: a line has a NUL in it: this is no text of UTF-8");
+        if (length >= 0 && memchr(*line, '\0', (size_t)length))
+            fail("--chat: a line has a NUL in it: this is no text of UTF-8");
         if (length >= 0 && (*line)[strspn(*line, " \t\r\n")]) return *line;
         if (length < 0 && !interrupted && !feof(stdin)) fail("--chat: standard input: %s", strerror(errno));
         if (length < 0 && !interrupted) return NULL;
@@ -257,12 +262,14 @@ static void score(const Model *model, const Tokenizer *tokenizer, const Words *w
     const char *path = words->perplexity;
     size_t length, count;
     char *text = file_read(path, &length);
-    int *ids = tokenizer_encode(tokenizer, length, text, false, &count), window = context_of(model, words->context, INT_MAX);
-    if (tokenizer_bos(tokenizer) < 0) fail("--perplexity: the tokenizer has no BOS to begin a window with");
+    int *ids = tokenizer_encode(tokenizer, length, text, false, &count);
+    int window = context_of(model, words->context, INT_MAX), bos = tokenizer_bos(tokenizer);
+    if (bos < 0) fail("--perplexity: the tokenizer has no BOS to begin a window with");
     if (count == 0) fail("%s: there is no text to score", path);
     if (window < 2) usage_error("--context %d: a window needs 2 positions", window);
-    double result = perplexity(model, tokenizer_bos(tokenizer), count, ids, window, words->quiet ? no_progress : show_progress);
-    if (isinf(result)) fail("%s: its perplexity is beyond every number: do the model and the tokenizer belong together?", path);
+    double result = perplexity(model, bos, count, ids, window, words->quiet ? no_progress : show_progress);
+    if (isinf(result))
+        fail("%s: its perplexity is beyond every number: do the model and the tokenizer belong together?", path);
     printf("perplexity %.4f over %zu tokens (%.3f bits a byte), in windows of %d\n", result, count,
            log2(result) * (double)count / (double)length, window);
     free(ids), free(text);
