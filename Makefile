@@ -47,7 +47,7 @@ CMOCKA  := $(call library,cmocka,cmocka.h,-lcmocka)
 QUIET   := $(if $(call accepts,-Wpass-failed),-Wno-pass-failed)
 OPENMP  := $(or $(call accepts,-fopenmp),$(call accepts,-fopenmp-simd -Wno-unknown-pragmas),-Wno-unknown-pragmas)
 GNUPLOT := $(shell command -v gnuplot)
-ifneq ($(filter test sanitize,$(MAKECMDGOALS)),)
+ifneq ($(filter test sanitize coverage,$(MAKECMDGOALS)),)
 ifeq ($(CMOCKA),)
 $(error cmocka, the C test library, is missing for $(CC): apt install libcmocka-dev | dnf install libcmocka-devel | brew install cmocka)
 endif
@@ -260,6 +260,12 @@ test: all $(TESTS) $(FUZZED:%=$(BUILD)/tests/replay_%) $(DATA) $(BUILD)/compile.
 sanitize: ## the tests under the address, undefined-behaviour and bounds sanitizers
 	@$(MAKE) --no-print-directory BUILD=build/sanitize CFLAGS="$(SANITIZERS)" test
 
+# On one thread, or their counts would get into each other's way. The faults reach what nothing else does.
+coverage: ## which lines and branches of chapters/ and common/ do the tests run? A table, and what nobody runs
+	@OMP_NUM_THREADS=1 $(MAKE) --no-print-directory BUILD=build/coverage CFLAGS="-O1 --coverage -include tests/coverage/coverage.h" \
+	    test faults EVERY=$(or $(EVERY),10)
+	@sh tests/coverage/table.sh build/coverage
+
 # Preloaded: it must not have what CFLAGS may ask for, a sanitizer, say.
 $(BUILD)/allocations.so: tests/faults/allocations.c tests/faults/allocations.h
 	@mkdir -p $(@D)
@@ -345,4 +351,4 @@ help: ## this list
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
-.PHONY: all always run figures preview verify grade test sanitize faults fuzz mutants venv train golden golden-check ablations bench notebooks notebooks-check docs help clean $(NUMBERS) $(EXERCISES)
+.PHONY: all always run figures preview verify grade test sanitize coverage faults fuzz mutants venv train golden golden-check ablations bench notebooks notebooks-check docs help clean $(NUMBERS) $(EXERCISES)

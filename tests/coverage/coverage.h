@@ -2,7 +2,8 @@
 #include <signal.h>
 #include <unistd.h>
 
-void __gcov_dump(void);
+void __gcov_dump(void), __gcov_reset(void);
 
-#define _exit(status) (__gcov_dump(), _exit(status))
-#define raise(signal) (__gcov_dump(), raise(signal))
+#define COUNTED (__gcov_dump(), __gcov_reset())
+#define _exit(status) (COUNTED, _exit(status))
+#define raise(signal) (COUNTED, raise(signal))
