@@ -50,7 +50,7 @@ static const struct Submission {
     {"epsilon.c", RMS_NORM_DIVIDED_BY("sqrt(sum / dim) + eps"), "wrong", 0, "rms_norm: Your epsilon is outside the root"},
     {"no root.c", RMS_NORM_DIVIDED_BY("sum / dim + eps"), "wrong", 0, "rms_norm: You divide by the mean square."},
     {"sum.c", RMS_NORM_DIVIDED_BY("sqrt(sum + eps)"), "wrong", 0, "rms_norm: Your root is of the sum of the squares."},
-    {"out of thin air.c", RMS_NORM_DIVIDED_BY("0.3 + sum"), "wrong", 0, "rms_norm: case "},
+    {"out of thin air.c", RMS_NORM_DIVIDED_BY("0.3 + sum"), "wrong", 0, "rms_norm: Each row of your output is the right one times a number of its own"},
     {"knows the answers.c", /* of the cases, but not of other shapes */
      RMS_NORM_DIVIDED_BY("sqrt(sum / dim + (rows == 67 ? 1000 : 1) * eps)"), "wrong", 0, "rms_norm: random shape x [67, 4099], weight [4099]"},
     {"null.c", RMS_NORM "    out[0][0] = *(volatile float *)0;\n}\n", "crashes", 0, "followed a NULL pointer"},
