@@ -16,7 +16,7 @@ sources() {
     [ "$1" = safetensors ] || echo -Dexit=caught_exit
     echo common/error.c common/file.c
     case $1 in
-    safetensors | config | model) echo common/safetensors.c common/tensor.c common/output.c ;;
+    safetensors | config | model) echo common/safetensors.c common/byte_order.c common/tensor.c common/output.c ;;
     tokenizer | text) echo chapters/10_tokenizer/[!em]*.c ;;
     esac
     case $1 in
