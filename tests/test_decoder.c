@@ -278,13 +278,13 @@ static void weights_need_not_be_aligned(void **state) {
             size_t size;
             uint64_t header;
             char *bytes = read_file(AT("%s/model.safetensors", GOLDEN(names[m])), &size), *shifted = allocate(size + 3);
-            memcpy(&header, bytes, 8);
+            file_order(8, 1, &header, bytes);
             size_t begin = 8 + header;
             memset(shifted, ' ', size + 3);
             memcpy(shifted, bytes, begin);
             memcpy(shifted + begin + shift, bytes + begin, size - begin);
             header += shift;
-            memcpy(shifted, &header, 8);
+            file_order(8, 1, shifted, &header);
             const char *path = AT("%s/unaligned", folder);
             write_config(path, names[m], "{", "{");
             write_file(AT("%s/model.safetensors", path), shifted, size + shift);
