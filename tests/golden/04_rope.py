@@ -604,6 +604,12 @@ def mistakes_of_a_rotation(kernel, layout, pairs, other, other_pairs):
                lambda a, b, c, s: turn(a, b, c.flip(-1), s.flip(-1)))
     wrong_turn("second_sine_negative", "Your second number is b cos - a sin. It is a sin + b cos",
                lambda a, b, c, s: (a * c - b * s, b * c - a * s))
+    wrong_turn("second_cosine_negative", "Your second number is a sin - b cos. It is a sin + b cos",
+               lambda a, b, c, s: (a * c - b * s, a * s - b * c))
+    wrong_turn("first_without_cosine", "Your first number is a - b sin. It is a cos - b sin",
+               lambda a, b, c, s: (a - b * s, a * s + b * c))
+    kernel.wrong("head_0_for_all", "Your heads are all head 0 of their token. Read x[t][h]",
+                 lambda x, cosine, sine: rotate(layout, x[:, :1].expand_as(x), cosine, sine))
     wrong_turn("squared", "Your pairs turn twice. Once is enough",
                lambda a, b, c, s: turn(*turn(a, b, c, s), c, s))
     wrong_turn("first_pair_for_all", "Your pairs all turn like the first. Pair i turns by cosine[t][i] and sine[t][i]",

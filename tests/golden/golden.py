@@ -59,7 +59,7 @@ class GoldenError(Exception):
 CHECK_MULTIPLE, CHECK_ULPS = 4.0, 4.0
 CLEARLY = 3.0           # a wrong answer is stored where it is at least this many tolerances away …
 BLURRED = 0.5           # … and its own rounding errors are at most this much of a tolerance
-MOST_WITH_TWINS = 512   # a case with more outputs than this stores no wrong answers, to stay small
+MOST_WITH_TWINS = 400   # a case with more outputs than this stores no wrong answers, to stay small
 NOISE = 1e-5            # what another order of a float32 sum may do, generously: relative
 ELSEWHERE = 16          # how many times larger PyTorch's error may be on another machine; 9 was seen
 
