@@ -162,7 +162,8 @@ def mistakes_of_a_variance(kernel, axis, other_axis, each, count):
         return None if nothing is None else centred(x) / (nothing + eps).sqrt() * weight + bias
 
     kernel.wrong("one_pass_in_float32",
-                 "Your variance is E[x^2] - E[x]^2 in float32: two large numbers cancel. Sum (x - mean)^2, or in double",
+                 "Your variance is E[x^2] - E[x]^2 in float32: two large numbers cancel. Sum (x - mean)^2, or in "
+                 "double",
                  one_pass)
     wrong("sums_not_reset",
           f"Your sums run on from one {each} to the next. Begin each {each} with 0",
@@ -375,7 +376,8 @@ wrong_rms("mean_of_sizes",
           "Your divisor is the mean of |x|. It is the root of the mean of x^2",
           lambda x, eps: x / (mean(x.abs()) + eps))
 wrong_rms("root_before_the_division",
-          "Your root is taken before the division by dim, sqrt(sum) / dim. Divide under the root, sqrt(sum / dim + eps)",
+          "Your root is taken before the division by dim, sqrt(sum) / dim. Divide under the root, sqrt(sum / dim + "
+          "eps)",
           lambda x, eps: x / ((mean(x**2) * x.shape[-1] + eps).sqrt() / x.shape[-1]))
 wrong_rms("sum_not_reset",
           "Your sum of squares runs on from one row to the next. Begin each row with 0",
@@ -524,7 +526,8 @@ dyt.wrong("parameters_of_the_row",
           if len(x) <= x.shape[1] else None)
 dyt.wrong("normalized_first",
           "Your x is brought to mean 0 and variance 1 first. DyT has no statistics: that is what it is for",
-          lambda x, weight, bias, alpha: torch.tanh(alpha * (x - mean(x)) / (variance(x) + 1e-5).sqrt()) * weight + bias)
+          lambda x, weight, bias, alpha:
+              torch.tanh(alpha * (x - mean(x)) / (variance(x) + 1e-5).sqrt()) * weight + bias)
 
 dyt.case("by_hand", "tanh of 0, 1 and -1 is 0, 0.76 and -0.76; alpha = 0.5 halves x first.",
          x=[[0, 2, -2]], weight=[1, 2, 3], bias=[10, 0, 0], alpha=0.5)
@@ -660,7 +663,8 @@ def mistakes_of_the_statistic(kernel, finish):
                  lambda x, weight, eps, noise=1: finish(weight, (x.float() - mean(x.float()))
                                                         * (noise * torch.rsqrt(variance(x.float()) + eps))))
     kernel.wrong("weight_plus_one", "Your weight is 1 + weight, as Gemma stores it. A Llama's is multiplied as it is",
-                 lambda x, weight, eps, noise=1: finish(1 + weight.float(), normalized(x, eps, noise)).to(torch.bfloat16))
+                 lambda x, weight, eps, noise=1:
+                     finish(1 + weight.float(), normalized(x, eps, noise)).to(torch.bfloat16))
     kernel.wrong_tails("sum of squares", lambda full, x, weight, eps, noise=1: finish(
         weight, x.float() * (noise * torch.rsqrt(
             (x.float()[:, :full(x.shape[-1])]**2).sum(-1, keepdim=True) / x.shape[-1] + eps))))

@@ -190,7 +190,8 @@ class Kernel:
         """Sums in vectors of 4, 8 or 16 that drop the rest: formula(full, **inputs) with full(n) numbers summed."""
         for lanes in 4, 8, 16:
             self.wrong(f"tail_of_{lanes}_dropped",
-                       f"Your {where} ends with the last full vector of {lanes}. Add the numbers that are left over, too",
+                       f"Your {where} ends with the last full vector of {lanes}. Add the numbers that are left over, "
+                       "too",
                        lambda lanes=lanes, **inputs: formula(lambda n: n // lanes * lanes, **inputs))
 
     def case(self, name, sentence, seed=0, **inputs):
