@@ -144,6 +144,15 @@ def mistakes_of_a_variance(kernel, axis, other_axis, each, count):
     wrong("unbiased_and_outside",
           f"Your divisor is std + eps with a std over {count} - 1. It is sqrt(variance + eps), over {count}",
           lambda x, eps: centred(x) / ((variance(x, axis) * x.shape[axis] / (x.shape[axis] - 1)).sqrt() + eps))
+    wrong("not_divided",
+          "Your x - mean is not divided by anything. Divide it by sqrt(variance + eps)",
+          lambda x, eps: centred(x))
+    wrong("multiplied_by_root",
+          "Your x - mean is multiplied by sqrt(variance + eps). Divide it",
+          lambda x, eps: centred(x) * (variance(x, axis) + eps).sqrt())
+    wrong("mean_is_a_sum",
+          f"Your mean is a sum. Divide it by {count}",
+          lambda x, eps: normalized_by(x, x.sum(axis, keepdim=True), eps, lambda variance, *_: variance))
     wrong("absolute_deviation",
           "Your divisor is the mean of |x - mean|. It is the root of the mean of (x - mean)^2",
           lambda x, eps: centred(x) / (mean(centred(x).abs(), axis) + eps))
@@ -153,7 +162,8 @@ def mistakes_of_a_variance(kernel, axis, other_axis, each, count):
         return None if nothing is None else centred(x) / (nothing + eps).sqrt() * weight + bias
 
     kernel.wrong("one_pass_in_float32",
-                 "Your variance is E[x^2] - E[x]^2 in float32: two large numbers cancel. Sum (x - mean)^2, or in double",
+                 "Your variance is E[x^2] - E[x]^2 in float32: two large numbers cancel. Sum (x - mean)^2, or in "
+                 "double",
                  one_pass)
     wrong("sums_not_reset",
           f"Your sums run on from one {each} to the next. Begin each {each} with 0",
@@ -182,6 +192,12 @@ def mistakes_of_a_variance(kernel, axis, other_axis, each, count):
     def right(x, eps):
         return centred(x) / (variance(x, axis) + eps).sqrt()
 
+    kernel.wrong("first_parameters_for_all",
+                 "Your weight and bias are those of feature 0. Each feature has its own: weight[i], bias[i]",
+                 lambda x, weight, bias, eps: right(x, eps) * weight[:1] + bias[:1])
+    kernel.wrong("bias_subtracted",
+                 "Your bias is subtracted. Add bias[i] at the end",
+                 lambda x, weight, bias, eps: right(x, eps) * weight - bias)
     kernel.wrong("weight_and_bias_exchanged",
                  "Your weight and bias are exchanged. Multiply by weight[i], then add bias[i]",
                  lambda x, weight, bias, eps: right(x, eps) * bias + weight)
@@ -344,6 +360,15 @@ wrong_rms("larger_of_mean_and_epsilon",
 wrong_rms("epsilon_after_the_division",
           "Your epsilon is added to 1 / sqrt(mean(x^2)). Add it under the root, 1 / sqrt(mean(x^2) + eps)",
           lambda x, eps: x * (1 / mean(x**2).sqrt() + eps))
+wrong_rms("not_divided",
+          "Your x is not divided by anything. Divide it by sqrt(mean(x^2) + eps)",
+          lambda x, eps: x)
+wrong_rms("multiplied_by_root",
+          "Your x is multiplied by sqrt(mean(x^2) + eps). Divide it",
+          lambda x, eps: x * (mean(x**2) + eps).sqrt())
+wrong_rms("last_square_alone",
+          "Your sum of squares is the last square alone. Add them up: sum += , and not sum =",
+          lambda x, eps: x / (x[:, -1:]**2 / x.shape[-1] + eps).sqrt())
 wrong_rms("largest",
           "Your divisor is the largest |x| of the row. It is the root of the mean square",
           lambda x, eps: x / (x.abs().amax(ROW, keepdim=True) + eps))
@@ -351,7 +376,8 @@ wrong_rms("mean_of_sizes",
           "Your divisor is the mean of |x|. It is the root of the mean of x^2",
           lambda x, eps: x / (mean(x.abs()) + eps))
 wrong_rms("root_before_the_division",
-          "Your root is taken before the division by dim, sqrt(sum) / dim. Divide under the root, sqrt(sum / dim + eps)",
+          "Your root is taken before the division by dim, sqrt(sum) / dim. Divide under the root, sqrt(sum / dim + "
+          "eps)",
           lambda x, eps: x / ((mean(x**2) * x.shape[-1] + eps).sqrt() / x.shape[-1]))
 wrong_rms("sum_not_reset",
           "Your sum of squares runs on from one row to the next. Begin each row with 0",
@@ -399,6 +425,12 @@ rms_norm.wrong("bias_before_weight",
 rms_norm.wrong("weight_and_bias_exchanged",
                "Your weight and bias are exchanged. Multiply by weight[i], then add bias[i]",
                lambda x, weight, eps, bias=None: None if bias is None else rescale(right_rms(x, eps), bias, weight))
+rms_norm.wrong("first_weight_for_all",
+               "Your weight is that of feature 0. Each feature has its own: weight[i]",
+               lambda x, weight, eps, bias=None: rescale(right_rms(x, eps), weight[:1], bias))
+rms_norm.wrong("bias_subtracted",
+               "Your bias is subtracted. Add bias[i] at the end",
+               lambda x, weight, eps, bias=None: None if bias is None else rescale(right_rms(x, eps), weight, -bias))
 rms_norm.wrong("weight_of_the_row",
                "Your weight is chosen by the row. It belongs to the feature: weight[i]",
                lambda x, weight, eps, bias=None: rescale(right_rms(x, eps), weight[:len(x), None], bias)
@@ -482,13 +514,20 @@ dyt.wrong("overflow_on_either_side",
 dyt.wrong("weight_and_bias_exchanged",
           "Your weight and bias are exchanged. Multiply by weight[i], then add bias[i]",
           lambda x, weight, bias, alpha: torch.tanh(alpha * x) * bias + weight)
+dyt.wrong("first_parameters_for_all",
+          "Your weight and bias are those of feature 0. Each feature has its own: weight[i], bias[i]",
+          lambda x, weight, bias, alpha: torch.tanh(alpha * x) * weight[:1] + bias[:1])
+dyt.wrong("bias_subtracted",
+          "Your bias is subtracted. Add bias[i] at the end",
+          lambda x, weight, bias, alpha: torch.tanh(alpha * x) * weight - bias)
 dyt.wrong("parameters_of_the_row",
           "Your weight and bias are chosen by the row. They belong to the feature: weight[i], bias[i]",
           lambda x, weight, bias, alpha: torch.tanh(alpha * x) * weight[:len(x), None] + bias[:len(x), None]
           if len(x) <= x.shape[1] else None)
 dyt.wrong("normalized_first",
           "Your x is brought to mean 0 and variance 1 first. DyT has no statistics: that is what it is for",
-          lambda x, weight, bias, alpha: torch.tanh(alpha * (x - mean(x)) / (variance(x) + 1e-5).sqrt()) * weight + bias)
+          lambda x, weight, bias, alpha:
+              torch.tanh(alpha * (x - mean(x)) / (variance(x) + 1e-5).sqrt()) * weight + bias)
 
 dyt.case("by_hand", "tanh of 0, 1 and -1 is 0, 0.76 and -0.76; alpha = 0.5 halves x first.",
          x=[[0, 2, -2]], weight=[1, 2, 3], bias=[10, 0, 0], alpha=0.5)
@@ -624,7 +663,8 @@ def mistakes_of_the_statistic(kernel, finish):
                  lambda x, weight, eps, noise=1: finish(weight, (x.float() - mean(x.float()))
                                                         * (noise * torch.rsqrt(variance(x.float()) + eps))))
     kernel.wrong("weight_plus_one", "Your weight is 1 + weight, as Gemma stores it. A Llama's is multiplied as it is",
-                 lambda x, weight, eps, noise=1: finish(1 + weight.float(), normalized(x, eps, noise)).to(torch.bfloat16))
+                 lambda x, weight, eps, noise=1:
+                     finish(1 + weight.float(), normalized(x, eps, noise)).to(torch.bfloat16))
     kernel.wrong_tails("sum of squares", lambda full, x, weight, eps, noise=1: finish(
         weight, x.float() * (noise * torch.rsqrt(
             (x.float()[:, :full(x.shape[-1])]**2).sum(-1, keepdim=True) / x.shape[-1] + eps))))

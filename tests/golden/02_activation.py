@@ -161,7 +161,8 @@ sigma.wrong("minus_for_plus",
             lambda x: 1 / (1 - exp(-x)))
 for least in 10, 20, 30:
     sigma.wrong(f"clipped_at_{least}",
-                f"Your x is kept within {least} of zero, so that far left sigmoid stands still. It falls on: e^-x may be infinite",
+                f"Your x is kept within {least} of zero, so that far left sigmoid stands still. It falls on: e^-x "
+                "may be infinite",
                 lambda x, least=least: sigmoid(x.clamp(-least, least)))
 sigma_slope.wrong("one_minus_sigmoid",
                   "Your slope is 1 - s. It is s (1 - s)",
@@ -340,12 +341,14 @@ gelu_tanh_slope.wrong("second_term_doubled", "Your second term lacks the 1/2: it
                       lambda x: (1 + tanh(inner(x))) / 2 + 2 * outer_slope(x) * inner_slope(x))
 gelu_tanh_slope.wrong("second_term_subtracted", "Your second term is subtracted. The product rule adds it",
                       lambda x: (1 + tanh(inner(x))) / 2 - outer_slope(x) * inner_slope(x))
-gelu_tanh_slope.wrong("product_alone", "Your slope is x/2 (1 - tanh(u)^2) u' alone. The product rule adds (1 + tanh(u)) / 2",
+gelu_tanh_slope.wrong("product_alone",
+                      "Your slope is x/2 (1 - tanh(u)^2) u' alone. The product rule adds (1 + tanh(u)) / 2",
                       lambda x: outer_slope(x) * inner_slope(x))
 gelu_tanh_slope.wrong("constant_0.044175", "Your constant is 0.044175. It is 0.044715",
                       lambda x: mistyped_slope(x, 0.044175))
 gelu_tanh_slope.wrong("constant_0.134145_for_0.044715",
-                      "Your u has 0.134145 x^3, which is three times as much. Only u' has: u is sqrt(2/pi) (x + 0.044715 x^3)",
+                      "Your u has 0.134145 x^3, which is three times as much. Only u' has: u is sqrt(2/pi) (x + "
+                      "0.044715 x^3)",
                       lambda x: mistyped_slope(x, 0.134145, 3 * 0.044715))
 
 for kernel in gelu, gelu_slope, gelu_tanh, gelu_tanh_slope:
@@ -449,7 +452,8 @@ silu.wrong("base_two", "Your power is one of 2, x / (1 + 2^-x). Take e^-x", lamb
 silu.wrong("plus_for_times", "You add x and sigmoid(x). Multiply them", lambda x: x + sigmoid(x))
 for least in 10, 20, 30:
     silu.wrong(f"clipped_at_{least}",
-               f"Your sigmoid's argument is kept within {least} of zero, so that far left SiLU grows again. e^-x may be infinite",
+               f"Your sigmoid's argument is kept within {least} of zero, so that far left SiLU grows again. e^-x may "
+               "be infinite",
                lambda x, least=least: x * sigmoid(x.clamp(-least, least)))
 silu_slope.wrong("second_term_subtracted", "Your second term is subtracted. The slope is s (1 + x (1 - s))",
                  lambda x: sigmoid(x) * (1 - x * (1 - sigmoid(x))))

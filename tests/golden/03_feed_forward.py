@@ -99,7 +99,8 @@ swiglu = unit("swiglu", "torch.nn.functional.silu(gate) * up", lambda gate, up: 
                 lambda gate: gate * sigmoid(2 * gate)),
                ("beta_1.702", "gate sigmoid(1.702 gate), as in gpt-oss. A Llama's beta is 1",
                 lambda gate: gate * sigmoid(1.702 * gate)),
-               ("overflow", "gate e^gate / (1 + e^gate), infinity over infinity for a large gate. Write gate / (1 + e^-gate)",
+               ("overflow",
+                "gate e^gate / (1 + e^gate), infinity over infinity for a large gate. Write gate / (1 + e^-gate)",
                 lambda gate: gate * (torch.exp(gate.float()) / (1 + torch.exp(gate.float()))))])
 
 for kernel in glu, bilinear, reglu, geglu, swiglu:

@@ -142,7 +142,8 @@ def share_by_pairs(p, frequency, turn=2 * math.pi):
 
 
 def slide_in_wavelengths(p, wavelength):
-    longest, shortest = (p.original_max_position_embeddings / turns for turns in (p.low_freq_factor, p.high_freq_factor))
+    longest = p.original_max_position_embeddings / p.low_freq_factor
+    shortest = p.original_max_position_embeddings / p.high_freq_factor
     return ((longest - wavelength) / (longest - shortest)).clamp(0, 1)
 
 
@@ -288,7 +289,8 @@ wrong_share("llama3_slide_in_wavelengths", [LLAMA3],
             "Your slide is even in the wavelengths. It is even in the turns, original / wavelength",
             lambda p, frequency: slide_in_wavelengths(p, 2 * math.pi / frequency))
 wrong_frequency("llama3_constants_of_3.1", [LLAMA3],
-                "Your factor is 8, your low and high are 1 and 4, your old context 8192: Llama 3.1's. Take the parameters",
+                "Your factor is 8, your low and high are 1 and 4, your old context 8192: Llama 3.1's. Take the "
+                "parameters",
                 lambda p: by_hand(replace(p, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
                                           original_max_position_embeddings=8192.0)))
 wrong_frequency("yarn_betas_swapped", [YARN],
@@ -349,8 +351,8 @@ rope_frequencies.case("llama31", "Llama 3.1: eight times the length.", **LLAMA_3
 rope_frequencies.case("llama32", "Llama 3.2 1B: D = 64, factor 32.", **LLAMA_3_1 | dict(D=64, factor=32.0))
 
 rope_frequencies.case("llama3_of_others", "The same scaling with none of Llama 3.1's numbers.",
-                      **LLAMA_3_1 | dict(D=32, rope_theta=10000.0, factor=4.0, low_freq_factor=2.0, high_freq_factor=6.0,
-                                         original_max_position_embeddings=1024.0))
+                      **LLAMA_3_1 | dict(D=32, rope_theta=10000.0, factor=4.0, low_freq_factor=2.0,
+                                         high_freq_factor=6.0, original_max_position_embeddings=1024.0))
 
 
 # --- The table ---------------------------------------------------------------------------------------------
@@ -444,7 +446,8 @@ wrong_angle("first_frequency_for_all", "Your pairs all turn at the first frequen
             lambda positions, inv_freq: angles(positions, inv_freq[:1]).expand(-1, len(inv_freq)))
 wrong_angle("frequencies_reversed", "Your frequencies are in reverse order. The first pair is the fastest",
             lambda positions, inv_freq: angles(positions, inv_freq.flip(0)))
-wrong_table("transposed", "Your table is written as [2][D/2][T]. It is [2][T][D/2]: the pairs of a position lie together",
+wrong_table("transposed",
+            "Your table is written as [2][D/2][T]. It is [2][T][D/2]: the pairs of a position lie together",
             lambda cosine, sine, factor: factor * torch.stack([cosine.T, sine.T]))
 wrong_table("cosine_twice", "Your sines are cosines. Plane 1 of the table is sin(angle)",
             lambda cosine, sine, factor: factor * torch.stack([cosine, cosine]))
@@ -604,11 +607,18 @@ def mistakes_of_a_rotation(kernel, layout, pairs, other, other_pairs):
                lambda a, b, c, s: turn(a, b, c.flip(-1), s.flip(-1)))
     wrong_turn("second_sine_negative", "Your second number is b cos - a sin. It is a sin + b cos",
                lambda a, b, c, s: (a * c - b * s, b * c - a * s))
+    wrong_turn("second_cosine_negative", "Your second number is a sin - b cos. It is a sin + b cos",
+               lambda a, b, c, s: (a * c - b * s, a * s - b * c))
+    wrong_turn("first_without_cosine", "Your first number is a - b sin. It is a cos - b sin",
+               lambda a, b, c, s: (a - b * s, a * s + b * c))
+    kernel.wrong("head_0_for_all", "Your heads are all head 0 of their token. Read x[t][h]",
+                 lambda x, cosine, sine: rotate(layout, x[:, :1].expand_as(x), cosine, sine))
     wrong_turn("squared", "Your pairs turn twice. Once is enough",
                lambda a, b, c, s: turn(*turn(a, b, c, s), c, s))
     wrong_turn("first_pair_for_all", "Your pairs all turn like the first. Pair i turns by cosine[t][i] and sine[t][i]",
                lambda a, b, c, s: turn(a, b, c[..., :1], s[..., :1]))
-    wrong_turn("table_index_halved", "Your pair i turns by number i/2 of the table. It is cosine[t][i], one for each pair",
+    wrong_turn("table_index_halved",
+               "Your pair i turns by number i/2 of the table. It is cosine[t][i], one for each pair",
                lambda a, b, c, s: turn(a, b, *(x[..., torch.arange(x.shape[-1]) // 2] for x in (c, s))))
     kernel.wrong("only_head_0", "Only your head 0 is turned. Turn every head by the same row of the table",
                  lambda x, cosine, sine: torch.cat([rotate(layout, x[:, :1], cosine, sine), x[:, 1:]], 1))
@@ -745,7 +755,8 @@ wrong_turn("first_row_for_all", "Your tokens are all turned by row 0 of the tabl
 wrong_turn("cosine_and_sine_swapped", "Your cosine and sine are swapped. It is (a cos - b sin, a sin + b cos)",
            lambda x, cosine, sine: rotate(HALF_SPLIT, x, sine, cosine))
 wrong_turn("minus_forgotten", "Your first number is a cos + b sin. It is a cos - b sin",
-           lambda x, cosine, sine: rotate(HALF_SPLIT, x, cosine, sine, lambda a, b, c, s: (a * c + b * s, a * s + b * c)))
+           lambda x, cosine, sine:
+               rotate(HALF_SPLIT, x, cosine, sine, lambda a, b, c, s: (a * c + b * s, a * s + b * c)))
 wrong_turn("overwritten",
            "Your second number comes from a first that is turned already. Read a and b before you write",
            lambda x, cosine, sine: rotate(HALF_SPLIT, x, cosine, sine,

@@ -68,7 +68,8 @@ softmax.wrong("not_a_number_skipped",
               if x.isnan().any() else None)
 
 softmax.wrong("maximum_not_reset",
-              "Your maximum is never lowered for a new row: far below the last, e^(x - max) is 0. Start each at -infinity",
+              "Your maximum is never lowered for a new row: far below the last, e^(x - max) is 0. Start each at "
+              "-infinity",
               lambda x: exp_under(highest(x).cummax(0).values, x))
 softmax.wrong("minimum_subtracted",
               "Your e^(x - min) overflows. Subtract the row's maximum",
@@ -84,7 +85,8 @@ softmax.wrong("one_in_the_sum",
               lambda x: torch.exp(x - highest(x)) / (1 + total(torch.exp(x - highest(x)))))
 softmax.wrong("last_number_left_out",
               "Your sum ends one number too early. It runs over 0 .. n - 1",
-              lambda x: torch.exp(x - highest(x)) / (total(torch.exp(x - highest(x))) - torch.exp(x[:, -1:] - highest(x))))
+              lambda x:
+                  torch.exp(x - highest(x)) / (total(torch.exp(x - highest(x))) - torch.exp(x[:, -1:] - highest(x))))
 softmax.wrong("no_power",
               "Your x is divided by the sum of x. Take e^(x - max) first",
               lambda x: x / total(x))
@@ -224,7 +226,8 @@ for width in 4, 8, 16, 32, 64:
                f"Your queries see the last {width} keys alone, a sliding window. A Llama's see all that were before",
                lambda T, S, width=width: seen(T, S) & (torch.arange(S) > torch.arange(S - T, S)[:, None] - width))
 attention.wrong("mask_of_minus_10000",
-                "Your mask is -10000, and scores may be lower. It is -INFINITY: e^-infinity is 0, whatever stands beside it",
+                "Your mask is -10000, and scores may be lower. It is -INFINITY: e^-infinity is 0, whatever stands "
+                "beside it",
                 lambda q, k, v: attend(q, k, v, mask=lambda scores, seen: scores.masked_fill(~seen, -1e4)))
 attention.wrong("mask_adds_minus_10000",
                 "Your mask adds -10000, and scores may lie farther apart. Set them to -INFINITY",
@@ -335,9 +338,11 @@ attention_scores.wrong("weights_already", "Your scores are softmax's already. It
 
 attention_scores.wrong("root_cut", "Your sqrt(D) is cut to a whole number. Keep it a float: of 8, it is 2.83",
                        lambda q, k: fit(q, k) / math.isqrt(q.shape[1]))
-attention_scores.wrong("sum_never_reset", "Your sum runs on from key to key, and from query to query. Begin each score with 0",
+attention_scores.wrong("sum_never_reset",
+                       "Your sum runs on from key to key, and from query to query. Begin each score with 0",
                        lambda q, k: (fit(q, k) / math.sqrt(q.shape[1])).flatten().cumsum(0).reshape(len(q), -1))
-attention_scores.wrong("sum_reset_for_each_query", "Your sum runs on from key to key. Begin each score with 0, not only each query",
+attention_scores.wrong("sum_reset_for_each_query",
+                       "Your sum runs on from key to key. Begin each score with 0, not only each query",
                        lambda q, k: (fit(q, k) / math.sqrt(q.shape[1])).cumsum(1))
 attention_scores.wrong("written_transposed", "Your scores are written as [S][T]. A row is a query: scores[T][S]",
                        lambda q, k: (fit(q, k) / math.sqrt(q.shape[1])).T.reshape(len(q), -1)
@@ -395,7 +400,8 @@ weighted_sum.wrong("masked", "Your weights of the future are left out. The mask 
 
 weighted_sum.wrong("sum_not_reset", "Your sums run on from one query to the next. Begin each with 0",
                    lambda weights, v: (weights @ v).cumsum(0))
-weighted_sum.wrong("largest_alone", "Your query takes the value of the largest weight. Add them all, each times its weight",
+weighted_sum.wrong("largest_alone",
+                   "Your query takes the value of the largest weight. Add them all, each times its weight",
                    lambda weights, v: v[weights.argmax(1)])
 weighted_sum.wrong("softmax_again", "Your weights go through softmax once more. They are weights already",
                    lambda weights, v: by_hand(weights) @ v)
@@ -405,7 +411,8 @@ weighted_sum.wrong("written_transposed", "Your output is written as [D][T]. A ro
                    lambda weights, v: (weights @ v).T.reshape(len(weights), -1))
 weighted_sum.wrong("first_value_for_all", "Your values are all the first one. out[t] is the sum of weights[t][s] v[s]",
                    lambda weights, v: weights @ v[:1].expand_as(v))
-weighted_sum.wrong("weights_ignored", "Your values are added, whatever their weights. Multiply each by its weight first",
+weighted_sum.wrong("weights_ignored",
+                   "Your values are added, whatever their weights. Multiply each by its weight first",
                    lambda weights, v: v.sum(0).expand(len(weights), -1).contiguous())
 weighted_sum.wrong_tails("sum over the keys", lambda full, weights, v: weights[:, :full(len(v))] @ v[:full(len(v))])
 

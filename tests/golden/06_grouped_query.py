@@ -183,7 +183,8 @@ wrong_formula("future_scores_zero",
               "Your scores of the future are 0, and e^0 is 1. Make them -infinity before the softmax",
               lambda q, k, v: attend(q, k, v, mask=lambda scores, seen: scores * seen))
 wrong_formula("masked_after_softmax",
-              "Your weights of the future are made 0 after the softmax, and the rest sum to less than 1. Mask the scores before it",
+              "Your weights of the future are made 0 after the softmax, and the rest sum to less than 1. Mask the "
+              "scores before it",
               masked_late)
 for kernel in grouped_query_attention, attend_last:
     kernel.wrong_tails("dot product", lambda full, q, k, v: attend(

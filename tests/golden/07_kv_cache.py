@@ -73,7 +73,7 @@ def written_at(start, cache, new, end):
 
 
 def written_flat(start, count=None):
-    """The new rows as one stretch of `count` numbers, from number `start` of the cache on: both of (T, KV, D, length)."""
+    """The new rows as one stretch of numbers: start and count are functions of (T, KV, D, length)."""
     def rows(cache, new, length):
         T, KV, D = new.shape
         begin, numbers = start(T, KV, D, length), new.flatten()[:count and count(T, KV, D, length)]
@@ -97,7 +97,8 @@ def heads_first(cache, new, length):
 
 # What copies wrongly, both for the append by itself and for the attention that begins with one.
 COPIES = [
-    ("heads_first_cache", "Your cache is laid out as [KV][capacity][D]. It is [capacity][KV][D]: the heads of a token lie together",
+    ("heads_first_cache",
+     "Your cache is laid out as [KV][capacity][D]. It is [capacity][KV][D]: the heads of a token lie together",
      lambda cache, new, length: heads_first(cache, new, length).reshape(cache.shape)),
     ("offset_without_KV", "Your new rows begin at length * D. A row has KV * D numbers: begin at length * KV * D",
      written_flat(lambda T, KV, D, length: length * D)),
@@ -113,7 +114,8 @@ COPIES = [
     ("new_rows_reversed", "Your new rows stand in reverse order. Row length + t is k[t], and v[t]",
      lambda cache, new, length: written_at(length, cache, new.flip(0), len(cache))),
     ("new_rows_read_heads_first", "You read k and v as [KV][T][D]. They are [T][KV][D]",
-     lambda cache, new, length: written_at(length, cache, new.reshape(new.shape[1], len(new), -1).transpose(0, 1), len(cache))),
+     lambda cache, new, length:
+         written_at(length, cache, new.reshape(new.shape[1], len(new), -1).transpose(0, 1), len(cache))),
     ("first_head_alone", "Only head 0 of the new rows is in the cache. Copy all KV",
      lambda cache, new, length: written_at(length, cache, torch.cat(
          [new[:, :1], cache[length:length + len(new), 1:]], 1), len(cache))),
@@ -188,7 +190,8 @@ wrong_attention("mask_of_a_finite_number",
                 "Your mask is a finite number, such as -1e9, and scores may be lower. It is -INFINITY", hidden=-1e9)
 for width in 4, 8, 16:
     wrong_attention(f"window_of_{width}",
-                    f"Your queries see the last {width} rows alone, a sliding window. A Llama's see all that were before",
+                    f"Your queries see the last {width} rows alone, a sliding window. A Llama's see all that were "
+                    "before",
                     seen=lambda t, s, T, S, width=width: (s <= S - T + t) & (s > S - T + t - width))
 wrong_attention("first_head_for_all", "Your query heads all read key/value head 0. Head h reads h / (H / KV)",
                 group=lambda h, H, KV: 0 * h)

@@ -144,8 +144,8 @@ for width in 16, 32, 64:
     flash_attention.wrong(
         f"window_of_{width}",
         f"Your queries see the last {width} keys alone, a sliding window. A Llama's see all that were before",
-        lambda q, k, v, width=width: (torch.softmax(masked_scores(
-            q, k, seen=lambda t, s, T, S: (s <= S - T + t) & (s > S - T + t - width)), -1) @ values(q, v)).transpose(0, 1))
+        lambda q, k, v, width=width: sum_of_tiles(masked_scores(
+            q, k, seen=lambda t, s, T, S: (s <= S - T + t) & (s > S - T + t - width)), values(q, v), size=len(k)))
 flash_attention.wrong(
     "first_head_for_all", "Your query heads all read key/value head 0. Head h reads h / (H / KV)",
     lambda q, k, v: flash(*(part(q, x, group=lambda h, H, KV: 0 * h) for part, x in ((masked_scores, k), (values, v)))))

@@ -377,7 +377,8 @@ pair_counts.case("text", "a sentence", ids=torch.tensor(TEXT, dtype=torch.int32)
 pair_counts.case("rare", "most pairs are never seen", ids=torch.tensor([i * i % 23 for i in range(40)], dtype=torch.int32), V=23)
 
 
-def merge(ids, left, right, merged, from_the_right=False, keep=False, skip=False, step=2, most=None, either=False, last=True):
+def merge(ids, left, right, merged, from_the_right=False, keep=False, skip=False, step=2, most=None, either=False,
+          last=True):
     """The ids after the merge, and -1 behind them."""
     ids, out, i = ids.long().tolist(), [], 0
     if from_the_right:
@@ -418,8 +419,12 @@ merge_pair.wrong("from_the_right", "You merge from the right. Of aaa, the first 
 merge_pair.wrong("right_stays", "The right one of the two stays. Two become one", wrong_merge(keep=True))
 merge_pair.wrong("skips_one", "You lose the id behind a merge", wrong_merge(skip=True))
 merge_pair.wrong("nothing_merged", "You merge nothing", lambda ids, left, right, merged: merge(ids, -2, -2, merged))
-merge_pair.wrong("either_order", "You merge right and left in either order. Only left followed by right is the pair", wrong_merge(either=True))
-merge_pair.wrong("overlapping", "Your merges overlap: of aaa two become one, and again two. Go on behind both", wrong_merge(step=1))
+merge_pair.wrong("either_order",
+                 "You merge right and left in either order. Only left followed by right is the pair",
+                 wrong_merge(either=True))
+merge_pair.wrong("overlapping",
+                 "Your merges overlap: of aaa two become one, and again two. Go on behind both",
+                 wrong_merge(step=1))
 merge_pair.wrong("first_alone", "You merge the first pair alone. Merge every one", wrong_merge(most=1))
 merge_pair.wrong("last_lost", "You lose the last id where it is in no pair. Copy it", wrong_merge(last=False))
 merge_pair.wrong("left_stays", "The left one of the two stands where `merged` should",
@@ -511,11 +516,13 @@ wrong_bpe("longest_pair", "You merge the pair that makes the longest token first
           choose=lambda pairs: min(pairs, key=lambda pair: (-pair[2], pair[0], pair[1])))
 wrong_bpe("one_merge", "You stop after one merge. Go on until no pair is a token", most=1)
 wrong_bpe("does_nothing", "Your symbols are as they were. Merge the pair of the lowest rank, again and again", most=0)
-bpe_merge.wrong("id_for_rank", "Your tokens merge in the order of their ids. Their rank decides: ids need not be sorted by it",
+bpe_merge.wrong("id_for_rank",
+                "Your tokens merge in the order of their ids. Their rank decides: ids need not be sorted by it",
                 on_tensors(lambda text, pieces, ranks: bpe(text, pieces)))
 wrong_bpe("letters_alone", "You merge single letters alone. What has been merged may merge again",
           choose=lambda pairs: min((pair for pair in pairs if pair[2] == 2), default=None))
-wrong_bpe("rightmost_pair", "You merge the rightmost pair that is a token. The one of the lowest rank merges first, wherever it stands",
+wrong_bpe("rightmost_pair",
+          "You merge the rightmost pair that is a token. The one of the lowest rank merges first, wherever it stands",
           choose=lambda pairs: max(pairs, key=lambda pair: pair[1]))
 
 

@@ -47,19 +47,21 @@ def mistakes_of_a_cut(kernel, share):
         """change(logits, cut), cut as it should be."""
         kernel.wrong(name, advice, lambda logits, **cut: change(logits, kernel.formula(logits, **cut)))
 
-    for name, value in [("zero", 0), ("minus_10000", -1e4), ("minus_1e9", -1e9), ("minus_1e10", -1e10), ("minus_1e30", -1e30),
-                        ("lowest_float", torch.finfo(torch.float32).min)]:
+    for name, value in [("zero", 0), ("minus_10000", -1e4), ("minus_1e9", -1e9), ("minus_1e10", -1e10),
+                        ("minus_1e30", -1e30), ("lowest_float", torch.finfo(torch.float32).min)]:
         wrong(name, "What you rule out gets 0, a logit like any other. Give it -infinity" if value == 0 else
               f"What you rule out gets {value:.3g}, which softmax may still give something. Give it -infinity",
               lambda logits, cut, value=value: torch.where(cut > -INF, logits, value))
     wrong("renormalized", "Your output are probabilities. What is wanted are the logits, -infinity where ruled out",
           lambda logits, cut: cut.softmax(0))
-    wrong("probabilities", "Your output are the probabilities of all tokens, 0 where ruled out. What is wanted are the logits",
+    wrong("probabilities",
+          "Your output are the probabilities of all tokens, 0 where ruled out. What is wanted are the logits",
           lambda logits, cut: torch.where(cut > -INF, logits.softmax(0), 0))
     wrong("sorted", "Your logits are left sorted. Write each back to its own token",
           lambda logits, cut: cut.sort(descending=True)[0])
     wrong("place_for_token",
-          "Your cut is at a place in the sorted order, and you rule out the tokens of those numbers. Look up which token stands there",
+          "Your cut is at a place in the sorted order, and you rule out the tokens of those numbers. Look up which "
+          "token stands there",
           lambda logits, cut: ruled_out(logits, torch.arange(len(logits)) < (cut > -INF).sum()))
     wrong("nothing_ruled_out", f"You rule out nothing. Look at {share}", lambda logits, cut: logits)
 
@@ -110,18 +112,27 @@ penalty.wrong("multiplied",
               "Your logits are all multiplied. Divide the positive ones",
               lambda logits, ids, penalty: torch.where(seen(logits, ids), logits * penalty, logits))
 penalty.wrong("subtracted_each_time",
-              "Your penalty is subtracted as often as the token stands in the text, as a frequency penalty is. Divide or multiply",
+              "Your penalty is subtracted as often as the token stands in the text, as a frequency penalty is. "
+              "Divide or multiply",
               lambda logits, ids, penalty: logits - penalty * how_often(logits, ids))
 penalty.wrong("logarithm_subtracted",
               "Your penalty divides the probability: log(penalty) off the logit. Divide or multiply the logit itself",
               lambda logits, ids, penalty: torch.where(seen(logits, ids), logits - np.log(penalty), logits))
-penalty.wrong("last_id_left_out", "You leave the last id out. Look at all n", lambda logits, ids, penalty: penalty_of(logits, ids[:-1], penalty))
-penalty.wrong("first_id_left_out", "You leave the first id out. Look at all n", lambda logits, ids, penalty: penalty_of(logits, ids[1:], penalty))
-penalty.wrong("last_id_alone", "You look at the last id alone. Look at all n", lambda logits, ids, penalty: penalty_of(logits, ids[-1:], penalty))
+penalty.wrong("last_id_left_out",
+              "You leave the last id out. Look at all n",
+              lambda logits, ids, penalty: penalty_of(logits, ids[:-1], penalty))
+penalty.wrong("first_id_left_out",
+              "You leave the first id out. Look at all n",
+              lambda logits, ids, penalty: penalty_of(logits, ids[1:], penalty))
+penalty.wrong("last_id_alone",
+              "You look at the last id alone. Look at all n",
+              lambda logits, ids, penalty: penalty_of(logits, ids[-1:], penalty))
 penalty.wrong("place_for_token",
               "You punish tokens 0 .. n - 1, the places in the text. Punish the tokens ids[i] that stand there",
               lambda logits, ids, penalty: penalty_of(logits, torch.arange(min(len(ids), len(logits))), penalty))
-penalty.wrong("ignored", "Your penalty changes nothing. Divide or multiply the logits of the ids", lambda logits, ids, penalty: logits)
+penalty.wrong("ignored",
+              "Your penalty changes nothing. Divide or multiply the logits of the ids",
+              lambda logits, ids, penalty: logits)
 
 ids = lambda *numbers: torch.tensor(numbers, dtype=torch.int32)
 penalty.case("by_hand", "Token 0 twice, token 3 once; a positive and a negative one.", logits=[2, 1, 0.5, -1],
@@ -142,7 +153,8 @@ temperature.wrong("probabilities",
                   lambda logits, T: (logits / T).softmax(0))
 temperature.wrong("root", "Your divisor is sqrt(T). It is T", lambda logits, T: logits / T**0.5)
 temperature.wrong("ignored", "Your T changes nothing. Divide the logits by it", lambda logits, T: logits)
-temperature.wrong("maximum_subtracted", "Your largest logit is 0: the maximum is subtracted. That is softmax's, which follows",
+temperature.wrong("maximum_subtracted",
+                  "Your largest logit is 0: the maximum is subtracted. That is softmax's, which follows",
                   lambda logits, T: (logits - logits.max()) / T)
 temperature.wrong("squared", "Your divisor is T^2. Divide once", lambda logits, T: logits / T / T)
 temperature.wrong("never_below_one", "Your T is 1 where it should be less. A cold text wants T < 1",
@@ -212,11 +224,13 @@ top_p.wrong("min_p", "Your p is a share of the largest probability, as in min-p.
 mistakes_of_a_cut(top_p, "p")
 top_p.wrong("first_of_equals_kept",
             "Of equal tokens you keep the earlier. Here the later goes first, as where transformers' sort is stable",
-            lambda logits, p: ruled_out(logits, (before(logits, rank_of_the_first) < p) | (rank_of_the_first(logits) == 0)))
+            lambda logits, p:
+                ruled_out(logits, (before(logits, rank_of_the_first) < p) | (rank_of_the_first(logits) == 0)))
 top_p.wrong("equals_all_kept",
             "You keep all that equal the last one kept. The set ends where p is reached, if need be between equal ones",
             lambda logits, p: ruled_out(logits, logits >= logits[(before(logits) < p) | (rank(logits) == 0)].min()))
-top_p.wrong("at_p_too", "Your set goes on where it has reached p exactly. Stop there: a token stays if less than p is before it",
+top_p.wrong("at_p_too",
+            "Your set goes on where it has reached p exactly. Stop there: a token stays if less than p is before it",
             lambda logits, p: ruled_out(logits, before(logits) <= p))
 top_p.wrong("one_more", "Your set goes on for one token after p is reached. Stop there",
             lambda logits, p: ruled_out(logits, rank(logits) <= ((before(logits) < p) | (rank(logits) == 0)).sum()))
@@ -258,7 +272,9 @@ min_p.wrong("first_of_equals_kept", "Of several likeliest you keep one. Whatever
                                         & ((logits < logits.max()) | (rank_of_the_first(logits) == 0))))
 min_p.wrong("distance_in_logits", "Your p is subtracted from the largest logit. It is a factor: log(p) is added",
             lambda logits, p: ruled_out(logits, logits >= logits.max() - p))
-min_p.wrong("rest_of_p", "Your share is 1 - p. It is p", lambda logits, p: ruled_out(logits, (logits - logits.max()).exp() >= 1 - p))
+min_p.wrong("rest_of_p",
+            "Your share is 1 - p. It is p",
+            lambda logits, p: ruled_out(logits, (logits - logits.max()).exp() >= 1 - p))
 min_p.wrong("of_the_first", "Your share is one of the first token's probability. It is one of the largest",
             lambda logits, p: ruled_out(logits, (logits - logits[0]).exp() >= p))
 min_p.wrong("of_an_even_share", "Your share is one of 1/V. It is one of the largest probability",

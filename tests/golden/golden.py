@@ -59,7 +59,7 @@ class GoldenError(Exception):
 CHECK_MULTIPLE, CHECK_ULPS = 4.0, 4.0
 CLEARLY = 3.0           # a wrong answer is stored where it is at least this many tolerances away …
 BLURRED = 0.5           # … and its own rounding errors are at most this much of a tolerance
-MOST_WITH_TWINS = 512   # a case with more outputs than this stores no wrong answers, to stay small
+MOST_WITH_TWINS = 400   # a case with more outputs than this stores no wrong answers, to stay small
 NOISE = 1e-5            # what another order of a float32 sum may do, generously: relative
 ELSEWHERE = 16          # how many times larger PyTorch's error may be on another machine; 9 was seen
 
@@ -190,7 +190,8 @@ class Kernel:
         """Sums in vectors of 4, 8 or 16 that drop the rest: formula(full, **inputs) with full(n) numbers summed."""
         for lanes in 4, 8, 16:
             self.wrong(f"tail_of_{lanes}_dropped",
-                       f"Your {where} ends with the last full vector of {lanes}. Add the numbers that are left over, too",
+                       f"Your {where} ends with the last full vector of {lanes}. Add the numbers that are left over, "
+                       "too",
                        lambda lanes=lanes, **inputs: formula(lambda n: n // lanes * lanes, **inputs))
 
     def case(self, name, sentence, seed=0, **inputs):
