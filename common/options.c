@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -40,9 +39,6 @@ static void fill_closed_streams(void) {
         if (fcntl(stream, F_GETFD) < 0) open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-/* Where the size of files is limited, the write that goes too far is an error then, and not the end of the program. */
-static void let_writes_fail(int signal) { (void)signal; }
-
 static const Option *option_named(const char *name, int count, const Option options[]) {
     for (int i = 0; i < count; i++)
         if (strcmp(options[i].name, name) == 0) return &options[i];
@@ -64,7 +60,6 @@ static void take(const Option *option, const char *argument, bool *given) {
 
 int parse_options(int argc, char **argv, const char *usage, const char *about, int count, const Option options[]) {
     fill_closed_streams();
-    signal(SIGXFSZ, let_writes_fail);
     atexit(finish_output);
     bool given[count];
     memset(given, 0, sizeof given);

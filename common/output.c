@@ -29,9 +29,12 @@ static void remove_and_die(int signal) {
     raise(signal);
 }
 
+/* Where the size of files is limited, the write that goes too far is an error then, and not the end of the program. */
+static void let_the_write_fail(int signal) { (void)signal; }
+
 /* A signal that the program ignores or handles itself is left alone. */
-static void catch_signal(int signal) {
-    struct sigaction current, ours = {.sa_handler = remove_and_die, .sa_flags = SA_RESETHAND};
+static void catch_signal(int signal, void handler(int), int flags) {
+    struct sigaction current, ours = {.sa_handler = handler, .sa_flags = flags};
     if (sigaction(signal, NULL, &current) == 0 && current.sa_handler == SIG_DFL)
         sigaction(signal, &ours, NULL);
 }
@@ -41,10 +44,11 @@ static void watch_for_the_end(void) {
     for (int i = 0; i < MAX_UNFINISHED; i++) unfinished[i] = NULL;
     owner = getpid();
     atexit(output_abandon);
-    catch_signal(SIGHUP);
-    catch_signal(SIGINT);
-    catch_signal(SIGPIPE);
-    catch_signal(SIGTERM);
+    catch_signal(SIGHUP, remove_and_die, SA_RESETHAND);
+    catch_signal(SIGINT, remove_and_die, SA_RESETHAND);
+    catch_signal(SIGPIPE, remove_and_die, SA_RESETHAND);
+    catch_signal(SIGTERM, remove_and_die, SA_RESETHAND);
+    catch_signal(SIGXFSZ, let_the_write_fail, 0);
 }
 
 static _Atomic(char *) *free_place(const char *path) {
