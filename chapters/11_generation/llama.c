@@ -184,6 +184,7 @@ static void write_tokens(Session *s, int tokens, bool first) {
         generation_read(&s->generation, 1, &id);
     }
     stream_end(&stream);
+    if (interrupted) clearerr(stdout); /* what Ctrl-C cut off is not missing */
     s->speed.writing += seconds() - start;
 }
 
