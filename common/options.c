@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void print_help(const char *program, const char *usage, const char *about, int count,
                        const Option options[]) {
