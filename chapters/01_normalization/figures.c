@@ -19,20 +19,19 @@ static double size(int dim, const float x[dim]) {
 
 /* How large each token of the sentence is in the stream, and in the copy that a norm makes of it. */
 static void growth(const char *data) {
+    if (!data) return;
     Sentence s = sentence_open();
     int stages = 2 * s.L + 1, T = s.T, C = s.C;
     const float(*stream)[T][C] = sentence_tensor(&s, "stream", 3, stages + 1, T, C);
-    float normed[T][C], weight[C];
+    float normed[1][C], weight[C];
     for (int i = 0; i < C; i++) weight[i] = 1;
-    if (data) {
-        Output output = data_open(data, "01_growth", "stage, size in the stream, size of the normed copy; a block for each token");
-        for (int t = 0; t < T; t++, fputc('\n', output.file))
-            for (int n = 0; n < stages; n++) {
-                rms_norm(T, C, normed, stream[n], weight, NULL, s.eps);
-                fprintf(output.file, "%d %.4g %.4g\n", n, size(C, stream[n][t]), size(C, normed[t]));
-            }
-        output_close(&output);
-    }
+    Output output = data_open(data, "01_growth", "stage, size in the stream, size of the copy; a block for each token");
+    for (int t = 0; t < T; t++, fputc('\n', output.file))
+        for (int n = 0; n < stages; n++) {
+            rms_norm(1, C, normed, &stream[n][t], weight, NULL, s.eps);
+            fprintf(output.file, "%d %.4g %.4g\n", n, size(C, stream[n][t]), size(C, normed[0]));
+        }
+    output_close(&output);
     sentence_close(&s);
 }
 
@@ -55,7 +54,7 @@ static void epsilon(const char *data) {
 static void axis(const char *data) {
     static const float x[3][4] = {{1, -1, 3, 5}, {10, -10, 30, 50}, {1, 5, 3, -1}};
     if (!data) return;
-    Output output = data_open(data, "01_axis", "token feature x; then, in blocks of their own, the means of tokens and of features");
+    Output output = data_open(data, "01_axis", "token feature x; then the means of tokens, and those of features");
     for (int t = 0; t < 3; t++)
         for (int i = 0; i < 4; i++) fprintf(output.file, "%d %d %g\n", t, i, x[t][i]);
     fputs("\n\n", output.file);
@@ -82,7 +81,8 @@ static void one_token(const char *data) {
     for (int n = 0; n < 4; n++) {
         double sum = 0;
         for (int i = 0; i < WIDE; i++) sum += out[n][0][i];
-        table_row(&table, "%s|%.2f|%.2f|%.2f", names[n], fabs(sum / WIDE), size(WIDE, out[n][0]), out[n][0][OUTLIER]);
+        table_row(&table, "%s|%.2f|%.2f|%.2f", names[n], fabs(sum / WIDE), size(WIDE, out[n][0]),
+                  out[n][0][OUTLIER]);
     }
     table_print(&table, stdout);
 
@@ -111,7 +111,7 @@ static double explained(const float x[TOKENS][WIDE], const float y[TOKENS][WIDE]
     return ty * ty / (tt * yy);
 }
 
-/* Synthetic tokens, each of its own size: LayerNorm's outputs over its inputs, and the tanh that is nearest to them all. */
+/* Synthetic tokens, each of its own size: LayerNorm's outputs over its inputs, and the tanh nearest to them all. */
 static void s_shape(const char *data) {
     static float x[TOKENS][WIDE], y[TOKENS][WIDE];
     Random random = {1};

@@ -1,4 +1,4 @@
-/* Chapter 1: what a norm does to a token, by numbers that can be followed by hand, and then on the course's sentence. */
+/* Chapter 1: what a norm does to a token, by numbers to follow by hand, and then on the course's sentence. */
 #include "01_normalization/normalization.h"
 #include "common/console.h"
 #include "common/error.h"

@@ -29,8 +29,8 @@ void batch_norm(int rows, int dim, float out[restrict rows][dim], const float x[
 void dyt(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim],
          const float weight[dim], const float bias[dim], float alpha);
 
-/* RMSNorm on bfloat16 tensors. 1 / sqrt(mean(x^2) + eps) is summed in double and then rounded to float32, in which PyTorch
- * has it; from there on two functions differ only in where they round.
+/* RMSNorm on bfloat16 tensors. 1 / sqrt(mean(x^2) + eps) is summed in double and then rounded to float32, in which
+ * PyTorch has it; from there on two functions differ only in where they round.
  * Llama's rounds the normalized row to bf16 and then multiplies by the weight, rounding again:
  *     weight * x_normalized.to(bf16)             LlamaRMSNorm of transformers; Meta's RMSNorm */
 void rms_norm_bf16(int rows, int dim, bf16 out[restrict rows][dim], const bf16 x[rows][dim],
