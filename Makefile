@@ -67,14 +67,18 @@ LIBS  = $(LDFLAGS) $(JANSSON) $(PCRE2) -lm
 # ---------------------------------------------------------------- what is built
 
 # Without PCRE2, which splits text for Llama 3, the chapters that need a tokenizer are left out: 10 and 11.
-LEFT_OUT := $(if $(PCRE2),,chapters/10%/main.c chapters/11%/main.c figures/10%.gp figures/11%.gp chapters/10_tokenizer/tiktoken.c tests/test_tokenizer.c tests/test_generation.c tests/test_terminal.c)
+LEFT_OUT := $(if $(PCRE2),,chapters/10%/main.c chapters/11%/main.c chapters/10%/figures.c chapters/11%/figures.c figures/10%.gp figures/11%.gp chapters/10_tokenizer/tiktoken.c tests/test_tokenizer.c tests/test_generation.c tests/test_terminal.c)
 
 CHAPTERS := $(patsubst chapters/%/main.c,%,$(filter-out $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/main.c)))
 PROGRAMS := $(CHAPTERS:%=$(BUILD)/%)
+# What the figures draw is written by chapters/NN_name/figures.c, built as NN_figures; where there is none, by the chapter's program.
+DRAWN    := $(patsubst chapters/%/figures.c,%,$(filter-out $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/figures.c)))
+drawer    = $(firstword $(subst _, ,$(1)))_figures
+DRAWERS  := $(foreach c,$(DRAWN),$(BUILD)/$(call drawer,$(c)))
 TOOLS    := $(BUILD)/verify $(BUILD)/grade $(BUILD)/stories $(if $(PCRE2),$(BUILD)/llama)
 # Chapter 12's projection.c has chapter 9's function, but fast: a program that runs whole models names it before the library.
 FAST     := chapters/12_speed/projection.c
-KERNELS  := $(filter-out %/main.c %/exercise.c %/llama.c $(FAST) $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/*.c))
+KERNELS  := $(filter-out %/main.c %/figures.c %/exercise.c %/llama.c $(FAST) $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/*.c))
 COMMON   := $(wildcard common/*.c)
 VERIFY   := $(filter-out tests/verify/main.c tests/verify/grade.c tests/verify/guard.c,$(wildcard tests/verify/*.c))
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c))) $(BUILD)/tests/fast_decoder
@@ -83,7 +87,7 @@ FUZZED   := safetensors config model $(if $(PCRE2),tokenizer text)
 
 object = $(patsubst %.c,$(BUILD)/objects/%.o,$(1))
 
-all: $(PROGRAMS) $(TOOLS)
+all: $(PROGRAMS) $(DRAWERS) $(TOOLS)
 	@$(if $(findstring -fopenmp ,$(OPENMP) ),,echo "note: $(CC) has no OpenMP: everything runs on one thread (apt install libgomp1 or libomp-dev)")
 	@$(if $(PCRE2),,echo "note: no PCRE2: chapters 10 and 11 are left out (apt install libpcre2-dev | dnf install pcre2-devel | brew install pcre2)")
 	@$(if $(GNUPLOT),,echo "note: no gnuplot: figures are not drawn (apt install gnuplot-nox | dnf install gnuplot | brew install gnuplot)")
@@ -110,7 +114,8 @@ $(BUILD)/objects/%.o: %.c $(BUILD)/flags
 RUNNERS  := $(BUILD)/09_decoder $(BUILD)/11_generation
 $(filter $(RUNNERS),$(PROGRAMS)): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(call object,$(FAST)) $(BUILD)/libllama.a
 $(filter-out $(RUNNERS),$(PROGRAMS)): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(BUILD)/libllama.a
-$(PROGRAMS):
+$(foreach c,$(DRAWN),$(eval $(BUILD)/$(call drawer,$(c)): $(BUILD)/objects/chapters/$(c)/figures.o $(BUILD)/libllama.a))
+$(PROGRAMS) $(DRAWERS):
 	$(link)
 
 $(BUILD)/verify: $(call object,tests/verify/main.c $(VERIFY)) $(BUILD)/libllama.a
@@ -131,7 +136,7 @@ $(BUILD)/ablations $(BUILD)/bench_decoder:
 
 # What a test must know of this build; and the grader, which compiles.
 $(BUILD)/objects/tests/verify/grade.o: ALSO = -DBUILD=$(call quote,$(call string,$(abspath $(BUILD))))
-$(BUILD)/objects/tests/test_%.o: ALSO = -DBUILD=$(call quote,$(call string,$(abspath $(BUILD)))) -DCHAPTERS='"$(CHAPTERS)"' -DPROGRAMS='"$(CHAPTERS) $(notdir $(TOOLS))"'
+$(BUILD)/objects/tests/test_%.o: ALSO = -DBUILD=$(call quote,$(call string,$(abspath $(BUILD)))) -DCHAPTERS='"$(CHAPTERS)"' -DPROGRAMS='"$(CHAPTERS) $(notdir $(DRAWERS) $(TOOLS))"'
 
 $(BUILD)/tests/%: $(BUILD)/objects/tests/%.o $(call object,$(VERIFY)) $(BUILD)/libllama.a
 	$(link) $(CMOCKA) -ldl
@@ -160,7 +165,7 @@ NUMBERS := $(foreach c,$(CHAPTERS),$(firstword $(subst _, ,$(c))))
 
 run: all ## every chapter's program in order, then the figures
 	@set -e; for chapter in $(CHAPTERS); do \
-	    printf '\n──────── %s ────────\n' "$$chapter"; $(BUILD)/$$chapter --data $(BUILD)/data; done
+	    printf '\n──────── %s ────────\n' "$$chapter"; case " $(DRAWN) " in *" $$chapter "*) $(BUILD)/$$chapter ;; *) $(BUILD)/$$chapter --data $(BUILD)/data ;; esac; done
 	@echo
 	@$(MAKE) --no-print-directory figures
 	@$(if $(PCRE2),printf '\n──────── build/llama --seed 33 --prompt "Once upon a time" ────────\n'; \
@@ -175,10 +180,10 @@ $(NUMBERS): ## build and run one chapter: make 01
 # What a program prints, for the lessons, and what it computed, for the figures.
 $(BUILD)/data/%.txt: $(BUILD)/%
 	@mkdir -p $(@D)
-	@$< --data $(BUILD)/data > $@
+	@$< $(if $(filter $*,$(DRAWN)),,--data $(BUILD)/data) > $@
 
 FIGURES := $(patsubst %.gp,$(BUILD)/%.svg,$(filter-out figures/style.gp $(LEFT_OUT),$(wildcard figures/*.gp)))
-DATA    := $(CHAPTERS:%=$(BUILD)/data/%.txt)
+DATA    := $(patsubst $(BUILD)/%,$(BUILD)/data/%.txt,$(PROGRAMS) $(DRAWERS))
 
 ifneq ($(GNUPLOT),)
 figures: $(FIGURES) ## draw the figures from what the programs computed

@@ -62,7 +62,7 @@ static void take(const Option *option, const char *argument, bool *given) {
 int parse_options(int argc, char **argv, const char *usage, const char *about, int count, const Option options[]) {
     fill_closed_streams();
     atexit(finish_output);
-    bool given[count];
+    bool given[count + 1]; /* there is no array of none */
     memset(given, 0, sizeof given);
     shown_program = argv[0], shown_usage = usage;
     int rest = argc; /* words that are no options move there, in their order */
@@ -103,6 +103,11 @@ double option_decimal(const char *name, const char *text, double low, double hig
     const bool decimal = *text && text[strspn(text, "0123456789.eE+-")] == '\0';
     if (decimal && !*end && !errno && number >= low && number <= high) return number;
     usage_error("--%s %s: a number from %g to %g is needed", name, text, low, high);
+}
+
+void no_options(int argc, char **argv, const char *about) {
+    int rest = parse_options(argc, argv, "[--help]", about, 0, NULL);
+    if (rest < argc) usage_error("%s is not understood", argv[rest]);
 }
 
 const char *chapter_options(int argc, char **argv, const char *about) {

@@ -23,7 +23,10 @@ unsigned long option_number(const char *name, const char *text, unsigned long lo
 /* The same for a number with or without a point, such as 0.8 or 1e-3. */
 double option_decimal(const char *name, const char *text, double low, double high);
 
-/* What every chapter's program takes: nothing but --data DIR, where it writes what its figures are drawn from.
+/* A program with nothing to choose: --help, and that is all. */
+void no_options(int argc, char **argv, const char *about);
+
+/* What a program takes that writes what figures are drawn from: nothing but --data DIR, where it writes that.
  * Returns DIR, or NULL. */
 const char *chapter_options(int argc, char **argv, const char *about);
 

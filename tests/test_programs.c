@@ -30,6 +30,7 @@ static void every_program_helps_and_refuses(void **state) {
         assert_int_equal(run("'%s/%s' --help", BUILD, program), 0);
         assert_said("usage: ");
         assert_said("--help");
+        bool draws = strchr("01", program[0]) && strstr(said, "--data"); /* a chapter's begins with its number */
         assert_misuse(run("'%s/%s' --no-such-flag", BUILD, program));
         assert_said("--no-such-flag");
         assert_int_equal(run("'%s/%s' --help >/dev/full", BUILD, program), 1);
@@ -37,7 +38,7 @@ static void every_program_helps_and_refuses(void **state) {
         assert_misuse(run("'%s/%s' one two", BUILD, program));
         assert_int_equal(run("'%s/%s' --help >&-", BUILD, program), 1);
         assert_one_clear_line();
-        if (!strchr("01", program[0])) continue; /* a chapter's begins with its number */
+        if (!draws) continue;
         assert_misuse(run("'%s/%s' --data", BUILD, program));
         assert_misuse(run("'%s/%s' --data ''", BUILD, program));
         assert_misuse(run("'%s/%s' --data one --data two", BUILD, program));
