@@ -201,11 +201,11 @@ static void ten_ways(void) {
 /* ---- what it saves. Operations: two for each weight, and four for each number of each key that a query sees, two in
  * its score and two in the sum of values. */
 
-static long one_token(long weights, long width, long keys) { return 2 * weights + 4 * width * keys; }
+static int64_t one_token(int64_t weights, int64_t width, int64_t keys) { return 2 * weights + 4 * width * keys; }
 
-static long all_tokens(long weights, long width, long n) {
-    long sum = 0;
-    for (long keys = 1; keys <= n; keys++) sum += one_token(weights, width, keys);
+static int64_t all_tokens(int64_t weights, int64_t width, int n) {
+    int64_t sum = 0;
+    for (int keys = 1; keys <= n; keys++) sum += one_token(weights, width, keys);
     return sum;
 }
 
@@ -216,13 +216,13 @@ static void costs(void) {
     Table operations = {0}, bytes = {0};
     table_row(&operations, "n|GFLOP with the cache|without, counted|by the formula|ratio");
     table_row(&bytes, "n|MB read: weights|cache|FLOP a byte, with|without|cache of %d layers, GiB", LAYERS);
-    for (const long *n = (long[]){1, 128, 1024, 8192, 26624, 131072, 0}; *n; n++) {
+    for (const int *n = (int[]){1, 128, 1024, 8192, 26624, 131072, 0}; *n; n++) {
         double with = (double)one_token(WEIGHTS, WIDTH, *n), without = (double)all_tokens(WEIGHTS, WIDTH, *n);
         double formula = 2.0 * (double)*n * (WEIGHTS + WIDTH * (double)(*n + 1));
-        double weights = 2.0 * WEIGHTS, cache = (double)(*n * BYTES);
-        table_row(&operations, "%ld|%.3f|%.3f|%.3f|%.0f", *n, 1e-9 * with, 1e-9 * without, 1e-9 * formula,
+        double weights = 2.0 * WEIGHTS, cache = (double)*n * BYTES;
+        table_row(&operations, "%d|%.3f|%.3f|%.3f|%.0f", *n, 1e-9 * with, 1e-9 * without, 1e-9 * formula,
                   without / with);
-        table_row(&bytes, "%ld|%.1f|%.1f|%.1f|%.0f|%.3f", *n, 1e-6 * weights, 1e-6 * cache, with / (weights + cache),
+        table_row(&bytes, "%d|%.1f|%.1f|%.1f|%.0f|%.3f", *n, 1e-6 * weights, 1e-6 * cache, with / (weights + cache),
                   without / weights, LAYERS * cache / 0x1p30);
     }
     section("Token n in one layer of Llama 3 8B");
@@ -289,8 +289,8 @@ static void agreement(void) {
 
 static void write_data(const char *directory) {
     Output cost = data_open(directory, "07_cost", "token n, GFLOP of a layer of Llama 3 8B with the cache, without");
-    for (long n = 1; n <= 131072; n *= 2)
-        fprintf(cost.file, "%ld %.6g %.6g\n", n, 1e-9 * (double)one_token(WEIGHTS, WIDTH, n),
+    for (int n = 1; n <= 131072; n *= 2)
+        fprintf(cost.file, "%d %.6g %.6g\n", n, 1e-9 * (double)one_token(WEIGHTS, WIDTH, n),
                 1e-9 * (double)all_tokens(WEIGHTS, WIDTH, n));
     output_close(&cost);
 

@@ -114,7 +114,7 @@ static void against_pytorch(const Step *first, const Step *end) {
 /* ---- how fast is it? */
 
 /* A build for finding mistakes says nothing about speed, nor does an emulator: it gets little to do. */
-#if defined __SANITIZE_ADDRESS__ || !defined __OPTIMIZE__ || defined EMULATED
+#if defined __SANITIZE_ADDRESS__ || !defined __OPTIMIZE__ || defined UNTIMED
 enum { TIMED = 0, OUT_ONE = 64, OUT_MANY = 64 };
 #else
 enum { TIMED = 1, OUT_ONE = 32000, OUT_MANY = 1024 };
