@@ -221,7 +221,7 @@ grade: $(BUILD)/grade $(BUILD)/compile.sh ## judge a folder of submissions: make
 	@$(BUILD)/grade $(EXERCISE:%=--exercise %) --csv '$(subst ','\'',$(or $(CSV),$(BUILD)/grades.csv))' '$(subst ','\'',$(DIR))'
 
 test: all $(TESTS) $(FUZZED:%=$(BUILD)/tests/replay_%) $(DATA) $(BUILD)/compile.sh ## kernels against PyTorch, wrong twins, parsers, programs, lessons
-	@PYTHON=$(PYTHON) sh tests/run.sh $(TESTS) $(FUZZED:%="$(BUILD)/tests/replay_% tests/fuzz/corpus/%") "sh tests/languages/run.sh $(BUILD)" "sh tests/lessons.sh $(BUILD)/data --check"
+	@PYTHON=$(PYTHON) sh tests/run.sh $(TESTS) $(foreach target,$(FUZZED),"$(BUILD)/tests/replay_$(target) tests/fuzz/corpus/$(target)") "sh tests/languages/run.sh $(BUILD)" "sh tests/lessons.sh $(BUILD)/data --check"
 
 sanitize: ## the tests under the address, undefined-behaviour and bounds sanitizers
 	@$(MAKE) --no-print-directory BUILD=build/sanitize CFLAGS="-O1 -march=native -fno-omit-frame-pointer \
