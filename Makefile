@@ -47,7 +47,7 @@ CMOCKA  := $(call library,cmocka,cmocka.h,-lcmocka)
 QUIET   := $(if $(call accepts,-Wpass-failed),-Wno-pass-failed)
 OPENMP  := $(or $(call accepts,-fopenmp),$(call accepts,-fopenmp-simd -Wno-unknown-pragmas),-Wno-unknown-pragmas)
 GNUPLOT := $(shell command -v gnuplot)
-ifneq ($(filter test sanitize,$(MAKECMDGOALS)),)
+ifneq ($(filter test sanitize coverage,$(MAKECMDGOALS)),)
 ifeq ($(CMOCKA),)
 $(error cmocka, the C test library, is missing for $(CC): apt install libcmocka-dev | dnf install libcmocka-devel | brew install cmocka)
 endif
@@ -60,27 +60,34 @@ endif
 # The rounding policy is ours: fused multiply-adds are allowed (they round once instead of twice), nothing else is.
 FLAGS = -std=c2x -Wall -Wextra -g -ffp-contract=fast $(FLOAT) $(OPENMP) $(QUIET) -I. -Ichapters -D_GNU_SOURCE \
         -DROOT=$(call quote,$(call string,$(CURDIR))) $(if $(EMULATOR),-DUNTIMED) $(CPPFLAGS) $(CFLAGS)
+# What is compiled may become a part of a reader's shared library, which does not show its names.
+SHARED = -fPIC -fvisibility=hidden
 LIBS  = $(LDFLAGS) $(JANSSON) $(PCRE2) -lm
 
 # ---------------------------------------------------------------- what is built
 
 # Without PCRE2, which splits text for Llama 3, the chapters that need a tokenizer are left out: 10 and 11.
-LEFT_OUT := $(if $(PCRE2),,chapters/10%/main.c chapters/11%/main.c figures/10%.gp figures/11%.gp chapters/10_tokenizer/tiktoken.c tests/test_tokenizer.c tests/test_generation.c)
+LEFT_OUT := $(if $(PCRE2),,chapters/10%/main.c chapters/11%/main.c chapters/10%/figures.c chapters/11%/figures.c figures/10%.gp figures/11%.gp chapters/10_tokenizer/tiktoken.c tests/test_tokenizer.c tests/test_generation.c tests/test_terminal.c)
 
 CHAPTERS := $(patsubst chapters/%/main.c,%,$(filter-out $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/main.c)))
 PROGRAMS := $(CHAPTERS:%=$(BUILD)/%)
+# What the figures draw is written by chapters/NN_name/figures.c, built as NN_figures; where there is none, by the chapter's program.
+DRAWN    := $(patsubst chapters/%/figures.c,%,$(filter-out $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/figures.c)))
+drawer    = $(firstword $(subst _, ,$(1)))_figures
+DRAWERS  := $(foreach c,$(DRAWN),$(BUILD)/$(call drawer,$(c)))
 TOOLS    := $(BUILD)/verify $(BUILD)/grade $(BUILD)/stories $(if $(PCRE2),$(BUILD)/llama)
 # Chapter 12's projection.c has chapter 9's function, but fast: a program that runs whole models names it before the library.
 FAST     := chapters/12_speed/projection.c
-KERNELS  := $(filter-out %/main.c %/exercise.c %/llama.c $(FAST) $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/*.c))
+KERNELS  := $(filter-out %/main.c %/figures.c %/exercise.c %/llama.c $(FAST) $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/*.c))
 COMMON   := $(wildcard common/*.c)
-VERIFY   := $(filter-out tests/verify/main.c tests/verify/grade.c,$(wildcard tests/verify/*.c))
+VERIFY   := $(filter-out tests/verify/main.c tests/verify/grade.c tests/verify/guard.c,$(wildcard tests/verify/*.c))
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c))) $(BUILD)/tests/fast_decoder
 TESTS    := $(TESTS:%/test_generation=%/fast_generation)
+FUZZED   := safetensors config model $(if $(PCRE2),tokenizer text)
 
 object = $(patsubst %.c,$(BUILD)/objects/%.o,$(1))
 
-all: $(PROGRAMS) $(TOOLS)
+all: $(PROGRAMS) $(DRAWERS) $(TOOLS)
 	@$(if $(findstring -fopenmp ,$(OPENMP) ),,echo "note: $(CC) has no OpenMP: everything runs on one thread (apt install libgomp1 or libomp-dev)")
 	@$(if $(PCRE2),,echo "note: no PCRE2: chapters 10 and 11 are left out (apt install libpcre2-dev | dnf install pcre2-devel | brew install pcre2)")
 	@$(if $(GNUPLOT),,echo "note: no gnuplot: figures are not drawn (apt install gnuplot-nox | dnf install gnuplot | brew install gnuplot)")
@@ -93,7 +100,8 @@ define link
 @$(CC) $(FLAGS) $^ -o $(if $(EMULATOR),$(@D)/foreign/$(@F),$@) $(LIBS)
 endef
 
-# One library holds the kernels of every chapter and common/: a program links what it includes.
+# One library holds the kernels of every chapter and common/: a program links what it includes, and so does a reader's
+# shared library, which does not show their names. Where both define a kernel, the reader's counts.
 $(BUILD)/libllama.a: $(call object,$(COMMON) $(KERNELS))
 	@rm -f $@
 	@ar rcs $@ $^
@@ -101,12 +109,13 @@ $(BUILD)/libllama.a: $(call object,$(COMMON) $(KERNELS))
 $(BUILD)/objects/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  compile  $<"
-	@$(CC) $(FLAGS) $(ALSO) -MMD -MP -c $< -o $@
+	@$(CC) $(FLAGS) $(SHARED) $(ALSO) -MMD -MP -c $< -o $@
 
 RUNNERS  := $(BUILD)/09_decoder $(BUILD)/11_generation
 $(filter $(RUNNERS),$(PROGRAMS)): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(call object,$(FAST)) $(BUILD)/libllama.a
 $(filter-out $(RUNNERS),$(PROGRAMS)): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(BUILD)/libllama.a
-$(PROGRAMS):
+$(foreach c,$(DRAWN),$(eval $(BUILD)/$(call drawer,$(c)): $(BUILD)/objects/chapters/$(c)/figures.o $(BUILD)/libllama.a))
+$(PROGRAMS) $(DRAWERS):
 	$(link)
 
 $(BUILD)/verify: $(call object,tests/verify/main.c $(VERIFY)) $(BUILD)/libllama.a
@@ -120,12 +129,14 @@ $(BUILD)/stories: $(call object,chapters/09_decoder/stories/stories.c) $(BUILD)/
 $(BUILD)/llama $(BUILD)/stories:
 	$(link)
 
+$(BUILD)/ablations: $(call object,tests/golden/ablations.c $(FAST)) $(BUILD)/libllama.a
 $(BUILD)/bench_decoder: $(call object,tests/bench_decoder.c $(FAST)) $(BUILD)/libllama.a
+$(BUILD)/ablations $(BUILD)/bench_decoder:
 	$(link)
 
 # What a test must know of this build; and the grader, which compiles.
 $(BUILD)/objects/tests/verify/grade.o: ALSO = -DBUILD=$(call quote,$(call string,$(abspath $(BUILD))))
-$(BUILD)/objects/tests/test_%.o: ALSO = -DBUILD=$(call quote,$(call string,$(abspath $(BUILD)))) -DCHAPTERS='"$(CHAPTERS)"' -DPROGRAMS='"$(CHAPTERS) $(notdir $(TOOLS))"'
+$(BUILD)/objects/tests/test_%.o: ALSO = -DBUILD=$(call quote,$(call string,$(abspath $(BUILD)))) -DCHAPTERS='"$(CHAPTERS)"' -DPROGRAMS='"$(CHAPTERS) $(notdir $(DRAWERS) $(TOOLS))"'
 
 $(BUILD)/tests/%: $(BUILD)/objects/tests/%.o $(call object,$(VERIFY)) $(BUILD)/libllama.a
 	$(link) $(CMOCKA) -ldl
@@ -134,13 +145,17 @@ $(BUILD)/tests/%: $(BUILD)/objects/tests/%.o $(call object,$(VERIFY)) $(BUILD)/l
 $(BUILD)/tests/fast_%: $(BUILD)/objects/tests/test_%.o $(call object,$(FAST) $(VERIFY)) $(BUILD)/libllama.a
 	$(link) $(CMOCKA) -ldl
 
+# What `make fuzz` ever found, and what was thought of: it is given to the same code, without a fuzzer.
+$(BUILD)/tests/replay_%: $(BUILD)/objects/tests/fuzz/fuzz_%.o $(call object,tests/fuzz/replay.c) $(BUILD)/libllama.a
+	$(link)
+
 # Other flags or another compiler: everything is compiled again.
 $(BUILD)/flags: always
 	@mkdir -p $(BUILD)
-	@printf '%s\n' $(call quote,$(CC) $(FLAGS) $(LIBS) $(EMULATOR)) | cmp -s - $@ || \
-	 printf '%s\n' $(call quote,$(CC) $(FLAGS) $(LIBS) $(EMULATOR)) > $@
+	@printf '%s\n' $(call quote,$(CC) $(SHARED) $(FLAGS) $(LIBS) $(EMULATOR)) | cmp -s - $@ || \
+	 printf '%s\n' $(call quote,$(CC) $(SHARED) $(FLAGS) $(LIBS) $(EMULATOR)) > $@
 
--include $(shell find $(BUILD)/objects $(BUILD)/shared -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/objects -name '*.d' 2>/dev/null)
 
 # ---------------------------------------------------------------- what is run
 
@@ -148,7 +163,7 @@ NUMBERS := $(foreach c,$(CHAPTERS),$(firstword $(subst _, ,$(c))))
 
 run: all ## every chapter's program in order, then the figures
 	@set -e; for chapter in $(CHAPTERS); do \
-	    printf '\n──────── %s ────────\n' "$$chapter"; $(BUILD)/$$chapter --data $(BUILD)/data; done
+	    printf '\n──────── %s ────────\n' "$$chapter"; case " $(DRAWN) " in *" $$chapter "*) $(BUILD)/$$chapter ;; *) $(BUILD)/$$chapter --data $(BUILD)/data ;; esac; done
 	@echo
 	@$(MAKE) --no-print-directory figures
 	@$(if $(PCRE2),printf '\n──────── build/llama --seed 33 --prompt "Once upon a time" ────────\n'; \
@@ -163,10 +178,10 @@ $(NUMBERS): ## build and run one chapter: make 01
 # What a program prints, for the lessons, and what it computed, for the figures.
 $(BUILD)/data/%.txt: $(BUILD)/%
 	@mkdir -p $(@D)
-	@$< --data $(BUILD)/data > $@
+	@$< $(if $(filter $*,$(DRAWN)),,--data $(BUILD)/data) > $@
 
 FIGURES := $(patsubst %.gp,$(BUILD)/%.svg,$(filter-out figures/style.gp $(LEFT_OUT),$(wildcard figures/*.gp)))
-DATA    := $(CHAPTERS:%=$(BUILD)/data/%.txt)
+DATA    := $(patsubst $(BUILD)/%,$(BUILD)/data/%.txt,$(PROGRAMS) $(DRAWERS))
 
 ifneq ($(GNUPLOT),)
 figures: $(FIGURES) ## draw the figures from what the programs computed
@@ -188,16 +203,6 @@ preview: $(DATA) ## the figures as text, in the terminal
 
 # ---------------------------------------------------------------- what is checked
 
-# What a reader's file may lean on: the whole course, compiled for a shared library that does not show its names. Where
-# both define a kernel, the reader's counts.
-$(BUILD)/shared/%.o: %.c $(BUILD)/flags
-	@mkdir -p $(@D)
-	@$(CC) $(FLAGS) -fPIC -fvisibility=hidden -MMD -MP -c $< -o $@
-
-$(BUILD)/course.a: $(patsubst %.c,$(BUILD)/shared/%.o,$(COMMON) $(KERNELS))
-	@rm -f $@
-	@ar rcs $@ $^
-
 # The kernels for Python, every name to be seen: notebooks/llama_c.py calls them. Of chapters 10 and 11 the kernels alone,
 # which do without PCRE2. -Bsymbolic: they find each other first, whatever else the process has that is called `linear`.
 FOR_PYTHON := $(COMMON) $(filter-out chapters/10_% chapters/11_%,$(KERNELS)) \
@@ -207,41 +212,84 @@ $(BUILD)/libllama.so: $(FOR_PYTHON) $(wildcard common/*.h chapters/*/*.h) $(BUIL
 	@echo "  link     $@"
 	@$(CC) $(FLAGS) -shared -fPIC $(call accepts,-Wl$(comma)-Bsymbolic) $(FOR_PYTHON) -o $@ $(LIBS)
 
-# How a reader's file is compiled: sh $(BUILD)/compile.sh FILE.c … -o FILE.so
-$(BUILD)/compile.sh: $(BUILD)/flags $(BUILD)/course.a
-	@printf '%s\n' $(call quote,exec $(CC) $(FLAGS) -I$(call quote,$(CURDIR)) -I$(call quote,$(CURDIR)/chapters) -shared -fPIC "$$@" \
-	    $(call quote,$(abspath $(BUILD))/course.a) $(call accepts,-Wl$(comma)--allow-multiple-definition) $(LIBS)) > $@
+# How a reader's file is compiled: sh $(BUILD)/compile.sh FILE.so FILE.c …. Beside it, as FILE.so.i, stands what the
+# preprocessor makes of it. An index beyond the end of an array is told, the heap and the stack are guarded (guard.c), and what
+# the reader defines is what the reader calls, be it called expf. With SANITIZE=1 it is the address sanitizer instead.
+WRAPPED  := $(call accepts,$(foreach f,malloc free calloc realloc posix_memalign aligned_alloc,-Wl$(comma)--wrap=$(f)))
+CHECKED  := $(or $(call accepts,-fsanitize=array-bounds),$(call accepts,-fsanitize=bounds)) $(call accepts,-fstack-protector-all)
+GUARDED   = $(if $(WRAPPED),-fno-sanitize=all $(CHECKED) $(WRAPPED) -Wl$(comma)--as-needed $(call quote,$(abspath $(BUILD))/guard.o))
 
 # The reader's files as "$1", "$2", …: SRC is one file, whose name may have blanks, or several with blanks between them.
 sources = if [ -e $(call quote,$(SRC)) ]; then set -- $(call quote,$(SRC)); else set -- $(or $(SRC),$(1)); fi
 
-verify: $(BUILD)/verify $(if $(SRC),$(BUILD)/compile.sh) ## judge your own kernels: make verify SRC=my_rope.c
+$(BUILD)/guard.o: tests/verify/guard.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	@$(CC) $(FLAGS) -fno-sanitize=all -fPIC -c $< -o $@
+
+$(BUILD)/compile.sh: Makefile $(BUILD)/flags $(BUILD)/libllama.a $(BUILD)/guard.o
+	@printf '%s\n' 'library=$$1; shift' \
+	    $(call quote,set -- $(CC) $(FLAGS) -UROOT -I$(call quote,$(CURDIR)) -I$(call quote,$(CURDIR)/chapters) "$$@") \
+	    '"$$@" -w -E >"$$library.i" 2>/dev/null' \
+	    $(call quote,[ "$$SANITIZED" ] || set -- "$$@" $(GUARDED)) \
+	    $(call quote,exec "$$@" -o "$$library" -shared -fPIC $(call quote,$(abspath $(BUILD))/libllama.a) \
+	        $(call accepts,-Wl$(comma)--allow-multiple-definition) $(call accepts,-Wl$(comma)-Bsymbolic) $(LIBS)) > $@
+
+SANITIZERS := -O1 $(call accepts,-march=native) -fno-omit-frame-pointer -fsanitize=address,undefined,bounds -fno-sanitize-recover=all
+
+ifeq ($(SANITIZE),)
+verify: $(BUILD)/verify $(if $(SRC),$(BUILD)/compile.sh) ## judge your own kernels: make verify SRC=my_rope.c, with SANITIZE=1 under the sanitizers
 	@$(if $(SRC),,echo "usage: make verify SRC=my_kernel.c    (the kernels it may define: $(BUILD)/verify --list)"; exit 1)
 	@$(sources); library="$(BUILD)/$${1##*/}.so"; \
-	 sh $(BUILD)/compile.sh "$$@" -o "$$library" && $(BUILD)/verify --library "$$library"
+	 sh $(BUILD)/compile.sh "$$library" "$$@" && $(BUILD)/verify --library "$$library"
+else
+verify: # the reader's file and the workbench under the sanitizers: who overruns an array is told the line
+	@SANITIZED=1 $(MAKE) --no-print-directory BUILD=build/sanitize CFLAGS="$(SANITIZERS)" SANITIZE= verify
+endif
 
 EXERCISES := $(NUMBERS:%=exercise-%)
 
 $(EXERCISES): exercise-%: $(BUILD)/verify $(BUILD)/compile.sh ## how far is your chapters/04_*/exercise.c, or SRC=my.c: make exercise-04
 	@mkdir -p $(BUILD)/$@
 	@$(call sources,chapters/$*_*/exercise.c); library="$(BUILD)/$@/$${1##*/}.so"; \
-	 sh $(BUILD)/compile.sh "$$@" -o "$$library" && $(BUILD)/verify --exercise $* --library "$$library"
+	 sh $(BUILD)/compile.sh "$$library" "$$@" && $(BUILD)/verify --exercise $* --library "$$library"
 
 grade: $(BUILD)/grade $(BUILD)/compile.sh ## judge a folder of submissions: make grade DIR=submissions/ EXERCISE=04, a table and a CSV
 	@$(if $(DIR),,echo "usage: make grade DIR=submissions/ [EXERCISE=04] [CSV=$(BUILD)/grades.csv]"; exit 1)
 	@$(BUILD)/grade $(EXERCISE:%=--exercise %) --csv $(call quote,$(or $(CSV),$(BUILD)/grades.csv)) $(call quote,$(DIR))
 
-test: all $(TESTS) $(DATA) $(BUILD)/compile.sh ## kernels against PyTorch, wrong twins, parsers, programs, lessons
-	@PYTHON=$(PYTHON) sh tests/run.sh $(TESTS) "sh tests/languages/run.sh $(BUILD)" "sh tests/lessons.sh $(BUILD)/data --check"
+test: all $(TESTS) $(FUZZED:%=$(BUILD)/tests/replay_%) $(DATA) $(BUILD)/compile.sh ## kernels against PyTorch, wrong twins, parsers, programs, lessons
+	@PYTHON=$(PYTHON) sh tests/run.sh $(TESTS) $(foreach f,$(FUZZED),"$(BUILD)/tests/replay_$(f) tests/fuzz/corpus/$(f)") "sh tests/languages/run.sh $(BUILD)" "sh tests/lessons.sh $(BUILD)/data --check"
 
 sanitize: ## the tests under the address, undefined-behaviour and bounds sanitizers
-	@$(MAKE) --no-print-directory BUILD=build/sanitize CFLAGS="-O1 -march=native -fno-omit-frame-pointer \
-	    -fsanitize=address,undefined,bounds -fno-sanitize-recover=all" test
+	@$(MAKE) --no-print-directory BUILD=build/sanitize CFLAGS="$(SANITIZERS)" test
 
-fuzz: ## feed broken files to what reads them, and any text to the tokenizers, a minute each
-	@sh tests/fuzz/run.sh $(BUILD) $(or $(SECONDS),60) "$(JANSSON)" "$(PCRE2)"
+# On one thread, or their counts would get into each other's way. The faults reach what nothing else does.
+coverage: ## which lines and branches of chapters/ and common/ do the tests run? A table, and what nobody runs
+	@OMP_NUM_THREADS=1 $(MAKE) --no-print-directory BUILD=build/coverage CFLAGS="-O1 --coverage -include tests/coverage/coverage.h" \
+	    test faults EVERY=$(or $(EVERY),10)
+	@sh tests/coverage/table.sh build/coverage
 
-mutants: all $(BUILD)/course.a ## break our own kernels on purpose, and count how many breaks the golden values catch
+# Preloaded: it must not have what CFLAGS may ask for, a sanitizer, say.
+$(BUILD)/allocations.so: tests/faults/allocations.c tests/faults/allocations.h
+	@mkdir -p $(@D)
+	@$(CC) -std=c2x -O1 -D_GNU_SOURCE -I. -shared -fPIC $< -o $@
+
+$(BUILD)/faults: $(call object,tests/faults/faults.c) $(BUILD)/libllama.a
+	@echo "  link     $@"
+	@$(CC) $(FLAGS) $^ -o $@ $(LIBS)
+
+ifneq ($(and $(wildcard /proc/self/status),$(shell echo '\#include <linux/seccomp.h>' | $(CC) -E - 2>/dev/null)),)
+faults: all $(BUILD)/faults $(BUILD)/allocations.so $(BUILD)/compile.sh ## the n-th allocation, write, open, read fails, for every n: make faults EVERY=7 tries a seventh
+	@$(BUILD)/faults $(BUILD) $(or $(EVERY),1)
+else
+faults:
+	@echo "faults: skipped: only Linux lets another process answer system calls"
+endif
+
+fuzz: ## feed broken files to what reads them, and any text to the tokenizers, a minute each; KEEP=1 keeps what reached new code
+	@sh tests/fuzz/run.sh $(BUILD) $(or $(SECONDS),60) "$(JANSSON)" "$(PCRE2)" $(KEEP)
+
+mutants: all $(BUILD)/libllama.a ## break our own kernels on purpose, and count how many breaks the golden values catch
 	@$(PYTHON) tests/mutants.py --build $(BUILD) $(if $(EVERY),--every $(EVERY))
 
 # What computes the golden values, trains the model and runs the notebooks. No reader of the lessons needs it.
@@ -262,6 +310,7 @@ golden: ## compute the golden values again
 	@$(PYTHON) tests/golden/articles.py
 	@$(PYTHON) tests/golden/09_decoder.py
 	@$(PYTHON) tests/golden/stories.py
+	@$(PYTHON) tests/golden/sentence.py
 	@$(PYTHON) tests/golden/10_tokenizer.py
 
 golden-check: ## prove that the committed golden values are what PyTorch computes
@@ -271,7 +320,12 @@ golden-check: ## prove that the committed golden values are what PyTorch compute
 	@$(PYTHON) tests/golden/articles.py --check
 	@$(PYTHON) tests/golden/09_decoder.py --check
 	@$(PYTHON) tests/golden/stories.py --check
+	@$(PYTHON) tests/golden/sentence.py --check
 	@$(PYTHON) tests/golden/10_tokenizer.py --check
+
+ablations: $(BUILD)/ablations $(BUILD)/stories ## what each part does to the trained model, taken out or done wrong, in some minutes
+	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/ablations > $(BUILD)/ablations.txt
+	@mv $(BUILD)/ablations.txt tests/golden/
 
 bench: $(BUILD)/verify $(BUILD)/bench_decoder ## our kernels and the decoder against this machine's own limits, on one thread and on all
 	@OMP_NUM_THREADS=1 $(BUILD)/verify --bench
@@ -300,4 +354,4 @@ help: ## this list
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
-.PHONY: all always run figures preview verify grade test sanitize fuzz mutants venv train golden golden-check bench notebooks notebooks-check docs help clean $(NUMBERS) $(EXERCISES)
+.PHONY: all always run figures preview verify grade test sanitize coverage faults fuzz mutants venv train golden golden-check ablations bench notebooks notebooks-check docs help clean $(NUMBERS) $(EXERCISES)

@@ -10,8 +10,7 @@
 /* The spacing of float32 numbers of this size; subnormals are all 2^-149 apart. */
 static double ulp(double size) { return ldexp(1, size < 0x1p-126 ? -149 : ilogb(size) - 23); }
 
-/* What a row's rounding errors are measured in: the ulp of its largest finite number. */
-static double row_ulp(size_t row, const double truth[row]) {
+double row_ulp(size_t row, const double truth[row]) {
     double largest = 0;
     for (size_t i = 0; i < row; i++)
         if (isfinite(truth[i])) largest = fmax(largest, fabs(truth[i]));

@@ -27,6 +27,12 @@
 #define POISON 0x7fa5u
 bool is_poison(float value);
 
+/* Another such NaN lies around the inputs: a copy of the one over the other would not show if they were the same. */
+#define CANARY 0x7f95u
+
+/* What a row's rounding errors are measured in: the ulp of its largest finite number. */
+double row_ulp(size_t row, const double truth[row]);
+
 typedef struct {
     size_t count;       /* elements compared */
     size_t wrong;       /* elements out of tolerance */

@@ -22,8 +22,8 @@ void table_row(Table *table, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(row, sizeof row, format, arguments);
     va_end(arguments);
-    table->rows = realloc(table->rows, (size_t)(table->count + 1) * sizeof *table->rows);
-    if (!table->rows || !(table->rows[table->count++] = strdup(row))) fail("out of memory for a table");
+    table->rows = reallocate(table->rows, (size_t)(table->count + 1) * sizeof *table->rows);
+    table->rows[table->count++] = copy_text(row, strlen(row));
 }
 
 enum { MAX_COLUMNS = 32 };

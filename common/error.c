@@ -1,8 +1,13 @@
 #include "common/error.h"
 
+#include <errno.h>
 #include <stdarg.h>
+#include <stdint.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 /* Names come from files and may hold anything: the message stays one line, and commands no terminal. The two bytes of
  * UTF-8 that are U+0080 to U+009F are control characters, too. */
@@ -13,12 +18,15 @@ void blank_control_characters(char *text) {
     }
 }
 
+static bool said; /* then nothing else is: one line is clearer than two */
+
 void say_error(const char *format, va_list arguments) {
     char message[4096];
     vsnprintf(message, sizeof message, format, arguments);
     blank_control_characters(message);
     fflush(stdout);
     fprintf(stderr, "error: %s\n", message);
+    said = true;
 }
 
 _Noreturn void fail(const char *format, ...) {
@@ -28,8 +36,38 @@ _Noreturn void fail(const char *format, ...) {
     exit(1);
 }
 
+size_t product(size_t a, size_t b) {
+    size_t result;
+    return __builtin_mul_overflow(a, b, &result) ? SIZE_MAX : result;
+}
+
+void finish_output(void) {
+    errno = 0;
+    if (said || (fflush(stdout) == 0 && !ferror(stdout))) return;
+    fprintf(stderr, "error: the output cannot be written: %s\n", errno ? strerror(errno) : "a write failed; is the disk full?");
+    _exit(1);
+}
+
+static _Noreturn void out_of_memory(size_t bytes) {
+    if (bytes > PTRDIFF_MAX) fail("out of memory: more was asked for than there are addresses");
+    fail("out of memory: %zu bytes were asked for", bytes);
+}
+
 void *allocate(size_t bytes) {
     void *memory = NULL;
-    if (posix_memalign(&memory, 64, bytes ? bytes : 1) != 0) fail("out of memory: %zu bytes were asked for", bytes);
+    if (bytes > PTRDIFF_MAX || posix_memalign(&memory, 64, bytes ? bytes : 1) != 0) out_of_memory(bytes);
     return memory;
+}
+
+void *reallocate(void *memory, size_t bytes) {
+    memory = realloc(memory, bytes ? bytes : 1);
+    if (!memory) out_of_memory(bytes);
+    return memory;
+}
+
+char *copy_text(const char *text, size_t length) {
+    char *copy = reallocate(NULL, length + 1);
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    return copy;
 }

@@ -14,7 +14,16 @@ void say_error(const char *format, va_list arguments) __attribute__((format(prin
 /* Control characters become '?', so that a message stays one line whatever a hostile file calls things. */
 void blank_control_characters(char *text);
 
+/* At exit: text that a full disk cuts off is an error, too, though nobody waits for the last of it but exit. */
+void finish_output(void);
+
 /* malloc that never returns NULL; the memory is aligned to 64 bytes, a cache line and the widest vector. */
 void *allocate(size_t bytes);
+
+/* a b, or SIZE_MAX if it is larger than that, which allocate() refuses: for sizes that a file or a stranger names. */
+size_t product(size_t a, size_t b);
+/* realloc, and a copy of so many letters as a string of its own, that never return NULL. */
+void *reallocate(void *memory, size_t bytes);
+char *copy_text(const char *text, size_t length);
 
 #endif

@@ -1,22 +1,36 @@
 #include "common/file.h"
 #include "common/error.h"
+#include "common/output.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-char *file_read(const char *path, size_t *length) {
-    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+/* ------------------------------------------------------------------ in memory */
+
+/* What nobody would call a text: /dev/zero has more. */
+enum { MOST_BYTES = INT_MAX / 4 };
+
+/* Of a file that was just opened, or NULL. */
+static char *read_all(const char *path, FILE *file, size_t *length) {
     if (!file) fail("%s: %s", path, strerror(errno));
     size_t capacity = 1 << 16, got;
-    char *bytes = malloc(capacity);
+    char *bytes = reallocate(NULL, capacity);
     *length = 0;
-    while (bytes && (got = fread(bytes + *length, 1, capacity - *length - 1, file)) > 0) {
+    while ((got = fread(bytes + *length, 1, capacity - *length - 1, file)) > 0) {
         *length += got;
-        if (*length + 1 == capacity) bytes = realloc(bytes, capacity *= 2); /* a pipe does not tell its length */
+        if (*length > MOST_BYTES) fail("%s: it has more than %d bytes: that is too long", path, MOST_BYTES);
+        if (*length + 1 == capacity) bytes = reallocate(bytes, capacity *= 2); /* a pipe does not tell its length */
     }
-    if (!bytes) fail("%s: out of memory after %zu bytes", path, *length);
     if (ferror(file)) {
         const char *why = strerror(errno);
         free(bytes);
@@ -25,4 +39,113 @@ char *file_read(const char *path, size_t *length) {
     if (file != stdin) fclose(file);
     bytes[*length] = '\0';
     return bytes;
+}
+
+char *file_read(const char *path, size_t *length) {
+    if (strcmp(path, "-") == 0) return read_all("standard input", stdin, length);
+    return read_all(path, fopen(path, "rb"), length);
+}
+
+/* The descriptor of a regular file, which nothing else can take the place of meanwhile; or -1 with the reason. */
+static int open_regular(const char *path, size_t *size, char why[static FILE_WHY]) {
+    struct stat status;
+    int descriptor = open(path, O_RDONLY | O_NONBLOCK); /* a pipe must not wait for its writer */
+    if (descriptor < 0 || fstat(descriptor, &status) != 0)
+        snprintf(why, FILE_WHY, "cannot open it: %s", strerror(errno));
+    else if (S_ISDIR(status.st_mode)) snprintf(why, FILE_WHY, "it is a directory: name a file in it");
+    else if (!S_ISREG(status.st_mode)) snprintf(why, FILE_WHY, "it is not a regular file");
+    else if ((uintmax_t)status.st_size > SIZE_MAX / 2)
+        snprintf(why, FILE_WHY, "it has more bytes than there are addresses");
+    else return *size = (size_t)status.st_size, descriptor;
+    if (descriptor >= 0) close(descriptor);
+    return -1;
+}
+
+char *file_read_regular(const char *path, size_t *length) {
+    char why[FILE_WHY];
+    size_t size;
+    int descriptor = open_regular(path, &size, why);
+    if (descriptor < 0) fail("%s: %s", path, why);
+    return read_all(path, fdopen(descriptor, "rb"), length);
+}
+
+/* ------------------------------------------------------------------ mapped
+ *
+ * Where a mapped file has no bytes any more, reading them is the signal SIGBUS. What is to be said then is prepared
+ * here, for a handler may do next to nothing. */
+
+typedef struct Mapped {
+    const char *bytes;
+    size_t size;
+    dev_t device;
+    ino_t number;
+    struct Mapped *next;
+    char words[]; /* what to say of it */
+} Mapped;
+
+static Mapped *all_mapped;
+static struct sigaction before; /* what was done on SIGBUS before we came */
+
+/* Several threads may come here at once; the first one speaks. */
+static void on_missing_bytes(int signal, siginfo_t *info, void *context) {
+    static atomic_flag spoken = ATOMIC_FLAG_INIT;
+    const char *address = info->si_addr;
+    (void)context;
+    for (const Mapped *m = all_mapped; m; m = m->next) {
+        if (address < m->bytes || address >= m->bytes + m->size) continue;
+        while (atomic_flag_test_and_set(&spoken)) pause();
+        output_abandon();
+        if (write(STDERR_FILENO, m->words, strlen(m->words)) < 0) _exit(1);
+        _exit(1);
+    }
+    sigaction(signal, &before, NULL); /* it is not ours: it will come again, to whom it belongs */
+}
+
+static void remember(const char *path, int descriptor, const void *bytes, size_t size) {
+    static const char format[] = "error: %s: its bytes are gone: was it shortened while it was read?";
+    struct sigaction ours = {.sa_sigaction = on_missing_bytes, .sa_flags = SA_SIGINFO};
+    size_t room = sizeof format + strlen(path) + 1;
+    Mapped *mapped = allocate(sizeof *mapped + room);
+    struct stat status = {0};
+    fstat(descriptor, &status);
+    *mapped = (Mapped){bytes, size, status.st_dev, status.st_ino, all_mapped};
+    snprintf(mapped->words, room, format, path);
+    blank_control_characters(mapped->words);
+    strcat(mapped->words, "\n");
+    if (!all_mapped) sigaction(SIGBUS, &ours, &before);
+    all_mapped = mapped;
+}
+
+/* With the last file goes the handler. */
+static void forget(const void *bytes) {
+    Mapped **at = &all_mapped;
+    while (*at && (*at)->bytes != bytes) at = &(*at)->next;
+    Mapped *gone = *at;
+    if (gone) *at = gone->next;
+    if (gone && !all_mapped) sigaction(SIGBUS, &before, NULL);
+    free(gone);
+}
+
+bool file_map(const char *path, void **bytes, size_t *size, char why[static FILE_WHY]) {
+    int descriptor = open_regular(path, size, why);
+    if (descriptor < 0) return false;
+    *bytes = *size ? mmap(NULL, *size, PROT_READ, MAP_PRIVATE, descriptor, 0) : NULL;
+    if (*bytes == MAP_FAILED) snprintf(why, FILE_WHY, "cannot map it: %s", strerror(errno));
+    else if (*bytes) remember(path, descriptor, *bytes, *size);
+    close(descriptor);
+    return *bytes != MAP_FAILED;
+}
+
+void file_unmap(void *bytes, size_t size) {
+    if (!bytes) return;
+    forget(bytes);
+    munmap(bytes, size);
+}
+
+bool file_is_mapped(const char *path) {
+    struct stat status;
+    if (stat(path, &status) != 0) return false;
+    for (const Mapped *m = all_mapped; m; m = m->next)
+        if (m->device == status.st_dev && m->number == status.st_ino) return true;
+    return false;
 }

@@ -1,10 +1,25 @@
-/* A whole file in memory. */
+/* Whole files: in memory, or mapped. */
 #ifndef COMMON_FILE_H
 #define COMMON_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-/* All bytes of a file, or of standard input where path is "-"; a NUL follows them. The caller frees. Or fail(). */
+/* All bytes of a text, from a file, a pipe or, where path is "-", standard input; a NUL follows them. The caller frees.
+ * Or fail(). */
 char *file_read(const char *path, size_t *length);
+
+/* The same of a regular file alone: a pipe would wait for its writer, and some devices never end. */
+char *file_read_regular(const char *path, size_t *length);
+
+enum { FILE_WHY = 160 }; /* bytes of a reason */
+
+/* Maps a regular file read-only; *bytes is NULL if it is empty. Returns false with the reason, such as "cannot open
+ * it: …". A file that becomes shorter while it is mapped, or a disk that fails, ends the program with one line and
+ * status 1. */
+bool file_map(const char *path, void **bytes, size_t *size, char why[static FILE_WHY]);
+void file_unmap(void *bytes, size_t size);
+
+bool file_is_mapped(const char *path); /* by that name or another one */
 
 #endif

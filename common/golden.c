@@ -9,11 +9,9 @@ static GoldenCase *case_named(Golden *golden, const char *name, size_t length) {
     for (int c = 0; c < golden->count; c++)
         if (strlen(golden->cases[c].name) == length && strncmp(golden->cases[c].name, name, length) == 0)
             return &golden->cases[c];
-    golden->cases = realloc(golden->cases, (size_t)(golden->count + 1) * sizeof *golden->cases);
-    char *copy = strndup(name, length);
-    if (!golden->cases || !copy) fail("out of memory for golden values");
+    golden->cases = reallocate(golden->cases, (size_t)(golden->count + 1) * sizeof *golden->cases);
     GoldenCase *made = &golden->cases[golden->count++];
-    *made = (GoldenCase){.name = copy};
+    *made = (GoldenCase){.name = copy_text(name, length)};
     return made;
 }
 

@@ -3,8 +3,10 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,11 +33,11 @@ _Noreturn void usage_error(const char *format, ...) {
     exit(2);
 }
 
-/* Text cut off by a full disk is an error too, though nobody waits for the last of it but exit. */
-static void finish_output(void) {
-    if (fflush(stdout) == 0 && !ferror(stdout)) return;
-    fprintf(stderr, "error: the output cannot be written: %s\n", strerror(errno));
-    _exit(1);
+/* The next file that is opened takes the number of a standard stream that is closed, and what we print would end in
+ * it. So something is put there that can neither be read nor written: that is an error, as it should be. */
+static void fill_closed_streams(void) {
+    for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
+        if (fcntl(stream, F_GETFD) < 0) open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
 static const Option *option_named(const char *name, int count, const Option options[]) {
@@ -44,8 +46,24 @@ static const Option *option_named(const char *name, int count, const Option opti
     return NULL;
 }
 
+/* A text may be empty; what is the name of a file may not. */
+static bool names_a_file(const char *argument) {
+    return strstr(argument, "FILE") || strstr(argument, "DIR") || strstr(argument, "PATH");
+}
+
+/* Of two values one would be ignored, so an option is given once. */
+static void take(const Option *option, const char *argument, bool *given) {
+    if (*given) usage_error("--%s is there twice", option->name);
+    if (option->argument && !*argument && names_a_file(option->argument))
+        usage_error("--%s needs its %s", option->name, option->argument);
+    *option->value = argument, *given = true;
+}
+
 int parse_options(int argc, char **argv, const char *usage, const char *about, int count, const Option options[]) {
+    fill_closed_streams();
     atexit(finish_output);
+    bool given[count + 1]; /* there is no array of none */
+    memset(given, 0, sizeof given);
     shown_program = argv[0], shown_usage = usage;
     int rest = argc; /* words that are no options move there, in their order */
     for (int i = 1; i < rest;) {
@@ -62,7 +80,7 @@ int parse_options(int argc, char **argv, const char *usage, const char *about, i
         const Option *option = word[1] == '-' ? option_named(word + 2, count, options) : NULL;
         if (!option) usage_error("%s is not understood", word);
         if (option->argument && i + 1 == rest) usage_error("%s needs its %s", word, option->argument);
-        *option->value = option->argument ? argv[i + 1] : "";
+        take(option, option->argument ? argv[i + 1] : "", &given[option - options]);
         i += option->argument ? 2 : 1;
     }
     return rest;
@@ -77,11 +95,25 @@ unsigned long option_number(const char *name, const char *text, unsigned long lo
     usage_error("--%s %s: a whole number from %lu to %lu is needed", name, text, low, high);
 }
 
+/* strtod takes more for a number than people write: hexadecimal ones, nan, infinities, blanks before them. */
+double option_decimal(const char *name, const char *text, double low, double high) {
+    char *end;
+    errno = 0;
+    double number = strtod(text, &end);
+    const bool decimal = *text && text[strspn(text, "0123456789.eE+-")] == '\0';
+    if (decimal && !*end && !errno && number >= low && number <= high) return number;
+    usage_error("--%s %s: a number from %g to %g is needed", name, text, low, high);
+}
+
+void no_options(int argc, char **argv, const char *about) {
+    int rest = parse_options(argc, argv, "[--help]", about, 0, NULL);
+    if (rest < argc) usage_error("%s is not understood", argv[rest]);
+}
+
 const char *chapter_options(int argc, char **argv, const char *about) {
     const char *data = NULL;
     Option options[] = {{"data", "DIR", "write there what the figures are drawn from", &data}};
     int rest = parse_options(argc, argv, "[--data DIR]", about, 1, options);
     if (rest < argc) usage_error("%s is not understood", argv[rest]);
-    if (data && !data[0]) usage_error("--data needs the name of a folder");
     return data;
 }

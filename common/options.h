@@ -9,8 +9,9 @@ typedef struct {
     const char **value;   /* receives the argument, or "" for a flag; not touched if the option is absent */
 } Option;
 
-/* Parses options[0..count). `usage` is what follows the program's name, `about` one sentence for --help.
- * Returns the index in argv of the first word that is no option. */
+/* Parses options[0..count), each of which may be given once; an argument called FILE, DIR or PATH must not be empty.
+ * `usage` is what follows the program's name, `about` one sentence for --help. Returns the index in argv of the first
+ * word that is no option. */
 int parse_options(int argc, char **argv, const char *usage, const char *about, int count, const Option options[]);
 
 /* A command line that makes no sense: prints what is wrong with it and the usage line, and exits 2. */
@@ -19,7 +20,13 @@ _Noreturn void usage_error(const char *format, ...) __attribute__((format(printf
 /* The whole number that option --name was given as text, from low to high, or usage_error(). */
 unsigned long option_number(const char *name, const char *text, unsigned long low, unsigned long high);
 
-/* What every chapter's program takes: nothing but --data DIR, where it writes what its figures are drawn from.
+/* The same for a number with or without a point, such as 0.8 or 1e-3. */
+double option_decimal(const char *name, const char *text, double low, double high);
+
+/* A program with nothing to choose: --help, and that is all. */
+void no_options(int argc, char **argv, const char *about);
+
+/* What a program takes that writes what figures are drawn from: nothing but --data DIR, where it writes that.
  * Returns DIR, or NULL. */
 const char *chapter_options(int argc, char **argv, const char *about);
 

@@ -15,7 +15,7 @@ enum { MAX_UNFINISHED = 32 };
 static _Atomic(char *) unfinished[MAX_UNFINISHED];
 static pid_t owner; /* of the list: a forked child inherits it, but not the files */
 
-static void remove_unfinished(void) {
+void output_abandon(void) {
     if (getpid() != owner) return;
     for (int i = 0; i < MAX_UNFINISHED; i++) {
         const char *temporary = unfinished[i];
@@ -25,13 +25,16 @@ static void remove_unfinished(void) {
 
 /* SA_RESETHAND has already put the default action back: raising the signal again ends the program by it. */
 static void remove_and_die(int signal) {
-    remove_unfinished();
+    output_abandon();
     raise(signal);
 }
 
+/* Where the size of files is limited, the write that goes too far is an error then, and not the end of the program. */
+static void let_the_write_fail(int signal) { (void)signal; }
+
 /* A signal that the program ignores or handles itself is left alone. */
-static void catch_signal(int signal) {
-    struct sigaction current, ours = {.sa_handler = remove_and_die, .sa_flags = SA_RESETHAND};
+static void catch_signal(int signal, void handler(int), int flags) {
+    struct sigaction current, ours = {.sa_handler = handler, .sa_flags = flags};
     if (sigaction(signal, NULL, &current) == 0 && current.sa_handler == SIG_DFL)
         sigaction(signal, &ours, NULL);
 }
@@ -40,25 +43,36 @@ static void watch_for_the_end(void) {
     if (owner == getpid()) return;
     for (int i = 0; i < MAX_UNFINISHED; i++) unfinished[i] = NULL;
     owner = getpid();
-    atexit(remove_unfinished);
-    catch_signal(SIGHUP);
-    catch_signal(SIGINT);
-    catch_signal(SIGPIPE);
-    catch_signal(SIGTERM);
+    atexit(output_abandon);
+    catch_signal(SIGHUP, remove_and_die, SA_RESETHAND);
+    catch_signal(SIGINT, remove_and_die, SA_RESETHAND);
+    catch_signal(SIGPIPE, remove_and_die, SA_RESETHAND);
+    catch_signal(SIGTERM, remove_and_die, SA_RESETHAND);
+    catch_signal(SIGXFSZ, let_the_write_fail, 0);
 }
 
-static void remember(char *temporary) {
-    for (int i = 0; i < MAX_UNFINISHED; i++) {
-        if (unfinished[i]) continue;
-        unfinished[i] = temporary;
-        return;
-    }
-    fail("cannot write %s: %d output files are open already", temporary, MAX_UNFINISHED);
+static _Atomic(char *) *free_place(const char *path) {
+    for (int i = 0; i < MAX_UNFINISHED; i++)
+        if (!unfinished[i]) return &unfinished[i];
+    fail("cannot write %s: %d output files are open already", path, MAX_UNFINISHED);
 }
 
 static void forget(const char *temporary) {
     for (int i = 0; i < MAX_UNFINISHED; i++)
         if (unfinished[i] == temporary) unfinished[i] = NULL;
+}
+
+/* In the same directory, because rename cannot cross file systems. "x": a file that is there already is another's, who
+ * writes the same target at this moment, or was killed while he did. */
+static void open_temporary(Output *output) {
+    size_t size = strlen(output->path) + sizeof ".tmp-" + 40;
+    _Atomic(char *) *place = free_place(output->path);
+    output->temporary = reallocate(NULL, size);
+    for (int n = 0; !output->file && (n == 0 || errno == EEXIST); n++) {
+        snprintf(output->temporary, size, "%s.tmp-%ld-%d", output->path, (long)getpid(), n);
+        output->file = fopen(output->temporary, "wbx");
+    }
+    if (output->file) *place = output->temporary;
 }
 
 Output output_open(const char *path) {
@@ -68,24 +82,22 @@ Output output_open(const char *path) {
         fail("cannot write %s: it is %s", path,
              S_ISDIR(existing.st_mode) ? "a directory" : "not a regular file");
 
-    /* The same directory, because rename cannot cross file systems. */
-    size_t size = strlen(path) + sizeof ".tmp-" + 20;
-    Output output = {.path = allocate(strlen(path) + 1), .temporary = allocate(size)};
-    strcpy(output.path, path);
-    snprintf(output.temporary, size, "%s.tmp-%ld", path, (long)getpid());
-
     watch_for_the_end();
-    remember(output.temporary);
-    output.file = fopen(output.temporary, "wb");
+    Output output = {.path = copy_text(path, strlen(path))};
+    open_temporary(&output);
     if (!output.file)
         fail("cannot write %s: %s%s", path, strerror(errno),
              errno == ENOENT ? " (make its directory first)" : "");
     return output;
 }
 
+/* The name may reach the disk before the bytes: if the power fails in between, there would be a file of nothing where the
+ * old one was. A file system that cannot promise more than that says EINVAL. */
+static bool reaches_the_disk(FILE *file) { return fsync(fileno(file)) == 0 || errno == EINVAL; }
+
 void output_close(Output *output) {
     errno = 0;
-    bool written = fflush(output->file) == 0 && !ferror(output->file);
+    bool written = fflush(output->file) == 0 && !ferror(output->file) && reaches_the_disk(output->file);
     written = fclose(output->file) == 0 && written;
     if (!written || rename(output->temporary, output->path) != 0)
         fail("cannot write %s: %s", output->path,

@@ -16,4 +16,7 @@ Output output_open(const char *path);
  * A program that ends before output_close leaves neither file behind. */
 void output_close(Output *output);
 
+/* Removes the temporary files of all outputs that are open: for who handles a signal and ends the program. */
+void output_abandon(void);
+
 #endif

@@ -1,18 +1,15 @@
 #include "common/safetensors.h"
 #include "common/byte_order.h"
 #include "common/error.h"
+#include "common/file.h"
+#include "common/json.h"
 #include "common/output.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     PREFIX = 8,             /* bytes before the header, which hold its length */
@@ -77,7 +74,7 @@ static bool read_header(Reader *reader, struct SafeTensorsStorage *storage, cons
         return refuse(reader, "the header does not start with '{': is this a safetensors file?");
 
     json_error_t problem;
-    storage->header = json_loadb(header, length, JSON_REJECT_DUPLICATES, &problem);
+    storage->header = json_read(header, length, &problem);
     if (!storage->header)
         return refuse(reader, "byte %d: the header is no valid JSON: %s", PREFIX + problem.position,
                       problem.text);
@@ -240,32 +237,15 @@ bool safetensors_parse(SafeTensors *file, const char *name, const void *bytes, s
     return false;
 }
 
-/* Maps the whole file. An empty one has no pages to map: *bytes stays NULL. */
-static bool map_file(const Reader *reader, void **bytes, size_t *size) {
-    int descriptor = open(reader->name, O_RDONLY | O_NONBLOCK); /* a pipe must not wait for its writer */
-    if (descriptor < 0) return refuse(reader, "cannot open it: %s", strerror(errno));
-
-    struct stat status = {0};
-    if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) {
-        *size = (size_t)status.st_size;
-        if (*size > 0) *bytes = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    }
-    int mapping_error = errno;
-    close(descriptor);
-    if (*bytes == MAP_FAILED) return refuse(reader, "cannot map it: %s", strerror(mapping_error));
-    if (S_ISDIR(status.st_mode)) return refuse(reader, "it is a directory: name a file in it");
-    if (!S_ISREG(status.st_mode)) return refuse(reader, "it is not a regular file");
-    return true;
-}
-
 bool safetensors_read(SafeTensors *file, const char *path, char error[static SAFETENSORS_ERROR]) {
     Reader reader = {.name = path, .error = error};
-    void *bytes = NULL;
-    size_t size = 0;
+    void *bytes;
+    size_t size;
+    char why[FILE_WHY];
     *file = (SafeTensors){0};
-    if (!map_file(&reader, &bytes, &size)) return false;
+    if (!file_map(path, &bytes, &size, why)) return refuse(&reader, "%s", why);
     if (!safetensors_parse(file, path, bytes, size, error)) {
-        if (bytes) munmap(bytes, size);
+        file_unmap(bytes, size);
         return false;
     }
     file->storage->mapping = bytes;
@@ -282,7 +262,7 @@ SafeTensors safetensors_open(const char *path) {
 
 void safetensors_close(SafeTensors *file) {
     struct SafeTensorsStorage *storage = file->storage;
-    if (storage->mapping) munmap(storage->mapping, storage->mapping_size);
+    file_unmap(storage->mapping, storage->mapping_size);
     json_decref(storage->header);
     json_decref(storage->values);
     free(storage->by_name);
@@ -322,7 +302,7 @@ static json_t *tensor_entry(const Tensor *tensor, size_t begin, size_t end) {
 /* The header as text, to be released by free(). */
 static char *header_text(const char *path, size_t count, const Tensor tensors[], size_t metadata_count,
                          const Metadata metadata[]) {
-    json_t *header = json_object(), *values = json_object();
+    json_t *header = json_new(), *values = json_new();
     for (size_t i = 0; i < metadata_count; i++)
         add(path, values, metadata[i].key, json_string(metadata[i].value));
     add(path, header, "__metadata__", values);
@@ -334,7 +314,6 @@ static char *header_text(const char *path, size_t count, const Tensor tensors[],
         begin = end;
     }
     char *text = json_dumps(header, JSON_COMPACT);
-    if (!text) fail("out of memory while writing %s", path);
     json_decref(header);
     return text;
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The lessons quote compiled code and real runs. In a README, or a page beside the chapters,
+# The lessons quote compiled code and real runs. In a README, a REFERENCE, or a page beside the chapters,
 #
 #     <!-- code: chapters/01_normalization/normalization.c rms_norm -->     a function with the comment above it
 #     <!-- run: 01_normalization | RMSNorm by hand -->                      that section of what the program prints
@@ -88,7 +88,7 @@ lost_backslashes() {
     awk '/^```/ { code = !code } !code && /\$/ && /\\[,;:!{}\\]/ { print FILENAME ":" FNR ": GitHub loses a backslash here: " $0 }' "$1"
 }
 
-for lesson in README.md */README.md chapters/*.md */*/README.md; do
+for lesson in README.md */README.md chapters/*.md */*/README.md chapters/*/REFERENCE.md; do
     program=$(basename "$(dirname "$lesson")")
     if [ -e "$(dirname "$lesson")/main.c" ] && [ ! -e "$data/$program.txt" ]; then
         echo "skipped: $lesson, for $program is not built here"

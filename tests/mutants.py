@@ -186,14 +186,14 @@ def judge(path, text, build, folder):
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         mutant, library, program = f"{scratch}/mutant.c", f"{scratch}/mutant.so", f"{scratch}/test"
         pathlib.Path(mutant).write_text(text)
-        if run(*COMPILE, "-shared", "-fPIC", mutant, f"{build}/course.a", *LIBRARIES, "-o", library).returncode:
+        if run(*COMPILE, "-shared", "-fPIC", mutant, f"{build}/libllama.a", *LIBRARIES, "-o", library).returncode:
             return None
         verdict = run(f"{build}/verify", "--library", library)
         if re.search(r"^FAIL: \d+ of", verdict.stdout, re.M):
             return "killed"
         test = ROOT / "tests" / f"test_{path.stem}.c"
         if test.exists():
-            built = run(*COMPILE, mutant, str(test), f"{build}/course.a", "-lcmocka", *LIBRARIES, "-o", program)
+            built = run(*COMPILE, mutant, str(test), f"{build}/libllama.a", "-lcmocka", *LIBRARIES, "-o", program)
             if built.returncode or run(program).returncode:
                 return "killed"
         return "random" if verdict.returncode else "alive"
@@ -202,7 +202,7 @@ def judge(path, text, build, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=pathlib.Path, help="kernel sources; default: every chapter's, and linear.c")
-    parser.add_argument("--build", default="build", help="where make has put verify and course.a (default: build)")
+    parser.add_argument("--build", default="build", help="where make has put verify and libllama.a (default: build)")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="try only one mutant in N")
     options = parser.parse_args()
     files = options.files
@@ -211,7 +211,7 @@ def main():
         kernel = re.compile(rf"^\w.*\b({'|'.join(known)})\(", re.M)
         files = [pathlib.Path("common/linear.c")]
         files += sorted(p.relative_to(ROOT) for p in ROOT.glob("chapters/*/*.c")
-                        if p.name not in ("main.c", "exercise.c") and kernel.search(p.read_text()))
+                        if p.name not in ("main.c", "figures.c", "exercise.c") and kernel.search(p.read_text()))
 
     counts, survivors, unused = {"killed": 0, "equivalent": 0}, [], set(EQUIVALENT)
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

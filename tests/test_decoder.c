@@ -5,6 +5,7 @@
 #include "common/byte_order.h"
 #include "common/check.h"
 #include "common/error.h"
+#include "common/measure.h"
 #include "common/output.h"
 #include "common/random.h"
 #include "common/safetensors.h"
@@ -15,6 +16,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -158,7 +160,7 @@ static void the_family_is_as_large_as_published(void **state) {
     (void)state;
     static const struct {
         const char *name;
-        long parameters;
+        int64_t parameters;
     } known[] = {
         {"llama-1-7b", 6738415616},  {"llama-1-13b", 13015864320},   {"llama-1-33b", 32528943616}, {"llama-1-65b", 65285660672},
         {"llama-2-7b", 6738415616},  {"llama-2-13b", 13015864320},   {"llama-2-70b", 68976648192}, {"llama-3-8b", 8030261248},
@@ -171,6 +173,8 @@ static void the_family_is_as_large_as_published(void **state) {
         assert_string_equal(config_names()[i], known[i].name);
     }
     assert_null(config_names()[COUNT(known)]);
+    assert_int_equal(run("--tree llama-3.1-405b"), 0); /* its bytes do not fit 32 bits, nor does the number of its weights */
+    assert_said(" 405853388800 "), assert_said(" 811706777600\n");
 }
 
 /* ------------------------------------------------------------------ checkpoints, written here */
@@ -418,6 +422,23 @@ static void what_is_saved_compares(void **state) {
     assert_said("[5, 32] in the dump, here it is [3, 32]");
 }
 
+/* What is read is not written over, under whatever name; and where no file may become so large, none is left. */
+static void nothing_is_lost_by_saving(void **state) {
+    (void)state;
+    Weights weights = open_weights("llama1");
+    save_model("own", "llama1", &weights);
+    assert_int_equal(symlink("own", AT("%s/alias", folder)), 0);
+    assert_int_equal(run("--model own --ids 1 --save alias/model.safetensors"), 1);
+    assert_one_clear_line();
+    assert_said("--save alias/model.safetensors: this file is being read");
+    assert_int_equal(run("--model own --ids 1 --save dump.safetensors"), 0);
+    assert_int_equal(run("--model own --compare dump.safetensors --save dump.safetensors"), 1);
+    assert_said("--save dump.safetensors: this file is being read");
+    assert_int_equal(run("--tree llama-3-8b >tree; ulimit -f 1; " PROGRAM " --model own --ids 1,2,3,4,5,6,7,8,9 --save large.safetensors >tree"), 1);
+    assert_said("error: cannot write large.safetensors: File too large");
+    assert_int_not_equal(system(AT("ls %s/large* >%s/tree 2>&1", folder, folder)), 0);
+}
+
 static void compare_names_the_first_stage_that_differs(void **state) {
     (void)state;
     static const struct {
@@ -446,6 +467,46 @@ static void compare_names_the_first_stage_that_differs(void **state) {
     }
 }
 
+static const char *copy_spoilt(const char *tensor_name, float value) {
+    Weights weights = open_weights("llama1");
+    Tensor *tensor = named(&weights, tensor_name);
+    float *values = tensor_to_float(tensor);
+    for (size_t i = 0; i < tensor_count(tensor); i++) values[i] = value;
+    tensor->data = values, tensor->dtype = F32;
+    const char *path = save_model("spoilt", "llama1", &weights);
+    free(values);
+    return path;
+}
+
+/* Without --save and --compare there is no answer; with them, what is wrong is to be looked at. */
+static void the_first_nan_is_named(void **state) {
+    (void)state;
+    static const struct {
+        const char *tensor;
+        float value;
+        const char *words;
+    } cases[] = {
+        {"model.embed_tokens.weight", NAN, "embed_tokens is the first stage with nan or infinities: 96 of 96, the first at [0, 0]"},
+        {"model.layers.1.self_attn.v_proj.weight", NAN, "layers.1 is the first stage with nan or infinities: 96 of 96, the first at [0, 0]"},
+        {"model.layers.0.mlp.down_proj.weight", INFINITY, "layers.0 is the first stage with nan or infinities: 96 of 96"},
+        {"lm_head.weight", NAN, "logits is the first stage with nan or infinities: 192 of 192"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const char *model = copy_spoilt(cases[i].tensor, cases[i].value);
+        assert_int_equal(run("--model %s --ids 1,2,3", model), 1);
+        assert_one_clear_line();
+        assert_said(cases[i].words);
+        assert_int_equal(run("--model %s --ids 1,2,3 --save spoilt.safetensors", model), 0);
+        assert_said(AT("note: %s", cases[i].words));
+        assert_null(strstr(said, "likeliest"));
+        assert_int_equal(run("--model %s --compare spoilt.safetensors", model), 0); /* the same at the same places */
+        assert_said("Nothing differs.");
+        assert_said(AT("note: %s", cases[i].words));
+        assert_int_equal(run("--model %s --compare spoilt.safetensors", GOLDEN("llama1")), 1);
+        assert_null(strstr(said, "note: "));
+    }
+}
+
 /* ------------------------------------------------------------------ what is refused */
 
 /* Its exit status is 1, and it says one line. */
@@ -455,6 +516,51 @@ static void assert_one_line(const char *what, int status, const char *words) {
         fail_msg("%s: not one line:\n%s", what, said);
     if (!strstr(said, words)) fail_msg("%s: \"%s\" is not in:\n%s", what, words, said);
 }
+
+/* Runs something that has to fail() in a child; what it says is in `said`, and its exit status is returned. */
+static int run_child(void work(void)) {
+    int ends[2], status;
+    assert_int_equal(pipe(ends), 0);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        work();
+        _exit(0);
+    }
+    close(ends[1]);
+    ssize_t length = read(ends[0], said, sizeof said - 1);
+    said[length > 0 ? length : 0] = '\0';
+    close(ends[0]);
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* The keys' bytes are 2^64: no size_t holds them, and what is left of the product is 0. */
+static void ask_for_the_largest_cache(void) {
+    Model model = {.config = {.C = 2, .F = 2, .L = MOST_LAYERS, .H = 2048, .KV = 2048, .D = 2048, .V = 2}};
+    decoder_new(&model, MOST_POSITIONS);
+}
+
+static void a_cache_that_no_machine_holds_is_refused(void **state) {
+    (void)state;
+    assert_one_line("the largest cache", run_child(ask_for_the_largest_cache), "out of memory");
+}
+
+static void shorten_a_mapped_bin(void) {
+    Model model = model_open(AT("%s/short.bin", folder));
+    if (truncate(AT("%s/short.bin", folder), 100) == 0) keep(tensor_to_float(&model.lm_head));
+}
+
+static void a_bin_that_shrinks_is_named(void **state) {
+    (void)state;
+    size_t size;
+    char *bytes = read_file(AT("%s/interleaved.bin", folder), &size);
+    write_file(AT("%s/short.bin", folder), bytes, size);
+    assert_one_line("a short .bin", run_child(shorten_a_mapped_bin), "short.bin: its bytes are gone");
+    free(bytes);
+}
+
 
 static void bad_configurations_get_one_line(void **state) {
     (void)state;
@@ -520,7 +626,7 @@ static void bad_configurations_get_one_line(void **state) {
     write_file(AT("%s/bad/config.json", folder), "", 0);
     assert_one_line("empty", run("--tree bad"), "no valid JSON");
     unlink(AT("%s/bad/config.json", folder));
-    assert_one_line("none", run("--tree bad"), "config.json");
+    assert_one_line("none", run("--tree bad"), "error: bad/config.json: cannot open it: No such file or directory\n");
     assert_one_line("no name", run("--tree llama-4"), "llama-4 is neither a model's folder nor one of llama-1-7b, ");
 }
 
@@ -601,6 +707,49 @@ static void copy_shards(const char *to) {
     }
 }
 
+/* Tensors of no Llama beside a thousand layers cost no more time than beside two. */
+static double time_to_refuse(int layers, size_t strange) {
+    Weights weights = open_weights("llama1");
+    size_t count = 0, most = strange + weights.count * (size_t)layers;
+    Tensor *tensors = allocate(most * sizeof *tensors);
+    char(*names)[64] = allocate(most * sizeof *names);
+    for (size_t i = 0; i < strange; i++, count++) {
+        snprintf(names[count], sizeof *names, "strange.%zu", i);
+        tensors[count] = (Tensor){.name = names[count], .dtype = F32, .rank = 1, .shape = {0}, .data = ""};
+    }
+    for (size_t i = 0; i < weights.count; i++) {
+        const char *name = weights.tensors[i].name, *rest = strstr(name, "layers.0.");
+        for (int l = 0; l < (rest ? layers : 1); l++) {
+            if (strstr(name, "layers.1.")) continue;
+            tensors[count] = weights.tensors[i];
+            if (rest) snprintf(names[count], sizeof *names, "model.layers.%d.%s", l, rest + strlen("layers.0."));
+            if (rest) tensors[count].name = names[count];
+            count++;
+        }
+    }
+    write_config(AT("%s/strange", folder), "llama1", "\"num_hidden_layers\": 2", AT("\"num_hidden_layers\": %d", layers));
+    safetensors_save(AT("%s/strange/model.safetensors", folder), count, tensors, 0, NULL);
+    safetensors_close(&weights.file), free(tensors), free(names);
+
+    struct rusage before, after;
+    getrusage(RUSAGE_CHILDREN, &before);
+    assert_one_line("strange", run("--model strange --ids 1"), AT("%zu tensors of no Llama: strange.", strange));
+    getrusage(RUSAGE_CHILDREN, &after);
+    return (double)(after.ru_utime.tv_sec - before.ru_utime.tv_sec) + 1e-6 * (double)(after.ru_utime.tv_usec - before.ru_utime.tv_usec);
+}
+
+static void many_tensors_take_linear_time(void **state) {
+    (void)state;
+    enum { STRANGE = 100000, LAYERS = 1000 };
+    double few = 0, many = 1e9;
+    for (int i = 0; i < 5 && many > 1.3 * few; i++) { /* again if a try was disturbed */
+        few = fmax(few, time_to_refuse(1, STRANGE + 9 * (LAYERS - 1)));
+        many = fmin(many, time_to_refuse(LAYERS, STRANGE));
+    }
+    print_message("%d tensors of 1 layer %.2f s, of %d layers %.2f s\n", STRANGE + 9 * LAYERS, few, LAYERS, many);
+    if (many > 1.3 * few) fail_msg("refusing them takes %.2f s beside 1000 layers, %.2f beside 1", many, few);
+}
+
 static void bad_shards_get_one_line(void **state) {
     (void)state;
     const char *path = AT("%s/shards", folder);
@@ -674,6 +823,9 @@ static void bad_requests_get_one_line(void **state) {
         {"--ids 1,,2", "--ids: \",2\" is no token"},
         {"--ids ''", "--ids: \"\" is no token"},
         {"--ids 1,", "--ids: \"\" is no token"},
+        {"--ids ' 1'", "--ids: \" 1\" is no token"},
+        {"--ids 1,+2", "--ids: \"+2\" is no token"},
+        {"--ids 1,-", "--ids: \"-\" is no token"},
         {"--ids 1x", "--ids: \"1x\" is no list"},
         {"--ids 99999999999999999999", "is no token"},
         {"--ids 5000000000", "is no token"},
@@ -683,12 +835,15 @@ static void bad_requests_get_one_line(void **state) {
          "3,4,5,6,7,8,9,0,1,2,3,4,5", "a prompt of 65 tokens is longer than this model's context of 64"},
     };
     for (size_t i = 0; i < COUNT(bad); i++)
-        if (i != 9) assert_one_line(bad[i].ids, run("--model '%s' %s", golden, bad[i].ids), bad[i].words);
+        if (!strstr(bad[i].ids, "--save")) assert_one_line(bad[i].ids, run("--model '%s' %s", golden, bad[i].ids), bad[i].words);
         else assert_one_line(bad[i].ids, run("--model '%s' %s >stdout", golden, bad[i].ids), bad[i].words);
-    assert_misuse(run("--ids 1"));
+    static const char *const misuses[] = {"--ids 1", "--ids 1 --data d --model x", "--tree llama-3-8b --data d", "--model '' --ids 1",
+                                          "--model x --ids 1 --save ''", "--model x --compare ''", "--tree ''",
+                                          "--model x --ids 1 --ids 2", "--model x --ids 1 --save a --save b"};
+    for (size_t i = 0; i < COUNT(misuses); i++) assert_misuse(run("%s", misuses[i]));
     assert_misuse(run("--model '%s'", golden));
     assert_one_line("nowhere", run("--model nowhere --ids 1"), "nowhere: No such file or directory");
-    assert_one_line("a device", run("--model /dev/null --ids 1"), "neither a folder nor a regular file");
+    assert_one_line("a device", run("--model /dev/null --ids 1"), "/dev/null: it is not a regular file");
     assert_one_line("a folder of nothing", run("--model / --ids 1"), "config.json");
     static const char *const pipes[] = {"config.json", "model.safetensors.index.json", "model.safetensors"};
     for (size_t i = 0; i < COUNT(pipes); i++) { /* nobody writes to them */
@@ -739,10 +894,15 @@ int main(void) {
         cmocka_unit_test(the_interleaved_layout_is_transformers_too),
         cmocka_unit_test(stories260K_tells_a_story),
         cmocka_unit_test(what_is_saved_compares),
+        cmocka_unit_test(nothing_is_lost_by_saving),
         cmocka_unit_test(compare_names_the_first_stage_that_differs),
+        cmocka_unit_test(the_first_nan_is_named),
+        cmocka_unit_test(a_cache_that_no_machine_holds_is_refused),
+        cmocka_unit_test(a_bin_that_shrinks_is_named),
         cmocka_unit_test(bad_configurations_get_one_line),
         cmocka_unit_test(good_configurations_are_read),
         cmocka_unit_test(bad_tensors_get_one_line),
+        cmocka_unit_test(many_tensors_take_linear_time),
         cmocka_unit_test(bad_shards_get_one_line),
         cmocka_unit_test(bad_bins_get_one_line),
         cmocka_unit_test(bad_requests_get_one_line),

@@ -4,12 +4,15 @@
 #include "11_generation/chat.h"
 #include "11_generation/generation.h"
 #include "common/error.h"
+#include "common/file.h"
+#include "common/output.h"
 #include "common/safetensors.h"
 #define PROGRAM "'" BUILD "/llama'"
 #include "tests/program.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char stories[] = ROOT "/chapters/09_decoder/stories/model";
@@ -334,6 +337,23 @@ static void write_text(const char *name, const char *text) {
     assert_int_equal(fclose(file), 0);
 }
 
+/* A copy of the stories' model in our folder, with these bits, of bfloat16, in each number of one tensor. */
+static void copy_model(const char *name, const char *spoilt, uint16_t bits) {
+    SafeTensors file = safetensors_open(AT("%s/model.safetensors", stories));
+    Tensor tensors[file.count];
+    uint16_t *values = NULL;
+    memcpy(tensors, file.tensors, sizeof tensors);
+    for (size_t i = 0; i < file.count; i++) {
+        if (!spoilt || strcmp(tensors[i].name, spoilt) != 0) continue;
+        assert_int_equal(tensors[i].dtype, BF16);
+        tensors[i].data = values = allocate(tensor_bytes(&tensors[i]));
+        for (size_t k = 0; k < tensor_count(&tensors[i]); k++) values[k] = bits;
+    }
+    assert_int_equal(system(AT("mkdir -p %s/%s && cp '%s'/*.json '%s'/tokenizer.model %s/%s", folder, name, stories, stories, folder, name)), 0);
+    safetensors_save(AT("%s/%s/model.safetensors", folder, name), file.count, tensors, 0, NULL);
+    safetensors_close(&file), free(values);
+}
+
 static void llama_tells_a_story(void **state) {
     (void)state;
     assert_int_equal(run("--temperature 0 --prompt 'Once upon a time' --quiet"), 0);
@@ -359,10 +379,120 @@ static void llama_tells_a_story(void **state) {
     assert_said("note: the context of 20 tokens is full");
 }
 
+/* A byte that is no UTF-8 is three tokens. Whatever the prompt, there is room for it and for what is to be written. */
+static void the_context_is_as_long_as_it_must_be(void **state) {
+    (void)state;
+    write_text("bytes", "\xff\xfe\x80"
+                        "abc");
+    assert_int_equal(run("--seed 1 --tokens 3 --prompt - --quiet <bytes"), 0);
+    assert_null(strstr(said, "context"));
+    char many[101];
+    memset(many, 0xff, 100), many[100] = '\0';
+    write_text("bytes", many);
+    assert_int_equal(run("--seed 1 --prompt - --quiet <bytes"), 0);
+    assert_null(strstr(said, "context"));
+    for (int tokens = 0; tokens < 5; tokens++) {
+        assert_int_equal(run("--seed 1 --tokens %d --ignore-eos --prompt 'Once upon' --quiet", tokens), 0);
+        assert_null(strstr(said, "context"));
+    }
+    assert_int_equal(run("--tokens 5 --prompt \"$(yes fox | head -2000)\""), 1);
+    assert_said(", all that this model was made for");
+    assert_one_clear_line();
+}
+
+static void logits_that_are_no_numbers_are_said(void **state) {
+    (void)state;
+    static const struct {
+        const char *tensor;
+        uint16_t bits;
+        const char *words;
+    } bad[] = {{"model.layers.2.mlp.up_proj.weight", 0x7fc0, "is nan"},
+               {"model.embed_tokens.weight", 0x7f80, "is nan"},
+               {"model.norm.weight", 0x7f7f, "is "}}; /* a sum overflows: infinities, or their difference */
+    write_text("text", "Once upon a time there was Anna, a brave fox.");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        static const char *const ways[] = {"--prompt Once --temperature 0", "--prompt Once --top-p 1 --quiet", "--perplexity text", "--chat <text"};
+        copy_model("broken", bad[i].tensor, bad[i].bits);
+        for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+            if (run("--model broken %s", ways[w]) != 1) fail_msg("%s, %s: %s", bad[i].tensor, ways[w], said);
+            assert_one_clear_line();
+            assert_said("the model's logit of token ");
+            assert_said(bad[i].words);
+        }
+    }
+    copy_model("broken", "model.norm.weight", 0x4780); /* 65536: all numbers are finite still */
+    assert_int_equal(run("--model broken --prompt Once --tokens 3 --quiet"), 0);
+    assert_int_equal(run("--model broken --perplexity text"), 1);
+    assert_said("its perplexity is beyond every number");
+    assert_one_clear_line();
+}
+
+/* A conversation whose model's file is made empty after the first answer has begun. */
+static void a_model_that_shrinks_is_named(void **state) {
+    (void)state;
+    copy_model("shrinking", NULL, 0);
+    assert_int_equal(run("--chat --tokens 3 --ignore-eos --model shrinking <lines >answer & exec 3>lines; trap '' PIPE; echo Hello >&3;"
+                         "while kill -0 $! && ! [ -s answer ]; do sleep 0.05; done; : >shrinking/model.safetensors;"
+                         "echo Hello 2>/dev/null >&3; exec 3>&-; wait $!"), 1); /* it may be gone before it reads this */
+    assert_one_clear_line();
+    assert_said("shrinking/model.safetensors: its bytes are gone");
+}
+
+static void texts_come_through_pipes_and_tokenizers_do_not(void **state) {
+    (void)state;
+    write_text("text", "Once upon a time");
+    assert_int_equal(run("--perplexity /dev/stdin <text"), 0);
+    assert_said("perplexity ");
+    assert_int_equal(run("--perplexity told & echo 'Once upon a time' >told; wait $!"), 0);
+    assert_said("perplexity ");
+    static const char *const bad[][2] = {{"--tokenizer pipe", "pipe: it is not a regular file"},
+                                         {"--tokenizer /dev/zero", "/dev/zero: it is not a regular file"},
+                                         {"--tokenizer /dev/stdin </dev/zero", "/dev/stdin: it is not a regular file"},
+                                         {"--tokenizer -", "-: cannot open it"},
+                                         {"--perplexity /dev/zero", "/dev/zero: it has more than "},
+                                         {"--perplexity /", "/: Is a directory"},
+                                         {"--prompt - <&-", "standard input: "},
+                                         {"--chat <&-", "standard input: "},
+                                         {"--chat </", "standard input: "}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        if (run("%s", bad[i][0]) != 1) fail_msg("%s is accepted: %s", bad[i][0], said);
+        assert_said(bad[i][1]);
+        assert_one_clear_line();
+    }
+}
+
+/* The stories' tokenizer with <S> for <s>: it has no token for the beginning. */
+static void a_text_may_have_no_beginning(void **state) {
+    (void)state;
+    size_t length;
+    char *bytes = file_read(AT("%s/tokenizer.model", stories), &length), *bos = memmem(bytes, length, "<s>", 3);
+    Output output = output_open(AT("%s/nobos.model", folder));
+    bos[1] = 'S';
+    fwrite(bytes, 1, length, output.file);
+    output_close(&output);
+    free(bytes);
+    assert_int_equal(run("--tokenizer nobos.model --prompt Once --tokens 2 --seed 1 --quiet"), 0);
+    static const char *const bad[][2] = {{"--tokens 2", "no BOS to begin a text with: give a --prompt"},
+                                         {"--chat <text", "has no <s>, which a conversation needs"},
+                                         {"--perplexity text", "no BOS to begin a window with"}};
+    write_text("text", "Once upon a time");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(run("--tokenizer nobos.model %s", bad[i][0]), 1);
+        assert_said(bad[i][1]);
+        assert_one_clear_line();
+    }
+}
+
 static void llama_talks_and_scores(void **state) {
     (void)state;
     write_text("talk", "Hello!\n\nWho?\n");
     assert_int_equal(run("--chat --system 'Be kind.' --tokens 5 --seed 1 --quiet <talk"), 0);
+    assert_int_equal(run("--chat --tokens 5 --quiet < /dev/null"), 0);
+    assert_string_equal(said, "");
+    assert_int_equal(system(AT("printf 'Hello\\000 Anna\\n' >%s/nul", folder)), 0);
+    assert_int_equal(run("--chat --tokens 5 <nul"), 1);
+    assert_said("a line has a NUL in it");
+    assert_one_clear_line();
     write_text("text", "Once upon a time there was Anna, a brave fox. She was in the forest.");
     assert_int_equal(run("--perplexity - <text"), 0);
     double perplexity;
@@ -375,7 +505,14 @@ static void llama_refuses(void **state) {
     static const char *const misuses[] = {
         "--top-p 2", "--top-p x", "--temperature -1", "--temperature nan", "--top-k -1", "--min-p 1.5", "--tokens many", "--tokens",
         "--repetition-penalty 0", "--seed one", "--seed -1", "--context 0", "--context 1000000", "--threads 0", "a prompt",
-        "--system x", "--chat --prompt x", "--top_p 0.5"};
+        "--system x", "--chat --prompt x", "--top_p 0.5", "--temperature 0x1p3", "--temperature ' 1'", "--temperature ''", "--temperature 1e400",
+        "--temperature 1e-400", "--temperature inf", "--temperature 1e-40", "--temperature 1f", "--temperature .", "--top-p 0x1", "--min-p +nan",
+        "--repetition-penalty ''", "--tokens ' 3'", "--tokens +3", "--tokens 0x3", "--tokens ''", "--tokens 3.0", "--tokens 1e1",
+        "--tokens 99999999999999999999", "--top-k 4294967296", "--seed 99999999999999999999", "--threads ''", "--context ' 9'", "--seed ''",
+        "--model ''", "--tokenizer ''", "--perplexity ''", "--seed 1 --seed 2", "--quiet --quiet", "--prompt a --prompt b",
+        "--perplexity x --prompt y", "--perplexity x --tokens 3", "--perplexity x --temperature 0", "--perplexity x --top-k 1",
+        "--perplexity x --top-p 1", "--perplexity x --min-p 0", "--perplexity x --repetition-penalty 1", "--perplexity x --seed 1",
+        "--perplexity x --chat", "--perplexity x --chat --system y", "--perplexity x --ignore-eos"};
     for (size_t i = 0; i < sizeof misuses / sizeof *misuses; i++) assert_misuse(run("%s", misuses[i]));
 
     static const char *const bad[][2] = {
@@ -414,7 +551,7 @@ static void stories260K_makes_sense(void **state) {
 
 static int open_all(void **state) {
     model = model_open(stories), tokenizer = tokenizer_open(stories), golden = safetensors_open(ROOT "/tests/golden/stories.safetensors");
-    return make_folder(state);
+    return make_folder(state) || mkfifo(AT("%s/lines", folder), 0666) || mkfifo(AT("%s/pipe", folder), 0666) || mkfifo(AT("%s/told", folder), 0666);
 }
 
 static int close_all(void **state) {
@@ -435,6 +572,11 @@ int main(void) {
         cmocka_unit_test(characters_appear_whole),
         cmocka_unit_test(turns_are_the_templates),
         cmocka_unit_test(llama_tells_a_story),
+        cmocka_unit_test(the_context_is_as_long_as_it_must_be),
+        cmocka_unit_test(logits_that_are_no_numbers_are_said),
+        cmocka_unit_test(a_model_that_shrinks_is_named),
+        cmocka_unit_test(texts_come_through_pipes_and_tokenizers_do_not),
+        cmocka_unit_test(a_text_may_have_no_beginning),
         cmocka_unit_test(llama_talks_and_scores),
         cmocka_unit_test(llama_refuses),
         cmocka_unit_test(stories260K_makes_sense),

@@ -5,9 +5,11 @@
 #include "common/console.h"
 #include "common/error.h"
 #include "common/golden.h"
+#include "common/options.h"
 #include "tests/program.h"
 #include "tests/verify/exercises.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -28,16 +30,37 @@ static void every_program_helps_and_refuses(void **state) {
         assert_int_equal(run("'%s/%s' --help", BUILD, program), 0);
         assert_said("usage: ");
         assert_said("--help");
+        bool draws = strchr("01", program[0]) && strstr(said, "--data"); /* a chapter's begins with its number */
         assert_misuse(run("'%s/%s' --no-such-flag", BUILD, program));
         assert_said("--no-such-flag");
         assert_int_equal(run("'%s/%s' --help >/dev/full", BUILD, program), 1);
         assert_one_clear_line();
         assert_misuse(run("'%s/%s' one two", BUILD, program));
-        if (!strchr("01", program[0])) continue; /* a chapter's begins with its number */
+        assert_int_equal(run("'%s/%s' --help >&-", BUILD, program), 1);
+        assert_one_clear_line();
+        if (!draws) continue;
         assert_misuse(run("'%s/%s' --data", BUILD, program));
         assert_misuse(run("'%s/%s' --data ''", BUILD, program));
+        assert_misuse(run("'%s/%s' --data one --data two", BUILD, program));
+        assert_said("--data is there twice");
         assert_int_equal(run("'%s/%s' --data /proc/nowhere/deep >stdout", BUILD, program), 1);
         assert_one_clear_line();
+    }
+}
+
+/* A file that is opened must not get the number of the standard output, or what is printed would end in it. */
+static void a_closed_stream_is_not_taken_by_a_file(void **state) {
+    (void)state;
+    for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++) {
+        int status;
+        pid_t child = fork();
+        if (child == 0) {
+            close(stream);
+            chapter_options(1, (char *[]){"program", NULL}, "");
+            _exit(open("/dev/null", O_RDONLY) == stream);
+        }
+        waitpid(child, &status, 0);
+        assert_int_equal(status, 0);
     }
 }
 
@@ -157,7 +180,7 @@ static const char eps_outside[] =
 static void a_readers_mistake_is_named(void **state) {
     (void)state;
     write_text("mine.c", eps_outside);
-    assert_int_equal(run("sh '%s/compile.sh' mine.c -o mine.so && '%s/verify' --library mine.so", BUILD, BUILD), 1);
+    assert_int_equal(run("sh '%s/compile.sh' mine.so mine.c && '%s/verify' --library mine.so", BUILD, BUILD), 1);
     assert_said("epsilon is outside the root");
     assert_int_equal(run("'%s/verify' silu --library mine.so", BUILD), 1);
     assert_one_clear_line();
@@ -168,7 +191,7 @@ static void a_readers_mistake_is_named(void **state) {
 
 /* Compiles a C file for a chapter's exercise, with every warning an error: its signatures are the headers'. */
 static void compile_as(const char *library, const char *source) {
-    assert_int_equal(run("sh '%s/compile.sh' -Wall -Wextra -Werror '%s' -o %s", BUILD, source, library), 0);
+    assert_int_equal(run("sh '%s/compile.sh' %s -Wall -Wextra -Werror '%s'", BUILD, library, source), 0);
 }
 
 static void an_untouched_exercise_is_not_implemented(void **state) {
@@ -210,9 +233,9 @@ static void an_exercise_asks_for_what_is_judged(void **state) {
 /* The chapters' own kernels, as if a reader had written them. */
 static void a_solved_exercise_says_so(void **state) {
     (void)state;
-    assert_int_equal(run("cd '%s/chapters' && sh '%s/compile.sh' -O1 01*/normalization.c 02*/activation.c 03*/feed_forward.c 04*/rope.c "
+    assert_int_equal(run("cd '%s/chapters' && sh '%s/compile.sh' %s/solved.c.so -O1 01*/normalization.c 02*/activation.c 03*/feed_forward.c 04*/rope.c "
                          "05*/attention.c 06*/grouped_query.c 07*/kv_cache.c 08*/flash_attention.c 10*/train.c 10*/bpe.c "
-                         "11*/sampling.c ../common/linear.c -o %s/solved.c.so", ROOT, BUILD, folder), 0);
+                         "11*/sampling.c ../common/linear.c", ROOT, BUILD, folder), 0);
     const Exercise *exercise;
     for (int e = 0; (exercise = exercise_at(e)); e++) {
         int count = task_count(exercise);
@@ -227,8 +250,9 @@ static void a_solved_exercise_says_so(void **state) {
 static void the_first_wrong_task_is_reported(void **state) {
     (void)state;
     write_text("mine.c", eps_outside);
-    run("echo 'void batch_norm(void) { __builtin_trap(); }' >>mine.c");
-    assert_int_equal(run("sh '%s/compile.sh' mine.c -o mine.c.so && '%s/verify' --exercise 1 --library mine.c.so", BUILD, BUILD), 1);
+    run("echo 'void batch_norm(int r, int d, float *o, const float *x, const float *w, const float *b, float e) "
+        "{ (void)r, (void)d, (void)o, (void)x, (void)w, (void)b, (void)e, __builtin_trap(); }' >>mine.c");
+    assert_int_equal(run("sh '%s/compile.sh' mine.c.so mine.c && '%s/verify' --exercise 1 --library mine.c.so", BUILD, BUILD), 1);
     assert_said("Chapter 01, mine.c: 0 of 4 tasks solved\n");
     assert_said("crashes ");
     assert_said("epsilon is outside the root");
@@ -244,14 +268,15 @@ static void a_library_that_loads_for_ever_is_given_up(void **state) {
     (void)state;
     write_text("endless.c", "__attribute__((constructor)) static void loop(void) { for (volatile int i = 0; i == 0;) {} }\n"
                             "void silu(void) {}\n");
-    assert_int_equal(run("sh '%s/compile.sh' endless.c -o endless.so && '%s/verify' --seconds 1 --library endless.so", BUILD, BUILD), 1);
+    assert_int_equal(run("sh '%s/compile.sh' endless.so -w endless.c && '%s/verify' --seconds 1 --library endless.so", BUILD, BUILD), 1);
     assert_one_clear_line();
     assert_said("constructor");
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_program_helps_and_refuses), cmocka_unit_test(list_names_the_kernels),
+        cmocka_unit_test(every_program_helps_and_refuses), cmocka_unit_test(a_closed_stream_is_not_taken_by_a_file),
+        cmocka_unit_test(list_names_the_kernels),
         cmocka_unit_test(what_is_exported_can_be_answered), cmocka_unit_test(a_npy_file_answers_one_case),
         cmocka_unit_test(bad_requests_get_one_line),       cmocka_unit_test(a_readers_mistake_is_named),
         cmocka_unit_test(an_untouched_exercise_is_not_implemented), cmocka_unit_test(an_exercise_asks_for_what_is_judged),

@@ -11,6 +11,7 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -290,6 +291,17 @@ static void a_megabyte_is_encoded_in_linear_time(void **state) {
     free(bytes);
 }
 
+/* PCRE2 gives up after ten million tries, and each blank of a run is one. */
+static void a_run_of_blanks_may_be_long(void **state) {
+    (void)state;
+    enum { BLANKS = 10100000 };
+    Tokenizer *t = tokenizer_open(GOLDEN("tiktoken"));
+    char *bytes = allocate(BLANKS + 1);
+    memset(bytes, ' ', BLANKS), bytes[BLANKS] = 'x';
+    assert_round_trip(t, "tiktoken", BLANKS + 1, bytes);
+    free(bytes), tokenizer_close(t);
+}
+
 /* ------------------------------------------------------------------ what is refused */
 
 static void assert_refuses(const char *words, size_t length, const char *bytes) {
@@ -389,17 +401,25 @@ static void requests_are_answered_or_get_one_line(void **state) {
     assert_int_equal(run("%s --info", model), 0);
     assert_said("1400 tokens");
     static const char *const bad[] = {"--decode '1 1400'", "--decode -1", "--decode '1 x'", "--decode 99999999999999999999",
-                                      "--encode-file nowhere", "--encode-file /"};
+                                      "--encode-file nowhere", "--encode-file /", "--decode +1", "--decode '1+2'", "--decode 1x",
+                                      "--decode 0x1", "--decode 1.0", "--encode-file /dev/zero"};
     for (size_t i = 0; i < COUNT(bad); i++) {
         if (run("%s %s", model, bad[i]) != 1) fail_msg("%s is accepted: %s", bad[i], said);
         assert_one_clear_line();
     }
-    static const char *const alone[] = {"--model nowhere --info", "--model / --info", "--model '' --info"};
+    assert_int_equal(run("%s --decode ''", model), 0);
+    assert_string_equal(said, "\n");
+    assert_int_equal(run("%s --encode-file /dev/stdin </dev/null", model), 0);
+    assert_int_equal(run("%s --encode-file pipe & echo 'the llama' >pipe; wait $!", model), 0);
+    assert_string_equal(said, "264 447 13\n");
+    static const char *const alone[] = {"--model nowhere --info", "--model / --info", "--model pipe --info", "--model /dev/zero --info",
+                                        "--model /dev/stdin --info </dev/zero"};
     for (size_t i = 0; i < COUNT(alone); i++) {
         if (run("%s", alone[i]) != 1) fail_msg("%s is accepted: %s", alone[i], said);
         assert_one_clear_line();
     }
-    static const char *const misuses[] = {"", "--encode a --encode-file b", "--bos --info"}, *const without[] = {"--encode a", "--decode 1", "--bos"};
+    static const char *const misuses[] = {"", "--encode a --encode-file b", "--bos --info", "--info --data d", "--encode a --encode b", "--encode-file ''"};
+    static const char *const without[] = {"--encode a", "--decode 1", "--bos", "--model '' --info"};
     for (size_t i = 0; i < COUNT(misuses); i++) assert_misuse(run("%s %s", model, misuses[i]));
     for (size_t i = 0; i < COUNT(without); i++) assert_misuse(run("%s", without[i]));
 }
@@ -408,7 +428,7 @@ static int open_all(void **state) {
     json_error_t problem;
     expected = json_load_file(GOLDEN("expected.json"), JSON_ALLOW_NUL, &problem);
     if (!expected) print_message("%s\n", problem.text);
-    return expected ? make_folder(state) : -1;
+    return expected && make_folder(state) == 0 && mkfifo(AT("%s/pipe", folder), 0666) == 0 ? 0 : -1;
 }
 
 static int close_all(void **state) {
@@ -426,6 +446,7 @@ int main(void) {
         cmocka_unit_test(other_tokenizers_are_named),
         cmocka_unit_test(files_that_end_too_early_get_one_line),
         cmocka_unit_test(requests_are_answered_or_get_one_line),
+        cmocka_unit_test(a_run_of_blanks_may_be_long),
         cmocka_unit_test(a_megabyte_is_encoded_in_linear_time),
     };
     return cmocka_run_group_tests_name("tokenizer", tests, open_all, close_all) != 0;

@@ -51,7 +51,7 @@ static void trouble_is_named(void **state) {
         __typeof__(rms_norm) *kernel;
         const char *words;
     } misbehaving[] = {
-        {writes_one_past, "wrote 4 bytes past the end of out"}, {writes_one_before, "wrote 4 bytes before out"},
+        {writes_one_past, "wrote 4 bytes past the end of out"}, {writes_one_before, "went out of bounds: 4 bytes before out"},
         {writes_far_past, "past the end of out"},               {writes_its_input, "wrote to its input x"},
         {follows_a_wild_pointer, "in none of its arrays"},       {loops_for_ever, "did not come back within 1 second"},
         {reads_a_missing_bias, "followed a NULL pointer"},      {exits, "ended the program"},                           {aborts, "crashed"},
@@ -95,10 +95,11 @@ static void lost_accuracy_fails_without_a_name(void **state) {
 static void random_shapes_catch_what_goldens_might_not(void **state) {
     (void)state;
     char disagreement[DIAGNOSIS];
-    assert_true(random_shapes_agree(kernel_named("rms_norm"), (Function)rms_norm, disagreement));
-    assert_false(random_shapes_agree(kernel_named("rms_norm"), (Function)leaves_the_last, disagreement));
-    assert_non_null(strstr(disagreement, "differs from the chapter's kernel"));
-    assert_false(random_shapes_agree(kernel_named("rms_norm"), (Function)writes_one_past, disagreement));
+    assert_true(random_shapes_agree(&(Subject){kernel_named("rms_norm"), NULL, (Function)rms_norm}, disagreement));
+    assert_false(random_shapes_agree(&(Subject){kernel_named("rms_norm"), NULL, (Function)leaves_the_last}, disagreement));
+    assert_non_null(strstr(disagreement, "random shape x ["));
+    assert_non_null(strstr(disagreement, ": not written"));
+    assert_false(random_shapes_agree(&(Subject){kernel_named("rms_norm"), NULL, (Function)writes_one_past}, disagreement));
     assert_non_null(strstr(disagreement, "overran: wrote 4 bytes past the end of out"));
 }
 

@@ -1,7 +1,7 @@
-/* Chapter 1: normalization. A token is a row of `dim` numbers; a norm brings every row to the same size.
+/* Chapter 1: normalization. A token is a row of `dim` numbers; a norm makes a copy of it that has a common size.
  *
  * Statistics are summed in double: a row is read once from memory either way, and the result is then as exact
- * as a float32 can be, whatever the order of the sum.
+ * as a float32 can be, in whatever order the sum is taken.
  * In every kernel rows >= 0 and dim >= 1; out must not overlap the inputs. */
 #ifndef NORMALIZATION_H
 #define NORMALIZATION_H
@@ -29,7 +29,8 @@ void batch_norm(int rows, int dim, float out[restrict rows][dim], const float x[
 void dyt(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim],
          const float weight[dim], const float bias[dim], float alpha);
 
-/* RMSNorm on bfloat16 tensors, statistics in float32: two functions that differ only in where they round.
+/* RMSNorm on bfloat16 tensors. 1 / sqrt(mean(x^2) + eps) is summed in double and then rounded to float32, in which
+ * PyTorch has it; from there on two functions differ only in where they round.
  * Llama's rounds the normalized row to bf16 and then multiplies by the weight, rounding again:
  *     weight * x_normalized.to(bf16)             LlamaRMSNorm of transformers; Meta's RMSNorm */
 void rms_norm_bf16(int rows, int dim, bf16 out[restrict rows][dim], const bf16 x[rows][dim],

@@ -1,5 +1,7 @@
 #include "09_decoder/config.h"
 #include "common/error.h"
+#include "common/file.h"
+#include "common/json.h"
 
 #include <jansson.h>
 #include <limits.h>
@@ -7,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 /* ------------------------------------------------------------------ config.json */
 
@@ -173,14 +174,13 @@ static void read_sizes(const Object *object, Config *c) {
     if (c->H % c->KV) refuse(object, "num_key_value_heads", "it must divide num_attention_heads evenly");
 }
 
-/* A pipe by that name would wait for its writer. */
 json_t *json_open(const char *path) {
-    struct stat status;
+    size_t length;
+    char *text = file_read_regular(path, &length);
     json_error_t problem;
-    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) fail("%s: it is not a regular file", path);
-    json_t *json = json_load_file(path, JSON_REJECT_DUPLICATES, &problem);
-    if (!json && problem.line < 0) fail("%s: %s", path, problem.text);
+    json_t *json = json_read(text, length, &problem);
     if (!json) fail("%s: line %d: no valid JSON: %s", path, problem.line, problem.text);
+    free(text);
     return json;
 }
 
@@ -288,9 +288,9 @@ int config_context(const Config *config) {
     return (int)fmin(config->max_position_embeddings * stretch, MOST_POSITIONS);
 }
 
-long config_parameters(const Config *config) {
-    long C = config->C, F = config->F, H = config->H, KV = config->KV, D = config->D, V = config->V;
-    long layer = 2 * C * H * D + 2 * C * KV * D + 3 * C * F + 2 * C;
+int64_t config_parameters(const Config *config) {
+    int64_t C = config->C, F = config->F, H = config->H, KV = config->KV, D = config->D, V = config->V;
+    int64_t layer = 2 * C * H * D + 2 * C * KV * D + 3 * C * F + 2 * C;
     return (config->tie_word_embeddings ? 1 : 2) * V * C + config->L * layer + C;
 }
 

@@ -10,7 +10,7 @@
 
 enum {
     CONFIG_EOS = 16,
-    /* Sizes beyond these are lies: within them, no product of a model's sizes overflows a size_t. */
+    /* Sizes beyond these are lies: within them, a count of a model's weights is far from overflowing 64 bits. */
     MOST_WIDTH = 1 << 22,
     MOST_LAYERS = 1 << 10,
     MOST_HEAD = 1 << 12,
@@ -48,7 +48,7 @@ const char *const *config_names(void); /* of the whole family, NULL after the la
 int config_context(const Config *config);
 
 /* Weights, norms included; a tied lm_head is counted once. */
-long config_parameters(const Config *config);
+int64_t config_parameters(const Config *config);
 
 /* What print(model) prints in PyTorch, where model is transformers' LlamaForCausalLM. */
 void config_print_tree(FILE *file, const Config *config);

@@ -24,12 +24,12 @@ struct Workspace {
     void *angles;                   /* [2][T][D / 2]: cosine and sine */
 };
 
-static void *floats(size_t rows, size_t width) { return allocate(rows * width * sizeof(float)); }
+static void *floats(size_t rows, size_t width) { return allocate(product(product(rows, width), sizeof(float))); }
 
 Decoder decoder_new(const Model *model, int capacity) {
     const Config *c = &model->config;
     if (capacity < 1) fail("a decoder for %d positions: give at least one", capacity);
-    size_t cached = (size_t)c->L * capacity, T = capacity < CHUNK ? capacity : CHUNK;
+    size_t cached = product(c->L, capacity), T = capacity < CHUNK ? capacity : CHUNK;
     size_t C = c->C, F = c->F, queries = (size_t)c->H * c->D, keys = (size_t)c->KV * c->D;
     Decoder decoder = {.model = model, .capacity = capacity, .keys = floats(cached, keys),
                        .values = floats(cached, keys), .last = floats(1, C), .work = allocate(sizeof *decoder.work)};

@@ -6,10 +6,13 @@
 #include "common/check.h"
 #include "common/console.h"
 #include "common/error.h"
+#include "common/file.h"
 #include "common/options.h"
 #include "common/safetensors.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -21,18 +24,18 @@ enum { PATH = 4096 };
 /* ---- the tree, and what it weighs */
 
 /* A matrix, or a vector where rows is 0, that the model has `count` times. */
-static void module_row(Table *table, const Config *c, const char *name, long count, long rows, long columns) {
+static void module_row(Table *table, const Config *c, const char *name, int count, int rows, int columns) {
     size_t shape[] = {(size_t)rows, (size_t)columns};
     char text[SHAPE_TEXT];
-    long each = (rows ? rows : 1) * columns;
+    int64_t each = (int64_t)(rows ? rows : 1) * columns, all = count * each;
     shape_text(text, rows ? 2 : 1, rows ? shape : shape + 1);
-    table_row(table, "%s|%s|%ld|%ld|%ld|%ld", name, text, each, count, count * each,
-              count * each * (long)dtype_size(c->dtype));
+    table_row(table, "%s|%s|%" PRId64 "|%d|%" PRId64 "|%" PRId64, name, text, each, count, all,
+              all * (int64_t)dtype_size(c->dtype));
 }
 
 static void print_modules(const Config *c) {
     Table table = {0};
-    long C = c->C, F = c->F, L = c->L, queries = (long)c->H * c->D, keys = (long)c->KV * c->D;
+    int C = c->C, F = c->F, L = c->L, queries = c->H * c->D, keys = c->KV * c->D;
     table_row(&table, "module|shape|parameters|times|in all|bytes in %s", dtype_name(c->dtype));
     module_row(&table, c, "embed_tokens", 1, c->V, C);
     module_row(&table, c, "layers.N.input_layernorm", L, 0, C);
@@ -46,8 +49,8 @@ static void print_modules(const Config *c) {
     module_row(&table, c, "layers.N.mlp.down_proj", L, C, F);
     module_row(&table, c, "norm", 1, 0, C);
     module_row(&table, c, c->tie_word_embeddings ? "lm_head (it is embed_tokens)" : "lm_head", !c->tie_word_embeddings, c->V, C);
-    long all = config_parameters(c);
-    table_row(&table, "all||||%ld|%ld", all, all * (long)dtype_size(c->dtype));
+    int64_t all = config_parameters(c);
+    table_row(&table, "all||||%" PRId64 "|%" PRId64, all, all * (int64_t)dtype_size(c->dtype));
     table_print(&table, stdout);
     printf("A token leaves %ld bytes in the KV cache in float32, %ld in 16 bits.\n",
            kv_bytes_per_token(c->L, c->KV, c->D, 4), kv_bytes_per_token(c->L, c->KV, c->D, 2));
@@ -68,12 +71,41 @@ static void print_family(void) {
     table_row(&table, "model|C|F|layers|heads|KV heads|V|parameters|weights, GiB|KV bytes a token|context");
     for (const char *const *name = config_names(); *name; name++) {
         Config c = config_preset(*name);
-        long all = config_parameters(&c);
-        table_row(&table, "%s|%d|%d|%d|%d|%d|%d|%ld|%.1f|%ld|%d", *name, c.C, c.F, c.L, c.H, c.KV, c.V, all,
+        int64_t all = config_parameters(&c);
+        table_row(&table, "%s|%d|%d|%d|%d|%d|%d|%" PRId64 "|%.1f|%ld|%d", *name, c.C, c.F, c.L, c.H, c.KV, c.V, all,
                   (double)all * (double)dtype_size(c.dtype) / 0x1p30, kv_bytes_per_token(c.L, c.KV, c.D, 2),
                   c.max_position_embeddings);
     }
     table_print(&table, stdout);
+}
+
+/* ---- the stages of a run */
+
+/* The numbers of a stage, row by row: the stream's, and after them the logits. Returns the stage's name. */
+static const char *stage_of(const Trace *run, int s, char name[static 32], int *width, const float **values) {
+    const bool last = s == run->stages;
+    *width = last ? run->V : run->C;
+    *values = last ? run->logits : run->states + (size_t)s * run->T * run->C;
+    return last ? "logits" : stage_name(name, s, run->stages);
+}
+
+/* A nan or an infinity spreads to all that is computed from it: what one wants to know is where the first one is.
+ * False, and words about it, if there is one. */
+static bool is_finite(const Trace *run, char words[static 200]) {
+    for (int s = 0, width; s <= run->stages; s++) {
+        char name[32];
+        const float *values;
+        const char *stage = stage_of(run, s, name, &width, &values);
+        size_t count = (size_t)run->T * (size_t)width, finite = 0, first = SIZE_MAX;
+        for (size_t i = 0; i < count; i++)
+            if (isfinite(values[i])) finite++;
+            else if (first == SIZE_MAX) first = i;
+        if (finite == count) continue;
+        snprintf(words, 200, "%s is the first stage with nan or infinities: %zu of %zu, the first at [%zu, %zu]: what "
+                 "comes after it inherits", stage, count - finite, count, first / (size_t)width, first % (size_t)width);
+        return false;
+    }
+    return true;
 }
 
 /* ---- --save */
@@ -146,11 +178,10 @@ static int compare(const Trace *run, const SafeTensors *dump) {
     Table table = {0};
     char name[32], first[32] = "";
     table_row(&table, "stage|worst error|in ulps|<|wrong|first wrong");
-    for (int s = 0; s <= run->stages; s++) {
-        bool last = s == run->stages;
-        const char *stage = last ? "logits" : stage_name(name, s, run->stages);
-        const float *ours = last ? run->logits : run->states + (size_t)s * run->T * run->C;
-        if (!compare_stage(&table, dump, stage, run->T, last ? run->V : run->C, ours) && !*first) strcpy(first, stage);
+    for (int s = 0, width; s <= run->stages; s++) {
+        const float *ours;
+        const char *stage = stage_of(run, s, name, &width, &ours);
+        if (!compare_stage(&table, dump, stage, run->T, width, ours) && !*first) strcpy(first, stage);
     }
     table_print(&table, stdout);
     if (*first) printf("%s is the first that differs: what comes before it agrees, what comes after it inherits.\n", first);
@@ -167,7 +198,8 @@ static int *parse_ids(const char *text, int *count) {
         char *end;
         errno = 0;
         long id = strtol(text, &end, 10);
-        if (end == text || errno || id < INT_MIN || id > INT_MAX) fail("--ids: \"%.20s\" is no token: write 1,2,3", text);
+        if (!isdigit((unsigned char)text[*text == '-']) || errno || id < INT_MIN || id > INT_MAX)
+            fail("--ids: \"%.20s\" is no token: write 1,2,3", text);
         ids[(*count)++] = (int)id;
         if (*end == '\0') return ids;
         if (*end != ',') fail("--ids: \"%.20s\" is no list of tokens: write 1,2,3", text);
@@ -207,8 +239,13 @@ static int use_model(const char *path, const char *ids_text, const char *save_to
     int *ids = ids_text ? parse_ids(ids_text, &T) : dumped_ids(&dump, &T);
 
     Model model = model_open(path);
+    if (save_to && file_is_mapped(save_to))
+        fail("--save %s: this file is being read, and would be lost: name another one", save_to);
     Trace run = trace(&model, T, ids);
-    print_next(&run);
+    char words[200];
+    if (is_finite(&run, words)) print_next(&run);
+    else if (save_to || dump_path) fprintf(stderr, "note: %s\n", words); /* who looks for a mistake wants to see it */
+    else fail("%s: %s", path, words);
     if (save_to) save(&run, save_to, path);
     if (dump_path) status = compare(&run, &dump), safetensors_close(&dump);
     trace_free(&run);
@@ -287,7 +324,7 @@ int main(int argc, char **argv) {
                              "--model, a demonstration.",
                              sizeof options / sizeof *options, options);
     if (rest < argc) usage_error("%s is not understood", argv[rest]);
-    if (data && !data[0]) usage_error("--data needs the name of a folder");
+    if (data && (tree || model)) usage_error("--data is for the demonstration, without --tree and --model");
     if (!model && (ids || save_to || dump)) usage_error("--ids, --save and --compare need --model");
     if (tree) print_tree(tree);
     if (model) return use_model(model, ids, save_to, dump);

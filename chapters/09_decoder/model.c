@@ -1,15 +1,14 @@
 #include "09_decoder/model.h"
 #include "common/byte_order.h"
 #include "common/error.h"
+#include "common/file.h"
 #include "common/safetensors.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -55,11 +54,10 @@ static int add_shard(struct ModelFiles *files, const char *folder, const char *n
     for (int i = 0; i < files->shard_count; i++)
         if (strcmp(files->names[i], name) == 0) return i;
     if (files->shard_count == MOST_SHARDS) fail("%s: its index names over %d shards", folder, MOST_SHARDS);
-    files->shards = realloc(files->shards, (size_t)(files->shard_count + 1) * sizeof *files->shards);
-    files->names = realloc(files->names, (size_t)(files->shard_count + 1) * sizeof *files->names);
-    if (!files->shards || !files->names) fail("out of memory for %d shards", files->shard_count + 1);
+    files->shards = reallocate(files->shards, (size_t)(files->shard_count + 1) * sizeof *files->shards);
+    files->names = reallocate(files->names, (size_t)(files->shard_count + 1) * sizeof *files->names);
     files->shards[files->shard_count] = safetensors_open(join(path, folder, name));
-    files->names[files->shard_count] = strdup(name);
+    files->names[files->shard_count] = copy_text(name, strlen(name));
     return files->shard_count++;
 }
 
@@ -180,14 +178,19 @@ static bool is_stray(const char *name) {
     return length >= sizeof end - 1 && strcmp(name + length - (sizeof end - 1), end) == 0;
 }
 
-static bool was_taken(const Tensors *tensors, const Tensor *tensor) {
-    for (size_t i = 0; i < tensors->taken_count; i++)
-        if (tensors->taken[i] == tensor) return true;
-    return false;
+static int by_address(const void *left, const void *right) {
+    const Tensor *const *a = left, *const *b = right;
+    return (*a > *b) - (*a < *b);
 }
 
+static bool was_taken(const Tensors *tensors, const Tensor *tensor) {
+    return bsearch(&tensor, tensors->taken, tensors->taken_count, sizeof *tensors->taken, by_address);
+}
+
+/* A file may hold a million more: what was taken is sorted, to be looked up in. */
 static void refuse_the_rest(const Tensors *tensors) {
     List unexpected = {0};
+    qsort(tensors->taken, tensors->taken_count, sizeof *tensors->taken, by_address);
     for (int i = 0; i < tensors->files->shard_count; i++)
         for (size_t t = 0; t < tensors->files->shards[i].count; t++) {
             const Tensor *tensor = &tensors->files->shards[i].tensors[t];
@@ -221,22 +224,17 @@ static void read_folder(Model *model, const char *folder) {
 enum { HEADER = 7 * sizeof(int32_t) };
 
 static void map_bin(struct ModelFiles *files, const char *path) {
-    int descriptor = open(path, O_RDONLY | O_NONBLOCK);
-    struct stat status;
-    if (descriptor < 0 || fstat(descriptor, &status) != 0) fail("%s: cannot open it: %s", path, strerror(errno));
-    if (!S_ISREG(status.st_mode)) fail("%s: it is neither a folder nor a regular file", path);
-    if (status.st_size < (off_t)HEADER) fail("%s: %ld bytes do not even hold the header of a .bin", path, (long)status.st_size);
-    files->mapping_size = (size_t)status.st_size;
-    files->mapping = mmap(NULL, files->mapping_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    if (files->mapping == MAP_FAILED) fail("%s: cannot map it: %s", path, strerror(errno));
-    close(descriptor);
+    char why[FILE_WHY];
+    if (!file_map(path, &files->mapping, &files->mapping_size, why)) fail("%s: %s", path, why);
+    if (files->mapping_size < HEADER)
+        fail("%s: %zu bytes do not even hold the header of a .bin", path, files->mapping_size);
 }
 
 static Config bin_config(const char *path, const int32_t header[7]) {
     static const char *const names[] = {"dim", "hidden_dim", "n_layers", "n_heads", "n_kv_heads", "vocab_size", "seq_len"};
     if (header[0] == 0x616b3432) fail("%s: a later format of llama2.c: export it as version 0", path);
     for (int i = 0; i < 7; i++) {
-        long size = i == 5 && header[i] < 0 ? -(long)header[i] : header[i];
+        int64_t size = i == 5 && header[i] < 0 ? -(int64_t)header[i] : header[i];
         if (size < 1 || size > (i == 2 ? MOST_LAYERS : MOST_WIDTH))
             fail("%s: its header says %s = %d: is this a .bin of llama2.c?", path, names[i], header[i]);
     }
@@ -328,7 +326,7 @@ void model_close(Model *model) {
     for (int l = 0; l < model->config.L; l++)
         free(model->layers[l].input_layernorm), free(model->layers[l].post_attention_layernorm);
     for (int i = 0; i < files->shard_count; i++) safetensors_close(&files->shards[i]), free(files->names[i]);
-    if (files->mapping) munmap(files->mapping, files->mapping_size);
+    file_unmap(files->mapping, files->mapping_size);
     free(files->shards), free(files->names), free(files->turned), free(files);
     free(model->layers), free(model->norm);
     *model = (Model){0};

@@ -19,7 +19,8 @@ typedef struct {
 } Pieces;
 
 static Pieces read_pieces(const SafeTensors *file, int T) {
-    Pieces pieces = {.names = strdup(safetensors_metadata(file, "pieces"))};
+    const char *names = safetensors_metadata(file, "pieces");
+    Pieces pieces = {.names = copy_text(names, strlen(names))};
     char *rest = pieces.names;
     for (int t = 0; t < T; t++) pieces.piece[t] = strsep(&rest, " ");
     return pieces;

@@ -67,7 +67,7 @@ static void absorb(Symbol symbols[], int left, int id) {
 int bpe_merge(const Vocabulary *vocabulary, const char *text, int count, Symbol symbols[count]) {
     if (count < 2) return count;
     /* A merge takes one candidate off the heap and puts at most two on it: there are never 2 n of them. */
-    Heap heap = {0, allocate(2 * (size_t)count * sizeof(Candidate))};
+    Heap heap = {0, allocate(product(count, 2 * sizeof(Candidate)))};
     for (int i = 0; i < count; i++) symbols[i].previous = i - 1, symbols[i].next = i + 1 < count ? i + 1 : -1;
     for (int i = 0; i < count; i++) propose(&heap, vocabulary, text, symbols, i);
 

@@ -1,5 +1,6 @@
 #include "10_tokenizer/families.h"
 #include "common/error.h"
+#include "common/json.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@ static _Noreturn void refuse(const char *path, const char *key, const json_t *va
 
 /* Whether an object has these values; it may have more. */
 static bool is(const json_t *object, const char *values) {
-    json_t *expected = json_loads(values, 0, NULL), *value;
+    json_t *expected = json_read(values, strlen(values), NULL), *value;
     const char *key;
     bool same = json_is_object(object);
     json_object_foreach(expected, key, value) same = same && json_equal(json_object_get(object, key), value);
@@ -207,8 +208,8 @@ static void read_vocabulary(Tokenizer *t, const char *path, const json_t *json, 
     if (most > MOST_TOKENS) fail("%s: it has over %d tokens", path, MOST_TOKENS);
 
     int count = 0;
-    Token *tokens = t->vocabulary.tokens = calloc(most + 1, sizeof *tokens);
-    if (!tokens) fail("out of memory for %zu tokens", most);
+    Token *tokens = t->vocabulary.tokens = allocate(most * sizeof *tokens);
+    memset(tokens, 0, most * sizeof *tokens);
     json_object_foreach((json_t *)vocab, piece, id)
         take_id(tokens, path, read_id(path, piece, id, (int)most), named(path, piece, NORMAL));
     for (size_t i = 0; i < json_array_size(added); i++)
@@ -263,7 +264,7 @@ static void read_merges(Tokenizer *t, const char *path, const json_t *vocab, con
 
 void hugging_face_read(Tokenizer *t, const char *path, size_t length, const char *bytes) {
     json_error_t problem;
-    json_t *json = t->json = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, &problem);
+    json_t *json = t->json = json_read(bytes, length, &problem);
     if (!json) fail("%s: line %d: no valid JSON: %s", path, problem.line, problem.text);
     const json_t *model = json_object_get(json, "model");
     if (!json_is_object(model)) fail("%s: it has no model: is this a tokenizer.json?", path);

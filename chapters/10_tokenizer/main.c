@@ -8,6 +8,7 @@
 #include "common/file.h"
 #include "common/options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -71,8 +72,7 @@ static void encode(const Tokenizer *t, const Request *r) {
     int *ids = tokenizer_encode(t, length, r->encode ? r->encode : read, r->special, &count);
     if (r->bos) {
         if (tokenizer_bos(t) < 0) fail("%s: it has no token for the beginning: leave --bos out", r->model);
-        ids = realloc(ids, (count + 1) * sizeof *ids);
-        if (!ids) fail("out of memory for %zu ids", count);
+        ids = reallocate(ids, (count + 1) * sizeof *ids);
         memmove(ids + 1, ids, count++ * sizeof *ids);
         ids[0] = tokenizer_bos(t);
     }
@@ -83,12 +83,13 @@ static void encode(const Tokenizer *t, const Request *r) {
 
 /* "1 15043 3186", with commas if one likes. */
 static int *parse_ids(const char *text, size_t *count) {
+    static const char between[] = " ,\n";
     int *ids = allocate((strlen(text) / 2 + 1) * sizeof *ids);
-    for (*count = 0; *(text += strspn(text, " ,\n"));) {
+    for (*count = 0; *(text += strspn(text, between));) {
         char *end;
         errno = 0;
         long id = strtol(text, &end, 10);
-        if (end == text || errno || id < 0 || id > INT_MAX)
+        if (!isdigit((unsigned char)*text) || !strchr(between, *end) || errno || id > INT_MAX)
             fail("--decode: \"%.20s\" is no token: write \"1 2 3\"", text);
         ids[(*count)++] = (int)id;
         text = end;
@@ -347,9 +348,9 @@ int main(int argc, char **argv) {
                              "demonstration.",
                              sizeof options / sizeof *options, options);
     if (rest < argc) usage_error("%s is not understood", argv[rest]);
-    if (r.data && !r.data[0]) usage_error("--data needs the name of a folder");
     const bool encodes = r.encode || r.encode_file, does = encodes || r.decode || r.info;
     if (!r.model && does) usage_error("--encode, --encode-file, --decode and --info need --model");
+    if (r.data && r.model) usage_error("--data is for the demonstration, without --model");
     if (!encodes && (r.bos || r.special || r.pieces)) usage_error("--bos, --special and --pieces need --encode or --encode-file");
     if (r.encode && r.encode_file) usage_error("--encode or --encode-file, not both");
     if (r.model && !does) usage_error("--model needs --encode, --encode-file, --decode or --info");

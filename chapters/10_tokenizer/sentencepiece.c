@@ -46,7 +46,7 @@ void sentencepiece_encode(const Tokenizer *t, size_t length, const char *text, b
     const Vocabulary *v = &t->vocabulary;
     size_t normal_length;
     char *normal = normalize(t, length, text, first, &normal_length);
-    Symbol *symbols = allocate(normal_length * sizeof *symbols);
+    Symbol *symbols = allocate(product(normal_length, sizeof *symbols));
     int count = first_symbols(v, normal_length, normal, symbols);
     int whole = t->whole_pieces ? map_find(&v->pieces, normal_length, normal) : -1;
     if (whole >= 0) count = 1, symbols[0].id = whole;

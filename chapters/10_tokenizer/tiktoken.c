@@ -28,7 +28,9 @@ void split_pattern_compile(Tokenizer *t) {
     PCRE2_SIZE place;
     const PCRE2_SPTR pattern = (PCRE2_SPTR)pcre2_pattern;
     t->split_pattern = pcre2_compile(pattern, PCRE2_ZERO_TERMINATED, PCRE2_UTF, &error, &place, NULL);
-    if (!t->split_pattern) fail("PCRE2 does not take the split pattern: error %d at %zu", error, place);
+    PCRE2_UCHAR why[128];
+    pcre2_get_error_message(error, why, sizeof why);
+    if (!t->split_pattern) fail("PCRE2 does not take the split pattern: %s", (char *)why);
     pcre2_jit_compile(t->split_pattern, PCRE2_JIT_COMPLETE); /* where there is no JIT, it is only slower */
 }
 
@@ -44,7 +46,7 @@ static void encode_word(const Tokenizer *t, size_t length, const char *word, Ids
         ids_add(ids, whole);
         return;
     }
-    Symbol *symbols = allocate(length * sizeof *symbols);
+    Symbol *symbols = allocate(product(length, sizeof *symbols));
     for (size_t i = 0; i < length; i++)
         symbols[i] = (Symbol){.start = (int)i, .length = 1, .id = t->byte_ids[(unsigned char)word[i]]};
     int count = bpe_merge(v, word, (int)length, symbols);
@@ -52,11 +54,30 @@ static void encode_word(const Tokenizer *t, size_t length, const char *word, Ids
     free(symbols);
 }
 
+/* What PCRE2 wants besides the pattern. A run of blanks is tried once for each of its blanks, and PCRE2's own limit is
+ * ten million tries: here it is as high as it goes. */
+typedef struct {
+    pcre2_match_data *found;
+    pcre2_match_context *limits;
+} Splitter;
+
+static Splitter splitter_new(void) {
+    Splitter splitter = {pcre2_match_data_create(1, NULL), pcre2_match_context_create(NULL)};
+    if (!splitter.found || !splitter.limits) fail("out of memory");
+    pcre2_set_match_limit(splitter.limits, UINT32_MAX);
+    return splitter;
+}
+
+static void splitter_free(Splitter *splitter) {
+    pcre2_match_data_free(splitter->found), pcre2_match_context_free(splitter->limits);
+}
+
 /* A text of UTF-8: word by word, as the pattern splits it. */
-static void encode_words(const Tokenizer *t, pcre2_match_data *match, size_t length, const char *text, Ids *ids) {
+static void encode_words(const Tokenizer *t, const Splitter *splitter, size_t length, const char *text, Ids *ids) {
     for (size_t at = 0; at < length;) {
-        int found = pcre2_match(t->split_pattern, (PCRE2_SPTR)text, length, at, PCRE2_NO_UTF_CHECK, match, NULL);
-        const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(match);
+        int found = pcre2_match(t->split_pattern, (PCRE2_SPTR)text, length, at, PCRE2_NO_UTF_CHECK, splitter->found,
+                                splitter->limits);
+        const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(splitter->found);
         if (found < 0 || ends[0] != at || ends[1] <= at) /* each character is in one of the pattern's branches */
             fail("PCRE2 cannot split the text at byte %zu: error %d", at, found);
         encode_word(t, ends[1] - at, text + at, ids);
@@ -77,17 +98,16 @@ static size_t stretch(size_t length, const char *text, bool valid) {
 
 /* What is no UTF-8 is a word by itself. */
 void byte_level_encode(const Tokenizer *t, size_t length, const char *text, Ids *ids) {
-    pcre2_match_data *match = pcre2_match_data_create(1, NULL);
-    if (!match) fail("out of memory");
+    Splitter splitter = splitter_new();
     for (size_t at = 0; at < length;) {
         size_t good = stretch(length - at, text + at, true);
-        encode_words(t, match, good, text + at, ids);
+        encode_words(t, &splitter, good, text + at, ids);
         at += good;
         size_t bad = stretch(length - at, text + at, false);
         if (bad > 0) encode_word(t, bad, text + at, ids);
         at += bad;
     }
-    pcre2_match_data_free(match);
+    splitter_free(&splitter);
 }
 
 /* ------------------------------------------------------------------ tokenizer.model: a line for each token

@@ -59,7 +59,7 @@ Tokenizer *tokenizer_open(const char *path) {
     if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) find_in_folder(file, path), path = file;
     Tokenizer *tokenizer = allocate(sizeof *tokenizer);
     *tokenizer = (Tokenizer){0};
-    char *bytes = file_read(path, &length);
+    char *bytes = file_read_regular(path, &length);
     tokenizer_parse(tokenizer, path, length, bytes);
     return tokenizer;
 }
@@ -123,8 +123,7 @@ const char *tokenizer_piece(const Tokenizer *t, int id, size_t *length) {
 void ids_add(Ids *ids, int id) {
     if (ids->count == ids->capacity) {
         ids->capacity = ids->capacity ? 2 * ids->capacity : 64;
-        ids->ids = realloc(ids->ids, ids->capacity * sizeof *ids->ids);
-        if (!ids->ids) fail("out of memory for %zu ids", ids->capacity);
+        ids->ids = reallocate(ids->ids, ids->capacity * sizeof *ids->ids);
     }
     ids->ids[ids->count++] = id;
 }
@@ -167,8 +166,7 @@ typedef struct {
 static void append(Text *out, size_t length, const char *bytes) {
     if (out->capacity - out->length < length + 1) {
         out->capacity = 2 * out->capacity + length + 1;
-        out->text = realloc(out->text, out->capacity);
-        if (!out->text) fail("out of memory for a text of %zu bytes", out->capacity);
+        out->text = reallocate(out->text, out->capacity);
     }
     memcpy(out->text + out->length, bytes, length);
     out->length += length;

@@ -32,8 +32,8 @@ static struct Entry *place_of(const Map *map, size_t length, const char *key) {
 
 static void grow(Map *map) {
     Map larger = {map->count, map->capacity ? 2 * map->capacity : 1024, NULL};
-    larger.entries = calloc(larger.capacity, sizeof *larger.entries);
-    if (!larger.entries) fail("out of memory for a table of %zu entries", larger.capacity);
+    larger.entries = allocate(larger.capacity * sizeof *larger.entries);
+    memset(larger.entries, 0, larger.capacity * sizeof *larger.entries);
     for (size_t i = 0; i < map->capacity; i++) {
         const struct Entry *entry = &map->entries[i];
         if (entry->key) *place_of(&larger, entry->length, entry->key) = *entry;
@@ -80,8 +80,7 @@ int utf8_character(size_t length, const char *bytes, bool *valid) {
 int vocabulary_add(Vocabulary *v, Token token) {
     if (v->size == v->capacity) {
         v->capacity = v->capacity ? 2 * v->capacity : 1024;
-        v->tokens = realloc(v->tokens, (size_t)v->capacity * sizeof *v->tokens);
-        if (!v->tokens) fail("out of memory for %d tokens", v->capacity);
+        v->tokens = reallocate(v->tokens, (size_t)v->capacity * sizeof *v->tokens);
     }
     if (token.kind == NORMAL || token.kind == USER_DEFINED) {
         if (!map_add(&v->pieces, (size_t)token.piece_length, token.piece, v->size)) return -1;

@@ -13,14 +13,13 @@ typedef struct {
 } Turn;
 
 static void add_token(Turn *turn, int id) {
-    turn->ids = realloc(turn->ids, (turn->count + 1) * sizeof *turn->ids);
-    if (!turn->ids) fail("out of memory for a turn of %zu tokens", turn->count + 1);
+    turn->ids = reallocate(turn->ids, (turn->count + 1) * sizeof *turn->ids);
     turn->ids[turn->count++] = id;
 }
 
 static void add_special(Turn *turn, const char *name) {
     int id = tokenizer_special(turn->tokenizer, name);
-    if (id < 0) fail("--chat: the tokenizer has no %s: this is no chat model of Llama 3's family", name);
+    if (id < 0) fail("--chat: the tokenizer has no %s, which a conversation needs: this is no chat model", name);
     add_token(turn, id);
 }
 
@@ -40,9 +39,7 @@ static char *trimmed(const char *text) {
     while (isspace((unsigned char)*text)) text++;
     size_t length = strlen(text);
     while (length > 0 && isspace((unsigned char)text[length - 1])) length--;
-    char *copy = strndup(text, length);
-    if (!copy) fail("out of memory for a message");
-    return copy;
+    return copy_text(text, length);
 }
 
 /* ------------------------------------------------------------------ Llama 3 */
@@ -62,8 +59,7 @@ static void add_message(Turn *turn, const char *role, const char *message) {
 }
 
 static void llama3_turn(Turn *turn, bool first, const char *system, const char *user) {
-    if (first) add_token(turn, tokenizer_bos(turn->tokenizer));
-    else add_special(turn, "<|eot_id|>");
+    add_special(turn, first ? "<|begin_of_text|>" : "<|eot_id|>");
     if (first && system) add_message(turn, "system", system);
     add_message(turn, "user", user);
     add_header(turn, "assistant");
@@ -78,8 +74,8 @@ static void llama2_turn(Turn *turn, bool first, const char *system, const char *
     int length = first && system ? asprintf(&whole, "<<SYS>>\n%s\n<</SYS>>\n\n%s", system, user) : asprintf(&whole, "%s", user);
     if (length < 0) fail("out of memory for a message");
     char *content = trimmed(whole);
-    if (!first) add_token(turn, tokenizer_eos(turn->tokenizer));
-    add_token(turn, tokenizer_bos(turn->tokenizer));
+    if (!first) add_special(turn, "</s>");
+    add_special(turn, "<s>");
     add_text(turn, "[INST] ", content, " [/INST]");
     free(content), free(whole);
 }

@@ -20,14 +20,24 @@ void generation_free(Generation *generation) {
     free(generation->ids), free(generation->logits);
 }
 
-void generation_read(Generation *generation, int count, const int ids[count]) {
-    int length = generation->decoder.length;
-    decoder_read(&generation->decoder, count, ids);
-    memcpy(generation->ids + length, ids, (size_t)count * sizeof *ids);
+/* Among nan and infinities there is nothing to choose: one and the same token would come out for ever. */
+static void check_logits(int V, const float logits[V], int length) {
+    for (int v = 0; v < V; v++)
+        if (!isfinite(logits[v]))
+            fail("after %d token%s the model's logit of token %d is %s: its weights or its config.json are damaged, or "
+                 "a sum overflows (09_decoder --ids says where)", length, length == 1 ? "" : "s", v,
+                 isnan(logits[v]) ? "nan" : "infinite");
+}
+
+void generation_read(Generation *g, int count, const int ids[count]) {
+    int length = g->decoder.length, V = g->decoder.model->config.V;
+    decoder_read(&g->decoder, count, ids);
+    memcpy(g->ids + length, ids, (size_t)count * sizeof *ids);
+    decoder_logits(&g->decoder, g->logits);
+    check_logits(V, g->logits, g->decoder.length);
 }
 
 int generation_choose(Generation *g) {
-    decoder_logits(&g->decoder, g->logits);
     return sample(&g->sampling, g->decoder.model->config.V, g->logits, g->decoder.length, g->ids, &g->random);
 }
 
@@ -100,8 +110,10 @@ static void score_positions(void *context, int stage, int first, int T, int C, c
     if (stage != score->model->config.L + 1) return;
     float(*logits)[V] = allocate((size_t)T * sizeof *logits);
     project(T, C, V, logits, x, &score->model->lm_head);
-    for (int t = 0; t < T && first + t + 1 < score->count; t++)
+    for (int t = 0; t < T && first + t + 1 < score->count; t++) {
+        check_logits(V, logits[t], first + t + 1);
         score->surprise += surprise(V, logits[t], score->ids[first + t + 1]);
+    }
     free(logits);
 }
 

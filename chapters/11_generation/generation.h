@@ -13,16 +13,17 @@ typedef struct {
     Sampling sampling;
     Random random;
     int *ids;      /* [capacity]: all tokens so far, those of the prompt and those that were chosen */
-    float *logits; /* [V] */
+    float *logits; /* [V]: the scores of what comes next */
 } Generation;
 
 Generation generation_new(const Model *model, int capacity, Sampling sampling, unsigned long seed);
 void generation_free(Generation *generation);
 
-/* Reads tokens: the prompt, or the token that was chosen. Refused, in one line, if they do not fit the capacity. */
+/* Reads tokens: the prompt, or the token that was chosen. Refused, in one line, if they do not fit the capacity, or if
+ * the model answers with logits that are no numbers. */
 void generation_read(Generation *generation, int count, const int ids[count]);
 
-/* Chooses the token to come next; it is not read yet. */
+/* Chooses the token to come next, once; it is not read yet. */
 int generation_choose(Generation *generation);
 
 /* The ids of a text with BOS before them, if the tokenizer has one. The caller frees. */

@@ -6,6 +6,7 @@
 #include "common/measure.h"
 #include "common/options.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <signal.h>
@@ -22,26 +23,54 @@ typedef struct {
         *threads, *chat, *system, *perplexity, *ignore_eos, *quiet, *bf16;
 } Words;
 
+/* What is not said: the default. */
+static const char *or(const char *said, const char *otherwise) { return said ? said : otherwise; }
+
 static float decimal(const char *name, const char *text, double low, double high) {
-    char *end;
-    double number = strtod(text, &end);
-    if (end == text || *end || !(number >= low && number <= high))
-        usage_error("--%s %s: a number from %g to %g is needed", name, text, low, high);
-    return (float)number;
+    return (float)option_decimal(name, text, low, high);
+}
+
+/* Divided by less than this, a logit could become infinite. */
+static float temperature_of(const Words *words) {
+    const char *text = or(words->temperature, "0.8");
+    float T = decimal("temperature", text, 0, 1000);
+    return T == 0 ? 0 : decimal("temperature", text, 0.001, 1000);
 }
 
 static Sampling sampling_of(const Words *words) {
-    return (Sampling){.temperature = decimal("temperature", words->temperature, 0, 1000),
-                      .top_k = (int)option_number("top-k", words->top_k, 0, INT_MAX),
-                      .top_p = decimal("top-p", words->top_p, 0, 1),
-                      .min_p = decimal("min-p", words->min_p, 0, 1),
-                      .repetition_penalty = decimal("repetition-penalty", words->repetition_penalty, 0.01, 100)};
+    return (Sampling){.temperature = temperature_of(words),
+                      .top_k = (int)option_number("top-k", or(words->top_k, "0"), 0, INT_MAX),
+                      .top_p = decimal("top-p", or(words->top_p, "0.95"), 0, 1),
+                      .min_p = decimal("min-p", or(words->min_p, "0"), 0, 1),
+                      .repetition_penalty =
+                          decimal("repetition-penalty", or(words->repetition_penalty, "1"), 0.01, 100)};
 }
+
+static int tokens_of(const Words *words) { return (int)option_number("tokens", or(words->tokens, "256"), 0, INT_MAX); }
 
 /* A seed that was not given is taken from the clock, and said with the speeds. */
 static unsigned long seed_of(const Words *words) {
-    if (!words->seed) return (unsigned long)(1e6 * seconds()) % 1000000;
+    if (!words->seed) return (unsigned long)fmod(1e6 * seconds(), 1e6);
     return option_number("seed", words->seed, 0, ULONG_MAX);
+}
+
+/* Of two options that do not go together, one would be ignored without a word. And a bad number is refused before a
+ * large model is opened. */
+static void check_words(const Words *w) {
+    const struct {
+        const char *name, *value;
+    } for_writing[] = {{"prompt", w->prompt}, {"tokens", w->tokens}, {"temperature", w->temperature},
+                       {"top-k", w->top_k}, {"top-p", w->top_p}, {"min-p", w->min_p},
+                       {"repetition-penalty", w->repetition_penalty}, {"seed", w->seed}, {"chat", w->chat},
+                       {"ignore-eos", w->ignore_eos}};
+    if (w->system && !w->chat) usage_error("--system is for --chat");
+    if (w->chat && w->prompt) usage_error("--chat reads its lines from standard input, and takes no --prompt");
+    for (size_t i = 0; i < sizeof for_writing / sizeof *for_writing; i++)
+        if (w->perplexity && for_writing[i].value)
+            usage_error("--perplexity writes no text, and takes no --%s", for_writing[i].name);
+    sampling_of(w), tokens_of(w), seed_of(w);
+    if (w->context) option_number("context", w->context, 1, MOST_POSITIONS);
+    if (w->threads) use_threads((int)option_number("threads", w->threads, 1, 1024));
 }
 
 /* ------------------------------------------------------------------ opening */
@@ -53,7 +82,8 @@ static Tokenizer *open_tokenizer(const char *model_path, const char *path) {
     if (path) return tokenizer_open(path);
     if (stat(model_path, &status) == 0 && S_ISDIR(status.st_mode)) return tokenizer_open(model_path);
     const char *slash = strrchr(model_path, '/');
-    snprintf(beside, sizeof beside, "%.*s", slash ? (int)(slash - model_path) : 1, slash ? model_path : ".");
+    int length = slash > model_path ? (int)(slash - model_path) : 1; /* or it is "/" */
+    snprintf(beside, sizeof beside, "%.*s", length, slash ? model_path : ".");
     return tokenizer_open(beside);
 }
 
@@ -66,10 +96,10 @@ static void check_vocabularies(const Model *model, const Tokenizer *tokenizer) {
 }
 
 /* How many positions there is room for: what is asked for, but no more than the model was made for. */
-static int context_of(const Model *model, const char *text, long wanted) {
+static int context_of(const Model *model, const char *text, size_t wanted) {
     int most = config_context(&model->config);
     if (text) return (int)option_number("context", text, 1, most);
-    return wanted < most ? (int)wanted : most;
+    return wanted < (size_t)most ? (int)wanted : most;
 }
 
 /* ------------------------------------------------------------------ speed */
@@ -82,7 +112,7 @@ typedef struct {
 /* Bytes that one more token has to read: every weight once, and the cache. */
 static double bytes_per_token(const Model *model, int length) {
     const Config *c = &model->config;
-    double weights = (double)(config_parameters(c) - (c->tie_word_embeddings ? 0 : (long)c->V * c->C));
+    double weights = (double)(config_parameters(c) - (c->tie_word_embeddings ? 0 : (int64_t)c->V * c->C));
     return weights * (double)dtype_size(model->embed_tokens.dtype) + 2.0 * c->L * length * c->KV * c->D * sizeof(float);
 }
 
@@ -103,15 +133,30 @@ typedef struct {
     const Tokenizer *tokenizer;
     Generation generation;
     Speed speed;
-    bool ignore_eos;
+    bool ignore_eos, quiet;
+    unsigned long seed;
 } Session;
+
+/* `wanted`: the positions that are needed, as far as one knows. */
+static Session session_new(const Model *model, const Tokenizer *tokenizer, const Words *words, size_t wanted) {
+    unsigned long seed = seed_of(words);
+    int context = context_of(model, words->context, wanted);
+    return (Session){.model = model, .tokenizer = tokenizer, .ignore_eos = words->ignore_eos, .quiet = words->quiet,
+                     .seed = seed, .generation = generation_new(model, context, sampling_of(words), seed)};
+}
+
+static void session_end(Session *s) {
+    fflush(stdout);
+    if (!s->quiet) print_speed(s->model, &s->speed, s->generation.decoder.length, s->seed);
+    generation_free(&s->generation);
+}
 
 static void read_tokens(Session *s, size_t count, const int ids[count]) {
     double start = seconds();
-    int left = s->generation.decoder.capacity - s->generation.decoder.length;
+    int capacity = s->generation.decoder.capacity, left = capacity - s->generation.decoder.length;
     if (count > (size_t)left)
-        fail("%zu tokens are more than the %d that are left of a context of %d: see --context", count, left,
-             s->generation.decoder.capacity);
+        fail("%zu tokens are more than the %d that are left of a context of %d%s", count, left, capacity,
+             capacity < config_context(&s->model->config) ? ": see --context" : ", all that this model was made for");
     generation_read(&s->generation, (int)count, ids);
     s->speed.read += (int)count, s->speed.reading += seconds() - start;
 }
@@ -131,6 +176,7 @@ static void write_tokens(Session *s, int tokens, bool first) {
         size_t skipped = first && length > 0 && *bytes == ' ';
         first &= length == 0;
         stream_write(&stream, length - skipped, bytes + skipped);
+        if (ferror(stdout)) exit(1); /* nobody can read it: options.c says why */
         if (decoder->length == decoder->capacity) {
             fprintf(stderr, "\nnote: the context of %d tokens is full\n", decoder->capacity);
             break;
@@ -138,18 +184,33 @@ static void write_tokens(Session *s, int tokens, bool first) {
         generation_read(&s->generation, 1, &id);
     }
     stream_end(&stream);
+    if (interrupted) clearerr(stdout); /* what Ctrl-C cut off is not missing */
     s->speed.writing += seconds() - start;
 }
 
+/* The prompt, as it is given or from standard input, where the end of its last line is not the prompt's. */
+static char *prompt_of(const Words *words, size_t *length) {
+    const char *said = or(words->prompt, "");
+    if (strcmp(said, "-") != 0) return copy_text(said, *length = strlen(said));
+    char *prompt = file_read("-", length);
+    if (*length > 0 && prompt[*length - 1] == '\n') --*length;
+    return prompt;
+}
+
 /* Reads BOS and the prompt, which is shown, and goes on from there. */
-static void tell(Session *s, int tokens, size_t length, const char prompt[length]) {
-    size_t count;
-    int *ids = encode_with_bos(s->tokenizer, length, prompt, &count);
-    read_tokens(s, count, ids);
+static void tell(const Model *model, const Tokenizer *tokenizer, const Words *words) {
+    size_t length, count;
+    int tokens = tokens_of(words);
+    char *prompt = prompt_of(words, &length);
+    int *ids = encode_with_bos(tokenizer, length, prompt, &count);
+    if (count == 0) fail("this tokenizer has no BOS to begin a text with: give a --prompt");
+    Session session = session_new(model, tokenizer, words, count + (size_t)tokens);
+    read_tokens(&session, count, ids);
     fwrite(prompt, 1, length, stdout);
-    write_tokens(s, tokens, length == 0 && !tokenizer_byte_level(s->tokenizer));
+    write_tokens(&session, tokens, length == 0 && !tokenizer_byte_level(tokenizer));
     putchar('\n');
-    free(ids);
+    session_end(&session);
+    free(ids), free(prompt);
 }
 
 /* A line of the user, without its end, or NULL at the end of the conversation. Ctrl-C here only begins a new line. */
@@ -158,24 +219,31 @@ static const char *ask(char **line, size_t *room) {
         if (isatty(STDIN_FILENO)) fputs("> ", stderr);
         interrupted = 0;
         ssize_t length = getline(line, room, stdin);
+        if (length >= 0 && memchr(*line, '\0', (size_t)length))
+            fail("--chat: a line has a NUL in it: this is no text of UTF-8");
         if (length >= 0 && (*line)[strspn(*line, " \t\r\n")]) return *line;
+        if (length < 0 && !interrupted && !feof(stdin)) fail("--chat: standard input: %s", strerror(errno));
         if (length < 0 && !interrupted) return NULL;
         if (length < 0) clearerr(stdin), fputc('\n', stderr);
     }
 }
 
-static void chat(Session *s, int tokens, const char *system) {
+static void chat(const Model *model, const Tokenizer *tokenizer, const Words *words) {
+    enum { CONTEXT = 8192 }; /* nobody knows how long it will be */
+    Session session = session_new(model, tokenizer, words, CONTEXT);
+    int tokens = tokens_of(words);
     char *line = NULL;
     size_t room = 0, count;
     struct sigaction stop = {.sa_handler = interrupt}; /* without SA_RESTART: it interrupts reading, too */
     sigaction(SIGINT, &stop, NULL);
     for (bool first = true; ask(&line, &room); first = false) {
-        int *ids = chat_turn(s->tokenizer, first, system, line, &count);
-        read_tokens(s, count, ids);
-        write_tokens(s, tokens, !tokenizer_byte_level(s->tokenizer));
+        int *ids = chat_turn(tokenizer, first, words->system, line, &count);
+        read_tokens(&session, count, ids);
+        write_tokens(&session, tokens, !tokenizer_byte_level(tokenizer));
         putchar('\n');
         free(ids);
     }
+    session_end(&session);
     free(line);
 }
 
@@ -189,14 +257,20 @@ static void show_progress(size_t done, size_t count) {
                 done, count, done == count ? "\n" : "");
 }
 
-static void score(const Model *model, const Tokenizer *tokenizer, const char *path, const char *context) {
+static void no_progress(size_t done, size_t count) { (void)done, (void)count; }
+
+static void score(const Model *model, const Tokenizer *tokenizer, const Words *words) {
+    const char *path = words->perplexity;
     size_t length, count;
     char *text = file_read(path, &length);
-    int *ids = tokenizer_encode(tokenizer, length, text, false, &count), window = context_of(model, context, INT_MAX);
-    if (tokenizer_bos(tokenizer) < 0) fail("--perplexity: the tokenizer has no BOS to begin a window with");
+    int *ids = tokenizer_encode(tokenizer, length, text, false, &count);
+    int window = context_of(model, words->context, INT_MAX), bos = tokenizer_bos(tokenizer);
+    if (bos < 0) fail("--perplexity: the tokenizer has no BOS to begin a window with");
     if (count == 0) fail("%s: there is no text to score", path);
     if (window < 2) usage_error("--context %d: a window needs 2 positions", window);
-    double result = perplexity(model, tokenizer_bos(tokenizer), count, ids, window, show_progress);
+    double result = perplexity(model, bos, count, ids, window, words->quiet ? no_progress : show_progress);
+    if (isinf(result))
+        fail("%s: its perplexity is beyond every number: do the model and the tokenizer belong together?", path);
     printf("perplexity %.4f over %zu tokens (%.3f bits a byte), in windows of %d\n", result, count,
            log2(result) * (double)count / (double)length, window);
     free(ids), free(text);
@@ -204,47 +278,20 @@ static void score(const Model *model, const Tokenizer *tokenizer, const char *pa
 
 /* ------------------------------------------------------------------ the program */
 
-/* The prompt, as it is given or from standard input, where the end of its last line is not the prompt's. */
-static char *prompt_of(const Words *words, size_t *length) {
-    char *prompt = words->prompt && strcmp(words->prompt, "-") == 0 ? file_read("-", length) : strdup(words->prompt ? words->prompt : "");
-    if (!words->prompt || strcmp(words->prompt, "-") != 0) *length = strlen(prompt);
-    else if (*length > 0 && prompt[*length - 1] == '\n') --*length;
-    return prompt;
-}
-
-static void converse(const Model *model, const Tokenizer *tokenizer, const Words *words) {
-    size_t length;
-    char *prompt = prompt_of(words, &length);
-    int tokens = (int)option_number("tokens", words->tokens, 0, INT_MAX);
-    unsigned long seed = seed_of(words);
-    long wanted = words->chat ? 8192 : (long)length + tokens + 2; /* a token has a byte at least; a conversation has no known length */
-    Session session = {.model = model, .tokenizer = tokenizer, .ignore_eos = words->ignore_eos,
-                       .generation = generation_new(model, context_of(model, words->context, wanted), sampling_of(words), seed)};
-    if (words->chat) chat(&session, tokens, words->system);
-    else tell(&session, tokens, length, prompt);
-    fflush(stdout);
-    if (!words->quiet) print_speed(model, &session.speed, session.generation.decoder.length, seed);
-    generation_free(&session.generation);
-    free(prompt);
-}
-
 static void run(const Words *words) {
-    const char *path = words->model ? words->model : bundled;
-    if (words->threads) use_threads((int)option_number("threads", words->threads, 1, 1024));
-    sampling_of(words); /* a bad number is refused before a large model is opened */
+    const char *path = or(words->model, bundled);
     Model model = model_open(path);
     Tokenizer *tokenizer = open_tokenizer(path, words->tokenizer);
     check_vocabularies(&model, tokenizer);
     if (words->bf16 && model.lm_head.dtype != BF16) fail("--bf16: the weights of %s are %s, not BF16: leave it out", path, dtype_name(model.lm_head.dtype));
     model.rounds = words->bf16;
-    if (words->perplexity) score(&model, tokenizer, words->perplexity, words->context);
-    else converse(&model, tokenizer, words);
+    (words->perplexity ? score : words->chat ? chat : tell)(&model, tokenizer, words);
     tokenizer_close(tokenizer);
     model_close(&model);
 }
 
 int main(int argc, char **argv) {
-    Words w = {.tokens = "256", .temperature = "0.8", .top_k = "0", .top_p = "0.95", .min_p = "0", .repetition_penalty = "1"};
+    Words w = {0};
     const Option options[] = {
         {"model", "DIR|FILE", "a Hugging Face folder or a .bin of llama2.c (the course's own small model)", &w.model},
         {"tokenizer", "PATH", "tokenizer.model, tokenizer.json or tokenizer.bin (the one beside the model)", &w.tokenizer},
@@ -263,14 +310,13 @@ int main(int argc, char **argv) {
         {"bf16", NULL, "with BF16 weights: round what meets them, too; some processors read a prompt twice as fast", &w.bf16},
         {"perplexity", "FILE|-", "score a text instead of writing one", &w.perplexity},
         {"ignore-eos", NULL, "go on where the text would end", &w.ignore_eos},
-        {"quiet", NULL, "no speeds", &w.quiet},
+        {"quiet", NULL, "no speeds, no progress", &w.quiet},
     };
     int rest = parse_options(argc, argv, "[--model DIR|FILE] [--prompt TEXT|-] [--tokens N] [--temperature X] …",
                              "Writes on from a prompt with any Llama, chats, or scores a text.",
                              sizeof options / sizeof *options, options);
     if (rest < argc) usage_error("%s is not understood: is it the --prompt, in quotes?", argv[rest]);
-    if (w.system && !w.chat) usage_error("--system is for --chat");
-    if (w.chat && w.prompt) usage_error("--chat reads its lines from standard input, and takes no --prompt");
+    check_words(&w);
     run(&w);
     return 0;
 }

@@ -127,7 +127,6 @@ int main(int argc, char **argv) {
 
     Generation step = generation_new(&model, (int)count, likeliest, 1);
     generation_read(&step, (int)count, ids);
-    decoder_logits(&step.decoder, step.logits);
     section("After \"%s\"", prompt);
     one_step(tokenizer, V, step.logits, (int)count, ids);
     section("Ten thousand draws");

@@ -22,7 +22,9 @@ void temperature(int V, float out[V], const float logits[V], float T);
 void top_k(int V, float out[V], const float logits[V], int k);
 
 /* Keeps the fewest tokens whose probabilities, the largest first, add up to p or more; one at least. 0 <= p <= 1.
- * Of equal ones the later goes first, as in PyTorch's sort. Source: Holtzman et al. 2020, section 3.1; TopPLogitsWarper. */
+ * Of equal ones the later goes first: of four, p = 0.5 keeps tokens 2 and 3. TopPLogitsWarper keeps whichever torch.sort
+ * puts last, which promises no order of equal ones; on a CPU it is this one where V <= 16.
+ * Source: Holtzman et al. 2020, section 3.1; TopPLogitsWarper. */
 void top_p(int V, float out[V], const float logits[V], float p);
 
 /* Keeps the tokens that are at least p times as likely as the likeliest. 0 <= p <= 1.

@@ -327,7 +327,6 @@ int main(int argc, char **argv) {
     int rest = parse_options(argc, argv, "[--rung N] [--data DIR]",
                              "Chapter 12, speed: a ladder of matrix products, and the decoder on its last rung.", 2, options);
     if (rest < argc) usage_error("%s is not understood", argv[rest]);
-    if (data && !data[0]) usage_error("--data needs the name of a folder");
     if (data && rung) usage_error("--data needs all rungs, not --rung alone");
     all_threads = thread_count();
     const Step *first = steps + (rung ? option_number("rung", rung, 0, step_count() - 1) : 0);

@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH = 256, MOST_DATA = 1 << 17, BIN_HEADER = 28 };
+enum { FOLDER = 200, PATH = 256, MOST_DATA = 1 << 17, BIN_HEADER = 28 };
 
-static char folder[PATH], path[PATH];
+static char folder[FOLDER], path[PATH];
 
 static void make_folder(void) {
     const char *memory = "/dev/shm", *scratch = getenv("TMPDIR");
@@ -53,8 +53,9 @@ static size_t largest_number(size_t size, const uint8_t bytes[size]) {
 }
 
 static void write_shard(const char *name, size_t size, const uint8_t bytes[size]) {
-    uint64_t header = size;
-    write_file(name, sizeof header, &header, size, bytes, sizeof header + size + largest_number(size, bytes));
+    uint8_t prefix[8]; /* little endian */
+    for (int i = 0; i < 8; i++) prefix[i] = (uint8_t)((uint64_t)size >> 8 * i);
+    write_file(name, sizeof prefix, prefix, size, bytes, sizeof prefix + size + largest_number(size, bytes));
 }
 
 static void write_folder(size_t size, const uint8_t bytes[size]) {
@@ -90,8 +91,6 @@ static void read_text(void) {
     decoder_logits(&decoder, logits);
     decoder_free(&decoder), model_close(&model), free(logits);
 }
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     if (!*folder) make_folder(), atexit(remove_folder);

@@ -1,19 +1,7 @@
-/* Broken files for the safetensors reader: it must refuse them, or keep its promises.
- *
- *   clang -DLIBFUZZER -fsanitize=fuzzer,address,undefined …    libFuzzer chooses the bytes
- *   cc -fsanitize=address,undefined …                          main() below does, or replays files:
- *                                                              fuzz_safetensors --seconds N | FILE… */
+/* Broken files for the safetensors reader: it must refuse them, or keep its promises. Where there is no libFuzzer, main()
+ * below chooses the bytes (cc -DMUTATE …; fuzz_safetensors SECONDS). */
 #include "common/safetensors.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-static void promise(bool kept, const char *what) {
-    if (kept) return;
-    fprintf(stderr, "broken promise: %s\n", what);
-    abort();
-}
+#include "tests/fuzz/fuzz.h"
 
 /* Reads every element, so that the sanitizers see one that lies outside. The sum is global, or the compiler
  * could do without. */
@@ -23,25 +11,23 @@ static void read_elements(const Tensor *tensor) {
 }
 
 static void check_accepted(const SafeTensors *file, const uint8_t *bytes, size_t size) {
-    uint64_t header;
-    memcpy(&header, bytes, sizeof header);
+    uint64_t header = 0;
+    for (int i = 0; i < 8; i++) header |= (uint64_t)bytes[i] << 8 * i;
     const uint8_t *expected = bytes + sizeof header + header;
 
     for (size_t i = 0; i < file->count; i++) {
         const Tensor *tensor = &file->tensors[i];
-        promise(tensor->data == expected, "the tensors' bytes follow each other");
-        promise(tensor->rank >= 0 && tensor->rank <= TENSOR_MAX_RANK, "the rank is in range");
-        promise(safetensors_find(file, tensor->name) == tensor, "every tensor is found by its name");
+        promise(tensor->data == expected, "the tensors' bytes follow each other", "");
+        promise(tensor->rank >= 0 && tensor->rank <= TENSOR_MAX_RANK, "the rank is in range", "");
+        promise(safetensors_find(file, tensor->name) == tensor, "every tensor is found by its name", "");
         read_elements(tensor);
         expected += tensor_bytes(tensor);
     }
-    promise(expected == bytes + size, "every byte belongs to a tensor");
+    promise(expected == bytes + size, "every byte belongs to a tensor", "");
     for (size_t i = 0; i < file->metadata_count; i++)
         promise(safetensors_metadata(file, file->metadata[i].key) == file->metadata[i].value,
-                "metadata is found");
+                "metadata is found", "");
 }
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     SafeTensors file;
@@ -50,15 +36,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
         check_accepted(&file, bytes, size);
         safetensors_close(&file);
     } else {
-        promise(error[0] && strlen(error) < SAFETENSORS_ERROR, "a refusal says why");
-        for (const char *c = error; *c; c++) promise((unsigned char)*c >= ' ' && *c != 127, "it is one line");
+        promise(error[0] && strlen(error) < SAFETENSORS_ERROR, "a refusal says why", "");
+        for (const char *c = error; *c; c++) promise((unsigned char)*c >= ' ' && *c != 127, "it is one line", "");
     }
     return 0;
 }
 
-#ifndef LIBFUZZER
-
-#include "common/error.h"
+#ifdef MUTATE
 
 #include <time.h>
 
@@ -171,26 +155,6 @@ static void mutate_for(long seconds) {
     printf("%ld inputs, no broken promise\n", count);
 }
 
-static void replay(const char *path) {
-    FILE *file = fopen(path, "rb");
-    if (!file) fail("cannot open %s", path);
-    fseek(file, 0, SEEK_END);
-    size_t size = (size_t)ftell(file);
-    rewind(file);
-    uint8_t *bytes = allocate(size);
-    if (fread(bytes, 1, size, file) != size) fail("cannot read %s", path);
-    fclose(file);
-    run(bytes, size);
-    free(bytes);
-}
-
-int main(int argc, char **argv) {
-    if (argc == 3 && strcmp(argv[1], "--seconds") == 0)
-        mutate_for(atol(argv[2]));
-    else if (argc > 1 && argv[1][0] != '-')
-        for (int i = 1; i < argc; i++) replay(argv[i]);
-    else
-        fail("usage: fuzz_safetensors --seconds N | FILE…");
-}
+int main(int argc, char **argv) { mutate_for(argc > 1 ? atol(argv[1]) : 60); }
 
 #endif

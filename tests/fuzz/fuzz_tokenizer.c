@@ -1,9 +1,6 @@
-/* Broken tokenizer files in every format, for their readers; and with -DTEXT, any text for the encoders.
- * Needs libFuzzer: tests/fuzz/run.sh has the whole line. */
+/* Broken tokenizer files in every format, for their readers; and with TEXT, any text for the encoders: fuzz_text.c. */
 #include "10_tokenizer/families.h"
-#include "tests/fuzz/caught.h"
-
-#include <stdint.h>
+#include "tests/fuzz/fuzz.h"
 
 /* A text goes in; ids of the vocabulary come out, and at byte level the very bytes. */
 static void encode(const Tokenizer *t, size_t length, const char *text, bool special) {
@@ -22,8 +19,6 @@ static void encode(const Tokenizer *t, size_t length, const char *text, bool spe
     free(ids);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
 #ifdef TEXT
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
@@ -40,6 +35,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
 }
 
 #else
+
+#include "tests/fuzz/caught.h"
 
 static Tokenizer tokenizer; /* what was filled before a refusal is freed */
 static char *file;

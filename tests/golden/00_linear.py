@@ -33,6 +33,45 @@ linear.wrong("last_input_dropped",
 linear.wrong("first_row_repeated",
              "Every row of your output is the first. Row r of y comes from row r of x",
              lambda x, weight, bias=None: (x[:1] @ weight.T + add(bias)).repeat(len(x), 1))
+linear.wrong("first_output_repeated",
+             "Every output of a row is its first. Output o of y comes from row o of the weight",
+             lambda x, weight, bias=None: (x @ weight[:1].T).expand(-1, len(weight)) + add(bias))
+linear.wrong("last_product_alone",
+             "Your sum is the last product alone. Add them up: sum += , and not sum =",
+             lambda x, weight, bias=None: x[:, -1:] @ weight[:, -1:].T + add(bias))
+linear.wrong("sum_never_reset",
+             "Your sum runs on from output to output, and from row to row. Begin each output with 0",
+             lambda x, weight, bias=None: (x @ weight.T).flatten().cumsum(0).reshape(len(x), -1) + add(bias))
+linear.wrong("sum_reset_for_each_row",
+             "Your sum runs on from output to output. Begin each output with 0, not only each row",
+             lambda x, weight, bias=None: (x @ weight.T).cumsum(1) + add(bias))
+linear.wrong("bias_for_each_input",
+             "Your bias is added with every product. Add it once, before or after the sum",
+             lambda x, weight, bias=None: x @ weight.T + x.shape[1] * add(bias))
+linear.wrong("bias_multiplied",
+             "Your bias is a factor. Add it: nn.Linear is x W^T + b",
+             lambda x, weight, bias=None: None if bias is None else x @ weight.T * bias)
+linear.wrong("bias_subtracted",
+             "Your bias is subtracted. Add it: nn.Linear is x W^T + b",
+             lambda x, weight, bias=None: x @ weight.T - add(bias))
+linear.wrong("bent",
+             "Your negative outputs are 0. A linear layer bends nothing: ReLU is chapter 2's",
+             lambda x, weight, bias=None: (x @ weight.T + add(bias)).relu())
+linear.wrong("mean",
+             "Your sum is divided by the number of inputs. It is a sum, and no mean",
+             lambda x, weight, bias=None: x @ weight.T / x.shape[1] + add(bias))
+linear.wrong("rows_as_wide_as_outputs",
+             "Your rows of the weight are taken to be `out` long. Row o begins at o * in",
+             lambda x, weight, bias=None: x @ weight.flatten().as_strided(weight.shape, (len(weight), 1)).T + add(bias)
+             if len(weight) <= x.shape[1] else None)
+linear.wrong("x_transposed",
+             "Your x is read as [in][rows]. A row is a token: x[rows][in]",
+             lambda x, weight, bias=None: x.reshape(x.T.shape).T @ weight.T + add(bias))
+linear.wrong("written_transposed",
+             "Your y is written as [out][rows]. A row is a token: y[rows][out]",
+             lambda x, weight, bias=None: (x @ weight.T + add(bias)).T.reshape(len(x), -1))
+linear.wrong_tails("sum over the inputs", lambda full, x, weight, bias=None:
+                   x[:, :full(x.shape[1])] @ weight[:, :full(x.shape[1])].T + add(bias))
 
 linear.case("by_hand", "Two tokens of three numbers, two outputs: all of it fits on paper.",
             x=[[1, 2, 3], [4, 5, 6]], weight=[[1, 0, -1], [2, 1, 0]], bias=[10, 20])
@@ -40,6 +79,8 @@ linear.case("no_bias", "A Llama has no biases: bias is NULL.",
             x=normal(3, 8), weight=normal(4, 8))
 linear.case("ragged", "7 rows of 33 inputs and 19 outputs: no size is a multiple of anything.",
             x=normal(7, 33), weight=normal(19, 33), bias=normal(19))
+linear.case("left_over", "29 inputs: full vectors of 4, 8 and 16 leave 1, 5 and 13.",
+            x=normal(2, 29), weight=normal(3, 29), bias=normal(3))
 linear.case("one_row", "One token, as in decoding.",
             x=normal(1, 64), weight=normal(48, 64), bias=normal(48))
 linear.case("one_input", "A single input: no sum at all.",

@@ -19,6 +19,30 @@ def variance(x, axis=ROW):
     return mean((x - mean(x, axis))**2, axis)
 
 
+def in_float32(x):
+    """E[x^2] and E[x]^2 as a float32 kernel has them, where it loses all that they differ by: None elsewhere, for
+    what is left there depends on the order of the sums."""
+    def squares(axis):
+        x32 = x.float()
+        mean_square, squared_mean = mean(x32**2, axis), mean(x32, axis)**2
+        return None if (mean_square != squared_mean).any() else mean_square - squared_mean
+    return squares
+
+
+def running(statistic, axis, count):
+    """A sum that starts where the last row's ended, over `count`: what each row takes for its mean."""
+    return (statistic * count).cumsum(axis) / count
+
+
+def carried(statistic, axis, count):
+    """The same where the last row's sum was divided by `count` in place, before the next was added to it."""
+    kept, out = 0, []
+    for one in statistic.split(1, axis):
+        kept = kept / count + one
+        out.append(kept)
+    return torch.cat(out, axis)
+
+
 def rescale(y, weight, bias=None):
     return y * weight + (0 if bias is None else bias)
 
@@ -104,8 +128,83 @@ def mistakes_of_a_variance(kernel, axis, other_axis, each, count):
           f"Every {each} is normalized by the mean and variance of the first. Each {each} has its own",
           lambda x, eps: (x - first(mean(x, axis))) / (first(variance(x, axis)) + eps).sqrt())
 
+    for fixed in 5, 6:
+        wrong(f"epsilon_always_1e-{fixed}",
+              f"Your epsilon is 1e-{fixed}, whatever is handed in. Take eps: models differ in it",
+              lambda x, eps, fixed=fixed: centred(x) / (variance(x, axis) + 10.0**-fixed).sqrt())
+    wrong("epsilon_in_the_sum",
+          f"Your epsilon is added before the division by {count}. Divide first: sqrt(sum / {count} + eps)",
+          lambda x, eps: centred(x) / (variance(x, axis) + eps / x.shape[axis]).sqrt())
+    wrong("larger_of_variance_and_epsilon",
+          "Your root is of the larger of variance and epsilon. Add them, sqrt(variance + eps)",
+          lambda x, eps: centred(x) / variance(x, axis).clamp(min=eps).sqrt())
+    wrong("epsilon_after_the_division",
+          "Your epsilon is added to 1 / sqrt(variance). Add it under the root, 1 / sqrt(variance + eps)",
+          lambda x, eps: centred(x) * (1 / variance(x, axis).sqrt() + eps))
+    wrong("unbiased_and_outside",
+          f"Your divisor is std + eps with a std over {count} - 1. It is sqrt(variance + eps), over {count}",
+          lambda x, eps: centred(x) / ((variance(x, axis) * x.shape[axis] / (x.shape[axis] - 1)).sqrt() + eps))
+    wrong("not_divided",
+          "Your x - mean is not divided by anything. Divide it by sqrt(variance + eps)",
+          lambda x, eps: centred(x))
+    wrong("multiplied_by_root",
+          "Your x - mean is multiplied by sqrt(variance + eps). Divide it",
+          lambda x, eps: centred(x) * (variance(x, axis) + eps).sqrt())
+    wrong("mean_is_a_sum",
+          f"Your mean is a sum. Divide it by {count}",
+          lambda x, eps: normalized_by(x, x.sum(axis, keepdim=True), eps, lambda variance, *_: variance))
+    wrong("absolute_deviation",
+          "Your divisor is the mean of |x - mean|. It is the root of the mean of (x - mean)^2",
+          lambda x, eps: centred(x) / (mean(centred(x).abs(), axis) + eps))
+
+    def one_pass(x, weight, bias, eps):
+        nothing = in_float32(x)(axis)
+        return None if nothing is None else centred(x) / (nothing + eps).sqrt() * weight + bias
+
+    kernel.wrong("one_pass_in_float32",
+                 "Your variance is E[x^2] - E[x]^2 in float32: two large numbers cancel. Sum (x - mean)^2, or in "
+                 "double",
+                 one_pass)
+    wrong("sums_not_reset",
+          f"Your sums run on from one {each} to the next. Begin each {each} with 0",
+          lambda x, eps: normalized_by(x, running(mean(x, axis), other_axis, x.shape[axis]), eps, running))
+    wrong("statistics_not_reset",
+          f"Your mean and variance start as those of the {each} before. Begin each {each} with 0",
+          lambda x, eps: normalized_by(x, carried(mean(x, axis), other_axis, x.shape[axis]), eps, carried))
+
+    def normalized_by(x, means, eps, how):
+        variances = how(mean((x - means)**2, axis), other_axis, x.shape[axis])
+        return (x - means) / (variances + eps).sqrt()
+
+    def partly(x, eps, count):
+        """With the sums of the first `count` numbers, taken for those of all."""
+        part, n = x.narrow(axis, 0, count), x.shape[axis]
+        means = part.sum(axis, keepdim=True) / n
+        variances = ((part - means)**2).sum(axis, keepdim=True) / n
+        return (x - means) / (variances + eps).sqrt()
+
+    wrong("last_number_left_out",
+          f"Your sums end one number too early. They run over 0 .. {count} - 1",
+          lambda x, eps: partly(x, eps, x.shape[axis] - 1))
+    kernel.wrong_tails("sum", lambda full, x, weight, bias, eps:
+                       partly(x, eps, full(x.shape[axis])) * weight + bias)
+
     def right(x, eps):
         return centred(x) / (variance(x, axis) + eps).sqrt()
+
+    kernel.wrong("first_parameters_for_all",
+                 "Your weight and bias are those of feature 0. Each feature has its own: weight[i], bias[i]",
+                 lambda x, weight, bias, eps: right(x, eps) * weight[:1] + bias[:1])
+    kernel.wrong("bias_subtracted",
+                 "Your bias is subtracted. Add bias[i] at the end",
+                 lambda x, weight, bias, eps: right(x, eps) * weight - bias)
+    kernel.wrong("weight_and_bias_exchanged",
+                 "Your weight and bias are exchanged. Multiply by weight[i], then add bias[i]",
+                 lambda x, weight, bias, eps: right(x, eps) * bias + weight)
+    kernel.wrong("parameters_of_the_row",
+                 "Your weight and bias are chosen by the row. They belong to the feature: weight[i], bias[i]",
+                 lambda x, weight, bias, eps: right(x, eps) * weight[:len(x), None] + bias[:len(x), None]
+                 if len(x) <= x.shape[1] else None)
 
     kernel.wrong("weight_plus_one",
                  "Your weight is 1 + weight, as Gemma stores it. Multiply by the weight itself",
@@ -128,12 +227,22 @@ batch_norm.wrong(
     "Your mean and variance are 0 and 1, what a new layer has for inference. Take the batch's own",
     lambda x, weight, bias, eps: x / (1 + eps)**0.5 * weight + bias)
 
+SIXTEENTHS = [1, -1, 2, -2, 3, -3, 4, -4, 5, -5, 1, -1, 3, -3, 5, -5]
+
+
+def around_2048(rows):
+    """2048 + k/16: in float32, each x^2 is 2^22 + 256 k, and the k^2/256 that the variance is made of are lost."""
+    return lambda random: 2048 + np.array([random.permutation(SIXTEENTHS) for _ in range(rows)]) / 16
+
+
 layer_norm.case("by_hand", "Mean 1, variance 3; with eps = 1 the root is 2.",
                 x=[[0, 0, 0, 4]], weight=[1, 2, 3, 4], bias=[0, 0, 0, 10], eps=1.0)
 layer_norm.case("small", "Three tokens of eight features.",
                 x=normal(3, 8), weight=normal(8), bias=normal(8), eps=1e-5)
 layer_norm.case("ragged", "2 rows of 77: no size is a multiple of anything.",
                 x=normal(2, 77), weight=normal(77), bias=normal(77), eps=1e-5)
+layer_norm.case("left_over", "3 rows of 31: full vectors of 4, 8 and 16 leave 3, 7 and 15.",
+                x=normal(3, 31), weight=normal(31), bias=normal(31), eps=1e-5)
 layer_norm.case("one_wide", "A row of one number is its own mean: only the bias is left.",
                 x=normal(4, 1), weight=normal(1), bias=normal(1), eps=1e-5)
 layer_norm.case("residual_stream",
@@ -146,6 +255,8 @@ layer_norm.case("large_mean", "Spread 1 around 1000: mean(x^2) - mean(x)^2 would
 layer_norm.case("rows_of_all_sizes", "Rows near 1e18, 1, 1e-3 and 1e-20 (epsilon decides), and one of zeros.",
                 x=normal(5, 16, scale=[[1e18], [1], [1e-3], [1e-20], [0]]),
                 weight=normal(16), bias=normal(16), eps=1e-6)
+layer_norm.case("far_from_zero", "Sixteenths around 2048: E[x^2] - E[x]^2 in float32 is 0, in any order.",
+                x=around_2048(2), weight=normal(16), bias=normal(16), eps=1e-5)
 layer_norm.case("constant_rows", "Rows without any spread: only the bias is left.",
                 x=normal(3, 8, scale=0, shift=[[3], [-0.5], [1024]]), weight=normal(8), bias=normal(8),
                 eps=1e-5)
@@ -161,6 +272,8 @@ batch_norm.case("small", "Eight tokens of three features.",
                 x=normal(8, 3), weight=normal(3), bias=normal(3), eps=1e-5)
 batch_norm.case("ragged", "77 rows of 2: no size is a multiple of anything.",
                 x=normal(77, 2), weight=normal(2), bias=normal(2), eps=1e-5)
+batch_norm.case("left_over", "31 rows of 3: full vectors of 4, 8 and 16 leave 3, 7 and 15.",
+                x=normal(31, 3), weight=normal(3), bias=normal(3), eps=1e-5)
 batch_norm.case("one_wide", "A single feature.",
                 x=normal(6, 1), weight=normal(1), bias=normal(1), eps=1e-5)
 batch_norm.case("two_rows", "The fewest rows that have a variance: all outputs are bias ± weight.",
@@ -169,6 +282,8 @@ batch_norm.case("two_rows", "The fewest rows that have a variance: all outputs a
 # been rounded twice, and the error is as many roundings as the mean is larger than the root.
 batch_norm.case("large_mean", "Spread 1 around 100: mean(x^2) - mean(x)^2 would lose half of the digits.",
                 x=normal(32, 3, shift=100), weight=normal(3), bias=normal(3), eps=1e-5)
+batch_norm.case("far_from_zero", "Sixteenths around 2048: E[x^2] - E[x]^2 in float32 is 0, in any order.",
+                x=lambda random: around_2048(3)(random).T, weight=normal(3), bias=normal(3), eps=1e-5)
 batch_norm.case("columns_of_all_sizes", "Columns near 1e18, 1, 1e-3 and 1e-20, and a column of zeros.",
                 x=normal(16, 5, scale=[1e18, 1, 1e-3, 1e-20, 0]), weight=normal(5), bias=normal(5), eps=1e-6)
 # For the same reason it leaves some ulps of the column where only the bias should be left.
@@ -232,6 +347,64 @@ wrong_rms("first_statistics_reused",
           lambda x, eps: x / (mean(x[:1]**2) + eps).sqrt())
 
 
+for fixed in 5, 6:
+    wrong_rms(f"epsilon_always_1e-{fixed}",
+              f"Your epsilon is 1e-{fixed}, whatever is handed in. Take eps: models differ in it",
+              lambda x, eps, fixed=fixed: x / (mean(x**2) + 10.0**-fixed).sqrt())
+wrong_rms("epsilon_in_the_sum",
+          "Your epsilon is added before the division by dim. Divide first: sqrt(sum / dim + eps)",
+          lambda x, eps: x / (mean(x**2) + eps / x.shape[-1]).sqrt())
+wrong_rms("larger_of_mean_and_epsilon",
+          "Your root is of the larger of mean(x^2) and epsilon. Add them, sqrt(mean(x^2) + eps)",
+          lambda x, eps: x / mean(x**2).clamp(min=eps).sqrt())
+wrong_rms("epsilon_after_the_division",
+          "Your epsilon is added to 1 / sqrt(mean(x^2)). Add it under the root, 1 / sqrt(mean(x^2) + eps)",
+          lambda x, eps: x * (1 / mean(x**2).sqrt() + eps))
+wrong_rms("not_divided",
+          "Your x is not divided by anything. Divide it by sqrt(mean(x^2) + eps)",
+          lambda x, eps: x)
+wrong_rms("multiplied_by_root",
+          "Your x is multiplied by sqrt(mean(x^2) + eps). Divide it",
+          lambda x, eps: x * (mean(x**2) + eps).sqrt())
+wrong_rms("last_square_alone",
+          "Your sum of squares is the last square alone. Add them up: sum += , and not sum =",
+          lambda x, eps: x / (x[:, -1:]**2 / x.shape[-1] + eps).sqrt())
+wrong_rms("largest",
+          "Your divisor is the largest |x| of the row. It is the root of the mean square",
+          lambda x, eps: x / (x.abs().amax(ROW, keepdim=True) + eps))
+wrong_rms("mean_of_sizes",
+          "Your divisor is the mean of |x|. It is the root of the mean of x^2",
+          lambda x, eps: x / (mean(x.abs()) + eps))
+wrong_rms("root_before_the_division",
+          "Your root is taken before the division by dim, sqrt(sum) / dim. Divide under the root, sqrt(sum / dim + "
+          "eps)",
+          lambda x, eps: x / ((mean(x**2) * x.shape[-1] + eps).sqrt() / x.shape[-1]))
+wrong_rms("sum_not_reset",
+          "Your sum of squares runs on from one row to the next. Begin each row with 0",
+          lambda x, eps: x / (running(mean(x**2), COLUMN, x.shape[-1]) + eps).sqrt())
+wrong_rms("mean_not_reset",
+          "Your mean of squares starts as that of the row before. Begin each row with 0",
+          lambda x, eps: x / (carried(mean(x**2), COLUMN, x.shape[-1]) + eps).sqrt())
+
+
+def scale_carried(x, eps):
+    """One variable for the sum and for 1 / root: it is not 0 when the next row begins."""
+    scale, rows = 0, []
+    for row in x:
+        scale = 1 / (mean(row**2) + scale / len(row) + eps).sqrt()
+        rows.append(row * scale)
+    return torch.stack(rows)
+
+
+wrong_rms("scale_not_reset",
+          "Your sum of squares starts with 1 / root of the row before. Begin each row with 0", scale_carried)
+wrong_rms("last_number_left_out",
+          "Your sum of squares ends one number too early. It runs over 0 .. dim - 1",
+          lambda x, eps: x / (mean(x**2) - x[:, -1:]**2 / x.shape[-1] + eps).sqrt())
+rms_norm.wrong_tails("sum of squares", lambda full, x, weight, eps, bias=None: rescale(
+    x / ((x[:, :full(x.shape[-1])]**2).sum(-1, keepdim=True) / x.shape[-1] + eps).sqrt(), weight, bias))
+
+
 def right_rms(x, eps):
     return x / (mean(x**2) + eps).sqrt()
 
@@ -249,6 +422,20 @@ rms_norm.wrong("bias_before_weight",
                "Your bias is added before the weight is multiplied. Multiply first, then add",
                lambda x, weight, eps, bias=None: rescale(right_rms(x, eps), 1, bias) * weight)
 
+rms_norm.wrong("weight_and_bias_exchanged",
+               "Your weight and bias are exchanged. Multiply by weight[i], then add bias[i]",
+               lambda x, weight, eps, bias=None: None if bias is None else rescale(right_rms(x, eps), bias, weight))
+rms_norm.wrong("first_weight_for_all",
+               "Your weight is that of feature 0. Each feature has its own: weight[i]",
+               lambda x, weight, eps, bias=None: rescale(right_rms(x, eps), weight[:1], bias))
+rms_norm.wrong("bias_subtracted",
+               "Your bias is subtracted. Add bias[i] at the end",
+               lambda x, weight, eps, bias=None: None if bias is None else rescale(right_rms(x, eps), weight, -bias))
+rms_norm.wrong("weight_of_the_row",
+               "Your weight is chosen by the row. It belongs to the feature: weight[i]",
+               lambda x, weight, eps, bias=None: rescale(right_rms(x, eps), weight[:len(x), None], bias)
+               if len(x) <= x.shape[1] else None)
+
 rms_norm.case("by_hand", "The mean of the squares is 3; with eps = 1 the root is 2.",
               x=[[1, 1, 1, 3]], weight=[1, 2, 3, 4], eps=1.0)
 rms_norm.case("small", "Three tokens of eight features.",
@@ -257,6 +444,8 @@ rms_norm.case("with_bias", "The same with a bias, which a Llama has not.",
               x=normal(3, 8), weight=normal(8), bias=normal(8), eps=1e-5)
 rms_norm.case("ragged", "2 rows of 77: no size is a multiple of anything.",
               x=normal(2, 77), weight=normal(77), eps=1e-6)
+rms_norm.case("left_over", "3 rows of 31: full vectors of 4, 8 and 16 leave 3, 7 and 15.",
+              x=normal(3, 31), weight=normal(31), eps=1e-5)
 rms_norm.case("one_wide", "A row of one number is divided by itself: its sign is left.",
               x=normal(4, 1), weight=normal(1), eps=1e-5)
 rms_norm.case("residual_stream", "One token of a Llama: 4096 channels near 0.1, four of them up to 482.",
@@ -308,6 +497,37 @@ dyt.wrong("bias_inside",
 dyt.wrong("bias_forgotten",
           "Your bias is missing. Add bias[i] at the end",
           lambda x, weight, bias, alpha: torch.tanh(alpha * x) * weight)
+
+dyt.wrong("half_the_argument",
+          "Your tanh is 2 sigmoid(alpha x) - 1, of half the argument. It is 2 sigmoid(2 alpha x) - 1",
+          lambda x, weight, bias, alpha: torch.tanh(alpha * x / 2) * weight + bias)
+dyt.wrong("softsign",
+          "Your bend is x / (1 + |x|), which is slow to reach 1. DyT bends by tanh",
+          lambda x, weight, bias, alpha: alpha * x / (1 + (alpha * x).abs()) * weight + bias)
+dyt.wrong("overflow",
+          "Your (e^2x - 1) / (e^2x + 1) is infinity over infinity for large x. Call tanhf",
+          lambda x, weight, bias, alpha: (torch.exp(2 * alpha * x.float()) - 1) / (torch.exp(2 * alpha * x.float()) + 1)
+          * weight + bias)
+dyt.wrong("overflow_on_either_side",
+          "Your (e^x - e^-x) / (e^x + e^-x) is infinity over infinity for large |x|. Call tanhf",
+          lambda x, weight, bias, alpha: torch.sinh(alpha * x.float()) / torch.cosh(alpha * x.float()) * weight + bias)
+dyt.wrong("weight_and_bias_exchanged",
+          "Your weight and bias are exchanged. Multiply by weight[i], then add bias[i]",
+          lambda x, weight, bias, alpha: torch.tanh(alpha * x) * bias + weight)
+dyt.wrong("first_parameters_for_all",
+          "Your weight and bias are those of feature 0. Each feature has its own: weight[i], bias[i]",
+          lambda x, weight, bias, alpha: torch.tanh(alpha * x) * weight[:1] + bias[:1])
+dyt.wrong("bias_subtracted",
+          "Your bias is subtracted. Add bias[i] at the end",
+          lambda x, weight, bias, alpha: torch.tanh(alpha * x) * weight - bias)
+dyt.wrong("parameters_of_the_row",
+          "Your weight and bias are chosen by the row. They belong to the feature: weight[i], bias[i]",
+          lambda x, weight, bias, alpha: torch.tanh(alpha * x) * weight[:len(x), None] + bias[:len(x), None]
+          if len(x) <= x.shape[1] else None)
+dyt.wrong("normalized_first",
+          "Your x is brought to mean 0 and variance 1 first. DyT has no statistics: that is what it is for",
+          lambda x, weight, bias, alpha:
+              torch.tanh(alpha * (x - mean(x)) / (variance(x) + 1e-5).sqrt()) * weight + bias)
 
 dyt.case("by_hand", "tanh of 0, 1 and -1 is 0, 0.76 and -0.76; alpha = 0.5 halves x first.",
          x=[[0, 2, -2]], weight=[1, 2, 3], bias=[10, 0, 0], alpha=0.5)
@@ -415,6 +635,43 @@ for kernel, rounded in (rms_norm_bf16, rounded_before_weight), (rms_norm_bf16_ro
     kernel.wrong("weight_forgotten",
                  "Your weight is missing. Multiply the normalized number by weight[i]",
                  lambda x, weight, eps, noise=1: normalized(x, eps, noise).to(torch.bfloat16))
+
+
+def mistakes_of_the_statistic(kernel, finish):
+    """finish(weight, normalized) is the kernel's own order of rounding."""
+    def wrong(name, advice, scale):
+        kernel.wrong(name, advice, lambda x, weight, eps, noise=1:
+                     finish(weight, x.float() * (noise * scale(x.float(), eps))))
+
+    for fixed in 5, 6:
+        wrong(f"epsilon_always_1e-{fixed}",
+              f"Your epsilon is 1e-{fixed}, whatever is handed in. Take eps: models differ in it",
+              lambda x, eps, fixed=fixed: torch.rsqrt(mean(x**2) + 10.0**-fixed))
+    wrong("epsilon_outside", "Your epsilon is outside the root. Add it under the root, sqrt(mean(x^2) + eps)",
+          lambda x, eps: 1 / (mean(x**2).sqrt() + eps))
+    wrong("scale_in_bf16", "Your 1 / sqrt(mean(x^2) + eps) is rounded to bf16. Keep it in float32",
+          lambda x, eps: torch.rsqrt(mean(x**2) + eps).to(torch.bfloat16).float())
+    wrong("sum_of_squares", "Your root is of the sum of the squares. Divide the sum by dim first",
+          lambda x, eps: torch.rsqrt((x**2).sum(-1, keepdim=True) + eps))
+    wrong("not_rooted", "You divide by the mean square. Divide by its root, sqrt(mean(x^2) + eps)",
+          lambda x, eps: 1 / (mean(x**2) + eps))
+    wrong("sum_not_reset", "Your sum of squares runs on from one row to the next. Begin each row with 0",
+          lambda x, eps: torch.rsqrt(running(mean(x**2), COLUMN, x.shape[-1]) + eps))
+    wrong("first_statistics_reused", "Every row is divided by the root of the first row. Each row has its own",
+          lambda x, eps: torch.rsqrt(mean(x[:1]**2) + eps).expand(len(x), 1))
+    kernel.wrong("mean_subtracted", "You subtract the mean, as LayerNorm does. RMSNorm leaves it: divide x itself",
+                 lambda x, weight, eps, noise=1: finish(weight, (x.float() - mean(x.float()))
+                                                        * (noise * torch.rsqrt(variance(x.float()) + eps))))
+    kernel.wrong("weight_plus_one", "Your weight is 1 + weight, as Gemma stores it. A Llama's is multiplied as it is",
+                 lambda x, weight, eps, noise=1:
+                     finish(1 + weight.float(), normalized(x, eps, noise)).to(torch.bfloat16))
+    kernel.wrong_tails("sum of squares", lambda full, x, weight, eps, noise=1: finish(
+        weight, x.float() * (noise * torch.rsqrt(
+            (x.float()[:, :full(x.shape[-1])]**2).sum(-1, keepdim=True) / x.shape[-1] + eps))))
+
+
+mistakes_of_the_statistic(rms_norm_bf16, lambda weight, normal: weight * normal.to(torch.bfloat16))
+mistakes_of_the_statistic(rms_norm_bf16_round_once, lambda weight, normal: (weight.float() * normal).to(torch.bfloat16))
 
 
 def far_from_ties(x, weight, eps, random):

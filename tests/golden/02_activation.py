@@ -75,6 +75,37 @@ relu_slope.wrong("zero_at_nan",
                  "Your slope at NaN is 0. PyTorch's is 1, because x <= 0 is false for it",
                  lambda x: torch.where(x > 0, torch.ones_like(x), 0))
 
+relu.wrong("leaky_tenth",
+           "Your ReLU leaks 0.1 x below zero. There it is 0",
+           lambda x: F.leaky_relu(x, 0.1))
+relu.wrong("absolute",
+           "Your negative numbers come out positive, |x|. They become 0",
+           lambda x: x.abs())
+relu.wrong("negative_half",
+           "You keep what is below zero, min(0, x). ReLU keeps what is above, max(0, x)",
+           lambda x: torch.where(x >= 0, 0, x))
+relu.wrong("squared",
+           "Your ReLU is squared, as in Primer. It is x itself above zero",
+           lambda x: F.relu(x)**2)
+relu.wrong("clipped_at_one",
+           "Your ReLU stops at 1. ReLU grows without end",
+           lambda x: x.clamp(0, 1))
+relu.wrong("step",
+           "Your output is 1 above zero: that is ReLU's slope. ReLU is x there",
+           lambda x: torch.where(x <= 0, 0, torch.ones_like(x)))
+relu.wrong("elu",
+           "Your ReLU is an ELU, e^x - 1 below zero. There it is 0",
+           lambda x: torch.where(x > 0, x, exp(x) - 1))
+relu_slope.wrong("sign",
+                 "Your slope below zero is -1, as |x| has it. There it is 0",
+                 lambda x: torch.where(x < 0, -torch.ones_like(x), torch.where(x <= 0, 0, torch.ones_like(x))))
+relu_slope.wrong("negative_half",
+                 "Your slope is 1 below zero and 0 above. It is the other way round",
+                 lambda x: torch.where(x < 0, torch.ones_like(x), torch.where(x >= 0, 0, torch.ones_like(x))))
+relu_slope.wrong("one_everywhere",
+                 "Your slope is 1 everywhere. Below zero it is 0",
+                 lambda x: torch.ones_like(x))
+
 for kernel in relu, relu_slope:
     kernel.case("by_hand", "Two on either side of zero, and zero.", x=[-2, -1, 0, 1, 2])
     kernel.case("ordinary", "33 numbers up to 9 in size.", x=uniform(-9, 9, 33))
@@ -112,6 +143,42 @@ sigma_slope.wrong("negative",
 sigma_slope.wrong("sum_for_product",
                   "Your slope is s (1 + s). It is s (1 - s), which is 1/4 at 0 and never more",
                   lambda x: sigmoid(x) * (1 + sigmoid(x)))
+
+sigma.wrong("base_two",
+            "Your power is one of 2, 1 / (1 + 2^-x). Take e^-x",
+            lambda x: 1 / (1 + 2**-x))
+sigma.wrong("twice_as_steep",
+            "Your (1 + tanh(x)) / 2 is sigmoid(2 x). Halve the argument: (1 + tanh(x / 2)) / 2",
+            lambda x: sigmoid(2 * x))
+sigma.wrong("softsign",
+            "Your S is x / (1 + |x|), a fast one. Sigmoid is 1 / (1 + e^-x)",
+            lambda x: (1 + x / (1 + x.abs())) / 2)
+sigma.wrong("only_the_power",
+            "Your output is e^x alone. It is 1 / (1 + e^-x)",
+            lambda x: exp(x))
+sigma.wrong("minus_for_plus",
+            "Your divisor is 1 - e^-x. It is 1 + e^-x",
+            lambda x: 1 / (1 - exp(-x)))
+for least in 10, 20, 30:
+    sigma.wrong(f"clipped_at_{least}",
+                f"Your x is kept within {least} of zero, so that far left sigmoid stands still. It falls on: e^-x "
+                "may be infinite",
+                lambda x, least=least: sigmoid(x.clamp(-least, least)))
+sigma_slope.wrong("one_minus_sigmoid",
+                  "Your slope is 1 - s. It is s (1 - s)",
+                  lambda x: sigmoid(-x))
+sigma_slope.wrong("squared",
+                  "Your slope is s^2. It is s (1 - s)",
+                  lambda x: sigmoid(x)**2)
+sigma_slope.wrong("slope_of_tanh",
+                  "Your slope is tanh's, 1 - tanh(x)^2. Sigmoid's is s (1 - s)",
+                  lambda x: 1 - tanh(x)**2)
+sigma_slope.wrong("sigmoid_twice",
+                  "Your s is the sigmoid of the sigmoid. Here x is sigmoid's input: s (1 - s) with s = sigmoid(x)",
+                  lambda x: sigmoid(sigmoid(x)) * (1 - sigmoid(sigmoid(x))))
+sigma_slope.wrong("overflow",
+                  "Your e^-x / (1 + e^-x)^2 overflows far to the left: 0 or NaN there. Write s (1 - s)",
+                  lambda x: exp(-x.float()) / (1 + exp(-x.float()))**2)
 
 for kernel in sigma, sigma_slope:
     kernel.case("by_hand", "1/2 and slope 1/4 at zero; 0.73 at 1.", x=[-1, 0, 1])
@@ -152,6 +219,12 @@ def inner_slope(x):
 
 def outer_slope(x):
     return x / 2 * (1 - tanh(inner(x))**2)
+
+
+def mistyped_slope(x, cubic, of_the_slope=None):
+    """gelu_tanh's slope with another constant than 0.044715."""
+    t = tanh(ROOT * (x + cubic * x**3))
+    return (1 + t) / 2 + x / 2 * (1 - t**2) * ROOT * (1 + (of_the_slope or 3 * cubic) * x**2)
 
 
 gelu, gelu_slope = activation(
@@ -216,6 +289,67 @@ gelu_tanh_slope.wrong("inner_slope_missing",
 gelu_tanh_slope.wrong("cubic_not_differentiated",
                       "Your u' has 0.044715 x^2. The cube's slope is three times that",
                       lambda x: (1 + tanh(inner(x))) / 2 + outer_slope(x) * ROOT * (1 + 0.044715 * x**2))
+
+gelu.wrong("root_multiplied",
+           "Your erf is of x sqrt(2). It is of x / sqrt(2)",
+           lambda x: x / 2 * (1 + erf(x * math.sqrt(2))))
+gelu.wrong("one_missing",
+           "Your GELU is x/2 erf(x / sqrt(2)). The 1 is missing: x/2 (1 + erf(x / sqrt(2)))",
+           lambda x: x / 2 * erf(x / math.sqrt(2)))
+gelu.wrong("density",
+           "Your gate is the normal density phi. It is the distribution function Phi",
+           lambda x: x * phi(x))
+for name, error in ("constant_0.044175", 0.044175), ("constant_0.44715", 0.44715), ("constant_0.0447", 0.0447):
+    gelu_tanh.wrong(name, f"Your constant is {error}. It is 0.044715",
+                    lambda x, error=error: x / 2 * (1 + tanh(ROOT * (x + error * x**3))))
+gelu_tanh.wrong("root_rounded", "Your sqrt(2/pi) is 0.8. It is 0.7978845608",
+                lambda x: x / 2 * (1 + tanh(0.8 * (x + 0.044715 * x**3))))
+gelu_tanh.wrong("root_of_pi_over_two", "Your constant is sqrt(pi/2). It is sqrt(2/pi) = 0.7979",
+                lambda x: x / 2 * (1 + tanh(math.sqrt(math.pi / 2) * (x + 0.044715 * x**3))))
+gelu_tanh.wrong("root_on_x_alone",
+                "Your sqrt(2/pi) multiplies x alone. It multiplies the cubic term too, sqrt(2/pi) (x + 0.044715 x^3)",
+                lambda x: x / 2 * (1 + tanh(ROOT * x + 0.044715 * x**3)))
+gelu_tanh.wrong("square_for_cube", "Your term is 0.044715 x^2. It is the cube, 0.044715 x^3",
+                lambda x: x / 2 * (1 + tanh(ROOT * (x + 0.044715 * x**2))))
+gelu_tanh.wrong("all_cubed", "You cube the whole sum. Only one x is cubed: x + 0.044715 x^3",
+                lambda x: x / 2 * (1 + tanh(ROOT * (x + 0.044715 * x)**3)))
+gelu_tanh.wrong("one_missing", "Your GELU is x/2 tanh(u). The 1 is missing: x/2 (1 + tanh(u))",
+                lambda x: x / 2 * tanh(inner(x)))
+for kernel in gelu, gelu_tanh:
+    kernel.wrong("silu", "Your activation is SiLU, x sigmoid(x). GELU is x Phi(x)", lambda x: F.silu(x))
+    kernel.wrong("relu", "Your activation is ReLU, which does not bend. GELU is x Phi(x)", lambda x: F.relu(x))
+for kernel, distribution in (gelu, Phi), (gelu_tanh, lambda x: (1 + tanh(inner(x))) / 2):
+    kernel.wrong("minus_for_plus", "Your bracket is 1 - …, which shuts where GELU is open. It is 1 + …",
+                 lambda x, distribution=distribution: x * distribution(-x))
+gelu_slope.wrong("second_term_subtracted", "Your second term is subtracted. The slope is Phi(x) + x phi(x)",
+                 lambda x: Phi(x) - x * phi(x))
+gelu_slope.wrong("density_alone", "Your slope is phi(x), Phi's. GELU's is Phi(x) + x phi(x)", phi)
+gelu_slope.wrong("product_alone", "Your slope is x phi(x) alone. The product rule adds Phi(x)", lambda x: x * phi(x))
+gelu_slope.wrong("half_of_the_exponent_missing", "Your density has e^(-x^2). It is e^(-x^2/2)",
+                 lambda x: Phi(x) + x * exp(-x**2) / math.sqrt(2 * math.pi))
+gelu_slope.wrong("root_of_pi", "Your density is divided by sqrt(pi). Divide it by sqrt(2 pi)",
+                 lambda x: Phi(x) + x * exp(-x**2 / 2) / math.sqrt(math.pi))
+gelu_slope.wrong("slope_of_silu", "Your slope is SiLU's. GELU's is Phi(x) + x phi(x)",
+                 lambda x: sigmoid(x) * (1 + x * (1 - sigmoid(x))))
+gelu_slope.wrong("sigmoid_approximation", "Your slope is that of x sigmoid(1.702 x). GELU's is Phi(x) + x phi(x)",
+                 lambda x: sigmoid(1.702 * x) * (1 + 1.702 * x * (1 - sigmoid(1.702 * x))))
+gelu_tanh_slope.wrong("square_missing", "Your tanh's slope is 1 - tanh(u). It is 1 - tanh(u)^2",
+                      lambda x: (1 + tanh(inner(x))) / 2 + x / 2 * (1 - tanh(inner(x))) * inner_slope(x))
+gelu_tanh_slope.wrong("second_term_without_x", "Your second term lacks x: it is x/2 (1 - tanh(u)^2) u'",
+                      lambda x: (1 + tanh(inner(x))) / 2 + (1 - tanh(inner(x))**2) / 2 * inner_slope(x))
+gelu_tanh_slope.wrong("second_term_doubled", "Your second term lacks the 1/2: it is x/2 (1 - tanh(u)^2) u'",
+                      lambda x: (1 + tanh(inner(x))) / 2 + 2 * outer_slope(x) * inner_slope(x))
+gelu_tanh_slope.wrong("second_term_subtracted", "Your second term is subtracted. The product rule adds it",
+                      lambda x: (1 + tanh(inner(x))) / 2 - outer_slope(x) * inner_slope(x))
+gelu_tanh_slope.wrong("product_alone",
+                      "Your slope is x/2 (1 - tanh(u)^2) u' alone. The product rule adds (1 + tanh(u)) / 2",
+                      lambda x: outer_slope(x) * inner_slope(x))
+gelu_tanh_slope.wrong("constant_0.044175", "Your constant is 0.044175. It is 0.044715",
+                      lambda x: mistyped_slope(x, 0.044175))
+gelu_tanh_slope.wrong("constant_0.134145_for_0.044715",
+                      "Your u has 0.134145 x^3, which is three times as much. Only u' has: u is sqrt(2/pi) (x + "
+                      "0.044715 x^3)",
+                      lambda x: mistyped_slope(x, 0.134145, 3 * 0.044715))
 
 for kernel in gelu, gelu_slope, gelu_tanh, gelu_tanh_slope:
     kernel.case("by_hand", "0 at zero and 0.84 at 1; slope 1/2 at zero and 1.08 at 1.", x=[-1, 0, 1])
@@ -306,6 +440,33 @@ swish_slope.wrong("beta_of_the_chain_missing",
                   "Your second term is x s (1 - s). The chain rule makes it beta x s (1 - s)",
                   lambda x, beta: sigmoid(beta * x) * (1 + x * (1 - sigmoid(beta * x))))
 
+silu.wrong("twice_as_steep",
+           "Your (1 + tanh(x)) / 2 is sigmoid(2 x). Halve the argument: x (1 + tanh(x / 2)) / 2",
+           lambda x: x * sigmoid(2 * x))
+silu.wrong("relu", "Your activation is ReLU, which does not bend. SiLU is x sigmoid(x)", lambda x: F.relu(x))
+silu.wrong("mish", "Your activation is Mish, x tanh(softplus(x)). SiLU is x sigmoid(x)",
+           lambda x: x * tanh(torch.log1p(exp(x))))
+silu.wrong("tanh", "Your gate is tanh. SiLU's is sigmoid: x / (1 + e^-x)", lambda x: x * tanh(x))
+silu.wrong("softplus", "Your activation is softplus, log(1 + e^x). SiLU is x sigmoid(x)", lambda x: torch.log1p(exp(x)))
+silu.wrong("base_two", "Your power is one of 2, x / (1 + 2^-x). Take e^-x", lambda x: x / (1 + 2**-x))
+silu.wrong("plus_for_times", "You add x and sigmoid(x). Multiply them", lambda x: x + sigmoid(x))
+for least in 10, 20, 30:
+    silu.wrong(f"clipped_at_{least}",
+               f"Your sigmoid's argument is kept within {least} of zero, so that far left SiLU grows again. e^-x may "
+               "be infinite",
+               lambda x, least=least: x * sigmoid(x.clamp(-least, least)))
+silu_slope.wrong("second_term_subtracted", "Your second term is subtracted. The slope is s (1 + x (1 - s))",
+                 lambda x: sigmoid(x) * (1 - x * (1 - sigmoid(x))))
+silu_slope.wrong("product_alone", "Your slope is x s (1 - s) alone. The product rule adds s",
+                 lambda x: x * sigmoid(x) * (1 - sigmoid(x)))
+silu_slope.wrong("sigmoid_for_one_minus", "Your second term is x s^2. It is x s (1 - s)",
+                 lambda x: sigmoid(x) * (1 + x * sigmoid(x)))
+silu_slope.wrong("plus_for_minus", "Your bracket is 1 + s. The slope is s (1 + x (1 - s))",
+                 lambda x: sigmoid(x) * (1 + x * (1 + sigmoid(x))))
+silu_slope.wrong("slope_of_gelu", "Your slope is GELU's. SiLU's is s (1 + x (1 - s))", gelu_slope.formula)
+silu_slope.wrong("slope_of_relu", "Your slope is ReLU's. SiLU's is s (1 + x (1 - s))",
+                 lambda x: torch.where(x <= 0, 0, torch.ones_like(x)))
+
 for kernel in silu, silu_slope:
     kernel.case("by_hand", "0 at zero and 0.73 at 1; slope 1/2 at zero and 0.93 at 1.", x=[-1, 0, 1])
     kernel.case("middle", "33 numbers about zero.", x=uniform(-0.9, 3, 33))
@@ -321,6 +482,37 @@ silu_slope.case("about_the_minimum", "Near -1.28, where the slope is zero.",
 silu.case("not_finite", "0 times infinity is NaN: PyTorch's SiLU of -infinity.", x=[-INF, INF, NAN, 1])
 silu_slope.case("not_finite", "0 times infinity is NaN: PyTorch's slope at both infinities.",
                 x=[-INF, INF, NAN, 1])
+
+swish.wrong("beta_divides",
+            "Your x is divided by beta in the exponent. Multiply it, sigmoid(beta x)",
+            lambda x, beta: x * sigmoid(x / beta))
+swish.wrong("beta_added",
+            "Your beta is added to x in the exponent. Multiply it, sigmoid(beta x)",
+            lambda x, beta: x * sigmoid(x + beta))
+swish.wrong("beta_for_x",
+            "Your sigmoid(beta x) is multiplied by beta. Multiply it by x",
+            lambda x, beta: beta * sigmoid(beta * x))
+swish.wrong("beta_always_1.702",
+            "Your beta is 1.702, the approximation of GELU. Take beta",
+            lambda x, beta: x * sigmoid(1.702 * x))
+swish_slope.wrong("second_term_subtracted",
+                  "Your second term is subtracted. The slope is s (1 + beta x (1 - s))",
+                  lambda x, beta: sigmoid(beta * x) * (1 - beta * x * (1 - sigmoid(beta * x))))
+swish_slope.wrong("second_term_without_x",
+                  "Your second term is beta s (1 - s). The product rule makes it beta x s (1 - s)",
+                  lambda x, beta: sigmoid(beta * x) * (1 + beta * (1 - sigmoid(beta * x))))
+swish_slope.wrong("beta_outside",
+                  "Your beta multiplies the whole slope. It stands before x alone, s (1 + beta x (1 - s))",
+                  lambda x, beta: beta * sigmoid(beta * x) * (1 + x * (1 - sigmoid(beta * x))))
+swish_slope.wrong("beta_on_the_whole_slope",
+                  "Your slope is multiplied by beta once more. It is s (1 + beta x (1 - s))",
+                  lambda x, beta: beta * sigmoid(beta * x) * (1 + beta * x * (1 - sigmoid(beta * x))))
+swish_slope.wrong("slope_of_sigmoid",
+                  "Your slope is beta s (1 - s), that of sigmoid(beta x). Swish's is s (1 + beta x (1 - s))",
+                  lambda x, beta: beta * sigmoid(beta * x) * (1 - sigmoid(beta * x)))
+swish_slope.wrong("product_alone",
+                  "Your slope is beta x s (1 - s) alone. The product rule adds s",
+                  lambda x, beta: beta * x * sigmoid(beta * x) * (1 - sigmoid(beta * x)))
 
 for kernel in swish, swish_slope:
     kernel.case("by_hand", "beta = 2.", x=[-1, 0, 1], beta=2.0)

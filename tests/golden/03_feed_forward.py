@@ -44,6 +44,15 @@ def unit(name, source, pytorch, activation, instead):
         kernel.wrong("activation_of_the_product",
                      "Your activation bends the product. Bend the gate, then multiply",
                      lambda gate, up: activation(gate * up))
+    kernel.wrong("first_gate_for_all",
+                 "Your gate is always the first. Element i of the output comes from gate[i] and up[i]",
+                 lambda gate, up: activation(gate[:1]) * up)
+    kernel.wrong("first_up_for_all",
+                 "Your up is always the first. Element i of the output comes from gate[i] and up[i]",
+                 lambda gate, up: activation(gate) * up[:1])
+    kernel.wrong("up_plus_one",
+                 "Your up is up + 1, as gpt-oss has it. A Llama multiplies by up itself",
+                 lambda gate, up: activation(gate) * (up + 1))
     for wrong, what, other in instead:
         kernel.wrong(wrong, f"Your gate is bent by {what}",
                      lambda gate, up, other=other: other(gate) * up)
@@ -53,22 +62,46 @@ def unit(name, source, pytorch, activation, instead):
 # F.glu takes both halves in one tensor and bends the second: its gate comes after its up.
 glu = unit("glu", "torch.nn.functional.glu", lambda gate, up: F.glu(torch.cat([up, gate]), dim=0), sigmoid,
            [("silu", "SiLU, as in SwiGLU. GLU's gate is sigmoid(gate)", silu),
-            ("tanh", "tanh. GLU's gate is sigmoid(gate)", torch.tanh)])
+            ("tanh", "tanh. GLU's gate is sigmoid(gate)", torch.tanh),
+            ("exponent_sign", "1 / (1 + e^gate). The exponent is -gate", lambda gate: sigmoid(-gate)),
+            ("twice_as_steep", "sigmoid(2 gate). It is (1 + tanh(gate / 2)) / 2, half the argument",
+             lambda gate: sigmoid(2 * gate))])
 bilinear = unit("bilinear", "gate * up", lambda gate, up: gate * up, identity,
                 [("sigmoid", "sigmoid, as in GLU. The bilinear unit bends nothing, gate up", sigmoid),
-                 ("silu", "SiLU, as in SwiGLU. The bilinear unit bends nothing, gate up", silu)])
+                 ("silu", "SiLU, as in SwiGLU. The bilinear unit bends nothing, gate up", silu),
+                 ("relu", "ReLU, as in ReGLU. The bilinear unit bends nothing, gate up", relu)])
 reglu = unit("reglu", "torch.nn.functional.relu(gate) * up", lambda gate, up: F.relu(gate) * up,
              lambda gate: torch.where(gate <= 0, 0, gate),
              [("leaky", "a leaky ReLU. ReGLU's is 0 below zero", lambda gate: F.leaky_relu(gate, 0.01)),
-              ("gelu", "GELU. ReGLU's gate is max(0, gate)", gelu)])
+              ("gelu", "GELU. ReGLU's gate is max(0, gate)", gelu),
+              ("silu", "SiLU, as in SwiGLU. ReGLU's gate is max(0, gate)", silu),
+              ("step", "a step, 1 above zero. ReGLU's gate is gate itself there", lambda gate: 1.0 * (gate > 0)),
+              ("clipped_at_six", "ReLU6. ReGLU's gate grows without end", F.relu6),
+              ("nan_swallowed", "gate > 0 ? gate : 0, which turns NaN into 0. Write gate <= 0 ? 0 : gate",
+               lambda gate: torch.where(gate > 0, gate, 0))])
 geglu = unit("geglu", "torch.nn.functional.gelu(gate) * up", lambda gate, up: F.gelu(gate) * up,
              lambda gate: gate * (1 + torch.erf(gate / 2**0.5)) / 2,
              [("tanh_approximation", "the tanh approximation of GELU. GEGLU is exact, with erf", gelu_tanh),
-              ("silu", "SiLU, as in SwiGLU. GEGLU's gate is gelu(gate)", silu)])
+              ("silu", "SiLU, as in SwiGLU. GEGLU's gate is gelu(gate)", silu),
+              ("sigmoid_approximation", "x sigmoid(1.702 x), the quick GELU of CLIP. GEGLU is exact, with erf",
+               lambda gate: gate * sigmoid(1.702 * gate)),
+              ("root_missing", "GELU without its root: erf is of gate / sqrt(2)",
+               lambda gate: gate * (1 + torch.erf(gate)) / 2),
+              ("x_missing", "Phi(gate). GEGLU's gate is gelu(gate) = gate Phi(gate)",
+               lambda gate: (1 + torch.erf(gate / 2**0.5)) / 2)])
 swiglu = unit("swiglu", "torch.nn.functional.silu(gate) * up", lambda gate, up: F.silu(gate) * up,
               lambda gate: gate / (1 + torch.exp(-gate)),
               [("sigmoid", "sigmoid, as in GLU. SwiGLU's gate is silu(gate) = gate sigmoid(gate)", sigmoid),
-               ("gelu", "GELU, as in GEGLU. SwiGLU's gate is silu(gate) = gate sigmoid(gate)", gelu)])
+               ("gelu", "GELU, as in GEGLU. SwiGLU's gate is silu(gate) = gate sigmoid(gate)", gelu),
+               ("relu", "ReLU, as in ReGLU. SwiGLU's gate is silu(gate) = gate sigmoid(gate)", relu),
+               ("exponent_sign", "gate / (1 + e^gate). The exponent is -gate", lambda gate: gate * sigmoid(-gate)),
+               ("twice_as_steep", "gate sigmoid(2 gate). It is gate (1 + tanh(gate / 2)) / 2, half the argument",
+                lambda gate: gate * sigmoid(2 * gate)),
+               ("beta_1.702", "gate sigmoid(1.702 gate), as in gpt-oss. A Llama's beta is 1",
+                lambda gate: gate * sigmoid(1.702 * gate)),
+               ("overflow",
+                "gate e^gate / (1 + e^gate), infinity over infinity for a large gate. Write gate / (1 + e^-gate)",
+                lambda gate: gate * (torch.exp(gate.float()) / (1 + torch.exp(gate.float()))))])
 
 for kernel in glu, bilinear, reglu, geglu, swiglu:
     kernel.case("by_hand", "Gates at -1, 0, 1 and 2 before 1, 2, 3 and 4.",
@@ -100,6 +133,19 @@ def misread(x, weight, bias=None):
     return affine(x, weight.reshape(weight.T.shape).T, bias)
 
 
+def first_row(one, others):
+    return torch.cat([one[:1], others[1:]])
+
+
+def without_end(weight, full):
+    """What is multiplied by 0 might as well be left out of the sum."""
+    return torch.cat([weight[:, :full], 0 * weight[:, full:]], 1)
+
+
+def never_reset(x, weight, bias=None):
+    return (x @ weight.T).flatten().cumsum(0).reshape(len(x), -1) + (0 if bias is None else bias)
+
+
 def feed(x, w1, w2, activation, b1=None, b2=None):
     return affine(ACTIVATIONS[activation](affine(x, w1, b1)), w2, b2)
 
@@ -119,6 +165,10 @@ feed_forward.wrong("w2_transposed",
                    "Your w2 is read as [F][C]. PyTorch stores a row for each output, w2[C][F]",
                    lambda x, w1, w2, activation, b1=None, b2=None:
                        misread(ACTIVATIONS[activation](affine(x, w1, b1)), w2, b2))
+feed_forward.wrong("both_transposed",
+                   "Your w1 and w2 are read as [in][out]. PyTorch stores a row for each output, [out][in]",
+                   lambda x, w1, w2, activation, b1=None, b2=None:
+                       misread(ACTIVATIONS[activation](misread(x, w1, b1)), w2, b2))
 feed_forward.wrong("activation_last",
                    "Your activation comes after the second matrix. It stands between the two",
                    lambda x, w1, w2, activation, b1=None, b2=None:
@@ -149,6 +199,34 @@ feed_forward.wrong("b2_twice",
 feed_forward.wrong("residual_added",
                    "Your x is added to the output. The residual is the block's affair, not the layer's",
                    lambda x, **the_rest: x + feed(x, **the_rest))
+
+feed_forward.wrong("bent_in_the_first_token",
+                   "Your activation is applied to the first token's F numbers alone. Apply it to all T F of them",
+                   lambda x, w1, w2, activation, b1=None, b2=None: affine(first_row(
+                       ACTIVATIONS[activation](affine(x, w1, b1)), affine(x, w1, b1)), w2, b2))
+feed_forward.wrong("hidden_of_the_first_token",
+                   "Every token's output comes from the hidden row of the first. Each has its own, hidden[t]",
+                   lambda x, **the_rest: feed(x, **the_rest)[:1].expand(len(x), -1).contiguous())
+feed_forward.wrong("b1_in_the_first_token",
+                   "Your b1 is added in the first token alone. Add it to every token",
+                   lambda b1=None, **the_rest: None if b1 is None
+                   else first_row(feed(b1=b1, **the_rest), feed(b1=None, **the_rest)))
+feed_forward.wrong("b2_in_the_first_token",
+                   "Your b2 is added in the first token alone. Add it to every token",
+                   lambda b2=None, **the_rest: None if b2 is None
+                   else first_row(feed(b2=b2, **the_rest), feed(b2=None, **the_rest)))
+feed_forward.wrong("last_hidden_left_out",
+                   "Your second sum ends one number too early. It runs over 0 .. F - 1",
+                   lambda w2, **the_rest: feed(w2=without_end(w2, len(w2[0]) - 1), **the_rest))
+feed_forward.wrong("last_input_left_out",
+                   "Your first sum ends one number too early. It runs over 0 .. C - 1",
+                   lambda w1, **the_rest: feed(w1=without_end(w1, len(w1[0]) - 1), **the_rest))
+feed_forward.wrong("sums_not_reset",
+                   "Your sums run on from one output to the next. Begin each with 0",
+                   lambda x, w1, w2, activation, b1=None, b2=None: never_reset(
+                       ACTIVATIONS[activation](never_reset(x, w1, b1)), w2, b2))
+feed_forward.wrong_tails("sum in both layers", lambda full, w1, w2, **the_rest: feed(
+    w1=without_end(w1, full(len(w1[0]))), w2=without_end(w2, full(len(w2[0]))), **the_rest))
 
 feed_forward.case("by_hand", "Two inputs, three hidden units, of which ReLU shuts one.",
                   x=[[1, 2]], w1=[[1, 1], [1, -1], [0, 2]], b1=[0, 0, 1], w2=[[1, 2, 1], [0, 1, -1]],
@@ -220,6 +298,11 @@ gated_feed_forward.wrong(
     lambda x, w_gate, w_up, w_down, unit, b_gate=None, b_up=None:
         misread(UNITS[unit](affine(x, w_gate, b_gate), affine(x, w_up, b_up)), w_down))
 gated_feed_forward.wrong(
+    "all_transposed",
+    "Your three weights are read as [in][out]. PyTorch stores a row for each output, [out][in]",
+    lambda x, w_gate, w_up, w_down, unit, b_gate=None, b_up=None:
+        misread(UNITS[unit](misread(x, w_gate, b_gate), misread(x, w_up, b_up)), w_down))
+gated_feed_forward.wrong(
     "activation_missing",
     "Your gate is not bent: that is the bilinear unit. Call unit(n, out, gate, up)",
     lambda unit, **the_rest: gated(unit=BILINEAR, **the_rest))
@@ -244,6 +327,61 @@ gated_feed_forward.wrong(
     "residual_added",
     "Your x is added to the output. The residual is the block's affair, not the layer's",
     lambda x, **the_rest: x + gated(x, **the_rest))
+
+gated_feed_forward.wrong(
+    "gate_of_the_first_token",
+    "Your gate is the first token's for all. Each token has its own, gate[t]",
+    lambda x, w_gate, w_up, w_down, unit, b_gate=None, b_up=None:
+        affine(UNITS[unit](affine(x[:1], w_gate, b_gate), affine(x, w_up, b_up)), w_down))
+gated_feed_forward.wrong(
+    "up_of_the_first_token",
+    "Your up is the first token's for all. Each token has its own, up[t]",
+    lambda x, w_gate, w_up, w_down, unit, b_gate=None, b_up=None:
+        affine(UNITS[unit](affine(x, w_gate, b_gate), affine(x[:1], w_up, b_up)), w_down))
+gated_feed_forward.wrong(
+    "gated_in_the_first_token",
+    "Your unit is applied to the first token's F numbers alone. Apply it to all T F of them",
+    lambda x, w_gate, w_up, w_down, unit, b_gate=None, b_up=None: affine(first_row(
+        UNITS[unit](affine(x, w_gate, b_gate), affine(x, w_up, b_up)), affine(x, w_gate, b_gate)), w_down))
+gated_feed_forward.wrong(
+    "hidden_of_the_first_token",
+    "Every token's output comes from the hidden row of the first. Each token has its own",
+    lambda x, **the_rest: gated(x, **the_rest)[:1].expand(len(x), -1).contiguous())
+gated_feed_forward.wrong(
+    "added",
+    "Your bent gate and up are added. The unit multiplies: call unit(n, out, gate, up)",
+    lambda x, w_gate, w_up, w_down, unit, b_gate=None, b_up=None:
+        affine(UNITS[unit](affine(x, w_gate, b_gate), 1) + affine(x, w_up, b_up), w_down))
+gated_feed_forward.wrong(
+    "gate_forgotten",
+    "Your gate is missing: up goes into w_down alone. Call unit(n, out, gate, up)",
+    lambda x, w_gate, w_up, w_down, unit, b_gate=None, b_up=None: affine(affine(x, w_up, b_up), w_down))
+gated_feed_forward.wrong(
+    "unit_twice",
+    "Your gate is bent before the unit, which bends it again. Hand in what w_gate gave",
+    lambda x, w_gate, w_up, w_down, unit, b_gate=None, b_up=None: affine(UNITS[unit](
+        UNITS[unit](affine(x, w_gate, b_gate), 1), affine(x, w_up, b_up)), w_down))
+gated_feed_forward.wrong(
+    "biases_exchanged",
+    "Your b_gate and b_up are exchanged. Each belongs to the matrix of its name",
+    lambda b_gate=None, b_up=None, **the_rest: gated(b_gate=b_up, b_up=b_gate, **the_rest))
+gated_feed_forward.wrong(
+    "last_hidden_left_out",
+    "Your second sum ends one number too early. It runs over 0 .. F - 1",
+    lambda w_down, **the_rest: gated(w_down=without_end(w_down, len(w_down[0]) - 1), **the_rest))
+gated_feed_forward.wrong(
+    "last_input_left_out",
+    "Your sums for gate and up end one number too early. They run over 0 .. C - 1",
+    lambda w_gate, w_up, **the_rest: gated(w_gate=without_end(w_gate, len(w_gate[0]) - 1),
+                                           w_up=without_end(w_up, len(w_up[0]) - 1), **the_rest))
+gated_feed_forward.wrong(
+    "sums_not_reset",
+    "Your sums run on from one output to the next. Begin each with 0",
+    lambda x, w_gate, w_up, w_down, unit, b_gate=None, b_up=None: never_reset(
+        UNITS[unit](never_reset(x, w_gate, b_gate), never_reset(x, w_up, b_up)), w_down))
+gated_feed_forward.wrong_tails("sum in all three layers", lambda full, w_gate, w_up, w_down, **the_rest: gated(
+    w_gate=without_end(w_gate, full(len(w_gate[0]))), w_up=without_end(w_up, full(len(w_up[0]))),
+    w_down=without_end(w_down, full(len(w_down[0]))), **the_rest))
 
 gated_feed_forward.case("by_hand", "Two inputs, three hidden units, of which ReLU shuts one.",
                         x=[[1, 2]], w_gate=[[1, 1], [1, -1], [0, 2]], w_up=[[1, 0], [0, 1], [2, 1]],

@@ -141,6 +141,12 @@ def share_by_pairs(p, frequency, turn=2 * math.pi):
     return 1 - ((torch.arange(p.D // 2) - first) / (last - first or 0.001)).clamp(0, 1)
 
 
+def slide_in_wavelengths(p, wavelength):
+    longest = p.original_max_position_embeddings / p.low_freq_factor
+    shortest = p.original_max_position_embeddings / p.high_freq_factor
+    return ((longest - wavelength) / (longest - shortest)).clamp(0, 1)
+
+
 def share_kept(p, frequency, **more):
     return {YARN: share_by_pairs, LLAMA3: share_by_turns}[p.rope_type](p, frequency, **more)
 
@@ -225,6 +231,18 @@ wrong_exponent("exponent_positive",
 wrong_exponent("whole_width",
                "Your exponent is divided by the width of the model, here of 32 heads. Divide by a head's, D",
                lambda exponent, D: exponent / 32)
+wrong_exponent("integer_division",
+               "Your exponent is a division of integers, 2 * i / D, and that is 0. Write 2.0 * i / D",
+               lambda exponent, D: 0 * exponent)
+wrong_exponent("exponent_from_one",
+               "Your first pair has the exponent -2/D. Pairs count from 0: the first turns by 1 a position",
+               lambda exponent, D: exponent + 2 / D)
+wrong_frequency("wavelengths", EVERY_TYPE,
+                "Your numbers are wavelengths, 2 pi / frequency. Return the frequencies",
+                lambda p: 2 * math.pi / by_hand(p))
+wrong_frequency("theta_always_500000", EVERY_TYPE,
+                "Your theta is always 500000, Llama 3's. Take rope_theta: Llama 2's is 10000",
+                lambda p: by_hand(replace(p, rope_theta=500000.0)))
 wrong_frequency("theta_ignored", EVERY_TYPE,
                 "Your theta is always 10000. Take rope_theta: Llama 3's is 500000",
                 lambda p: by_hand(replace(p, rope_theta=10000.0)))
@@ -267,6 +285,21 @@ wrong_share("llama3_low_and_high_swapped", [LLAMA3],
             "Your low_freq_factor and high_freq_factor are swapped. A pair of fewer turns than "
             "low_freq_factor is divided by the factor",
             lambda p, frequency: 1.0 * (turns(p, frequency) >= p.high_freq_factor))
+wrong_share("llama3_slide_in_wavelengths", [LLAMA3],
+            "Your slide is even in the wavelengths. It is even in the turns, original / wavelength",
+            lambda p, frequency: slide_in_wavelengths(p, 2 * math.pi / frequency))
+wrong_frequency("llama3_constants_of_3.1", [LLAMA3],
+                "Your factor is 8, your low and high are 1 and 4, your old context 8192: Llama 3.1's. Take the "
+                "parameters",
+                lambda p: by_hand(replace(p, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
+                                          original_max_position_embeddings=8192.0)))
+wrong_frequency("yarn_betas_swapped", [YARN],
+                "Your beta_fast and beta_slow are swapped. Pairs of more turns than beta_fast are kept",
+                lambda p: by_hand(replace(p, beta_fast=p.beta_slow or 1, beta_slow=p.beta_fast or 32)))
+rope_frequencies.wrong(
+    "attention_factor_in_the_frequencies",
+    "Your frequencies are multiplied by the attention factor. It belongs on cosine and sine: return it",
+    on_parameters(lambda p: by_hand(p) * attention_factor(p) if p.rope_type == YARN else None))
 wrong_frequency("yarn_rounded_otherwise", [YARN],
                 "Your slide starts and ends between pairs where truncate is true, or at whole ones where it "
                 "is false. Round down and up unless it is false",
@@ -316,6 +349,10 @@ rope_frequencies.case("yarn_attention", "The attention factor and mscale do not 
                       **OVER_YARN | dict(factor=40.0, attention_factor=0.5, mscale=1.0, mscale_all_dim=1.0))
 rope_frequencies.case("llama31", "Llama 3.1: eight times the length.", **LLAMA_3_1)
 rope_frequencies.case("llama32", "Llama 3.2 1B: D = 64, factor 32.", **LLAMA_3_1 | dict(D=64, factor=32.0))
+
+rope_frequencies.case("llama3_of_others", "The same scaling with none of Llama 3.1's numbers.",
+                      **LLAMA_3_1 | dict(D=32, rope_theta=10000.0, factor=4.0, low_freq_factor=2.0,
+                                         high_freq_factor=6.0, original_max_position_embeddings=1024.0))
 
 
 # --- The table ---------------------------------------------------------------------------------------------
@@ -401,6 +438,21 @@ wrong_table("factor_on_cosine", "Your factor is on the cosine alone. Multiply th
 rope_table.wrong("factor_on_the_angle", "Your factor stretches the angle. Multiply cosine and sine by it",
                  lambda positions, inv_freq, factor:
                  torch.stack(cosine_and_sine(factor * angles(positions, inv_freq))))
+wrong_angle("degrees", "Your angle is taken for degrees. position * inv_freq is in radians already",
+            lambda positions, inv_freq: angles(positions, inv_freq) * math.pi / 180)
+wrong_angle("added", "Your angle is position + inv_freq. Multiply them",
+            lambda positions, inv_freq: positions[:, None] + inv_freq)
+wrong_angle("first_frequency_for_all", "Your pairs all turn at the first frequency. Pair i turns at inv_freq[i]",
+            lambda positions, inv_freq: angles(positions, inv_freq[:1]).expand(-1, len(inv_freq)))
+wrong_angle("frequencies_reversed", "Your frequencies are in reverse order. The first pair is the fastest",
+            lambda positions, inv_freq: angles(positions, inv_freq.flip(0)))
+wrong_table("transposed",
+            "Your table is written as [2][D/2][T]. It is [2][T][D/2]: the pairs of a position lie together",
+            lambda cosine, sine, factor: factor * torch.stack([cosine.T, sine.T]))
+wrong_table("cosine_twice", "Your sines are cosines. Plane 1 of the table is sin(angle)",
+            lambda cosine, sine, factor: factor * torch.stack([cosine, cosine]))
+wrong_table("factor_squared", "Your factor is multiplied twice. Multiply cosine and sine by it once",
+            lambda cosine, sine, factor: factor**2 * torch.stack([cosine, sine]))
 
 
 def whole(*positions):
@@ -553,6 +605,30 @@ def mistakes_of_a_rotation(kernel, layout, pairs, other, other_pairs):
                lambda a, b, c, s: (a * c - b * s, (a * c - b * s) * s + b * c))
     wrong_turn("pairs_reversed", "Your frequencies are in reverse order. The first pair is the fastest",
                lambda a, b, c, s: turn(a, b, c.flip(-1), s.flip(-1)))
+    wrong_turn("second_sine_negative", "Your second number is b cos - a sin. It is a sin + b cos",
+               lambda a, b, c, s: (a * c - b * s, b * c - a * s))
+    wrong_turn("second_cosine_negative", "Your second number is a sin - b cos. It is a sin + b cos",
+               lambda a, b, c, s: (a * c - b * s, a * s - b * c))
+    wrong_turn("first_without_cosine", "Your first number is a - b sin. It is a cos - b sin",
+               lambda a, b, c, s: (a - b * s, a * s + b * c))
+    kernel.wrong("head_0_for_all", "Your heads are all head 0 of their token. Read x[t][h]",
+                 lambda x, cosine, sine: rotate(layout, x[:, :1].expand_as(x), cosine, sine))
+    wrong_turn("squared", "Your pairs turn twice. Once is enough",
+               lambda a, b, c, s: turn(*turn(a, b, c, s), c, s))
+    wrong_turn("first_pair_for_all", "Your pairs all turn like the first. Pair i turns by cosine[t][i] and sine[t][i]",
+               lambda a, b, c, s: turn(a, b, c[..., :1], s[..., :1]))
+    wrong_turn("table_index_halved",
+               "Your pair i turns by number i/2 of the table. It is cosine[t][i], one for each pair",
+               lambda a, b, c, s: turn(a, b, *(x[..., torch.arange(x.shape[-1]) // 2] for x in (c, s))))
+    kernel.wrong("only_head_0", "Only your head 0 is turned. Turn every head by the same row of the table",
+                 lambda x, cosine, sine: torch.cat([rotate(layout, x[:, :1], cosine, sine), x[:, 1:]], 1))
+    kernel.wrong("partial", "Only the first half of each head is turned, as GPT-NeoX does. A Llama turns all of it",
+                 lambda x, cosine, sine: None if x.shape[2] % 4 else behind(
+                     rotate(layout, halves(x)[0], halves(cosine)[0], halves(sine)[0]), halves(x)[1]))
+    kernel.wrong("table_ignored",
+                 "Your angles are of positions 0, 1, 2, … and theta = 10000. Take the table: it knows the positions",
+                 lambda x, cosine, sine: rotate(layout, x, *cosine_and_sine(
+                     angles(torch.arange(len(x), dtype=x.dtype), own_frequencies(x.shape[2])))))
     wrong_row("row_of_the_head", "Your row of the table is the head's. It is the token's, t, for every head",
               lambda t, h, T, H: h + 0 * t)
     wrong_row("heads_first", "You read x as [H][T][D]. It is [T][H][D]: the heads of a token, then the next",
@@ -565,6 +641,16 @@ def mistakes_of_a_rotation(kernel, layout, pairs, other, other_pairs):
                 lambda t, H, D: angles(t, own_frequencies(D)**0.5))
     wrong_angle("whole_width", "Your frequencies are theta^(-2i/(H D)). Divide by a head's width, -2i/D",
                 lambda t, H, D: angles(t, own_frequencies(D)**(1 / H)))
+    kernel.wrong("integer_division",
+                 "Your exponent is a division of integers, 2 * i / D, and that is 0: all pairs turn alike",
+                 lambda x, cosine, sine: rotate(layout, x, *cosine_and_sine(
+                     torch.arange(len(x), dtype=x.dtype)[:, None].expand(cosine.shape))))
+    wrong_angle("exponent_4i", "Your frequencies are theta^(-4i/D). The exponent is -2i/D",
+                lambda t, H, D: angles(t, own_frequencies(D)**2))
+    wrong_angle("theta_always_500000", "Your theta is 500000, Llama 3's. Take the table as it is",
+                lambda t, H, D: angles(t, 500000 ** -(torch.arange(0, D, 2) / D)))
+    wrong_angle("degrees", "Your angle is taken for degrees. position * frequency is in radians already",
+                lambda t, H, D: angles(t, own_frequencies(D)) * math.pi / 180)
     wrong_angle("angles_in_bf16", "Your angles are rounded to bfloat16. Keep them in float32",
                 lambda t, H, D: bf16_angles(t, own_frequencies(D)))
 
@@ -666,6 +752,28 @@ wrong_turn("turned_backwards", "Your pairs turn backwards. It is (a cos - b sin,
                lambda x, cosine, sine: rotate(HALF_SPLIT, x, cosine, -sine))
 wrong_turn("first_row_for_all", "Your tokens are all turned by row 0 of the table. Turn token t by row t",
                lambda x, cosine, sine: rotate(HALF_SPLIT, x, cosine[:1], sine[:1]))
+wrong_turn("cosine_and_sine_swapped", "Your cosine and sine are swapped. It is (a cos - b sin, a sin + b cos)",
+           lambda x, cosine, sine: rotate(HALF_SPLIT, x, sine, cosine))
+wrong_turn("minus_forgotten", "Your first number is a cos + b sin. It is a cos - b sin",
+           lambda x, cosine, sine:
+               rotate(HALF_SPLIT, x, cosine, sine, lambda a, b, c, s: (a * c + b * s, a * s + b * c)))
+wrong_turn("overwritten",
+           "Your second number comes from a first that is turned already. Read a and b before you write",
+           lambda x, cosine, sine: rotate(HALF_SPLIT, x, cosine, sine,
+                                          lambda a, b, c, s: (a * c - b * s, (a * c - b * s) * s + b * c)))
+wrong_turn("partial", "Only the first half of each head is turned, as GPT-NeoX does. A Llama turns all of it",
+           lambda x, cosine, sine: x if x.shape[2] % 4 else behind(
+               rotate(HALF_SPLIT, halves(x)[0], halves(cosine)[0], halves(sine)[0]), halves(x)[1]))
+wrong_part("only_head_0", "Only the first query head and the first key head are turned. Turn them all",
+           lambda q, k, v, turn_heads: [turn_heads(q[:, :1]), q[:, 1:], turn_heads(k[:, :1]), k[:, 1:], v])
+wrong_part("last_key_not_turned", "Your last key head is not turned. Turn H + KV heads: queries and keys",
+           lambda q, k, v, turn_heads: [turn_heads(q), turn_heads(k[:, :-1]), k[:, -1:], v])
+wrong_part("first_value_turned", "Your first value head is turned too. Turn H + KV heads: queries and keys",
+           lambda q, k, v, turn_heads: [turn_heads(q), turn_heads(k), turn_heads(v[:, :1]), v[:, 1:]])
+wrong_part("nothing_turned", "Nothing of yours is turned. Turn queries and keys",
+           lambda q, k, v, turn_heads: [q, k, v])
+wrong_part("values_for_keys", "Your keys are the values, turned. A row is H queries, KV keys, then KV values",
+           lambda q, k, v, turn_heads: [turn_heads(q), turn_heads(v), v])
 rope_qkv.wrong("row_of_the_head", "Your row of the table is the head's. It is the token's, t, for every head",
                lambda qkv, cosine, sine, KV:
                turned_by_head(qkv, cosine, sine, KV) if qkv.shape[1] - KV <= len(cosine) else None)

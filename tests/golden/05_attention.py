@@ -67,6 +67,38 @@ softmax.wrong("not_a_number_skipped",
               lambda x: torch.where(x.isnan(), NAN, by_hand(x.masked_fill(x.isnan(), -INF)))
               if x.isnan().any() else None)
 
+softmax.wrong("maximum_not_reset",
+              "Your maximum is never lowered for a new row: far below the last, e^(x - max) is 0. Start each at "
+              "-infinity",
+              lambda x: exp_under(highest(x).cummax(0).values, x))
+softmax.wrong("minimum_subtracted",
+              "Your e^(x - min) overflows. Subtract the row's maximum",
+              lambda x: exp_under(x.amin(ROW, keepdim=True), x))
+softmax.wrong("first_subtracted",
+              "You subtract the row's first number, and what lies far above it overflows. Subtract the maximum",
+              lambda x: exp_under(x[:, :1], x))
+softmax.wrong("sum_not_reset",
+              "Your sum runs on from one row to the next. Begin each row with 0",
+              lambda x: torch.exp(x - highest(x)) / total(torch.exp(x - highest(x))).cumsum(0))
+softmax.wrong("one_in_the_sum",
+              "Your sum begins with 1, so that no row sums to 1. Begin with 0",
+              lambda x: torch.exp(x - highest(x)) / (1 + total(torch.exp(x - highest(x)))))
+softmax.wrong("last_number_left_out",
+              "Your sum ends one number too early. It runs over 0 .. n - 1",
+              lambda x:
+                  torch.exp(x - highest(x)) / (total(torch.exp(x - highest(x))) - torch.exp(x[:, -1:] - highest(x))))
+softmax.wrong("no_power",
+              "Your x is divided by the sum of x. Take e^(x - max) first",
+              lambda x: x / total(x))
+softmax.wrong("largest_alone",
+              "Your largest number takes it all. Each weighs e^(x - max)",
+              lambda x: (x == highest(x)) / total(1.0 * (x == highest(x))))
+softmax.wrong("divided_by_n",
+              "Your e^(x - max) is divided by how many there are. Divide by their sum",
+              lambda x: torch.exp(x - highest(x)) / x.shape[1])
+softmax.wrong_tails("sum", lambda full, x: torch.exp(x - highest(x))
+                    / total(torch.exp(x - highest(x))[:, :full(x.shape[1])]))
+
 softmax.case("by_hand", "e^0 : e^(ln 3) : e^(ln 4) is 1 : 3 : 4, wherever it stands.",
              x=[[0, math.log(3), math.log(4)], [5, 5 + math.log(3), 5 + math.log(4)]])
 softmax.case("ordinary", "Five rows of eight normal numbers.", x=normal(5, 8))
@@ -111,7 +143,7 @@ def pytorch_attention(q, k, v):
                                           is_causal=whole)[0, 0]
 
 
-def attend(q, k, v, seen=seen, scale=lambda D: 1 / math.sqrt(D), softmax=by_hand):
+def attend(q, k, v, seen=seen, scale=lambda D: 1 / math.sqrt(D), softmax=by_hand, mask=mask):
     scores = fit(q, k) * scale(q.shape[-1])
     return softmax(mask(scores, seen(*scores.shape))) @ v
 
@@ -187,6 +219,44 @@ wrong_square("queries_and_keys_swapped", "Your queries and keys are swapped. sco
              lambda q, k, v: attend(k, q, v))
 wrong_square("weights_transposed", "Your weights are transposed. out[t] is the sum of weights[t][s] v[s]",
              lambda q, k, v: attend(q, k, v, softmax=lambda scores: by_hand(scores).T))
+wrong_mask("mask_reversed", "Your queries see the future alone. They see s <= S - T + t, what has been",
+           lambda T, S: torch.arange(S) >= torch.arange(S - T, S)[:, None])
+for width in 4, 8, 16, 32, 64:
+    wrong_mask(f"window_of_{width}",
+               f"Your queries see the last {width} keys alone, a sliding window. A Llama's see all that were before",
+               lambda T, S, width=width: seen(T, S) & (torch.arange(S) > torch.arange(S - T, S)[:, None] - width))
+attention.wrong("mask_of_minus_10000",
+                "Your mask is -10000, and scores may be lower. It is -INFINITY: e^-infinity is 0, whatever stands "
+                "beside it",
+                lambda q, k, v: attend(q, k, v, mask=lambda scores, seen: scores.masked_fill(~seen, -1e4)))
+attention.wrong("mask_adds_minus_10000",
+                "Your mask adds -10000, and scores may lie farther apart. Set them to -INFINITY",
+                lambda q, k, v: attend(q, k, v, mask=lambda scores, seen: scores.where(seen, scores - 1e4)))
+attention.wrong("mask_of_a_finite_number",
+                "Your mask is a finite number, such as -1e9, and scores may be lower. It is -INFINITY",
+                lambda q, k, v: attend(q, k, v, mask=lambda scores, seen: scores.masked_fill(~seen, -1e9)))
+wrong_scale("root_cut", "Your sqrt(D) is cut to a whole number. Keep it a float: of 8, it is 2.83",
+            lambda D: 1 / math.isqrt(D))
+attention.wrong("root_of_the_keys", "Your scores are divided by the root of how many keys there are. "
+                "Take the width of a head, sqrt(D)",
+                lambda q, k, v: attend(q / math.sqrt(len(k)) * math.sqrt(q.shape[1]), k, v))
+attention.wrong("scaled_after_softmax",
+                "Your weights are divided by sqrt(D), after the softmax. Divide the scores, before it",
+                lambda q, k, v: attend(q, k, v, scale=lambda D: 1) / math.sqrt(q.shape[1]))
+wrong_softmax("softmax_of_the_whole", "Your weights of all queries together sum to 1. Each query's do",
+              lambda scores: torch.exp(scores - scores.max()) / torch.exp(scores - scores.max()).sum())
+wrong_softmax("sum_not_reset", "Your sum of weights runs on from one query to the next. Begin each with 0",
+              lambda scores: torch.exp(scores - highest(scores)) / total(torch.exp(scores - highest(scores))).cumsum(0))
+wrong_softmax("largest_alone", "Your query takes the value that fits best. Mix them by softmax",
+              lambda scores: 1.0 * (scores == highest(scores)))
+attention.wrong("softmax_missing", "Your weights are the scores themselves. Softmax makes weights of them",
+                lambda q, k, v: fit(q, k) / math.sqrt(q.shape[1]) * seen(len(q), len(k)) @ v)
+attention.wrong("keys_transposed", "Your keys are read as [D][S]. A row is a position: k[S][D]",
+                lambda q, k, v: attend(q, k.reshape(k.T.shape).T, v))
+attention.wrong("first_query_for_all", "Your queries are all the first one. Query t is q[t]",
+                lambda q, k, v: attend(q[:1].expand_as(q), k, v))
+attention.wrong_tails("dot product", lambda full, q, k, v: attend(
+    torch.cat([q[:, :full(q.shape[1])], 0 * q[:, full(q.shape[1]):]], 1), k, v))
 
 
 # Wholes and quarters, whose sums a float32 holds exactly: such scores are right to the bit, however large.
@@ -228,6 +298,11 @@ attention.case("far_above", "Scores near 1e4, some units apart.",
                q=quarters(400, 5, 16), k=quarters(100, 8, 16), v=normal(8, 16))
 attention.case("far_below", "Scores near -1e4, some units apart.",
                q=quarters(-400, 6, 16), k=quarters(100, 6, 16), v=normal(6, 16))
+attention.case("deep_below", "Scores of -2^32 each: even -1e9 is no mask.",
+               q=[[-2**17, 0, 0, 0]] * 5, k=[[2**16, 0, 0, 0]] * 5, v=normal(5, 4))
+attention.case("far_apart", "Scores of -30000 and 30000 by turns: what the mask adds must outweigh them.",
+               q=[[2, 0, 0, 0]] * 5, k=[[-3e4, 0, 0, 0], [3e4, 0, 0, 0]] * 2 + [[-3e4, 0, 0, 0]], v=normal(5, 4))
+attention.case("past_64", "The last 3 of 70 positions.", q=normal(3, 8), k=normal(70, 8), v=normal(70, 8))
 
 
 # --- The two sums of it: scores, and the values mixed ------------------------------------------------------
@@ -260,6 +335,28 @@ attention_scores.wrong("masked_already", "Your scores are masked already. That i
                        lambda q, k: mask(fit(q, k) / math.sqrt(q.shape[1]), seen(len(q), len(k))))
 attention_scores.wrong("weights_already", "Your scores are softmax's already. It comes after the mask",
                        lambda q, k: by_hand(fit(q, k) / math.sqrt(q.shape[1])))
+
+attention_scores.wrong("root_cut", "Your sqrt(D) is cut to a whole number. Keep it a float: of 8, it is 2.83",
+                       lambda q, k: fit(q, k) / math.isqrt(q.shape[1]))
+attention_scores.wrong("sum_never_reset",
+                       "Your sum runs on from key to key, and from query to query. Begin each score with 0",
+                       lambda q, k: (fit(q, k) / math.sqrt(q.shape[1])).flatten().cumsum(0).reshape(len(q), -1))
+attention_scores.wrong("sum_reset_for_each_query",
+                       "Your sum runs on from key to key. Begin each score with 0, not only each query",
+                       lambda q, k: (fit(q, k) / math.sqrt(q.shape[1])).cumsum(1))
+attention_scores.wrong("written_transposed", "Your scores are written as [S][T]. A row is a query: scores[T][S]",
+                       lambda q, k: (fit(q, k) / math.sqrt(q.shape[1])).T.reshape(len(q), -1)
+                       if len(q) != len(k) else None)
+attention_scores.wrong("keys_transposed", "Your keys are read as [D][S]. A row is a position: k[S][D]",
+                       lambda q, k: fit(q, k.reshape(k.T.shape).T) / math.sqrt(q.shape[1]))
+attention_scores.wrong("first_key_for_all", "Your keys are all the first one. scores[t][s] is q[t] . k[s]",
+                       lambda q, k: fit(q, k[:1].expand_as(k)) / math.sqrt(q.shape[1]))
+attention_scores.wrong("distances", "Your scores are squared distances. They are inner products",
+                       lambda q, k: ((q[:, None] - k)**2).sum(-1) / math.sqrt(q.shape[1]))
+attention_scores.wrong("cosines", "Your queries and keys are brought to length 1 first. Their lengths count",
+                       lambda q, k: fit(F.normalize(q), F.normalize(k)) / math.sqrt(q.shape[1]))
+attention_scores.wrong_tails("dot product", lambda full, q, k:
+                             fit(q[:, :full(q.shape[1])], k[:, :full(q.shape[1])]) / math.sqrt(q.shape[1]))
 
 case = attention_scores.case
 case("by_hand", "Two queries, three keys: 2 ln 3 / sqrt(4) is ln 3.", q=[[2, 0, 0, 0], [0, 2, 0, 2]],
@@ -300,6 +397,24 @@ weighted_sum.wrong("first_row_of_weights", "All your queries have the weights of
                    lambda weights, v: (weights[:1] @ v).expand(len(weights), -1).contiguous())
 weighted_sum.wrong("masked", "Your weights of the future are left out. The mask has made them 0 already, and here "
                    "some are not", lambda weights, v: weights * seen(*weights.shape) @ v)
+
+weighted_sum.wrong("sum_not_reset", "Your sums run on from one query to the next. Begin each with 0",
+                   lambda weights, v: (weights @ v).cumsum(0))
+weighted_sum.wrong("largest_alone",
+                   "Your query takes the value of the largest weight. Add them all, each times its weight",
+                   lambda weights, v: v[weights.argmax(1)])
+weighted_sum.wrong("softmax_again", "Your weights go through softmax once more. They are weights already",
+                   lambda weights, v: by_hand(weights) @ v)
+weighted_sum.wrong("values_transposed", "Your values are read as [D][S]. A row is a position: v[S][D]",
+                   lambda weights, v: weights @ v.reshape(v.T.shape).T)
+weighted_sum.wrong("written_transposed", "Your output is written as [D][T]. A row is a query: out[T][D]",
+                   lambda weights, v: (weights @ v).T.reshape(len(weights), -1))
+weighted_sum.wrong("first_value_for_all", "Your values are all the first one. out[t] is the sum of weights[t][s] v[s]",
+                   lambda weights, v: weights @ v[:1].expand_as(v))
+weighted_sum.wrong("weights_ignored",
+                   "Your values are added, whatever their weights. Multiply each by its weight first",
+                   lambda weights, v: v.sum(0).expand(len(weights), -1).contiguous())
+weighted_sum.wrong_tails("sum over the keys", lambda full, weights, v: weights[:, :full(len(v))] @ v[:full(len(v))])
 
 case = weighted_sum.case
 case("by_hand", "Weights 1 : 3 : 4 of three values.", weights=[[1, 0, 0], [0.25, 0.75, 0], [0.125, 0.375, 0.5]],

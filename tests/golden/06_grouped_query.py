@@ -38,14 +38,18 @@ def softmax(scores):
     return exp_under(highest(scores), scores)
 
 
+def hidden(scores, seen):
+    return scores.masked_fill(~seen, -INF)
+
+
 def attend(q, k, v, group=own_group, group_of_v=None, seen=not_the_future, scaled=divided_by_root,
-           softmax=softmax):
+           softmax=softmax, mask=hidden):
     """Query t stands at position S - T + t."""
     (T, H, D), (S, KV, _) = q.shape, k.shape
     heads, position = torch.arange(H), torch.arange(S)
     k, v = k[:, group(heads, H, KV)], v[:, (group_of_v or group)(heads, H, KV)]
     scores = scaled(torch.einsum("thi,shi->hts", q, k), H, D)
-    weights = softmax(scores.masked_fill(~seen(position[S - T:, None], position), -INF))
+    weights = softmax(mask(scores, seen(position[S - T:, None], position)))
     return torch.einsum("hts,shi->thi", weights, v)
 
 
@@ -103,6 +107,11 @@ def by_quotient(h, H, KV):
     return h // KV
 
 
+def masked_late(q, k, v):
+    seen = not_the_future(torch.arange(len(k) - len(q), len(k))[:, None], torch.arange(len(k)))
+    return attend(q, k, v, mask=lambda scores, seen: scores, softmax=lambda scores: softmax(scores) * seen)
+
+
 def read_heads_first(x):
     """The same numbers, taken for [H][T][D]."""
     T, H, D = x.shape
@@ -149,6 +158,37 @@ wrong("maximum_not_subtracted",
 wrong("maximum_starts_at_zero",
       "Your maximum is never less than 0: far below it, e^(score - max) is 0. Start it at -infinity",
       softmax=lambda scores: exp_under(highest(scores).clamp(min=0), scores))
+wrong("mask_reversed", "Your positions see the future alone. Position t sees keys 0 .. t, what has been",
+      seen=lambda t, s: s >= t)
+for width in 4, 8, 16, 32, 64:
+    wrong(f"window_of_{width}",
+          f"Your positions see the last {width} keys alone, a sliding window. A Llama's see all that were before",
+          seen=lambda t, s, width=width: (s <= t) & (s > t - width))
+wrong("mask_of_minus_10000",
+      "Your mask is -10000, and scores may be lower. It is -INFINITY: e^-infinity is 0, whatever stands beside it",
+      mask=lambda scores, seen: scores.masked_fill(~seen, -1e4))
+wrong("mask_of_a_finite_number",
+      "Your mask is a finite number, such as -1e9, and scores may be lower. It is -INFINITY",
+      mask=lambda scores, seen: scores.masked_fill(~seen, -1e9))
+wrong("root_cut", "Your sqrt(D) is cut to a whole number. Keep it a float: of 8, it is 2.83",
+      scaled=lambda score, H, D: score / math.isqrt(D))
+wrong("divided_by_H", "Your scores are divided by the root of how many heads there are. Take a head's width, sqrt(D)",
+      scaled=lambda score, H, D: score / math.sqrt(H))
+wrong("largest_alone", "Your query takes the value that fits best. Mix them by softmax",
+      softmax=lambda scores: 1.0 * (scores == highest(scores)))
+wrong_formula("keys_mixed", "Your weights mix the keys. They mix the values", lambda q, k, v: attend(q, k, k))
+wrong_formula("first_query_head_for_all", "Your query heads are all the first. Head h is q[t][h]",
+              lambda q, k, v: attend(q[:, :1].expand_as(q), k, v))
+wrong_formula("future_scores_zero",
+              "Your scores of the future are 0, and e^0 is 1. Make them -infinity before the softmax",
+              lambda q, k, v: attend(q, k, v, mask=lambda scores, seen: scores * seen))
+wrong_formula("masked_after_softmax",
+              "Your weights of the future are made 0 after the softmax, and the rest sum to less than 1. Mask the "
+              "scores before it",
+              masked_late)
+for kernel in grouped_query_attention, attend_last:
+    kernel.wrong_tails("dot product", lambda full, q, k, v: attend(
+        torch.cat([q[..., :full(q.shape[2])], 0 * q[..., full(q.shape[2]):]], 2), k, v))
 wrong_formula("keys_and_values_swapped",
               "Your keys and values are swapped. Queries meet keys, and the weights mix values",
               lambda q, k, v: attend(q, v, k))
@@ -175,6 +215,10 @@ def quarters(first, *shape):
     return draw
 
 
+def deep_below(T, S):
+    return dict(q=[[[-2**17, 0, 0, 0]] * 2] * T, k=[[[2**16, 0, 0, 0]]] * S, v=normal(S, 1, 4))
+
+
 case = grouped_query_attention.case
 case("by_hand", "Two groups of two heads: weights 1 : 3 in one, 1 : 1 and 1 : 7 in the other.",
      q=[[[2, 0, 0, 0], [2, 0, 0, 0], [2, 0, 0, 0], [0, 2, 0, 0]]] * 2,
@@ -194,6 +238,10 @@ case("eighty", "D = 80: no power of two.", **heads(2, 1, 1, 80))
 case("llama", "Heads of a Llama 3.", **heads(3, 4, 1, 128))
 case("far", "Scores near 1e4 in one head, near -1e4 in the next, some units apart: no e^x is of any use.",
      q=quarters([200, -200, 200, -200], 4, 4, 4), k=quarters(100, 4, 2, 4), v=normal(4, 2, 4))
+
+case("deep_below", "Scores of -2^32 each: even -1e9 is no mask.", **deep_below(5, 5))
+case("left_over", "D = 29: full vectors of 4, 8 and 16 leave 1, 5 and 13.", **heads(3, 2, 1, 29))
+case("past_64", "67 positions of one narrow head.", **heads(67, 1, 1, 3))
 
 case = attend_last.case
 
@@ -217,3 +265,6 @@ case("first_token", "A text of one token: each head's own value.", **last(1, 1, 
 case("llama", "Heads of a Llama 3.", **last(1, 6, 4, 1, 128))
 case("far", "Scores near 1e4 in one head, near -1e4 in the next, some units apart: no e^x is of any use.",
      q=quarters([200, -200, 200, -200], 2, 4, 4), k=quarters(100, 4, 2, 4), v=normal(4, 2, 4))
+case("deep_below", "Scores of -2^32 each: even -1e9 is no mask.", **deep_below(3, 5))
+case("left_over", "D = 29: full vectors of 4, 8 and 16 leave 1, 5 and 13.", **last(2, 4, 2, 1, 29))
+case("past_64", "One token after 69.", **last(1, 70, 2, 1, 4))

@@ -19,13 +19,13 @@ def up_to_itself(t, s, T, S):
     return s <= S - T + t
 
 
-def attend(q, k, v, group=own_group, seen=up_to_itself):
+def attend(q, k, v, group=own_group, seen=up_to_itself, scale=lambda D: 1 / math.sqrt(D), hidden=-INF):
     """The attention of chapter 6, for the last T of S positions."""
     (T, H, D), (S, KV, _) = q.shape, k.shape
     k, v = (x[:, group(torch.arange(H), H, KV)] for x in (k, v))
-    scores = torch.einsum("thi,shi->hts", q, k) / math.sqrt(D)
+    scores = torch.einsum("thi,shi->hts", q, k) * scale(D)
     visible = seen(torch.arange(T)[:, None], torch.arange(S), T, S)
-    return torch.einsum("hts,shi->thi", torch.softmax(scores.masked_fill(~visible, -INF), -1), v)
+    return torch.einsum("hts,shi->thi", torch.softmax(scores.masked_fill(~visible, hidden), -1), v)
 
 
 def pytorch_attend(q, k, v):
@@ -70,6 +70,56 @@ def written_at(start, cache, new, end):
     cache = cache.clone()
     cache[start:start + len(new)] = new
     return cache[:end]
+
+
+def written_flat(start, count=None):
+    """The new rows as one stretch of numbers: start and count are functions of (T, KV, D, length)."""
+    def rows(cache, new, length):
+        T, KV, D = new.shape
+        begin, numbers = start(T, KV, D, length), new.flatten()[:count and count(T, KV, D, length)]
+        flat = cache.flatten().clone()
+        flat[begin:begin + len(numbers)] = numbers
+        return flat.reshape(cache.shape)
+    return rows
+
+
+def own_place(T, KV, D, length):
+    return length * KV * D
+
+
+def heads_first(cache, new, length):
+    """Written into a cache that is taken for [KV][capacity][D]."""
+    capacity, KV, D = cache.shape
+    cache = cache.reshape(KV, capacity, D).clone()
+    cache[:, length:length + len(new)] = new.transpose(0, 1)
+    return cache
+
+
+# What copies wrongly, both for the append by itself and for the attention that begins with one.
+COPIES = [
+    ("heads_first_cache",
+     "Your cache is laid out as [KV][capacity][D]. It is [capacity][KV][D]: the heads of a token lie together",
+     lambda cache, new, length: heads_first(cache, new, length).reshape(cache.shape)),
+    ("offset_without_KV", "Your new rows begin at length * D. A row has KV * D numbers: begin at length * KV * D",
+     written_flat(lambda T, KV, D, length: length * D)),
+    ("size_without_KV", "You copy T * D numbers. A row has KV * D of them: copy T * KV * D",
+     written_flat(own_place, lambda T, KV, D, length: T * D)),
+    ("size_in_numbers", "Your memcpy copies a quarter: its size is in bytes. Multiply by sizeof(float)",
+     lambda cache, new, length: None if new.numel() % 4 else
+     written_flat(own_place, lambda T, KV, D, length: T * KV * D // 4)(cache, new, length)),
+    ("one_row_alone", "You copy one row of KV * D numbers, however many are new. Copy T of them",
+     written_flat(own_place, lambda T, KV, D, length: KV * D)),
+    ("last_row_left_out", "The last of your new rows is not in the cache. Copy all T",
+     written_flat(own_place, lambda T, KV, D, length: (T - 1) * KV * D)),
+    ("new_rows_reversed", "Your new rows stand in reverse order. Row length + t is k[t], and v[t]",
+     lambda cache, new, length: written_at(length, cache, new.flip(0), len(cache))),
+    ("new_rows_read_heads_first", "You read k and v as [KV][T][D]. They are [T][KV][D]",
+     lambda cache, new, length:
+         written_at(length, cache, new.reshape(new.shape[1], len(new), -1).transpose(0, 1), len(cache))),
+    ("first_head_alone", "Only head 0 of the new rows is in the cache. Copy all KV",
+     lambda cache, new, length: written_at(length, cache, torch.cat(
+         [new[:, :1], cache[length:length + len(new), 1:]], 1), len(cache))),
+]
 
 
 def turned(k, positions):
@@ -119,6 +169,35 @@ cached_attention.wrong("turned_again",
                        "Your keys are turned by RoPE on their way out of the cache. "
                        "They were on their way in: a key is turned once",
                        with_cache(lambda q, k, v: attend(q, turned(k, torch.arange(len(k))), v)))
+for name, advice, rows in COPIES:
+    if name == "heads_first_cache":  # it reads as it writes
+        wrong_rows(name, advice, lambda cache, new, length:
+                   heads_first(cache, new, length)[:, :length + len(new)].transpose(0, 1))
+    else:
+        wrong_rows(name, advice, lambda cache, new, length, rows=rows:
+                   None if rows(cache, new, length) is None else rows(cache, new, length)[:length + len(new)])
+wrong_rows("one_row_more",
+           "Your queries see one row more: query 0 the next token, the last one garbage. Query t sees 0 .. length + t",
+           lambda cache, new, length: written_at(length, cache, new, length + len(new) + 1)
+           if length + len(new) < len(cache) else None)
+wrong_attention("no_scale", "Your scores are not scaled. Divide them by sqrt(D)", scale=lambda D: 1)
+wrong_attention("divided_by_D", "Your scores are divided by D: without the root, or twice. Divide once by sqrt(D)",
+                scale=lambda D: 1 / D)
+wrong_attention("root_cut", "Your sqrt(D) is cut to a whole number. Keep it a float: of 8, it is 2.83",
+                scale=lambda D: 1 / math.isqrt(D))
+wrong_attention("mask_of_minus_10000", "Your mask is -10000, and scores may be lower. It is -INFINITY", hidden=-1e4)
+wrong_attention("mask_of_a_finite_number",
+                "Your mask is a finite number, such as -1e9, and scores may be lower. It is -INFINITY", hidden=-1e9)
+for width in 4, 8, 16:
+    wrong_attention(f"window_of_{width}",
+                    f"Your queries see the last {width} rows alone, a sliding window. A Llama's see all that were "
+                    "before",
+                    seen=lambda t, s, T, S, width=width: (s <= S - T + t) & (s > S - T + t - width))
+wrong_attention("first_head_for_all", "Your query heads all read key/value head 0. Head h reads h / (H / KV)",
+                group=lambda h, H, KV: 0 * h)
+cached_attention.wrong("keys_and_values_swapped",
+                       "Your keys and values are swapped. Queries meet keys, and the weights mix values",
+                       with_cache(lambda q, k, v: attend(q, v, k)))
 wrong_attention("mask_from_the_top_left",
                 "Your query t sees the rows 0 .. t. "
                 "It stands at position length + t, and sees them up to there",
@@ -170,6 +249,12 @@ case("loud_garbage", "What a longer text left behind, a thousand times as loud."
 case("garbage_is_not_a_number", "A cache that was never cleared: NaN from the last filled row on.",
      **step(6, 2, 6, 3, 6, capacity=9, garbage=NAN))
 case("llama", "Heads of a Llama 3.2 1B, after 8 tokens.", **step(8, 1, 2, 1, 64, capacity=11, garbage=NAN))
+case("deep_below", "Two tokens after one, scores of -2^32 each: even -1e9 is no mask.",
+     cache_k=[[[2**16, 0, 0, 0]]] * 4, cache_v=normal(4, 1, 4), length=1, q=[[[-2**17, 0, 0, 0]] * 2] * 2,
+     k=[[[2**16, 0, 0, 0]]] * 2, v=normal(2, 1, 4))
+case("below", "Two tokens after one, scores of -20000 each.",
+     cache_k=[[[200, 0, 0, 0]]] * 4, cache_v=normal(4, 1, 4), length=1, q=[[[-200, 0, 0, 0]] * 2] * 2,
+     k=[[[200, 0, 0, 0]]] * 2, v=normal(2, 1, 4))
 
 
 # --- The append by itself ----------------------------------------------------------------------------------
@@ -225,6 +310,14 @@ wrong_append("keys_not_appended", "Your new keys are not in the cache. Append bo
              lambda cache_k, cache_v, k, v, length: (cache_k, overwritten(cache_v, v, length)))
 wrong_append("keys_and_values_swapped", "Your keys are in the values' cache, and the values in the keys'",
              lambda cache_k, cache_v, k, v, length: right_rows(cache_k, cache_v, v, k, length))
+for name, advice, rows in COPIES:
+    if name != "one_row_alone":  # here it is called first_row_alone
+        wrong_append(name, advice, lambda cache_k, cache_v, k, v, length, rows=rows: (
+            rows(cache_k, k, length), rows(cache_v, v, length)))
+wrong_append("keys_for_values", "Your keys are in both caches. The values go into cache_v",
+             lambda cache_k, cache_v, k, v, length: right_rows(cache_k, cache_v, k, k, length))
+wrong_append("one_row_counted", "You return length + 1. T rows are new: return length + T", right_rows,
+             returned=lambda length, T: length + 1)
 wrong_append("first_row_alone", "Only the first of your T new rows is in the cache. Append them all",
              lambda cache_k, cache_v, k, v, length: right_rows(cache_k, cache_v, k[:1], v[:1], length))
 wrong_append("first_row_repeated", "Your new rows are all the first one. Row length + t is k[t], and v[t]",

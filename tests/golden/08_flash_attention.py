@@ -30,10 +30,10 @@ def divided_by_root(scores, H, D):
     return scores / math.sqrt(D)
 
 
-def masked_scores(q, k, group=own_group, seen=up_to_itself, scaled=divided_by_root):
+def masked_scores(q, k, group=own_group, seen=up_to_itself, scaled=divided_by_root, hidden=-INF):
     (T, H, D), (S, KV, _) = q.shape, k.shape
     scores = scaled(torch.einsum("thi,shi->hts", q, k[:, group(torch.arange(H), H, KV)]), H, D)
-    return scores.masked_fill(~seen(torch.arange(T)[:, None], torch.arange(S), T, S), -INF)
+    return scores.masked_fill(~seen(torch.arange(T)[:, None], torch.arange(S), T, S), hidden)
 
 
 def values(q, v, group=own_group):
@@ -135,6 +135,28 @@ flash_attention.wrong(
     "softmax_over_heads",
     "Your weights sum to 1 over the heads. Each head's sum to 1 over the keys",
     lambda q, k, v: (torch.softmax(masked_scores(q, k), 0).nan_to_num() @ values(q, v)).transpose(0, 1))
+wrong_scores("root_cut", "Your sqrt(D) is cut to a whole number. Keep it a float: of 8, it is 2.83",
+             scaled=lambda score, H, D: score / math.isqrt(D))
+wrong_scores("mask_of_minus_10000", "Your mask is -10000, and scores may be lower. It is -INFINITY", hidden=-1e4)
+wrong_scores("mask_of_a_finite_number",
+             "Your mask is a finite number, such as -1e9, and scores may be lower. It is -INFINITY", hidden=-1e9)
+for width in 16, 32, 64:
+    flash_attention.wrong(
+        f"window_of_{width}",
+        f"Your queries see the last {width} keys alone, a sliding window. A Llama's see all that were before",
+        lambda q, k, v, width=width: sum_of_tiles(masked_scores(
+            q, k, seen=lambda t, s, T, S: (s <= S - T + t) & (s > S - T + t - width)), values(q, v), size=len(k)))
+flash_attention.wrong(
+    "first_head_for_all", "Your query heads all read key/value head 0. Head h reads h / (H / KV)",
+    lambda q, k, v: flash(*(part(q, x, group=lambda h, H, KV: 0 * h) for part, x in ((masked_scores, k), (values, v)))))
+flash_attention.wrong(
+    "keys_and_values_swapped", "Your keys and values are swapped. Queries meet keys, and the weights mix values",
+    lambda q, k, v: flash(masked_scores(q, v), values(q, k)))
+flash_attention.wrong(
+    "keys_mixed", "Your weights mix the keys. They mix the values",
+    lambda q, k, v: flash(masked_scores(q, k), values(q, k)))
+flash_attention.wrong_tails("dot product", lambda full, q, k, v: flash(masked_scores(
+    torch.cat([q[..., :full(q.shape[2])], 0 * q[..., full(q.shape[2]):]], 2), k), values(q, v)))
 
 
 # --- Mistakes of tiles -------------------------------------------------------------------------------------
@@ -270,6 +292,7 @@ case("draft", "The last 3 of 69 positions, 8 heads in groups of four.", **heads(
 case("decode", "One token after 315 others.", **heads(1, 316, 2, 1, 4))
 case("decode_70", "One token after 69 others, six heads in groups of two.", **heads(1, 70, 6, 3, 3))
 case("twenty", "D = 20.", **heads(2, 33, 2, 1, 20))
+case("left_over", "D = 29: full vectors of 4, 8 and 16 leave 1, 5 and 13.", **heads(2, 5, 2, 1, 29))
 case("sixty_four", "A head of a Llama 3.2 1B.", **heads(2, 5, 1, 1, 64))
 case("eighty", "D = 80: no power of two.", **heads(2, 5, 1, 1, 80))
 case("llama", "Heads of a Llama 3.", **heads(1, 6, 2, 1, 128))
@@ -285,3 +308,5 @@ case("far", "Scores near 1e4 in one head, near -1e4 in the next, some units apar
      q=quarters([200, -200, 200, -200], 3, 4, 4), k=quarters(100, 40, 2, 4), v=normal(40, 2, 4))
 case("sharp", "Scores up to 1e4, of either sign: the largest takes it all.",
      q=wholes(150, 4, 2, 4), k=wholes(150, 45, 1, 4), v=normal(45, 1, 4))
+case("deep_below", "Scores of -2^32 each: even -1e9 is no mask.",
+     q=[[[-2**17, 0, 0, 0]]] * 5, k=[[[2**16, 0, 0, 0]]] * 5, v=normal(5, 1, 4))

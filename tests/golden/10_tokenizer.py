@@ -359,24 +359,39 @@ pair_counts.wrong("one_missing", "The last pair is missing. n ids have n - 1 pai
 pair_counts.wrong("in_steps_of_two", "You go on by two ids. Each id is in two pairs: with the one before it and the one behind it",
                   count_pairs(lambda ids: zip(ids[::2], ids[1::2])))
 pair_counts.wrong("without_overlap", "Of three equal ids in a row you count one pair. Here they are two", count_pairs(without_overlap))
+pair_counts.wrong("once_each", "You note whether a pair stands there. Count how often",
+                  count_pairs(lambda ids: set(zip(ids, ids[1:]))))
+pair_counts.wrong("round_the_end", "You count the last id with the first as a pair. n ids have n - 1 pairs",
+                  count_pairs(lambda ids: zip(ids, ids[1:] + ids[:1])))
+pair_counts.wrong("one_apart", "You count ids that have another between them. A pair stands side by side",
+                  count_pairs(lambda ids: zip(ids, ids[2:])))
+pair_counts.wrong("equal_ones_left_out", "You count no pair of two equal ids. aa is a pair, too",
+                  count_pairs(lambda ids: ((a, b) for a, b in zip(ids, ids[1:]) if a != b)))
+pair_counts.wrong("first_missing", "The first pair is missing. Pairs begin with ids[0]",
+                  count_pairs(lambda ids: zip(ids[1:], ids[2:])))
+pair_counts.wrong("with_itself", "You count each id with itself. A pair is an id and the one behind it",
+                  count_pairs(lambda ids: zip(ids, ids)))
 TEXT = [list(b"llama").index(c) if c in b"llama" else 4 for c in b"all llamas call a llama a llama, maaa and llaaama"]
 pair_counts.case("by_hand", "aaab: aa twice, ab once", ids=torch.tensor([0, 0, 0, 1], dtype=torch.int32), V=2)
 pair_counts.case("text", "a sentence", ids=torch.tensor(TEXT, dtype=torch.int32), V=5)
 pair_counts.case("rare", "most pairs are never seen", ids=torch.tensor([i * i % 23 for i in range(40)], dtype=torch.int32), V=23)
 
 
-def merge(ids, left, right, merged, from_the_right=False, keep=False, skip=False):
+def merge(ids, left, right, merged, from_the_right=False, keep=False, skip=False, step=2, most=None, either=False,
+          last=True):
     """The ids after the merge, and -1 behind them."""
     ids, out, i = ids.long().tolist(), [], 0
     if from_the_right:
         ids, left, right = ids[::-1], right, left
     while i < len(ids):
-        if i + 1 < len(ids) and (ids[i], ids[i + 1]) == (left, right):
+        pair = tuple(ids[i : i + 2])
+        if (pair == (left, right) or (either and pair == (right, left))) and most != 0:
             out.append(merged)
             out += [right] if keep else []
-            i += 3 if skip else 2
+            i += 3 if skip else step
+            most = most and most - 1
         else:
-            out.append(ids[i])
+            out += [ids[i]] if last or i + 1 < len(ids) else []
             i += 1
     out = out[::-1] if from_the_right else out
     return torch.tensor((out + [-1] * len(ids))[: len(ids)], dtype=torch.get_default_dtype())
@@ -404,6 +419,16 @@ merge_pair.wrong("from_the_right", "You merge from the right. Of aaa, the first 
 merge_pair.wrong("right_stays", "The right one of the two stays. Two become one", wrong_merge(keep=True))
 merge_pair.wrong("skips_one", "You lose the id behind a merge", wrong_merge(skip=True))
 merge_pair.wrong("nothing_merged", "You merge nothing", lambda ids, left, right, merged: merge(ids, -2, -2, merged))
+merge_pair.wrong("either_order",
+                 "You merge right and left in either order. Only left followed by right is the pair",
+                 wrong_merge(either=True))
+merge_pair.wrong("overlapping",
+                 "Your merges overlap: of aaa two become one, and again two. Go on behind both",
+                 wrong_merge(step=1))
+merge_pair.wrong("first_alone", "You merge the first pair alone. Merge every one", wrong_merge(most=1))
+merge_pair.wrong("last_lost", "You lose the last id where it is in no pair. Copy it", wrong_merge(last=False))
+merge_pair.wrong("left_stays", "The left one of the two stands where `merged` should",
+                 lambda ids, left, right, merged: merge(ids, left, right, left))
 merge_pair.case("by_hand", "aaab with aa merged: Aab", ids=torch.tensor([1, 1, 1, 2], dtype=torch.int32), left=1, right=1, merged=3)
 merge_pair.case("text", "a sentence, ll merged", ids=torch.tensor(TEXT, dtype=torch.int32), left=0, right=0, merged=5)
 merge_pair.case("different", "two different ones", ids=torch.tensor(TEXT, dtype=torch.int32), left=0, right=2, merged=5)
@@ -437,9 +462,10 @@ def bpe(text, pieces, ranks=None, choose=first_of_lowest_rank, most=None):
     symbols = [text[i : i + 1] for i in range(len(text))]
     while most is None or len(symbols) > len(text) - most:
         pairs = [(ranks[a + b], i, len(a + b)) for i, (a, b) in enumerate(zip(symbols, symbols[1:])) if a + b in ranks]
-        if not pairs:
+        pair = choose(pairs) if pairs else None
+        if not pair:
             break
-        i = choose(pairs)[1]
+        i = pair[1]
         symbols[i : i + 2] = [symbols[i] + symbols[i + 1]]
     return [pieces.index(symbol) for symbol in symbols]
 
@@ -490,6 +516,14 @@ wrong_bpe("longest_pair", "You merge the pair that makes the longest token first
           choose=lambda pairs: min(pairs, key=lambda pair: (-pair[2], pair[0], pair[1])))
 wrong_bpe("one_merge", "You stop after one merge. Go on until no pair is a token", most=1)
 wrong_bpe("does_nothing", "Your symbols are as they were. Merge the pair of the lowest rank, again and again", most=0)
+bpe_merge.wrong("id_for_rank",
+                "Your tokens merge in the order of their ids. Their rank decides: ids need not be sorted by it",
+                on_tensors(lambda text, pieces, ranks: bpe(text, pieces)))
+wrong_bpe("letters_alone", "You merge single letters alone. What has been merged may merge again",
+          choose=lambda pairs: min((pair for pair in pairs if pair[2] == 2), default=None))
+wrong_bpe("rightmost_pair",
+          "You merge the rightmost pair that is a token. The one of the lowest rank merges first, wherever it stands",
+          choose=lambda pairs: max(pairs, key=lambda pair: pair[1]))
 
 
 def a_text(text, pieces, ranks=None):

@@ -7,6 +7,7 @@ The scripts NN_chapter.py beside this file say what is computed. Each describes 
 
     kernel = Kernel(name, chapter, source, pytorch, formula)    the right answer, by PyTorch and by hand
     kernel.wrong(name, advice, formula)                         a mistake, and what to do instead
+    kernel.wrong_tails(where, formula)                          the same for sums that drop what is no full vector
     kernel.case(name, sentence, x=..., eps=...)                 inputs, named as the C kernel's parameters
 
 The file format is in README.md, the tolerance in common/check.h.
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-NOT_OURS = {"printing.safetensors", "stories.safetensors"}  # written and checked by printing.py and stories.py
+NOT_OURS = {"printing.safetensors", "stories.safetensors", "sentence.safetensors"}  # each by the script of its name
 
 
 def require_pinned():
@@ -58,7 +59,7 @@ class GoldenError(Exception):
 CHECK_MULTIPLE, CHECK_ULPS = 4.0, 4.0
 CLEARLY = 3.0           # a wrong answer is stored where it is at least this many tolerances away …
 BLURRED = 0.5           # … and its own rounding errors are at most this much of a tolerance
-MOST_WITH_TWINS = 1024  # a case with more outputs than this stores no wrong answers, to stay small
+MOST_WITH_TWINS = 400   # a case with more outputs than this stores no wrong answers, to stay small
 NOISE = 1e-5            # what another order of a float32 sum may do, generously: relative
 ELSEWHERE = 16          # how many times larger PyTorch's error may be on another machine; 9 was seen
 
@@ -79,6 +80,10 @@ def distance(got, right):
         ulps = np.abs(got - right) / ulp(scale)
     same = (got == right) | (np.isnan(got) & np.isnan(right))
     return np.where(same, 0, np.where(np.isfinite(got) & np.isfinite(right), ulps, np.inf)).max()
+
+
+def same(got, right):
+    return torch.allclose(got, right, rtol=0, atol=0, equal_nan=True)
 
 
 # --- Inputs ------------------------------------------------------------------------------------------------
@@ -108,12 +113,13 @@ def as_tensor(value, dtype, random):
 
 def evaluate(function, inputs, dtype, **more):
     """function(inputs). A scalar arrives as the number that its stored float32 is, in either precision; what
-    the function makes itself, such as torch.arange(4) / 4, has that precision too."""
+    the function makes itself, such as torch.arange(4) / 4, has that precision too. A NaN has many spellings, and
+    which of them comes out depends on the processor: all become one."""
     torch.set_default_dtype(torch.float64 if dtype is torch.float64 else torch.float32)
     arguments = {name: tensor.item() if tensor.ndim == 0 else tensor.to(dtype)
                  for name, tensor in inputs.items()}
     result = function(**arguments, **more)
-    return None if result is None else result.detach().contiguous()
+    return None if result is None else torch.where(result.isnan(), np.nan, result.detach()).contiguous()
 
 
 # --- Kernels -----------------------------------------------------------------------------------------------
@@ -138,7 +144,7 @@ class Case:
     def tolerances(self, got, right):
         """How far two outputs are apart. A bf16 output is right to the bit, or infinitely wrong."""
         if self.expected64 is None:
-            return 0.0 if torch.equal(got, right) else np.inf
+            return 0.0 if same(got, right) else np.inf
         return distance(got, right) / (CHECK_MULTIPLE * self.error + CHECK_ULPS)
 
     def twins(self, margin=1):
@@ -180,6 +186,14 @@ class Kernel:
         remark = ', "Common mistakes"' if self.chapter[0].isdigit() else ""
         self.mistakes[name] = (f"{advice}: see {place}{remark}.", formula)
 
+    def wrong_tails(self, where, formula):
+        """Sums in vectors of 4, 8 or 16 that drop the rest: formula(full, **inputs) with full(n) numbers summed."""
+        for lanes in 4, 8, 16:
+            self.wrong(f"tail_of_{lanes}_dropped",
+                       f"Your {where} ends with the last full vector of {lanes}. Add the numbers that are left over, "
+                       "too",
+                       lambda lanes=lanes, **inputs: formula(lambda n: n // lanes * lanes, **inputs))
+
     def case(self, name, sentence, seed=0, **inputs):
         self.cases[name] = (sentence, seed, inputs)
 
@@ -213,7 +227,7 @@ class Kernel:
         for spelling, function in self.spellings.items():
             if raw(evaluate(function, inputs, self.dtype)) != raw(expected):
                 refuse(f"{spelling} does not give the same bits")
-        if rounded and not torch.equal(evaluate(self.formula, inputs, self.dtype), expected):
+        if rounded and not same(evaluate(self.formula, inputs, self.dtype), expected):
             refuse("the formula does not give PyTorch's bits")
         if rounded and not self.steady(self.formula, inputs):
             refuse("an output lies near a tie, where noise flips its last bit: choose another seed")
@@ -239,20 +253,24 @@ class Kernel:
         """Whether a bf16 formula gives the same bits whatever the order of its float32 sums."""
         low, right, high = (evaluate(formula, inputs, self.dtype, noise=noise)
                             for noise in (1 - NOISE, 1, 1 + NOISE))
-        return torch.equal(low, right) and torch.equal(high, right)
+        return same(low, right) and same(high, right)
 
     def require_distinct_twins(self, cases):
         """A twin is named when an output matches it wherever it is stored: no other may match there too."""
-        stored = {case.name: case.twins() for case in cases}
         for one in self.mistakes:
-            having = [case for case in cases if one in stored[case.name]]
-            if not having:
+            if not any(one in case.twins() for case in cases):
                 raise GoldenError(f"{self.name}: the twin {one} is clearly wrong in no case")
             for other in self.mistakes.keys() - {one}:
-                apart = [case.tolerances(stored[case.name][one], stored[case.name][other])
-                         for case in having if other in stored[case.name]]
+                apart = [case.tolerances(case.mistakes[one].output, case.mistakes[other].output)
+                         for case in cases if self.can_tell(case, one, other)]
                 if apart and max(apart) < CLEARLY:
                     raise GoldenError(f"{self.name}: no case tells the twins {one} and {other} apart")
+
+    @staticmethod
+    def can_tell(case, one, other):
+        """Both are known there, and one is stored: where the other is right, that tells as well."""
+        return (not {one, other}.isdisjoint(case.twins())
+                and all(name in case.mistakes and case.mistakes[name].blur <= BLURRED for name in (one, other)))
 
 
 # --- Files -------------------------------------------------------------------------------------------------

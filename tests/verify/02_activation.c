@@ -22,8 +22,8 @@ static void random_swish(Call *call, Random *random, Size size) {
 }
 
 #define ACTIVATION(function)                                            \
-    {KERNEL(function, "02_activation", activation), .pointwise = true}, \
-    {KERNEL(function##_derivative, "02_activation", activation), .pointwise = true}
+    {KERNEL(function, "02_activation", activation), .pointwise = true, .in_place = {"x"}}, \
+    {KERNEL(function##_derivative, "02_activation", activation), .pointwise = true, .in_place = {"x"}}
 
 const Kernel activation_kernels[] = {
     ACTIVATION(relu),
@@ -31,7 +31,7 @@ const Kernel activation_kernels[] = {
     ACTIVATION(gelu),
     ACTIVATION(gelu_tanh),
     ACTIVATION(silu),
-    {KERNEL(swish, "02_activation", swish), .pointwise = true},
-    {KERNEL(swish_derivative, "02_activation", swish), .pointwise = true},
+    {KERNEL(swish, "02_activation", swish), .pointwise = true, .in_place = {"x"}},
+    {KERNEL(swish_derivative, "02_activation", swish), .pointwise = true, .in_place = {"x"}},
     {0},
 };

@@ -60,11 +60,11 @@ static void random_gated_feed_forward(Call *call, Random *random, Size size) {
 }
 
 const Kernel feed_forward_kernels[] = {
-    {KERNEL(glu, "03_feed_forward", gate), .pointwise = true},
-    {KERNEL(bilinear, "03_feed_forward", gate), .pointwise = true},
-    {KERNEL(reglu, "03_feed_forward", gate), .pointwise = true},
-    {KERNEL(geglu, "03_feed_forward", gate), .pointwise = true},
-    {KERNEL(swiglu, "03_feed_forward", gate), .pointwise = true},
+    {KERNEL(glu, "03_feed_forward", gate), .pointwise = true, .in_place = {"gate", "up"}},
+    {KERNEL(bilinear, "03_feed_forward", gate), .pointwise = true, .in_place = {"gate", "up"}},
+    {KERNEL(reglu, "03_feed_forward", gate), .pointwise = true, .in_place = {"gate", "up"}},
+    {KERNEL(geglu, "03_feed_forward", gate), .pointwise = true, .in_place = {"gate", "up"}},
+    {KERNEL(swiglu, "03_feed_forward", gate), .pointwise = true, .in_place = {"gate", "up"}},
     {KERNEL(feed_forward, "03_feed_forward", feed_forward)},
     {KERNEL(gated_feed_forward, "03_feed_forward", gated_feed_forward)},
     {0},

@@ -108,11 +108,20 @@ static void random_rope_table(Call *call, Random *random, Size size) {
     call_output(call, F32, 3, SHAPE(2, T, half));
 }
 
+static void odd_width(Call *call) {
+    Random random = {.state = 2};
+    random_input(call, &random, "x", 3, SHAPE(2, 1, 5));
+    random_table(call, 2, 5);
+    call_output(call, F32, 3, SHAPE(2, 1, 5));
+}
+
+static const Refusal refused_by_rope[] = {{"a head of width 5 cannot be cut into pairs", odd_width, false}, {0}};
+
 const Kernel rope_kernels[] = {
     {KERNEL(rope_frequencies, "04_rope", rope_frequencies), .pointwise = true},
     {KERNEL(rope_table, "04_rope", rope_table)},
-    {KERNEL(rope_interleaved, "04_rope", rope)},
-    {KERNEL(rope_half_split, "04_rope", rope)},
+    {KERNEL(rope_interleaved, "04_rope", rope), .refusals = refused_by_rope},
+    {KERNEL(rope_half_split, "04_rope", rope), .refusals = refused_by_rope},
     {KERNEL(rope_qkv, "04_rope", rope_qkv)},
     {0},
 };

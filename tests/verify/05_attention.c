@@ -3,8 +3,10 @@
 #include "06_grouped_query/grouped_query.h"
 #include "07_kv_cache/kv_cache.h"
 #include "08_flash_attention/flash_attention.h"
+#include "common/check.h"
 #include "tests/verify/kernels.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ------------------------------------------------------------------ chapter 5 */
@@ -45,10 +47,24 @@ static void random_weighted_sum(Call *call, Random *random, Size size) {
     call_output(call, F32, 2, SHAPE(T, D));
 }
 
+/* Afterwards `scores` holds the weights: each row adds up to 1, and nobody sees what comes later. Where a row is NaN, as one
+ * of infinities is, there is nothing to add up. */
+static void look_at_weights(int T, int S, const float weights[T][S]) {
+    for (int t = 0; t < T; t++) {
+        double sum = 0;
+        for (int s = 0; s < S; s++) sum += weights[t][s];
+        if (is_poison(weights[t][0]) || fabs(sum - 1) > 1e-4)
+            complain("scores does not hold the weights afterwards, as the contract says: row %d adds up to %.3g, not to 1", t, isnan(sum) ? NAN : sum);
+        for (int s = S - T + t + 1; s < S; s++)
+            if (weights[t][s] != 0 && !isnan(sum)) complain("scores does not hold the weights afterwards: weight [%d, %d] is of a later key, and not 0", t, s);
+    }
+}
+
 static void unpack_attention(Function kernel, const Call *c) {
     int T = dimension(c, "q", 0), S = dimension(c, "k", 0);
-    AS(attention, kernel)(T, S, dimension(c, "q", 1), output(c), argument(c, "q"), argument(c, "k"), argument(c, "v"),
-                          work_room("scores", (size_t)T * (size_t)S));
+    void *scores = work_room("scores", (size_t)T * (size_t)S);
+    AS(attention, kernel)(T, S, dimension(c, "q", 1), output(c), argument(c, "q"), argument(c, "k"), argument(c, "v"), scores);
+    look_at_weights(T, S, scores);
 }
 
 static void random_attention(Call *call, Random *random, Size size) {
@@ -116,22 +132,54 @@ static double heads_operations(const Call *c) {
 /* ------------------------------------------------------------------ chapter 7: a cache, part of it filled */
 
 /* The kernel writes to its cache, and a golden case's inputs are read-only: it gets copies. */
-static float *copy_of(const Call *c, const char *name) {
+static struct Copy {
+    const float *of;
+    float *copy;
+    size_t count;
+} copies[2]; /* keys, values */
+
+static float *copy_of(const Call *c, int which, const char *name) {
     size_t count = (size_t)dimension(c, name, 0) * (size_t)dimension(c, name, 1) * (size_t)dimension(c, name, 2);
-    return memcpy(work_room(name, count), argument(c, name), count * sizeof(float));
+    float *copy = memcpy(work_room(name, count), argument(c, name), count * sizeof(float));
+    copies[which] = (struct Copy){argument(c, name), copy, count};
+    return copy;
+}
+
+static void nothing_was_written(void) {
+    for (int i = 0; i < 2; i++)
+        if (memcmp(copies[i].of, copies[i].copy, copies[i].count * sizeof(float)) != 0)
+            complain("the cache of %s was written before the call was refused", i ? "values" : "keys");
+}
+
+/* The first row of a cache that is not what it was before, or what was to be appended there. */
+static void look_at_cache(const char *what, int row_bytes, const struct Copy *cache, int length, int T, const void *appended) {
+    int capacity = (int)(cache->count * sizeof(float) / (size_t)row_bytes);
+    for (int row = 0; row < capacity; row++) {
+        bool is_new = row >= length && row < length + T;
+        const char *now = (const char *)cache->copy + (size_t)row * (size_t)row_bytes;
+        const char *right = is_new ? (const char *)appended + (size_t)(row - length) * (size_t)row_bytes : (const char *)cache->of + (size_t)row * (size_t)row_bytes;
+        if (memcmp(now, right, (size_t)row_bytes) == 0) continue;
+        complain(is_new ? "the output is right, but row %d of %s does not hold what was to be appended: the next call will miss it"
+                        : "the output is right, but row %d of %s has changed, where nothing was to be appended", row, what);
+        return;
+    }
 }
 
 static void unpack_cached_attention(Function kernel, const Call *c) {
-    AS(cached_attention, kernel)(dimension(c, "cache_k", 0), whole_number(c, "length"), dimension(c, "q", 0),
-                                 dimension(c, "q", 1), dimension(c, "k", 1), dimension(c, "q", 2), output(c),
-                                 (void *)copy_of(c, "cache_k"), (void *)copy_of(c, "cache_v"), argument(c, "q"),
-                                 argument(c, "k"), argument(c, "v"));
+    int length = whole_number(c, "length"), T = dimension(c, "q", 0), KV = dimension(c, "k", 1), D = dimension(c, "q", 2);
+    float *cache_k = copy_of(c, 0, "cache_k"), *cache_v = copy_of(c, 1, "cache_v");
+    when_refused = nothing_was_written;
+    AS(cached_attention, kernel)(dimension(c, "cache_k", 0), length, T, dimension(c, "q", 1), KV, D, output(c), (void *)cache_k,
+                                 (void *)cache_v, argument(c, "q"), argument(c, "k"), argument(c, "v"));
+    look_at_cache("cache_k", KV * D * (int)sizeof(float), &copies[0], length, T, argument(c, "k"));
+    look_at_cache("cache_v", KV * D * (int)sizeof(float), &copies[1], length, T, argument(c, "v"));
 }
 
 /* The output: both caches, whole, and the length that the kernel returns. */
 static void unpack_kv_cache_append(Function kernel, const Call *c) {
     int capacity = dimension(c, "cache_k", 0), KV = dimension(c, "k", 1), D = dimension(c, "k", 2);
-    float *cache_k = copy_of(c, "cache_k"), *cache_v = copy_of(c, "cache_v"), *out = output(c);
+    float *cache_k = copy_of(c, 0, "cache_k"), *cache_v = copy_of(c, 1, "cache_v"), *out = output(c);
+    when_refused = nothing_was_written;
     int length = AS(kv_cache_append, kernel)(capacity, KV, D, (void *)cache_k, (void *)cache_v, whole_number(c, "length"),
                                              dimension(c, "k", 0), argument(c, "k"), argument(c, "v"));
     size_t count = (size_t)capacity * (size_t)KV * (size_t)D;
@@ -163,15 +211,47 @@ static void random_cached_attention(Call *call, Random *random, Size size) {
     index_input(call, "length", (int64_t)length);
 }
 
+/* ------------------------------------------------------------------ what is refused */
+
+/* A cache of 8 rows of which 7 are filled, and two more; the output is as large as the kernel's. */
+static void overfull_cache(Call *call) {
+    Random random = {.state = 2};
+    random_input(call, &random, "q", 3, SHAPE(2, 2, 4));
+    random_input(call, &random, "k", 3, SHAPE(2, 1, 4));
+    random_input(call, &random, "v", 3, SHAPE(2, 1, 4));
+    random_input(call, &random, "cache_k", 3, SHAPE(8, 1, 4));
+    random_input(call, &random, "cache_v", 3, SHAPE(8, 1, 4));
+    index_input(call, "length", 7);
+    call_output(call, F32, 1, SHAPE(2 * 8 * 4 + 1));
+}
+
+static void more_queries_than_keys(Call *call) {
+    Random random = {.state = 2};
+    random_input(call, &random, "q", 2, SHAPE(5, 4));
+    random_input(call, &random, "k", 2, SHAPE(3, 4));
+    random_input(call, &random, "v", 2, SHAPE(3, 4));
+    call_output(call, F32, 2, SHAPE(5, 4));
+}
+
+static void more_queries_than_keys_of_heads(Call *call) { random_heads(call, &(Random){.state = 2}, 5, 3, 2, 1, 4); }
+static void heads_that_cannot_share(Call *call) { random_heads(call, &(Random){.state = 2}, 3, 3, 3, 2, 4); }
+
+static const Refusal refused_by_cache[] = {{"7 of 8 rows are filled, and 2 more do not fit", overfull_cache, true}, {0}};
+static const Refusal refused_by_attention[] = {{"5 queries cannot be the last of 3 positions", more_queries_than_keys, false}, {0}};
+static const Refusal refused_by_heads[] = {{"3 query heads cannot share 2 key/value heads", heads_that_cannot_share, false}, {0}};
+static const Refusal refused_by_last_heads[] = {{"3 query heads cannot share 2 key/value heads", heads_that_cannot_share, false},
+                                                {"5 queries cannot be the last of 3 positions", more_queries_than_keys_of_heads, false}, {0}};
+
 const Kernel attention_kernels[] = {
-    {KERNEL(softmax, "05_attention", softmax)},
+    {KERNEL(softmax, "05_attention", softmax), .in_place = {"x"}},
     {KERNEL(attention_scores, "05_attention", attention_scores)},
     {KERNEL(weighted_sum, "05_attention", weighted_sum)},
-    {KERNEL(attention, "05_attention", attention), .operations = attention_operations},
-    {KERNEL(grouped_query_attention, "06_grouped_query", grouped_query), .operations = heads_operations},
-    {KERNEL(attend_last, "06_grouped_query", attend_last)},
-    {KERNEL(kv_cache_append, "07_kv_cache", kv_cache_append), .pointwise = true},
-    {KERNEL(cached_attention, "07_kv_cache", cached_attention)},
-    {KERNEL(flash_attention, "08_flash_attention", flash_attention), .operations = heads_operations, .has_prefill = true},
+    {KERNEL(attention, "05_attention", attention), .operations = attention_operations, .refusals = refused_by_attention},
+    {KERNEL(grouped_query_attention, "06_grouped_query", grouped_query), .operations = heads_operations, .refusals = refused_by_heads},
+    {KERNEL(attend_last, "06_grouped_query", attend_last), .refusals = refused_by_last_heads},
+    {KERNEL(kv_cache_append, "07_kv_cache", kv_cache_append), .pointwise = true, .refusals = refused_by_cache},
+    {KERNEL(cached_attention, "07_kv_cache", cached_attention), .refusals = refused_by_cache},
+    {KERNEL(flash_attention, "08_flash_attention", flash_attention), .operations = heads_operations, .has_prefill = true,
+     .refusals = refused_by_last_heads},
     {0},
 };

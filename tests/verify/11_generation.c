@@ -49,10 +49,10 @@ static void random_penalty(Call *call, Random *random, Size size) {
 }
 
 const Kernel generation_kernels[] = {
-    {KERNEL(repetition_penalty, "11_generation", penalty), .pointwise = true},
-    {KERNEL(temperature, "11_generation", temperature), .pointwise = true},
-    {KERNEL(top_k, "11_generation", top_k), .pointwise = true},
-    {KERNEL(top_p, "11_generation", cut), .pointwise = true},
-    {KERNEL(min_p, "11_generation", cut), .pointwise = true},
+    {KERNEL(repetition_penalty, "11_generation", penalty), .pointwise = true, .in_place = {"logits"}},
+    {KERNEL(temperature, "11_generation", temperature), .pointwise = true, .in_place = {"logits"}},
+    {KERNEL(top_k, "11_generation", top_k), .pointwise = true, .in_place = {"logits"}},
+    {KERNEL(top_p, "11_generation", cut), .pointwise = true, .in_place = {"logits"}},
+    {KERNEL(min_p, "11_generation", cut), .pointwise = true, .in_place = {"logits"}},
     {0},
 };

@@ -1,8 +1,18 @@
 #include "tests/verify/diagnosis.h"
+#include "tests/verify/rules.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+char *number_text(char text[static NUMBER_TEXT], int digits, double number) {
+    if (isnan(number)) snprintf(text, NUMBER_TEXT, "NaN");
+    else if (isinf(number)) snprintf(text, NUMBER_TEXT, number > 0 ? "infinity" : "-infinity");
+    else snprintf(text, NUMBER_TEXT, "%.*g", digits, number);
+    return text;
+}
+
+/* ------------------------------------------------------------------ twins */
 
 static const Tensor *twin_named(const GoldenCase *golden_case, const char *name) {
     for (int i = 0; i < golden_case->twin_count; i++)
@@ -10,60 +20,113 @@ static const Tensor *twin_named(const GoldenCase *golden_case, const char *name)
     return NULL;
 }
 
-/* Is the output this twin? It is if it is as near to the twin as a right answer is to PyTorch's. One element in
- * fifty may stray: a mistake made in float32 by other hands can cancel in other digits. */
-static bool is_twin(const Kernel *kernel, const Verdict *verdict, const Tensor *twin) {
-    if (!verdict->output) return false;
+/* A NaN of the sandbox's is no NaN of a twin's. */
+static bool bears_a_mark(const Answer *answer) {
+    for (size_t i = 0; i < answer->count; i++)
+        if (shows_out_before(answer, i) || shows_around_inputs(answer, i)) return true;
+    return false;
+}
+
+/* Is the output this twin? It is if it is as near to the twin as a right answer is to PyTorch's. */
+static bool is_twin(const Answer *answer, const Tensor *twin) {
     double *truth = tensor_to_double(twin);
-    double tolerance = CHECK_MULTIPLE * verdict->agreement.reference + CHECK_ULPS;
-    Agreement near = check_within(tolerance, tensor_count(twin), golden_row(verdict->golden_case, kernel->pointwise),
-                                  verdict->output, truth);
+    size_t strays = count_strays(answer, answer->tolerance, truth, NULL);
     free(truth);
-    return near.wrong * 50 <= near.count && near.wrong < verdict->agreement.wrong;
+    return fails(answer) && !bears_a_mark(answer) && few(strays, answer);
 }
 
-/* In how many of the cases that store the twin is the output that twin? */
-static Diagnosis explain(const Kernel *kernel, const char *twin, int count, const Verdict verdicts[]) {
-    Diagnosis diagnosis = {.twin = twin};
-    for (int i = 0; i < count; i++) {
-        const Tensor *outputs = twin_named(verdicts[i].golden_case, twin);
-        if (!outputs || verdicts[i].missing) continue;
-        diagnosis.stored++;
-        diagnosis.matched += is_twin(kernel, &verdicts[i], outputs);
+/* What speaks for a twin, and against it. */
+typedef struct {
+    Diagnosis diagnosis;
+    int failing, storing; /* cases that fail and store any twin; of them, those that store this one */
+    size_t numbers;       /* that it explains, NaN and infinity apart: an overflow looks the same whatever its cause */
+} Explanation;
+
+static size_t count_telling(const Answer *answer) {
+    size_t count = 0;
+    for (size_t i = 0; i < answer->count; i++) count += answer->wrong[i] && answer->got[i] < INFINITY;
+    return count;
+}
+
+static Explanation explain(const Evidence *evidence, const char *twin) {
+    Explanation explanation = {.diagnosis.twin = twin};
+    for (int a = 0; a < evidence->count; a++) {
+        const Answer *answer = &evidence->answers[a];
+        const Tensor *stored = twin_named(answer->golden, twin);
+        explanation.failing += fails(answer) && answer->golden->twin_count;
+        explanation.storing += fails(answer) && stored;
+        explanation.diagnosis.stored += stored != NULL;
+        if (!stored || !is_twin(answer, stored)) continue;
+        explanation.diagnosis.matched++;
+        explanation.numbers += count_telling(answer);
     }
-    return diagnosis;
+    return explanation;
 }
 
-/* Explains more: a larger share of its cases, or as large a share of more cases. */
+static bool explains_all(const Explanation *of) { return of->diagnosis.matched == of->failing; }
+
+/* It is named if it explains all cases that fail and store it: others that store it may pass by luck. Or if it explains
+ * most that store it: in others a second mistake may show. Either way its numbers must be more than a coincidence. */
+static bool is_convincing(const Explanation *of) {
+    int matched = of->diagnosis.matched;
+    bool all = matched && matched == of->storing, most = matched * 2 > of->diagnosis.stored;
+    bool is_clear = all && most && (matched > 1 || explains_all(of));
+    return is_clear || ((all || most) && of->numbers >= SOME_NUMBERS);
+}
+
+/* Each case that a twin explains speaks for it, each that it does not against it, half as much. */
 static bool better(Diagnosis a, Diagnosis b) {
-    int left = a.matched * b.stored, right = b.matched * a.stored;
+    int left = 3 * a.matched - a.stored, right = 3 * b.matched - b.stored;
     return left > right || (left == right && a.matched > b.matched);
 }
 
-Diagnosis diagnose(const Kernel *kernel, int count, const Verdict verdicts[]) {
-    Diagnosis best = {.matched = 1, .stored = 2}; /* half of the cases explained is no explanation */
-    for (int i = 0; i < count; i++)
-        for (int t = 0; t < verdicts[i].golden_case->twin_count; t++) {
-            Diagnosis other = explain(kernel, verdicts[i].golden_case->twin[t].name, count, verdicts);
-            if (other.matched * 2 > other.stored && better(other, best)) best = other;
+static Explanation best_twin(const Evidence *evidence) {
+    Explanation best = {0};
+    for (int a = 0; a < evidence->count; a++)
+        for (int t = 0; t < evidence->answers[a].golden->twin_count; t++) {
+            Explanation other = explain(evidence, evidence->answers[a].golden->twin[t].name);
+            if (is_convincing(&other) && (!best.diagnosis.twin || better(other.diagnosis, best.diagnosis)))
+                best = other;
         }
     return best;
 }
 
-const char *general_advice(const Kernel *kernel, int count, const Verdict verdicts[]) {
-    size_t wrong = 0, unwritten = 0, misplaced = 0;
-    double worst = 0;
-    for (int i = 0; i < count; i++) {
-        const Agreement *a = &verdicts[i].agreement;
-        if (verdicts[i].missing || verdicts[i].trouble[0]) return NULL;
-        wrong += a->wrong, unwritten += a->unwritten, misplaced += a->misplaced;
-        if (a->wrong) worst = isnan(worst) || isnan(a->ulps) ? NAN : fmax(worst, a->ulps);
-    }
-    if (wrong == unwritten) return "What is wrong was never written: is the kernel implemented, and does its loop reach the end?";
-    if (wrong == misplaced)
-        return "Only NaN and infinity are out of place: an overflow, 0/0, or a NaN that a comparison swallowed.";
-    if (!(worst < 1e4)) return NULL;
-    return kernel->pointwise
-               ? "Nearly right, and less exact than PyTorch: a sum that cancels, or an exp that loses digits far out, as exp2(1.4427 x) does."
-               : "Nearly right, and less exact than PyTorch: sum in double or in several partial sums, and mind cancellation.";
+/* ------------------------------------------------------------------ the rules */
+
+/* From what is certain to what is only likely. */
+static Rule *const certain[] = {
+    adds_onto_what_was_there, reads_beyond_an_input, is_changed, is_an_input, is_in_company, is_moved, is_transposed,
+};
+static Rule *const likely[] = {
+    leaves_numbers_unwritten, keeps_the_wrong_tokens, changes_the_logits, misplaces_a_mask,
+    is_multiplied, is_added_to, is_an_approximation,
+    is_wrong_for_special_numbers, overflows,
+    is_wrong_in_one_place, fails_where_vectors_do_not_fit,
+    is_multiplied_by_rows, is_added_to_by_rows,
+    is_less_exact, fails_where_it_is_long,
+};
+enum { CERTAIN = sizeof certain / sizeof *certain, LIKELY = sizeof likely / sizeof *likely };
+
+static bool follow(size_t count, Rule *const rules[count], const Evidence *evidence, char say[static DIAGNOSIS]) {
+    for (size_t r = 0; r < count; r++)
+        if (rules[r](evidence, say)) return true;
+    return false;
+}
+
+/* A twin that leaves cases unexplained yields to a rule that is certain: what is x unchanged is also x turned by 0. */
+Diagnosis diagnose(const Kernel *kernel, int count, const Verdict verdicts[]) {
+    char say[DIAGNOSIS];
+    Evidence evidence = evidence_of(kernel, count, verdicts);
+    Explanation best = best_twin(&evidence);
+    bool yields = best.diagnosis.twin && !explains_all(&best) && follow(CERTAIN, certain, &evidence, say);
+    evidence_free(&evidence);
+    return yields ? (Diagnosis){0} : best.diagnosis;
+}
+
+bool general_advice(const Kernel *kernel, int count, const Verdict verdicts[], char say[static DIAGNOSIS]) {
+    Evidence evidence = evidence_of(kernel, count, verdicts);
+    bool said = first_failing(&evidence) &&
+                (follow(CERTAIN, certain, &evidence, say) || follow(LIKELY, likely, &evidence, say));
+    evidence_free(&evidence);
+    return said;
 }

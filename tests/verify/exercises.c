@@ -40,7 +40,7 @@ int task_count(const Exercise *exercise) {
 static void task_row(Table *table, const Exercise *exercise, int t, const Judgement *judgement) {
     char name[20] = "challenge", cases[32] = "";
     if (t + 1 < task_count(exercise)) snprintf(name, sizeof name, "task %d", t + 1);
-    if (judgement->fate != NOT_IMPLEMENTED)
+    if (judgement->fate != NOT_IMPLEMENTED && judgement->fate != ANOTHER_FUNCTION && judgement->fate != THE_COURSES_OWN)
         snprintf(cases, sizeof cases, "%d of %d", judgement->passed, judgement->golden.count);
     table_row(table, "%s|%s|%s%s|%s", name, exercise->tasks[t], fate_name(judgement->fate),
               judgement->fate == NOT_IMPLEMENTED ? " yet" : "", cases);
@@ -54,14 +54,14 @@ static void next_step(const Exercise *exercise, const char *source, const char *
     else printf("Next: %s %s in %s, then make exercise-%.2s again.\n", is_wrong ? "mend" : "write", task, source, exercise->chapter);
 }
 
-bool show_progress(const Exercise *exercise, void *library, const char *source) {
+bool show_progress(const Exercise *exercise, Library *library, const char *source) {
     int count = task_count(exercise), solved = 0, wrong = -1, missing = -1;
     Judgement judgements[MOST_TASKS];
     Table table = {0};
     table_row(&table, "|<kernel|<|cases passed");
     for (int t = 0; t < count; t++) {
         const Kernel *kernel = kernel_named(exercise->tasks[t]);
-        judgements[t] = judge(kernel, library_function(library, kernel->name));
+        judgements[t] = judge(&(Subject){kernel, library, library_function(library, kernel->name)});
         task_row(&table, exercise, t, &judgements[t]);
         Fate fate = judgements[t].fate;
         solved += fate == RIGHT;

@@ -17,6 +17,6 @@ int task_count(const Exercise *exercise);
 
 /* Prints how far the library's author is: a line a task, the report of the first that is wrong, what to do next.
  * `source` is the file's name. True if every task is solved. */
-bool show_progress(const Exercise *exercise, void *library, const char *source);
+bool show_progress(const Exercise *exercise, Library *library, const char *source);
 
 #endif

@@ -13,9 +13,9 @@
 #include "common/measure.h"
 #include "common/options.h"
 #include "tests/verify/exercises.h"
+#include "tests/verify/signature.h"
 
 #include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -36,7 +36,9 @@ enum { MOST_GRADES = 128 };
 /* How often the time of a call may be taken: by the compiler, on the processor, and by loading; by a task as a whole. */
 enum { TO_COMPILE = 2, TO_LOAD = 2, FOR_A_TASK = 10 };
 
-static const rlim_t most_memory = (rlim_t)1 << 30, most_compiled = (rlim_t)64 << 20, most_written = (rlim_t)1 << 20; /* bytes */
+/* A submission's own memory, beside what its judge shares with it. */
+
+static const rlim_t most_memory = ((rlim_t)1 << 30) + SHARED_BYTES, most_compiled = (rlim_t)64 << 20, most_written = (rlim_t)1 << 20; /* bytes */
 
 /* What one task is worth. */
 typedef struct {
@@ -51,6 +53,7 @@ typedef struct {
     enum { COMPILING, LOADING, JUDGING, DONE } stage;
     int judging; /* which of the grades */
     int status;  /* how the process ended, as waitpid says it */
+    bool as_one; /* all grades are one: it does not compile, or cannot be loaded */
     int count;
     Grade grades[MOST_GRADES];
 } Result;
@@ -71,6 +74,7 @@ static char scratch[PATH_MAX - 64]; /* a folder; in it, each submission has one 
 /* One fate for all of it. */
 static void grade_all(Result *result, Fate fate, const char *diagnosis) {
     if (result->count == 0) result->grades[result->count++] = (Grade){0};
+    result->as_one = true;
     for (int g = 0; g < result->count; g++) {
         result->grades[g].fate = fate;
         snprintf(result->grades[g].diagnosis, DIAGNOSIS, "%s", diagnosis);
@@ -164,10 +168,9 @@ static void compiler_error(char diagnosis[static DIAGNOSIS]) {
 /* Runs the compiler, as `make verify` does. If it fails, says why. Its time is the processor's: on a busy machine it may
  * wait long for its turn. */
 static bool compile(const char *path, char diagnosis[static DIAGNOSIS]) {
-    enum { MOST_SOURCES = 1000, WORDS = 7 };
-    /* Where this program is built with a sanitizer, it is still the sandbox that tells what a submission does. */
-    const char *words[WORDS + MOST_SOURCES + 1] = {"sh", BUILD "/compile.sh", "-w", "-Wfatal-errors", "-fno-sanitize=all", "-o", "library.so"};
-    int sources = add_sources(path, MOST_SOURCES, words + WORDS);
+    enum { MOST_SOURCES = 1000, OWN_WORDS = 5 };
+    const char *words[OWN_WORDS + MOST_SOURCES + 1] = {"sh", BUILD "/compile.sh", "library.so", "-w", "-Wfatal-errors"};
+    int sources = add_sources(path, MOST_SOURCES, words + OWN_WORDS);
     if (sources == 0) return snprintf(diagnosis, DIAGNOSIS, "there is no C file in the folder"), false;
     int status = 0;
     pid_t compiler = fork();
@@ -184,20 +187,25 @@ static bool compile(const char *path, char diagnosis[static DIAGNOSIS]) {
     return false;
 }
 
-static void choose_tasks(const Exercise *exercise, Result *result, void *library) {
+static bool is_defined(Library *library, const Kernel *kernel) {
+    char both[DIAGNOSIS]; /* signatures */
+    const char *source = library_source(library);
+    return library_function(library, kernel->name) && !(source && signature_of(source, kernel, both) == OTHER_SIGNATURE);
+}
+
+static void choose_tasks(const Exercise *exercise, Result *result, Library *library) {
     const Kernel *kernel;
     for (int k = 0; !exercise && (kernel = kernel_at(k)); k++)
-        if (library_function(library, kernel->name) && result->count < MOST_GRADES)
-            result->grades[result->count++] = (Grade){.kernel = kernel};
+        if (is_defined(library, kernel) && result->count < MOST_GRADES) result->grades[result->count++] = (Grade){.kernel = kernel};
     if (result->count == 0)
         grade_all(result, NOT_IMPLEMENTED, "it defines no kernel of the course: build/verify --list names them");
 }
 
-static void judge_tasks(Result *result, void *library) {
+static void judge_tasks(Result *result, Library *library) {
     for (int g = 0; g < result->count && result->grades[g].kernel; g++) {
         Grade *grade = &result->grades[g];
         result->judging = g;
-        Judgement judgement = judge(grade->kernel, library_function(library, grade->kernel->name));
+        Judgement judgement = judge(&(Subject){grade->kernel, library, library_function(library, grade->kernel->name)});
         grade->fate = judgement.fate, grade->passed = judgement.passed, grade->cases = judgement.golden.count;
         memcpy(grade->diagnosis, judgement.diagnosis, DIAGNOSIS);
         judgement_free(&judgement);
@@ -213,10 +221,12 @@ static void run_submission(const char *path, const char *folder, const Exercise 
     }
     limit(RLIMIT_FSIZE, most_written);
     result->stage = LOADING;
-    void *library = dlopen("./library.so", RTLD_NOW | RTLD_LOCAL);
-    if (!library) { /* "./library.so: undefined symbol: …" */
-        const char *error = dlerror(), *colon = strstr(error, ": ");
-        grade_all(result, DOES_NOT_COMPILE, colon ? colon + 2 : error);
+    char trouble[TROUBLE];
+    Library *library = library_load("./library.so", trouble);
+    if (!library) { /* "./library.so: undefined symbol: …", or how its process ended */
+        Fate fate = fate_of(trouble);
+        const char *colon = strstr(trouble, ": ");
+        grade_all(result, fate == WRONG ? DOES_NOT_COMPILE : fate, fate == WRONG && colon ? colon + 2 : trouble);
         return;
     }
     choose_tasks(exercise, result, library);
@@ -399,17 +409,19 @@ static void submission_row(Table *table, const Submission *submission) {
     char name[NAME_MAX + 1], reason[DIAGNOSIS + 64] = "";
     snprintf(name, sizeof name, "%s", submission->name);
     const char *diagnosis = grade->diagnosis[0] ? grade->diagnosis : "nothing is written yet";
-    bool of_a_task = grade->kernel && grade->fate != DOES_NOT_COMPILE && result->stage != LOADING;
+    bool of_a_task = grade->kernel && !result->as_one;
     if (grade->fate != RIGHT && of_a_task) snprintf(reason, sizeof reason, "%s: %s", grade->kernel->name, diagnosis);
     else if (grade->fate != RIGHT) snprintf(reason, sizeof reason, "%s", diagnosis);
     table_row(table, "%s|%s|%d of %d|%s", cell(name), fate_name(grade->fate), rights(result),
               grade->kernel ? result->count : 0, cell(reason));
 }
 
-/* A field of a CSV file (RFC 4180): in quotes if it must be. */
+/* A field of a CSV file (RFC 4180): in quotes if it must be. What a spreadsheet would take for a formula begins with an
+ * apostrophe: nobody's file name shall compute on the teacher's machine. */
 static void csv_field(FILE *file, const char *text, char end) {
     bool quoted = strpbrk(text, "\",\r\n") || text[0] == ' ';
     if (quoted) fputc('"', file);
+    if (text[0] && strchr("=+-@\t", text[0])) fputc('\'', file);
     for (; *text; text++) {
         if (*text == '"') fputc('"', file);
         fputc(*text, file);
@@ -487,7 +499,7 @@ int main(int argc, char **argv) {
     const Option options[] = {
         {"exercise", "NN", "the tasks of chapter NN's exercise; otherwise every kernel that a submission defines", &number},
         {"csv", "FILE", "write there what every task of every submission is worth", &csv},
-        {"seconds", "N", "a call of a kernel may take so long, compiling and loading twice that, a task ten times: 10", &limit},
+        {"seconds", "N", "a case may take so long, as may loading; compiling twice that on the processor; compiling or a task in all ten times that: 10", &limit},
         {"jobs", "N", "so many submissions at a time: 2", &jobs},
     };
     int rest = parse_options(argc, argv, "FOLDER [options]",

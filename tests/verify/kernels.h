@@ -11,6 +11,13 @@
 /* Random calls come small or medium, to compare kernels on, or as large as in a Llama, to time them on. */
 typedef enum { SMALL, MEDIUM, LARGE, LARGE_PREFILL } Size;
 
+/* A call that a kernel must not answer: it ends the program, as fail() does. */
+typedef struct {
+    const char *words; /* "a full cache": what it is */
+    void (*call)(Call *call);
+    bool is_asked;     /* the exercise asks for it: not to refuse is wrong. Otherwise it is only told */
+} Refusal;
+
 typedef struct {
     const char *name;    /* the C function; its golden values are tests/golden/NAME.safetensors */
     const char *chapter; /* the folder whose header states its contract */
@@ -18,6 +25,8 @@ typedef struct {
     Unpack *unpack;
     void (*random_call)(Call *call, Random *random, Size size);
     bool pointwise;                          /* judged element by element: no sum mixes them */
+    const char *in_place[2];                 /* the inputs that its output may be laid over, by the contract */
+    const Refusal *refusals;                 /* what the contract says that it refuses; the last has no words */
     double (*operations)(const Call *call);  /* floating-point operations, where they may be the limit; or NULL */
     bool has_prefill;                        /* random_call knows LARGE_PREFILL */
 } Kernel;

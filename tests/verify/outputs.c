@@ -1,28 +1,10 @@
 #include "tests/verify/outputs.h"
 #include "common/byte_order.h"
 #include "common/error.h"
+#include "common/file.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The whole of a file or of stdin; a pipe has no size to ask for. */
-static char *read_all(const char *path, size_t *size) {
-    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
-    if (!file) fail("%s: %s", path, strerror(errno));
-    size_t capacity = 1 << 16;
-    char *bytes = malloc(capacity);
-    *size = 0;
-    while (bytes) {
-        *size += fread(bytes + *size, 1, capacity - *size, file);
-        if (*size < capacity) break;
-        bytes = realloc(bytes, capacity *= 2);
-    }
-    if (!bytes) fail("%s: out of memory", path);
-    if (ferror(file)) fail("%s: %s", path, strerror(errno));
-    if (file != stdin) fclose(file);
-    return bytes;
-}
 
 /* ------------------------------------------------------------------ .npy, format 1.0 to 3.0 */
 
@@ -58,8 +40,7 @@ static Tensor npy_parse(const char *path, char *bytes, size_t size) {
     size_t start = long_header ? 12 : 10, length = u[8] | u[9] << 8;
     if (long_header && size >= 12) length |= (size_t)u[10] << 16 | (size_t)u[11] << 24;
     if (size < start || length > size - start) fail("%s: this .npy file ends within its header", path);
-    char *header = strndup(bytes + start, length);
-    if (!header) fail("%s: out of memory", path);
+    char *header = copy_text(bytes + start, length);
 
     Tensor tensor = {.name = "npy", .dtype = npy_dtype(npy_value(header, "descr", path), path)};
     if (strncmp(npy_value(header, "fortran_order", path), "False", 5) != 0)
@@ -86,7 +67,7 @@ static Tensor npy_parse(const char *path, char *bytes, size_t size) {
 
 Outputs outputs_open(const char *path) {
     size_t size;
-    char error[SAFETENSORS_ERROR], *bytes = read_all(path, &size);
+    char error[SAFETENSORS_ERROR], *bytes = file_read(path, &size);
     Outputs outputs = {.bytes = bytes};
     if (is_npy(bytes, size)) outputs.single = npy_parse(path, bytes, size);
     else if (!safetensors_parse(&outputs.file, path, bytes, size, error)) fail("%s", error);

@@ -1,186 +1,186 @@
 #include "tests/verify/sandbox.h"
 #include "common/check.h"
 #include "common/error.h"
+#include "common/file.h"
 #include "common/measure.h"
+#include "tests/verify/hide.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ------------------------------------------------------------------ guarded buffers */
+unsigned call_time_limit = 10;
 
-/* The canaries of inputs, also NaNs: other than the outputs', or a copy of the one over the other would not show. */
-static const uint16_t input_canary = 0x7f95;
+/* ------------------------------------------------------------------ what the processes share */
+
+typedef struct {
+    char sought[64]; /* a function's name, where that is all that is asked for */
+    Function kernel;
+    Unpack *unpack;
+    int count;
+    Run run[MOST_RUNS];
+    bool timed;      /* the first of them, many times */
+    int status;      /* how the child ended, as waitpid says it */
+    bool in_time;
+    Outcome outcome;
+} Job;
+
+static Job *job;
+
+static void share_a_job(void) {
+    if (!job) job = mmap(NULL, sizeof *job, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (job == MAP_FAILED) fail("no memory to share with the process that the kernel runs in");
+}
+
+/* ------------------------------------------------------------------ in the job: guarded arrays */
+
+typedef struct {
+    const char *name;
+    char *data, *end; /* of the array; around it, canaries up to the forbidden pages */
+    char *pages;
+    size_t bytes;     /* of all pages */
+    bool input;       /* to be read only */
+} Guarded;
+
+/* A call's arrays and the room it works in. They are gone before the next call: who keeps a pointer finds nothing. */
+enum { MOST_GUARDED = CALL_MAX_INPUTS + 8 };
+static Guarded guarded[MOST_GUARDED];
+static int guarded_count;
 
 static void fill(void *memory, size_t bytes, uint16_t pattern) {
     for (size_t i = 0; i < bytes; i++) ((char *)memory)[i] = ((const char *)&pattern)[i % 2];
 }
 
-/* How many of the bytes are no longer poison. */
-static size_t overwritten(const char *memory, size_t bytes) {
-    const uint16_t pattern = POISON;
+/* How many of the bytes before `end` are no longer the pattern, which ends there. */
+static size_t overwritten(const char *begin, const char *end, uint16_t pattern) {
     size_t count = 0;
-    for (size_t i = 0; i < bytes; i++) count += memory[i] != ((const char *)&pattern)[i % 2];
+    for (const char *at = begin; at < end; at++) count += *at != ((const char *)&pattern)[(size_t)(end - at) % 2];
     return count;
 }
 
 /* Wide, so that an index a few rows off still lands in it; a forbidden page costs no memory. */
 static const size_t forbidden_bytes = 1 << 20;
 
-/* What lies between the forbidden pages: a canary page, the data, canaries up to the page's end. */
-static char *middle(const Buffer *buffer) { return buffer->pages + forbidden_bytes; }
-static size_t middle_bytes(const Buffer *buffer) { return buffer->page_bytes - 2 * forbidden_bytes; }
+static char *middle(const Guarded *one) { return one->pages + forbidden_bytes; }
+static size_t middle_bytes(const Guarded *one) { return one->bytes - 2 * forbidden_bytes; }
 
-static Buffer buffer_new(const char *name, DType dtype, int rank, const size_t shape[]) {
-    Buffer buffer = {.tensor = {.name = name, .dtype = dtype, .rank = rank}};
-    if (rank) memcpy(buffer.tensor.shape, shape, (size_t)rank * sizeof *shape);
+static Guarded *guard(const char *name, size_t bytes, bool at_end, bool input) {
+    if (guarded_count == MOST_GUARDED) fail("a kernel with over %d arrays", MOST_GUARDED);
+    Guarded *one = &guarded[guarded_count++];
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t data_pages = tensor_bytes(&buffer.tensor) / page + 1; /* at least one canary byte after the data */
-    buffer.page_bytes = 2 * forbidden_bytes + (1 + data_pages) * page;
-    buffer.pages = mmap(NULL, buffer.page_bytes, PROT_NONE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (buffer.pages == MAP_FAILED) fail("no memory for a buffer of %zu bytes", buffer.page_bytes);
-    mprotect(middle(&buffer), middle_bytes(&buffer), PROT_READ | PROT_WRITE);
-    fill(middle(&buffer), middle_bytes(&buffer), input_canary);
-    buffer.tensor.data = middle(&buffer) + page;
-    return buffer;
+    size_t room = (bytes / page + 1) * page; /* at least one byte of canaries before it, or behind it */
+    *one = (Guarded){.name = name, .bytes = 2 * forbidden_bytes + room, .input = input};
+    one->pages = mmap(NULL, one->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (one->pages == MAP_FAILED) fail("no memory for an array of %zu bytes", bytes);
+    mprotect(middle(one), room, PROT_READ | PROT_WRITE);
+    fill(middle(one), room, input ? CANARY : POISON);
+    one->data = at_end ? middle(one) + room - bytes : middle(one);
+    one->end = one->data + bytes;
+    return one;
 }
 
-static void buffer_free(Buffer *buffer) {
-    if (buffer->pages) munmap(buffer->pages, buffer->page_bytes);
-    *buffer = (Buffer){0};
+static void forget_arrays(void) {
+    while (guarded_count > 0) guarded_count--, munmap(guarded[guarded_count].pages, guarded[guarded_count].bytes);
 }
 
-void *call_input(Call *call, const char *name, DType dtype, int rank, const size_t shape[]) {
-    if (call->input_count == CALL_MAX_INPUTS) fail("a kernel with over %d inputs", CALL_MAX_INPUTS);
-    Buffer *buffer = &call->input[call->input_count++];
-    *buffer = buffer_new(name, dtype, rank, shape);
-    return (void *)buffer->tensor.data;
+/* The process's own copy of the call. Where the output is laid over an input, both are one array. */
+static Call guarded_call(const Run *run) {
+    Call call = run->call;
+    size_t bytes = tensor_bytes(&call.output);
+    call.output.data = guard("out", bytes, run->at_end, false)->data;
+    for (int i = 0; i < call.input_count; i++) {
+        Tensor *input = &call.input[i];
+        const void *source = input->data;
+        bool over = run->in_place && strcmp(run->in_place, input->name) == 0;
+        Guarded *own = over ? NULL : guard(input->name, tensor_bytes(input), run->at_end, true);
+        input->data = over ? call.output.data : own->data;
+        memcpy((void *)input->data, source, tensor_bytes(input));
+        if (own) mprotect(middle(own), middle_bytes(own), PROT_READ);
+    }
+    return call;
 }
 
-void call_output(Call *call, DType dtype, int rank, const size_t shape[]) {
-    call->output = buffer_new("out", dtype, rank, shape);
-}
-
-void call_free(Call *call) {
-    for (int i = 0; i < call->input_count; i++) buffer_free(&call->input[i]);
-    buffer_free(&call->output);
-    call->input_count = 0;
-}
-
-/* ------------------------------------------------------------------ arguments by name */
-
-static const Tensor *find(const Call *call, const char *name) {
-    for (int i = 0; i < call->input_count; i++)
-        if (strcmp(call->input[i].tensor.name, name) == 0) return &call->input[i].tensor;
-    return NULL;
-}
-
-static const Tensor *need(const Call *call, const char *name) {
-    const Tensor *tensor = find(call, name);
-    if (!tensor) fail("a golden case has no input \"%s\"", name);
-    return tensor;
-}
-
-const void *argument(const Call *call, const char *name) {
-    const Tensor *tensor = find(call, name);
-    return tensor ? tensor->data : NULL;
-}
-
-float scalar(const Call *call, const char *name) { return (float)tensor_get(need(call, name), 0); }
-int whole_number(const Call *call, const char *name) { return (int)tensor_get(need(call, name), 0); }
-int dimension(const Call *call, const char *name, int axis) { return (int)need(call, name)->shape[axis]; }
-void *output(const Call *call) { return (void *)call->output.tensor.data; }
-
-/* ------------------------------------------------------------------ room to work in */
-
-enum { MAX_ROOMS = 4 };
-static Buffer rooms[MAX_ROOMS]; /* the child's; it ends with them */
-static int room_count;
+static const Run *running; /* the call that is under way */
 
 void *work_room(const char *name, size_t count) {
-    for (int i = 0; i < room_count; i++)
-        if (strcmp(rooms[i].tensor.name, name) == 0) return (void *)rooms[i].tensor.data;
-    if (room_count == MAX_ROOMS) fail("a kernel with over %d rooms to work in", MAX_ROOMS);
-    Buffer *room = &rooms[room_count++];
-    *room = buffer_new(name, F32, 1, &count);
-    fill(middle(room), middle_bytes(room), POISON);
-    return (void *)room->tensor.data;
+    return guard(name, count * sizeof(float), running->at_end, false)->data;
 }
 
-unsigned call_time_limit = 20;
-
-/* ------------------------------------------------------------------ somebody's library */
-
-static void on_endless_loading(int signal) {
-    (void)signal;
-    static const char line[] = "error: the library does not come back from being loaded: what does its constructor do?\n";
-    _exit(write(STDERR_FILENO, line, sizeof line - 1) < 0 ? 2 : 1);
+/* True if the canaries on both sides are alive. */
+static bool intact(const Guarded *one) {
+    const char *last = middle(one) + middle_bytes(one);
+    size_t before = overwritten(middle(one), one->data, POISON), after = overwritten(one->end, last, POISON);
+    char *say = job->outcome.trouble;
+    if (before) snprintf(say, TROUBLE, "overran: wrote %zu bytes before %s", before, one->name);
+    else if (after) snprintf(say, TROUBLE, "overran: wrote %zu bytes past the end of %s", after, one->name);
+    return !before && !after;
 }
 
-void *library_open(const char *path) {
-    char with_slash[4096]; /* without one, dlopen would look in the system's folders instead */
-    snprintf(with_slash, sizeof with_slash, "%s%s", strchr(path, '/') ? "" : "./", path);
-    signal(SIGALRM, on_endless_loading);
-    alarm(call_time_limit);
-    void *library = dlopen(with_slash, RTLD_NOW | RTLD_LOCAL);
-    alarm(0);
-    signal(SIGALRM, SIG_DFL);
-    if (!library) fail("%s", dlerror()); /* it names the file */
-    return library;
+void complain(const char *format, ...) {
+    Outcome *outcome = &job->outcome;
+    if (outcome->complaint[0]) return;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(outcome->complaint, TROUBLE, format, arguments);
+    va_end(arguments);
+    outcome->complained = outcome->returned;
 }
 
-Function library_function(void *library, const char *name) {
-    void *symbol = dlsym(library, name);
-    Function function;
-    memcpy(&function, &symbol, sizeof function); /* ISO C has no cast from object to function pointers */
-    return function;
-}
+/* ------------------------------------------------------------------ in the job: when it faults */
 
-/* ------------------------------------------------------------------ the process of its own */
+/* What a library that `make verify` made knows of its own heap and stack: guard.c. */
+static const char *(*explained_by_library)(const void *address), *(*heap_trouble)(void);
+static void (*set_threads)(int threads);
 
-/* What the child tells the parent; it lies in memory that both share. */
-typedef struct {
-    bool returned;
-    char trouble[TROUBLE];
-    double seconds; /* or what else was measured */
-} Outcome;
+static const char *stack_begin; /* about where the job's stack begins, which grows down */
+enum { STACK_REACH = 100 << 20 }; /* no other memory lies so near below a stack */
 
-static Outcome *outcome;
-static const Call *running;     /* in the child: the call that a fault is explained by, */
-static const char *stack_begin; /* and about where its stack begins, which grows down */
-
-/* No other memory lies so near below a stack. */
-enum { STACK_REACH = 100 << 20 };
-
-/* If the address lies in the buffer's pages: which end the kernel overran, in words. */
-static bool fault_in(const Buffer *buffer, const char *address) {
-    if (address < buffer->pages || address >= buffer->pages + buffer->page_bytes) return false;
-    const char *data = buffer->tensor.data, *end = data + tensor_bytes(&buffer->tensor), *name = buffer->tensor.name;
-    char *say = outcome->trouble;
-    if (address < data) snprintf(say, TROUBLE, "went out of bounds: %td bytes before %s", data - address, name);
-    else if (address >= end) snprintf(say, TROUBLE, "went out of bounds: %td bytes past the end of %s", address - end, name);
-    else snprintf(say, TROUBLE, "wrote to its input %s, byte %td: inputs are read-only", name, address - data);
+/* If the address lies in the array's pages: which end the kernel overran, in words. */
+static bool fault_in(const Guarded *one, const char *address) {
+    if (address < one->pages || address >= one->pages + one->bytes) return false;
+    char *say = job->outcome.trouble;
+    const char *name = one->name;
+    if (address < one->data) snprintf(say, TROUBLE, "went out of bounds: %td bytes before %s", one->data - address, name);
+    else if (address >= one->end) snprintf(say, TROUBLE, "went out of bounds: %td bytes past the end of %s", address - one->end, name);
+    else snprintf(say, TROUBLE, "wrote to its input %s, byte %td: inputs are read-only", name, address - one->data);
     return true;
 }
 
-/* Called in the child at a forbidden access: leaves a note and ends the child. */
+/* x86 does not tell the address of what a vector of its own alignment was refused. */
+static bool is_misaligned(int signal, const siginfo_t *information) {
+#if defined __x86_64__ && defined SI_KERNEL
+    return signal == SIGSEGV && information->si_code == SI_KERNEL && !information->si_addr;
+#else
+    return signal == SIGBUS && information->si_code == BUS_ADRALN;
+#endif
+}
+
+/* Called at a forbidden access: leaves a note and ends the job. */
 static void on_fault(int signal, siginfo_t *information, void *context) {
     (void)context;
-    const char *address = information->si_addr;
-    bool explained = fault_in(&running->output, address);
-    for (int i = 0; i < running->input_count && !explained; i++) explained = fault_in(&running->input[i], address);
-    for (int i = 0; i < room_count && !explained; i++) explained = fault_in(&rooms[i], address);
-    const bool null = (uintptr_t)address < 4096, far_down = address < stack_begin && stack_begin - address < STACK_REACH;
-    if (null) snprintf(outcome->trouble, TROUBLE, "followed a NULL pointer: an argument that may be left out, such as a bias?");
-    else if (!explained && far_down)
-        snprintf(outcome->trouble, TROUBLE, "crashed: the stack is too small for it: a large array, or a recursion without an end?");
-    else if (!explained)
-        snprintf(outcome->trouble, TROUBLE, "crashed: %s at address %p, in none of its arrays", strsignal(signal),
-                 (const void *)address);
+    const char *address = information->si_addr, *known = NULL;
+    char *say = job->outcome.trouble;
+    bool explained = false;
+    for (int i = 0; i < guarded_count && !explained; i++) explained = fault_in(&guarded[i], address);
+    if (!explained && explained_by_library) known = explained_by_library(address);
+    const bool far_down = address < stack_begin && stack_begin - address < STACK_REACH;
+    if (explained) _exit(1);
+    else if (known) snprintf(say, TROUBLE, "%s", known);
+    else if (is_misaligned(signal, information))
+        snprintf(say, TROUBLE, "crashed: it loads vectors as if its arrays were aligned, and nobody promises that: use unaligned loads");
+    else if ((uintptr_t)address < 4096) snprintf(say, TROUBLE, "followed a NULL pointer: an argument that may be left out, such as a bias?");
+    else if (far_down) snprintf(say, TROUBLE, "crashed: the stack is too small for it: a large array, or a recursion without an end?");
+    else snprintf(say, TROUBLE, "crashed: %s at address %p, in none of its arrays", strsignal(signal), (const void *)address);
     _exit(1);
 }
 
@@ -188,56 +188,70 @@ static void catch_faults(void) {
     static char stack[64 << 10]; /* its own stack: the kernel's may be what overflowed */
     sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-    const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
-    for (int i = 0; i < 4; i++) sigaction(faults[i], &action, NULL);
+    const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigaction(faults[i], &action, NULL);
 }
 
-/* True if the canaries on both sides of a buffer are alive. */
-static bool intact(const Buffer *buffer, char trouble[static TROUBLE]) {
-    const char *data = buffer->tensor.data, *end = data + tensor_bytes(&buffer->tensor), *name = buffer->tensor.name;
-    const char *first = middle(buffer), *last = first + middle_bytes(buffer);
-    size_t before = overwritten(first, (size_t)(data - first)), after = overwritten(end, (size_t)(last - end));
-    if (before) snprintf(trouble, TROUBLE, "overran: wrote %zu bytes before %s", before, name);
-    else if (after) snprintf(trouble, TROUBLE, "overran: wrote %zu bytes past the end of %s", after, name);
-    return !before && !after;
-}
+/* ------------------------------------------------------------------ in the job: the calls */
 
 typedef struct {
     const Call *call;
-    Unpack *unpack;
-    Function kernel;
-} Job;
+} Timed;
 
-static void do_job(void *context) {
-    const Job *job = context;
-    job->unpack(job->kernel, job->call);
+static void call_kernel(void *context) { job->unpack(job->kernel, ((Timed *)context)->call); }
+
+void (*when_refused)(void);
+
+/* At the exit() of a kernel that refuses a call, which is what it should do: what has it done before? */
+static void look_at_refusal(void) {
+    bool good = true;
+    for (int i = 0; i < guarded_count && good; i++) good = guarded[i].input || intact(&guarded[i]);
+    if (when_refused) when_refused();
 }
 
-static void protect_inputs(const Call *call, int protection) {
-    for (int i = 0; i < call->input_count; i++) {
-        const Buffer *input = &call->input[i];
-        mprotect(middle(input), middle_bytes(input), protection);
-    }
+/* False after trouble. */
+static bool call_once(const Run *run) {
+    running = run;
+    set_threads(run->threads);
+    Call call = guarded_call(run);
+    if (run->may_end) dup2(open("/dev/null", O_WRONLY), STDERR_FILENO), atexit(look_at_refusal); /* what it says is not for the reader */
+    if (job->timed) job->outcome.seconds = best_seconds(call_kernel, &(Timed){&call});
+    else call_kernel(&(Timed){&call});
+    const char *trouble = heap_trouble ? heap_trouble() : NULL;
+    if (trouble) return snprintf(job->outcome.trouble, TROUBLE, "%s", trouble), false;
+    for (int i = 0; i < guarded_count; i++)
+        if (!guarded[i].input && !intact(&guarded[i])) return false;
+    if (run->output) memcpy(run->output, call.output.data, tensor_bytes(&call.output));
+    forget_arrays();
+    return true;
 }
 
-static void child(Job *job, bool timed) {
-    running = job->call, stack_begin = (const char *)&job;
+static _Noreturn void do_job(void) {
+    stack_begin = (const char *)__builtin_frame_address(0);
     catch_faults();
-    alarm(call_time_limit + 1); /* should the parent be gone by then: nobody else would end it */
-    if (timed) outcome->seconds = best_seconds(do_job, job);
-    else do_job(job);
-    bool good = intact(&job->call->output, outcome->trouble);
-    for (int i = 0; i < room_count && good; i++) good = intact(&rooms[i], outcome->trouble);
-    outcome->returned = true;
+    alarm(call_time_limit + 1); /* should the library's process be gone by then: nobody else would end this one */
+    double start = seconds();
+    for (int r = 0; r < job->count && call_once(&job->run[r]); r++) job->outcome.returned++;
+    if (!job->timed) job->outcome.seconds = seconds() - start;
     fflush(stdout); /* what the kernel printed, for its author */
     _exit(0);
 }
 
-static void share_outcome(void) {
-    if (!outcome) outcome = mmap(NULL, sizeof *outcome, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (outcome == MAP_FAILED) fail("no memory to share with the process that the kernel runs in");
-    *outcome = (Outcome){.seconds = NAN};
-}
+/* ------------------------------------------------------------------ the library's process */
+
+/* `make verify SANITIZE=1`: how a sanitizer ends a job, whose report says more than we could. */
+enum { STOPPED_BY_SANITIZER = 86 };
+#ifdef __SANITIZE_ADDRESS__
+const char *__asan_default_options(void) { return "exitcode=86:print_legend=0"; }
+const char *__ubsan_default_options(void) { return "exitcode=86:print_stacktrace=1"; }
+#endif
+
+struct Library {
+    char *path;         /* NULL: the functions are this program's own */
+    char *source;       /* preprocessed: what lies beside the library as FILE.so.i; or NULL */
+    pid_t process;      /* 0: there is none */
+    int socket;         /* to it: a byte asks, a byte answers */
+};
 
 static void on_alarm(int signal) { (void)signal; }
 
@@ -255,49 +269,218 @@ static bool wait_for(pid_t process, int *status) {
     return false;
 }
 
-static pid_t start_process(void) {
-    fflush(NULL); /* or the child would print again what waits in the buffers */
+static void *load(const char *path) {
+    char with_slash[4096]; /* without one, dlopen would look in the system's folders instead */
+    snprintf(with_slash, sizeof with_slash, "%s%s", strchr(path, '/') ? "" : "./", path);
+    void *handle = dlopen(with_slash, RTLD_NOW | RTLD_LOCAL);
+    if (!handle) snprintf(job->outcome.trouble, TROUBLE, "%s", dlerror()); /* it names the file */
+    return handle;
+}
+
+static Function function_in(void *handle, const char *name) {
+    void *symbol = handle ? dlsym(handle, name) : NULL;
+    Function function;
+    memcpy(&function, &symbol, sizeof function); /* ISO C has no cast from object to function pointers */
+    return function;
+}
+
+/* The threads are those of the OpenMP that the library was built with, which need not be ours. */
+static void learn_from(void *handle) {
+    Function threads = function_in(handle, "omp_set_num_threads");
+    set_threads = threads ? (void (*)(int))threads : use_threads;
+    explained_by_library = (const char *(*)(const void *))function_in(handle, "llama_guard_explains");
+    heap_trouble = (const char *(*)(void))function_in(handle, "llama_guard_trouble");
+}
+
+static void start_job(void) {
     pid_t process = fork();
-    if (process < 0) fail("cannot start a process to run the kernel in");
-    return process;
+    if (process == 0) do_job();
+    if (process < 0) snprintf(job->outcome.trouble, TROUBLE, "cannot start a process to run the kernel in: %s", strerror(errno));
+    else job->in_time = wait_for(process, &job->status);
 }
 
-static bool run(const Call *call, Unpack *unpack, Function kernel, bool timed, char trouble[static TROUBLE]) {
-    share_outcome();
-    fill(middle(&call->output), middle_bytes(&call->output), POISON);
-    protect_inputs(call, PROT_READ);
+/* Until verify closes its end of the pipe. */
+static _Noreturn void serve(const char *path, int socket) {
+    void *handle = NULL;
+    if (path) {
+        dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
+        hide_goldens();
+        handle = load(path);
+    }
+    learn_from(handle);
+    char byte = handle || !path ? 1 : 0;
+    while (send(socket, &byte, 1, MSG_NOSIGNAL) == 1 && byte && read(socket, &byte, 1) == 1) {
+        if (job->sought[0]) job->kernel = function_in(handle, job->sought);
+        else start_job();
+        byte = 1;
+    }
+    _exit(0);
+}
 
-    pid_t process = start_process();
-    if (process == 0) child(&(Job){call, unpack, kernel}, timed);
+/* What the process answers: 1 it is done, 0 it cannot be, -1 it is no more (or has not answered in time, and was ended). */
+static int answer(Library *library, int seconds, bool *in_time) {
+    struct pollfd socket = {.fd = library->socket, .events = POLLIN};
+    char byte = 0;
+    *in_time = poll(&socket, 1, seconds * 1000) != 0;
+    if (*in_time && read(library->socket, &byte, 1) == 1) return byte;
+    return -1;
+}
+
+/* Ends the process, if it has not ended yet; how it ended. */
+static int end_process(Library *library, bool kill_it) {
     int status = 0;
-    bool in_time = wait_for(process, &status);
-    protect_inputs(call, PROT_READ | PROT_WRITE);
+    if (library->process == 0) return 0;
+    if (kill_it) kill(library->process, SIGKILL);
+    close(library->socket);
+    waitpid(library->process, &status, 0);
+    library->process = 0;
+    return status;
+}
 
-    char *said = outcome->trouble;
-    if (!said[0] && !in_time)
+static void say_how_it_ended(int status, const char *when, char trouble[static TROUBLE]) {
+    if (WIFSIGNALED(status)) snprintf(trouble, TROUBLE, "crashed: %s%s", strsignal(WTERMSIG(status)), when);
+    else if (WEXITSTATUS(status) == STOPPED_BY_SANITIZER) snprintf(trouble, TROUBLE, "crashed: a sanitizer stopped it, whose report above names the line");
+    else snprintf(trouble, TROUBLE, "ended the program: exit status %d%s", WEXITSTATUS(status), when);
+}
+
+static bool start_process(Library *library, char trouble[static TROUBLE]) {
+    int ends[2];
+    bool in_time;
+    call_share(), share_a_job();
+    memset(job, 0, sizeof *job);
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0)
+        fail("cannot talk to the process that the kernel is to run in: %s", strerror(errno));
+    fflush(NULL); /* or the child would print again what waits in the buffers */
+    library->process = fork();
+    if (library->process < 0) fail("cannot start a process to run the kernel in: %s", strerror(errno));
+    if (library->process == 0) close(ends[0]), serve(library->path, ends[1]);
+    close(ends[1]);
+    library->socket = ends[0];
+    int answered = answer(library, (int)call_time_limit, &in_time);
+    if (answered == 1) return true;
+    int status = end_process(library, !in_time);
+    if (answered == 0) snprintf(trouble, TROUBLE, "%s", job->outcome.trouble);
+    else if (in_time) say_how_it_ended(status, " when it was loaded: what does its constructor do?", trouble);
+    else snprintf(trouble, TROUBLE, "did not come back within %u seconds when it was loaded: what does its constructor do?", call_time_limit);
+    return false;
+}
+
+static char *source_beside(const char *path) {
+    char name[4096];
+    size_t length;
+    snprintf(name, sizeof name, "%s.i", path);
+    return access(name, R_OK) == 0 ? file_read(name, &length) : NULL;
+}
+
+const char *library_source(const Library *library) { return library->source; }
+
+Library *library_load(const char *path, char trouble[static TROUBLE]) {
+    Library *library = allocate(sizeof *library);
+    *library = (Library){.path = path ? strdup(path) : NULL, .source = path ? source_beside(path) : NULL};
+    if (start_process(library, trouble)) return library;
+    library_close(library);
+    return NULL;
+}
+
+Library *library_open(const char *path) {
+    char trouble[TROUBLE];
+    Library *library = library_load(path, trouble);
+    if (!library) fail("%s%s%s", strstr(trouble, path) ? "" : path, strstr(trouble, path) ? "" : " ", trouble);
+    return library;
+}
+
+void library_close(Library *library) {
+    end_process(library, true);
+    free(library->path), free(library->source);
+    free(library);
+}
+
+/* Sends the job that is in the shared memory, and waits for its end. */
+static void send_job(Library *library) {
+    char trouble[TROUBLE] = "";
+    const Job asked = *job;
+    bool in_time = true;
+    if (library->process == 0 && !start_process(library, trouble)) { /* a job before has ended it: another begins */
+        memcpy(job->outcome.trouble, trouble, TROUBLE);
+        return;
+    }
+    *job = asked;
+    fflush(NULL);
+    bool asked_it = send(library->socket, "", 1, MSG_NOSIGNAL) == 1;
+    if (asked_it && answer(library, 2 * (int)call_time_limit + 5, &in_time) == 1) return;
+    say_how_it_ended(end_process(library, true), ", in the process that started it", job->outcome.trouble);
+}
+
+Function library_function(Library *library, const char *name) {
+    share_a_job();
+    memset(job, 0, sizeof *job);
+    snprintf(job->sought, sizeof job->sought, "%s", name);
+    send_job(library);
+    return job->kernel;
+}
+
+/* ------------------------------------------------------------------ jobs, as verify sees them */
+
+/* This program's own functions have a process, too: what they break, threads or arrays, is theirs. */
+static Library *own_functions(void) {
+    static Library *own;
+    static pid_t owner; /* a child of this process must not use its parent's */
+    char trouble[TROUBLE];
+    if (own && owner == getpid()) return own;
+    owner = getpid();
+    own = library_load(NULL, trouble);
+    if (!own) fail("%s", trouble);
+    return own;
+}
+
+/* fail() exits with 1; assert() and abort() will do. */
+static bool is_refusal(int status) {
+    return (WIFEXITED(status) && WEXITSTATUS(status) != 0) || (WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
+static Outcome finish(Library *library) {
+    send_job(library);
+    Outcome outcome = job->outcome;
+    char *said = outcome.trouble;
+    bool refused = outcome.returned < job->count && job->run[outcome.returned].may_end && is_refusal(job->status);
+    if (said[0] || refused || outcome.returned == job->count) return outcome;
+    if (!job->in_time)
         snprintf(said, TROUBLE, "did not come back within %u second%s", call_time_limit, call_time_limit == 1 ? "" : "s");
-    else if (!said[0] && WIFSIGNALED(status)) snprintf(said, TROUBLE, "crashed: %s", strsignal(WTERMSIG(status)));
-    else if (!said[0] && !outcome->returned)
-        snprintf(said, TROUBLE, "ended the program: exit status %d", WEXITSTATUS(status));
-    memcpy(trouble, said, TROUBLE);
-    return trouble[0] == '\0';
+    else say_how_it_ended(job->status, "", said);
+    return outcome;
 }
 
-bool call_run(const Call *call, Unpack *unpack, Function kernel, char trouble[static TROUBLE]) {
-    return run(call, unpack, kernel, false, trouble);
+static void describe_job(Function kernel, Unpack *unpack, int count, const Run runs[]) {
+    if (count > MOST_RUNS) fail("a job with over %d calls", MOST_RUNS);
+    share_a_job();
+    *job = (Job){.kernel = kernel, .unpack = unpack, .count = count, .outcome.seconds = NAN};
+    memcpy(job->run, runs, (size_t)count * sizeof *runs);
 }
 
-double call_time(const Call *call, Unpack *unpack, Function kernel, char trouble[static TROUBLE]) {
-    return run(call, unpack, kernel, true, trouble) ? outcome->seconds : NAN;
+Outcome run_job(Library *library, Function kernel, Unpack *unpack, int count, const Run runs[]) {
+    Library *home = library ? library : own_functions();
+    describe_job(kernel, unpack, count, runs);
+    return finish(home);
+}
+
+double time_call(Library *library, Function kernel, Unpack *unpack, const Call *call, char trouble[static TROUBLE]) {
+    Library *home = library ? library : own_functions();
+    describe_job(kernel, unpack, 1, &(Run){.call = *call, .threads = thread_count()});
+    job->timed = true;
+    Outcome outcome = finish(home);
+    memcpy(trouble, outcome.trouble, TROUBLE);
+    return outcome.trouble[0] ? NAN : outcome.seconds;
 }
 
 double measure_apart(double measure(int threads), int threads) {
-    share_outcome();
-    pid_t process = start_process();
+    share_a_job();
+    fflush(NULL);
+    pid_t process = fork();
+    if (process < 0) fail("cannot start a process to measure in: %s", strerror(errno));
     if (process == 0) {
-        outcome->seconds = measure(threads);
+        job->outcome.seconds = measure(threads);
         _exit(0);
     }
     waitpid(process, NULL, 0);
-    return outcome->seconds;
+    return job->outcome.seconds;
 }

@@ -1,65 +1,81 @@
-/* A kernel that somebody wrote tonight may write past its arrays, loop for ever or crash. It is run in a process
- * of its own, on buffers that stand between forbidden pages, and what it did is said in words.
+/* A kernel that somebody wrote tonight may write past its arrays, loop for ever, crash, or look for the answers. So it is
+ * never called here. A library is loaded by a process of its own, started before any golden file is opened, and each job
+ * runs in a child of that one:
  *
- *   | forbidden | canary page | data … canary | forbidden |
+ *     verify ── has the golden values, judges; opens no library
+ *       └ the library's process ── loads it, waits for jobs, and for how they end
+ *           └ one job ── calls the kernel some times in a row, and ends with _exit: no destructor, no atexit
  *
- * The output is poisoned before the call, so that what was never written is known; the inputs are read-only. */
+ * In a job the kernel's arrays are copies that stand between forbidden pages. One time they begin where one ends, the next
+ * time they end where one begins:
+ *
+ *     | forbidden | data … canary | forbidden |          | forbidden | canary … data | forbidden |
+ *
+ * The output is poisoned before each call, so that what was never written is known; the inputs are read-only. */
 #ifndef VERIFY_SANDBOX_H
 #define VERIFY_SANDBOX_H
 
-#include "common/tensor.h"
-
-typedef struct {
-    Tensor tensor; /* its data starts a page: aligned for every vector */
-    char *pages;
-    size_t page_bytes; /* with the forbidden pages at both ends */
-} Buffer;
-
-enum { CALL_MAX_INPUTS = 24 };
-
-/* One call of a kernel: its arguments by name. */
-typedef struct {
-    int input_count;
-    Buffer input[CALL_MAX_INPUTS];
-    Buffer output;
-} Call;
-
-/* Add an argument; the tensor's name must outlive the call. */
-void *call_input(Call *call, const char *name, DType dtype, int rank, const size_t shape[]); /* to be filled */
-void call_output(Call *call, DType dtype, int rank, const size_t shape[]);
-void call_free(Call *call);
-
-/* For the functions that unpack a call: an argument's data (NULL if it was left out), a scalar, a dimension. */
-const void *argument(const Call *call, const char *name);
-float scalar(const Call *call, const char *name);
-int whole_number(const Call *call, const char *name);
-int dimension(const Call *call, const char *name, int axis);
-void *output(const Call *call);
-
-/* Room to work in that a kernel asks its caller for, guarded as the output is; for Unpack functions. */
-void *work_room(const char *name, size_t count);
+#include "tests/verify/call.h"
 
 typedef void (*Function)(void); /* any kernel; an Unpack function knows its true type */
 typedef void Unpack(Function kernel, const Call *call);
 
-enum { TROUBLE = 256 };
+enum { TROUBLE = 256, MOST_RUNS = 8 };
 
-extern unsigned call_time_limit; /* seconds until a call is given up: 20; the tests shorten it */
+extern unsigned call_time_limit; /* seconds until a job is given up: 10; the tests shorten it */
 
-/* A shared library that somebody compiled. Its constructors run here and now: one that does not come back is given up
- * as a call is. A path without a slash is one, too. Or fail(). */
-void *library_open(const char *path);
-Function library_function(void *library, const char *name); /* NULL if it defines none of that name */
+/* ------------------------------------------------------------------ somebody's library */
 
-/* Runs the kernel once. Returns true if it came back and touched nothing but its own arrays; otherwise `trouble`
- * says what happened. */
-bool call_run(const Call *call, Unpack *unpack, Function kernel, char trouble[static TROUBLE]);
+typedef struct Library Library;
 
-/* The same, many times: the best time in seconds, or NaN after trouble. */
-double call_time(const Call *call, Unpack *unpack, Function kernel, char trouble[static TROUBLE]);
+/* Starts the library's process. Its constructors run over there and now. If that does not end well, `trouble` says how,
+ * and NULL is returned. A path without a slash is one, too. */
+Library *library_load(const char *path, char trouble[static TROUBLE]);
+Library *library_open(const char *path); /* the same, or fail() */
+void library_close(Library *library);
 
-/* What measure(threads) returns, in a process of its own: the parent starts no threads, for a process that forks must
- * not have any. */
+/* What the preprocessor made of the source, where `make verify` has compiled it; otherwise NULL. */
+const char *library_source(const Library *library);
+
+/* Where a function lies, over there; NULL if the library defines none of that name. */
+Function library_function(Library *library, const char *name);
+
+/* ------------------------------------------------------------------ a job */
+
+/* One of a job's calls, and its circumstances. A right kernel's answer depends on none of them. */
+typedef struct {
+    Call call;
+    int threads;
+    bool at_end;          /* the arrays end at a forbidden page */
+    const char *in_place; /* the input that the output is laid over, where the contract allows that; or NULL */
+    bool may_end;         /* the contract asks that it be refused: that the kernel end the program is no trouble */
+    void *output;         /* where what it wrote is kept: call_room of the output's size */
+} Run;
+
+/* What came of a job. */
+typedef struct {
+    int returned;            /* how many of the calls came back and touched nothing but their own arrays */
+    char trouble[TROUBLE];   /* what happened to the next one, or "" */
+    char complaint[TROUBLE]; /* what the contract promises besides the output, and is not so; or "" */
+    int complained;          /* the call that this is about */
+    double seconds;          /* of all calls; or the best time of the first, where many were asked for */
+} Outcome;
+
+/* Calls the kernel as `runs` say, one after the other, in one process. `library` is where it lies, NULL for this program's
+ * own. */
+Outcome run_job(Library *library, Function kernel, Unpack *unpack, int count, const Run runs[]);
+
+/* The same call again and again: the best time in seconds, or NaN after trouble. */
+double time_call(Library *library, Function kernel, Unpack *unpack, const Call *call, char trouble[static TROUBLE]);
+
+/* For Unpack functions: room to work in that a kernel asks its caller for, guarded as the output is; and what they find
+ * wrong that is not in the output. */
+void *work_room(const char *name, size_t count);
+void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+extern void (*when_refused)(void); /* looks, and complains, when the kernel ends the program as it should */
+
+/* What measure(threads) returns, in a process of its own: this one starts no threads, for a process that forks must not
+ * have any. */
 double measure_apart(double measure(int threads), int threads);
 
 #endif

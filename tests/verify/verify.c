@@ -1,16 +1,27 @@
 #include "tests/verify/diagnosis.h"
+#include "tests/verify/signature.h"
 #include "common/console.h"
 #include "common/error.h"
+#include "common/measure.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 bool verdict_passes(const Verdict *verdict) {
-    return !verdict->missing && !verdict->trouble[0] && verdict->agreement.wrong == 0;
+    return !verdict->missing && !verdict->trouble[0] && !verdict->later[0] && verdict->agreement.wrong == 0;
 }
 
 /* ------------------------------------------------------------------ one case */
+
+char *index_text(char text[static SHAPE_TEXT], size_t index, const Tensor *tensor) {
+    size_t position[TENSOR_MAX_RANK];
+    for (int axis = tensor->rank - 1; axis >= 0; axis--) {
+        position[axis] = index % tensor->shape[axis];
+        index /= tensor->shape[axis];
+    }
+    return shape_text(text, tensor->rank, position);
+}
 
 Call call_of_case(const GoldenCase *golden_case) {
     Call call = {0};
@@ -39,13 +50,38 @@ Verdict verdict_of_output(const Kernel *kernel, const GoldenCase *golden_case, c
     return verdict;
 }
 
-Verdict verdict_of_call(const Kernel *kernel, const GoldenCase *golden_case, Function function) {
-    char trouble[TROUBLE];
+/* "[2, 3]: got 0.7, expected 0.5" */
+static void difference(char text[static WORDS], size_t index, const Tensor *expected, float got) {
+    char where[SHAPE_TEXT];
+    index_text(where, index, expected);
+    if (is_poison(got)) snprintf(text, WORDS, "%s: not written", where);
+    else snprintf(text, WORDS, "%s: got %s, expected %s", where, number_text((char[NUMBER_TEXT]){0}, 7, got),
+                  number_text((char[NUMBER_TEXT]){0}, 7, tensor_get(expected, index)));
+}
+
+typedef struct {
+    const Kernel *kernel;
+    const GoldenCase *golden_case;
+} GoldenTruth;
+
+static bool is_golden(const void *truth, const Tensor *output, char where[static WORDS]) {
+    const GoldenTruth *golden = truth;
+    Agreement agreement = golden_check(golden->golden_case, golden->kernel->pointwise, output);
+    float *got = tensor_to_float(output);
+    if (agreement.wrong) difference(where, agreement.first_wrong, &golden->golden_case->expected, got[agreement.first_wrong]);
+    free(got);
+    return agreement.wrong == 0;
+}
+
+Verdict verdict_of_subject(const Subject *subject, const GoldenCase *golden_case) {
     Call call = call_of_case(golden_case);
+    GoldenTruth truth = {subject->kernel, golden_case};
+    Trial trial = {.subject = subject, .call = &call, .is_right = is_golden, .truth = &truth};
+    trial_run(&trial);
     Verdict verdict = {.golden_case = golden_case};
-    if (call_run(&call, kernel->unpack, function, trouble))
-        verdict = verdict_of_output(kernel, golden_case, &call.output.tensor);
-    else memcpy(verdict.trouble, trouble, TROUBLE);
+    if (trial.first.data) verdict = verdict_of_output(subject->kernel, golden_case, &trial.first);
+    memcpy(verdict.trouble, trial_trouble(&trial), TROUBLE);
+    if (trial.first.data) trial_deviates(&trial, verdict.agreement.wrong == 0, verdict.later);
     call_free(&call);
     return verdict;
 }
@@ -57,34 +93,25 @@ void verdict_free(Verdict *verdict) {
 
 /* ------------------------------------------------------------------ the report */
 
-static char *index_text(char text[static SHAPE_TEXT], size_t index, const Tensor *tensor) {
-    size_t position[TENSOR_MAX_RANK];
-    for (int axis = tensor->rank - 1; axis >= 0; axis--) {
-        position[axis] = index % tensor->shape[axis];
-        index /= tensor->shape[axis];
-    }
-    return shape_text(text, tensor->rank, position);
-}
-
 /* "0.9", the error as a multiple of PyTorch's own; in ulps where PyTorch is exact. */
 static void multiple_text(char text[static 32], const Agreement *agreement) {
-    if (agreement->reference > 0) snprintf(text, 32, "%.3g", agreement->ulps / agreement->reference);
+    if (isnan(agreement->ulps)) snprintf(text, 32, "nan");
+    else if (agreement->reference > 0) snprintf(text, 32, "%.3g", agreement->ulps / agreement->reference);
     else snprintf(text, 32, agreement->ulps == 0 ? "0" : "%.3g ulp", agreement->ulps);
 }
 
-static void first_wrong_text(char text[static 256], const Verdict *verdict) {
+static void first_wrong_text(char text[static WORDS], const Verdict *verdict) {
     char where[SHAPE_TEXT];
-    size_t first = verdict->agreement.first_wrong;
+    const Agreement *agreement = &verdict->agreement;
     const Tensor *expected = &verdict->golden_case->expected;
-    index_text(where, first, expected);
-    if (verdict->agreement.unwritten == verdict->agreement.count) snprintf(text, 256, "not written");
-    else if (verdict->agreement.unwritten == verdict->agreement.wrong)
-        snprintf(text, 256, "%s: not written", where);
-    else snprintf(text, 256, "%s: got %.7g, expected %.7g", where, verdict->output[first], tensor_get(expected, first));
+    index_text(where, agreement->first_wrong, expected);
+    if (agreement->unwritten == agreement->count) snprintf(text, WORDS, "not written");
+    else if (agreement->unwritten == agreement->wrong) snprintf(text, WORDS, "%s: not written", where);
+    else difference(text, agreement->first_wrong, expected, verdict->output[agreement->first_wrong]);
 }
 
 static void verdict_row(Table *table, const Verdict *verdict) {
-    char shape[SHAPE_TEXT], multiple[32], first[256] = "";
+    char shape[SHAPE_TEXT], multiple[32], first[WORDS] = "", worst[32];
     const Tensor *expected = &verdict->golden_case->expected;
     const Agreement *agreement = &verdict->agreement;
     shape_text(shape, expected->rank, expected->shape);
@@ -94,9 +121,22 @@ static void verdict_row(Table *table, const Verdict *verdict) {
     else {
         multiple_text(multiple, agreement);
         if (agreement->wrong) first_wrong_text(first, verdict);
-        table_row(table, "%s|%s|%.2g|%s|%s|%zu of %zu|%s", name, shape, agreement->worst, multiple, mark,
-                  agreement->wrong, agreement->count, first);
+        else snprintf(first, WORDS, "%s", verdict->later);
+        snprintf(worst, sizeof worst, isnan(agreement->worst) ? "nan" : "%.2g", agreement->worst);
+        table_row(table, "%s|%s|%s|%s|%s|%zu of %zu|%s", name, shape, worst, multiple, mark, agreement->wrong, agreement->count, first);
     }
+}
+
+static bool any_wrong(int count, const Verdict verdicts[]) {
+    for (int i = 0; i < count; i++)
+        if (verdicts[i].agreement.wrong) return true;
+    return false;
+}
+
+static void say_later(const Verdict *verdict) {
+    const char *advice = trial_advice(verdict->later);
+    if (verdict->agreement.wrong) printf("  And in case %s it %s.\n", verdict->golden_case->name, verdict->later);
+    else if (advice) printf("  %s\n", advice);
 }
 
 int report(const Kernel *kernel, const Golden *golden, const char *source, int count, const Verdict verdicts[]) {
@@ -114,11 +154,13 @@ int report(const Kernel *kernel, const Golden *golden, const char *source, int c
     if (passed == count) return passed;
 
     Diagnosis found = diagnose(kernel, count, verdicts);
-    const char *advice = general_advice(kernel, count, verdicts);
+    char advice[DIAGNOSIS];
     if (found.twin)
         printf("  %s\n  (Your output is that in %d of the %d cases that can tell.)\n", golden_advice(golden, found.twin),
                found.matched, found.stored);
-    else if (advice) printf("  %s\n", advice);
+    else if (any_wrong(count, verdicts) && general_advice(kernel, count, verdicts, advice)) printf("  %s\n", advice);
+    for (int i = 0; i < count; i++)
+        if (verdicts[i].later[0]) return say_later(&verdicts[i]), passed;
     return passed;
 }
 
@@ -130,69 +172,130 @@ int report(const Kernel *kernel, const Golden *golden, const char *source, int c
 static const double RANDOM_TOLERANCE = 64;
 enum { RANDOM_CALLS = 24 }; /* the last is of medium size, wider than a Llama's rows */
 
-static bool outputs_agree(const Tensor *ours, const Tensor *theirs) {
-    double *truth = tensor_to_double(ours);
-    float *got = tensor_to_float(theirs);
+static bool is_like_ours(const void *truth, const Tensor *output, char where[static WORDS]) {
+    const Tensor *ours = truth;
+    double *expected = tensor_to_double(ours);
+    float *got = tensor_to_float(output);
     /* Where float32 noise tips a rounding to bf16, the two differ by a unit of bf16: 2^16 of float32. */
     double tolerance = RANDOM_TOLERANCE + (ours->dtype == BF16 ? 0x1p16 : 0);
     size_t count = tensor_count(ours);
-    bool agree = check_within(tolerance, count, count, got, truth).wrong == 0;
-    free(truth), free(got);
+    Agreement agreement = check_within(tolerance, count, count, got, expected);
+    if (agreement.wrong) difference(where, agreement.first_wrong, ours, got[agreement.first_wrong]);
+    free(expected), free(got);
+    return agreement.wrong == 0;
+}
+
+/* "x [3, 17], weight [17], eps 1e-05" */
+static char *call_text(char text[static WORDS], const Call *call) {
+    char shape[SHAPE_TEXT];
+    size_t length = 0;
+    text[0] = '\0';
+    for (int i = 0; i < call->input_count && length < WORDS; i++) {
+        const Tensor *input = &call->input[i];
+        const char *comma = i ? ", " : "";
+        if (input->rank) shape_text(shape, input->rank, input->shape);
+        else number_text(shape, 7, tensor_get(input, 0));
+        length += (size_t)snprintf(text + length, WORDS - length, "%s%s %s", comma, input->name, shape);
+    }
+    return text;
+}
+
+/* What the chapter's own kernel answers: computed after the reader's, which so cannot find it. */
+static Tensor our_answer(const Kernel *kernel, Call *call) {
+    Run run = {.call = *call, .threads = 1, .output = call_room(call, tensor_bytes(&call->output))};
+    Outcome outcome = run_job(NULL, kernel->ours, kernel->unpack, 1, &run);
+    if (outcome.returned < 1) fail("the chapter's own %s %s", kernel->name, outcome.trouble);
+    Tensor output = call->output;
+    output.data = run.output;
+    return output;
+}
+
+static bool random_call_agrees(const Subject *subject, const Random *before, Random *random, Size size, char disagreement[static DIAGNOSIS]) {
+    Call first = {0}, call = {0};
+    Tensor ours = {0};
+    Trial trial = {.subject = subject, .call = &call, .is_right = is_like_ours, .truth = &ours};
+    if (before) subject->kernel->random_call(&first, &(Random){before->state}, SMALL), trial.before = &first;
+    subject->kernel->random_call(&call, random, size);
+    trial_run(&trial);
+    ours = our_answer(subject->kernel, &call);
+
+    char what[WORDS] = "", inputs[WORDS];
+    snprintf(what, sizeof what, "%s", trial_trouble(&trial));
+    bool agree = !what[0] && !trial_deviates(&trial, true, what);
+    bool shorter = !agree && trial.outcome.returned == 0 && before; /* it did not come through the call before */
+    if (!agree) snprintf(disagreement, DIAGNOSIS, "random shape %.200s: %.280s", call_text(inputs, shorter ? &first : &call), what);
+    call_free(&call);
+    if (before) call_free(&first);
     return agree;
 }
 
-static bool random_call_agrees(const Kernel *kernel, Function function, Random *random, Size size,
-                               char disagreement[static DIAGNOSIS]) {
-    char trouble[TROUBLE] = "", shape[SHAPE_TEXT];
-    Call call = {0}, again = {0};
-    Random start = *random;
-    kernel->random_call(&call, random, size);
-    kernel->random_call(&again, &start, size);
-    bool ran = call_run(&call, kernel->unpack, kernel->ours, trouble) &&
-               call_run(&again, kernel->unpack, function, trouble);
-    bool agree = ran && outputs_agree(&call.output.tensor, &again.output.tensor);
-    shape_text(shape, call.output.tensor.rank, call.output.tensor.shape);
-    if (!agree) snprintf(disagreement, DIAGNOSIS, "random shapes: output %s %s", shape, ran ? "differs from the chapter's kernel" : trouble);
-    call_free(&call), call_free(&again);
-    return agree;
-}
-
-bool random_shapes_agree(const Kernel *kernel, Function function, char disagreement[static DIAGNOSIS]) {
-    Random random = {.state = 1};
-    for (int i = 0; i < RANDOM_CALLS; i++)
-        if (!random_call_agrees(kernel, function, &random, i < RANDOM_CALLS - 1 ? SMALL : MEDIUM, disagreement)) return false;
+/* Each shape comes after the one before it. */
+bool random_shapes_agree(const Subject *subject, char disagreement[static DIAGNOSIS]) {
+    Random random = {.state = 1}, before = random;
+    for (int i = 0; i < RANDOM_CALLS; i++) {
+        const Random start = random;
+        if (!random_call_agrees(subject, i ? &before : NULL, &random, i < RANDOM_CALLS - 1 ? SMALL : MEDIUM, disagreement)) return false;
+        before = start;
+    }
     return true;
+}
+
+/* ------------------------------------------------------------------ what the contract refuses */
+
+static bool refuses_one(const Subject *subject, const Refusal *refusal, char say[static DIAGNOSIS]) {
+    Run run = {.threads = 1, .may_end = true};
+    refusal->call(&run.call);
+    Outcome outcome = run_job(subject->library, subject->function, subject->kernel->unpack, 1, &run);
+    bool went_on = outcome.returned == 1;
+    if (outcome.complaint[0]) snprintf(say, DIAGNOSIS, "%s: %s", refusal->words, outcome.complaint);
+    else if (went_on) snprintf(say, DIAGNOSIS, "%s: the contract says that fail() refuses it, and it went on", refusal->words);
+    else snprintf(say, DIAGNOSIS, "%s: the contract says that fail() refuses it, and it %s", refusal->words, outcome.trouble);
+    call_free(&run.call);
+    return !went_on && !outcome.complaint[0] && !outcome.trouble[0];
+}
+
+Refusing refuses(const Subject *subject, char say[static DIAGNOSIS]) {
+    const Refusal *refusal = subject->kernel->refusals;
+    for (; refusal && refusal->words; refusal++)
+        if (!refuses_one(subject, refusal, say)) return refusal->is_asked ? MUST_REFUSE : TO_BE_TOLD;
+    return REFUSES;
 }
 
 /* ------------------------------------------------------------------ a kernel as a whole */
 
 const char *fate_name(Fate fate) {
     static const char *const names[] = {"right", "not implemented", "wrong", "out of bounds", "crashes", "does not come back",
-                                        "exits", "does not compile"};
+                                        "exits", "does not compile", "the course's own", "another function"};
     return names[fate];
 }
 
 /* The sandbox says in words how a call ended; anything else that can be said of one is a wrong answer. */
-static Fate fate_of(const char *trouble) {
+Fate fate_of(const char *trouble) {
     static const struct {
         const char *words;
         Fate fate;
     } ends[] = {{"overran: ", OUT_OF_BOUNDS},          {"went out of bounds: ", OUT_OF_BOUNDS}, {"wrote to its input ", OUT_OF_BOUNDS},
                 {"crashed: ", CRASHES},                {"followed a NULL pointer", CRASHES},
-                {"did not come back", DOES_NOT_COME_BACK}, {"ended the program", EXITS}};
+                {"did not come back", DOES_NOT_COME_BACK}, {"too slow", DOES_NOT_COME_BACK},
+                {"ended the program", EXITS}};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (strstr(trouble, ends[i].words)) return ends[i].fate;
     return WRONG;
 }
 
-/* A kernel that does not come back is not waited for in every case. */
-static void run_cases(Judgement *judgement, Function function) {
-    bool lost = false;
+static bool is_ours(const Subject *subject) { return !subject->library && subject->function == subject->kernel->ours; }
+
+/* A kernel that does not come back, or takes its time, is not waited for in every case. */
+static void run_cases(Judgement *judgement, const Subject *subject) {
+    const char *lost = NULL;
+    double start = seconds();
     for (int c = 0; c < judgement->golden.count; c++) {
         Verdict *verdict = &judgement->verdicts[c];
         const GoldenCase *one = &judgement->golden.cases[c];
-        *verdict = lost ? (Verdict){.golden_case = one, .trouble = "not tried"} : verdict_of_call(judgement->kernel, one, function);
-        lost |= fate_of(verdict->trouble) == DOES_NOT_COME_BACK;
+        if (lost) *verdict = (Verdict){.golden_case = one}, snprintf(verdict->trouble, TROUBLE, "%s", lost);
+        else *verdict = verdict_of_subject(subject, one);
+        if (fate_of(verdict->trouble) == DOES_NOT_COME_BACK || fate_of(verdict->later) == DOES_NOT_COME_BACK) lost = "not tried";
+        else if (seconds() - start > call_time_limit && !is_ours(subject)) lost = "too slow: the cases before this one took all the time that there is";
         judgement->passed += verdict_passes(verdict);
     }
 }
@@ -204,45 +307,83 @@ static const Verdict *first(bool is_so(const Verdict *), const Judgement *judgem
 }
 
 static bool in_trouble(const Verdict *verdict) { return verdict->trouble[0]; }
+static bool deviates(const Verdict *verdict) { return verdict->later[0]; }
 static bool fails(const Verdict *verdict) { return !verdict_passes(verdict); }
 static bool written(const Verdict *verdict) { return verdict->agreement.unwritten < verdict->agreement.count; }
 
 /* Of several things that are wrong, the one to be told first: what kept the kernel from an answer, the mistake that
- * the answers show, what they have in common, and if all else fails the first wrong number. */
+ * the answers show, what it did when it was called again, what the answers have in common, and if all else fails the first
+ * wrong number. */
 static void say_what_is_wrong(Judgement *judgement) {
     int count = judgement->golden.count;
-    char *say = judgement->diagnosis, where[256];
-    const Verdict *troubled = first(in_trouble, judgement), *failing = first(fails, judgement);
+    char *say = judgement->diagnosis, where[WORDS];
+    const Verdict *troubled = first(in_trouble, judgement), *failing = first(fails, judgement), *deviating = first(deviates, judgement);
     const char *twin = diagnose(judgement->kernel, count, judgement->verdicts).twin;
-    const char *advice = general_advice(judgement->kernel, count, judgement->verdicts);
     judgement->fate = troubled ? fate_of(troubled->trouble) : WRONG;
     if (troubled) snprintf(say, DIAGNOSIS, "case %s: %s", troubled->golden_case->name, troubled->trouble);
     else if (!first(written, judgement) || (twin && strcmp(twin, DOES_NOTHING) == 0)) judgement->fate = NOT_IMPLEMENTED;
     else if (twin) snprintf(say, DIAGNOSIS, "%s", golden_advice(&judgement->golden, twin));
-    else if (advice) snprintf(say, DIAGNOSIS, "%s", advice);
+    else if (deviating) {
+        judgement->fate = fate_of(deviating->later);
+        snprintf(say, DIAGNOSIS, "case %s: %s", deviating->golden_case->name, deviating->later);
+    } else if (general_advice(judgement->kernel, count, judgement->verdicts, say)) return;
     else first_wrong_text(where, failing), snprintf(say, DIAGNOSIS, "case %s: %s", failing->golden_case->name, where);
 }
 
-Judgement judge(const Kernel *kernel, Function function) {
-    Judgement judgement = {.kernel = kernel, .golden = golden_open(kernel->name)};
+/* All golden cases pass. What they cannot see: other shapes, and what is refused. */
+static void look_further(Judgement *judgement, const Subject *subject) {
+    if (!random_shapes_agree(subject, judgement->diagnosis)) {
+        judgement->fate = fate_of(judgement->diagnosis);
+        return;
+    }
+    judgement->random_shapes = RANDOM_CALLS;
+    switch (refuses(subject, judgement->note)) {
+    case REFUSES: judgement->note[0] = '\0'; break;
+    case TO_BE_TOLD: break;
+    case MUST_REFUSE:
+        judgement->fate = WRONG;
+        memcpy(judgement->diagnosis, judgement->note, DIAGNOSIS);
+        judgement->note[0] = '\0';
+    }
+}
+
+/* What the source says before anything is called: an included file of the course's is nobody's solution, and a helper that
+ * happens to have a kernel's name is not that kernel. */
+static bool is_the_readers(Judgement *judgement, const Subject *subject) {
+    const char *source = subject->library ? library_source(subject->library) : NULL;
+    Signature signature = source ? signature_of(source, subject->kernel, judgement->diagnosis) : NOT_FOUND;
+    if (signature == COURSES_OWN) judgement->fate = THE_COURSES_OWN;
+    else if (signature == OTHER_SIGNATURE) judgement->fate = ANOTHER_FUNCTION;
+    else judgement->diagnosis[0] = '\0';
+    return judgement->fate == RIGHT;
+}
+
+Judgement judge(const Subject *subject) {
+    Judgement judgement = {.kernel = subject->kernel, .golden = golden_open(subject->kernel->name)};
     size_t bytes = (size_t)judgement.golden.count * sizeof *judgement.verdicts;
     judgement.verdicts = memset(allocate(bytes), 0, bytes);
-    if (function) run_cases(&judgement, function);
-    if (!function) judgement.fate = NOT_IMPLEMENTED;
-    else if (judgement.passed < judgement.golden.count) say_what_is_wrong(&judgement);
-    else if (function != kernel->ours) {
-        if (random_shapes_agree(kernel, function, judgement.diagnosis)) judgement.random_shapes = RANDOM_CALLS;
-        else judgement.fate = fate_of(judgement.diagnosis);
-    }
+    for (int c = 0; c < judgement.golden.count; c++) judgement.verdicts[c].golden_case = &judgement.golden.cases[c];
+    if (!subject->function) judgement.fate = NOT_IMPLEMENTED;
+    if (!subject->function || !is_the_readers(&judgement, subject)) return judgement;
+    run_cases(&judgement, subject);
+    if (judgement.passed < judgement.golden.count) say_what_is_wrong(&judgement);
+    else if (!is_ours(subject)) look_further(&judgement, subject);
     return judgement;
 }
 
 void judgement_print(const Judgement *judgement, const char *source) {
     const Kernel *kernel = judgement->kernel;
+    if (judgement->fate == THE_COURSES_OWN || judgement->fate == ANOTHER_FUNCTION) {
+        printf("%s   %s   not judged\n  %s\n", kernel->name, source, judgement->diagnosis);
+        return;
+    }
     if (report(kernel, &judgement->golden, source, judgement->golden.count, judgement->verdicts) < judgement->golden.count) return;
+    const char *advice = trial_advice(judgement->diagnosis);
     if (judgement->fate != RIGHT) printf("FAIL: %s\n", judgement->diagnosis);
-    else if (judgement->random_shapes)
+    if (judgement->fate != RIGHT && advice) printf("  %s\n", advice);
+    if (judgement->fate == RIGHT && judgement->random_shapes)
         printf("PASS: %d random shapes agree with chapters/%s\n", judgement->random_shapes, kernel->chapter);
+    if (judgement->note[0]) printf("  Not judged, but told: %s\n", judgement->note);
 }
 
 void judgement_free(Judgement *judgement) {

@@ -1,0 +1,14 @@
+/* JSON, by jansson: strict, without duplicate keys, and with memory that never runs out: where ours does, fail() says so
+ * instead of calling the text wrong. */
+#ifndef COMMON_JSON_H
+#define COMMON_JSON_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+/* NULL if it is no JSON object or array; the problem, which may be NULL, says why. */
+json_t *json_read(const char *text, size_t length, json_error_t *problem);
+
+json_t *json_new(void); /* an object, still empty */
+
+#endif

@@ -1,0 +1,62 @@
+#include "common/sentence.h"
+#include "common/error.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const Tensor *find(const SafeTensors *file, const char *name, int rank, va_list sizes) {
+    const Tensor *tensor = safetensors_find(file, name);
+    if (!tensor) fail("the sentence has no tensor \"%s\": see tests/golden/README.md", name);
+    size_t shape[TENSOR_MAX_RANK];
+    for (int i = 0; i < rank; i++) shape[i] = (size_t)va_arg(sizes, int);
+    char is[SHAPE_TEXT], asked[SHAPE_TEXT];
+    if (tensor->rank != rank || memcmp(tensor->shape, shape, (size_t)rank * sizeof *shape) != 0)
+        fail("tensor \"%s\" is %s, not %s", name, shape_text(is, tensor->rank, tensor->shape),
+             shape_text(asked, rank, shape));
+    return tensor;
+}
+
+const void *sentence_tensor(const Sentence *sentence, const char *name, int rank, ...) {
+    va_list sizes;
+    va_start(sizes, rank);
+    const Tensor *tensor = find(&sentence->file, name, rank, sizes);
+    va_end(sizes);
+    return tensor->data;
+}
+
+void *sentence_weight(const Sentence *sentence, const char *name, int rank, ...) {
+    char whole[128];
+    snprintf(whole, sizeof whole, "model.layers.%d.%s.weight", sentence->layer, name);
+    va_list sizes;
+    va_start(sizes, rank);
+    const Tensor *tensor = find(&sentence->model, whole, rank, sizes);
+    va_end(sizes);
+    return tensor_to_float(tensor);
+}
+
+Sentence sentence_open(void) {
+    Sentence s = {.file = safetensors_open(ROOT "/tests/golden/sentence.safetensors"),
+                  .model = safetensors_open(ROOT "/chapters/09_decoder/stories/model/model.safetensors")};
+    const size_t *stream = safetensors_find(&s.file, "stream")->shape;
+    const size_t *q = safetensors_find(&s.file, "attention/q")->shape;
+    s.L = (int)stream[0] / 2 - 1, s.T = (int)stream[1], s.C = (int)stream[2], s.H = (int)q[1], s.D = (int)q[2];
+    s.KV = (int)safetensors_find(&s.file, "attention/k")->shape[1];
+    s.F = (int)safetensors_find(&s.file, "feed_forward/gate")->shape[1];
+    s.V = (int)safetensors_find(&s.file, "logits")->shape[0];
+    s.layer = atoi(safetensors_metadata(&s.file, "layer")), s.head = atoi(safetensors_metadata(&s.file, "head"));
+    s.owner = atoi(safetensors_metadata(&s.file, "owner"));
+    s.eps = strtof(safetensors_metadata(&s.file, "rms_norm_eps"), NULL);
+    s.rope_theta = strtod(safetensors_metadata(&s.file, "rope_theta"), NULL);
+    s.ids = safetensors_find(&s.file, "ids")->data;
+    s.token = allocate((size_t)s.T * sizeof *s.token);
+    char *rest = strdup(safetensors_metadata(&s.file, "tokens"));
+    for (int t = 0; t < s.T; t++) s.token[t] = strsep(&rest, " ");
+    return s;
+}
+
+void sentence_close(Sentence *s) {
+    free(s->token[0]), free(s->token);
+    safetensors_close(&s->file), safetensors_close(&s->model);
+    *s = (Sentence){0};
+}

@@ -1,0 +1,24 @@
+/* The chapters' programs say the same whether or not they write what the figures are drawn from, and write nothing unasked.
+ * Those that measure time say something else each time, and are left out. */
+#include "tests/program.h"
+
+static void test_data_is_written_on_request_alone(void **state) {
+    (void)state;
+    static const char *const chapters[] = {"03_feed_forward", "04_rope", "05_attention", "06_grouped_query", "10_tokenizer"};
+    static char with[sizeof said];
+    for (size_t i = 0; i < sizeof chapters / sizeof *chapters; i++) {
+        if (!strstr(CHAPTERS, chapters[i])) continue; /* no PCRE2 here */
+        assert_int_equal(run("%s/%s --data data", BUILD, chapters[i]), 0);
+        strcpy(with, said);
+        assert_int_equal(run("ls data/*.dat >/dev/null && rm -r data"), 0);
+        assert_int_equal(run("%s/%s", BUILD, chapters[i]), 0);
+        assert_string_equal(said, with);
+        assert_int_equal(run("ls"), 0);
+        assert_string_equal(said, "");
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_data_is_written_on_request_alone)};
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,1086 @@
+/* The workbench names mistakes. Here are kernels as first drafts get them wrong, each with the words that its diagnosis
+ * must have; and right ones in styles of their own, which must pass. */
+#include "01_normalization/normalization.h"
+#include "02_activation/activation.h"
+#include "03_feed_forward/feed_forward.h"
+#include "04_rope/rope.h"
+#include "05_attention/attention.h"
+#include "06_grouped_query/grouped_query.h"
+#include "07_kv_cache/kv_cache.h"
+#include "08_flash_attention/flash_attention.h"
+#include "10_tokenizer/train.h"
+#include "11_generation/sampling.h"
+#include "common/error.h"
+#include "common/linear.h"
+#include "tests/verify/diagnosis.h"
+#include "tests/verify/signature.h"
+
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#pragma GCC diagnostic ignored "-Wunused-parameter" /* a wrong kernel often forgets one */
+
+#define LINEAR(name)                                                                                                   \
+    static void name(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],                  \
+                     const float weight[out][in], const float *bias)
+#define NORM(name)                                                                                                     \
+    static void name(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim],                       \
+                     const float weight[dim], const float *bias, float eps)
+#define NORM_BF16(name)                                                                                                \
+    static void name(int rows, int dim, bf16 out[restrict rows][dim], const bf16 x[rows][dim], const bf16 weight[dim], \
+                     float eps)
+#define ACTIVATION(name) static void name(int n, float out[n], const float x[n])
+#define GATE(name) static void name(int n, float out[n], const float gate[n], const float up[n])
+#define ROPE(name)                                                                                                     \
+    static void name(int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D],                         \
+                     const float cosine[T][D / 2], const float sine[T][D / 2])
+#define SOFTMAX(name) static void name(int rows, int n, float out[rows][n], const float x[rows][n])
+#define SCORES(name)                                                                                                   \
+    static void name(int T, int S, int D, float scores[restrict T][S], const float q[T][D], const float k[S][D])
+#define SUM(name)                                                                                                      \
+    static void name(int T, int S, int D, float out[restrict T][D], const float weights[T][S], const float v[S][D])
+#define ATTENTION(name)                                                                                                \
+    static void name(int T, int S, int D, float out[restrict T][D], const float q[T][D], const float k[S][D],          \
+                     const float v[S][D], float scores[restrict T][S])
+#define GROUPED(name)                                                                                                  \
+    static void name(int T, int H, int KV, int D, float out[restrict T][H][D], const float q[T][H][D],                 \
+                     const float k[T][KV][D], const float v[T][KV][D])
+#define FLASH(name)                                                                                                    \
+    static void name(int T, int S, int H, int KV, int D, float out[restrict T][H][D], const float q[T][H][D],          \
+                     const float k[S][KV][D], const float v[S][KV][D])
+#define APPEND(name)                                                                                                   \
+    static int name(int capacity, int KV, int D, float cache_k[capacity][KV][D], float cache_v[capacity][KV][D],       \
+                    int length, int T, const float k[T][KV][D], const float v[T][KV][D])
+#define CUT(name) static void name(int V, float out[V], const float logits[V], float p)
+#define TOP_K(name) static void name(int V, float out[V], const float logits[V], int k)
+#define TEMPERATURE(name) static void name(int V, float out[V], const float logits[V], float T)
+#define PENALTY(name)                                                                                                  \
+    static void name(int V, int n, float out[V], const float logits[V], const int ids[n], float penalty)
+
+/* ------------------------------------------------------------------ linear */
+
+LINEAR(linear_adds) {
+    for (int r = 0; r < rows; r++)
+        for (int o = 0; o < out; o++) {
+            for (int i = 0; i < in; i++) y[r][o] += x[r][i] * weight[o][i];
+            if (bias) y[r][o] += bias[o];
+        }
+}
+LINEAR(linear_one_too_far) {
+    for (int r = 0; r < rows; r++)
+        for (int o = 0; o < out; o++) {
+            double sum = bias ? bias[o] : 0;
+            for (int i = 0; i <= in; i++)
+                sum += (double)((const float *)x)[r * in + i] * ((const float *)weight)[o * in + i];
+            y[r][o] = (float)sum;
+        }
+}
+LINEAR(linear_weight_transposed) {
+    for (int r = 0; r < rows; r++)
+        for (int o = 0; o < out; o++) {
+            double sum = bias ? bias[o] : 0;
+            for (int i = 0; i < in; i++) sum += (double)x[r][i] * ((const float *)weight)[i * out + o];
+            y[r][o] = (float)sum;
+        }
+}
+LINEAR(linear_without_tail) {
+    for (int r = 0; r < rows; r++)
+        for (int o = 0; o < out; o++) {
+            double sum = bias ? bias[o] : 0;
+            for (int i = 0; i + 8 <= in; i += 8)
+                for (int lane = 0; lane < 8; lane++) sum += (double)x[r][i + lane] * weight[o][i + lane];
+            y[r][o] = (float)sum;
+        }
+}
+LINEAR(linear_first_row) { linear(1, in, out, y, x, weight, bias); }
+LINEAR(linear_transposed) {
+    float(*right)[out] = allocate((size_t)rows * (size_t)out * sizeof(float)), *y_flat = (float *)y;
+    linear(rows, in, out, right, x, weight, bias);
+    for (int r = 0; r < rows; r++)
+        for (int o = 0; o < out; o++) y_flat[o * rows + r] = right[r][o];
+    free(right);
+}
+LINEAR(linear_bias_of_the_row) {
+    linear(rows, in, out, y, x, weight, NULL);
+    for (int r = 0; bias && r < rows; r++)
+        for (int o = 0; o < out; o++) y[r][o] += bias[r % out];
+}
+LINEAR(linear_bias_twice) {
+    linear(rows, in, out, y, x, weight, bias);
+    for (int r = 0; bias && r < rows; r++)
+        for (int o = 0; o < out; o++) y[r][o] += bias[o];
+}
+LINEAR(linear_nothing_by_nothing) {
+    linear(rows, in, out, y, x, weight, bias);
+    for (int i = 0; i < rows * out; i++) (&y[0][0])[i] *= (float)(in - 16) / (float)(in - 16);
+}
+LINEAR(linear_in_steps_of_two) {
+    linear(rows, in, out, y, x, weight, bias);
+    const uint32_t unwritten = POISON << 16 | POISON;
+    for (int r = 0; r < rows; r++)
+        for (int o = 1; o < out; o += 2) memcpy(&y[r][o], &unwritten, sizeof unwritten);
+}
+
+/* ------------------------------------------------------------------ chapter 1 */
+
+static void scale_rows(int rows, int dim, float out[rows][dim], const float x[rows][dim], const float weight[dim],
+                       const float *bias, float scale(float mean_square), float eps) {
+    for (int r = 0; r < rows; r++) {
+        double sum = 0;
+        for (int i = 0; i < dim; i++) sum += (double)x[r][i] * x[r][i];
+        float by = scale((float)(sum / dim) + eps);
+        for (int i = 0; i < dim; i++) out[r][i] = x[r][i] * by * weight[i] + (bias ? bias[i] : 0);
+    }
+}
+static float famous_root(float x) { /* the one with the magic number, and its Newton step forgotten */
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits = 0x5f3759df - (bits >> 1);
+    memcpy(&x, &bits, sizeof bits);
+    return x;
+}
+static float inverse(float x) { return 1 / x; }
+
+NORM(rms_fast_root) { scale_rows(rows, dim, out, x, weight, bias, famous_root, eps); }
+ACTIVATION(silu_negative) {
+    silu(n, out, x);
+    for (int i = 0; i < n; i++) out[i] = -out[i];
+}
+NORM(rms_not_rooted) { scale_rows(rows, dim, out, x, weight, bias, inverse, eps); }
+NORM(rms_in_bf16) {
+    rms_norm(rows, dim, out, x, weight, bias, eps);
+    for (int r = 0; r < rows; r++) bf16_round(dim, out[r]);
+}
+NORM(rms_in_half) {
+    rms_norm(rows, dim, out, x, weight, bias, eps);
+    for (int r = 0; r < rows; r++)
+        for (int i = 0; i < dim; i++) out[r][i] = f16_to_float(f16_from_float(out[r][i]));
+}
+NORM(rms_last_column) { /* the right numbers of the columns but the last */
+    float(*right)[dim] = allocate((size_t)rows * (size_t)dim * sizeof(float));
+    rms_norm(rows, dim, right, x, weight, bias, eps);
+    for (int r = 0; r < rows; r++) memcpy(out[r], right[r], (size_t)(dim - 1) * sizeof(float));
+    free(right);
+}
+NORM(rms_writes_whole_vectors) {
+    float(*right)[dim] = allocate((size_t)rows * (size_t)dim * sizeof(float));
+    rms_norm(rows, dim, right, x, weight, bias, eps);
+    for (int r = 0; r < rows; r++) memcpy(out[r], right[r], (size_t)(dim / 8 * 8) * sizeof(float));
+    free(right);
+}
+NORM(rms_first_row) {
+    for (int r = 0; r < rows; r++) rms_norm(1, dim, &out[r], &x[0], weight, bias, eps);
+}
+NORM(rms_sums_whole_vectors) {
+    for (int r = 0; r < rows; r++) {
+        double sum = 0;
+        for (int i = 0; i + 8 <= dim; i += 8)
+            for (int lane = 0; lane < 8; lane++) sum += (double)x[r][i + lane] * x[r][i + lane];
+        float by = 1 / sqrtf((float)(sum / dim) + eps);
+        for (int i = 0; i < dim; i++) out[r][i] = x[r][i] * by * weight[i] + (bias ? bias[i] : 0);
+    }
+}
+NORM(rms_sum_unset) {
+    for (int r = 0; r < rows; r++) {
+        for (int i = 0; i < dim; i++) out[r][0] += x[r][i] * x[r][i]; /* the sum is kept in out */
+        float by = 1 / sqrtf(out[r][0] / (float)dim + eps);
+        for (int i = 0; i < dim; i++) out[r][i] = x[r][i] * by * weight[i] + (bias ? bias[i] : 0);
+    }
+}
+NORM(rms_last_row_not) { rms_norm(rows - 1, dim, out, x, weight, bias, eps); }
+NORM(rms_weight_forgotten_in_wide_rows) { /* a mistake of one branch: narrow rows are right */
+    float ones[dim];
+    for (int i = 0; i < dim; i++) ones[i] = 1;
+    rms_norm(rows, dim, out, x, dim > 16 && dim < 100 ? ones : weight, bias, eps);
+}
+NORM(rms_sum_goes_on) {
+    double sum = 0;
+    for (int r = 0; r < rows; r++) {
+        for (int i = 0; i < dim; i++) sum += (double)x[r][i] * x[r][i];
+        float by = 1 / sqrtf((float)(sum / dim) + eps);
+        for (int i = 0; i < dim; i++) out[r][i] = x[r][i] * by * weight[i] + (bias ? bias[i] : 0);
+    }
+}
+NORM(layer_wrong_root) { /* what is computed once for a row is wrong, behind a bias */
+    layer_norm(rows, dim, out, x, weight, bias, eps);
+    for (int r = 0; r < rows; r++)
+        for (int i = 0; i < dim; i++) out[r][i] = (out[r][i] - bias[i]) * (1.5f + 0.25f * (float)r) + bias[i];
+}
+NORM(layer_is_rms) { rms_norm(rows, dim, out, x, weight, bias, eps); }
+NORM(layer_unbiased) {
+    for (int r = 0; r < rows; r++) {
+        double mean = 0, variance = 0;
+        for (int i = 0; i < dim; i++) mean += x[r][i] / (double)dim;
+        for (int i = 0; i < dim; i++) variance += (x[r][i] - mean) * (x[r][i] - mean) / (dim - 1);
+        for (int i = 0; i < dim; i++)
+            out[r][i] = (float)((x[r][i] - mean) / sqrt(variance + eps)) * weight[i] + bias[i];
+    }
+}
+NORM(batch_is_layer) { layer_norm(rows, dim, out, x, weight, bias, eps); }
+NORM_BF16(bf16_adds) {
+    rms_norm_bf16(rows, dim, out, x, weight, eps);
+    for (int r = 0; r < rows; r++) out[r][0] = bf16_from_float(bf16_to_float(out[r][0]) + bf16_to_float(POISON));
+}
+
+/* ------------------------------------------------------------------ chapter 2 */
+
+ACTIVATION(relu_absolute) {
+    for (int i = 0; i < n; i++) out[i] = fabsf(x[i]);
+}
+ACTIVATION(relu_swallows_nan) {
+    for (int i = 0; i < n; i++) out[i] = x[i] > 0 ? x[i] : 0;
+}
+ACTIVATION(relu_skips) {
+    for (int i = 0; i < n; i++)
+        if (x[i] > 0) out[i] = x[i];
+}
+ACTIVATION(sigmoid_doubled) {
+    sigmoid(n, out, x);
+    for (int i = 0; i < n; i++) out[i] *= 2;
+}
+ACTIVATION(sigmoid_less_a_half) {
+    sigmoid(n, out, x);
+    for (int i = 0; i < n; i++) out[i] -= 0.5f;
+}
+ACTIVATION(sigmoid_inverted) {
+    for (int i = 0; i < n; i++) out[i] = (float)(1 + exp(-(double)x[i]));
+}
+ACTIVATION(silu_zero) {
+    for (int i = 0; i < n; i++) out[i] = 0;
+}
+ACTIVATION(silu_without_the_first) { silu(n - 1, out + 1, x + 1); }
+ACTIVATION(silu_without_the_last) { silu(n - 1, out, x); }
+ACTIVATION(silu_without_subnormals) {
+    silu(n, out, x);
+    for (int i = 0; i < n; i++) out[i] = fabsf(out[i]) < FLT_MIN ? 0 : out[i];
+}
+ACTIVATION(silu_of_infinity) {
+    for (int i = 0; i < n; i++) out[i] = isfinite(x[i]) ? (float)(x[i] / (1 + exp(-(double)x[i]))) : 1;
+}
+ACTIVATION(relu_at_zero) {
+    for (int i = 0; i < n; i++) out[i] = x[i] == 0 ? 1 : x[i] < 0 ? 0 : x[i];
+}
+ACTIVATION(silu_copies) { memcpy(out, x, (size_t)n * sizeof *x); }
+ACTIVATION(silu_of_the_next) {
+    for (int i = 0; i < n; i++) silu(1, &out[i], &x[i + 1]);
+}
+ACTIVATION(silu_backwards) {
+    for (int i = 0; i < n; i++) silu(1, &out[n - 1 - i], &x[i]);
+}
+ACTIVATION(silu_without_tail) { silu(n / 8 * 8, out, x); }
+ACTIVATION(silu_half) { silu(n / 2, out, x); }
+ACTIVATION(silu_overflows) {
+    for (int i = 0; i < n; i++) out[i] = x[i] * expf(x[i]) / (1 + expf(x[i]));
+}
+ACTIVATION(silu_quick) {
+    for (int i = 0; i < n; i++) out[i] = x[i] / (1 + exp2f(-1.442f * x[i]));
+}
+ACTIVATION(silu_other_sign) {
+    for (int i = 0; i < n; i++) out[i] = x[i] / (1 + expf(x[i]));
+}
+ACTIVATION(silu_derivative_of_sigmoid) { sigmoid_derivative(n, out, x); }
+ACTIVATION(relu_derivative_at_zero) {
+    for (int i = 0; i < n; i++) out[i] = isnan(x[i]) ? x[i] : x[i] >= 0;
+}
+ACTIVATION(gelu_is_tanh) { gelu_tanh(n, out, x); }
+ACTIVATION(gelu_in_bf16) { gelu(n, out, x), bf16_round(n, out); }
+ACTIVATION(sigmoid_exact_to_seven) {
+    sigmoid(n, out, x);
+    for (int i = 0; i < n; i++) out[i] *= 1 + 3e-6f;
+}
+
+/* ------------------------------------------------------------------ chapter 3 */
+
+GATE(swiglu_sum) {
+    silu(n, out, gate);
+    for (int i = 0; i < n; i++) out[i] += up[i];
+}
+GATE(swiglu_swapped) { swiglu(n, out, up, gate); }
+GATE(swiglu_half) { swiglu(n / 2, out, gate, up); }
+GATE(swiglu_is_up) { memcpy(out, up, (size_t)n * sizeof *up); }
+static void feed_forward_adds(int T, int C, int F, float out[restrict T][C], const float x[T][C], const float w1[F][C],
+                              const float *b1, const float w2[C][F], const float *b2, Activation *activation,
+                              float hidden[restrict T][F]) {
+    linear(T, C, F, hidden, x, w1, b1);
+    activation(T * F, &hidden[0][0], &hidden[0][0]);
+    for (int t = 0; t < T; t++)
+        for (int c = 0; c < C; c++)
+            for (int f = 0; f < F; f++) out[t][c] += w2[c][f] * hidden[t][f];
+}
+static void feed_forward_without_activation(int T, int C, int F, float out[restrict T][C], const float x[T][C],
+                                            const float w1[F][C], const float *b1, const float w2[C][F],
+                                            const float *b2, Activation *activation, float hidden[restrict T][F]) {
+    linear(T, C, F, hidden, x, w1, b1);
+    linear(T, F, C, out, hidden, w2, b2);
+}
+static void gated_adds(int T, int C, int F, float out[restrict T][C], const float x[T][C], const float w_gate[F][C],
+                       const float *b_gate, const float w_up[F][C], const float *b_up, const float w_down[C][F],
+                       Gate *unit, float gate[restrict T][F], float up[restrict T][F]) {
+    linear(T, C, F, gate, x, w_gate, b_gate);
+    for (int t = 0; t < T; t++)
+        for (int f = 0; f < F; f++)
+            for (int c = 0; c < C; c++) up[t][f] += w_up[f][c] * x[t][c];
+    unit(T * F, &gate[0][0], &gate[0][0], &up[0][0]);
+    linear(T, F, C, out, gate, w_down, NULL);
+}
+
+/* ------------------------------------------------------------------ chapter 4 */
+
+ROPE(rope_writes_one_of_two) {
+    for (int t = 0; t < T; t++)
+        for (int h = 0; h < H; h++)
+            for (int i = 0; i < D / 2; i++)
+                out[t][h][2 * i] = x[t][h][2 * i] * cosine[t][i] - x[t][h][2 * i + 1] * sine[t][i];
+}
+ROPE(rope_writes_half) {
+    for (int t = 0; t < T; t++)
+        for (int h = 0; h < H; h++)
+            for (int i = 0; i < D / 2; i++) out[t][h][i] = x[t][h][i] * cosine[t][i] - x[t][h][i + D / 2] * sine[t][i];
+}
+ROPE(rope_first_head_alone) {
+    float(*right)[H][D] = allocate((size_t)(T * H * D) * sizeof(float));
+    rope_half_split(T, H, D, right, x, cosine, sine);
+    memcpy(out, x, (size_t)(T * H * D) * sizeof(float));
+    for (int t = 0; t < T; t++) memcpy(out[t][0], right[t][0], (size_t)D * sizeof(float));
+    free(right);
+}
+ROPE(rope_every_second_head) {
+    rope_half_split(T, H, D, out, x, cosine, sine);
+    for (int t = 0; t < T; t++)
+        for (int h = 1; h < H; h += 2) memcpy(out[t][h], x[t][h], (size_t)D * sizeof(float));
+}
+ROPE(rope_heads_first) {
+    float(*right)[H][D] = allocate((size_t)(T * H * D) * sizeof(float)), *flat = (float *)out;
+    rope_half_split(T, H, D, right, x, cosine, sine);
+    for (int t = 0; t < T; t++)
+        for (int h = 0; h < H; h++) memcpy(flat + (h * T + t) * D, right[t][h], (size_t)D * sizeof(float));
+    free(right);
+}
+ROPE(rope_other_way) {
+    for (int t = 0; t < T; t++)
+        for (int h = 0; h < H; h++)
+            for (int i = 0; i < D / 2; i++) {
+                float a = x[t][h][i], b = x[t][h][i + D / 2], c = cosine[t][i], s = sine[t][i];
+                out[t][h][i] = a * c + b * s, out[t][h][i + D / 2] = b * c - a * s;
+            }
+}
+ROPE(rope_halves_exchanged) {
+    for (int t = 0; t < T; t++)
+        for (int h = 0; h < H; h++)
+            for (int i = 0; i < D / 2; i++) {
+                float a = x[t][h][i], b = x[t][h][i + D / 2], c = cosine[t][i], s = sine[t][i];
+                out[t][h][i + D / 2] = a * c - b * s, out[t][h][i] = b * c + a * s;
+            }
+}
+ROPE(rope_next_position) {
+    for (int t = 0; t < T; t++) rope_interleaved(1, H, D, &out[t], &x[t], &cosine[t + 1], &sine[t + 1]);
+}
+ROPE(rope_copies) { memcpy(out, x, (size_t)(T * H * D) * sizeof(float)); }
+
+/* ------------------------------------------------------------------ chapter 5 */
+
+SOFTMAX(softmax_overflows) {
+    for (int r = 0; r < rows; r++) {
+        float sum = 0;
+        for (int i = 0; i < n; i++) sum += out[r][i] = expf(x[r][i]);
+        for (int i = 0; i < n; i++) out[r][i] /= sum;
+    }
+}
+static void exponentials(int n, float out[n], const float x[n]) {
+    float most = -INFINITY;
+    for (int i = 0; i < n; i++) most = x[i] > most || isnan(x[i]) ? x[i] : most;
+    for (int i = 0; i < n; i++) out[i] = most == -INFINITY ? NAN : expf(x[i] - most);
+}
+SOFTMAX(softmax_of_all_rows) { /* the sum is not set to 0 again */
+    double sum = 0;
+    for (int r = 0; r < rows; r++) {
+        exponentials(n, out[r], x[r]);
+        for (int i = 0; i < n; i++) sum += out[r][i];
+        for (int i = 0; i < n; i++) out[r][i] = (float)(out[r][i] / sum);
+    }
+}
+SOFTMAX(softmax_sums_too_few) {
+    for (int r = 0; r < rows; r++) {
+        double sum = 0;
+        exponentials(n, out[r], x[r]);
+        for (int i = 0; i < n - n / 3; i++) sum += out[r][i];
+        for (int i = 0; i < n; i++) out[r][i] = (float)(out[r][i] / sum);
+    }
+}
+SOFTMAX(softmax_one_too_far) {
+    for (int r = 0; r < rows; r++) {
+        double sum = 0;
+        exponentials(n, out[r], x[r]);
+        for (int i = 0; i <= n; i++)
+            sum += expf(((const float *)x)[r * n + i]) - (i == n ? 0 : expf(x[r][i]) - out[r][i]);
+        for (int i = 0; i < n; i++) out[r][i] = (float)(out[r][i] / sum);
+    }
+}
+SCORES(scores_not_scaled) { linear(T, D, S, scores, q, k, NULL); }
+SCORES(scores_doubled) {
+    attention_scores(T, S, D, scores, q, k);
+    for (int i = 0; i < T * S; i++) (&scores[0][0])[i] *= 2;
+}
+SCORES(scores_from_the_largest) { /* less each row's maximum, as a softmax would have them */
+    attention_scores(T, S, D, scores, q, k);
+    for (int t = 0; t < T; t++) {
+        float most = -INFINITY;
+        for (int s = 0; s < S; s++) most = fmaxf(most, scores[t][s]);
+        for (int s = 0; s < S; s++) scores[t][s] -= most;
+    }
+}
+SCORES(scores_of_length_one) {
+    double squares = 0;
+    attention_scores(T, S, D, scores, q, k);
+    for (int i = 0; i < T * S; i++) squares += (&scores[0][0])[i] * (&scores[0][0])[i];
+    for (int i = 0; i < T * S; i++) (&scores[0][0])[i] *= (float)(1 / sqrt(squares));
+}
+SCORES(scores_masked_somewhere) {
+    attention_scores(T, S, D, scores, q, k);
+    for (int i = 0; i < T * S; i++)
+        if (i % 5 == 2) (&scores[0][0])[i] = -INFINITY;
+}
+SCORES(scores_divided_by_far_too_much) {
+    linear(T, D, S, scores, q, k, NULL);
+    for (int i = 0; i < T * S; i++) (&scores[0][0])[i] *= powf((float)D, -1.5f);
+}
+SCORES(scores_transposed) {
+    float right[T][S];
+    attention_scores(T, S, D, right, q, k);
+    for (int t = 0; t < T; t++)
+        for (int s = 0; s < S; s++) (&scores[0][0])[s * T + t] = right[t][s];
+}
+SUM(sum_adds) {
+    for (int t = 0; t < T; t++)
+        for (int s = 0; s < S; s++)
+            for (int i = 0; i < D; i++) out[t][i] += weights[t][s] * v[s][i];
+}
+SUM(sum_divided) {
+    weighted_sum(T, S, D, out, weights, v);
+    for (int i = 0; i < T * D; i++) (&out[0][0])[i] /= (float)S;
+}
+ATTENTION(attention_sees_the_future) {
+    attention_scores(T, S, D, scores, q, k);
+    softmax(T, S, scores, scores);
+    weighted_sum(T, S, D, out, scores, v);
+}
+ATTENTION(attention_in_half) {
+    attention(T, S, D, out, q, k, v, scores);
+    for (int i = 0; i < T * D; i++) (&out[0][0])[i] = f16_to_float(f16_from_float((&out[0][0])[i]));
+}
+ATTENTION(attention_last_token_alone) { attention(1, S, D, out + T - 1, q + T - 1, k, v, scores); }
+
+/* ------------------------------------------------------------------ chapters 6 to 8 */
+
+/* Head h reads key/value head group(h). */
+static void grouped_by(int group(int h, int H, int KV), int T, int H, int KV, int D, float out[restrict T][H][D],
+                       const float q[T][H][D], const float k[T][KV][D], const float v[T][KV][D]) {
+    for (int h = 0; h < H; h++)
+        for (int t = 0; t < T; t++) {
+            float one[1][1][D], keys[T][1][D], values[T][1][D];
+            for (int s = 0; s < T; s++) {
+                memcpy(keys[s][0], k[s][group(h, H, KV)], sizeof keys[s][0]);
+                memcpy(values[s][0], v[s][group(h, H, KV)], sizeof values[s][0]);
+            }
+            memcpy(one[0][0], q[t][h], sizeof one[0][0]);
+            attend_last(1, t + 1, 1, 1, D, (void *)out[t][h], one, keys, values);
+        }
+}
+static int by_remainder(int h, int H, int KV) { return (void)H, h % KV; }
+static int the_first(int h, int H, int KV) { return (void)h, (void)H, (void)KV, 0; }
+GROUPED(grouped_by_remainder) { grouped_by(by_remainder, T, H, KV, D, out, q, k, v); }
+GROUPED(grouped_first_head) { grouped_by(the_first, T, H, KV, D, out, q, k, v); }
+GROUPED(grouped_one_head) { /* out[t][0] for every head */
+    float(*right)[H][D] = allocate((size_t)(T * H * D) * sizeof(float));
+    grouped_query_attention(T, H, KV, D, right, q, k, v);
+    for (int t = 0; t < T; t++)
+        for (int h = 0; h < H; h++) memcpy(out[t][h], right[t][0], (size_t)D * sizeof(float));
+    free(right);
+}
+GROUPED(grouped_last_head) { /* each head overwrites the one before */
+    grouped_query_attention(T, H, KV, D, out, q, k, v);
+    for (int t = 0; t < T; t++)
+        for (int h = 0; h + 1 < H; h++) memcpy(out[t][h], out[t][H - 1], (size_t)D * sizeof(float));
+}
+GROUPED(grouped_adds) {
+    float right[D];
+    for (int t = 0; t < T; t++)
+        for (int h = 0; h < H; h++)
+            for (int s = 0; s <= t; s++)
+                for (int i = 0; i < D; i++) right[i] = v[s][h * KV / H][i], out[t][h][i] += right[i] / (float)(t + 1);
+}
+APPEND(append_one_late) {
+    if (length + T < capacity) return kv_cache_append(capacity, KV, D, cache_k, cache_v, length + 1, T, k, v) - 1;
+    return kv_cache_append(capacity, KV, D, cache_k, cache_v, length, T, k, v);
+}
+APPEND(append_keeps_the_length) { return kv_cache_append(capacity, KV, D, cache_k, cache_v, length, T, k, v), length; }
+APPEND(append_swapped) { return kv_cache_append(capacity, KV, D, cache_v, cache_k, length, T, k, v); }
+FLASH(flash_from_the_top_left) {
+    for (int t = 0; t < T; t++) flash_attention(1, t + 1, H, KV, D, &out[t], &q[t], k, v);
+}
+FLASH(flash_whole_tiles) {
+    int whole = S > 64 ? S / 64 * 64 : S, missing = S - whole;
+    flash_attention(T, S, H, KV, D, out, q, k, v);
+    for (int t = 0; missing && t < T; t++) {
+        int sees = S - T + t + 1 < whole ? S - T + t + 1 : whole;
+        flash_attention(1, sees, H, KV, D, &out[t], &q[t], k, v);
+    }
+}
+FLASH(flash_in_bf16) {
+    flash_attention(T, S, H, KV, D, out, q, k, v);
+    bf16_round(T * H * D, &out[0][0][0]);
+}
+FLASH(flash_in_small_room) { /* as if the scores of 64 keys had room */
+    flash_attention(T, S, H, KV, D, out, q, k, v);
+    for (int i = 0; S > 64 && i < T * H * D; i++) (&out[0][0][0])[i] = (float)(i % 7);
+}
+
+/* ------------------------------------------------------------------ chapter 10 */
+
+static void counts_add(int n, int V, int counts[restrict V][V], const int ids[n]) {
+    for (int i = 0; i + 1 < n; i++) counts[ids[i]][ids[i + 1]]++;
+}
+static void counts_transposed(int n, int V, int counts[restrict V][V], const int ids[n]) {
+    memset(counts, 0, (size_t)V * (size_t)V * sizeof(int));
+    for (int i = 0; i + 1 < n; i++) counts[ids[i + 1]][ids[i]]++;
+}
+static int merge_nothing(int n, int out[restrict n], const int ids[n], int left, int right, int merged) {
+    memcpy(out, ids, (size_t)n * sizeof *ids);
+    return n;
+}
+
+/* ------------------------------------------------------------------ chapter 11 */
+
+TOP_K(top_k_first) {
+    for (int i = 0; i < V; i++) out[i] = i < k ? logits[i] : -INFINITY;
+}
+TOP_K(top_k_one_more) { top_k(V, out, logits, k < V ? k + 1 : k); }
+TOP_K(top_k_far_down) {
+    top_k(V, out, logits, k);
+    for (int i = 0; i < V; i++)
+        if (out[i] == -INFINITY) out[i] = -10000;
+}
+TOP_K(top_k_squeezed) {
+    top_k(V, out, logits, k);
+    for (int i = 0; i < V; i++) out[i] = out[i] / 3 - 1;
+}
+CUT(top_p_drops_the_crossing) {
+    for (int i = 0; i < V; i++) {
+        double before = 0, all = 0;
+        for (int j = 0; j < V; j++) {
+            double weight = exp((double)logits[j]);
+            all += weight;
+            if (logits[j] > logits[i] || (logits[j] == logits[i] && j < i)) before += weight;
+        }
+        out[i] = (before + exp((double)logits[i])) / all <= p ? logits[i] : -INFINITY;
+    }
+}
+CUT(top_p_keeps_every_second) {
+    for (int i = 0; i < V; i++) out[i] = i % 2 ? -INFINITY : logits[i];
+}
+CUT(min_p_keeps_all) { memcpy(out, logits, (size_t)V * sizeof *logits); }
+TEMPERATURE(temperature_multiplied) {
+    for (int i = 0; i < V; i++) out[i] = logits[i] * T;
+}
+TEMPERATURE(temperature_twice) {
+    for (int i = 0; i < V; i++) out[i] = logits[i] / T / T;
+}
+TEMPERATURE(temperature_of_the_likely) {
+    for (int i = 0; i < V; i++) out[i] = logits[i] == -INFINITY ? 0 : logits[i] / T;
+}
+PENALTY(penalty_each_time) {
+    memcpy(out, logits, (size_t)V * sizeof *logits);
+    for (int i = 0; i < n; i++) out[ids[i]] = out[ids[i]] > 0 ? out[ids[i]] / penalty : out[ids[i]] * penalty;
+}
+
+/* ------------------------------------------------------------------ what is said of them */
+
+typedef struct {
+    const char *kernel;
+    Function function;
+    const char *words; /* of the diagnosis */
+} Draft;
+#define DRAFT(kernel, function, words)                                                                                 \
+    { #kernel, (Function)function, words }
+
+static const Draft wrong[] = {
+    DRAFT(linear, linear_adds, "adds onto what was in out"),
+    DRAFT(linear, linear_one_too_far, "past the end of"),
+    DRAFT(linear, linear_weight_transposed, "read as [in][out]"),
+    DRAFT(linear, linear_without_tail, "ends with the last full vector of 8"),
+    DRAFT(linear, linear_first_row, "Never written: every row but the first"),
+    DRAFT(linear, linear_transposed, "is written as [out][rows]"),
+    DRAFT(linear, linear_bias_of_the_row, "bias is chosen by the row"),
+    DRAFT(linear, linear_bias_twice, "the right one plus bias"),
+    DRAFT(linear, linear_nothing_by_nothing, "0/0"),
+    DRAFT(linear, linear_in_steps_of_two, "Never written: every second column: 1, 3, 5"),
+    DRAFT(rms_norm, rms_fast_root, "rsqrt without a Newton step"),
+    DRAFT(silu, silu_negative, "wrong sign"),
+    DRAFT(rms_norm, rms_not_rooted, "You divide by the mean square"),
+    DRAFT(rms_norm, rms_in_bf16, "rounded to bfloat16"),
+    DRAFT(rms_norm, rms_in_half, "rounded to half precision"),
+    DRAFT(rms_norm, rms_last_column, "Never written: the last column"),
+    DRAFT(rms_norm, rms_writes_whole_vectors, "Never written: the last width % 8 numbers of each row"),
+    DRAFT(rms_norm, rms_first_row, "Every row of your output is the right first one"),
+    DRAFT(rms_norm, rms_sums_whole_vectors, "ends with the last full vector of 8"),
+    DRAFT(rms_norm, rms_sum_unset, "adds onto what was in out"),
+    DRAFT(rms_norm, rms_last_row_not, "Never written: the last row"),
+    DRAFT(rms_norm, rms_weight_forgotten_in_wide_rows, "Your weight is missing"),
+    DRAFT(rms_norm, rms_sum_goes_on, "runs on from one row to the next"),
+    DRAFT(layer_norm, layer_wrong_root, "times a number of its own"),
+    DRAFT(layer_norm, layer_is_rms, "RMSNorm, which knows no mean"),
+    DRAFT(layer_norm, layer_unbiased, "divided by dim - 1"),
+    DRAFT(batch_norm, batch_is_layer, "taken over the other axis"),
+    DRAFT(rms_norm_bf16, bf16_adds, "adds onto what was in out"),
+    DRAFT(relu, relu_absolute, "come out positive"),
+    DRAFT(relu, relu_swallows_nan, "turns NaN into 0"),
+    DRAFT(relu, relu_skips, "never written"),
+    DRAFT(sigmoid, sigmoid_doubled, "times 2, everywhere"),
+    DRAFT(sigmoid, sigmoid_less_a_half, "plus -0.5"),
+    DRAFT(sigmoid, sigmoid_inverted, "1 / the right one"),
+    DRAFT(silu, silu_zero, "all zeros"),
+    DRAFT(silu, silu_without_the_first, "Never written: the first number"),
+    DRAFT(silu, silu_without_the_last, "Never written: the last number"),
+    DRAFT(silu, silu_without_subnormals, "Only where x is subnormal"),
+    DRAFT(silu, silu_of_infinity, "Only where x is infinite or NaN"),
+    DRAFT(relu, relu_at_zero, "Only where x is 0"),
+    DRAFT(silu, silu_copies, "Your output is x, unchanged"),
+    DRAFT(silu, silu_of_the_next, "past the end of"),
+    DRAFT(silu, silu_backwards, "reverse order"),
+    DRAFT(silu, silu_without_tail, "vector tail"),
+    DRAFT(silu, silu_half, "Never written: the second half"),
+    DRAFT(silu, silu_overflows, "e^88.8 overflows"),
+    DRAFT(silu, silu_quick, "an approximation"),
+    DRAFT(silu, silu_other_sign, "exponent has the wrong sign"),
+    DRAFT(silu_derivative, silu_derivative_of_sigmoid, "Your slope is s (1 - s)"),
+    DRAFT(relu_derivative, relu_derivative_at_zero, "slope at 0 is 1"),
+    DRAFT(gelu, gelu_is_tanh, "the tanh approximation"),
+    DRAFT(gelu, gelu_in_bf16, "rounded to bfloat16"),
+    DRAFT(sigmoid, sigmoid_exact_to_seven, "less exact than PyTorch"),
+    DRAFT(swiglu, swiglu_sum, "are added"),
+    DRAFT(swiglu, swiglu_swapped, "gate and up are swapped"),
+    DRAFT(swiglu, swiglu_half, "Never written: the second half"),
+    DRAFT(swiglu, swiglu_is_up, "Your output is up, unchanged"),
+    DRAFT(feed_forward, feed_forward_adds, "adds onto what was in out"),
+    DRAFT(feed_forward, feed_forward_without_activation, "activation is missing"),
+    DRAFT(gated_feed_forward, gated_adds, "or in a buffer to work in"),
+    DRAFT(rope_interleaved, rope_writes_one_of_two, "Never written: every second number of a head: 1, 3, 5"),
+    DRAFT(rope_half_split, rope_writes_half, "Never written: the second half of each head"),
+    DRAFT(rope_half_split, rope_first_head_alone, "Only your head 0 is turned"),
+    DRAFT(rope_half_split, rope_every_second_head, "Wrong: every second head: 1, 3, 5"),
+    DRAFT(rope_half_split, rope_heads_first, "transposed: token and head"),
+    DRAFT(rope_half_split, rope_other_way, "turn backwards"),
+    DRAFT(rope_half_split, rope_halves_exchanged, "half the axis away"),
+    DRAFT(rope_interleaved, rope_next_position, "past the end of"),
+    DRAFT(rope_interleaved, rope_copies, "Your output is x, unchanged"),
+    DRAFT(softmax, softmax_overflows, "Subtract the row's maximum"),
+    DRAFT(softmax, softmax_of_all_rows, "runs on from one row to the next"),
+    DRAFT(softmax, softmax_sums_too_few, "times a number of its own"),
+    DRAFT(softmax, softmax_one_too_far, "past the end of"),
+    DRAFT(attention_scores, scores_not_scaled, "not scaled"),
+    DRAFT(attention_scores, scores_from_the_largest, "plus a number of its own"),
+    DRAFT(attention_scores, scores_of_length_one, "another one in each"),
+    DRAFT(attention_scores, scores_masked_somewhere, "which means \"ruled out\""),
+    DRAFT(attention_scores, scores_doubled, "times 2, everywhere"),
+    DRAFT(attention_scores, scores_divided_by_far_too_much, "times 1/D, everywhere"),
+    DRAFT(attention_scores, scores_transposed, "transposed: row and column"),
+    DRAFT(weighted_sum, sum_adds, "adds onto what was in out"),
+    DRAFT(weighted_sum, sum_divided, "divided by S"),
+    DRAFT(attention, attention_sees_the_future, "queries see the future"),
+    DRAFT(attention, attention_in_half, "rounded to half precision"),
+    DRAFT(attention, attention_last_token_alone, "never written"),
+    DRAFT(grouped_query_attention, grouped_by_remainder, "h % KV"),
+    DRAFT(grouped_query_attention, grouped_first_head, "all read key/value head 0"),
+    DRAFT(grouped_query_attention, grouped_one_head, "Every head of your output is the right first one"),
+    DRAFT(grouped_query_attention, grouped_last_head, "Every head of your output is the right last one"),
+    DRAFT(grouped_query_attention, grouped_adds, "adds onto what was in out"),
+    DRAFT(kv_cache_append, append_one_late, "one slot late"),
+    DRAFT(kv_cache_append, append_keeps_the_length, "You return the old length"),
+    DRAFT(kv_cache_append, append_swapped, "keys are in the values' cache"),
+    DRAFT(flash_attention, flash_from_the_top_left, "S - T + t"),
+    DRAFT(flash_attention, flash_whole_tiles, "last tile is dropped"),
+    DRAFT(flash_attention, flash_in_bf16, "rounded to bfloat16"),
+    DRAFT(flash_attention, flash_in_small_room, "is over 64"),
+    DRAFT(pair_counts, counts_add, "adds onto what was in out"),
+    DRAFT(pair_counts, counts_transposed, "counts[a][b] is for b behind a"),
+    DRAFT(merge_pair, merge_nothing, "merge nothing"),
+    DRAFT(top_k, top_k_first, "Your cut is at a place in the sorted order"),
+    DRAFT(top_k, top_k_one_more, "one too large"),
+    DRAFT(top_k, top_k_far_down, "gets -1e+04, which softmax may still give something"),
+    DRAFT(top_k, top_k_squeezed, "logits are changed"),
+    DRAFT(top_p, top_p_drops_the_crossing, "crosses p"),
+    DRAFT(top_p, top_p_keeps_every_second, "ruled out that should stay (first: token"),
+    DRAFT(min_p, min_p_keeps_all, "You rule out nothing"),
+    DRAFT(temperature, temperature_multiplied, "multiplied by T"),
+    DRAFT(temperature, temperature_twice, "Your divisor is T^2"),
+    DRAFT(temperature, temperature_of_the_likely, "kept that should go"),
+    DRAFT(repetition_penalty, penalty_each_time, "counts once"),
+};
+
+/* What the workbench says of it: trouble first, then the mistake. True if every case passes. */
+static bool judge_draft(const Draft *draft, char said[static DIAGNOSIS]) {
+    const Kernel *kernel = kernel_named(draft->kernel);
+    Golden golden = golden_open(draft->kernel);
+    Verdict *verdicts = allocate((size_t)golden.count * sizeof *verdicts);
+    int passed = 0;
+    said[0] = '\0';
+    for (int c = 0; c < golden.count; c++) {
+        verdicts[c] = verdict_of_call(kernel, &golden.cases[c], draft->function);
+        passed += verdict_passes(&verdicts[c]);
+        if (verdicts[c].trouble[0]) snprintf(said, DIAGNOSIS, "%s", verdicts[c].trouble);
+    }
+    const char *twin = diagnose(kernel, golden.count, verdicts).twin;
+    if (!said[0] && twin)
+        snprintf(said, DIAGNOSIS, "%s", golden_advice(&golden, twin));
+    else if (!said[0])
+        general_advice(kernel, golden.count, verdicts, said);
+    bool all = passed == golden.count;
+    for (int c = 0; c < golden.count; c++) verdict_free(&verdicts[c]);
+    free(verdicts);
+    golden_close(&golden);
+    return all;
+}
+
+/* RISC-V knows one NaN only: what a sum began with is lost there, and cannot be told. */
+static bool sums_keep_payloads(void) {
+    volatile uint32_t bits = POISON << 16 | POISON;
+    uint32_t sum_bits = bits;
+    float sum;
+    memcpy(&sum, &sum_bits, sizeof sum);
+    volatile float one = 1;
+    sum += one;
+    memcpy(&sum_bits, &sum, sizeof sum_bits);
+    return (sum_bits & 0xffff) == POISON;
+}
+
+static bool is_told_by_a_payload(const Draft *draft) {
+    return strstr(draft->words, "adds onto") || strstr(draft->words, "to work in") ||
+           strstr(draft->words, "past the end");
+}
+
+static void mistakes_are_named(void **state) {
+    (void)state;
+    int missed = 0;
+    for (size_t d = 0; d < sizeof wrong / sizeof *wrong; d++) {
+        char said[DIAGNOSIS];
+        if (judge_draft(&wrong[d], said)) fail_msg("%s, \"%s\": passes", wrong[d].kernel, wrong[d].words);
+        if (strstr(said, wrong[d].words) || (is_told_by_a_payload(&wrong[d]) && !sums_keep_payloads())) continue;
+        print_message("%s: \"%s\" is not in \"%s\"\n", wrong[d].kernel, wrong[d].words, said);
+        missed++;
+    }
+    assert_int_equal(missed, 0);
+}
+
+/* What is said where it would mislead: nothing. */
+static void infinities_of_samplers_are_no_overflow(void **state) {
+    (void)state;
+    for (size_t d = 0; d < sizeof wrong / sizeof *wrong; d++) {
+        char said[DIAGNOSIS];
+        if (strcmp(kernel_named(wrong[d].kernel)->chapter, "11_generation") != 0) continue;
+        judge_draft(&wrong[d], said);
+        assert_null(strstr(said, "overflow"));
+    }
+}
+
+static void numbers_are_written_as_readers_write_them(void **state) {
+    (void)state;
+    char text[NUMBER_TEXT];
+    assert_string_equal(number_text(text, 7, -NAN), "NaN");
+    assert_string_equal(number_text(text, 7, -INFINITY), "-infinity");
+    assert_string_equal(number_text(text, 2, 0.125), "0.12");
+}
+
+/* ------------------------------------------------------------------ right, each in its own way */
+
+static float kahan(int n, const float x[n]) {
+    volatile float sum = 0, lost = 0; /* volatile: what is lost must not be reckoned away */
+    for (int i = 0; i < n; i++) {
+        float term = x[i] - lost, next = sum + term;
+        lost = isfinite(next) ? (next - sum) - term : 0, sum = next;
+    }
+    return sum;
+}
+static float pairwise(int n, const float x[n]) {
+    return n == 0 ? 0 : n == 1 ? x[0] : pairwise(n / 2, x) + pairwise(n - n / 2, x + n / 2);
+}
+static float backwards(int n, const float x[n]) {
+    long double sum = 0;
+    for (int i = n; i-- > 0;) sum += x[i];
+    return (float)sum;
+}
+static float in_lanes(int n, const float x[n]) {
+    float lane[16] = {0};
+    for (int i = 0; i < n; i++) lane[i % 16] += x[i];
+    return pairwise(16, lane);
+}
+
+static void rms_by(float sum(int n, const float x[n]), int rows, int dim, float *out, const float *x,
+                   const float *weight, const float *bias, float eps) {
+#pragma omp parallel for
+    for (int r = 0; r < rows; r++) {
+        float *squares = allocate((size_t)dim * sizeof *squares);
+        for (int i = 0; i < dim; i++) squares[i] = x[r * dim + i] * x[r * dim + i];
+        float by = 1 / sqrtf(sum(dim, squares) / (float)dim + eps);
+        for (int i = 0; i < dim; i++) out[r * dim + i] = x[r * dim + i] * by * weight[i] + (bias ? bias[i] : 0);
+        free(squares);
+    }
+}
+NORM(rms_kahan) { rms_by(kahan, rows, dim, &out[0][0], &x[0][0], weight, bias, eps); }
+NORM(rms_pairwise) { rms_by(pairwise, rows, dim, &out[0][0], &x[0][0], weight, bias, eps); }
+NORM(rms_backwards) { rms_by(backwards, rows, dim, &out[0][0], &x[0][0], weight, bias, eps); }
+NORM(rms_in_lanes) { rms_by(in_lanes, rows, dim, &out[0][0], &x[0][0], weight, bias, eps); }
+NORM(rms_newton) { /* from a bad first guess, in double */
+    for (int r = 0; r < rows; r++) {
+        double sum = 0;
+        for (int i = 0; i < dim; i++) sum += (double)x[r][i] * x[r][i];
+        double a = sum / dim + eps, y = isfinite(a) ? famous_root((float)a) : 1 / sqrt(a);
+        for (int step = 0; step < 5 && isfinite(a); step++) y *= 1.5 - 0.5 * a * y * y;
+        for (int i = 0; i < dim; i++) out[r][i] = (float)(x[r][i] * y) * weight[i] + (bias ? bias[i] : 0);
+    }
+}
+NORM(layer_welford) {
+    for (int r = 0; r < rows; r++) {
+        double mean = 0, squares = 0;
+        for (int i = 0; i < dim; i++) {
+            double before = x[r][i] - mean;
+            mean += before / (i + 1), squares += before * (x[r][i] - mean);
+        }
+        double by = 1 / sqrt(squares / dim + eps);
+        for (int i = 0; i < dim; i++) out[r][i] = (float)((x[r][i] - mean) * by) * weight[i] + bias[i];
+    }
+}
+NORM(layer_in_two_passes) {
+    for (float *row = &out[0][0], *end = row + rows * dim; row < end; row += dim, x++) {
+        float mean = 0, variance = 0;
+        for (int i = 0; i < dim; i++) row[i] = (*x)[i];
+        mean = pairwise(dim, row) / (float)dim;
+        for (int i = 0; i < dim; i++) row[i] = ((*x)[i] - mean) * ((*x)[i] - mean);
+        variance = pairwise(dim, row) / (float)dim;
+        for (int i = 0; i < dim; i++) row[i] = ((*x)[i] - mean) / sqrtf(variance + eps) * weight[i] + bias[i];
+    }
+}
+/* e^x = 2^k e^r, and e^r by Estrin's scheme, whose products need not wait for one another. */
+static double estrin_exp(double x) {
+    if (!(fabs(x) < 700)) return x < 0 ? 0 : x > 0 ? INFINITY : x;
+    double k = rint(x * M_LOG2E), r = x - k * M_LN2, r2 = r * r, r4 = r2 * r2, r8 = r4 * r4;
+    double low = (1 + r) + r2 * (1 / 2.0 + r / 6), middle = (1 / 24.0 + r / 120) + r2 * (1 / 720.0 + r / 5040);
+    double high = (1 / 40320.0 + r / 362880) + r2 * (1 / 3628800.0 + r / 39916800);
+    return ldexp(low + r4 * middle + r8 * high, (int)k);
+}
+ACTIVATION(silu_estrin) {
+    for (int i = 0; i < n; i++) out[i] = (float)(x[i] == -INFINITY ? NAN : x[i] / (1 + estrin_exp(-(double)x[i])));
+}
+ACTIVATION(sigmoid_by_sign) { /* no e^x overflows */
+    for (int i = n; i-- > 0;) {
+        double e = exp(-fabs((double)x[i]));
+        out[i] = (float)((x[i] < 0 ? e : 1) / (1 + e));
+    }
+}
+LINEAR(linear_in_columns) { /* the output's loop outside, threads over it */
+#pragma omp parallel for
+    for (int o = 0; o < out; o++)
+        for (int r = rows; r-- > 0;) {
+            double lane[8] = {0}, sum = 0;
+            for (int i = 0; i < in; i++) lane[i % 8] += (double)x[r][i] * weight[o][i];
+            for (int l = 0; l < 8; l++) sum += lane[l];
+            y[r][o] = (float)(sum + (bias ? bias[o] : 0));
+        }
+}
+SOFTMAX(softmax_online) {
+    for (int r = 0; r < rows; r++) {
+        double most = -INFINITY, sum = 0;
+        for (int i = 0; i < n; i++) {
+            double next = x[r][i] > most || isnan(x[r][i]) ? x[r][i] : most;
+            sum = (most == next ? sum : sum * exp(most - next)) + exp(x[r][i] - next), most = next;
+        }
+        for (int i = 0; i < n; i++) out[r][i] = (float)(exp(x[r][i] - most) / sum);
+    }
+}
+GROUPED(grouped_head_by_head) {
+#pragma omp parallel for
+    for (int th = 0; th < T * H; th++) {
+        int t = th / H, h = th % H, g = h / (H / KV);
+        double score[t + 1], most = -INFINITY, all = 0;
+        for (int s = 0; s <= t; s++) {
+            score[s] = 0;
+            for (int i = D; i-- > 0;) score[s] += (double)q[t][h][i] * k[s][g][i];
+            score[s] /= sqrt(D), most = fmax(most, score[s]);
+        }
+        for (int s = 0; s <= t; s++) all += score[s] = exp(score[s] - most);
+        for (int i = 0; i < D; i++) {
+            double sum = 0;
+            for (int s = 0; s <= t; s++) sum += score[s] * v[s][g][i];
+            out[t][h][i] = (float)(sum / all);
+        }
+    }
+}
+ROPE(rope_flat) { /* flat pointers, and out in any order */
+    const float *from = (const float *)x, *c = (const float *)cosine, *s = (const float *)sine;
+    float *to = (float *)out;
+    for (int j = T * H * D / 2; j-- > 0;) {
+        int pair = j % (D / 2), t = j / (D / 2) / H, at = j / (D / 2) * D + pair;
+        float co = c[t * (D / 2) + pair], si = s[t * (D / 2) + pair];
+        to[at] = from[at] * co - from[at + D / 2] * si;
+        to[at + D / 2] = from[at] * si + from[at + D / 2] * co;
+    }
+}
+static int descending(const void *left, const void *right) {
+    float a = *(const float *)left, b = *(const float *)right;
+    return (a < b) - (a > b);
+}
+TOP_K(top_k_sorted) {
+    float sorted[V]; /* not out, which may be logits */
+    memcpy(sorted, logits, sizeof sorted);
+    qsort(sorted, (size_t)V, sizeof *sorted, descending);
+    float least = sorted[(k < V ? k : V) - 1];
+    for (int i = 0; i < V; i++) out[i] = logits[i] >= least ? logits[i] : -INFINITY;
+}
+
+static const Draft right[] = {
+    DRAFT(rms_norm, rms_kahan, ""),
+    DRAFT(rms_norm, rms_pairwise, ""),
+    DRAFT(rms_norm, rms_backwards, ""),
+    DRAFT(rms_norm, rms_in_lanes, ""),
+    DRAFT(rms_norm, rms_newton, ""),
+    DRAFT(layer_norm, layer_welford, ""),
+    DRAFT(layer_norm, layer_in_two_passes, ""),
+    DRAFT(silu, silu_estrin, ""),
+    DRAFT(sigmoid, sigmoid_by_sign, ""),
+    DRAFT(linear, linear_in_columns, ""),
+    DRAFT(softmax, softmax_online, ""),
+    DRAFT(rope_half_split, rope_flat, ""),
+    DRAFT(grouped_query_attention, grouped_head_by_head, ""),
+    DRAFT(top_k, top_k_sorted, ""),
+};
+
+static void right_kernels_pass_in_any_style(void **state) {
+    (void)state;
+    for (size_t d = 0; d < sizeof right / sizeof *right; d++) {
+        char said[DIAGNOSIS];
+        if (!judge_draft(&right[d], said)) fail_msg("right kernel %zu, %s, fails: %s", d, right[d].kernel, said);
+        assert_string_equal(said, "");
+        const Kernel *kernel = kernel_named(right[d].kernel);
+        if (!random_shapes_agree(&(Subject){kernel, NULL, right[d].function}, said))
+            fail_msg("right kernel %zu, %s: %s", d, right[d].kernel, said);
+    }
+}
+
+/* ------------------------------------------------------------------ what the source says */
+
+#define TAKES "(int n, float *o, const float *x)"
+#define AS_INCLUDED "# 1 \"mine.c\"\n# 1 \"" ROOT "/chapters/02_activation/activation.c\" 1\n"
+
+static const struct {
+    const char *kernel, *text;
+    Signature signature;
+    const char *words;
+} sources[] = {
+    {"silu", "", NOT_FOUND, ""},
+    {"silu", "void silu(int n, float out[n], const float x[n]);\n", NOT_FOUND, ""},
+    {"silu", "void silu(int n, float out[n], const float x[n]) { out[0] = x[0]; }", SAME_SIGNATURE, ""},
+    {"silu", "void\nsilu ( int n,\n  float * restrict out ,const float*x )\n{\n}\n", SAME_SIGNATURE, ""},
+    {"silu", "float silu(float x) { return x; }", OTHER_SIGNATURE,
+     "silu: yours is `float silu(float x)`; the course's is `void silu(int n, float out[n], const float x[n])`"},
+    {"silu", "static float silu(float x) { return x; }", NOT_FOUND, ""},
+    {"silu", "static float silu(float x);\nfloat silu(float x) { return x; }", NOT_FOUND, ""},
+    {"silu", "static inline double helper(double silu) { return silu; } int n;", NOT_FOUND, ""},
+    {"silu", "void other(void silu(int n), int m) { silu(m); }", NOT_FOUND, ""},
+    {"silu", "void f(void) { char *s = \"}\"; char c = '}'; { void silu(float); silu(1); } }", NOT_FOUND, ""},
+    {"silu", "int a[] = {1, 2}; struct s { int silu; } v = {3}; enum { SILU }; void silu" TAKES " {}", SAME_SIGNATURE,
+     ""},
+    {"silu",
+     "__attribute__((noinline, target(\"avx2\"))) void silu(int n, float *o, [[maybe_unused]] const float *x) {}",
+     SAME_SIGNATURE, ""},
+    {"silu", "[[gnu::hot]] extern inline void (silu)(int n, float o[static n], const float x[n]) {}", SAME_SIGNATURE,
+     ""},
+    {"silu", "extern \"C\" {\nvoid silu" TAKES " {}\n}\n", SAME_SIGNATURE, ""},
+    {"silu", "typedef float real; typedef int whole;\nvoid silu(whole n, real *o, const real *x) {}", SAME_SIGNATURE,
+     ""},
+    {"silu", "void silu(n, o, x) int n; float *o; const float *x; { o[0] = x[n - 1]; }", SAME_SIGNATURE, ""},
+    {"silu", "int silu(long n, void *o, const void *x) { return 0; }", SAME_SIGNATURE, ""},
+    {"silu", "void silu(int n, double *o, const double *x) {}", OTHER_SIGNATURE, "double *o"},
+    {"silu", "void silu(float *o, const float *x, int n) {}", OTHER_SIGNATURE,
+     "yours is `void silu(float *o, const float *x, int n)`"},
+    {"silu", "void silu(void) {}", OTHER_SIGNATURE, "silu(void)"},
+    {"silu", "struct pair { float a, b; } silu(int n, float *o, const float *x) { return (struct pair){1, 2}; }",
+     OTHER_SIGNATURE, ""},
+    {"silu", "void (*silu(int n))(void) { return 0; }", OTHER_SIGNATURE, ""},
+    {"silu", "#pragma omp declare simd\n# 7 \"a \\\"b\\\".c\"\nvoid silu" TAKES "\n{ for (;;) { if (n) { } } }",
+     SAME_SIGNATURE, ""},
+    {"silu", "int million = 1'000'000; void silu" TAKES " { }", SAME_SIGNATURE, ""},
+    {"silu", AS_INCLUDED "void silu(int n, float out[n], const float x[n]) {}\n", COURSES_OWN,
+     "the course's own, from chapters/02_activation/activation.c"},
+    {"silu", AS_INCLUDED "# 3 \"mine.c\" 2\nvoid silu(int n, float out[n], const float x[n]) {}\n", SAME_SIGNATURE, ""},
+    {"silu",
+     "# 1 \"" ROOT "/chapters/02_activation/exercise.c\"\nvoid silu(int n, float out[n], const float x[n]) {}\n",
+     SAME_SIGNATURE, ""},
+    {"linear", "# 1 \"common/linear.c\"\nvoid linear(int a, int b, int c, float *y, float *x, float *w, float *v) {}",
+     COURSES_OWN, "common/linear.c"},
+    {"top_k", "void top_k(int V, float *out, const float *logits, float k) {}", OTHER_SIGNATURE, "float k"},
+    {"feed_forward",
+     "typedef void A(int n, float o[], const float x[]); void feed_forward(int T, int C, int F, float (*out)[C], const "
+     "float *x,"
+     " const float *w1, const float *b1, const float *w2, const float *b2, A *f, float *h) {}",
+     SAME_SIGNATURE, ""},
+};
+
+static void sources_are_read(void **state) {
+    (void)state;
+    for (size_t s = 0; s < sizeof sources / sizeof *sources; s++) {
+        char said[DIAGNOSIS];
+        Signature found = signature_of(sources[s].text, kernel_named(sources[s].kernel), said);
+        if (found != sources[s].signature || !strstr(said, sources[s].words))
+            fail_msg("source %zu, %s: %d and \"%s\" instead of %d and \"%s\"", s, sources[s].text, found, said,
+                     sources[s].signature, sources[s].words);
+    }
+}
+
+/* Each kernel's contract is found in its chapter's headers, and is called as a definition of those words would be. */
+static void every_contract_is_found(void **state) {
+    (void)state;
+    const Kernel *kernel;
+    for (int k = 0; (kernel = kernel_at(k)); k++) {
+        char said[DIAGNOSIS], text[128];
+        snprintf(text, sizeof text, "void %s(void) {}", kernel->name);
+        assert_int_equal(signature_of(text, kernel, said), OTHER_SIGNATURE);
+        assert_non_null(strstr(said, "the course's is `"));
+    }
+}
+
+/* Whatever bytes there are, something is said of them, and nothing read beyond their end. */
+static void broken_sources_are_read(void **state) {
+    (void)state;
+    static const char whole[] = AS_INCLUDED
+        "int a[] = {1}; char c = '\\''; /* ; */ extern \"C\" { [[x]] void (silu)(n, o) int n; float *o; { } }";
+    static const char odd[] = "(){}[];,*\"'#\\=/\n a_0";
+    Random random = {.state = 1};
+    for (int round = 0; round < 2000; round++) {
+        char said[DIAGNOSIS], *text = strdup(whole);
+        size_t length = (size_t)random_between(&random, 0, (int)sizeof whole - 1);
+        text[length] = '\0';
+        for (int i = 0; i < round % 9 && length; i++)
+            text[random_between(&random, 0, (int)length - 1)] = odd[random_between(&random, 0, (int)sizeof odd - 2)];
+        signature_of(text, kernel_named("silu"), said);
+        assert_true(strlen(said) < DIAGNOSIS);
+        free(text);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mistakes_are_named),
+        cmocka_unit_test(infinities_of_samplers_are_no_overflow),
+        cmocka_unit_test(numbers_are_written_as_readers_write_them),
+        cmocka_unit_test(right_kernels_pass_in_any_style),
+        cmocka_unit_test(sources_are_read),
+        cmocka_unit_test(every_contract_is_found),
+        cmocka_unit_test(broken_sources_are_read),
+    };
+    return cmocka_run_group_tests_name("diagnosis", tests, NULL, NULL) != 0;
+}

@@ -1,0 +1,259 @@
+/* The sentence that runs through the course: each chapter's kernel turns what its step was given into what transformers
+ * made of it. */
+#include "common/sentence.h"
+#include "01_normalization/normalization.h"
+#include "03_feed_forward/feed_forward.h"
+#include "04_rope/rope.h"
+#include "05_attention/attention.h"
+#include "06_grouped_query/grouped_query.h"
+#include "07_kv_cache/kv_cache.h"
+#include "08_flash_attention/flash_attention.h"
+#include "common/check.h"
+#include "common/error.h"
+#include "common/linear.h"
+#include "tests/refused.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static Sentence s;
+static int T, C, H, KV, D, F;
+
+static int open_sentence(void **state) {
+    (void)state;
+    s = sentence_open();
+    T = s.T, C = s.C, H = s.H, KV = s.KV, D = s.D, F = s.F;
+    return 0;
+}
+
+static int close_sentence(void **state) {
+    (void)state;
+    sentence_close(&s);
+    return 0;
+}
+
+/* ------------------------------------------------------------------ the judge */
+
+/* A kernel may err against float64 by CHECK_MULTIPLE times PyTorch's own error and CHECK_ULPS more. What is stored is
+ * PyTorch's float32, which is itself that one error away from float64. */
+static size_t wrong(const char *name, size_t row, const float got[], size_t count, const double stored[]) {
+    char key[64];
+    snprintf(key, sizeof key, "ulps/%s", name);
+    double error = strtod(safetensors_metadata(&s.file, key), NULL);
+    return check_within((CHECK_MULTIPLE + 1) * error + CHECK_ULPS, count, row, got, stored).wrong;
+}
+
+/* `count` numbers of a tensor, from `first` on, are `got`; zeros are not, nor is one NaN among them. */
+static void assert_part(const char *name, size_t row, size_t first, size_t count, const float got[count]) {
+    double *stored = tensor_to_double(safetensors_find(&s.file, name));
+    float *other = calloc(count, sizeof *other);
+    size_t zeros = wrong(name, row, other, count, stored + first), ours = wrong(name, row, got, count, stored + first);
+    memcpy(other, got, count * sizeof *other), other[count / 2] = NAN;
+    size_t nan = wrong(name, row, other, count, stored + first);
+    free(stored), free(other);
+    if (ours > 0) fail_msg("%s: %zu of %zu are wrong", name, ours, count);
+    if (zeros == 0 || nan != 1) fail_msg("%s: zeros or NaN pass", name);
+}
+
+static void assert_right(const char *name, size_t row, const float got[]) {
+    assert_part(name, row, 0, tensor_count(safetensors_find(&s.file, name)), got);
+}
+
+/* ------------------------------------------------------------------ what is stored */
+
+static const void *rows(const char *name, int width) { return sentence_tensor(&s, name, 2, T, width); }
+static const void *heads(const char *name, int count) { return sentence_tensor(&s, name, 3, T, count, D); }
+
+static const void *stage(int number) {
+    const float(*stream)[T][C] = sentence_tensor(&s, "stream", 3, 2 * s.L + 2, T, C);
+    return stream[number];
+}
+
+/* ------------------------------------------------------------------ chapters 1 to 3 */
+
+static void check_norm(int from, const float weight[C], const char *to, size_t first) {
+    float out[T][C];
+    rms_norm(T, C, out, stage(from), weight, NULL, s.eps);
+    assert_part(to, (size_t)C, first, (size_t)T * C, (float *)out);
+}
+
+static void chapter_1_normalizes(void **state) {
+    (void)state;
+    float *before_attention = sentence_weight(&s, "input_layernorm", 1, C);
+    float *before_feed_forward = sentence_weight(&s, "post_attention_layernorm", 1, C);
+    float *last = tensor_to_float(safetensors_find(&s.model, "model.norm.weight"));
+    check_norm(2 * s.layer, before_attention, "attention/normed", 0);
+    check_norm(2 * s.layer + 1, before_feed_forward, "feed_forward/normed", 0);
+    check_norm(2 * s.L, last, "stream", (size_t)(2 * s.L + 1) * T * C);
+    free(before_attention), free(before_feed_forward), free(last);
+}
+
+static void chapters_2_and_3_gate(void **state) {
+    (void)state;
+    float out[T * F], hidden[T * F];
+    const float *gate = rows("feed_forward/gate", F), *up = rows("feed_forward/up", F);
+    swiglu(T * F, out, gate, up);
+    assert_right("feed_forward/product", 1, out);
+    silu(T * F, hidden, gate);
+    for (int i = 0; i < T * F; i++) hidden[i] *= up[i];
+    assert_right("feed_forward/product", 1, hidden);
+}
+
+static void chapter_3_feeds_forward(void **state) {
+    (void)state;
+    float(*w_gate)[C] = sentence_weight(&s, "mlp.gate_proj", 2, F, C);
+    float(*w_up)[C] = sentence_weight(&s, "mlp.up_proj", 2, F, C);
+    float(*w_down)[F] = sentence_weight(&s, "mlp.down_proj", 2, C, F);
+    float out[T][C], gate[T][F], up[T][F];
+    const float(*normed)[C] = rows("feed_forward/normed", C);
+    linear(T, C, F, gate, normed, w_gate, NULL);
+    linear(T, C, F, up, normed, w_up, NULL);
+    assert_right("feed_forward/gate", (size_t)F, (float *)gate);
+    assert_right("feed_forward/up", (size_t)F, (float *)up);
+    gated_feed_forward(T, C, F, out, normed, w_gate, NULL, w_up, NULL, w_down, swiglu, gate, up);
+    assert_right("feed_forward/out", (size_t)C, (float *)out);
+    free(w_gate), free(w_up), free(w_down);
+}
+
+/* ------------------------------------------------------------------ chapter 4 */
+
+static void chapter_4_turns(void **state) {
+    (void)state;
+    float inv_freq[D / 2], table[2][T][D / 2], q[T][H][D], k[T][KV][D];
+    int positions[T];
+    for (int t = 0; t < T; t++) positions[t] = t;
+    float factor = rope_frequencies(D, inv_freq, &(RopeParameters){.rope_theta = s.rope_theta}, T);
+    rope_table(T, D, table, positions, inv_freq, factor);
+    rope_half_split(T, H, D, q, heads("attention/q", H), table[0], table[1]);
+    rope_half_split(T, KV, D, k, heads("attention/k", KV), table[0], table[1]);
+    assert_right("rope/cosine", (size_t)D / 2, (float *)table[0]);
+    assert_right("rope/sine", (size_t)D / 2, (float *)table[1]);
+    assert_right("attention/q_rope", (size_t)D, (float *)q);
+    assert_right("attention/k_rope", (size_t)D, (float *)k);
+}
+
+/* ------------------------------------------------------------------ chapters 5 to 8 */
+
+static void chapter_5_attends(void **state) {
+    (void)state;
+    const float(*q)[D] = rows("head/q", D), (*k)[D] = rows("head/k", D);
+    const float(*v)[D] = rows("head/v", D);
+    float scores[T][T], out[T][D];
+    attention_scores(T, T, D, scores, q, k);
+    assert_right("head/scores", (size_t)T, (float *)scores);
+    causal_mask(T, T, scores);
+    softmax(T, T, scores, scores);
+    assert_right("head/weights", (size_t)T, (float *)scores);
+    weighted_sum(T, T, D, out, scores, v);
+    assert_right("head/out", (size_t)D, (float *)out);
+    attention(T, T, D, out, q, k, v, scores);
+    assert_right("head/weights", (size_t)T, (float *)scores);
+    assert_right("head/out", (size_t)D, (float *)out);
+}
+
+static void check_projection(const char *weight, const char *from, const char *to, int out) {
+    float(*w)[C] = sentence_weight(&s, weight, 2, out, C), y[T][out];
+    linear(T, C, out, y, safetensors_find(&s.file, from)->data, w, NULL);
+    const Tensor *truth = safetensors_find(&s.file, to);
+    assert_right(to, truth->shape[truth->rank - 1], (float *)y);
+    free(w);
+}
+
+static void a_layer_projects(void **state) {
+    (void)state;
+    assert_int_equal(H * D, C);
+    check_projection("self_attn.q_proj", "attention/normed", "attention/q", H * D);
+    check_projection("self_attn.k_proj", "attention/normed", "attention/k", KV * D);
+    check_projection("self_attn.v_proj", "attention/normed", "attention/v", KV * D);
+    check_projection("self_attn.o_proj", "attention/attended", "attention/out", C);
+}
+
+static void chapter_6_shares(void **state) {
+    (void)state;
+    float out[T][H][D];
+    grouped_query_attention(T, H, KV, D, out, heads("attention/q_rope", H), heads("attention/k_rope", KV),
+                            heads("attention/v", KV));
+    assert_right("attention/attended", (size_t)D, (float *)out);
+}
+
+static void chapter_7_remembers(void **state) {
+    (void)state;
+    float out[T][H][D], keys[T][KV][D], values[T][KV][D];
+    const float(*q)[H][D] = heads("attention/q_rope", H);
+    const float(*k)[KV][D] = heads("attention/k_rope", KV);
+    const float(*v)[KV][D] = heads("attention/v", KV);
+    for (int t = 0; t < T; t++) cached_attention(T, t, 1, H, KV, D, out + t, keys, values, q + t, k + t, v + t);
+    assert_right("attention/attended", (size_t)D, (float *)out);
+    assert_memory_equal(keys, k, sizeof keys);
+    assert_memory_equal(values, v, sizeof values);
+}
+
+static void chapter_8_tiles(void **state) {
+    (void)state;
+    float out[T][H][D];
+    const float(*q)[H][D] = heads("attention/q_rope", H);
+    const void *k = heads("attention/k_rope", KV), *v = heads("attention/v", KV);
+    flash_attention(T, T, H, KV, D, out, q, k, v);
+    assert_right("attention/attended", (size_t)D, (float *)out);
+    for (int t = 0; t < T; t++) flash_attention(1, t + 1, H, KV, D, out + t, q + t, k, v);
+    assert_right("attention/attended", (size_t)D, (float *)out);
+}
+
+/* ------------------------------------------------------------------ all together */
+
+/* What each block gives is added to the stream; the head's rows are the layer's; the first stage is the embedding. */
+static void the_steps_are_of_one_run(void **state) {
+    (void)state;
+    const float(*stream)[T][C] = stage(0), (*attention_out)[C] = rows("attention/out", C);
+    const float(*feed_forward_out)[C] = rows("feed_forward/out", C);
+    const float(*attended)[H][D] = heads("attention/attended", H), (*out)[D] = rows("head/out", D);
+    const Tensor *embedding = safetensors_find(&s.model, "model.embed_tokens.weight");
+    for (int t = 0; t < T; t++) {
+        for (int i = 0; i < C; i++) {
+            assert_true(stream[0][t][i] == (float)tensor_get(embedding, (size_t)s.ids[t] * C + i));
+            assert_true(stream[2 * s.layer + 1][t][i] == stream[2 * s.layer][t][i] + attention_out[t][i]);
+            assert_true(stream[2 * s.layer + 2][t][i] == stream[2 * s.layer + 1][t][i] + feed_forward_out[t][i]);
+        }
+        assert_memory_equal(out[t], attended[t][s.head], sizeof *out);
+    }
+}
+
+static void the_answer_is_the_owner(void **state) {
+    (void)state;
+    float(*table)[C] = (void *)tensor_to_float(safetensors_find(&s.model, "model.embed_tokens.weight")), logits[s.V];
+    const float(*normed)[C] = stage(2 * s.L + 1), (*weights)[T] = rows("head/weights", T);
+    linear(1, C, s.V, (float(*)[s.V])logits, normed + T - 1, table, NULL);
+    assert_right("logits", (size_t)s.V, logits);
+    int best = 0, most = 0;
+    for (int v = 1; v < s.V; v++) best = logits[v] > logits[best] ? v : best;
+    for (int t = 1; t < T; t++) most = weights[T - 1][t] > weights[T - 1][most] ? t : most;
+    assert_int_equal(best, s.ids[s.owner]);
+    assert_int_equal(most, s.owner);
+    assert_string_equal(s.token[s.owner], "Anna");
+    free(table);
+}
+
+static void a_name_that_is_not_there(void) { heads("attention/queries", H); }
+static void another_rank(void) { sentence_tensor(&s, "attention/q", 2, T, H * D); }
+static void another_shape(void) { sentence_tensor(&s, "attention/q", 3, H, T, D); }
+static void a_turned_weight(void) { sentence_weight(&s, "mlp.gate_proj", 2, C, F); }
+
+static void what_is_not_there_is_refused(void **state) {
+    (void)state;
+    assert_refused(a_name_that_is_not_there, "no tensor \"attention/queries\"");
+    assert_refused(another_rank, "tensor \"attention/q\" is [");
+    assert_refused(another_shape, "tensor \"attention/q\" is [");
+    assert_refused(a_turned_weight, ".mlp.gate_proj.weight\" is [");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(chapter_1_normalizes),     cmocka_unit_test(chapters_2_and_3_gate),
+        cmocka_unit_test(chapter_3_feeds_forward),  cmocka_unit_test(chapter_4_turns),
+        cmocka_unit_test(chapter_5_attends),        cmocka_unit_test(a_layer_projects),
+        cmocka_unit_test(chapter_6_shares),         cmocka_unit_test(chapter_7_remembers),
+        cmocka_unit_test(chapter_8_tiles),          cmocka_unit_test(the_steps_are_of_one_run),
+        cmocka_unit_test(the_answer_is_the_owner),  cmocka_unit_test(what_is_not_there_is_refused),
+    };
+    return cmocka_run_group_tests_name("sentence", tests, open_sentence, close_sentence) != 0;
+}

@@ -1,0 +1,9 @@
+/* The answers are not for the kernel that is judged by them. */
+#ifndef VERIFY_HIDE_H
+#define VERIFY_HIDE_H
+
+/* From now on neither this process nor any that it starts can read what lies in tests/golden, by whatever name. It needs
+ * Linux with Landlock (5.13 and later); elsewhere nothing is hidden. */
+void hide_goldens(void);
+
+#endif
