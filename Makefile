@@ -147,9 +147,7 @@ $(BUILD)/tests/fast_%: $(BUILD)/objects/tests/test_%.o $(call object,$(FAST) $(V
 
 # What `make fuzz` ever found, and what was thought of: it is given to the same code, without a fuzzer.
 $(BUILD)/tests/replay_%: $(BUILD)/objects/tests/fuzz/fuzz_%.o $(call object,tests/fuzz/replay.c) $(BUILD)/libllama.a
-	@mkdir -p $(@D)
-	@echo "  link     $@"
-	@$(CC) $(FLAGS) $^ -o $@ $(LIBS)
+	$(link)
 
 # Other flags or another compiler: everything is compiled again.
 $(BUILD)/flags: always

@@ -106,7 +106,7 @@ static bool read_metadata(const Reader *reader, SafeTensors *file) {
 
 /* Sets *bytes to what the tensor needs. Zero-sized dimensions are left out of the overflow check's product,
  * so that it holds for every stride too. */
-static bool read_shape(const Reader *reader, Tensor *tensor, const json_t *shape, size_t *bytes) {
+static bool read_shape(const Reader *reader, Tensor *tensor, const json_t *shape, uint64_t *bytes) {
     size_t rank = json_array_size(shape);
     if (!json_is_array(shape)) return refuse(reader, TENSOR "its shape is not an array", tensor->name);
     if (rank > TENSOR_MAX_RANK)
@@ -149,11 +149,11 @@ static bool read_tensor(const Reader *reader, Tensor *tensor, const char *name, 
         return refuse(reader, TENSOR "its data end at %lld of %zu: the file is truncated, fetch it again",
                       name, end, reader->data_size);
 
-    size_t bytes = 0;
+    uint64_t bytes = 0;
     if (!read_shape(reader, tensor, shape, &bytes)) return false;
-    if (bytes != (size_t)(end - begin)) {
+    if (bytes != (uint64_t)(end - begin)) {
         char text[SHAPE_TEXT];
-        return refuse(reader, TENSOR "%s %s needs %zu bytes, but its data_offsets [%lld, %lld] hold %lld",
+        return refuse(reader, TENSOR "%s %s needs %" PRIu64 " bytes, but its data_offsets [%lld, %lld] hold %lld",
                       name, dtype, shape_text(text, tensor->rank, tensor->shape), bytes, begin, end,
                       end - begin);
     }

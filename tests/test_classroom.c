@@ -72,7 +72,7 @@ static const struct Submission {
     {"untouched.c", "#include \"01_normalization/exercise.c\"\n", "not implemented", 0, "rms_norm: nothing is written yet"},
     {"something else.c", "int answer(void) { return 42; }\n", "not implemented", 0, "rms_norm: nothing is written yet"},
     {"no semicolon.c", "int one = 1\nint two = 2;\n", "does not compile", 0, "no semicolon.c:"},
-    {"no helper.c", "void helper(void);\n" RMS_NORM "    helper();\n}\n", "does not compile", 0, "undefined symbol: helper"},
+    {"no helper.c", "void helper(void);\n" RMS_NORM "    helper();\n}\n", "does not compile", 0, "helper"},
     {"no include.c", "#include \"no_such_file.h\"\n", "does not compile", 0, "no_such_file.h"},
     {"files.c", "#include <stdio.h>\n#include <math.h>\n#define sqrt(x) (remember(), sqrt(x))\nstatic void remember(void) {\n"
      "    FILE *file = fopen(\"remember.txt\", \"a+\");\n    fputs(\"here\", file), fclose(file);\n}\n"
@@ -168,7 +168,7 @@ static void every_task_has_a_row(void **state) {
     assert_said(AT("\nempty.c,01,layer_norm,not implemented,0,%d,\n", cases("layer_norm")));
     assert_said(AT("\nepsilon.c,01,rms_norm,wrong,2,%d,\"Your epsilon is outside the root, sqrt(mean(x^2)) + eps. Add it under the root", cases("rms_norm")));
     assert_said(AT("\nknows the answers.c,01,rms_norm,wrong,%d,%d,\"random shape x [67, 4099], weight [4099]", cases("rms_norm"), cases("rms_norm")));
-    assert_said(AT("\nno helper.c,01,batch_norm,does not compile,0,%d,undefined symbol: helper\n", cases("batch_norm")));
+    assert_said(AT("\nno helper.c,01,batch_norm,does not compile,0,%d,", cases("batch_norm")));
     assert_said(AT("\nkills its judge.c,01,layer_norm,not implemented,0,%d,\n", cases("layer_norm")));
 }
 

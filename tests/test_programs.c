@@ -266,7 +266,7 @@ static void the_first_wrong_task_is_reported(void **state) {
 
 static void a_library_that_loads_for_ever_is_given_up(void **state) {
     (void)state;
-    write_text("endless.c", "__attribute__((constructor)) static void loop(void) { for (volatile int i = 0;; i = 1) {} }\n"
+    write_text("endless.c", "__attribute__((constructor)) static void loop(void) { for (volatile int i = 0; i == 0;) {} }\n"
                             "void silu(void) {}\n");
     assert_int_equal(run("sh '%s/compile.sh' endless.so -w endless.c && '%s/verify' --seconds 1 --library endless.so", BUILD, BUILD), 1);
     assert_one_clear_line();

@@ -24,7 +24,7 @@ library() {
     if ! command -v "$1" >/dev/null; then echo "$what: skipped: no $1"; return; fi
     { "$@" -o "$scratch/$kernel.so" && "$build/verify" "$kernel" --library "$scratch/$kernel.so"; } >"$scratch/said" 2>&1
     status=$?
-    if grep -E '^error: .*\.so.*(ELF|Exec format|shared (object|library))' "$scratch/said" >"$scratch/why"; then
+    if grep -E '^error: .*( ELF |Exec format|shared (object|library))' "$scratch/said" >"$scratch/why"; then
         echo "$what: skipped: $1 compiles for another machine than this build is for: $(sed 's/^error: //' "$scratch/why")"
         return
     fi
