@@ -260,8 +260,14 @@ grade: $(BUILD)/grade $(BUILD)/compile.sh ## judge a folder of submissions: make
 test: all $(TESTS) $(FUZZED:%=$(BUILD)/tests/replay_%) $(DATA) $(BUILD)/compile.sh ## kernels against PyTorch, wrong twins, parsers, programs, lessons
 	@PYTHON=$(PYTHON) sh tests/run.sh $(TESTS) $(foreach f,$(FUZZED),"$(BUILD)/tests/replay_$(f) tests/fuzz/corpus/$(f)") "sh tests/languages/run.sh $(BUILD)" "sh tests/lessons.sh $(BUILD)/data --check"
 
+<<<<<<< HEAD
 sanitize: ## the tests under the address, undefined-behaviour and bounds sanitizers
 	@$(MAKE) --no-print-directory BUILD=build/sanitize CFLAGS="$(SANITIZERS)" test
+=======
+sanitize: ## the tests under the address, undefined-behaviour and bounds sanitizers; or make sanitize WHAT="faults EVERY=60"
+	@$(MAKE) --no-print-directory BUILD=build/sanitize CFLAGS="-O1 -march=native -fno-omit-frame-pointer \
+	    -fsanitize=address,undefined,bounds -fno-sanitize-recover=all" $(or $(WHAT),test)
+>>>>>>> faults
 
 # On one thread, or their counts would get into each other's way. The faults reach what nothing else does.
 coverage: ## which lines and branches of chapters/ and common/ do the tests run? A table, and what nobody runs
