@@ -28,7 +28,7 @@ static void llama_finds_the_tokenizer_beside_the_model(void **state) {
     write_model(262);
     assert_int_equal(run("cp '" ROOT "/tests/fuzz/corpus/tokenizer/bin-good' tokenizer.bin"), 0);
     assert_int_equal(run("'" BUILD "/llama' --model model.bin --tokens 3 --temperature 0 --quiet"), 0);
-    assert_string_equal(said, " ⁇  ⁇  ⁇ \n" + 1); /* of equal ones the first, <unk> */
+    assert_string_equal(said, &" ⁇  ⁇  ⁇ \n"[1]); /* of equal ones the first, <unk> */
     char here[sizeof said];
     strcpy(here, said);
     assert_int_equal(run("'" BUILD "/llama' --model ./model.bin --tokens 3 --temperature 0 --quiet"), 0);
