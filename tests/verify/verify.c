@@ -80,7 +80,7 @@ Verdict verdict_of_subject(const Subject *subject, const GoldenCase *golden_case
     trial_run(&trial);
     Verdict verdict = {.golden_case = golden_case};
     if (trial.first.data) verdict = verdict_of_output(subject->kernel, golden_case, &trial.first);
-    memcpy(verdict.trouble, trial_trouble(&trial), TROUBLE);
+    snprintf(verdict.trouble, TROUBLE, "%s", trial_trouble(&trial));
     if (trial.first.data) trial_deviates(&trial, verdict.agreement.wrong == 0, verdict.later);
     call_free(&call);
     return verdict;
