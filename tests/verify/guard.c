@@ -144,6 +144,11 @@ _Noreturn void __ubsan_handle_out_of_bounds(const OutOfBounds *data, intptr_t in
     __builtin_trap();
 }
 
+/* The name of the same under -fno-sanitize-recover. */
+_Noreturn void __ubsan_handle_out_of_bounds_abort(const OutOfBounds *data, intptr_t index) {
+    __ubsan_handle_out_of_bounds(data, index);
+}
+
 /* What is wrong with the heap or the stack, or NULL. */
 const char *llama_guard_trouble(void) {
     for (int b = 0; b < block_count; b++) check(&blocks[b]);
