@@ -34,7 +34,7 @@ void gelu(int n, float out[n], const float x[n]) {
     for (int i = 0; i < n; i++) out[i] = (float)(0.5 * kept[i] * erfc(-kept[i] * 0.70710678118654752440));
 }
 
-/* bilinear: wrote past the end of an array on its stack|of the stack|crashed
+/* bilinear: wrote past the end of an array on its stack|of the stack|crashed|ended the program
  * The same, filled by memcpy. */
 void bilinear(int n, float out[n], const float gate[n], const float up[n]) {
     float kept[64];
