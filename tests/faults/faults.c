@@ -197,7 +197,7 @@ static void answer_call(int listener, pid_t child, const Fault *fault, bool alon
     if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call) != 0) return; /* its process has died */
     const bool writes = call.data.nr == SYS_write || call.data.nr == SYS_writev;
     struct seccomp_notif_resp answer = {.id = call.id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
-    bool aside = !allocations->loaded || (writes && call.data.args[0] == STDERR_FILENO) || (alone && (pid_t)call.pid != child);
+    bool aside = !allocations->running || (writes && call.data.args[0] == STDERR_FILENO) || (alone && (pid_t)call.pid != child);
     for (Kind kind = 0; kind < KINDS; kind++) count[kind] += !aside && is_of_kind(kind, call.data.nr);
     long n = count[fault->kind];
     if (!aside && (n == fault->n || (fault->lasting && n > fault->n))) {
@@ -380,8 +380,7 @@ static bool files_are_whole(const Run *run, const Run *undisturbed, const char *
     return true;
 }
 
-/* One line, ours or OpenMP's; besides it, nothing that is not said undisturbed. Where coverage is counted, the counting
- * complains, too: "profiling: …". */
+/* One line, ours or OpenMP's; besides it, nothing that is not said undisturbed. */
 static bool one_clear_line(const char *errors, const char *undisturbed) {
     static const char *const beginnings[] = {"error: ", "libgomp: "};
     int clear = 0;
@@ -389,7 +388,7 @@ static bool one_clear_line(const char *errors, const char *undisturbed) {
         size_t length = strcspn(line, "\n");
         bool is = false;
         for (int i = 0; i < COUNT(beginnings); i++) is |= strncmp(line, beginnings[i], strlen(beginnings[i])) == 0;
-        if (!is && length > 0 && strncmp(line, "profiling:", 10) != 0 && !has_line(undisturbed, line, length)) return false;
+        if (!is && length > 0 && !has_line(undisturbed, line, length)) return false;
         clear += is;
     }
     return clear == 1;
