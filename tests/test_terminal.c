@@ -84,7 +84,8 @@ static void progress_is_shown(void **state) {
 
 static void pieces_are_coloured(void **state) {
     (void)state;
-    const char *command = AT("'" BUILD "/10_tokenizer' --model '" ROOT "/tests/golden/tokenizers/sentencepiece' --encode 'the llama' --pieces");
+    static const char command[] = "'" BUILD "/10_tokenizer' --model '" ROOT "/tests/golden/tokenizers/sentencepiece' "
+                                  "--encode 'the llama' --pieces";
     start(command);
     expect("\033[30;106m▁the\033[0m\033[30;103m");
     assert_int_equal(end(), 0);
@@ -101,7 +102,8 @@ static bool waits(pid_t process, int input) {
     if (!file) return false;
     about[fread(about, 1, sizeof about - 1, file)] = '\0';
     fclose(file);
-    return strstr(about, "State:\tS") && strstr(about, "ShdPnd:\t0000000000000000") && ioctl(input, FIONREAD, &left) == 0 && left == 0;
+    return strstr(about, "State:\tS") && strstr(about, "ShdPnd:\t0000000000000000") &&
+           ioctl(input, FIONREAD, &left) == 0 && left == 0;
 }
 
 static void wait_until_it_waits(pid_t process, int input) {

@@ -16,15 +16,12 @@ static Allocations *allocations;
 static pid_t program;
 
 /* The program's forked children share the counter; a program that it starts has none. */
-__attribute__((constructor)) static void find_counter(void) {
+static void find_counter(void) {
     const char *path = getenv("FAULTS");
     int file = path ? open(path, O_RDWR) : -1;
     void *memory = mmap(NULL, sizeof *allocations, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     unsetenv("LD_PRELOAD");
-    if (memory == MAP_FAILED) return;
-    allocations = memory, program = getpid();
-    allocations->sanitized = dlsym(RTLD_DEFAULT, "__asan_init");
-    allocations->loaded = true;
+    if (memory != MAP_FAILED) allocations = memory, program = getpid();
 }
 
 /* Notes the place of this allocation, if it is new. */
@@ -44,7 +41,7 @@ static void look(long n) {
 
 static bool fails(void) {
     static _Thread_local bool looking; /* which may allocate, too */
-    if (!allocations || looking || (allocations->alone && getpid() != program)) return false;
+    if (!allocations || !allocations->running || looking || (allocations->alone && getpid() != program)) return false;
     long n = ++allocations->count;
     if (allocations->looks) looking = true, look(n), looking = false;
     bool fails = n == allocations->fail_at || (allocations->lasting && n > allocations->fail_at);
@@ -63,9 +60,31 @@ int posix_memalign(void **memory, size_t alignment, size_t size) {
     return fails() ? ENOMEM : NEXT(posix_memalign)(memory, alignment, size);
 }
 
+/* What is counted and fails begins with main, and ends with the last that the program itself has to do at exit. */
+static int (*program_main)(int, char **, char **);
+
+static void stop_running(void) { allocations->running = false; }
+
+static int counted_main(int argc, char **argv, char **environment) {
+    find_counter();
+    if (allocations && atexit(stop_running) == 0) {
+        allocations->sanitized = dlsym(RTLD_DEFAULT, "__asan_init");
+        allocations->running = true;
+    }
+    return program_main(argc, argv, environment);
+}
+
+int __libc_start_main(int main(int, char **, char **), int argc, char **argv, void init(void), void fini(void),
+                      void linker_fini(void), void *stack) {
+    __typeof__(&__libc_start_main) next = (__typeof__(next))dlsym(RTLD_NEXT, "__libc_start_main");
+    program_main = main;
+    return next(counted_main, argc, argv, init, fini, linker_fini, stack);
+}
+
 /* At every look a fifth of a second has passed: what measures itself is done soon, and always prints the same. */
 int clock_gettime(clockid_t, struct timespec *time) {
     static long looks;
-    *time = (struct timespec){++looks / 5, looks % 5 * 200000000};
+    looks++;
+    *time = (struct timespec){looks / 5, looks % 5 * 200000000};
     return 0;
 }

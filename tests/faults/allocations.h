@@ -14,7 +14,7 @@ typedef struct {
     bool alone;   /* the program itself, not its forked children */
 
     bool sanitized;
-    atomic_bool loaded; /* what is done from here on is the program's, not the dynamic linker's */
+    atomic_bool running; /* what is done now is the program's, not the dynamic linker's or a library's */
     atomic_long count;
     int places;            /* where the program allocates, as the stack tells: */
     long at[MOST_PLACES]; /* the number of the first allocation there */

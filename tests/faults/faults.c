@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -156,11 +157,13 @@ static bool is_watched(const Fault *fault, Kind kind) { return fault->n == LOOK 
 
 /* In the child: from here on, the calls that are watched wait for the parent's answer. Returns where they are heard. */
 static int filter_calls(const Fault *fault) {
-    struct sock_filter filter[2 * CALLS * KINDS + 2] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))};
+    const struct sock_filter number = BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+    struct sock_filter filter[2 * CALLS * KINDS + 2] = {number};
     unsigned short length = 1;
     for (Kind kind = OPEN; kind < KINDS; kind++)
         for (int i = 0; i < CALLS && is_watched(fault, kind) && (i == 0 || kinds[kind].calls[i] != 0); i++) {
-            filter[length++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)kinds[kind].calls[i], 0, 1);
+            const unsigned call = (unsigned)kinds[kind].calls[i];
+            filter[length++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1);
             filter[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF);
         }
     filter[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
@@ -178,7 +181,8 @@ typedef union {
 static void send_file(int socket, int file) {
     Parcel parcel = {.header = {.cmsg_len = CMSG_LEN(sizeof file), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
     memcpy(CMSG_DATA(&parcel.header), &file, sizeof file);
-    struct msghdr message = {.msg_iov = &(struct iovec){"", 1}, .msg_iovlen = 1, .msg_control = &parcel, .msg_controllen = sizeof parcel};
+    struct msghdr message = {.msg_iov = &(struct iovec){"", 1}, .msg_iovlen = 1,
+                             .msg_control = &parcel, .msg_controllen = sizeof parcel};
     sendmsg(socket, &message, 0);
 }
 
@@ -186,7 +190,8 @@ static int receive_file(int socket) {
     Parcel parcel = {0};
     char byte;
     int file = -1;
-    struct msghdr message = {.msg_iov = &(struct iovec){&byte, 1}, .msg_iovlen = 1, .msg_control = &parcel, .msg_controllen = sizeof parcel};
+    struct msghdr message = {.msg_iov = &(struct iovec){&byte, 1}, .msg_iovlen = 1,
+                             .msg_control = &parcel, .msg_controllen = sizeof parcel};
     if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) == 1 && message.msg_controllen >= CMSG_LEN(sizeof file))
         memcpy(&file, CMSG_DATA(&parcel.header), sizeof file);
     return file;
@@ -198,7 +203,8 @@ static void answer_call(int listener, pid_t child, const Fault *fault, bool alon
     if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call) != 0) return; /* its process has died */
     const bool writes = call.data.nr == SYS_write || call.data.nr == SYS_writev;
     struct seccomp_notif_resp answer = {.id = call.id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
-    bool aside = !allocations->loaded || (writes && call.data.args[0] == STDERR_FILENO) || (alone && (pid_t)call.pid != child);
+    bool aside = !allocations->running || (writes && call.data.args[0] == STDERR_FILENO) ||
+                 (alone && (pid_t)call.pid != child);
     for (Kind kind = 0; kind < KINDS; kind++) count[kind] += !aside && is_of_kind(kind, call.data.nr);
     long n = count[fault->kind];
     if (!aside && (n == fault->n || (fault->lasting && n > fault->n))) {
@@ -270,9 +276,9 @@ static int list_file(const char *path, const struct stat *status, int type, stru
     if (type != FTW_F || !S_ISREG(status->st_mode)) return 0;
     size_t length;
     char *bytes = file_read(path, &length);
-    unsigned long hash = 0xcbf29ce484222325;
+    uint64_t hash = 0xcbf29ce484222325;
     for (size_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)bytes[i]) * 0x100000001b3;
-    fprintf(listing, "%s %zu %lx\n", path, length, hash);
+    fprintf(listing, "%s %zu %" PRIx64 "\n", path, length, hash);
     free(bytes);
     return 0;
 }
@@ -294,7 +300,8 @@ static void empty_folder(void) { nftw(folder, remove_file, 16, FTW_PHYS | FTW_DE
 
 static void write_file(const char *name, size_t size, const void *bytes) {
     FILE *file = fopen(name, "wb");
-    if (!file || fwrite(bytes, 1, size, file) != size || fclose(file) != 0) fail("%s/%s: %s", folder, name, strerror(errno));
+    if (!file || fwrite(bytes, 1, size, file) != size || fclose(file) != 0)
+        fail("%s/%s: %s", folder, name, strerror(errno));
 }
 
 /* llama2.c's files: a model of zeros, of width 4, with 8 hidden, 1 layer, 2 heads, 1 key/value head, as many tokens as
@@ -322,7 +329,9 @@ static void write_llama2c(void) {
 static void fill_folder(void) {
     static const char text[] = "The llama saw 123 hills.\n  Then the llama's friend came: 羊驼!\n";
     static const char one[] = "#include \"02_activation/activation.h\"\n"
-                              "void relu(int n, float out[n], const float x[n]) { for (int i = 0; i < n; i++) out[i] = x[i] > 0 ? x[i] : 0; }\n";
+                              "void relu(int n, float out[n], const float x[n]) {\n"
+                              "    for (int i = 0; i < n; i++) out[i] = x[i] > 0 ? x[i] : 0;\n"
+                              "}\n";
     empty_folder();
     write_file("text", sizeof text - 1, text);
     write_file("old.safetensors", 3, "old");
@@ -381,8 +390,7 @@ static bool files_are_whole(const Run *run, const Run *undisturbed, const char *
     return true;
 }
 
-/* One line, ours or OpenMP's; besides it, nothing that is not said undisturbed. Where coverage is counted, the counting
- * complains, too: "profiling: …". */
+/* One line, ours or OpenMP's; besides it, nothing that is not said undisturbed. */
 static bool one_clear_line(const char *errors, const char *undisturbed) {
     static const char *const beginnings[] = {"error: ", "libgomp: "};
     int clear = 0;
@@ -390,7 +398,7 @@ static bool one_clear_line(const char *errors, const char *undisturbed) {
         size_t length = strcspn(line, "\n");
         bool is = false;
         for (int i = 0; i < COUNT(beginnings); i++) is |= strncmp(line, beginnings[i], strlen(beginnings[i])) == 0;
-        if (!is && length > 0 && strncmp(line, "profiling:", 10) != 0 && !has_line(undisturbed, line, length)) return false;
+        if (!is && length > 0 && !has_line(undisturbed, line, length)) return false;
         clear += is;
     }
     return clear == 1;
@@ -403,7 +411,9 @@ static const char *judge(const Run *run, const Run *undisturbed, const char *bef
     if (!files_are_whole(run, undisturbed, before, killed)) return "a file is lost, or left in part";
     if (killed) return NULL;
     if (!WIFEXITED(run->status)) return "it crashes";
-    if (run->status == undisturbed->status && same(run->output, undisturbed->output) && same(run->files, undisturbed->files)) return NULL;
+    if (run->status == undisturbed->status && same(run->output, undisturbed->output) &&
+        same(run->files, undisturbed->files))
+        return NULL;
     if (run->status == 0) return "it says nothing, and the answer is another";
     if (!one_clear_line(run->errors, undisturbed->errors)) return "it ends without one clear line";
     return WEXITSTATUS(run->status) == 1 ? NULL : "its exit status is not 1";
@@ -414,16 +424,18 @@ typedef struct {
 } Tally;
 
 static void show_finding(int number, Fault fault, const char *what, const Run *run) {
-    printf("\nFOUND: %s: %s %s %ld%s: %s\n  again: build/faults %s %d %s %ld%s\n%.1000s", commands[number], kinds[fault.kind].name,
-           "number", fault.n, fault.lasting ? " and all after it" : "", what, build, number, kinds[fault.kind].name, fault.n,
-           fault.lasting ? "+" : "", run->errors);
+    const char *kind = kinds[fault.kind].name, *all = fault.lasting ? " and all after it" : "", *plus = fault.lasting ? "+" : "";
+    printf("\nFOUND: %s: %s number %ld%s: %s\n", commands[number], kind, fault.n, all, what);
+    printf("  again: %s/faults %s %d %s %ld%s\n%.1000s", build, build, number, kind, fault.n, plus, run->errors);
 }
 
-/* Every EVERY-th n of one kind: at[i], or i + 1 where there is no `at`. */
-static void try_kind(int number, Kind kind, long every, long count, const long *at, const Run *undisturbed, const char *before, Tally *tally) {
+/* Every EVERY-th n of one kind. Allocations are those of at[]. */
+static void try_kind(int number, Kind kind, long every, const long at[], const Run *undisturbed, const char *before,
+                     Tally *tally) {
+    long count = undisturbed->calls[kind];
     for (int lasting = 0; lasting < (kind == KILL ? 1 : 2); lasting++)
         for (long i = (number + kind) % every; i < count; i += every) { /* other ones for each command */
-            Fault fault = {kind, at ? at[i] : i + 1, lasting};
+            Fault fault = {kind, kind == ALLOCATION ? at[i] : i + 1, lasting};
             Run disturbed = run(number, fault);
             const char *what = judge(&disturbed, undisturbed, before, kind);
             if (what) show_finding(number, fault, what, &disturbed);
@@ -445,8 +457,10 @@ static Run run_undisturbed(int number, long at[MOST_PLACES]) {
     once.calls[ALLOCATION] = places;
     if (allocations->sanitized) once.calls[MAP] = 0; /* a sanitizer maps, too, and has its own words when it cannot */
     if (again.status == -1) fail("%s: it does not end", commands[number]);
-    if (!WIFEXITED(once.status) || WEXITSTATUS(once.status) == 126) fail("%s/%s cannot be run", build, commands[number]);
-    if (!same(once.output, again.output) || !same(once.files, again.files)) fail("%s: its output is never the same", commands[number]);
+    if (!WIFEXITED(once.status) || WEXITSTATUS(once.status) == 126)
+        fail("%s/%s cannot be run", build, commands[number]);
+    if (!same(once.output, again.output) || !same(once.files, again.files))
+        fail("%s: its output is never the same", commands[number]);
     run_free(&again);
     return once;
 }
@@ -460,7 +474,7 @@ static int try_all(long every) {
         char *before = list_files();
         printf("%2d %s:", number, commands[number]);
         for (Kind kind = 0; kind < KINDS; kind++)
-            try_kind(number, kind, every, undisturbed.calls[kind], kind == ALLOCATION ? at : NULL, &undisturbed, before, &tally);
+            try_kind(number, kind, every, at, &undisturbed, before, &tally);
         putchar('\n');
         run_free(&undisturbed), free(before);
     }
@@ -471,7 +485,8 @@ static int try_all(long every) {
 static int try_one(int number, const char *kind_name, const char *n) {
     Kind kind = 0;
     while (kind < KINDS && !same(kinds[kind].name, kind_name)) kind++;
-    if (kind == KINDS || number < 0 || number >= COUNT(commands)) fail("there is no command %d, or no kind %s", number, kind_name);
+    if (kind == KINDS || number < 0 || number >= COUNT(commands))
+        fail("there is no command %d, or no kind %s", number, kind_name);
     Run one = run(number, (Fault){kind, atol(n), strchr(n, '+')});
     printf("%s\nstatus %x\n%s%s", one.output, (unsigned)one.status, one.errors, one.files);
     run_free(&one);
@@ -482,13 +497,15 @@ static void remove_folder(void) { empty_folder(), rmdir(folder); }
 
 int main(int argc, char **argv) {
     char absolute[PATH_MAX];
-    if ((argc != 3 && argc != 5) || !realpath(argv[1], absolute)) fail("usage: faults BUILD EVERY | faults BUILD COMMAND KIND N");
+    if ((argc != 3 && argc != 5) || !realpath(argv[1], absolute))
+        fail("usage: faults BUILD EVERY | faults BUILD COMMAND KIND N");
     build = absolute;
     snprintf(preload, sizeof preload, "LD_PRELOAD=%s/allocations.so", build);
     int shared = memfd_create("allocations", 0);
     snprintf(counter, sizeof counter, "/proc/%d/fd/%d", getpid(), shared);
     output = memfd_create("output", MFD_CLOEXEC), errors = memfd_create("errors", MFD_CLOEXEC);
-    if (ftruncate(shared, sizeof *allocations) != 0 || !mkdtemp(folder) || chdir(folder) != 0) fail("%s: %s", folder, strerror(errno));
+    if (ftruncate(shared, sizeof *allocations) != 0 || !mkdtemp(folder) || chdir(folder) != 0)
+        fail("%s: %s", folder, strerror(errno));
     allocations = mmap(NULL, sizeof *allocations, PROT_READ | PROT_WRITE, MAP_SHARED, shared, 0);
     atexit(remove_folder);
     return argc == 3 ? try_all(atol(argv[2])) : try_one(atoi(argv[2]), argv[3], argv[4]);
