@@ -67,7 +67,7 @@ LIBS  = $(LDFLAGS) $(JANSSON) $(PCRE2) -lm
 # ---------------------------------------------------------------- what is built
 
 # Without PCRE2, which splits text for Llama 3, the chapters that need a tokenizer are left out: 10 and 11.
-LEFT_OUT := $(if $(PCRE2),,chapters/10%/main.c chapters/11%/main.c chapters/10%/figures.c chapters/11%/figures.c figures/10%.gp figures/11%.gp chapters/10_tokenizer/tiktoken.c tests/test_tokenizer.c tests/test_generation.c tests/test_terminal.c)
+LEFT_OUT := $(if $(PCRE2),,chapters/10%/main.c chapters/11%/main.c chapters/10%/figures.c chapters/11%/figures.c figures/10%.gp figures/11%.gp chapters/10_tokenizer/tiktoken.c tests/test_tokenizer.c tests/test_generation.c tests/test_terminal.c tests/test_edges.c)
 
 CHAPTERS := $(patsubst chapters/%/main.c,%,$(filter-out $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/main.c)))
 PROGRAMS := $(CHAPTERS:%=$(BUILD)/%)
@@ -260,8 +260,8 @@ grade: $(BUILD)/grade $(BUILD)/compile.sh ## judge a folder of submissions: make
 test: all $(TESTS) $(FUZZED:%=$(BUILD)/tests/replay_%) $(DATA) $(BUILD)/compile.sh ## kernels against PyTorch, wrong twins, parsers, programs, lessons
 	@PYTHON=$(PYTHON) sh tests/run.sh $(TESTS) $(foreach f,$(FUZZED),"$(BUILD)/tests/replay_$(f) tests/fuzz/corpus/$(f)") "sh tests/languages/run.sh $(BUILD)" "sh tests/lessons.sh $(BUILD)/data --check"
 
-sanitize: ## the tests under the address, undefined-behaviour and bounds sanitizers
-	@$(MAKE) --no-print-directory BUILD=build/sanitize CFLAGS="$(SANITIZERS)" test
+sanitize: ## the tests under the address, undefined-behaviour and bounds sanitizers; or make sanitize WHAT="faults EVERY=60"
+	@$(MAKE) --no-print-directory BUILD=build/sanitize CFLAGS="$(SANITIZERS)" $(or $(WHAT),test)
 
 # On one thread, or their counts would get into each other's way. The faults reach what nothing else does.
 coverage: ## which lines and branches of chapters/ and common/ do the tests run? A table, and what nobody runs
@@ -275,8 +275,7 @@ $(BUILD)/allocations.so: tests/faults/allocations.c tests/faults/allocations.h
 	@$(CC) -std=c2x -O1 -D_GNU_SOURCE -I. -shared -fPIC $< -o $@
 
 $(BUILD)/faults: $(call object,tests/faults/faults.c) $(BUILD)/libllama.a
-	@echo "  link     $@"
-	@$(CC) $(FLAGS) $^ -o $@ $(LIBS)
+	$(link)
 
 ifneq ($(and $(wildcard /proc/self/status),$(shell echo '\#include <linux/seccomp.h>' | $(CC) -E - 2>/dev/null)),)
 faults: all $(BUILD)/faults $(BUILD)/allocations.so $(BUILD)/compile.sh ## the n-th allocation, write, open, read fails, for every n: make faults EVERY=7 tries a seventh

@@ -176,7 +176,7 @@ static void write_tokens(Session *s, int tokens, bool first) {
         size_t skipped = first && length > 0 && *bytes == ' ';
         first &= length == 0;
         stream_write(&stream, length - skipped, bytes + skipped);
-        if (ferror(stdout)) exit(1); /* nobody can read it: options.c says why */
+        if (ferror(stdout) && !interrupted) exit(1); /* nobody can read it: finish_output() says why */
         if (decoder->length == decoder->capacity) {
             fprintf(stderr, "\nnote: the context of %d tokens is full\n", decoder->capacity);
             break;

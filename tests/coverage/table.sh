@@ -19,12 +19,19 @@ find "$build/objects/chapters" "$build/objects/common" -name '*.gcda' | sort |
         next
     }
     !counts { next }
+    /^function/ { name = $2; next }
     /^branch/ {
-        if (excused) next
+        if (excused || is_excused("branches")) next
         branches[file]++
         if ($0 !~ /never executed/ && $4 > 0) taken[file]++
         else missed("a branch of ")
         next
+    }
+    # The excuse is a part of the line, "function NAME", or "branches": all of the file.
+    function is_excused(subject,    e, is) {
+        for (e = 1; e <= excuses; e++)
+            if (where[e] == file && (index(subject, text[e]) || text[e] == "function " name)) is = used[e] = 1
+        return is
     }
     function missed(what) {
         if (last_missed == file number) return
@@ -35,9 +42,7 @@ find "$build/objects/chapters" "$build/objects/common" -name '*.gcda' | sort |
         count = $0; sub(/:.*/, "", count); gsub(/ /, "", count)
         number = $0; sub(/^[^:]*: */, "", number); sub(/:.*/, "", number)
         source = $0; sub(/^[^:]*:[^:]*:/, "", source)
-        excused = 0
-        for (e = 1; e <= excuses; e++)
-            if (where[e] == file && index(source, text[e])) { excused = 1; used[e] = 1 }
+        excused = is_excused(source)
         if (count == "-" || number == 0 || excused) next
         lines[file]++
         if (count !~ /^[#=]/) run[file]++

@@ -23,6 +23,7 @@ __attribute__((constructor)) static void find_counter(void) {
     unsetenv("LD_PRELOAD");
     if (memory == MAP_FAILED) return;
     allocations = memory, program = getpid();
+    allocations->sanitized = dlsym(RTLD_DEFAULT, "__asan_init");
     allocations->loaded = true;
 }
 

@@ -13,6 +13,7 @@ typedef struct {
     bool lasting; /* and all that follow */
     bool alone;   /* the program itself, not its forked children */
 
+    bool sanitized;
     atomic_bool loaded; /* what is done from here on is the program's, not the dynamic linker's */
     atomic_long count;
     int places;            /* where the program allocates, as the stack tells: */

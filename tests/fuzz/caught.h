@@ -19,8 +19,10 @@ static _Noreturn void caught_exit(int status) {
     longjmp(back, status == 0 ? -1 : status);
 }
 
+static FILE *where_it_says(void) { return waiting ? caught_stderr : stderr; }
+
 #undef stderr
-#define stderr caught_stderr
+#define stderr where_it_says()
 #define exit caught_exit
 #include "common/error.c"
 #undef stderr

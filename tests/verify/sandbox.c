@@ -173,7 +173,7 @@ static void on_fault(int signal, siginfo_t *information, void *context) {
     bool explained = false;
     for (int i = 0; i < guarded_count && !explained; i++) explained = fault_in(&guarded[i], address);
     if (!explained && explained_by_library) known = explained_by_library(address);
-    const bool far_down = (uintptr_t)stack_begin - (uintptr_t)address < STACK_REACH; /* unsigned: with 32 bits it may be half of all memory */
+    const bool far_down = (uintptr_t)stack_begin - (uintptr_t)address < STACK_REACH; /* unsigned: what lies above is far */
     if (explained) _exit(1);
     else if (known) snprintf(say, TROUBLE, "%s", known);
     else if (is_misaligned(signal, information))

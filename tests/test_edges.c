@@ -1,0 +1,135 @@
+/* The edges of what the programs of chapters 9 to 11 take: the last length that fits and the first that does not, files by
+ * names that are too long, models of llama2.c with their tokenizer beside them. */
+#include "09_decoder/decoder.h"
+#include "common/golden.h"
+#include "tests/program.h"
+#include "tests/refused.h"
+
+enum { MOST_PIECE = 8000 }; /* bytes of a token's name: chapters/10_tokenizer/vocabulary.h */
+
+static void write_bytes(const char *name, size_t count, const void *bytes) {
+    FILE *file = fopen(AT("%s/%s", folder, name), "wb");
+    assert_int_equal(fwrite(bytes, 1, count, file), count);
+    fclose(file);
+}
+
+/* ------------------------------------------------------------------ llama2.c's two files */
+
+/* A model of zeros, of width 4, with 8 hidden, 1 layer, 2 heads, 1 key/value head, V tokens and 16 positions. */
+static void write_model(int V) {
+    static struct { int header[7]; float zeros[1 << 12]; } model;
+    memcpy(model.header, (const int[]){4, 8, 1, 2, 1, V, 16}, sizeof model.header);
+    size_t floats = (size_t)V * 4 + 4 + 16 + 8 + 8 + 16 + 4 + 3 * 32 + 4 + 16 * 2;
+    write_bytes("model.bin", sizeof model.header + floats * sizeof(float), &model);
+}
+
+static void llama_finds_the_tokenizer_beside_the_model(void **state) {
+    (void)state;
+    write_model(262);
+    assert_int_equal(run("cp '" ROOT "/tests/fuzz/corpus/tokenizer/bin-good' tokenizer.bin"), 0);
+    assert_int_equal(run("'" BUILD "/llama' --model model.bin --tokens 3 --temperature 0 --quiet"), 0);
+    assert_string_equal(said, " ⁇  ⁇  ⁇ \n" + 1); /* of equal ones the first, <unk> */
+    char here[sizeof said];
+    strcpy(here, said);
+    assert_int_equal(run("'" BUILD "/llama' --model ./model.bin --tokens 3 --temperature 0 --quiet"), 0);
+    assert_string_equal(said, here);
+
+    write_model(270); /* a few rows more than the tokenizer has tokens, to make the number round */
+    assert_int_equal(run("'" BUILD "/llama' --model model.bin --tokens 3 --seed 1 --top-k 1000 --quiet"), 0);
+    assert_int_equal(run("'" BUILD "/llama' --model model.bin --tokens 30 --seed 1 --ignore-eos --quiet"), 0);
+    assert_said("note: the context of 16 tokens is full");
+    assert_int_equal(run("'" BUILD "/llama' --model model.bin --bf16"), 1);
+    assert_said("are F32, not BF16");
+    assert_int_equal(run("'" BUILD "/llama' --model model.bin --chat --system Brief --tokens 2 --seed 1 <model.bin"), 1);
+    assert_int_equal(run("'" BUILD "/09_decoder' --model model.bin --ids 1,2,270"), 1);
+    assert_said("token 270 is not in the vocabulary of 270");
+}
+
+/* ------------------------------------------------------------------ names, and tokens, that are too long */
+
+static void paths_may_be_long_but_not_too_long(void **state) {
+    (void)state;
+    static const char *const commands[] = {"10_tokenizer' --info", "llama' --tokens 1", "09_decoder' --ids 1"};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        assert_int_equal(run("'" BUILD "/%s --model $(printf '%%0.s./' $(seq 2045))", commands[i]), 1);
+        assert_said("the path is too long");
+        assert_one_clear_line();
+    }
+}
+
+static void tokens_may_be_long_but_not_too_long(void **state) {
+    (void)state;
+    static char name[MOST_PIECE + 2], file[1 << 15];
+    for (int length = MOST_PIECE; length <= MOST_PIECE + 1; length++) {
+        const char *words = length > MOST_PIECE ? "too long" : "";
+        memset(name, 'a', (size_t)length), name[length] = '\0';
+        const int sizes[] = {10, 0, length};
+        memcpy(file, sizes, sizeof sizes), memcpy(file + sizeof sizes, name, (size_t)length);
+        write_bytes("long", sizeof sizes + (size_t)length, file);
+        assert_int_equal(run("'" BUILD "/10_tokenizer' --info --model long"), 1);
+        assert_said(words), assert_one_clear_line();
+
+        sprintf(file, "{\"model\":{\"type\":\"BPE\",\"byte_fallback\":true,\"vocab\":{\"%s\":0},\"merges\":[]},\"normalizer\":null,\"pre_tokenizer\":"
+                      "{\"type\":\"Metaspace\",\"replacement\":\"▁\",\"prepend_scheme\":\"first\",\"split\":false},\"decoder\":{\"type\":\"Sequence\",\"decoders\":"
+                      "[{\"type\":\"Replace\",\"pattern\":{\"String\":\"▁\"},\"content\":\" \"},{\"type\":\"ByteFallback\"},{\"type\":\"Fuse\"}]}}", name);
+        write_bytes("long", strlen(file), file);
+        assert_int_equal(run("'" BUILD "/10_tokenizer' --info --model long"), 1);
+        assert_said(words), assert_one_clear_line();
+    }
+    memset(file, 'A', 10668); /* base64 of 8001 bytes */
+    write_bytes("long", 10668 + sprintf(file + 10668, " 0\n"), file);
+    assert_int_equal(run("'" BUILD "/10_tokenizer' --info --model long"), 1);
+    assert_said("too long"), assert_one_clear_line();
+}
+
+/* ------------------------------------------------------------------ the decoder's own */
+
+static Model model;
+
+static void no_positions(void) { decoder_new(&model, 0); }
+static void no_tokens(void) {
+    Decoder decoder = decoder_new(&model, 2);
+    decoder_read(&decoder, 0, NULL);
+}
+static void one_too_many(void) {
+    Decoder decoder = decoder_new(&model, 2);
+    decoder_read(&decoder, 2, (const int[]){1, 2});
+    decoder_read(&decoder, 1, (const int[]){3});
+}
+
+static void a_decoder_has_its_limits(void **state) {
+    (void)state;
+    model = model_open(ROOT "/tests/golden/models/llama1");
+    assert_refused(no_positions, "a decoder for 0 positions");
+    assert_refused(no_tokens, "0 tokens to read");
+    assert_refused(one_too_many, "a text of 3 tokens does not fit the context of 2");
+    model_close(&model);
+}
+
+static void a_folder_has_a_tree(void **state) {
+    (void)state;
+    assert_int_equal(run("'" BUILD "/09_decoder' --tree '" ROOT "/tests/golden/models/llama32'"), 0);
+    assert_int_equal(strncmp(said, "LlamaForCausalLM(\n", 18), 0);
+    assert_said("lm_head (it is embed_tokens)");
+    static const char *const misuses[] = {"--ids 1", "--save x", "--compare x", "--model x", "a word", "--data ''"};
+    for (size_t i = 0; i < sizeof misuses / sizeof *misuses; i++) assert_misuse(run("'" BUILD "/09_decoder' %s", misuses[i]));
+}
+
+static void an_unknown_case(void) {
+    Golden golden = golden_open("relu");
+    golden_case(&golden, "of no name");
+}
+
+static void golden_cases_have_names(void **state) {
+    (void)state;
+    assert_refused(an_unknown_case, "relu has no golden case \"of no name\"");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(llama_finds_the_tokenizer_beside_the_model), cmocka_unit_test(paths_may_be_long_but_not_too_long),
+        cmocka_unit_test(tokens_may_be_long_but_not_too_long),        cmocka_unit_test(a_decoder_has_its_limits),
+        cmocka_unit_test(a_folder_has_a_tree),                        cmocka_unit_test(golden_cases_have_names),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
