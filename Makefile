@@ -216,7 +216,7 @@ $(BUILD)/libllama.so: $(FOR_PYTHON) $(wildcard common/*.h chapters/*/*.h) $(BUIL
 # preprocessor makes of it. An index beyond the end of an array is told, the heap and the stack are guarded (guard.c), and what
 # the reader defines is what the reader calls, be it called expf. With SANITIZE=1 it is the address sanitizer instead.
 WRAPPED  := $(call accepts,$(foreach f,malloc free calloc realloc posix_memalign aligned_alloc,-Wl$(comma)--wrap=$(f)))
-CHECKED  := $(or $(call accepts,-fsanitize=array-bounds),$(call accepts,-fsanitize=bounds)) $(call accepts,-fstack-protector-all)
+CHECKED  := $(or $(call accepts,-fsanitize=array-bounds),$(call accepts,-fsanitize=bounds -static-libubsan),$(call accepts,-fsanitize=bounds)) $(call accepts,-fstack-protector-all)
 GUARDED   = $(if $(WRAPPED),-fno-sanitize=all $(CHECKED) $(WRAPPED) -Wl$(comma)--as-needed $(call quote,$(abspath $(BUILD))/guard.o))
 
 # The reader's files as "$1", "$2", …: SRC is one file, whose name may have blanks, or several with blanks between them.
