@@ -292,11 +292,19 @@ static void learn_from(void *handle) {
     heap_trouble = (const char *(*)(void))function_in(handle, "llama_guard_trouble");
 }
 
+/* LLVM's OpenMP leaves a file behind when its process ends without its farewell, and stumbles over it in the next of that number. */
+static void sweep_after(pid_t process) {
+    char name[64];
+    snprintf(name, sizeof name, "/dev/shm/__KMP_REGISTERED_LIB_%ld_%ld", (long)process, (long)getuid());
+    unlink(name);
+}
+
 static void start_job(void) {
     pid_t process = fork();
     if (process == 0) do_job();
     if (process < 0) snprintf(job->outcome.trouble, TROUBLE, "cannot start a process to run the kernel in: %s", strerror(errno));
     else job->in_time = wait_for(process, &job->status);
+    sweep_after(process);
 }
 
 /* Until verify closes its end of the pipe. */
@@ -482,5 +490,6 @@ double measure_apart(double measure(int threads), int threads) {
         _exit(0);
     }
     waitpid(process, NULL, 0);
+    sweep_after(process);
     return job->outcome.seconds;
 }
