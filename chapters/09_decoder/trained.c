@@ -94,73 +94,9 @@ static void walk(const Model *model, const SafeTensors *file, const char *data) 
     trace_free(&run), free(pieces.names);
 }
 
-/* ------------------------------------------------------------------ past the trained length */
-
-enum { SCALINGS = 5, BUCKET = 64 };
-static const char *const scaling_names[SCALINGS] = {"plain", "linear", "dynamic", "yarn", "llama3"};
-
-/* RoPE as it was trained, and each of chapter 4's ways to stretch it. */
-static RopeParameters scaled(const Config *config, int scaling, double factor) {
-    static const RopeType types[SCALINGS] = {ROPE_DEFAULT, ROPE_LINEAR, ROPE_DYNAMIC, ROPE_YARN, ROPE_LLAMA3};
-    int trained = config->max_position_embeddings;
-    return (RopeParameters){.rope_type = types[scaling], .rope_theta = config->rope.rope_theta, .factor = factor,
-                            .max_position_embeddings = trained, .original_max_position_embeddings = trained,
-                            .low_freq_factor = 1, .high_freq_factor = 4};
-}
-
-/* -log p of each token but the first, added to `sum`. */
-static void add_surprise(const Model *model, int T, const int ids[T], double sum[T]) {
-    Trace run = trace(model, T, ids);
-    float(*logits)[run.V] = (void *)run.logits;
-    for (int t = 0; t + 1 < T; t++) {
-        double total = 0;
-        for (int v = 0; v < run.V; v++) total += exp(logits[t][v]);
-        sum[t + 1] += log(total) - logits[t][ids[t + 1]];
-    }
-    trace_free(&run);
-}
-
-/* exp of the mean, from one position up to another. */
-static double perplexity_between(int first, int end, int texts, const double sum[end]) {
-    double mean = 0;
-    if (first == 0) first = 1; /* nothing foresees the first token */
-    for (int t = first; t < end; t++) mean += sum[t] / texts / (end - first);
-    return exp(mean);
-}
-
-static void past_the_trained_length(const Model *model, const Tensor *texts, const char *data) {
-    int count = (int)texts->shape[0], T = (int)texts->shape[1], trained = model->config.max_position_embeddings;
-    const int(*ids)[T] = texts->data;
-    double(*sum)[T] = allocate(SCALINGS * sizeof *sum);
-    Table table = {0};
-    memset(sum, 0, SCALINGS * sizeof *sum);
-    table_row(&table, "RoPE|position 1 to %d|%d to %d|%d to %d", trained - 1, trained, 2 * trained - 1, 2 * trained, T - 1);
-    for (int s = 0; s < SCALINGS; s++) {
-        Model stretched = *model;
-        stretched.config.rope = scaled(&model->config, s, (double)T / trained);
-        stretched.config.max_position_embeddings = T;
-        for (int text = 0; text < count; text++) add_surprise(&stretched, T, ids[text], sum[s]);
-        table_row(&table, "%s|%.2f|%.2f|%.2f", scaling_names[s], perplexity_between(0, trained, count, sum[s]),
-                  perplexity_between(trained, 2 * trained, count, sum[s]), perplexity_between(2 * trained, T, count, sum[s]));
-    }
-    table_print(&table, stdout);
-    if (data) {
-        Output file = data_open(data, "09_beyond", "position, perplexity: plain, linear, dynamic, yarn, llama3");
-        for (int first = 0; first < T; first += BUCKET) {
-            fprintf(file.file, "%d", first + BUCKET / 2);
-            for (int s = 0; s < SCALINGS; s++) fprintf(file.file, " %.4f", perplexity_between(first, first + BUCKET, count, sum[s]));
-            putc('\n', file.file);
-        }
-        output_close(&file);
-    }
-    free(sum);
-}
-
 void trained_model(const char *data) {
     Model model = model_open(stories);
     SafeTensors file = safetensors_open(unseen);
     walk(&model, &file, data);
-    section("Past the trained length");
-    past_the_trained_length(&model, safetensors_find(&file, "texts"), data);
     safetensors_close(&file), model_close(&model);
 }
