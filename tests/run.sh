@@ -1,14 +1,17 @@
 #!/bin/sh
-# Runs each command, shows what it prints, and ends with "N passed, M failed": the sum over all of them.
-# A command counts its own tests: cmocka's "[  PASSED  ] 3 test(s)." or a last line "3 passed, 0 failed".
-# One that exits non-zero without counting a failure (a crash) counts as one.
-passed=0 failed=0
-output=$(mktemp) && trap 'rm -f "$output"' EXIT
+# Runs the commands, as many at a time as there are processors (or JOBS), shows what each prints, in their order, and ends with
+# "N passed, M failed": the sum over all of them. A command counts its own tests: cmocka's "[  PASSED  ] 3 test(s)." or a last
+# line "3 passed, 0 failed". One that exits non-zero without counting a failure (a crash) counts as one.
+passed=0 failed=0 number=0
+folder=$(mktemp -d) && trap 'rm -rf "$folder"' EXIT
+for command; do printf '%s\0' "$number" "$command" && number=$((number + 1)); done |
+    xargs -0 -n 2 -P "${JOBS:-$(getconf _NPROCESSORS_ONLN)}" sh -c '$2 >"$0/$1" 2>&1; echo $? >"$0/$1.ending"; mv "$0/$1.ending" "$0/$1.status"' "$folder" &
 for command; do
+    output=$folder/$number
+    until [ -e "$output.status" ]; do sleep 0.1; done
     echo "── $command"
-    $command >"$output" 2>&1
-    status=$?
     cat "$output"
+    status=$(cat "$output.status") number=$((number + 1))
     good=$(sed -n -e 's/^\[  PASSED  \] \([0-9]*\) test.*/\1/p' -e 's/^\([0-9]*\) passed, [0-9]* failed$/\1/p' "$output" | tail -1)
     bad=$(sed -n -e 's/^\[  FAILED  \] [^0-9]*\([0-9]*\) test.*/\1/p' -e 's/^[0-9]* passed, \([0-9]*\) failed$/\1/p' "$output" | head -1)
     [ "$status" -ne 0 ] && [ "${bad:-0}" -eq 0 ] && bad=1
