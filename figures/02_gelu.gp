@@ -1,14 +1,12 @@
-# What the two approximations of GELU are off by.
+# What the two approximations of GELU, and SiLU, are off by.
 load "figures/style.gp"
-file = data . "/02_activation.dat"
-
-set title "GELU's tanh formula is 43 times closer than x sigmoid(1.702 x)"
-set xlabel "x"; set ylabel "approximation − GELU"
-set xrange [-6:6]; set xtics 1
-set yrange [-0.025:0.01]; set ytics 0.005; set format y "%.3f"
-set xzeroaxis linecolor rgb grey
-set label "x sigmoid(1.702 x)" at 2.75, -0.0195 left textcolor rgb vermillion
-set label "off by up to 0.0203" at 2.75, -0.0215 left textcolor rgb vermillion
-set label "tanh formula, off by up to 0.0005" at 1.5, 0.0018 left textcolor rgb blue
-plot file using 1:($10 - $6) every 2 with lines linetype 2, \
-     file using 1:($8 - $6) every 2 with lines linetype 1
+file = data . "/02_gelu.dat"
+set title "SiLU is no GELU, x σ(1.702 x) is nearly one, and the tanh formula almost"
+set xlabel "|x|"; set ylabel "distance from GELU"
+set xrange [0:6]; set xtics 1
+set logscale y; set yrange [1e-6:1]
+set ytics ("1" 1, "0.1" 0.1, "0.01" 0.01, "0.001" 0.001, "0.0001" 0.0001, "0.00001" 0.00001, "0.000001" 0.000001)
+set label "SiLU" at 4.2, 0.1 left textcolor rgb green
+set label "x σ(1.702 x)" at 4.2, 0.006 left textcolor rgb vermillion
+set label "tanh formula" at 2.2, 0.00018 left textcolor rgb blue
+plot file using 1:4 with lines linetype 3, file using 1:3 with lines linetype 2, file using 1:2 with lines linetype 1

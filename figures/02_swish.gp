@@ -16,16 +16,16 @@ set object 3 circle at -low / 2, -depth / 2 size 0.03 fillstyle solid fillcolor 
 set object 4 circle at -low / 4, -depth / 4 size 0.03 fillstyle solid fillcolor rgb orange front
 set arrow from 0, 0 to -0.7 * low / depth, -0.7 nohead dashtype 3 linecolor rgb grey
 
-set label "x/2" at -1.3, -0.66 left textcolor rgb black
+set label "β = 0, x/2" at -1.28, -0.66 left textcolor rgb purple
 set label "β = 0.5" at -3.45, -0.57 center textcolor rgb sky
 set label "SiLU, lowest at (−1.278, −0.278)" at -1.8, -0.32 right textcolor rgb blue
 set label "β = 2" at -1.25, -0.17 center textcolor rgb vermillion
 set label "β = 4" at -0.4, 0.035 center textcolor rgb orange
 set label "β = 64, ReLU to the eye" at 0.36, 0.42 right textcolor rgb black
 set label "the lowest points: one ray" at -2.85, -0.66 left textcolor rgb grey
-plot file using 1:14 every 2 with lines linetype 7 linewidth 1.4, \
-     file using 1:20 every 2 with lines linetype 7, \
-     file using 1:18 every 2 with lines linetype 5, \
-     file using 1:17 every 2 with lines linetype 2, \
-     file using 1:15 every 2 with lines linetype 6, \
-     file using 1:16 every 2 with lines linetype 1 linewidth 4
+plot file using 1:10 with lines linetype 4, \
+     file using 1:14 with lines linetype 7, \
+     file using 1:13 with lines linetype 5, \
+     file using 1:12 with lines linetype 2, \
+     file using 1:11 with lines linetype 6, \
+     file using 1:8 with lines linetype 1 linewidth 4

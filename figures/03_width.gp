@@ -2,7 +2,7 @@
 height = 480
 load "figures/style.gp"
 
-set title "Two thirds of the width pay for the third matrix"
+set title "A third matrix costs half as much again, so the width shrinks to two thirds"
 set xlabel "hidden width / C"
 set ylabel "parameters / C²"
 set xrange [0:4.7]

@@ -7,10 +7,13 @@
 __attribute__((simd("notinbranch"))) double exp(double x);
 #endif
 
-/* Everything is computed in double and rounded once: e^x overflows a float32 from x = 89 on, and a sum such as
- * 1 + erf(x) or 1 - sigmoid(x) loses the digits that a small result is made of. Where even a double would lose
- * them, the same number is written without the sum: erfc for 1 + erf, a sigmoid for 1 + tanh. */
+/* Everything is computed in double and rounded once: a sum such as 1 + erf(x) or 1 - sigmoid(x) loses the digits that a
+ * small result is made of. Where even a double would lose them, the same number is written without the sum: erfc for
+ * 1 + erf, a sigmoid for 1 + tanh. */
+
+/* From 0 to 1. Not e^x / (1 + e^x), which is infinity / infinity for a large x. */
 static double logistic(double x) { return 1 / (1 + exp(-x)); }
+
 /* The normal distribution's density and, as Phi(x) = (1 + erf(x / sqrt(2))) / 2, the distribution itself:
  * 0.3989… is 1 / sqrt(2 pi), 0.7071… is 1 / sqrt(2). */
 static double normal_density(double x) { return exp(-x * x / 2) * 0.39894228040143267794; }

@@ -2,8 +2,9 @@
  *
  *     make exercise-02
  *
- * judges each function against PyTorch, names the mistake if it knows it, and says how far you are. The contracts are in
- * activation.h. The (void) lines only keep an empty body from warning, and go when you begin. */
+ * judges each function against PyTorch, names the mistake if it knows it, and says how far you are. Fill them in from
+ * top to bottom. The contracts are in activation.h. The (void) lines only keep an empty body from warning, and go when
+ * you begin. */
 #include "02_activation/activation.h"
 
 /* Task 1. max(0, x). A NaN must come out as NaN: which of x > 0 and x <= 0 is true for it? */

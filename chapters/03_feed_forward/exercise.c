@@ -2,8 +2,8 @@
  *
  *     make exercise-03
  *
- * judges each function against PyTorch, names the mistake if it knows it, and says how far you are. Fill them in from top
- * to bottom. The (void) lines only keep an empty body from warning; they go when you begin. */
+ * judges each function against PyTorch, names the mistake if it knows it, and says how far you are. Fill them in from
+ * top to bottom. The (void) lines only keep an empty body from warning; they go when you begin. */
 #include "03_feed_forward/feed_forward.h"
 #include "common/linear.h"
 

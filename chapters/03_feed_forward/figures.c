@@ -1,0 +1,56 @@
+/* What the figures of chapter 3 draw. */
+#include "03_feed_forward/feed_forward.h"
+#include "03_feed_forward/llamas.h"
+#include "common/console.h"
+#include "common/options.h"
+#include "common/sentence.h"
+
+static Gate *const units[] = {glu, bilinear, reglu, geglu, swiglu};
+enum { UNITS = sizeof units / sizeof *units };
+
+/* Every unit is linear in up: its value at up = 1 tells all. */
+static void gates(const char *data) {
+    const float up = 1;
+    Output output = data_open(data, "03_gates", "gate, unit(gate, 1): GLU bilinear ReGLU GEGLU SwiGLU");
+    for (int i = -40; i <= 40; i++, fputc('\n', output.file)) {
+        float gate = (float)i / 10;
+        fprintf(output.file, "%g", gate);
+        for (int u = 0; u < UNITS; u++) {
+            float out;
+            units[u](1, &out, &gate, &up);
+            fprintf(output.file, " %.5f", out);
+        }
+    }
+    output_close(&output);
+}
+
+/* One token's hidden layer, as PyTorch had it: "red", the word that the question takes up again. */
+static void one_token(const char *data) {
+    enum { TOKEN = 4 };
+    Sentence s = sentence_open();
+    int T = s.T, F = s.F;
+    const float(*gate)[F] = sentence_tensor(&s, "feed_forward/gate", 2, T, F);
+    const float(*up)[F] = sentence_tensor(&s, "feed_forward/up", 2, T, F);
+    const float(*product)[F] = sentence_tensor(&s, "feed_forward/product", 2, T, F);
+    Output output = data_open(data, "03_sentence", "hidden number, gate, up, product");
+    for (int i = 0; i < F; i++)
+        fprintf(output.file, "%d %.3f %.3f %.3f\n", i, gate[TOKEN][i], up[TOKEN][i], product[TOKEN][i]);
+    output_close(&output);
+    sentence_close(&s);
+}
+
+static void models(const char *data) {
+    Output output = data_open(data, "03_llamas", "width/C layer/C^2 feed-forward attention rest name");
+    for (const Llama *m = llamas; m < llamas_end; m++)
+        fprintf(output.file, "%g %g %lld %lld %lld \"%s\"\n", (double)width(m) / m->C, 3.0 * width(m) / m->C,
+                feed_forwards(m), attentions(m), embeddings_and_norms(m), m->name);
+    output_close(&output);
+}
+
+int main(int argc, char **argv) {
+    const char *data = chapter_options(argc, argv, "What the figures of chapter 3 draw.");
+    if (!data) return 0;
+    gates(data);
+    one_token(data);
+    models(data);
+}

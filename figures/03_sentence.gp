@@ -1,0 +1,16 @@
+# The hidden layer of one token of the sentence: gate, up and their product.
+height = 560
+load "figures/style.gp"
+file = data . "/03_sentence.dat"
+unset key
+set xrange [-4:515]; set border 2; unset xtics; set grid noxtics
+set xzeroaxis linecolor rgb grey linetype 1 linewidth 0.8
+set multiplot layout 3, 1 margins 0.08, 0.98, 0.05, 0.9 spacing 0.07 \
+    title "The 512 hidden numbers of the token “red”: the product keeps only a few" font ",18"
+set ylabel "gate" offset 1; set yrange [-16:16]; set ytics 10
+plot file using 1:2 with impulses linewidth 1.3 linecolor rgb vermillion
+set ylabel "up"
+plot file using 1:3 with impulses linewidth 1.3 linecolor rgb blue
+set ylabel "silu(gate) · up"; set yrange [-100:200]; set ytics 100
+plot file using 1:4 with impulses linewidth 1.3 linecolor rgb purple
+unset multiplot
