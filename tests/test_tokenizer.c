@@ -256,23 +256,23 @@ static double encoding_time(const Tokenizer *t, size_t length, const char *bytes
     return (double)(clock() - start) / CLOCKS_PER_SEC;
 }
 
-/* Ten times the text takes ten times the time, some more for the heap's depth, and again for leaving the cache; what is
- * quadratic takes a hundred times as long. */
-static void assert_linear(const Tokenizer *t, const char *name, const char *what, const char *bytes) {
-    enum { SMALL = 100000, LARGE = 1000000, MOST_TIMES = 40 };
-    double small = 0, large = 1e9;
-    for (int i = 0; i < 5 && large > MOST_TIMES * small; i++) { /* again if a first try was disturbed */
-        small = fmax(small, encoding_time(t, SMALL, bytes));
-        large = fmin(large, encoding_time(t, LARGE, bytes));
-    }
-    if (large > MOST_TIMES * small) fail_msg("%s: 1 MB of %s takes %.2f s, 100 kB %.3f s", name, what, large, small);
-}
-
 #ifdef UNTIMED /* an emulator takes a hundred times as long */
 enum { MEGABYTE = 100000, BLANKS = 1010000 };
 #else
 enum { MEGABYTE = 1000000, BLANKS = 10100000 };
 #endif
+
+/* Ten times the text takes ten times the time, some more for the heap's depth, and again for leaving the cache; what is
+ * quadratic takes a hundred times as long. */
+static void assert_linear(const Tokenizer *t, const char *name, const char *what, const char *bytes) {
+    enum { SMALL = MEGABYTE / 10, LARGE = MEGABYTE, MOST_TIMES = 40 };
+    double small = 0, large = 1e9;
+    for (int i = 0; i < 5 && large > MOST_TIMES * small; i++) { /* again if a first try was disturbed */
+        small = fmax(small, encoding_time(t, SMALL, bytes));
+        large = fmin(large, encoding_time(t, LARGE, bytes));
+    }
+    if (large > MOST_TIMES * small) fail_msg("%s: %d bytes of %s take %.2f s, %d %.3f s", name, LARGE, what, large, SMALL, small);
+}
 
 static void fill(size_t what, char bytes[MEGABYTE]) {
     Random random = {what};
