@@ -90,7 +90,7 @@ lost_backslashes() {
 
 for lesson in README.md */README.md chapters/*.md */*/README.md chapters/*/REFERENCE.md; do
     program=$(basename "$(dirname "$lesson")")
-    if [ -e "$(dirname "$lesson")/main.c" ] && [ ! -e "$data/$program.txt" ]; then
+    if [ -e "chapters/$program/main.c" ] && [ ! -e "$data/$program.txt" ]; then
         echo "skipped: $lesson, for $program is not built here"
         continue
     fi
