@@ -71,7 +71,7 @@ static void added_or_turned(const Sentence *s) {
 }
 
 static void plane_row(Table *table, const char *name, const float x[2], const float p[2]) {
-    table_row(table, "%s|%.4f|%.4f|%.4f|%.4f", name, p[0], p[1], hypot(p[0], p[1]), hypot(p[0] - x[0], p[1] - x[1]));
+    table_row(table, "%s|%.4f|%.4f|%.4f|%.2f", name, p[0], p[1], hypot(p[0], p[1]), hypot(p[0] - x[0], p[1] - x[1]));
 }
 
 static void in_the_plane(void) {
@@ -126,7 +126,7 @@ static void one_function(void) {
     Table table = {0};
     table_row(&table, "at position 1|out 0|out 1|out 2|out 3");
     for (int n = 0; n < 5; n++)
-        table_row(&table, "%s|%.4f|%.4f|%.4f|%.4f", names[n], out[n][0], out[n][1], out[n][2], out[n][3]);
+        table_row(&table, "%s|%.3f|%.3f|%.3f|%.3f", names[n], out[n][0], out[n][1], out[n][2], out[n][3]);
     table_print(&table, stdout);
 }
 
@@ -143,8 +143,8 @@ static void on_the_sentence(const Sentence *s) {
     section("On the sentence");
     Table rows = {0};
     table_row(&rows, "query of|position|pair 0|turned by|is now|pair %d|turned by|is now", slow);
-    const int shown[] = {0, 1, 4, s->owner, T - 1};
-    for (int n = 0; n < 5; n++) {
+    const int shown[] = {0, 1, s->owner, T - 1};
+    for (int n = 0; n < 4; n++) {
         int t = shown[n];
         double fast_angle = t * (double)inv_freq[0] * 180 / pi, slow_angle = t * (double)inv_freq[slow] * 180 / pi;
         const float *from = q[t][s->head], *to = out[t][s->head];
