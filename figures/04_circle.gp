@@ -1,4 +1,4 @@
-# Three pairs of a head of 128 at positions 0 to 15, each on its unit circle.
+# Three pairs of a head of 32 at positions 0 to 15, each on its unit circle.
 height = 380
 load "figures/style.gp"
 
@@ -11,18 +11,16 @@ set yrange [-1.32:1.32]
 unset tics
 unset border
 unset grid
-file = data."/04_table.dat"
-cosine(i) = column(i + 1)
-sine(i) = column(i + 65)
-array pair[3] = [0, 12, 32]
-array says[3] = ["pair 0: 57° a step", "pair 12: 10° a step", "pair 32: 0.6° a step"]
+file = data."/04_circle.dat"
+cosine(n) = column(2 * n)
+sine(n) = column(2 * n + 1)
+array says[3] = ["pair 0: 57° a step", "pair 3: 10° a step", "pair 8: 0.6° a step"]
 array labelled[3] = [1, 1, 15]
 do for [n = 1:3] {
-    i = pair[n]
     set title says[n]
-    plot file using (0):(0):(cosine(i)):(sine(i)) every ::0::15 with vectors nohead linecolor rgb faint linewidth 1, \
-         file using (cosine(i)):(sine(i)) every ::0::15 with points linetype n pointtype 7, \
-         file using (1.17 * cosine(i)):(1.17 * sine(i)):(sprintf("%d", $0 * labelled[n])) every labelled[n]::0::15 \
+    plot file using (0):(0):(cosine(n)):(sine(n)) with vectors nohead linecolor rgb faint linewidth 1, \
+         file using (cosine(n)):(sine(n)) with points linetype n pointtype 7, \
+         file using (1.17 * cosine(n)):(1.17 * sine(n)):(sprintf("%d", $1)) every labelled[n] \
              with labels textcolor rgb black
 }
 unset multiplot

@@ -1,23 +1,33 @@
-# Which elements of a head of 8 turn together, as the kernels do it.
-height = 330
+# Which elements of a head of 8 turn together, as the kernels do it, and the permutation between the two layouts.
+height = 400
 load "figures/style.gp"
 
-set title "Two layouts: neighbours turn together, or the halves do"
 set style circle nowedge
 set style fill empty
-set xrange [-3.2:7.6]
-set yrange [-0.75:4.0]
 set size ratio -1
 unset tics
 unset border
 unset grid
-set label "interleaved" at -1.0, 2.9 right
-set label "(2i, 2i + 1)" at -1.0, 2.5 right textcolor rgb grey
-set label "half-split" at -1.0, 0.4 right
-set label "(i, i + D/2)" at -1.0, 0.0 right textcolor rgb grey
 file = data."/04_pairs.dat"
-row(layout) = layout == 0 ? 2.6 : 0.1
-pair(layout, j) = layout == 0 ? j / 2 : j
-plot file using (($2 + $3) / 2):(row($1)):(($3 - $2) / 2):(0):(180):(pair($1, $2) + 1) with circles linecolor variable linewidth 2.4, \
-     for [end = 2:3] file using end:(row($1)):(pair($1, $2) + 1) with points pointtype 7 pointsize 2.6 linecolor variable, \
-     for [end = 2:3] file using end:(row($1)):(sprintf("%d", column(end))) with labels textcolor rgb "#ffffff" font ",15"
+set multiplot layout 1, 2 margins 0.01, 0.99, 0.02, 0.84 spacing 0.02 \
+    title "The permutation brings the same pairs together; without it, strangers turn together" font ",18"
+set xrange [-0.7:7.7]
+set yrange [-3.4:4.4]
+pair(j) = int(j) / 2 + 1
+array sits[8]
+stats file index 2 using (sits[int($2) + 1] = $1) nooutput
+set label 1 "interleaved" at 3.5, 4.1 center
+set label 2 "permuted, half-split" at 3.5, -2.9 center
+plot file index 0 using (($1 + $2) / 2):(2.9):(($2 - $1) / 2):(0):(180):(pair($1)) with circles linecolor variable linewidth 2.4, \
+     file index 2 using 2:(2.6):($1 - $2):(-2.4):(pair($2)) with vectors nohead linewidth 1.2 linecolor variable, \
+     file index 1 using (($1 + $2) / 2):(-0.1):(($2 - $1) / 2):(180):(360):($1 + 1) with circles linecolor variable linewidth 2.4, \
+     file index 2 using 2:(2.75):(pair($2)) with points pointtype 7 pointsize 2.4 linecolor variable, \
+     file index 2 using 2:(2.75):(sprintf("%d", $2)) with labels textcolor rgb "#ffffff" font ",14", \
+     file index 2 using 1:(0.05):(pair($2)) with points pointtype 7 pointsize 2.4 linecolor variable, \
+     file index 2 using 1:(0.05):(sprintf("%d", $2)) with labels textcolor rgb "#ffffff" font ",14"
+set label 1 "not permuted, half-split" at 3.5, -2.9 center
+unset label 2
+plot file index 1 using (($1 + $2) / 2):(-0.1):(($2 - $1) / 2):(180):(360) with circles linecolor rgb grey linewidth 1.8, \
+     file index 2 using 2:(0.05):(pair($2)) with points pointtype 7 pointsize 2.4 linecolor variable, \
+     file index 2 using 2:(0.05):(sprintf("%d", $2)) with labels textcolor rgb "#ffffff" font ",14"
+unset multiplot

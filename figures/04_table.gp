@@ -1,19 +1,24 @@
-# The table of cosines: 64 pairs of a head of 128, 256 positions.
-height = 430
+# The cosine of all 64 pairs of a head of 128, theta 10000, at positions 1 to 32768.
+height = 440
 load "figures/style.gp"
 
-set title "The cosine table: each pair is a clock, each slower than the last"
+set title "Each distance has its own pairs: those that have begun to turn, and have not gone round too often"
+set title font ",16"
 set xlabel "position"
 set ylabel "pair i"
-set xrange [-0.5:255.5]
+set xrange [0:15]
 set yrange [63.5:-0.5]
-set xtics 0, 32, 255
+set xtics ("1" 0, "8" 3, "64" 6, "512" 9, "4096" 12, "32768" 15)
 set ytics add ("63" 63) 0, 16, 48
 set cbrange [-1:1]
 set cbtics ("−1" -1, "0" 0, "1" 1)
+set palette defined (-1 blue, 0 "#ffffff", 1 vermillion)
 set border 0
 unset grid
+set object 1 rectangle from 0, -0.5 to 15, 63.5 fillcolor rgb "#c8c8c8" fillstyle solid noborder behind
+set label 1 "gone round more than five times" at 12, 14 center textcolor rgb black front
+set label 2 "hardly moved yet" at 2.2, 52 center textcolor rgb "#ffffff" front
 set colorbox user origin 0.905, 0.25 size 0.02, 0.5 noborder
-set label "cosine" at screen 0.915, 0.80 center
+set label 3 "cosine" at screen 0.915, 0.80 center
 set rmargin at screen 0.88
-plot data."/04_table.dat" matrix using 2:1:3 every 1:1:0:0:63:255 with image
+plot data."/04_table.dat" using 1:2:3 with image

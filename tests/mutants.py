@@ -39,6 +39,7 @@ NORMS = "chapters/01_normalization/normalization.c"
 ACTIVATION = "chapters/02_activation/activation.c"
 FEED_FORWARD = "chapters/03_feed_forward/feed_forward.c"
 ROPE = "chapters/04_rope/rope.c"
+SCALING = "chapters/04_rope/scaling.c"
 ATTENTION = "chapters/05_attention/attention.c"
 FLASH = "chapters/08_flash_attention/flash_attention.c"
 TRAIN = "chapters/10_tokenizer/train.c"
@@ -56,13 +57,12 @@ EQUIVALENT = {
     (FEED_FORWARD, "for (int start = 0; start <= n; start += BLOCK) {"): "one more block, of no elements",
     (FEED_FORWARD, "int count = n - start <= BLOCK ? n - start : BLOCK;"): "where they are equal, either will do",
     (FEED_FORWARD, "float open[BLOCK ? BLOCK - 1 : 0];"): "an overrun by one, for make sanitize to catch, and no other answer",
-    (ROPE, "if (turns <= p->low_freq_factor) return slowed;"): "the slide starts there: both answers are the same",
-    (ROPE, "if (turns >= p->high_freq_factor) return frequency;"): "the slide ends there: both answers are the same",
-    (ROPE, "if (low == high) high += (1.001 * 0.001); /* or the slide would divide by zero */"):
+    (SCALING, "if (turns <= p->low_freq_factor) return slowed;"): "the slide starts there: both answers are the same",
+    (SCALING, "if (turns >= p->high_freq_factor) return frequency;"): "the slide ends there: both answers are the same",
+    (SCALING, "if (low == high) high += (1.001 * 0.001); /* or the slide would divide by zero */"):
         "any slide that is narrower than a pair is the same step",
-    (ROPE, "static double yarn_mscale(double factor, double mscale) "
+    (SCALING, "static double yarn_mscale(double factor, double mscale) "
            "{ return factor < 1 ? 1 : 0.1 * mscale * log(factor) + 1; }"): "log(1) is 0: both answers are 1",
-    (ROPE, "check_shape((1 + 1), D);"): "two positions are as allowed as one",
     (ROPE, "float(*matrix)[D] = allocate((size_t)D / sizeof *matrix);"):
         "an overrun, for make sanitize to catch, and no other answer",
     (ROPE, "for (int h = 0; h <= H + KV; h++) turn_head(D, out[t][h], qkv[t][h], cosine[t], sine[t]);"):

@@ -1,12 +1,11 @@
 /* What the golden values of chapter 4 cannot see: that the four forms are one rotation, that permuted weights
- * keep the scores, that a score knows only the distance, YaRN's attention factor, and what is refused. */
+ * keep the scores, that a score knows only the distance, and what is refused. */
 #include "04_rope/rope.h"
 #include "common/linear.h"
 #include "common/random.h"
 #include "tests/refused.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -176,42 +175,6 @@ static void a_score_knows_only_the_distance(void **state) {
     }
 }
 
-/* ------------------------------------------------------------------ the factor */
-
-static void the_attention_factor_is_transformers(void **state) {
-    (void)state;
-    static const struct {
-        RopeParameters parameters;
-        double factor;
-    } known[] = {
-        {{.rope_type = ROPE_YARN, .factor = 4}, 1.138629436111989}, /* 0.1 ln 4 + 1 */
-        {{.rope_type = ROPE_YARN, .factor = 1.5}, 1.0405465108108164},
-        {{.rope_type = ROPE_YARN, .factor = 16}, 1.2772588722239782},
-        {{.rope_type = ROPE_YARN, .factor = 32}, 1.3465735902799727},
-        {{.rope_type = ROPE_YARN, .factor = 1}, 1},
-        {{.rope_type = ROPE_YARN, .factor = 0.5}, 1},
-        {{.rope_type = ROPE_YARN, .factor = 40, .mscale = 1, .mscale_all_dim = 1}, 1}, /* DeepSeek-V3 */
-        {{.rope_type = ROPE_YARN, .factor = 40, .mscale = 0.707, .mscale_all_dim = 1}, 0.9210423553163399},
-        {{.rope_type = ROPE_YARN, .factor = 40, .mscale = 1, .mscale_all_dim = 0.707}, 1.0857263992561355},
-        {{.rope_type = ROPE_YARN, .factor = 40, .mscale = 0.707}, 1.3688879454113936},
-        {{.rope_type = ROPE_YARN, .factor = 40, .mscale_all_dim = 0.707}, 1.3688879454113936},
-        {{.rope_type = ROPE_YARN, .factor = 40, .attention_factor = 0.5}, 0.5},
-        {{.rope_type = ROPE_YARN, .factor = 9, .attention_factor = 2, .mscale = 2, .mscale_all_dim = 1}, 2},
-        {{.rope_type = ROPE_DEFAULT, .factor = 4, .attention_factor = 0.5}, 1},
-        {{.rope_type = ROPE_LINEAR, .factor = 4, .attention_factor = 0.5}, 1},
-        {{.rope_type = ROPE_DYNAMIC, .factor = 4, .attention_factor = 0.5}, 1},
-        {{.rope_type = ROPE_LLAMA3, .factor = 4, .attention_factor = 0.5}, 1},
-    };
-    for (size_t i = 0; i < COUNT(known); i++) {
-        RopeParameters parameters = known[i].parameters;
-        parameters.rope_theta = 10000;
-        parameters.max_position_embeddings = parameters.original_max_position_embeddings = 4096;
-        parameters.low_freq_factor = 1, parameters.high_freq_factor = 4;
-        float inv_freq[PAIRS];
-        assert_float_equal(rope_frequencies(D, inv_freq, &parameters, 4096), known[i].factor, 1e-7);
-    }
-}
-
 /* ------------------------------------------------------------------ what is refused */
 
 /* No width or table of 0: in C an array type of 0 elements is undefined before the kernel can refuse it. */
@@ -221,14 +184,8 @@ static void odd_width(void) { rope_half_split(1, 1, 3, (void *)y, (void *)x, (vo
 static void odd_complex(void) { rope_complex(1, 1, 5, (void *)y, (void *)x, (void *)angle); }
 static void odd_rows(void) { rows_to_half_split(1, 7, 1, (void *)y, (void *)x); }
 static void odd_rows_back(void) { rows_to_interleaved(1, 7, 1, (void *)y, (void *)x); }
-static void odd_frequencies(void) { rope_frequencies(9, y, &llama1, 1); }
 static void no_tokens(void) { rope_interleaved(0, 1, 4, (void *)y, (void *)x, (void *)angle, (void *)angle); }
 static void none_in_qkv(void) { rope_qkv(0, 1, 1, 4, (void *)y, (void *)x, (void *)angle, (void *)angle); }
-static void dynamic_pair(void) {
-    const RopeParameters dynamic = {
-        .rope_type = ROPE_DYNAMIC, .rope_theta = 10000, .factor = 2, .max_position_embeddings = 4096};
-    rope_frequencies(2, y, &dynamic, 8192);
-}
 static void beyond_the_table(void) { check_positions(6, 3, 8); }
 static void a_long_way_beyond(void) { check_positions(INT32_MAX, 1, 8); }
 static void before_the_table(void) { check_positions(-1, 1, 8); }
@@ -240,10 +197,8 @@ static void what_cannot_be_is_refused(void **state) {
     assert_refused(odd_complex, "a head of width 5 ");
     assert_refused(odd_rows, "a head of width 7 ");
     assert_refused(odd_rows_back, "a head of width 7 ");
-    assert_refused(odd_frequencies, "a head of width 9 ");
     assert_refused(no_tokens, "0 positions: give at least one");
     assert_refused(none_in_qkv, "0 positions: ");
-    assert_refused(dynamic_pair, "dynamic scaling needs a head wider than 2");
     assert_refused(beyond_the_table, "3 positions from 6 on are not in a table of 8");
     assert_refused(a_long_way_beyond, "1 positions from 2147483647 on ");
     assert_refused(before_the_table, "1 positions from -1 on ");
@@ -264,7 +219,6 @@ int main(void) {
         cmocka_unit_test(the_two_are_inverse),
         cmocka_unit_test(permuted_weights_keep_the_scores),
         cmocka_unit_test(a_score_knows_only_the_distance),
-        cmocka_unit_test(the_attention_factor_is_transformers),
         cmocka_unit_test(what_cannot_be_is_refused),
         cmocka_unit_test(what_fits_is_not_refused),
     };

@@ -2,8 +2,9 @@
  *
  *     make exercise-04
  *
- * judges each function against PyTorch, names the mistake if it knows it, and says how far you are. Fill them in from top
- * to bottom. The (void) lines only keep an empty body from warning; they go when you begin. */
+ * judges each function against PyTorch, names the mistake if it knows it, and says how far you are. Fill them in from
+ * top to bottom. The (void) lines only keep an empty body from warning, and go when you begin. The contracts are in
+ * rope.h and scaling.h. */
 #include "04_rope/rope.h"
 
 /* Task 1. Turn each pair (2i, 2i + 1) of each head by the angle whose cosine and sine stand in row t.
@@ -26,8 +27,9 @@ void rope_table(int T, int D, float table[restrict 2][T][D / 2], const int posit
     (void)T, (void)D, (void)table, (void)positions, (void)inv_freq, (void)factor;
 }
 
-/* The challenge, without a hint: the frequencies, by every recipe; the cases are named after them. With ROPE_DEFAULT and
- * ROPE_LLAMA3 you can run every Llama there is. Return what cosine and sine are multiplied by. */
+/* Task 4. The frequencies. Begin with ROPE_DEFAULT, rope_theta^(-2i/D), and ROPE_LLAMA3, which the lesson explains:
+ * these two run every Llama there is. The challenge, without a hint: linear, dynamic and yarn, too; the cases are named
+ * after them. Return what cosine and sine are multiplied by, which is 1 but for yarn. */
 float rope_frequencies(int D, float inv_freq[D / 2], const RopeParameters *parameters, int length) {
     (void)D, (void)inv_freq, (void)parameters, (void)length;
     return 1;

@@ -1,6 +1,6 @@
 /* Chapter 4: rotary position embedding. Where a token stands is told by turning its query and its key: pair i of a
  * head of width D turns by the angle position * inv_freq[i]. The score of a query at m and a key at n then depends
- * on n - m alone.
+ * on m - n alone.
  *
  * Which two numbers make a pair is a convention, and the two in use do not mix:
  *     interleaved   (2i, 2i + 1)     Meta's checkpoints, llama2.c, complex numbers
@@ -10,33 +10,11 @@
 #ifndef ROPE_H
 #define ROPE_H
 
+#include "04_rope/scaling.h" /* the frequencies */
+
 #include <complex.h>
-#include <stdbool.h>
 
 /* ---------------------------------------------------------------- the angles */
-
-typedef enum { ROPE_DEFAULT, ROPE_LINEAR, ROPE_DYNAMIC, ROPE_YARN, ROPE_LLAMA3 } RopeType;
-
-/* rope_parameters (once: rope_scaling and rope_theta) of config.json, by the same names. What a type does not use
- * is ignored; a 0 in beta_fast, beta_slow, attention_factor, mscale and mscale_all_dim means "not given". */
-typedef struct {
-    RopeType rope_type;
-    double rope_theta; /* 10000 in Llama 1 and 2, 500000 in Llama 3 */
-    double factor;
-    int max_position_embeddings;                        /* dynamic */
-    int original_max_position_embeddings;               /* llama3, yarn */
-    double low_freq_factor, high_freq_factor;           /* llama3 */
-    double beta_fast, beta_slow;                        /* yarn: 32 and 1 if not given */
-    double attention_factor, mscale, mscale_all_dim;    /* yarn */
-    bool keep_fractions;                                /* yarn: truncate is false */
-} RopeParameters;
-
-/* inv_freq[i] = rope_theta^(-2i/D), then stretched as the type says; in radians a position, in float32 as transformers
- * computes it (yarn and llama3, which slide between two frequencies, to 2 ulp). `length` is the number of positions
- * in use, which dynamic scaling depends on.
- * Returns the factor that cosine and sine are multiplied by: 1, but for yarn.
- * Source: ROPE_INIT_FUNCTIONS in modeling_rope_utils.py of transformers. */
-float rope_frequencies(int D, float inv_freq[D / 2], const RopeParameters *parameters, int length);
 
 /* table[0][t][i] = cos(positions[t] inv_freq[i]), table[1][t][i] = sin(the same), both times `factor`.
  * Source: LlamaRotaryEmbedding of transformers. */
@@ -50,8 +28,8 @@ void check_positions(int first, int T, int capacity);
  *
  * T positions, H heads of width D; row t of cosine and sine belongs to x[t]. */
 
-/* As defined: each head times the D x D matrix that rope_matrix fills, its pairs 2 x 2 blocks on the diagonal.
- * Source: Su et al. 2021 (RoFormer), eq. 15. */
+/* As defined: each head, a row, times the D x D matrix that rope_matrix fills, its pairs 2 x 2 blocks on the diagonal.
+ * Source: Su et al. 2021 (RoFormer), eq. 15, which writes columns: its matrix is this one, transposed. */
 void rope_matrix(int D, float matrix[restrict D][D], const float cosine[D / 2], const float sine[D / 2]);
 void rope_by_matrix(int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D],
                     const float cosine[T][D / 2], const float sine[T][D / 2]);

@@ -19,7 +19,7 @@ sources() {
     text) echo common/error.c chapters/10_tokenizer/[!em]*.c ;;
     esac
     case $1 in
-    config) echo chapters/09_decoder/config.c chapters/04_rope/rope.c ;;
+    config) echo chapters/09_decoder/config.c chapters/04_rope/rope.c chapters/04_rope/scaling.c ;;
     model) echo common/linear.c chapters/09_decoder/config.c chapters/09_decoder/decoder.c chapters/09_decoder/model.c \
         chapters/09_decoder/projection.c chapters/0[1-8]_*/[!em]*.c ;;
     esac

@@ -1,0 +1,36 @@
+/* How fast each pair of a head turns, and how that is stretched for texts longer than a model was trained on.
+ *
+ * Pair i turns by inv_freq[i] radians from one position to the next: rope_theta^(-2i/D). The recipes for longer
+ * contexts make pairs slower, each in its own way: a pair that is slowed by 8 comes as far in 8 times the positions. */
+#ifndef SCALING_H
+#define SCALING_H
+
+#include <stdbool.h>
+
+typedef enum { ROPE_DEFAULT, ROPE_LINEAR, ROPE_DYNAMIC, ROPE_YARN, ROPE_LLAMA3 } RopeType;
+
+/* rope_parameters (once: rope_scaling and rope_theta) of config.json, by the same names. What a type does not use
+ * is ignored; a 0 in beta_fast, beta_slow, attention_factor, mscale and mscale_all_dim means "not given". */
+typedef struct {
+    RopeType rope_type;
+    double rope_theta; /* 10000 in Llama 1 and 2, 500000 in Llama 3 */
+    double factor;
+    int max_position_embeddings;                        /* dynamic */
+    int original_max_position_embeddings;               /* llama3, yarn */
+    double low_freq_factor, high_freq_factor;           /* llama3 */
+    double beta_fast, beta_slow;                        /* yarn: 32 and 1 if not given */
+    double attention_factor, mscale, mscale_all_dim;    /* yarn */
+    bool keep_fractions;                                /* yarn: truncate is false */
+} RopeParameters;
+
+/* inv_freq[i] = rope_theta^(-2i/D), then stretched as the type says; in radians a position, in float32 as transformers
+ * computes it (yarn and llama3, which slide between two frequencies, to 2 ulp). `length` is the number of positions
+ * in use, which dynamic scaling depends on.
+ * Returns the factor that cosine and sine are multiplied by: 1, but for yarn.
+ * Source: ROPE_INIT_FUNCTIONS in modeling_rope_utils.py of transformers, without longrope, which no Llama uses. */
+float rope_frequencies(int D, float inv_freq[D / 2], const RopeParameters *parameters, int length);
+
+/* fail() unless a head of width D can be cut into pairs. */
+void check_pairs(int D);
+
+#endif

@@ -1,0 +1,63 @@
+/* What the golden values of chapter 4's frequencies cannot see: YaRN's attention factor in every spelling, and what is
+ * refused. */
+#include "04_rope/scaling.h"
+#include "tests/refused.h"
+
+enum { D = 10 };
+
+static void the_attention_factor_is_transformers(void **state) {
+    (void)state;
+    static const struct {
+        RopeParameters parameters;
+        double factor;
+    } known[] = {
+        {{.rope_type = ROPE_YARN, .factor = 4}, 1.138629436111989}, /* 0.1 ln 4 + 1 */
+        {{.rope_type = ROPE_YARN, .factor = 1.5}, 1.0405465108108164},
+        {{.rope_type = ROPE_YARN, .factor = 16}, 1.2772588722239782},
+        {{.rope_type = ROPE_YARN, .factor = 32}, 1.3465735902799727},
+        {{.rope_type = ROPE_YARN, .factor = 1}, 1},
+        {{.rope_type = ROPE_YARN, .factor = 0.5}, 1},
+        {{.rope_type = ROPE_YARN, .factor = 40, .mscale = 1, .mscale_all_dim = 1}, 1}, /* DeepSeek-V3 */
+        {{.rope_type = ROPE_YARN, .factor = 40, .mscale = 0.707, .mscale_all_dim = 1}, 0.9210423553163399},
+        {{.rope_type = ROPE_YARN, .factor = 40, .mscale = 1, .mscale_all_dim = 0.707}, 1.0857263992561355},
+        {{.rope_type = ROPE_YARN, .factor = 40, .mscale = 0.707}, 1.3688879454113936},
+        {{.rope_type = ROPE_YARN, .factor = 40, .mscale_all_dim = 0.707}, 1.3688879454113936},
+        {{.rope_type = ROPE_YARN, .factor = 40, .attention_factor = 0.5}, 0.5},
+        {{.rope_type = ROPE_YARN, .factor = 9, .attention_factor = 2, .mscale = 2, .mscale_all_dim = 1}, 2},
+        {{.rope_type = ROPE_DEFAULT, .factor = 4, .attention_factor = 0.5}, 1},
+        {{.rope_type = ROPE_LINEAR, .factor = 4, .attention_factor = 0.5}, 1},
+        {{.rope_type = ROPE_DYNAMIC, .factor = 4, .attention_factor = 0.5}, 1},
+        {{.rope_type = ROPE_LLAMA3, .factor = 4, .attention_factor = 0.5}, 1},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        RopeParameters parameters = known[i].parameters;
+        parameters.rope_theta = 10000;
+        parameters.max_position_embeddings = parameters.original_max_position_embeddings = 4096;
+        parameters.low_freq_factor = 1, parameters.high_freq_factor = 4;
+        float inv_freq[D / 2];
+        assert_float_equal(rope_frequencies(D, inv_freq, &parameters, 4096), known[i].factor, 1e-7);
+    }
+}
+
+static float y[8];
+
+static void odd_width(void) { rope_frequencies(9, y, &(RopeParameters){.rope_theta = 10000}, 1); }
+static void dynamic_pair(void) {
+    const RopeParameters dynamic = {
+        .rope_type = ROPE_DYNAMIC, .rope_theta = 10000, .factor = 2, .max_position_embeddings = 4096};
+    rope_frequencies(2, y, &dynamic, 8192);
+}
+
+static void what_cannot_be_is_refused(void **state) {
+    (void)state;
+    assert_refused(odd_width, "a head of width 9 cannot be cut into pairs: the width must be even");
+    assert_refused(dynamic_pair, "dynamic scaling needs a head wider than 2");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_attention_factor_is_transformers),
+        cmocka_unit_test(what_cannot_be_is_refused),
+    };
+    return cmocka_run_group_tests_name("scaling", tests, NULL, NULL) != 0;
+}
