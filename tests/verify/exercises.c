@@ -11,7 +11,7 @@ static const Exercise exercises[] = {
     {"03_feed_forward", {"swiglu", "linear", "feed_forward", "gated_feed_forward"}},
     {"04_rope", {"rope_interleaved", "rope_half_split", "rope_table", "rope_frequencies"}},
     {"05_attention", {"softmax", "attention_scores", "causal_mask", "weighted_sum", "attention"}},
-    {"06_grouped_query", {"attention", "grouped_query_attention", "attend_last"}},
+    {"06_grouped_query", {"grouped_query_attention", "attend_last"}},
     {"07_kv_cache", {"kv_cache_append", "attend_last", "cached_attention"}},
     {"08_flash_attention", {"softmax", "attention", "flash_attention"}},
     {"09_decoder", {"rms_norm", "linear", "swiglu", "rope_half_split", "cached_attention"}},
