@@ -1,31 +1,33 @@
-# A text that looks at itself: scores, masked scores, weights. Each word has one random vector, its query and its key.
-height = 400
+# One head of the course's model reads the sentence: its scores, without the future, and the weights that softmax makes of them.
+height = 440
 load "figures/style.gp"
 
 file = data."/05_matrices.dat"
-set title font ",16"
-set multiplot layout 1, 3 margins 0.07, 0.985, 0.03, 0.68 spacing 0.03 \
-    title "Each word looks back, at itself and at its like" font ",18"
+set multiplot layout 1, 2 margins 0.075, 0.925, 0.035, 0.83 spacing 0.16 \
+    title "Each row looks back: the last “:” looks at “Anna”, who has the ball" font ",18"
 set size ratio -1
-set xrange [-0.5:11.5]
-set x2range [-0.5:11.5]
-set yrange [11.5:-0.5]
+set xrange [-0.5:28.5]
+set x2range [-0.5:28.5]
+set yrange [28.5:-0.5]
 set border 15 linecolor rgb faint
 set tics scale 0
 unset xtics
-set x2tics rotate by 60 left offset 0, -0.2
-set ytics offset 0.5, 0
+set x2tics rotate by 90 left offset 0, 0 noenhanced font ",10"
+set ytics offset 0.7, 0 noenhanced font ",10"
 unset grid
-unset colorbox
-array says[3] = ["1. scores of all pairs", "2. masked: no future", "3. weights: rows sum to 1"]
-array most[3] = [7, 7, 1]
-do for [n = 1:3] {
-    set title says[n] offset 0, -0.3
-    set cbrange [-most[n]:most[n]]
-    if (n > 1) { unset ytics }
-    set object 1 rectangle from -0.5, -0.5 to 11.5, 11.5 behind fillcolor rgb faint fillstyle solid noborder
-    set label 1 n == 2 ? "−∞" : "" at 8, 3 center font ",22" textcolor rgb grey front
-    plot file using 2:1:(n == 2 && $2 > $1 ? NaN : column(n + 2)) with image pixels, \
-         file using 1:1:x2tic(6):ytic(6) every 12 axes x2y1 with points pointtype -1
-}
+set colorbox
+set cbtics font ",12" offset -0.8, 0
+token(n) = stringcolumn(n) eq "\n" ? "↵" : stringcolumn(n)
+set label 1 "future:\nno score" at 20, 7 center textcolor rgb grey font ",13"
+set object 1 rectangle from 6.4, 27.4 to 7.6, 28.6 front fillstyle empty border linecolor rgb black linewidth 1.5
+set label 2 "scores, q · k / √D" at graph 0.5, 1.19 center font ",16"
+set cbrange [-12:12]
+plot file using 2:1:($2 > $1 ? NaN : $3) with image pixels, \
+     file using 1:1:x2tic(token(5)):ytic(token(5)) every 29 axes x2y1 with points pointtype -1
+set label 1 "future:\nweight 0"
+set label 2 "weights, each row sums to 1"
+set palette defined (0 "#ffffff", 0.5 sky, 1 "#00304f")
+set cbrange [0:1]
+plot file using 2:1:($2 > $1 ? NaN : $4) with image pixels, \
+     file using 1:1:x2tic(token(5)):ytic(token(5)) every 29 axes x2y1 with points pointtype -1
 unset multiplot

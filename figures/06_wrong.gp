@@ -1,20 +1,24 @@
-# Two ways to hand 8 key/value heads to 32 query heads.
-height = 420
+# Two ways to hand 8 key/value heads to 32 query heads, as strips: each square is a query head, its number the head that it reads.
+height = 250
 load "figures/style.gp"
 
 file = data."/06_wrong.dat"
 stats file using ($2 != $3) nooutput
 set title sprintf("Handed out in turn, %.0f of %.0f query heads read the wrong head", STATS_sum, STATS_records)
-set xlabel "query head h of Llama 3 8B"
-set ylabel "key/value head"
-set xrange [-0.8:31.8]
-set yrange [-0.5:9.2]
-set xtics 0, 4, 28 add ("31" 31)
-set ytics 0, 1, 7
-set label "neighbours share: h / (H / KV)" at 0.5, 8.5 textcolor rgb blue point linetype 1 pointtype 7 pointsize 0.9 offset 1, 0
-set label "in turn: h % KV" at 14, 8.5 textcolor rgb vermillion point linetype 2 pointtype 4 pointsize 0.9 offset 1, 0
-set label "the same, by luck" at 22, 8.5 textcolor rgb black point pointtype 6 pointsize 2 linewidth 1.5 linecolor rgb black offset 1.5, 0
-plot for [lap = 0:3] file using 1:3 every ::(8 * lap)::(8 * lap + 7) with lines linetype 2 linewidth 1, \
-     file using 1:3 with points linetype 2 pointtype 4 pointsize 0.9, \
-     file using 1:2 with points linetype 1 pointtype 7 pointsize 0.9, \
-     file using 1:($2 == $3 ? $2 : NaN) with points pointtype 6 pointsize 2 linewidth 1.5 linecolor rgb black
+set xlabel "query head of Llama 3 8B" offset 0, -0.2
+set xrange [-0.7:31.7]
+set yrange [2.05:0.15]
+set lmargin 17
+set xtics 0, 4, 28 add ("31" 31) scale 0
+set ytics ("h / (H / KV)" 0.6, "h %% KV" 1.5) scale 0
+set border 0
+unset grid
+set style fill solid 1 border rgb "#ffffff"
+array colour[8] = [0xCFE3F2, 0xF7D9C4, 0xCDEBDF, 0xF3DDE9, 0xFAE7BF, 0xD6EEFB, 0xDDDDDD, 0xF2EFC7]
+shade(g) = colour[int(g) + 1]
+set label 1 "framed: the right head, by luck" at 16, 2.02 center textcolor rgb black font ",14"
+plot file using 1:(0.6):(0.47):(0.3):(shade($2)) with boxxyerror linecolor rgb variable, \
+     file using 1:(1.5):(0.47):(0.3):(shade($3)) with boxxyerror linecolor rgb variable, \
+     file using 1:(0.6):(sprintf("%d", $2)) with labels font ",14", \
+     file using 1:(1.5):(sprintf("%d", $3)) with labels font ",14", \
+     file using ($2 == $3 ? $1 : NaN):(1.5):(0.47):(0.3) with boxxyerror fillstyle empty border linecolor rgb black linewidth 2

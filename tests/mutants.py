@@ -41,10 +41,12 @@ FEED_FORWARD = "chapters/03_feed_forward/feed_forward.c"
 ROPE = "chapters/04_rope/rope.c"
 SCALING = "chapters/04_rope/scaling.c"
 ATTENTION = "chapters/05_attention/attention.c"
+GROUPED = "chapters/06_grouped_query/grouped_query.c"
 FLASH = "chapters/08_flash_attention/flash_attention.c"
 TRAIN = "chapters/10_tokenizer/train.c"
 BPE = "chapters/10_tokenizer/bpe.c"
 SAMPLING = "chapters/11_generation/sampling.c"
+ONE_ROW = "a single row lies where it lies, however long the cast says it is"
 EITHER = "where they are equal, either will do"
 OVERRUN = "an overrun, for make sanitize to catch, and no other answer"
 EQUIVALENT = {
@@ -72,6 +74,8 @@ EQUIVALENT = {
     (ATTENTION, "for (int i = 0; i < n; i++) max = x[r][i] >= max ? x[r][i] : max; /* passes over a NaN, */"): EITHER,
     **{(FLASH, f"enum {{ TEAM = 128{how} }}; /* sets of queries that share a tile while it is in the cache */"):
            "how many share a tile decides the speed, and nothing else" for how in ("", " * LANES")},
+    (GROUPED, "look_back(seen, KV, D, g, out[t][h], q[t][h], k, v, (float(*)[0])weights);"): ONE_ROW,
+    (GROUPED, "look_back(seen, KV, D, g, out[t][h], q[t][h], k, v, (float(*)[seen ? seen - 1 : 0])weights);"): ONE_ROW,
     (FLASH, "} power = {(x < -87 ? 87 : x) * 1.44269504f + large}; /* the last bits are n + 127 */"): "below -87 it is not used",
     (FLASH, "} power = {(x <= -87 ? -87 : x) * 1.44269504f + large}; /* the last bits are n + 127 */"): EITHER,
     (FLASH, "for (int s = 0; s <= 8; s++) sum[s] += query * key[s][i];"): OVERRUN,

@@ -4,7 +4,7 @@
 
 static void test_data_is_written_on_request_alone(void **state) {
     (void)state;
-    static const char *const chapters[] = {"05_attention", "06_grouped_query", "10_tokenizer"};
+    static const char *const chapters[] = {"10_tokenizer"};
     static char with[sizeof said];
     for (size_t i = 0; i < sizeof chapters / sizeof *chapters; i++) {
         if (!strstr(CHAPTERS, chapters[i])) continue; /* no PCRE2 here */

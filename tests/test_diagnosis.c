@@ -43,6 +43,7 @@
 #define SOFTMAX(name) static void name(int rows, int n, float out[rows][n], const float x[rows][n])
 #define SCORES(name)                                                                                                   \
     static void name(int T, int S, int D, float scores[restrict T][S], const float q[T][D], const float k[S][D])
+#define MASK(name) static void name(int T, int S, float scores[T][S])
 #define SUM(name)                                                                                                      \
     static void name(int T, int S, int D, float out[restrict T][D], const float weights[T][S], const float v[S][D])
 #define ATTENTION(name)                                                                                                \
@@ -422,6 +423,14 @@ SOFTMAX(softmax_one_too_far) {
         for (int i = 0; i < n; i++) out[r][i] = (float)(out[r][i] / sum);
     }
 }
+MASK(mask_from_the_top_left) {
+    for (int t = 0; t < T; t++)
+        for (int s = t + 1; s < S; s++) scores[t][s] = -INFINITY;
+}
+MASK(mask_is_finite) {
+    for (int t = 0; t < T; t++)
+        for (int s = S - T + t + 1; s < S; s++) scores[t][s] = -1e9f;
+}
 SCORES(scores_not_scaled) { linear(T, D, S, scores, q, k, NULL); }
 SCORES(scores_doubled) {
     attention_scores(T, S, D, scores, q, k);
@@ -690,6 +699,8 @@ static const Draft wrong[] = {
     DRAFT(attention_scores, scores_doubled, "times 2, everywhere"),
     DRAFT(attention_scores, scores_divided_by_far_too_much, "times 1/D, everywhere"),
     DRAFT(attention_scores, scores_transposed, "transposed: row and column"),
+    DRAFT(causal_mask, mask_from_the_top_left, "S - T + t"),
+    DRAFT(causal_mask, mask_is_finite, "a finite number"),
     DRAFT(weighted_sum, sum_adds, "adds onto what was in out"),
     DRAFT(weighted_sum, sum_divided, "divided by S"),
     DRAFT(attention, attention_sees_the_future, "queries see the future"),

@@ -45,8 +45,15 @@ def kv_cache_append(cache_k, cache_v, **arguments):
     return np.concatenate([cache_k.numpy().ravel(), cache_v.numpy().ravel(), [np.float32(length)]])
 
 
+def causal_mask(scores):
+    scores = scores.clone()
+    c.causal_mask(scores=scores)
+    return scores.numpy()
+
+
 LEFT_OUT = ["bpe_merge"]  # it takes a Vocabulary, a map from strings, which is no array
 ADAPTERS = {
+    "causal_mask": causal_mask,
     "kv_cache_append": kv_cache_append,
     "rope_frequencies": rope_frequencies,
     "merge_pair": merge_pair,

@@ -1,4 +1,4 @@
-/* Chapter 5, your turn: softmax, the two sums beside it, then a head of attention.
+/* Chapter 5, your turn: softmax, the scores, the mask and the sum beside it, then a head of attention.
  *
  *     make exercise-05
  *
@@ -17,7 +17,11 @@ void attention_scores(int T, int S, int D, float scores[restrict T][S], const fl
     (void)T, (void)S, (void)D, (void)scores, (void)q, (void)k;
 }
 
-/* Task 3. out[t] = the sum over s of weights[t][s] v[s]. Which of the three loops is the innermost, if you sum in a
+/* Task 3. scores[t][s] = -INFINITY for every key that comes after the query. The queries are the last T of S positions:
+ * query t stands at S - T + t. What it may see stays as it is. */
+void causal_mask(int T, int S, float scores[T][S]) { (void)T, (void)S, (void)scores; }
+
+/* Task 4. out[t] = the sum over s of weights[t][s] v[s]. Which of the three loops is the innermost, if you sum in a
  * double? And if out[t] itself is the sum? */
 void weighted_sum(int T, int S, int D, float out[restrict T][D], const float weights[T][S], const float v[S][D]) {
     (void)T, (void)S, (void)D, (void)out, (void)weights, (void)v;

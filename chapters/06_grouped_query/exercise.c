@@ -1,4 +1,4 @@
-/* Chapter 6, your turn: one head, then many that share.
+/* Chapter 6, your turn: many heads that share.
  *
  *     make exercise-06
  *
@@ -7,16 +7,9 @@
 #include "06_grouped_query/grouped_query.h"
 #include "05_attention/attention.h"
 
-/* Task 1. One head, as in chapter 5; yours from there will do, with what it calls. T queries are the last of S
- * positions: query t sees keys 0 .. S - T + t. `scores` is room for T rows of S numbers. */
-void attention(int T, int S, int D, float out[restrict T][D], const float q[T][D], const float k[S][D],
-               const float v[S][D], float scores[restrict T][S]) {
-    (void)T, (void)S, (void)D, (void)out, (void)q, (void)k, (void)v, (void)scores;
-}
-
-/* Task 2. H heads on KV key/value heads. In [T][H][D] the rows of one head are H D numbers apart, and attention()
- * wants them together: copy them out, attend, copy the result back. Begin with the cases where KV is H, then ask
- * which key/value head query head h reads. For the room, allocate() is in "common/error.h". */
+/* Task 1. H heads on KV key/value heads. You may copy the rows of a head together, q[t][h] for all t, and let attention()
+ * of chapter 5 do the rest, or do without. Begin with the cases where KV is H, then ask which key/value head query head
+ * h reads. For room, allocate() is in "common/error.h". */
 void grouped_query_attention(int T, int H, int KV, int D, float out[restrict T][H][D], const float q[T][H][D],
                              const float k[T][KV][D], const float v[T][KV][D]) {
     (void)T, (void)H, (void)KV, (void)D, (void)out, (void)q, (void)k, (void)v;

@@ -2,30 +2,39 @@
 #include "05_attention/attention.h"
 #include "common/error.h"
 
+#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-/* One head out of many: rows of D numbers that lie next to each other, as chapter 5 wants them. */
-static void copy_head(int rows, int heads, int D, int head, float out[restrict rows][D], const float x[rows][heads][D]) {
-    for (int r = 0; r < rows; r++) memcpy(out[r], x[r][head], (size_t)D * sizeof(float));
+/* One query of one head: softmax(q k^T / sqrt(D)) v over the first `seen` rows of key/value head g. */
+static void look_back(int seen, int KV, int D, int g, float out[restrict D], const float q[D],
+                      const float k[seen][KV][D], const float v[seen][KV][D], float weights[restrict 1][seen]) {
+    for (int s = 0; s < seen; s++) {
+        double sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (int i = 0; i < D; i++) sum += (double)q[i] * k[s][g][i];
+        weights[0][s] = (float)(sum / sqrt(D));
+    }
+    softmax(1, seen, weights, weights);
+    for (int i = 0; i < D; i++) {
+        double sum = 0;
+        for (int s = 0; s < seen; s++) sum += (double)weights[0][s] * v[s][g][i];
+        out[i] = (float)sum;
+    }
 }
 
 void attend_last(int T, int S, int H, int KV, int D, float out[restrict T][H][D], const float q[T][H][D],
                  const float k[S][KV][D], const float v[S][KV][D]) {
     if (T < 1 || T > S) fail("attention: %d queries cannot be the last of %d positions", T, S);
     if (KV < 1 || H % KV) fail("attention: %d query heads cannot share %d key/value heads evenly", H, KV);
-    float(*head_q)[D] = allocate((size_t)T * sizeof *head_q), (*head_out)[D] = allocate((size_t)T * sizeof *head_out);
-    float(*head_k)[D] = allocate((size_t)S * sizeof *head_k), (*head_v)[D] = allocate((size_t)S * sizeof *head_v);
-    float(*scores)[S] = allocate((size_t)T * sizeof *scores);
+    float *weights = allocate((size_t)S * sizeof *weights);
     for (int h = 0; h < H; h++) {
         int g = h / (H / KV);
-        copy_head(T, H, D, h, head_q, q);
-        copy_head(S, KV, D, g, head_k, k);
-        copy_head(S, KV, D, g, head_v, v);
-        attention(T, S, D, head_out, head_q, head_k, head_v, scores);
-        for (int t = 0; t < T; t++) memcpy(out[t][h], head_out[t], (size_t)D * sizeof(float));
+        for (int t = 0; t < T; t++) {
+            int seen = S - T + t + 1;
+            look_back(seen, KV, D, g, out[t][h], q[t][h], k, v, (float(*)[seen])weights);
+        }
     }
-    free(head_q), free(head_out), free(head_k), free(head_v), free(scores);
+    free(weights);
 }
 
 void grouped_query_attention(int T, int H, int KV, int D, float out[restrict T][H][D], const float q[T][H][D],

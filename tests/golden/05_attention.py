@@ -370,6 +370,51 @@ case("cancelling", "Keys that queries hardly meet: large products, small sums.",
      q=normal(4, 64, scale=100), k=normal(4, 64, scale=100))
 
 
+def masked(scores, hidden, value=-INF):
+    """Scores where what is hidden has the value; hidden(t, s) of a query's position and a key's."""
+    T, S = scores.shape
+    t, s = torch.arange(T)[:, None] + S - T, torch.arange(S)[None]
+    return scores.masked_fill(hidden(t, s), value)
+
+
+causal_mask = Kernel("causal_mask", CHAPTER, "torch.Tensor.masked_fill_",
+                     pytorch=lambda scores: scores.masked_fill(
+                         torch.ones_like(scores, dtype=torch.bool).triu(1 + scores.shape[1] - scores.shape[0]), -INF),
+                     formula=lambda scores: masked(scores, lambda t, s: s > t))
+
+causal_mask.wrong("does_nothing", "Your scores are as they were. Set those of later keys to -INFINITY",
+                  lambda scores: scores.clone())
+for name, advice, hidden in (
+        ("strict_mask", "Your mask hides the query's own position, too. It hides s > S - T + t alone",
+         lambda t, s: s >= t),
+        ("mask_one_late", "Your mask lets the query see one key of the future. It hides all s > S - T + t",
+         lambda t, s: s > t + 1),
+        ("mask_reversed", "Your mask hides what has been, and shows the future. It hides s > S - T + t",
+         lambda t, s: s < t),
+        ("everything_hidden", "Your mask hides every key. It hides s > S - T + t", lambda t, s: s >= 0 * t)):
+    causal_mask.wrong(name, advice, lambda scores, hidden=hidden: masked(scores, hidden))
+for name, advice, value in (
+        ("future_scores_zero", "Your scores of the future are 0, and e^0 is 1. They are -INFINITY", 0),
+        ("mask_of_minus_10000", "Your mask is -10000, and scores may be lower. It is -INFINITY", -1e4),
+        ("mask_of_a_finite_number", "Your mask is a finite number, such as -1e9, and scores may be lower. It is "
+         "-INFINITY", -1e9),
+        ("mask_of_infinity", "Your mask is +INFINITY, which takes all the weight. It is -INFINITY", INF)):
+    causal_mask.wrong(name, advice, lambda scores, value=value: masked(scores, lambda t, s: s > t, value))
+causal_mask.wrong("mask_from_the_top_left", "Your query t sees the keys 0 .. t. The queries are the last T of S "
+                  "positions: S - T + t",
+                  lambda scores: masked(scores, lambda t, s: s > t - scores.shape[1] + scores.shape[0]))
+causal_mask.wrong("rest_overwritten", "Your scores of the past are lost. The mask leaves them as they are",
+                  lambda scores: masked(0 * scores, lambda t, s: s > t))
+
+case = causal_mask.case
+case("by_hand", "Three positions: three scores are hidden.", scores=[[1, 1, 2], [2, 0, 2], [1, 2, 3]])
+case("whole_text", "T = S.", scores=normal(6, 6))
+case("ragged", "The last 5 of 11 positions.", scores=normal(5, 11))
+case("decode", "One query, the last: nothing is hidden.", scores=normal(1, 9))
+case("one_token", "A text of one token.", scores=normal(1, 1))
+case("far_below", "Scores near -1e12: -1e9 would be the largest.", scores=normal(4, 4, scale=1e11, shift=-1e12))
+
+
 def mixing(*shape):
     """Weights as softmax makes them: positive, and each row sums to 1."""
     def draw(random):

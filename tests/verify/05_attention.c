@@ -34,6 +34,19 @@ static void random_attention_scores(Call *call, Random *random, Size size) {
     call_output(call, F32, 2, SHAPE(T, S));
 }
 
+/* The mask is laid over the scores, where they are: its output is a copy of them. */
+static void unpack_causal_mask(Function kernel, const Call *c) {
+    int T = dimension(c, "scores", 0), S = dimension(c, "scores", 1);
+    void *out = memcpy(output(c), argument(c, "scores"), (size_t)T * (size_t)S * sizeof(float));
+    AS(causal_mask, kernel)(T, S, out);
+}
+
+static void random_causal_mask(Call *call, Random *random, Size size) {
+    size_t T = extent(random, size, 1, 20, 131, 512), S = T + extent(random, size, 0, 20, 170, 3584);
+    random_input(call, random, "scores", 2, SHAPE(T, S));
+    call_output(call, F32, 2, SHAPE(T, S));
+}
+
 static void unpack_weighted_sum(Function kernel, const Call *c) {
     AS(weighted_sum, kernel)(dimension(c, "weights", 0), dimension(c, "weights", 1), dimension(c, "v", 1), output(c),
                              argument(c, "weights"), argument(c, "v"));
@@ -245,6 +258,7 @@ static const Refusal refused_by_last_heads[] = {{"3 query heads cannot share 2 k
 const Kernel attention_kernels[] = {
     {KERNEL(softmax, "05_attention", softmax), .in_place = {"x"}},
     {KERNEL(attention_scores, "05_attention", attention_scores)},
+    {KERNEL(causal_mask, "05_attention", causal_mask)},
     {KERNEL(weighted_sum, "05_attention", weighted_sum)},
     {KERNEL(attention, "05_attention", attention), .operations = attention_operations, .refusals = refused_by_attention},
     {KERNEL(grouped_query_attention, "06_grouped_query", grouped_query), .operations = heads_operations, .refusals = refused_by_heads},
