@@ -27,9 +27,9 @@ void rope_table(int T, int D, float table[restrict 2][T][D / 2], const int posit
     (void)T, (void)D, (void)table, (void)positions, (void)inv_freq, (void)factor;
 }
 
-/* Task 4. The frequencies. Begin with ROPE_DEFAULT, rope_theta^(-2i/D), and ROPE_LLAMA3, which the lesson explains:
- * these two run every Llama there is. The challenge, without a hint: linear, dynamic and yarn, too; the cases are named
- * after them. Return what cosine and sine are multiplied by, which is 1 but for yarn. */
+/* The challenge, without a hint: the frequencies, by every recipe; the cases are named after them. Begin with
+ * ROPE_DEFAULT and ROPE_LLAMA3, which the lesson explains: with these two you can run every Llama there is. Return what
+ * cosine and sine are multiplied by. */
 float rope_frequencies(int D, float inv_freq[D / 2], const RopeParameters *parameters, int length) {
     (void)D, (void)inv_freq, (void)parameters, (void)length;
     return 1;

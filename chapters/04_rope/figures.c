@@ -2,6 +2,7 @@
 #include "01_normalization/normalization.h"
 #include "04_rope/rope.h"
 #include "common/console.h"
+#include "common/error.h"
 #include "common/linear.h"
 #include "common/options.h"
 #include "common/sentence.h"
@@ -88,7 +89,7 @@ typedef struct {
 static Layer layer_of(const Sentence *s, int layer) {
     int T = s->T, H = s->H, KV = s->KV, D = s->D;
     size_t queries = sizeof(float[T][H][D]), keys = sizeof(float[T][KV][D]);
-    Layer l = {malloc(queries), malloc(keys), malloc(queries), malloc(keys)};
+    Layer l = {allocate(queries), allocate(keys), allocate(queries), allocate(keys)};
     project(s, layer, "self_attn.q_proj", H * D, (float(*)[H * D])l.q);
     project(s, layer, "self_attn.k_proj", KV * D, (float(*)[KV * D])l.k);
     turn_rows(rope_half_split, T, H, D, (float(*)[H][D])l.turned_q, (const float(*)[H][D])l.q, 0);
