@@ -76,12 +76,12 @@ DRAWN    := $(patsubst chapters/%/figures.c,%,$(filter-out $(LEFT_OUT),$(wildcar
 drawer    = $(firstword $(subst _, ,$(1)))_figures
 DRAWERS  := $(foreach c,$(DRAWN),$(BUILD)/$(call drawer,$(c)))
 TOOLS    := $(BUILD)/verify $(BUILD)/grade $(BUILD)/stories $(if $(PCRE2),$(BUILD)/llama)
-# Chapter 12's projection.c has chapter 9's function, but fast: a program that runs whole models names it before the library.
-FAST     := chapters/12_speed/projection.c
+# These have the functions of chapters 9 and 8, but fast: a program that runs whole models names them before the library.
+FAST     := chapters/12_speed/projection.c chapters/12_speed/flash_attention.c
 KERNELS  := $(filter-out %/main.c %/figures.c %/exercise.c %/llama.c $(FAST) $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/*.c))
 COMMON   := $(wildcard common/*.c)
 VERIFY   := $(filter-out tests/verify/main.c tests/verify/grade.c tests/verify/guard.c,$(wildcard tests/verify/*.c))
-TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c))) $(BUILD)/tests/fast_decoder
+TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c))) $(BUILD)/tests/fast_decoder $(BUILD)/tests/fast_flash_attention
 TESTS    := $(TESTS:%/test_generation=%/fast_generation)
 FUZZED   := safetensors config model $(if $(PCRE2),tokenizer text)
 
@@ -120,7 +120,9 @@ $(PROGRAMS) $(DRAWERS):
 
 $(BUILD)/verify: $(call object,tests/verify/main.c $(VERIFY)) $(BUILD)/libllama.a
 $(BUILD)/grade: $(call object,tests/verify/grade.c $(VERIFY)) $(BUILD)/libllama.a
-$(BUILD)/verify $(BUILD)/grade:
+# What is timed are the fast functions.
+$(BUILD)/bench_kernels: $(call object,tests/verify/main.c $(FAST) $(VERIFY)) $(BUILD)/libllama.a
+$(BUILD)/verify $(BUILD)/grade $(BUILD)/bench_kernels:
 	$(link) -ldl
 
 # The program of chapter 11 that people use, and the one that writes what the course's own model learned.
@@ -141,7 +143,7 @@ $(BUILD)/objects/tests/test_%.o: ALSO = -DBUILD=$(call quote,$(call string,$(abs
 $(BUILD)/tests/%: $(BUILD)/objects/tests/%.o $(call object,$(VERIFY)) $(BUILD)/libllama.a
 	$(link) $(CMOCKA) -ldl
 
-# The same tests with chapter 12's projection in place of chapter 9's.
+# The same tests with chapter 12's functions in place of those of chapters 8 and 9.
 $(BUILD)/tests/fast_%: $(BUILD)/objects/tests/test_%.o $(call object,$(FAST) $(VERIFY)) $(BUILD)/libllama.a
 	$(link) $(CMOCKA) -ldl
 
@@ -326,10 +328,10 @@ ablations: $(BUILD)/ablations $(BUILD)/stories ## what each part does to the tra
 	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/ablations > $(BUILD)/ablations.txt
 	@mv $(BUILD)/ablations.txt tests/golden/
 
-bench: $(BUILD)/verify $(BUILD)/bench_decoder ## our kernels and the decoder against this machine's own limits, on one thread and on all
-	@OMP_NUM_THREADS=1 $(BUILD)/verify --bench
+bench: $(BUILD)/bench_kernels $(BUILD)/bench_decoder ## our kernels and the decoder against this machine's own limits, on one thread and on all
+	@OMP_NUM_THREADS=1 $(BUILD)/bench_kernels --bench
 	@echo
-	@$(BUILD)/verify --bench
+	@$(BUILD)/bench_kernels --bench
 	@echo
 	@mkdir -p $(BUILD)/bench; memory=$$(mktemp -d -p /dev/shm 2>/dev/null); \
 	 trap 'rm -rf "$$memory" $(BUILD)/bench' EXIT INT TERM; $(BUILD)/bench_decoder $$memory $(BUILD)/bench
