@@ -76,12 +76,12 @@ DRAWN    := $(patsubst chapters/%/figures.c,%,$(filter-out $(LEFT_OUT),$(wildcar
 drawer    = $(firstword $(subst _, ,$(1)))_figures
 DRAWERS  := $(foreach c,$(DRAWN),$(BUILD)/$(call drawer,$(c)))
 TOOLS    := $(BUILD)/verify $(BUILD)/grade $(BUILD)/stories $(if $(PCRE2),$(BUILD)/llama)
-# Chapter 12's projection.c has chapter 9's function, but fast: a program that runs whole models names it before the library.
-FAST     := chapters/12_speed/projection.c
+# These have the functions of chapters 9 and 8, but fast: a program that runs whole models names them before the library.
+FAST     := chapters/12_speed/projection.c chapters/12_speed/flash_attention.c
 KERNELS  := $(filter-out %/main.c %/figures.c %/exercise.c %/llama.c $(FAST) $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/*.c))
 COMMON   := $(wildcard common/*.c)
 VERIFY   := $(filter-out tests/verify/main.c tests/verify/grade.c tests/verify/guard.c,$(wildcard tests/verify/*.c))
-TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c))) $(BUILD)/tests/fast_decoder
+TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c))) $(BUILD)/tests/fast_decoder $(BUILD)/tests/fast_flash_attention
 TESTS    := $(TESTS:%/test_generation=%/fast_generation)
 FUZZED   := safetensors config model $(if $(PCRE2),tokenizer text)
 
@@ -120,7 +120,9 @@ $(PROGRAMS) $(DRAWERS):
 
 $(BUILD)/verify: $(call object,tests/verify/main.c $(VERIFY)) $(BUILD)/libllama.a
 $(BUILD)/grade: $(call object,tests/verify/grade.c $(VERIFY)) $(BUILD)/libllama.a
-$(BUILD)/verify $(BUILD)/grade:
+# What is timed are the fast functions.
+$(BUILD)/bench_kernels: $(call object,tests/verify/main.c $(FAST) $(VERIFY)) $(BUILD)/libllama.a
+$(BUILD)/verify $(BUILD)/grade $(BUILD)/bench_kernels:
 	$(link) -ldl
 
 # The program of chapter 11 that people use, and the one that writes what the course's own model learned.
@@ -142,7 +144,7 @@ $(BUILD)/objects/tests/test_%.o: ALSO = -DBUILD=$(call quote,$(call string,$(abs
 $(BUILD)/tests/%: $(BUILD)/objects/tests/%.o $(call object,$(VERIFY)) $(BUILD)/libllama.a
 	$(link) $(CMOCKA) -ldl
 
-# The same tests with chapter 12's projection in place of chapter 9's.
+# The same tests with chapter 12's functions in place of those of chapters 8 and 9.
 $(BUILD)/tests/fast_%: $(BUILD)/objects/tests/test_%.o $(call object,$(FAST) $(VERIFY)) $(BUILD)/libllama.a
 	$(link) $(CMOCKA) -ldl
 
@@ -182,8 +184,7 @@ $(BUILD)/data/%.txt: $(BUILD)/%
 	@$< $(if $(filter $*,$(DRAWN)),,--data $(BUILD)/data) > $@
 
 FIGURES := $(patsubst %.gp,$(BUILD)/%.svg,$(filter-out figures/style.gp $(LEFT_OUT),$(wildcard figures/*.gp)))
-PRINTED := $(patsubst $(BUILD)/%,$(BUILD)/data/%.txt,$(PROGRAMS))
-DATA    := $(PRINTED) $(patsubst $(BUILD)/%,$(BUILD)/data/%.txt,$(DRAWERS))
+DATA    := $(patsubst $(BUILD)/%,$(BUILD)/data/%.txt,$(PROGRAMS) $(DRAWERS))
 
 ifneq ($(GNUPLOT),)
 figures: $(FIGURES) ## draw the figures from what the programs computed
@@ -259,7 +260,7 @@ grade: $(BUILD)/grade $(BUILD)/compile.sh ## judge a folder of submissions: make
 	@$(if $(DIR),,echo "usage: make grade DIR=submissions/ [EXERCISE=04] [CSV=$(BUILD)/grades.csv]"; exit 1)
 	@$(BUILD)/grade $(EXERCISE:%=--exercise %) --csv $(call quote,$(or $(CSV),$(BUILD)/grades.csv)) $(call quote,$(DIR))
 
-test: all $(TESTS) $(FUZZED:%=$(BUILD)/tests/replay_%) $(PRINTED) $(BUILD)/compile.sh ## kernels against PyTorch, wrong twins, parsers, programs, lessons
+test: all $(TESTS) $(FUZZED:%=$(BUILD)/tests/replay_%) $(DATA) $(BUILD)/compile.sh ## kernels against PyTorch, wrong twins, parsers, programs, lessons
 	@PYTHON=$(PYTHON) sh tests/run.sh $(TESTS) $(foreach f,$(FUZZED),"$(BUILD)/tests/replay_$(f) tests/fuzz/corpus/$(f)") "sh tests/languages/run.sh $(BUILD)" "sh tests/lessons.sh $(BUILD)/data --check"
 
 sanitize: ## the tests under the address, undefined-behaviour and bounds sanitizers; or make sanitize WHAT="faults EVERY=60"
@@ -329,10 +330,10 @@ ablations: $(BUILD)/ablations $(BUILD)/beyond $(BUILD)/stories ## what each part
 	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/ablations > $(BUILD)/ablations.txt
 	@mv $(BUILD)/beyond.txt $(BUILD)/ablations.txt tests/golden/
 
-bench: $(BUILD)/verify $(BUILD)/bench_decoder ## our kernels and the decoder against this machine's own limits, on one thread and on all
-	@OMP_NUM_THREADS=1 $(BUILD)/verify --bench
+bench: $(BUILD)/bench_kernels $(BUILD)/bench_decoder ## our kernels and the decoder against this machine's own limits, on one thread and on all
+	@OMP_NUM_THREADS=1 $(BUILD)/bench_kernels --bench
 	@echo
-	@$(BUILD)/verify --bench
+	@$(BUILD)/bench_kernels --bench
 	@echo
 	@mkdir -p $(BUILD)/bench; memory=$$(mktemp -d -p /dev/shm 2>/dev/null); \
 	 trap 'rm -rf "$$memory" $(BUILD)/bench' EXIT INT TERM; $(BUILD)/bench_decoder $$memory $(BUILD)/bench

@@ -4,13 +4,14 @@ load "figures/style.gp"
 
 set title "FlashAttention works in the same memory at 131072 tokens as at 512"
 set xlabel "tokens of the text"
+set ylabel "bytes to work in, beside inputs and output" offset -1
 set logscale x 2
 set logscale y 2
 set xrange [512:131100]
 set yrange [2.0**16:2.0**37]
 set xtics ("512" 512, "2048" 2048, "8192" 8192, "32768" 32768, "131072" 131072)
 set ytics ("128 KiB" 2.0**17, "1 MiB" 2.0**20, "16 MiB" 2.0**24, "256 MiB" 2.0**28, "4 GiB" 2.0**32, "64 GiB" 2.0**36)
-set lmargin 11
+set lmargin 14
 set rmargin 24
 unset key
 file = data."/08_memory.dat"

@@ -1,36 +1,38 @@
-# One query, 256 keys in tiles of 16: the scores with the running maximum, and under them the running sum.
-height = 620
+# The last query of the sentence reads its keys, four a tile: the scores with the largest so far; and under them the sum l.
+height = 640
 load "figures/style.gp"
 
 file = data."/08_online.dat"
-stats file index 1 every ::0::0 using 2 nooutput name "FIRST" # the maximum after the first tile
-set multiplot layout 2, 1 margins 0.07, 0.97, 0.14, 0.91 spacing 0, 0.07 \
+stats file index 0 using 2 nooutput name "SCORE" # the largest score
+set multiplot layout 2, 1 margins 0.08, 0.98, 0.15, 0.9 spacing 0, 0.05 \
     title "When a tile brings a larger score, what was summed so far shrinks" font ",18"
-set xrange [0:258]
+set xrange [-0.7:28.7]
 unset key
-do for [x in "32 48 240"] { set arrow from x, graph 0 to x, graph 1 nohead linecolor rgb grey linewidth 1 dashtype 2 back }
+do for [i = 0:3] { set object i + 1 rectangle from 8 * i - 0.5, graph 0 to 8 * i + 3.5, graph 1 fillcolor rgb "#f4f4f4" fillstyle solid noborder behind }
+left(x) = x - 0.5
 
-set xtics 64 format ""
-set yrange [-6.8:6.8]
-set ytics 3
-set label 1 "the maximum so far" at 136, 5.9 center textcolor rgb blue
-set label 2 "the score of each key" at 136, -6.1 center textcolor rgb grey
-highest = -99
-set arrow 8 from 0, FIRST_max to 16, FIRST_max nohead linecolor rgb blue linewidth 2.4
-plot file index 1 using 1:2 with fsteps linetype 1, \
-     file index 0 using 1:2 with points pointtype 7 pointsize 0.35 linecolor rgb grey, \
-     file index 0 using 1:($2 > highest ? highest = $2 : NaN) with points pointtype 7 pointsize 0.6 linecolor rgb blue
+set xtics 4 format ""
+set xtics scale 0
+set yrange [-8:13]
+set ytics 5
+set ylabel "score"
+set label 1 "m, the largest so far" at 28.4, 11.9 right textcolor rgb blue
+set label 2 "the score of each key" at 28.4, 5 right textcolor rgb grey
+plot file index 1 using (left($1)):3:($2):(0) with vectors nohead linetype 1, \
+     file index 0 using 1:2 with points pointtype 7 pointsize 0.6 linecolor rgb grey, \
+     file index 0 using 1:($0 == SCORE_index_max ? $2 + 1.3 : NaN):3 with labels textcolor rgb black
 
-unset arrow 8
-set xtics 64 format "%g"
-set xlabel "keys read, 16 a tile"
-set yrange [0:11]
-set ytics 2.5
-set label 1 "the sum of e^{score − maximum}" at 140, 7.3 right textcolor rgb vermillion
-set label 2 "a larger score: 8.8 shrinks to 5.5,\nthen the tile is added" at 232, 2.2 right textcolor rgb black
-set label 3 "one softmax over all 256" at 257, 10.3 right textcolor rgb black
-set arrow 9 from 256, 9.8 to 256, 8 linecolor rgb black
-plot file index 1 using 1:3 with lines linetype 2, \
-     file index 1 using 1:3 with points linetype 2 pointtype 7, \
-     file index 2 using 1:3 with points pointtype 6 pointsize 1.3 linewidth 1.5 linecolor rgb black
+set xtics rotate by 60 right format "%s" font ",14"
+set yrange [0:1.5]
+set ytics 0.5
+set ylabel "l"
+set style fill solid noborder
+set label 1 "kept" at 14, 1.3 left textcolor rgb blue
+set label 2 "this tile's" at 16, 1.3 left textcolor rgb "#2b8cc4"
+plot file index 1 using (left($1) + $2 / 2.):($5 / 2):($2 / 2. - 0.25):($5 / 2) with boxxyerror linecolor rgb blue, \
+     file index 1 using (left($1) + $2 / 2.):(($5 + $6) / 2):($2 / 2. - 0.25):(($6 - $5) / 2) with boxxyerror linecolor rgb sky, \
+     file index 1 using (left($1) + 0.25):($4 > $5 + 0.1 ? $4 : NaN):($2 - 0.5):(0) with vectors nohead linecolor rgb vermillion linewidth 2 dashtype 2, \
+     file index 1 using (left($1) + $2 / 2.):($4 > $5 + 0.1 ? $4 + 0.28 : NaN):(sprintf("%.2f shrinks\nto %.2f", $4, $5)) \
+         with labels textcolor rgb vermillion, \
+     file index 0 using 1:(NaN):xtic(3) with points
 unset multiplot

@@ -1,8 +1,8 @@
-# The scores of 128 queries and 128 keys in tiles of 16 x 16: skipped, masked in part, whole.
+# The scores of 128 queries and 128 keys in tiles of 16 x 16: skipped, in part, whole.
 height = 620
 load "figures/style.gp"
 
-set title "Nearly half of the tiles are never touched, and only the diagonal needs a mask"
+set title "Nearly half of the tiles are never touched; those on the diagonal are used in part"
 set xlabel "key"
 set ylabel "query"
 set xrange [-1:129]
@@ -24,7 +24,7 @@ do for [i = 0:7] {
 set label "28 tiles skipped" at 97.5, 40 center front textcolor rgb black
 set object 9 rectangle from 14, 101 to 66, 107 fillcolor rgb blue fillstyle solid noborder front
 set label "28 tiles computed whole" at 40, 104 center front textcolor rgb "#ffffff"
-set label "8 tiles masked in part" at 52, 8 left front textcolor rgb black
+set label "8 tiles in part" at 52, 8 left front textcolor rgb black
 set arrow from 50.5, 8 to 29, 20 front linecolor rgb black
 box = 15.2
 plot file using (left(0)):($1 + 0.4):(left(0)):(left(0) + box):($1 + 0.4):($1 + 0.4 + box) with boxxyerror linecolor rgb "#eeeeee", \

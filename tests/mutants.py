@@ -42,7 +42,8 @@ ROPE = "chapters/04_rope/rope.c"
 SCALING = "chapters/04_rope/scaling.c"
 ATTENTION = "chapters/05_attention/attention.c"
 GROUPED = "chapters/06_grouped_query/grouped_query.c"
-FLASH = "chapters/08_flash_attention/flash_attention.c"
+PLAIN_FLASH = "chapters/08_flash_attention/flash_attention.c"
+FLASH = "chapters/12_speed/flash_attention.c"
 TRAIN = "chapters/10_tokenizer/train.c"
 BPE = "chapters/10_tokenizer/bpe.c"
 SAMPLING = "chapters/11_generation/sampling.c"
@@ -72,6 +73,19 @@ EQUIVALENT = {
     (ATTENTION, "for (int t = 0; t <= T; t++)"): "one more query, that sees all keys: nothing of it is masked",
     (ATTENTION, "for (int t = 0; t < T - 1; t++)"): "the last query sees all keys: nothing of it is masked",
     (ATTENTION, "for (int i = 0; i < n; i++) max = x[r][i] >= max ? x[r][i] : max; /* passes over a NaN, */"): EITHER,
+    (PLAIN_FLASH, "double score[keys ? keys - 1 : 0], before = *m;"): OVERRUN,
+    (PLAIN_FLASH, "double m[Br ? Br - 1 : 0], l[Br], O[Br][D];"): OVERRUN,
+    (PLAIN_FLASH, "double m[Br], l[Br ? Br - 1 : 0], O[Br][D];"): OVERRUN,
+    (PLAIN_FLASH, "for (int t0 = 0; t0 <= T; t0 += Br) {"): "one more block, of no queries",
+    (PLAIN_FLASH, "int rows = T - t0 <= Br ? T - t0 : Br, first = S - T + t0, end = first + rows; /* of the positions */"): EITHER,
+    (PLAIN_FLASH, "l[r ? r - 1 : 0] = 0;"): "the first tile multiplies what was there by 0",
+    **{(PLAIN_FLASH, f"memset(O[r], 0, sizeof O[{r}]);"): "all rows are D wide" for r in ("0", "r ? r - 1 : 0")},
+    (PLAIN_FLASH, "for (int s0 = 0; s0 <= end; s0 += Bc) {"): "one more tile, of no keys",
+    (PLAIN_FLASH, "int keys = end - s0 <= Bc ? end - s0 : Bc;"): EITHER,
+    **{(PLAIN_FLASH, f"memcpy({X}[j], {x}[s0 + j][h / (H / KV)], sizeof {X}[{j}]);"): "all rows are D wide"
+       for X, x in ("Kk", "Vv") for j in ("0", "j ? j - 1 : 0")},
+    **{(PLAIN_FLASH, f"if (seen {some} 0) attend_tile(seen {fewer} keys ? seen : keys, D, &m[r], &l[r], O[r], q[t0 + r][h], K, V);"):
+           "a tile of which nothing is seen changes nothing; where they are equal, either will do" for some, fewer in [(">", "<="), (">=", "<")]},
     **{(FLASH, f"enum {{ TEAM = 128{how} }}; /* sets of queries that share a tile while it is in the cache */"):
            "how many share a tile decides the speed, and nothing else" for how in ("", " * LANES")},
     (GROUPED, "look_back(seen, KV, D, g, out[t][h], q[t][h], k, v, (float(*)[0])weights);"): ONE_ROW,

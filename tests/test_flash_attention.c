@@ -1,9 +1,10 @@
-/* What the golden values of chapter 8 cannot see: every shape around the tiles, against chapter 6; how exact a weight is;
- * the same answer from run to run and on any number of threads; that the memory does not grow with the text; and what is
- * refused. */
+/* Chapter 8's kernel, and once more chapter 12's in its place: the golden values, and what they cannot see: every shape around
+ * the tiles, against chapter 6; how exact a weight is; the same answer from run to run and on any number of threads; that
+ * the memory does not grow with the text; and what is refused. */
 #include "08_flash_attention/flash_attention.h"
 #include "06_grouped_query/grouped_query.h"
 #include "common/error.h"
+#include "common/golden.h"
 #include "common/random.h"
 #include "tests/refused.h"
 
@@ -83,6 +84,25 @@ static void assert_as_chapter_6(Shape n) {
     inputs_free(in);
 }
 
+/* ------------------------------------------------------------------ as PyTorch */
+
+static void golden_values(void **state) {
+    (void)state;
+    Golden golden = golden_open("flash_attention");
+    for (const GoldenCase *c = golden.cases; c < golden.cases + golden.count; c++) {
+        const Tensor *q = golden_input(c, "q"), *k = golden_input(c, "k");
+        Shape n = {(int)q->shape[0], (int)k->shape[0], (int)q->shape[1], (int)k->shape[1], (int)q->shape[2]};
+        Inputs in = {{.numbers = tensor_to_float(q)}, {.numbers = tensor_to_float(k)}, {.numbers = tensor_to_float(golden_input(c, "v"))}};
+        Tensor got = c->expected;
+        float *out = flash(n, in);
+        got.data = out;
+        Agreement a = golden_check(c, false, &got);
+        if (a.wrong) fail_msg("%s: %zu of %zu are wrong", c->name, a.wrong, a.count);
+        free(in.q.numbers), free(in.k.numbers), free(in.v.numbers), free(out);
+    }
+    golden_close(&golden);
+}
+
 /* ------------------------------------------------------------------ as chapter 6 */
 
 static void every_length_around_the_tiles(void **state) {
@@ -131,6 +151,20 @@ static void far_below_zero(void **state) {
     for (int i = 0; i < n.S * n.KV * n.D; i++) in.k.numbers[i] = i % n.D ? roundf(4 * in.k.numbers[i]) / 4 : 100;
     assert_inputs_as_chapter_6(n, in);
     inputs_free(in);
+}
+
+/* One key's score is so far above all others that no other maximum would do, wherever it stands. */
+static void one_key_takes_all(void **state) {
+    (void)state;
+    enum { S = 40 };
+    float q = 1, v[S], out;
+    for (int s = 0; s < S; s++) v[s] = (float)s;
+    for (int s = 0; s < S; s++) {
+        float k[S] = {0};
+        k[s] = 2000;
+        flash_attention(1, S, 1, 1, 1, (void *)&out, (void *)&q, (void *)k, (void *)v);
+        assert_true(out == v[s]);
+    }
 }
 
 /* Each head's scores are larger than those of the head before it, by so much that another's maximum would not do. All are
@@ -286,11 +320,13 @@ int main(void) {
         /* First: after fork() a process has its parent's OpenMP, but not its threads. */
         cmocka_unit_test(the_memory_does_not_grow),
         cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(golden_values),
         cmocka_unit_test(every_length_around_the_tiles),
         cmocka_unit_test(every_width_around_the_vectors),
         cmocka_unit_test(every_grouping),
         cmocka_unit_test(a_long_text),
         cmocka_unit_test(far_below_zero),
+        cmocka_unit_test(one_key_takes_all),
         cmocka_unit_test(heads_of_other_sizes),
         cmocka_unit_test(on_a_used_heap),
         cmocka_unit_test(a_weight_is_exact),
