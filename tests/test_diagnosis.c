@@ -972,6 +972,7 @@ static const Draft right[] = {
 
 static void right_kernels_pass_in_any_style(void **state) {
     (void)state;
+    call_time_limit = 600; /* under an emulator too */
     for (size_t d = 0; d < sizeof right / sizeof *right; d++) {
         char said[DIAGNOSIS];
         if (!judge_draft(&right[d], said)) fail_msg("right kernel %zu, %s, fails: %s", d, right[d].kernel, said);
