@@ -7,7 +7,7 @@ set xrange [0:100]; set yrange [0:46]; set lmargin 0; set rmargin 0; set tmargin
 # box(x, y, width): a component; its name above, its chapter below. Filled: a chapter teaches it.
 n = 0
 box(x, y, w, fill, text, chapter) = sprintf( \
-    "n = n + 1; set object n rectangle from %g,%g to %g,%g fillcolor rgb '%s' fillstyle solid border linecolor rgb '%s' linewidth 1.5; set label '%s' at %g,%g center front textcolor rgb '%s' font ',15'; set label '%s' at %g,%g center front textcolor rgb '%s' font ',12'", \
+    "n = n + 1; set object n rectangle from %g,%g to %g,%g fillcolor rgb '%s' fillstyle solid border linecolor rgb '%s' linewidth 1.5; set label '%s' at %g,%g center front textcolor rgb '%s' font ',14'; set label '%s' at %g,%g center front textcolor rgb '%s' font ',12'", \
     x, y, x + w, y + 7, fill ? blue : "#ffffff", fill ? blue : grey, text, x + w / 2., y + 4.6, fill ? "#ffffff" : black, chapter, x + w / 2., y + 1.8, fill ? "#ffffff" : grey)
 
 # The residual stream, and the two branches that hang from it.

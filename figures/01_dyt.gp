@@ -2,7 +2,7 @@
 height = 480
 load "figures/style.gp"
 set title "LayerNorm is a straight line for each token; together the lines bend like a tanh"
-set xlabel "input of a channel"
+set xlabel "input, one feature of a token"
 set ylabel "output"
 set palette defined (0 sky, 1 blue, 2 "#002a44")
 set cbrange [-1.2:1.2]

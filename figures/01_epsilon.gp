@@ -1,16 +1,16 @@
-# The size with which a token of a given size leaves RMSNorm, for the ways that epsilon is written.
+# The size with which a row of a given size leaves RMSNorm, for the ways that epsilon is written.
 height = 400
 load "figures/style.gp"
-set title "A minus before ε goes unnoticed, until a token is smaller than √ε"
+set title "Only with ε under the root does a small row stay small"
 set logscale x
 set xrange [1e-4:1]
 set yrange [0:2.5]
 set format x "10^{%L}"
-set xlabel "size of the token, the root of its mean square"
+set xlabel "size of a row"
 set ylabel "its size after RMSNorm"
 set arrow 1 from sqrt(1e-5), 0 to sqrt(1e-5), 2.5 nohead linecolor rgb grey dashtype 2 linewidth 1.2
 set label 1 "√ε, with ε = 10^{-5}" at 2.9e-3, 2.3 right textcolor rgb black
-set label 2 "minus ε: NaN on this side" at 2.9e-3, 1.6 right textcolor rgb vermillion
+set label 2 "minus ε: NaN left of here" at 2.9e-3, 1.6 right textcolor rgb vermillion
 set label 3 "minus ε" at 4.3e-3, 1.6 left textcolor rgb vermillion
 set label 4 "ε under the root" at 3.8e-3, 0.6 left textcolor rgb blue
 set label 5 "ε outside the root" at 1.1e-4, 0.78 left textcolor rgb green

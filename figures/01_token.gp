@@ -1,4 +1,4 @@
-# One synthetic token of 64 channels, before and after.
+# One synthetic token of 64 features, before and after.
 height = 400
 load "figures/style.gp"
 set yrange [-3:11]
@@ -9,7 +9,7 @@ set boxwidth 0.8
 file = data . "/01_token.dat"
 set multiplot layout 1, 4 margins 0.05, 0.99, 0.19, 0.78 spacing 0.025 \
     title "RMSNorm scales the token, LayerNorm also shifts it, DyT flattens its outlier" font ",18"
-set xlabel "channel"
+set xlabel "feature"
 set title "x" offset 0, -0.3 font ",16"
 plot file using 1:2 with boxes linecolor rgb grey
 set format y ""

@@ -4,18 +4,16 @@ load "figures/style.gp"
 
 file = data."/04_place.dat"
 set multiplot layout 1, 2 margins 0.12, 0.98, 0.21, 0.79 spacing 0.09 \
-    title "The same two tokens, 21 apart, as the text before them grows" font ",18"
+    title "Only when both are turned does their score not depend on where the text begins" font ",18"
 set title font ",16" offset 0, -0.5
 set xlabel "the text begins at position"
 set xrange [0:400]
 set xtics 100
-set ylabel "score" offset 2, 0
-set title "the number of the place is added" textcolor rgb vermillion
+set title "score, the number of the place added" textcolor rgb vermillion
 set yrange [0:6e6]
 set ytics ("0" 0, "3·10⁶" 3e6, "6·10⁶" 6e6)
 plot file using 1:2 with lines linetype 2
-unset ylabel
-set title "sines are added, or both are turned" textcolor rgb black
+set title "score, sines added, or both turned" textcolor rgb black
 set yrange [0:120]
 set ytics 0, 60
 set label 1 "sines of the place added" at 30, 92 textcolor rgb orange

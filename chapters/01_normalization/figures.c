@@ -64,7 +64,7 @@ static void axis(const char *data) {
     output_close(&output);
 }
 
-/* A synthetic token: 63 channels around 1, and an outlier of 10. */
+/* A synthetic token: 63 features around 1, and an outlier of 10. */
 static void one_token(const char *data) {
     enum { OUTLIER = 20 };
     float out[4][1][WIDE], (*x)[WIDE] = out[0];
@@ -87,7 +87,7 @@ static void one_token(const char *data) {
     table_print(&table, stdout);
 
     if (!data) return;
-    Output output = data_open(data, "01_token", "channel x rms_norm layer_norm dyt");
+    Output output = data_open(data, "01_token", "feature x rms_norm layer_norm dyt");
     for (int i = 0; i < WIDE; i++) {
         fprintf(output.file, "%d", i);
         for (int n = 0; n < 4; n++) fprintf(output.file, " %.4g", out[n][0][i]);

@@ -22,7 +22,7 @@ static float swish_at(float x, float beta) {
 /* The lesson's two matrices on the way from (0, 1) to (1, 0), and beyond. */
 static void fold(const char *data) {
     static const float w1[2][2] = {{1, -1}, {-1, 1}}, w2[2][2] = {{1, 1}, {1, -1}};
-    Output output = data_open(data, "02_fold", "x0 - x1, second output of two matrices, first output with ReLU");
+    Output output = data_open(data, "02_fold", "x0 - x1, first output of two matrices, and with ReLU between them");
     for (int i = -14; i <= 14; i++) {
         const float x[1][2] = {{(1 + i / 10.0f) / 2, (1 - i / 10.0f) / 2}};
         float hidden[1][2], straight[1][2], bent[1][2];
@@ -30,7 +30,7 @@ static void fold(const char *data) {
         linear(1, 2, 2, straight, hidden, w2, NULL);
         relu(2, hidden[0], hidden[0]);
         linear(1, 2, 2, bent, hidden, w2, NULL);
-        fprintf(output.file, "%g %.3f %.3f\n", i / 10.0, straight[0][1], bent[0][0]);
+        fprintf(output.file, "%g %.3f %.3f\n", i / 10.0, straight[0][0], bent[0][0]);
     }
     output_close(&output);
 }

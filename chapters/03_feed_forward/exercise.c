@@ -7,7 +7,10 @@
 #include "03_feed_forward/feed_forward.h"
 #include "common/linear.h"
 
-/* Task 1. out[i] = silu(gate[i]) up[i], where silu(z) = z / (1 + e^-z): expf is in <math.h>.
+#include <math.h>
+#include <stddef.h>
+
+/* Task 1. out[i] = silu(gate[i]) up[i], where silu(z) = z / (1 + e^-z).
  * Which of the two goes through silu? */
 void swiglu(int n, float out[n], const float gate[n], const float up[n]) {
     (void)n, (void)out, (void)gate, (void)up;

@@ -5,21 +5,13 @@
 #include "common/options.h"
 #include "common/sentence.h"
 
-static Gate *const units[] = {glu, bilinear, reglu, geglu, swiglu};
-enum { UNITS = sizeof units / sizeof *units };
-
-/* Every unit is linear in up: its value at up = 1 tells all. */
+/* SwiGLU is linear in up: its value at up = 1 tells all. */
 static void gates(const char *data) {
-    const float up = 1;
-    Output output = data_open(data, "03_gates", "gate, unit(gate, 1): GLU bilinear ReGLU GEGLU SwiGLU");
-    for (int i = -40; i <= 40; i++, fputc('\n', output.file)) {
-        float gate = (float)i / 10;
-        fprintf(output.file, "%g", gate);
-        for (int u = 0; u < UNITS; u++) {
-            float out;
-            units[u](1, &out, &gate, &up);
-            fprintf(output.file, " %.5f", out);
-        }
+    Output output = data_open(data, "03_gates", "gate, swiglu(gate, 1)");
+    for (int i = -40; i <= 40; i++) {
+        float gate = (float)i / 10, up = 1, out;
+        swiglu(1, &out, &gate, &up);
+        fprintf(output.file, "%g %.5f\n", gate, out);
     }
     output_close(&output);
 }

@@ -7,6 +7,8 @@
  * rope.h and scaling.h. */
 #include "04_rope/rope.h"
 
+#include <math.h>
+
 /* Task 1. Turn each pair (2i, 2i + 1) of each head by the angle whose cosine and sine stand in row t.
  * Read both elements of a pair before you write either, though out and x do not overlap: why is it a good habit? */
 void rope_interleaved(int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D],
@@ -21,7 +23,7 @@ void rope_half_split(int T, int H, int D, float out[restrict T][H][D], const flo
 }
 
 /* Task 3. The table that both read: the angle is positions[t] * inv_freq[i], a float32 product, as in
- * training. cosf and sinf are in <math.h>. */
+ * training. */
 void rope_table(int T, int D, float table[restrict 2][T][D / 2], const int positions[T],
                 const float inv_freq[D / 2], float factor) {
     (void)T, (void)D, (void)table, (void)positions, (void)inv_freq, (void)factor;
