@@ -284,35 +284,41 @@ static double reading_time(const Model *model, int T, int length) {
     return time;
 }
 
+/* A row of the table, and lines of the file, if there is one. */
+static void measure_layer(const Model *model, int threads, Table *table, FILE *file) {
+    const Config *c = &model->config;
+    const DType dtype = model->lm_head.dtype;
+    const int lengths[] = {64, 1024, 4096}, prompts[] = {16, 64, 128, 512};
+    double share[7];
+    use_threads(threads);
+    const Limits limits = limits_of(threads);
+    for (int k = 0; k < 3; k++) {
+        double bytes = layer_weights(c) * (double)dtype_size(dtype) + 2.0 * lengths[k] * c->KV * c->D * sizeof(float);
+        share[k] = bytes / reading_time(model, 1, lengths[k]) / limits.read;
+        if (file) fprintf(file, "0 %d %d %d %.4f\n", dtype == BF16, threads, lengths[k], share[k]);
+    }
+    for (int k = 0; k < 4; k++) {
+        double T = prompts[k], operations = 2 * layer_weights(c) * T + 4 * c->H * c->D * T * (T + 1) / 2;
+        share[3 + k] = operations / reading_time(model, prompts[k], 0) / limits.fma;
+        if (file) fprintf(file, "1 %d %d %d %.4f\n", dtype == BF16, threads, prompts[k], share[3 + k]);
+    }
+    for (int k = 0; k < 7; k++) share[k] *= 100;
+    table_row(table, "%s|%d|%.0f %%|%.0f %%|%.0f %%|%.0f %%|%.0f %%|%.0f %%|%.0f %%", dtype_name(dtype), threads,
+              share[0], share[1], share[2], share[3], share[4], share[5], share[6]);
+}
+
 static void decoder_speed(const char *data) {
     const char *columns = "0 decode or 1 prefill, 1 if BF16, threads, tokens, share of the limit";
     Output file = data ? data_open(data, "12_decoder", columns) : (Output){0};
     section("One layer of a Llama 3.2 1B");
     Table table = {0};
     table_row(&table, "weights|threads|decode after 64|after 1024|after 4096|prefill of 16|64|128|512");
-    for (DType dtype = F32; dtype <= BF16; dtype++)
-        for (int threads = 1; threads <= all_threads; threads += all_threads > 1 ? all_threads - 1 : 1) {
-            Model model = one_layer(dtype);
-            const Config *c = &model.config;
-            use_threads(threads);
-            const Limits limits = limits_of(threads);
-            double share[7];
-            const int lengths[] = {64, 1024, 4096}, prompts[] = {16, 64, 128, 512};
-            for (int k = 0; k < 3; k++) {
-                double bytes = layer_weights(c) * (double)dtype_size(dtype) + 2.0 * lengths[k] * c->KV * c->D * sizeof(float);
-                share[k] = bytes / reading_time(&model, 1, lengths[k]) / limits.read;
-                if (data) fprintf(file.file, "0 %d %d %d %.4f\n", dtype == BF16, threads, lengths[k], share[k]);
-            }
-            for (int k = 0; k < 4; k++) {
-                double T = prompts[k], operations = 2 * layer_weights(c) * T + 4 * c->H * c->D * T * (T + 1) / 2;
-                share[3 + k] = operations / reading_time(&model, prompts[k], 0) / limits.fma;
-                if (data) fprintf(file.file, "1 %d %d %d %.4f\n", dtype == BF16, threads, prompts[k], share[3 + k]);
-            }
-            for (int k = 0; k < 7; k++) share[k] *= 100;
-            table_row(&table, "%s|%d|%.0f %%|%.0f %%|%.0f %%|%.0f %%|%.0f %%|%.0f %%|%.0f %%", dtype_name(dtype), threads,
-                      share[0], share[1], share[2], share[3], share[4], share[5], share[6]);
-            one_layer_free(&model);
-        }
+    for (DType dtype = F32; dtype <= BF16; dtype++) {
+        Model model = one_layer(dtype);
+        for (int threads = 1; threads <= all_threads; threads += all_threads > 1 ? all_threads - 1 : 1)
+            measure_layer(&model, threads, &table, file.file);
+        one_layer_free(&model);
+    }
     table_print(&table, stdout);
     printf("Decode as a share of the read bandwidth, prefill of the FMA peak.\n");
     if (data) output_close(&file);
