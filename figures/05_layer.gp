@@ -31,7 +31,7 @@ set label "[T, D] each" at 36, 1.6 center textcolor rgb grey font ",14"
 set label "side by side" at 63.5, 28.5 center font ",14"
 set label "[T, H·D]" at 63.5, 10.5 center textcolor rgb grey font ",14"
 eval go(70, 19, 81, 19, grey)
-set label "W_O" at 75.5, 21.3 center font ",15"
+set label "W_o" at 75.5, 21.3 center font ",15"
 eval box(82, 13, 12, 12, "#eeeeee", grey)
 set label "added to the stream" at 88, 28.5 center font ",14"
 set label "out" at 88, 19 center font ",18"

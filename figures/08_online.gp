@@ -4,7 +4,7 @@ load "figures/style.gp"
 
 file = data."/08_online.dat"
 stats file index 0 using 2 nooutput name "SCORE" # the largest score
-set multiplot layout 2, 1 margins 0.08, 0.98, 0.15, 0.9 spacing 0, 0.05 \
+set multiplot layout 2, 1 margins 0.105, 0.98, 0.15, 0.9 spacing 0, 0.05 \
     title "When a tile brings a larger score, what was summed so far shrinks" font ",18"
 set xrange [-0.7:28.7]
 unset key
@@ -15,7 +15,7 @@ set xtics 4 format ""
 set xtics scale 0
 set yrange [-8:13]
 set ytics 5
-set ylabel "score"
+set ylabel "score" offset 1
 set label 1 "m, the largest so far" at 28.4, 11.9 right textcolor rgb blue
 set label 2 "the score of each key" at 28.4, 5 right textcolor rgb grey
 plot file index 1 using (left($1)):3:($2):(0) with vectors nohead linetype 1, \
@@ -25,7 +25,7 @@ plot file index 1 using (left($1)):3:($2):(0) with vectors nohead linetype 1, \
 set xtics rotate by 60 right format "%s" font ",14"
 set yrange [0:1.5]
 set ytics 0.5
-set ylabel "l"
+set ylabel "l, the sum so far" offset 1
 set style fill solid noborder
 set label 1 "kept" at 14, 1.3 left textcolor rgb blue
 set label 2 "this tile's" at 16, 1.3 left textcolor rgb "#2b8cc4"

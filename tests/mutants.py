@@ -47,7 +47,6 @@ FLASH = "chapters/12_speed/flash_attention.c"
 TRAIN = "chapters/10_tokenizer/train.c"
 BPE = "chapters/10_tokenizer/bpe.c"
 SAMPLING = "chapters/11_generation/sampling.c"
-ONE_ROW = "a single row lies where it lies, however long the cast says it is"
 EITHER = "where they are equal, either will do"
 OVERRUN = "an overrun, for make sanitize to catch, and no other answer"
 EQUIVALENT = {
@@ -74,22 +73,20 @@ EQUIVALENT = {
     (ATTENTION, "for (int t = 0; t < T - 1; t++)"): "the last query sees all keys: nothing of it is masked",
     (ATTENTION, "for (int i = 0; i < n; i++) max = x[r][i] >= max ? x[r][i] : max; /* passes over a NaN, */"): EITHER,
     (PLAIN_FLASH, "double score[keys ? keys - 1 : 0], before = *m;"): OVERRUN,
-    (PLAIN_FLASH, "double m[Br ? Br - 1 : 0], l[Br], O[Br][D];"): OVERRUN,
-    (PLAIN_FLASH, "double m[Br], l[Br ? Br - 1 : 0], O[Br][D];"): OVERRUN,
-    (PLAIN_FLASH, "for (int t0 = 0; t0 <= T; t0 += Br) {"): "one more block, of no queries",
-    (PLAIN_FLASH, "int rows = T - t0 <= Br ? T - t0 : Br, first = S - T + t0, end = first + rows; /* of the positions */"): EITHER,
+    (PLAIN_FLASH, "double m[rows ? rows - 1 : 0], l[rows], O[rows][D];"): OVERRUN,
+    (PLAIN_FLASH, "static int smaller(int a, int b) { return a <= b ? a : b; }"): EITHER,
     (PLAIN_FLASH, "l[r ? r - 1 : 0] = 0;"): "the first tile multiplies what was there by 0",
+    (PLAIN_FLASH, "memset(O[r ? r - 1 : 0], 0, sizeof O[r]);"): "the first tile multiplies what was there by 0, if it was a number",
     **{(PLAIN_FLASH, f"memset(O[r], 0, sizeof O[{r}]);"): "all rows are D wide" for r in ("0", "r ? r - 1 : 0")},
-    (PLAIN_FLASH, "for (int s0 = 0; s0 <= end; s0 += Bc) {"): "one more tile, of no keys",
-    (PLAIN_FLASH, "int keys = end - s0 <= Bc ? end - s0 : Bc;"): EITHER,
-    **{(PLAIN_FLASH, f"memcpy({X}[j], {x}[s0 + j][h / (H / KV)], sizeof {X}[{j}]);"): "all rows are D wide"
+    (PLAIN_FLASH, "for (int s = 0; s <= end; s += Bc) {"): "one more tile, of no keys",
+    **{(PLAIN_FLASH, f"memcpy({X}[j], {x}[s + j][g], sizeof {X}[{j}]);"): "all rows are D wide"
        for X, x in ("Kk", "Vv") for j in ("0", "j ? j - 1 : 0")},
-    **{(PLAIN_FLASH, f"if (seen {some} 0) attend_tile(seen {fewer} keys ? seen : keys, D, &m[r], &l[r], O[r], q[t0 + r][h], K, V);"):
-           "a tile of which nothing is seen changes nothing; where they are equal, either will do" for some, fewer in [(">", "<="), (">=", "<")]},
+    (PLAIN_FLASH, "if (seen >= 0) attend_tile(smaller(seen, keys), D, &m[r], &l[r], O[r], q[r][h], K, V);"):
+        "a tile of which nothing is seen changes nothing",
+    (PLAIN_FLASH, "for (int t = 0; t <= T; t += Br) attend_block(smaller(Br, T - t), S - T + t, h, H, KV, D, out + t, q + t, k, v);"):
+        "one more block, of no queries",
     **{(FLASH, f"enum {{ TEAM = 128{how} }}; /* sets of queries that share a tile while it is in the cache */"):
            "how many share a tile decides the speed, and nothing else" for how in ("", " * LANES")},
-    (GROUPED, "look_back(seen, KV, D, g, out[t][h], q[t][h], k, v, (float(*)[0])weights);"): ONE_ROW,
-    (GROUPED, "look_back(seen, KV, D, g, out[t][h], q[t][h], k, v, (float(*)[seen ? seen - 1 : 0])weights);"): ONE_ROW,
     (FLASH, "} power = {(x < -87 ? 87 : x) * 1.44269504f + large}; /* the last bits are n + 127 */"): "below -87 it is not used",
     (FLASH, "} power = {(x <= -87 ? -87 : x) * 1.44269504f + large}; /* the last bits are n + 127 */"): EITHER,
     (FLASH, "for (int s = 0; s <= 8; s++) sum[s] += query * key[s][i];"): OVERRUN,

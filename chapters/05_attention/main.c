@@ -114,7 +114,7 @@ static void turn(int T, int D, float x[T][D], const float cosine[T][D / 2], cons
     memcpy(x, turned, sizeof turned);
 }
 
-/* Each head looks at the rows in its own way, and W_O mixes what they found. */
+/* Each head looks at the rows in its own way, and W_o mixes what they found. */
 static void attention_layer(int T, int C, int H, int KV, int D, float out[restrict T][C], const float x[T][C],
                             const float w_q[H][D][C], const float w_k[KV][D][C], const float w_v[KV][D][C],
                             const float w_o[C][H * D], const float cosine[T][D / 2], const float sine[T][D / 2]) {
@@ -150,7 +150,7 @@ static void a_whole_layer(const Sentence *s) {
 }
 
 /* What head h looks at from the last token, and how far the row that it adds to the stream there, its numbers times its
- * columns of W_O, points to the owner of the ball, and to the other. */
+ * columns of W_o, points to the owner of the ball, and to the other. */
 static void head_row(Table *table, const Sentence *s, int h, const float w_o[s->C][s->H][s->D], double sum[2]) {
     int T = s->T, C = s->C, H = s->H, KV = s->KV, D = s->D, other = 1;
     const float(*q)[H][D] = sentence_tensor(s, "attention/q_rope", 3, T, H, D);

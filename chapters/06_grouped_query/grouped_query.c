@@ -7,7 +7,8 @@
 
 /* One query of one head: softmax(q k^T / sqrt(D)) v over the first `seen` rows of key/value head g. */
 static void look_back(int seen, int KV, int D, int g, float out[restrict D], const float q[D],
-                      const float k[seen][KV][D], const float v[seen][KV][D], float weights[restrict 1][seen]) {
+                      const float k[seen][KV][D], const float v[seen][KV][D]) {
+    float(*weights)[seen] = allocate(sizeof *weights); /* a matrix of one row, as softmax wants it */
     for (int s = 0; s < seen; s++) {
         double sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -20,21 +21,17 @@ static void look_back(int seen, int KV, int D, int g, float out[restrict D], con
         for (int s = 0; s < seen; s++) sum += (double)weights[0][s] * v[s][g][i];
         out[i] = (float)sum;
     }
+    free(weights);
 }
 
 void attend_last(int T, int S, int H, int KV, int D, float out[restrict T][H][D], const float q[T][H][D],
                  const float k[S][KV][D], const float v[S][KV][D]) {
     if (T < 1 || T > S) fail("attention: %d queries cannot be the last of %d positions", T, S);
     if (KV < 1 || H % KV) fail("attention: %d query heads cannot share %d key/value heads evenly", H, KV);
-    float *weights = allocate((size_t)S * sizeof *weights);
     for (int h = 0; h < H; h++) {
         int g = h / (H / KV);
-        for (int t = 0; t < T; t++) {
-            int seen = S - T + t + 1;
-            look_back(seen, KV, D, g, out[t][h], q[t][h], k, v, (float(*)[seen])weights);
-        }
+        for (int t = 0; t < T; t++) look_back(S - T + t + 1, KV, D, g, out[t][h], q[t][h], k, v);
     }
-    free(weights);
 }
 
 void grouped_query_attention(int T, int H, int KV, int D, float out[restrict T][H][D], const float q[T][H][D],

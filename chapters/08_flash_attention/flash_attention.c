@@ -26,32 +26,39 @@ void attend_tile(int keys, int D, double *m, double *l, double O[restrict D], co
     }
 }
 
+static int smaller(int a, int b) { return a < b ? a : b; }
+
+/* A block: `rows` queries of head h, the first of which stands at position `first`, read the text together. */
+static void attend_block(int rows, int first, int h, int H, int KV, int D, float out[restrict rows][H][D],
+                         const float q[rows][H][D], const float k[first + rows][KV][D],
+                         const float v[first + rows][KV][D]) {
+    double m[rows], l[rows], O[rows][D];
+    float K[Bc][D], V[Bc][D];
+    for (int r = 0; r < rows; r++) {
+        m[r] = -INFINITY;
+        l[r] = 0;
+        memset(O[r], 0, sizeof O[r]);
+    }
+    int g = h / (H / KV), end = first + rows;
+    for (int s = 0; s < end; s += Bc) {
+        int keys = smaller(Bc, end - s);
+        for (int j = 0; j < keys; j++) {
+            memcpy(K[j], k[s + j][g], sizeof K[j]);
+            memcpy(V[j], v[s + j][g], sizeof V[j]);
+        }
+        for (int r = 0; r < rows; r++) {
+            int seen = first + r + 1 - s; /* from the tile's first key to the query's own */
+            if (seen > 0) attend_tile(smaller(seen, keys), D, &m[r], &l[r], O[r], q[r][h], K, V);
+        }
+    }
+    for (int r = 0; r < rows; r++)
+        for (int i = 0; i < D; i++) out[r][h][i] = (float)(O[r][i] / l[r]);
+}
+
 void flash_attention(int T, int S, int H, int KV, int D, float out[restrict T][H][D], const float q[T][H][D],
                      const float k[S][KV][D], const float v[S][KV][D]) {
     if (T < 1 || T > S) fail("flash attention: %d queries cannot be the last of %d positions", T, S);
     if (KV < 1 || H % KV) fail("flash attention: %d query heads cannot share %d key/value heads evenly", H, KV);
-    double m[Br], l[Br], O[Br][D];
-    float K[Bc][D], V[Bc][D];
     for (int h = 0; h < H; h++)
-        for (int t0 = 0; t0 < T; t0 += Br) {
-            int rows = T - t0 < Br ? T - t0 : Br, first = S - T + t0, end = first + rows; /* of the positions */
-            for (int r = 0; r < rows; r++) {
-                m[r] = -INFINITY;
-                l[r] = 0;
-                memset(O[r], 0, sizeof O[r]);
-            }
-            for (int s0 = 0; s0 < end; s0 += Bc) {
-                int keys = end - s0 < Bc ? end - s0 : Bc;
-                for (int j = 0; j < keys; j++) {
-                    memcpy(K[j], k[s0 + j][h / (H / KV)], sizeof K[j]);
-                    memcpy(V[j], v[s0 + j][h / (H / KV)], sizeof V[j]);
-                }
-                for (int r = 0; r < rows; r++) {
-                    int seen = first + r + 1 - s0; /* from s0 to the query's own position */
-                    if (seen > 0) attend_tile(seen < keys ? seen : keys, D, &m[r], &l[r], O[r], q[t0 + r][h], K, V);
-                }
-            }
-            for (int r = 0; r < rows; r++)
-                for (int i = 0; i < D; i++) out[t0 + r][h][i] = (float)(O[r][i] / l[r]);
-        }
+        for (int t = 0; t < T; t += Br) attend_block(smaller(Br, T - t), S - T + t, h, H, KV, D, out + t, q + t, k, v);
 }

@@ -82,7 +82,7 @@ static const struct {
     {"Attention", "scores divided by sqrt(C)", SCALE_C, ALL},
     {"Attention", "all weights equal", EQUAL_WEIGHTS, ALL},
     {"Attention", "no mask", NO_MASK, ALL},
-    {"Attention", "no W_O", NO_W_O, ALL},
+    {"Attention", "no W_o", NO_W_O, ALL},
     {"Attention", "none in layer 0", NO_ATTENTION, 0},
     {"Attention", "none in layer 1", NO_ATTENTION, 1},
     {"Attention", "none in layer 2", NO_ATTENTION, 2},

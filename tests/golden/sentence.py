@@ -15,7 +15,7 @@ The model is run once, by transformers in float32, over the story up to "Answer:
     attention/q_rope       [T, H, D]     the queries after RoPE,
     attention/k_rope       [T, KV, D]    the keys after RoPE: these and v are what the cache holds,
     attention/attended     [T, H, D]     what each head gives,
-    attention/out          [T, C]        and the same after W_O, which is added to the stream
+    attention/out          [T, C]        and the same after W_o, which is added to the stream
     head/q, /k, /v, /out   [T, D]        one head of that layer by itself, after RoPE,
     head/scores            [T, T]        q k^T / sqrt(D), before the mask,
     head/weights           [T, T]        and after mask and softmax
