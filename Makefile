@@ -129,7 +129,7 @@ $(BUILD)/stories: $(call object,chapters/09_decoder/stories/stories.c) $(BUILD)/
 $(BUILD)/llama $(BUILD)/stories:
 	$(link)
 
-$(BUILD)/ablations: $(call object,tests/golden/ablations.c $(FAST)) $(BUILD)/libllama.a
+$(BUILD)/ablations: $(call object,tests/golden/ablations.c tests/golden/examine.c $(FAST)) $(BUILD)/libllama.a
 $(BUILD)/beyond: $(call object,tests/golden/beyond.c $(FAST)) $(BUILD)/libllama.a
 $(BUILD)/bench_decoder: $(call object,tests/bench_decoder.c $(FAST)) $(BUILD)/libllama.a
 $(BUILD)/ablations $(BUILD)/beyond $(BUILD)/bench_decoder:
