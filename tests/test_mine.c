@@ -32,10 +32,11 @@ static int close_model(void **state) {
 
 static void assert_alike(int V, const float logits[V], const float decoders[V], const char *kernels) {
     for (int v = 0; v < V; v++)
-        if (!(fabsf(logits[v] - decoders[v]) < 1e-3f)) fail_msg("with %s, logit %d is %g, and %g in chapter 9", kernels, v, logits[v], decoders[v]);
+        if (!(fabsf(logits[v] - decoders[v]) < 1e-3f))
+            fail_msg("with %s, logit %d is %g, and %g in chapter 9", kernels, v, logits[v], decoders[v]);
 }
 
-/* A prompt at once, and a token more: with the kernels of these names taken for the reader's, it is chapter 9's decoder. */
+/* A prompt at once, and a token more: with some of our kernels taken for the reader's, it is chapter 9's decoder. */
 static void compare_with_decoder(const char *kernels, const Function yours[PARTS]) {
     static const char text[] = "Mia gave the red ball to Anna. Mia sang";
     int V = model.config.V;
@@ -56,15 +57,17 @@ static void compare_with_decoder(const char *kernels, const Function yours[PARTS
 static void each_way_through_it_is_chapter_9s(void **state) {
     (void)state;
     static const char *const ways[] = {
-        "", "flash_attention", "attend_last", "cached_attention", "grouped_query_attention", "attention", "attention_scores",
-        "softmax", "weighted_sum", "grouped_query_attention attention", "gated_feed_forward", "gated_feed_forward swiglu", "silu",
+        "", "flash_attention", "attend_last", "cached_attention", "grouped_query_attention", "attention",
+        "attention_scores", "softmax", "weighted_sum", "grouped_query_attention attention",
+        "gated_feed_forward", "gated_feed_forward swiglu", "silu",
         "rms_norm linear rope_frequencies rope_table rope_half_split kv_cache_append swiglu",
     };
     for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
         Function yours[PARTS] = {0};
         char names[256];
         snprintf(names, sizeof names, "%s", ways[w]);
-        for (char *name = strtok(names, " "); name; name = strtok(NULL, " ")) yours[part_named(name)] = kernel_named(name)->ours;
+        for (char *name = strtok(names, " "); name; name = strtok(NULL, " "))
+            yours[part_named(name)] = kernel_named(name)->ours;
         compare_with_decoder(ways[w], yours);
     }
 }
@@ -139,24 +142,28 @@ static void write_kernel(const char *name, const char *signature, const char *bo
     fclose(file);
 }
 
-static const char rms_norm[] = "rms_norm(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim], const float weight[dim], const float *bias, float eps)";
-static const char rope[] = "rope_half_split(int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D], const float cosine[T][D / 2], const float sine[T][D / 2])";
+static const char rms_norm[] = "rms_norm(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim], "
+                               "const float weight[dim], const float *bias, float eps)";
+static const char rope[] = "rope_half_split(int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D], "
+                           "const float cosine[T][D / 2], const float sine[T][D / 2])";
 static const char swiglu[] = "swiglu(int n, float out[n], const float gate[n], const float up[n])";
 
-/* Where the mean comes from, and what follows it. */
-#define NORM(mean, rest)                                                                            \
-    "for (int r = 0; r < rows; r++) {\n"                                                            \
-    "    double mean = 0;\n"                                                                        \
-    "    for (int i = 0; i < dim; i++) mean += (double)x[r][i] * x[r][i] / dim;\n" rest             \
-    "    for (int i = 0; i < dim; i++) out[r][i] = (float)(x[r][i] / (" mean ")) * weight[i] + (bias ? bias[i] : 0);\n" \
-    "}"
+/* RMSNorm by this root; before it, some deed. */
+#define NORM(root, deed)                                                                \
+    deed "for (int r = 0; r < rows; r++) {\n"                                           \
+         "    double mean = 0;\n"                                                       \
+         "    for (int i = 0; i < dim; i++) mean += (double)x[r][i] * x[r][i] / dim;\n" \
+         "    for (int i = 0; i < dim; i++)\n"                                          \
+         "        out[r][i] = (float)(x[r][i] / (" root ")) * weight[i] + (bias ? bias[i] : 0);\n}"
 #define RIGHT_ROOT "sqrt(mean + eps)"
 
 /* "It answers 3 of 24 questions about 5 unseen stories rightly; with our kernels it is 24." */
 static void read_share(int *right, int *ours) {
     int questions, stories;
     const char *line = strstr(said, "It answers ");
-    if (!line || sscanf(line, "It answers %d of %d questions about %d unseen stories rightly; with our kernels it is %d.", right, &questions, &stories, ours) != 4)
+    static const char format[] =
+        "It answers %d of %d questions about %d unseen stories rightly; with our kernels it is %d.";
+    if (!line || sscanf(line, format, right, &questions, &stories, ours) != 4)
         fail_msg("no share is told:\n%s", said);
     assert_true(*ours >= 20 && *ours <= questions && questions < 30 && stories == 5);
 }
@@ -193,9 +200,13 @@ static void wrong_kernels_are_named_and_used(void **state) {
     int right, ours;
     write_kernel("norm.c", rms_norm, NORM("sqrt(mean) + eps", ""));
     write_kernel("rope.c", rope,
-                 "for (int t = 0; t < T; t++)\n    for (int h = 0; h < H; h++)\n        for (int i = 0; i < D / 2; i++) {\n"
+                 "for (int t = 0; t < T; t++)\n"
+                 "    for (int h = 0; h < H; h++)\n"
+                 "        for (int i = 0; i < D / 2; i++) {\n"
                  "            float a = x[t][h][i], b = x[t][h][i + D / 2];\n"
-                 "            out[t][h][i] = a * cosine[t][i] + b * sine[t][i], out[t][h][i + D / 2] = b * cosine[t][i] - a * sine[t][i];\n        }");
+                 "            out[t][h][i] = a * cosine[t][i] + b * sine[t][i];\n"
+                 "            out[t][h][i + D / 2] = b * cosine[t][i] - a * sine[t][i];\n"
+                 "        }");
     write_kernel("gate.c", swiglu, "for (int i = 0; i < n; i++) out[i] = up[i] / (1 + expf(-up[i])) * gate[i];");
     assert_int_equal(run("norm.c rope.c gate.c"), 1);
     assert_said("norm.c   rms_norm          wrong ");
@@ -221,7 +232,8 @@ static void how_it_ends_is_told(void **state) {
         const char *name, *deed, *words;
     } ends[] = {
         {"crash.c", "if (dim == 192) ++*(volatile float *)bias;\n", "your rms_norm in crash.c crashed ("},
-        {"loop.c", "for (volatile int i = 0; dim == 192 && i < 2; i = 1) {}\n", "your rms_norm in loop.c did not come back within 1 second, "},
+        {"loop.c", "for (volatile int i = 0; dim == 192 && i < 2; i = 1) {}\n", 
+         "your rms_norm in loop.c did not come back within 1 second, "},
         {"exit.c", "if (dim == 192) exit(7);\n", "your rms_norm in exit.c ended the program (exit status 7), "},
     };
     for (size_t e = 0; e < sizeof ends / sizeof *ends; e++) {

@@ -1,4 +1,4 @@
-/* What a Llama is asked about the course's stories, however it is made: ablations.c makes mistakes in one on purpose, and
+/* What a Llama is asked about the course's stories, however it is made: ablations.c makes mistakes in one on purpose;
  * tests/verify/mine.c runs one that has a reader's kernels in it.
  *
  * A story is a line; the lines after it are "Question: …" and "Answer: …" in turn. */
@@ -16,9 +16,9 @@ struct Examinee {
     const Model *model;
     const Tokenizer *tokenizer;
     int length, ids[CAPACITY]; /* the tokens read so far */
-    bool sees_ahead;           /* without a mask, what was read before has seen how that text went on: it is read again */
+    bool sees_ahead;           /* without a mask: what was read has seen how that text went on, and is read again */
 
-    /* Reads T tokens after those `length`, and adds them to it. What could come next is told of the last `asked` of them. */
+    /* Reads T tokens after those `length`, and counts them, too. The logits are of the last `asked` of them. */
     void (*read)(Examinee *examinee, int T, const int ids[T], int asked, int V, float logits[asked][V]);
 };
 
@@ -29,7 +29,7 @@ void read_text(Examinee *examinee, int T, const int ids[T], int V, float logits[
 typedef int Choose(Examinee *examinee, int T, const int ids[T], int V, float logits[V]);
 Choose likeliest;
 
-/* How it goes on after a prompt, as it is chosen: at most so many tokens, up to one that ends with a letter of `ends`. */
+/* Writes how it goes on after a prompt: at most so many tokens, up to one that ends with a letter of `ends`. */
 void say(Examinee *examinee, const char *prompt, int most, const char *ends, Choose *choose, FILE *file);
 
 /* Each question of a story by itself, right after the story line: how many are answered rightly, token by token. */

@@ -1,7 +1,7 @@
-/* mine: the reader's kernels, judged, and the Llama that they make: README.md, "Your own Llama".
+/* mine: the reader's kernels, judged, and the Llama that they make: README.md, "Verify your own kernel".
  *
- * Each file is compiled by itself, and judged as verify does it. Then a process of its own puts the kernels in the place of ours, right
- * or wrong, and lets the Llama speak. It may crash, loop or exit: it has noted what it was at. */
+ * Each file is compiled by itself, and judged as verify does it. Then a process of its own puts the kernels in place of ours,
+ * right or wrong, and lets the Llama speak. It may crash, loop or exit: it has noted what it was at. */
 #include "common/console.h"
 #include "common/error.h"
 #include "common/measure.h"
@@ -81,7 +81,9 @@ static void make_library(File *file, const char *path, int number) {
 }
 
 /* Is it a kernel that the reader wrote? */
-static bool is_written(Fate fate) { return fate != NOT_IMPLEMENTED && fate != THE_COURSES_OWN && fate != ANOTHER_FUNCTION; }
+static bool is_written(Fate fate) {
+    return fate != NOT_IMPLEMENTED && fate != THE_COURSES_OWN && fate != ANOTHER_FUNCTION;
+}
 
 static void add_row(Work *work, File *file, const Subject *subject) {
     Judgement judgement = judge(subject);
@@ -115,7 +117,8 @@ static Work judge_files(int count, char *names[count]) {
     for (int f = 0; f < work.files; f++) {
         File *file = &work.file[f];
         *file = (File){0};
-        snprintf(path, sizeof path, count ? "%s" : ROOT "/chapters/%s/exercise.c", count ? names[f] : exercise_at(f)->chapter);
+        if (count) snprintf(path, sizeof path, "%s", names[f]);
+        else snprintf(path, sizeof path, ROOT "/chapters/%s/exercise.c", exercise_at(f)->chapter);
         file->name = count ? names[f] : copy_text(path + strlen(ROOT "/"), strlen(path) - strlen(ROOT "/"));
         make_library(file, path, f + 1);
         if (!file->trouble[0]) judge_file(&work, file);
@@ -125,7 +128,7 @@ static Work judge_files(int count, char *names[count]) {
 
 /* ------------------------------------------------------------------ which of them the Llama takes */
 
-/* Of each part of the Llama, who has written it, NULL for ours; and which other of the reader's kernels does its work. */
+/* Of each part of the Llama: the reader's kernel, NULL for ours; and which other of the reader's does its work. */
 typedef struct {
     const Row *row[PARTS];
     const char *instead[PARTS];
@@ -179,7 +182,8 @@ static void print_table(const Work *work, const Choice *choice) {
     const Row *row = work->row, *end = row + work->rows;
     for (int f = 0; f < work->files; f++) {
         const File *file = &work->file[f];
-        if (!file->touched) table_row(&table, "%s||%s||ours", file->name, file->trouble[0] ? "no kernel" : "not written yet");
+        const char *verdict = file->trouble[0] ? "no kernel" : "not written yet";
+        if (!file->touched) table_row(&table, "%s||%s||ours", file->name, verdict);
         for (; row < end && row->file == file; row++)
             if (file->touched) kernel_row(&table, row, choice);
     }
@@ -197,7 +201,8 @@ static bool print_mistakes(const Work *work) {
         const Row *row = &work->row[r];
         bool wrong = is_written(row->fate) && row->fate != RIGHT;
         if (wrong) right = false;
-        if (wrong || row->fate == ANOTHER_FUNCTION) printf("%s, %s: %s\n", row->file->name, row->kernel->name, row->diagnosis);
+        if (wrong || row->fate == ANOTHER_FUNCTION)
+            printf("%s, %s: %s\n", row->file->name, row->kernel->name, row->diagnosis);
     }
     return right;
 }
@@ -224,7 +229,8 @@ typedef struct {
 
 /* Stories that the model has not seen: it was trained on other seeds. */
 static Subjects open_subjects(void) {
-    Subjects subjects = {.model = model_open(model_folder), .tokenizer = tokenizer_open(model_folder), .sentence = sentence_open()};
+    Subjects subjects = {.model = model_open(model_folder), .tokenizer = tokenizer_open(model_folder),
+                         .sentence = sentence_open()};
     char command[PATH_MAX];
     size_t length = 0;
     snprintf(command, sizeof command, "'%s/stories' --count %d --seed 2", BUILD, STORIES);
@@ -235,7 +241,8 @@ static Subjects open_subjects(void) {
 }
 
 static void close_subjects(Subjects *subjects) {
-    sentence_close(&subjects->sentence), tokenizer_close(subjects->tokenizer), model_close(&subjects->model), free(subjects->text);
+    sentence_close(&subjects->sentence), tokenizer_close(subjects->tokenizer), model_close(&subjects->model);
+    free(subjects->text);
 }
 
 static Function function_of(const Row *row, Told *told) {
@@ -267,7 +274,8 @@ static _Noreturn void run_llama(const Choice *choice, const Subjects *subjects, 
     static const Function nothing[PARTS];
     static Function yours[PARTS];
     const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) signal(faults[i], SIG_DFL); /* a sanitizer would make an exit of it */
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        signal(faults[i], SIG_DFL); /* a sanitizer would make an exit of a crash */
     hide_goldens();
     use_threads(1); /* the model is small: threads would wait for each other more than they do */
     double start = seconds();
@@ -290,26 +298,31 @@ static _Noreturn void run_llama(const Choice *choice, const Subjects *subjects, 
 
 /* "in layer 0, reading tokens 0 to 12" */
 static void where_text(char text[static WORDS], const Underway *now, int L) {
-    int length = now->layer < 0 ? snprintf(text, WORDS, "before layer 0")
-               : now->layer < L ? snprintf(text, WORDS, "in layer %d", now->layer) : snprintf(text, WORDS, "after the last layer");
-    if (now->first == now->last) snprintf(text + length, WORDS - (size_t)length, ", reading token %d", now->first);
-    else snprintf(text + length, WORDS - (size_t)length, ", reading tokens %d to %d", now->first, now->last);
+    char layer[32] = "before layer 0", tokens[64];
+    if (now->layer == L) snprintf(layer, sizeof layer, "after the last layer");
+    else if (now->layer >= 0) snprintf(layer, sizeof layer, "in layer %d", now->layer);
+    if (now->first == now->last) snprintf(tokens, sizeof tokens, "token %d", now->first);
+    else snprintf(tokens, sizeof tokens, "tokens %d to %d", now->first, now->last);
+    snprintf(text, WORDS, "%s, reading %s", layer, tokens);
 }
 
 static void print_end(const Told *told, const Choice *choice, int status, int L) {
     char what[WORDS], where[WORDS];
     const Underway *now = &told->underway;
+    const char *plural = call_time_limit == 1 ? "" : "s";
     if (now->too_slow) snprintf(what, sizeof what, "is too slow: the time is up");
     else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-        snprintf(what, sizeof what, "did not come back within %u second%s", call_time_limit, call_time_limit == 1 ? "" : "s");
+        snprintf(what, sizeof what, "did not come back within %u second%s", call_time_limit, plural);
     else if (WIFSIGNALED(status)) snprintf(what, sizeof what, "crashed (%s)", strsignal(WTERMSIG(status)));
     else snprintf(what, sizeof what, "ended the program (exit status %d)", WEXITSTATUS(status));
 
     where_text(where, now, L);
     if (told->loading) printf("\n%s %s when it was loaded.\n", told->loading->name, what);
     else if (now->is_yours)
-        printf("\nHere it ends: your %s in %s %s, %s.\n", now->kernel, choice->row[part_named(now->kernel)]->file->name, what, where);
-    else if (now->kernel) printf("\nHere it ends: our %s %s, %s. Has one of yours written past its arrays?\n", now->kernel, what, where);
+        printf("\nHere it ends: your %s in %s %s, %s.\n", now->kernel, choice->row[part_named(now->kernel)]->file->name,
+               what, where);
+    else if (now->kernel)
+        printf("\nHere it ends: our %s %s, %s. Has one of yours written past its arrays?\n", now->kernel, what, where);
 }
 
 /* True if it came to its end. */
@@ -327,8 +340,8 @@ static bool let_it_speak(const Choice *choice) {
     sweep_after(process);
     bool done = told->done;
     if (done)
-        printf("It answers %d of %d questions about %d unseen stories rightly; with our kernels it is %d.\n", told->right,
-               told->questions, subjects.stories, told->ours);
+        printf("It answers %d of %d questions about %d unseen stories rightly; with our kernels it is %d.\n",
+               told->right, told->questions, subjects.stories, told->ours);
     else print_end(told, choice, status, subjects.model.config.L);
     munmap(told, sizeof *told), close_subjects(&subjects);
     return done;
@@ -336,10 +349,10 @@ static bool let_it_speak(const Choice *choice) {
 
 int main(int argc, char **argv) {
     const char *limit = "10";
-    const Option options[] = {{"seconds", "N", "a kernel that does not come back within so many is given up: 10", &limit}};
+    const Option options[] = {{"seconds", "N", "a kernel that does not come back in time is given up: 10", &limit}};
     int first = parse_options(argc, argv, "[FILE.c|FILE.so …] [options]",
-                              "Judges the kernels in these files, or in every chapter's exercise.c, and runs a Llama with them in place of\n"
-                              "the course's own. Exit status 0 only if all that is written is right.", 1, options);
+                              "Judges the kernels in these files, or in every chapter's exercise.c, and runs a Llama with\n"
+                              "them in place of the course's own. Exit status 0 only if all of them are right.", 1, options);
     call_time_limit = (unsigned)option_number("seconds", limit, 1, 3600);
     for (int f = first; f < argc; f++)
         if (access(argv[f], R_OK) != 0) usage_error("cannot read %s: %s", argv[f], strerror(errno));

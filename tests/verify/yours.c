@@ -75,55 +75,77 @@ static Function ready(const YourLlama *llama, const char *name, Function ours) {
 
 /* ------------------------------------------------------------------ what it works with */
 
-/* The model's weights in float32, which the kernels take. */
-struct YourWeights {
-    float *embed_tokens, *lm_head;
-    struct {
-        float *q_proj, *k_proj, *v_proj, *o_proj, *gate_proj, *up_proj, *down_proj;
-    } layers[];
-};
+static void read_tokens(Examinee *examinee, int T, const int ids[T], int asked, int V, float logits[asked][V]);
 
-/* All zeros at first: who leaves a number unwritten does so in the same way each time. */
+/* For texts of T = CAPACITY positions. */
 struct YourRoom {
     void *x, *normed, *more;       /* [T][C] */
     void *q, *turned_q, *attended; /* [T][H][D] */
     void *k, *turned_k, *v;        /* [T][KV][D] */
     void *gate, *up;               /* [T][F] */
     void *angles;                  /* [2][T][D / 2] */
-    void *keys, *values;           /* [L][CAPACITY][KV][D] */
-    void *scores, *head[4];        /* [T][S] and [S][D]: what one head works with */
+    void *keys, *values;           /* [L][T][KV][D] */
+    void *scores;                  /* [T][T], and what else one head needs, */
+    void *one_q, *one_k, *one_v, *one_out; /* [T][D] */
+    float *all;                    /* everything, one behind the other */
 };
 
-static void *zeros(int rows, int width) {
-    size_t bytes = product(product((size_t)rows, (size_t)width), sizeof(float));
-    return memset(allocate(bytes), 0, bytes);
+static void *take(float **rest, int width) {
+    float *array = *rest;
+    *rest += (size_t)CAPACITY * (size_t)width;
+    return array;
 }
 
-static struct YourWeights *weights_of(const Model *model) {
-    int L = model->config.L;
-    struct YourWeights *weights = allocate(sizeof *weights + (size_t)L * sizeof *weights->layers);
-    weights->embed_tokens = tensor_to_float(&model->embed_tokens), weights->lm_head = tensor_to_float(&model->lm_head);
-    for (int l = 0; l < L; l++) {
-        const Layer *layer = &model->layers[l];
-        weights->layers[l].q_proj = tensor_to_float(&layer->q_proj), weights->layers[l].k_proj = tensor_to_float(&layer->k_proj);
-        weights->layers[l].v_proj = tensor_to_float(&layer->v_proj), weights->layers[l].o_proj = tensor_to_float(&layer->o_proj);
-        weights->layers[l].gate_proj = tensor_to_float(&layer->gate_proj), weights->layers[l].up_proj = tensor_to_float(&layer->up_proj);
-        weights->layers[l].down_proj = tensor_to_float(&layer->down_proj);
-    }
-    return weights;
-}
-
+/* All zeros: who leaves a number unwritten does the same harm each time. */
 static struct YourRoom *room_for(const Config *c) {
-    int T = CAPACITY, queries = c->H * c->D, keys = c->KV * c->D;
     struct YourRoom *room = allocate(sizeof *room);
-    *room = (struct YourRoom){
-        .x = zeros(T, c->C), .normed = zeros(T, c->C), .more = zeros(T, c->C),
-        .q = zeros(T, queries), .turned_q = zeros(T, queries), .attended = zeros(T, queries),
-        .k = zeros(T, keys), .turned_k = zeros(T, keys), .v = zeros(T, keys),
-        .gate = zeros(T, c->F), .up = zeros(T, c->F), .angles = zeros(T, c->D),
-        .keys = zeros(c->L * T, keys), .values = zeros(c->L * T, keys), .scores = zeros(T, T)};
-    for (int i = 0; i < 4; i++) room->head[i] = zeros(T, c->D);
+    int C = c->C, F = c->F, D = c->D, queries = c->H * D, keys = c->KV * D;
+    size_t width = (size_t)(3 * C + 3 * queries + 3 * keys + 2 * F + D + 2 * c->L * keys + CAPACITY + 4 * D);
+    size_t bytes = CAPACITY * width * sizeof(float);
+    float *rest = memset(allocate(bytes), 0, bytes);
+    room->all = rest;
+    room->x = take(&rest, C), room->normed = take(&rest, C), room->more = take(&rest, C);
+    room->q = take(&rest, queries), room->turned_q = take(&rest, queries), room->attended = take(&rest, queries);
+    room->k = take(&rest, keys), room->turned_k = take(&rest, keys), room->v = take(&rest, keys);
+    room->gate = take(&rest, F), room->up = take(&rest, F), room->angles = take(&rest, D);
+    room->keys = take(&rest, c->L * keys), room->values = take(&rest, c->L * keys);
+    room->scores = take(&rest, CAPACITY), room->one_q = take(&rest, D);
+    room->one_k = take(&rest, D), room->one_v = take(&rest, D), room->one_out = take(&rest, D);
     return room;
+}
+
+enum { MATRICES = 7 };
+
+static Tensor *matrix(Layer *layer, int m) {
+    return (Tensor *[MATRICES]){&layer->q_proj, &layer->k_proj, &layer->v_proj, &layer->o_proj,
+                                &layer->gate_proj, &layer->up_proj, &layer->down_proj}[m];
+}
+
+/* The kernels take float32. */
+static Tensor widened(const Tensor *tensor) {
+    Tensor wide = *tensor;
+    wide.dtype = F32, wide.data = tensor_to_float(tensor);
+    return wide;
+}
+
+YourLlama your_llama(const Model *model, const Tokenizer *tokenizer, const Function yours[PARTS], Underway *underway) {
+    YourLlama llama = {.examinee = {.model = model, .tokenizer = tokenizer, .read = read_tokens}, .yours = yours,
+                       .underway = underway, .room = room_for(&model->config)};
+    int L = model->config.L;
+    llama.embed_tokens = widened(&model->embed_tokens), llama.lm_head = widened(&model->lm_head);
+    llama.layers = allocate((size_t)L * sizeof *llama.layers);
+    memcpy(llama.layers, model->layers, (size_t)L * sizeof *llama.layers);
+    for (int l = 0; l < L; l++)
+        for (int m = 0; m < MATRICES; m++) *matrix(&llama.layers[l], m) = widened(matrix(&llama.layers[l], m));
+    return llama;
+}
+
+void your_llama_free(YourLlama *llama) {
+    for (int l = 0; l < llama->examinee.model->config.L; l++)
+        for (int m = 0; m < MATRICES; m++) free((void *)matrix(&llama->layers[l], m)->data);
+    free((void *)llama->embed_tokens.data), free((void *)llama->lm_head.data), free(llama->layers);
+    free(llama->room->all), free(llama->room);
+    *llama = (YourLlama){0};
 }
 
 /* ------------------------------------------------------------------ attention */
@@ -132,20 +154,20 @@ static struct YourRoom *room_for(const Config *c) {
 static void attend_by_heads(YourLlama *llama, int T, int S, int H, int KV, int D, float out[restrict T][H][D],
                             const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]) {
     struct YourRoom *room = llama->room;
-    float(*head_out)[D] = room->head[0], (*head_q)[D] = room->head[1], (*head_k)[D] = room->head[2], (*head_v)[D] = room->head[3];
+    float(*one_q)[D] = room->one_q, (*one_k)[D] = room->one_k, (*one_v)[D] = room->one_v, (*one_out)[D] = room->one_out;
     float(*scores)[S] = room->scores;
     for (int h = 0; h < H; h++) {
         int g = h / (H / KV);
-        for (int t = 0; t < T; t++) memcpy(head_q[t], q[t][h], sizeof *head_q);
-        for (int s = 0; s < S; s++) memcpy(head_k[s], k[s][g], sizeof *head_k), memcpy(head_v[s], v[s][g], sizeof *head_v);
-        if (is_yours(llama, "attention")) CALL(attention)(T, S, D, head_out, head_q, head_k, head_v, scores);
+        for (int t = 0; t < T; t++) memcpy(one_q[t], q[t][h], sizeof *one_q);
+        for (int s = 0; s < S; s++) memcpy(one_k[s], k[s][g], sizeof *one_k), memcpy(one_v[s], v[s][g], sizeof *one_v);
+        if (is_yours(llama, "attention")) CALL(attention)(T, S, D, one_out, one_q, one_k, one_v, scores);
         else {
-            CALL(attention_scores)(T, S, D, scores, head_q, head_k);
+            CALL(attention_scores)(T, S, D, scores, one_q, one_k);
             causal_mask(T, S, scores);
             CALL(softmax)(T, S, scores, scores);
-            CALL(weighted_sum)(T, S, D, head_out, scores, head_v);
+            CALL(weighted_sum)(T, S, D, one_out, scores, one_v);
         }
-        for (int t = 0; t < T; t++) memcpy(out[t][h], head_out[t], sizeof *head_out);
+        for (int t = 0; t < T; t++) memcpy(out[t][h], one_out[t], sizeof *one_out);
     }
 }
 
@@ -155,7 +177,8 @@ static void attend(YourLlama *llama, int T, int S, int H, int KV, int D, float o
     bool by_heads = is_yours(llama, "attention") || is_yours(llama, "attention_scores") || is_yours(llama, "softmax") ||
                     is_yours(llama, "weighted_sum");
     if (is_yours(llama, "attend_last")) CALL(attend_last)(T, S, H, KV, D, out, q, k, v);
-    else if (T == S && is_yours(llama, "grouped_query_attention")) CALL(grouped_query_attention)(T, H, KV, D, out, q, k, v);
+    else if (is_yours(llama, "grouped_query_attention") && T == S)
+        CALL(grouped_query_attention)(T, H, KV, D, out, q, k, v);
     else if (by_heads) attend_by_heads(llama, T, S, H, KV, D, out, q, k, v);
     else CALL(flash_attention)(T, S, H, KV, D, out, q, k, v);
 }
@@ -167,30 +190,30 @@ static void add(int T, int C, float x[restrict T][C], const float more[T][C]) {
 
 /* x += attention(rms_norm(x)) */
 static void attention_block(YourLlama *llama, int l, int T) {
-    const Model *model = llama->examinee.model;
-    const Config *c = &model->config;
-    const struct YourWeights *weights = llama->weights;
+    const Config *c = &llama->examinee.model->config;
+    const Layer *layer = &llama->layers[l];
     struct YourRoom *room = llama->room;
     int C = c->C, H = c->H, KV = c->KV, D = c->D, length = llama->examinee.length;
     float(*x)[C] = room->x, (*normed)[C] = room->normed, (*more)[C] = room->more;
     float(*cosine)[D / 2] = room->angles, (*sine)[D / 2] = cosine + T;
     float(*keys)[CAPACITY][KV][D] = room->keys, (*values)[CAPACITY][KV][D] = room->values;
 
-    CALL(rms_norm)(T, C, normed, x, model->layers[l].input_layernorm, NULL, (float)c->rms_norm_eps);
-    CALL(linear)(T, C, H * D, room->q, normed, (void *)weights->layers[l].q_proj, NULL);
-    CALL(linear)(T, C, KV * D, room->k, normed, (void *)weights->layers[l].k_proj, NULL);
-    CALL(linear)(T, C, KV * D, room->v, normed, (void *)weights->layers[l].v_proj, NULL);
+    CALL(rms_norm)(T, C, normed, x, layer->input_layernorm, NULL, (float)c->rms_norm_eps);
+    CALL(linear)(T, C, H * D, room->q, normed, layer->q_proj.data, NULL);
+    CALL(linear)(T, C, KV * D, room->k, normed, layer->k_proj.data, NULL);
+    CALL(linear)(T, C, KV * D, room->v, normed, layer->v_proj.data, NULL);
 
     CALL(rope_half_split)(T, H, D, room->turned_q, room->q, cosine, sine);
     CALL(rope_half_split)(T, KV, D, room->turned_k, room->k, cosine, sine);
     if (is_yours(llama, "cached_attention")) {
-        CALL(cached_attention)(CAPACITY, length, T, H, KV, D, room->attended, keys[l], values[l], room->turned_q, room->turned_k, room->v);
+        CALL(cached_attention)(CAPACITY, length, T, H, KV, D, room->attended, keys[l], values[l],
+                               room->turned_q, room->turned_k, room->v);
     } else {
         CALL(kv_cache_append)(CAPACITY, KV, D, keys[l], values[l], length, T, room->turned_k, room->v);
         attend(llama, T, length + T, H, KV, D, room->attended, room->turned_q, keys[l], values[l]);
     }
 
-    CALL(linear)(T, H * D, C, more, room->attended, (void *)weights->layers[l].o_proj, NULL);
+    CALL(linear)(T, H * D, C, more, room->attended, layer->o_proj.data, NULL);
     add(T, C, x, more);
 }
 
@@ -203,14 +226,15 @@ static void unit(YourLlama *llama, int n, float gate[n], const float up[n]) {
 
 /* x += swiglu(rms_norm(x)) */
 static void feed_forward_block(YourLlama *llama, int l, int T) {
-    const Model *model = llama->examinee.model;
+    const Config *c = &llama->examinee.model->config;
+    const Layer *layer = &llama->layers[l];
     struct YourRoom *room = llama->room;
-    int C = model->config.C, F = model->config.F;
-    float(*x)[C] = room->x, (*normed)[C] = room->normed, (*more)[C] = room->more, (*gate)[F] = room->gate, (*up)[F] = room->up;
-    void *w_gate = llama->weights->layers[l].gate_proj, *w_up = llama->weights->layers[l].up_proj;
-    void *w_down = llama->weights->layers[l].down_proj;
+    int C = c->C, F = c->F;
+    float(*x)[C] = room->x, (*normed)[C] = room->normed, (*more)[C] = room->more;
+    float(*gate)[F] = room->gate, (*up)[F] = room->up;
+    const void *w_gate = layer->gate_proj.data, *w_up = layer->up_proj.data, *w_down = layer->down_proj.data;
 
-    CALL(rms_norm)(T, C, normed, x, model->layers[l].post_attention_layernorm, NULL, (float)model->config.rms_norm_eps);
+    CALL(rms_norm)(T, C, normed, x, layer->post_attention_layernorm, NULL, (float)c->rms_norm_eps);
     if (is_yours(llama, "gated_feed_forward")) {
         Gate *swish_gated = is_yours(llama, "swiglu") ? CALL(swiglu) : swiglu;
         CALL(gated_feed_forward)(T, C, F, more, normed, w_gate, NULL, w_up, NULL, w_down, swish_gated, gate, up);
@@ -240,7 +264,8 @@ static void read_tokens(Examinee *examinee, int T, const int ids[T], int asked, 
     const Config *c = &examinee->model->config;
     Underway *now = llama->underway;
     int C = c->C, first = examinee->length;
-    float(*x)[C] = llama->room->x, (*normed)[C] = llama->room->normed, (*table)[C] = (void *)llama->weights->embed_tokens;
+    float(*x)[C] = llama->room->x, (*normed)[C] = llama->room->normed;
+    const float(*table)[C] = llama->embed_tokens.data;
 
     now->first = first, now->last = first + T - 1, now->layer = -1;
     turn_angles(llama, T);
@@ -253,29 +278,8 @@ static void read_tokens(Examinee *examinee, int T, const int ids[T], int asked, 
     now->layer = c->L;
     CALL(rms_norm)(T, C, normed, x, examinee->model->norm, NULL, (float)c->rms_norm_eps);
     memset(logits, 0, (size_t)asked * sizeof *logits);
-    CALL(linear)(asked, C, V, logits, normed + T - asked, (void *)llama->weights->lm_head, NULL);
+    CALL(linear)(asked, C, V, logits, normed + T - asked, llama->lm_head.data, NULL);
     examinee->length += T;
-}
-
-YourLlama your_llama(const Model *model, const Tokenizer *tokenizer, const Function yours[PARTS], Underway *underway) {
-    return (YourLlama){.examinee = {.model = model, .tokenizer = tokenizer, .read = read_tokens}, .yours = yours,
-                       .underway = underway, .weights = weights_of(model), .room = room_for(&model->config)};
-}
-
-void your_llama_free(YourLlama *llama) {
-    struct YourWeights *w = llama->weights;
-    struct YourRoom *room = llama->room;
-    for (int l = 0; l < llama->examinee.model->config.L; l++) {
-        free(w->layers[l].q_proj), free(w->layers[l].k_proj), free(w->layers[l].v_proj), free(w->layers[l].o_proj);
-        free(w->layers[l].gate_proj), free(w->layers[l].up_proj), free(w->layers[l].down_proj);
-    }
-    free(w->embed_tokens), free(w->lm_head), free(w);
-    free(room->x), free(room->normed), free(room->more), free(room->q), free(room->turned_q), free(room->attended);
-    free(room->k), free(room->turned_k), free(room->v), free(room->gate), free(room->up), free(room->angles);
-    free(room->keys), free(room->values), free(room->scores);
-    for (int i = 0; i < 4; i++) free(room->head[i]);
-    free(room);
-    *llama = (YourLlama){0};
 }
 
 int drawn(Examinee *examinee, int T, const int ids[T], int V, float logits[V]) {

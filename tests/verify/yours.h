@@ -1,5 +1,5 @@
-/* A Llama in its plainest form, made of the chapters' kernels, in which a reader's stand in place of ours, right or wrong. It
- * runs in a process that may end in any of them: what is under way is noted where others can read it. */
+/* A Llama in its plainest form, made of the chapters' kernels, in which a reader's stand in place of ours, right or
+ * wrong. Its process may end in any of them: what is under way is noted where others can read it. */
 #ifndef VERIFY_YOURS_H
 #define VERIFY_YOURS_H
 
@@ -16,8 +16,8 @@ enum { PARTS = 22 };
 extern const Part parts[PARTS];
 int part_named(const char *name); /* -1: a Llama does without it */
 
-/* Of several of the reader's kernels that do the same work one is used. The others are taken out of `has`; instead[part] is
- * then who does it. */
+/* Of several of the reader's kernels that do the same work one is used. The others are taken out of `has`, and
+ * instead[part] is who does it. */
 void settle(bool has[PARTS], const char *instead[PARTS]);
 
 /* What is under way. */
@@ -34,8 +34,9 @@ typedef struct {
     Examinee examinee;
     const Function *yours;  /* [PARTS]: NULL where ours is used */
     Underway *underway;
-    struct YourWeights *weights;
-    struct YourRoom *room;
+    Tensor embed_tokens, lm_head; /* the model's, in float32, */
+    Layer *layers;                /* and those of its layers */
+    struct YourRoom *room;        /* to work in */
 } YourLlama;
 
 /* `yours` as settled. */
