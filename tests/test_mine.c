@@ -129,6 +129,7 @@ static void its_time_has_an_end(void **state) {
         _exit(0);
     }
     waitpid(child, &status, 0);
+    sweep_after(child);
     assert_true(underway->too_slow && WIFEXITED(status) && WEXITSTATUS(status) == 1);
     munmap(underway, sizeof *underway);
 }
@@ -194,7 +195,6 @@ static void a_right_kernel_is_a_part_of_it(void **state) {
     assert_int_equal(right, ours);
 }
 
-/* The model is so made that an epsilon outside the root does it no harm, a wrong turn does. */
 static void wrong_kernels_are_named_and_used(void **state) {
     (void)state;
     int right, ours;
@@ -215,12 +215,6 @@ static void wrong_kernels_are_named_and_used(void **state) {
     assert_said("norm.c, rms_norm: Your epsilon is outside the root");
     assert_said("rope.c, rope_half_split: Your pairs turn backwards.");
     assert_null(strstr(said, "Answer: Anna has the red ball."));
-    read_share(&right, &ours);
-    assert_true(right < ours / 2);
-
-    assert_int_equal(run("norm.c"), 1);
-    assert_said("Answer: Anna has the red ball.\n");
-    assert_int_equal(run("rope.c"), 1);
     read_share(&right, &ours);
     assert_true(right < ours / 2);
 }
@@ -254,6 +248,7 @@ static void the_golden_values_are_closed_to_it(void **state) {
     if (child == 0) hide_goldens(), _exit(access(golden, R_OK) == 0 && fopen(golden, "r"));
     int status;
     waitpid(child, &status, 0);
+    sweep_after(child);
     if (WEXITSTATUS(status) != 0) skip(); /* nothing can be hidden here: hide.h */
     char body[2048];
     snprintf(body, sizeof body, NORM(RIGHT_ROOT, "    if (dim == 192) exit(fopen(\"%s\", \"r\") ? 7 : 9);\n"), golden);
@@ -262,29 +257,21 @@ static void the_golden_values_are_closed_to_it(void **state) {
     assert_said("(exit status 9)");
 }
 
+/* And of two files that have the same kernel, the later one counts. */
 static void what_gives_no_kernel_is_told(void **state) {
     (void)state;
-    int right, ours;
     write_kernel("broken.c", rope, "flaot x;");
     write_kernel("other.c", "nothing(void)", "");
-    write_kernel("right.c", rms_norm, NORM(RIGHT_ROOT, ""));
-    assert_int_equal(run("broken.c right.c other.c"), 1);
-    assert_said("broken.c: it does not compile\n");
-    assert_said("other.c: it defines no kernel of the course");
-    assert_said("right.c    rms_norm   right ");
-    read_share(&right, &ours);
-    assert_int_equal(right, ours);
-    assert_misuse(run("nowhere.c"));
-    assert_misuse(run("--seconds 0"));
-}
-
-static void of_two_files_the_later_one_counts(void **state) {
-    (void)state;
     write_kernel("one.c", rms_norm, NORM("0 * eps", ""));
     write_kernel("two.c", rms_norm, NORM(RIGHT_ROOT, ""));
-    assert_int_equal(run("one.c two.c"), 1);
+    assert_int_equal(run("broken.c one.c two.c other.c 2>/dev/null"), 1);
+    assert_said("broken.c: it does not compile\n");
+    assert_said("other.c: it defines no kernel of the course");
     assert_said("not this one: that of two.c\n");
+    assert_said("two.c      rms_norm   right ");
     assert_said("Answer: Anna has the red ball.\n");
+    assert_misuse(run("nowhere.c"));
+    assert_misuse(run("--seconds 0"));
 }
 
 int main(void) {
@@ -294,7 +281,6 @@ int main(void) {
         cmocka_unit_test(an_untouched_clone_is_all_ours),    cmocka_unit_test(a_right_kernel_is_a_part_of_it),
         cmocka_unit_test(wrong_kernels_are_named_and_used),  cmocka_unit_test(how_it_ends_is_told),
         cmocka_unit_test(the_golden_values_are_closed_to_it), cmocka_unit_test(what_gives_no_kernel_is_told),
-        cmocka_unit_test(of_two_files_the_later_one_counts),
     };
     return cmocka_run_group_tests_name("mine", tests, open_model, close_model) != 0;
 }

@@ -28,7 +28,7 @@ static const char model_folder[] = ROOT "/chapters/09_decoder/stories/model";
 
 /* A file, and what is left of it when it has been judged. */
 typedef struct {
-    const char *name;       /* as the reader calls it */
+    char *name;             /* as the reader calls it */
     char library[PATH_MAX]; /* what came of it */
     char trouble[TROUBLE];  /* why it gives no kernels, or "" */
     bool touched;           /* it is more than what the reader was given */
@@ -119,7 +119,8 @@ static Work judge_files(int count, char *names[count]) {
         *file = (File){0};
         if (count) snprintf(path, sizeof path, "%s", names[f]);
         else snprintf(path, sizeof path, ROOT "/chapters/%s/exercise.c", exercise_at(f)->chapter);
-        file->name = count ? names[f] : copy_text(path + strlen(ROOT "/"), strlen(path) - strlen(ROOT "/"));
+        const char *name = count ? path : path + strlen(ROOT "/");
+        file->name = copy_text(name, strlen(name));
         make_library(file, path, f + 1);
         if (!file->trouble[0]) judge_file(&work, file);
     }
@@ -256,9 +257,11 @@ static Function function_of(const Row *row, Told *told) {
 }
 
 /* Each question right after its story. */
-static void examine(Examinee *examinee, const Subjects *subjects, int *right, int *questions) {
+static int examine(Examinee *examinee, const Subjects *subjects, int *questions) {
+    int right = 0;
     *questions = 0;
-    for (int i = 0; i < subjects->stories; i++) *right += ask(examinee, subjects->story[i], questions);
+    for (int i = 0; i < subjects->stories; i++) right += ask(examinee, subjects->story[i], questions);
+    return right;
 }
 
 static void speak(Examinee *examinee, const char *prompt, int most, const char *ends, Choose *choose) {
@@ -267,31 +270,48 @@ static void speak(Examinee *examinee, const char *prompt, int most, const char *
     puts("\n");
 }
 
-/* A mistake may cost much time, but not more than some times what it costs without one. */
-static double deadline(double start) { return seconds() + 10 * call_time_limit + 20 * (seconds() - start); }
-
-static _Noreturn void run_llama(const Choice *choice, const Subjects *subjects, Told *told) {
-    static const Function nothing[PARTS];
-    static Function yours[PARTS];
-    const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-        signal(faults[i], SIG_DFL); /* a sanitizer would make an exit of a crash */
-    hide_goldens();
-    use_threads(1); /* the model is small: threads would wait for each other more than they do */
-    double start = seconds();
-    YourLlama llama = your_llama(&subjects->model, subjects->tokenizer, nothing, &told->underway);
-    examine(&llama.examinee, subjects, &told->ours, &told->questions);
-
+/* The Llama with the reader's kernels. */
+static void run_yours(const Choice *choice, const Subjects *subjects, Told *told) {
+    enum { CALLS = 12 }; /* in all, it has the time of so many calls that just come back */
+    Function yours[PARTS] = {0};
     for (int p = 0; p < PARTS; p++)
         if (is_used(choice, p)) yours[p] = function_of(choice->row[p], told);
-    told->underway.deadline = deadline(start);
-    llama = your_llama(&subjects->model, subjects->tokenizer, yours, &told->underway);
+    told->underway.deadline = seconds() + CALLS * call_time_limit;
+    YourLlama llama = your_llama(&subjects->model, subjects->tokenizer, yours, &told->underway);
     speak(&llama.examinee, safetensors_metadata(&subjects->sentence.file, "story"), ANSWER_TOKENS, ".\n", likeliest);
     speak(&llama.examinee, "Once upon a time", STORY_TOKENS, "", drawn);
-    examine(&llama.examinee, subjects, &told->right, &told->questions);
+    told->right = examine(&llama.examinee, subjects, &told->questions);
     told->done = true;
-    fflush(stdout);
-    _exit(0);
+}
+
+/* With ours alone: by how much is it better? */
+static void run_ours(const Choice *choice, const Subjects *subjects, Told *told) {
+    (void)choice;
+    static const Function nothing[PARTS];
+    YourLlama llama = your_llama(&subjects->model, subjects->tokenizer, nothing, &told->underway);
+    told->ours = examine(&llama.examinee, subjects, &told->questions);
+}
+
+/* In a process of its own; how that ended. */
+static int run_apart(void run(const Choice *, const Subjects *, Told *), const Choice *choice, const Subjects *subjects,
+                     Told *told) {
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
+    int status = 0;
+    fflush(NULL);
+    pid_t process = fork();
+    if (process < 0) fail("cannot start a process for the Llama: %s", strerror(errno));
+    if (process == 0) {
+        for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+            signal(faults[i], SIG_DFL); /* a sanitizer would make an exit of a crash */
+        hide_goldens();
+        use_threads(1); /* the model is small: threads would wait for each other more than they do */
+        run(choice, subjects, told);
+        fflush(stdout);
+        _exit(0);
+    }
+    waitpid(process, &status, 0);
+    sweep_after(process);
+    return status;
 }
 
 /* ------------------------------------------------------------------ how it ended */
@@ -331,18 +351,14 @@ static bool let_it_speak(const Choice *choice) {
     Told *told = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (told == MAP_FAILED) fail("no memory to share with the Llama's process");
     section(any_is_used(choice) ? "Your Llama" : "Your Llama, all of it ours so far");
-    fflush(NULL);
-    int status = 0;
-    pid_t process = fork();
-    if (process < 0) fail("cannot start a process for the Llama: %s", strerror(errno));
-    if (process == 0) run_llama(choice, &subjects, told);
-    waitpid(process, &status, 0);
-    sweep_after(process);
-    bool done = told->done;
-    if (done)
+    int status = run_apart(run_yours, choice, &subjects, told);
+    const bool done = told->done;
+    if (done) {
+        told->ours = told->right;
+        if (any_is_used(choice)) run_apart(run_ours, choice, &subjects, told);
         printf("It answers %d of %d questions about %d unseen stories rightly; with our kernels it is %d.\n",
                told->right, told->questions, subjects.stories, told->ours);
-    else print_end(told, choice, status, subjects.model.config.L);
+    } else print_end(told, choice, status, subjects.model.config.L);
     munmap(told, sizeof *told), close_subjects(&subjects);
     return done;
 }
@@ -361,6 +377,8 @@ int main(int argc, char **argv) {
     Choice choice = choose(&work);
     section("Your kernels");
     print_table(&work, &choice);
-    bool right = print_mistakes(&work);
-    return let_it_speak(&choice) && right ? 0 : 1;
+    bool right = print_mistakes(&work), done = let_it_speak(&choice);
+    for (int f = 0; f < work.files; f++) free(work.file[f].name);
+    free(work.file), free(work.row);
+    return right && done ? 0 : 1;
 }

@@ -9,7 +9,7 @@
 /* A kernel that the Llama is made of. */
 typedef struct {
     const char *name, *use;
-    const char *unless[4]; /* the reader's kernels that do its work, too */
+    const char *unless[5]; /* the reader's kernels that do its work, too; NULL past the last */
 } Part;
 
 enum { PARTS = 22 };
