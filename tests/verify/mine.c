@@ -1,7 +1,7 @@
 /* mine: the reader's kernels, judged, and the Llama that they make: README.md, "Verify your own kernel".
  *
- * Each file is compiled by itself, and judged as verify does it. Then a process of its own puts the kernels in place of ours,
- * right or wrong, and lets the Llama speak. It may crash, loop or exit: it has noted what it was at. */
+ * Each file is compiled by itself, and judged as verify does it. Then a process of its own puts the kernels in place of
+ * ours, right or wrong, and lets the Llama speak. It may crash, loop or exit: it has noted what it was at. */
 #include "common/console.h"
 #include "common/error.h"
 #include "common/measure.h"
@@ -288,6 +288,7 @@ static void run_yours(const Choice *choice, const Subjects *subjects, Told *told
 static void run_ours(const Choice *choice, const Subjects *subjects, Told *told) {
     (void)choice;
     static const Function nothing[PARTS];
+    told->underway = (Underway){0};
     YourLlama llama = your_llama(&subjects->model, subjects->tokenizer, nothing, &told->underway);
     told->ours = examine(&llama.examinee, subjects, &told->questions);
 }
@@ -366,9 +367,9 @@ static bool let_it_speak(const Choice *choice) {
 int main(int argc, char **argv) {
     const char *limit = "10";
     const Option options[] = {{"seconds", "N", "a kernel that does not come back in time is given up: 10", &limit}};
-    int first = parse_options(argc, argv, "[FILE.c|FILE.so …] [options]",
-                              "Judges the kernels in these files, or in every chapter's exercise.c, and runs a Llama with\n"
-                              "them in place of the course's own. Exit status 0 only if all of them are right.", 1, options);
+    static const char about[] = "Judges the kernels in these files, or in every chapter's exercise.c, and runs a Llama with\n"
+                                "them in place of the course's own. Exit status 0 only if all of them are right.";
+    int first = parse_options(argc, argv, "[FILE.c|FILE.so …] [options]", about, 1, options);
     call_time_limit = (unsigned)option_number("seconds", limit, 1, 3600);
     for (int f = first; f < argc; f++)
         if (access(argv[f], R_OK) != 0) usage_error("cannot read %s: %s", argv[f], strerror(errno));
