@@ -11,12 +11,12 @@
 #include "07_kv_cache/kv_cache.h"
 #include "09_decoder/decoder.h"
 #include "09_decoder/projection.h"
-#include "10_tokenizer/tokenizer.h"
 #include "11_generation/generation.h"
 #include "common/console.h"
 #include "common/error.h"
 #include "common/file.h"
 #include "common/sentence.h"
+#include "tests/golden/examine.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -104,15 +104,13 @@ static const struct {
     {"The decoder", "x = block(x) for x += block(x)", NO_RESIDUAL, ALL},
 };
 
-enum { MISTAKES = sizeof mistakes / sizeof *mistakes, CAPACITY = 512, TILE = 16 };
+enum { MISTAKES = sizeof mistakes / sizeof *mistakes, TILE = 16 };
 
 typedef struct {
-    const Model *model;
+    Examinee examinee;
     Mistake mistake;
     int layer;
     bool by_token;         /* the cache's mistakes are seen only where one token is read after the other */
-    int length;
-    int ids[CAPACITY];     /* of the tokens read so far */
     float *keys, *values;  /* [L][CAPACITY][KV][D] */
 } Llama;
 
@@ -120,7 +118,7 @@ typedef struct {
 
 static void norm(const Llama *llama, int T, int C, float out[restrict T][C], const float x[T][C],
                  const float weight[C]) {
-    float eps = (float)llama->model->config.rms_norm_eps, ones[C], zeros[C];
+    float eps = (float)llama->examinee.model->config.rms_norm_eps, ones[C], zeros[C];
     for (int i = 0; i < C; i++) ones[i] = 1, zeros[i] = 0;
     switch (llama->mistake) {
         case NO_NORM: memcpy(out, x, (size_t)T * sizeof *x); break;
@@ -153,7 +151,7 @@ static void gated(Mistake mistake, int n, float out[n], float gate[n], float up[
 
 /* The angles of T positions from `first` on. */
 static void angles(const Llama *llama, int T, int D, float table[2][T][D / 2], int first) {
-    RopeParameters rope = llama->model->config.rope;
+    RopeParameters rope = llama->examinee.model->config.rope;
     float inv_freq[D / 2];
     int positions[T];
     if (llama->mistake == OTHER_THETA) rope.rope_theta = 500000;
@@ -214,7 +212,7 @@ static float scale(const Config *c, Mistake mistake) {
 static void attend(const Llama *llama, int T, int S, int H, int KV, int D, float out[restrict T][H][D],
                    const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]) {
     Mistake mistake = llama->mistake;
-    float divided = scale(&llama->model->config, mistake);
+    float divided = scale(&llama->examinee.model->config, mistake);
     for (int h = 0; h < H; h++)
         for (int t = 0; t < T; t++) {
             int g = mistake == MODULO ? h % KV : mistake == FIRST_HEAD ? 0 : h / (H / KV);
@@ -242,17 +240,17 @@ static void add(Mistake mistake, int T, int C, float x[restrict T][C], const flo
 
 /* Reads T tokens; `out` is the stream after the final norm. */
 static void read_piece(Llama *llama, int T, const int ids[T], int C, float out[restrict T][C]) {
-    const Model *model = llama->model;
+    const Model *model = llama->examinee.model;
     const Config *c = &model->config;
     Mistake mistake = llama->mistake;
-    int H = c->H, KV = c->KV, D = c->D, F = c->F, S = llama->length + T;
+    int H = c->H, KV = c->KV, D = c->D, F = c->F, S = llama->examinee.length + T;
     float(*keys)[CAPACITY][KV][D] = (void *)llama->keys, (*values)[CAPACITY][KV][D] = (void *)llama->values;
     float x[T][C], normed[T][C], more[T][C], q[T][H][D], turned_q[T][H][D], attended[T][H][D];
     float k[T][KV][D], turned_k[T][KV][D], v[T][KV][D], turned_v[T][KV][D], gate[T][F], up[T][F];
     float of_keys[2][T][D / 2], of_queries[2][T][D / 2];
 
-    angles(llama, T, D, of_keys, llama->length + (mistake == BOTH_ONE_ON));
-    angles(llama, T, D, of_queries, llama->length + (mistake == BOTH_ONE_ON || mistake == QUERIES_ONE_ON));
+    angles(llama, T, D, of_keys, llama->examinee.length + (mistake == BOTH_ONE_ON));
+    angles(llama, T, D, of_queries, llama->examinee.length + (mistake == BOTH_ONE_ON || mistake == QUERIES_ONE_ON));
     for (int t = 0; t < T; t++)
         for (int i = 0; i < C; i++) x[t][i] = (float)tensor_get(&model->embed_tokens, (size_t)ids[t] * C + i);
 
@@ -269,10 +267,10 @@ static void read_piece(Llama *llama, int T, const int ids[T], int C, float out[r
         turn(mistake, T, KV, D, turned_k, k, of_keys);
         if (mistake == VALUES_TURNED) turn(mistake, T, KV, D, turned_v, v, of_keys), memcpy(v, turned_v, sizeof v);
         if (mistake == MEAN_HEAD) average_heads(T, KV, D, turned_k), average_heads(T, KV, D, v);
-        if (mistake == VALUES_NOT_KEPT && llama->length > 0) memset(v, 0, sizeof v);
-        if (mistake != STALE_ROW) kv_cache_append(CAPACITY, KV, D, keys[l], values[l], llama->length, T, turned_k, v);
+        if (mistake == VALUES_NOT_KEPT && llama->examinee.length > 0) memset(v, 0, sizeof v);
+        if (mistake != STALE_ROW) kv_cache_append(CAPACITY, KV, D, keys[l], values[l], llama->examinee.length, T, turned_k, v);
         attend(llama, T, S, H, KV, D, attended, turned_q, keys[l], values[l]);
-        if (mistake == STALE_ROW) kv_cache_append(CAPACITY, KV, D, keys[l], values[l], llama->length, T, turned_k, v);
+        if (mistake == STALE_ROW) kv_cache_append(CAPACITY, KV, D, keys[l], values[l], llama->examinee.length, T, turned_k, v);
         if (mistake == NO_W_O) memcpy(more, attended, sizeof more); /* H D is C in this model */
         else project(T, H * D, C, more, (const float(*)[H * D])attended, &layer->o_proj);
         if (mistake != NO_ATTENTION || !here) add(mistake, T, C, x, more);
@@ -287,124 +285,56 @@ static void read_piece(Llama *llama, int T, const int ids[T], int C, float out[r
     }
     if (mistake == NO_FINAL_NORM) memcpy(out, x, sizeof x);
     else norm(llama, T, C, out, x, model->norm);
-    memcpy(llama->ids + llama->length, ids, (size_t)T * sizeof *ids);
-    llama->length = S;
+    llama->examinee.length = S;
 }
 
-/* The same at once or token by token; `logits` are of the last token. */
-static void read_tokens(Llama *llama, int T, const int ids[T], int C, float out[restrict T][C]) {
-    int piece = llama->by_token ? 1 : T;
-    for (int t = 0; t < T; t += piece) read_piece(llama, piece, ids + t, C, out + t);
-}
-
-/* Reads a text from its beginning. What was read before and begins alike is still in the cache; but without a mask, it
- * has seen how the text before went on. */
-static void read_text(Llama *llama, int T, const int ids[T], float logits[]) {
-    int C = llama->model->config.C, V = llama->model->config.V, same = 0;
+/* The same at once or token by token. */
+static void read_tokens(Examinee *examinee, int T, const int ids[T], int asked, int V, float logits[asked][V]) {
+    Llama *llama = (Llama *)examinee;
+    int C = examinee->model->config.C, piece = llama->by_token ? 1 : T;
     float out[T][C];
-    while (llama->mistake != NO_MASK && same < T - 1 && same < llama->length && ids[same] == llama->ids[same]) same++;
-    llama->length = same;
-    read_tokens(llama, T - same, ids + same, C, out);
-    project(1, C, V, (float(*)[V])logits, out + T - same - 1, &llama->model->lm_head);
+    for (int t = 0; t < T; t += piece) read_piece(llama, piece, ids + t, C, out + t);
+    project(asked, C, V, logits, out + T - asked, &examinee->model->lm_head);
 }
 
 /* ------------------------------------------------------------------ what it is asked */
-
-/* What the model says to a prompt, token by token, up to the end of the sentence. The caller frees. */
-static char *answer(Llama *llama, const Tokenizer *tokenizer, const char *prompt) {
-    enum { MOST = 12 };
-    int V = llama->model->config.V, count = 0;
-    float logits[V];
-    size_t T, length;
-    int *prompt_ids = encode_with_bos(tokenizer, strlen(prompt), prompt, &T), ids[T + MOST];
-    memcpy(ids, prompt_ids, T * sizeof *ids);
-    free(prompt_ids);
-    for (const char *last = ""; count < MOST && *last != '.' && *last != '\n'; count++) {
-        read_text(llama, (int)T + count, ids, logits);
-        ids[(int)T + count] = greedy(V, logits);
-        last = tokenizer_bytes(tokenizer, ids[(int)T + count], &length);
-    }
-    return tokenizer_decode(tokenizer, (size_t)count, ids + T, &length);
-}
-
-/* Whether the model's own choices are, token by token, how `text` goes on after the prompt that it begins with. Its
- * last token ends a line; the model may as well end the text. */
-static bool answers(Llama *llama, const Tokenizer *tokenizer, const char *text, size_t prompt) {
-    int V = llama->model->config.V;
-    float logits[V];
-    size_t T, known;
-    int *ids = encode_with_bos(tokenizer, strlen(text), text, &T);
-    free(encode_with_bos(tokenizer, prompt, text, &known));
-    bool right = true;
-    for (size_t t = known; t < T && right; t++) {
-        read_text(llama, (int)t, ids, logits);
-        int choice = greedy(V, logits);
-        right = choice == ids[t] || (t == T - 1 && ends_text(llama->model, tokenizer, choice));
-    }
-    free(ids);
-    return right;
-}
-
-/* -log p of all tokens of a text, its end too, is added to *sum; the number of tokens is returned. */
-static int add_surprise(Llama *llama, const Tokenizer *tokenizer, const char *text, double *sum) {
-    int C = llama->model->config.C, V = llama->model->config.V;
-    size_t T;
-    int *ids = encode_with_bos(tokenizer, strlen(text), text, &T);
-    float(*out)[C] = allocate(T * sizeof *out), (*logits)[V] = allocate(T * sizeof *logits);
-    llama->length = 0;
-    read_tokens(llama, (int)T, ids, C, out);
-    project((int)T, C, V, logits, out, &llama->model->lm_head);
-    for (size_t t = 0; t < T; t++) {
-        float max = logits[t][greedy(V, logits[t])];
-        double total = 0;
-        for (int v = 0; v < V; v++) total += exp((double)logits[t][v] - max);
-        *sum += max + log(total) - logits[t][t + 1 < T ? ids[t + 1] : tokenizer_eos(tokenizer)];
-    }
-    free(ids), free(out), free(logits);
-    return (int)T;
-}
 
 typedef struct {
     int mistake; /* its row in the table of mistakes */
     int right, questions;
     double perplexity;
-    char *answer; /* to the sentence */
+    char *answer; /* to the sentence: " Anna has the red ball." */
 } Result;
 
-/* Each question of each story by itself, right after its story; the stories as they are; and the sentence. */
-static Result examine(Llama *llama, const Tokenizer *tokenizer, int count, char *stories[count], const char *sentence) {
+/* The questions of the stories; the stories as they are; and the sentence. */
+static Result examine(Examinee *examinee, int count, char *stories[count], const char *sentence) {
     Result result = {0};
     double sum = 0;
     int tokens = 0;
     for (int i = 0; i < count; i++) {
-        int story = (int)strcspn(stories[i], "\n");
-        for (const char *question = stories[i] + story; *question;) { /* from the end of a line, two lines on */
-            const char *said = strstr(question, "Answer:") + strlen("Answer:"), *end = said + strcspn(said, "\n");
-            char text[2048];
-            snprintf(text, sizeof text, "%.*s%.*s\n", story, stories[i], (int)(end - question), question);
-            result.right += answers(llama, tokenizer, text, (size_t)(story + said - question));
-            result.questions++;
-            question = end;
-        }
-        tokens += add_surprise(llama, tokenizer, stories[i], &sum);
+        result.right += ask(examinee, stories[i], &result.questions);
+        tokens += add_surprise(examinee, stories[i], &sum);
     }
     result.perplexity = exp(sum / tokens);
-    result.answer = answer(llama, tokenizer, sentence);
+    size_t length;
+    FILE *file = open_memstream(&result.answer, &length);
+    say(examinee, sentence, 12, ".\n", likeliest, file);
+    fclose(file);
     return result;
 }
 
 /* ------------------------------------------------------------------ the tables */
 
 /* Without a mistake, the logits are those of chapter 9's decoder. */
-static void compare_with_decoder(Llama *llama, const Tokenizer *tokenizer, const char *text) {
-    int V = llama->model->config.V;
+static void compare_with_decoder(Examinee *examinee, const char *text) {
+    int V = examinee->model->config.V;
     float ours[V], theirs[V];
     size_t T;
-    int *ids = encode_with_bos(tokenizer, strlen(text), text, &T);
-    Decoder decoder = decoder_new(llama->model, (int)T);
+    int *ids = encode_with_bos(examinee->tokenizer, strlen(text), text, &T);
+    Decoder decoder = decoder_new(examinee->model, (int)T);
     decoder_read(&decoder, (int)T, ids);
     decoder_logits(&decoder, theirs);
-    read_text(llama, (int)T, ids, ours);
+    read_text(examinee, (int)T, ids, V, ours);
     for (int v = 0; v < V; v++)
         if (!(fabsf(ours[v] - theirs[v]) < 1e-3f)) fail("logit %d is %g, and %g in chapter 9", v, ours[v], theirs[v]);
     decoder_free(&decoder), free(ids);
@@ -415,7 +345,7 @@ static void print_result(Table *table, const char *part, const Result *result) {
     const char *format = result->perplexity < 100 ? "%.2f" : "%.0f";
     if (result->perplexity < 1e6) snprintf(perplexity, sizeof perplexity, format, result->perplexity);
     table_row(table, "%s%s%s|%.0f %%|%s|%s", part, *part ? ": " : "", mistakes[result->mistake].what,
-              100.0 * result->right / result->questions, perplexity, result->answer);
+              100.0 * result->right / result->questions, perplexity, result->answer + (*result->answer == ' '));
 }
 
 static void print_section(const char *title, bool whole, const Result results[MISTAKES]) {
@@ -454,18 +384,6 @@ static void print_all(int stories, const char *sentence, Result results[MISTAKES
     print_section("All of them", true, results);
 }
 
-/* The stories of a text: a blank line stands between them. */
-static int cut(char *text, char *stories[], int most) {
-    int count = 0;
-    while (*text && count < most) {
-        stories[count++] = text;
-        char *end = strstr(text, "\n\n");
-        text = end ? end + 2 : text + strlen(text);
-        text[end ? -2 : -1] = '\0'; /* the end of the story's last line */
-    }
-    return count;
-}
-
 int main(void) {
     enum { MOST = 1000 };
     static char *stories[MOST];
@@ -476,14 +394,16 @@ int main(void) {
     const char *prompt = safetensors_metadata(&sentence.file, "story");
     size_t length, rows = (size_t)model.config.L * CAPACITY * model.config.KV * model.config.D;
     char *text = file_read("-", &length);
-    int count = cut(text, stories, MOST);
+    int count = cut(text, MOST, stories);
 #pragma omp parallel for schedule(dynamic)
     for (int i = 0; i < MISTAKES; i++) {
-        Llama llama = {.model = &model, .mistake = mistakes[i].mistake, .layer = mistakes[i].layer,
+        Llama llama = {.examinee = {.model = &model, .tokenizer = tokenizer, .read = read_tokens,
+                                    .sees_ahead = mistakes[i].mistake == NO_MASK},
+                       .mistake = mistakes[i].mistake, .layer = mistakes[i].layer,
                        .by_token = strcmp(mistakes[i].part, "KV cache") == 0,
                        .keys = calloc(rows, sizeof(float)), .values = calloc(rows, sizeof(float))};
-        if (i == 0) compare_with_decoder(&llama, tokenizer, prompt);
-        results[i] = examine(&llama, tokenizer, count, stories, prompt);
+        if (i == 0) compare_with_decoder(&llama.examinee, prompt);
+        results[i] = examine(&llama.examinee, count, stories, prompt);
         results[i].mistake = i;
         free(llama.keys), free(llama.values);
     }

@@ -292,8 +292,7 @@ static void learn_from(void *handle) {
     heap_trouble = (const char *(*)(void))function_in(handle, "llama_guard_trouble");
 }
 
-/* LLVM's OpenMP leaves a file behind when its process ends without its farewell, and stumbles over it in the next of that number. */
-static void sweep_after(pid_t process) {
+void sweep_after(pid_t process) {
     char name[64];
     snprintf(name, sizeof name, "/dev/shm/__KMP_REGISTERED_LIB_%ld_%ld", (long)process, (long)getuid());
     unlink(name);

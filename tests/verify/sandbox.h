@@ -17,6 +17,8 @@
 
 #include "tests/verify/call.h"
 
+#include <sys/types.h>
+
 typedef void (*Function)(void); /* any kernel; an Unpack function knows its true type */
 typedef void Unpack(Function kernel, const Call *call);
 
@@ -73,6 +75,9 @@ double time_call(Library *library, Function kernel, Unpack *unpack, const Call *
 void *work_room(const char *name, size_t count);
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 extern void (*when_refused)(void); /* looks, and complains, when the kernel ends the program as it should */
+
+/* LLVM's OpenMP leaves a file behind when its process ends without its farewell, and stumbles over it in the next of that number. */
+void sweep_after(pid_t process);
 
 /* What measure(threads) returns, in a process of its own: this one starts no threads, for a process that forks must not
  * have any. */

@@ -1,0 +1,101 @@
+#include "tests/golden/examine.h"
+#include "11_generation/generation.h"
+#include "common/error.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void read_text(Examinee *examinee, int T, const int ids[T], int V, float logits[V]) {
+    int same = 0;
+    if (T > CAPACITY) fail("a text of %d tokens: there is room for %d", T, CAPACITY);
+    while (!examinee->sees_ahead && same < T - 1 && same < examinee->length && ids[same] == examinee->ids[same]) same++;
+    examinee->length = same;
+    memcpy(examinee->ids, ids, (size_t)T * sizeof *ids);
+    examinee->read(examinee, T - same, ids + same, 1, V, (float(*)[V])logits);
+}
+
+int likeliest(Examinee *examinee, int T, const int ids[T], int V, float logits[V]) {
+    (void)examinee, (void)ids;
+    return greedy(V, logits);
+}
+
+void say(Examinee *examinee, const char *prompt, int most, const char *ends, Choose *choose, FILE *file) {
+    int V = examinee->model->config.V;
+    float logits[V];
+    size_t T, length;
+    int *prompt_ids = encode_with_bos(examinee->tokenizer, strlen(prompt), prompt, &T), ids[T + (size_t)most];
+    memcpy(ids, prompt_ids, T * sizeof *ids);
+    free(prompt_ids);
+    Stream stream = {.file = file};
+    for (int read = (int)T, end = read + most; read < end; read++) {
+        read_text(examinee, read, ids, V, logits);
+        ids[read] = choose(examinee, read, ids, V, logits);
+        if (ids[read] < 0) break;
+        const char *bytes = tokenizer_bytes(examinee->tokenizer, ids[read], &length);
+        stream_write(&stream, length, bytes);
+        if (length && strchr(ends, bytes[length - 1])) break;
+    }
+    stream_end(&stream);
+}
+
+/* Whether the model's own choices are, token by token, how `text` goes on after the prompt that it begins with. Its
+ * last token ends a line; the model may as well end the text. */
+static bool answers(Examinee *examinee, const char *text, size_t prompt) {
+    const Tokenizer *tokenizer = examinee->tokenizer;
+    int V = examinee->model->config.V;
+    float logits[V];
+    size_t T, known;
+    int *ids = encode_with_bos(tokenizer, strlen(text), text, &T);
+    free(encode_with_bos(tokenizer, prompt, text, &known));
+    bool right = true;
+    for (size_t t = known; t < T && right; t++) {
+        read_text(examinee, (int)t, ids, V, logits);
+        int choice = greedy(V, logits);
+        right = choice == ids[t] || (t == T - 1 && ends_text(examinee->model, tokenizer, choice));
+    }
+    free(ids);
+    return right;
+}
+
+int ask(Examinee *examinee, const char *story, int *questions) {
+    int line = (int)strcspn(story, "\n"), right = 0;
+    for (const char *question = story + line; *question;) { /* from the end of a line, two lines on */
+        const char *said = strstr(question, "Answer:") + strlen("Answer:"), *end = said + strcspn(said, "\n");
+        char text[2048];
+        snprintf(text, sizeof text, "%.*s%.*s\n", line, story, (int)(end - question), question);
+        right += answers(examinee, text, (size_t)(line + said - question));
+        ++*questions;
+        question = end;
+    }
+    return right;
+}
+
+int add_surprise(Examinee *examinee, const char *text, double *sum) {
+    int V = examinee->model->config.V;
+    size_t T;
+    int *ids = encode_with_bos(examinee->tokenizer, strlen(text), text, &T);
+    float(*logits)[V] = allocate(T * sizeof *logits);
+    examinee->length = 0;
+    examinee->read(examinee, (int)T, ids, (int)T, V, logits);
+    memcpy(examinee->ids, ids, T * sizeof *ids);
+    for (size_t t = 0; t < T; t++) {
+        float max = logits[t][greedy(V, logits[t])];
+        double total = 0;
+        for (int v = 0; v < V; v++) total += exp((double)logits[t][v] - max);
+        *sum += max + log(total) - logits[t][t + 1 < T ? ids[t + 1] : tokenizer_eos(examinee->tokenizer)];
+    }
+    free(ids), free(logits);
+    return (int)T;
+}
+
+int cut(char *text, int most, char *stories[most]) {
+    int count = 0;
+    while (*text && count < most) {
+        stories[count++] = text;
+        char *end = strstr(text, "\n\n");
+        text = end ? end + 2 : text + strlen(text);
+        text[end ? -2 : -1] = '\0'; /* the end of the story's last line */
+    }
+    return count;
+}

@@ -1,0 +1,44 @@
+/* What a Llama is asked about the course's stories, however it is made: ablations.c makes mistakes in one on purpose;
+ * tests/verify/mine.c runs one that has a reader's kernels in it.
+ *
+ * A story is a line; the lines after it are "Question: …" and "Answer: …" in turn. */
+#ifndef GOLDEN_EXAMINE_H
+#define GOLDEN_EXAMINE_H
+
+#include "09_decoder/model.h"
+#include "10_tokenizer/tokenizer.h"
+
+enum { CAPACITY = 512 }; /* tokens of a text */
+
+typedef struct Examinee Examinee;
+
+struct Examinee {
+    const Model *model;
+    const Tokenizer *tokenizer;
+    int length, ids[CAPACITY]; /* the tokens read so far */
+    bool sees_ahead;           /* without a mask: what was read has seen how that text went on, and is read again */
+
+    /* Reads T tokens after those `length`, and counts them, too. The logits are of the last `asked` of them. */
+    void (*read)(Examinee *examinee, int T, const int ids[T], int asked, int V, float logits[asked][V]);
+};
+
+/* Reads a text of T >= 1 tokens from its beginning; what begins as the text before is not read again. */
+void read_text(Examinee *examinee, int T, const int ids[T], int V, float logits[V]);
+
+/* Chooses the token that comes after the T that were read, or -1 for none; it may write to the logits. */
+typedef int Choose(Examinee *examinee, int T, const int ids[T], int V, float logits[V]);
+Choose likeliest;
+
+/* Writes how it goes on after a prompt: at most so many tokens, up to one that ends with a letter of `ends`. */
+void say(Examinee *examinee, const char *prompt, int most, const char *ends, Choose *choose, FILE *file);
+
+/* Each question of a story by itself, right after the story line: how many are answered rightly, token by token. */
+int ask(Examinee *examinee, const char *story, int *questions);
+
+/* -log p of all tokens of a text, its end too, is added to *sum; the number of tokens is returned. */
+int add_surprise(Examinee *examinee, const char *text, double *sum);
+
+/* The stories of a text, between which stands a blank line: the text is cut into them, and their number returned. */
+int cut(char *text, int most, char *stories[most]);
+
+#endif

@@ -1,0 +1,286 @@
+/* The reader's Llama: it is chapter 9's whichever kernels it is made of, and whatever they do, it is told. */
+#include "09_decoder/decoder.h"
+#include "11_generation/generation.h"
+#include "common/measure.h"
+#include "tests/verify/hide.h"
+#include "tests/verify/kernels.h"
+#include "tests/verify/yours.h"
+
+#include <math.h>
+#include <sys/mman.h>
+
+#define PROGRAM "'" BUILD "/mine'"
+#include "tests/program.h"
+
+static const char model_folder[] = ROOT "/chapters/09_decoder/stories/model";
+
+static Model model;
+static Tokenizer *tokenizer;
+
+static int open_model(void **state) {
+    use_threads(1); /* a process that forks must not have any */
+    model = model_open(model_folder), tokenizer = tokenizer_open(model_folder);
+    return make_folder(state);
+}
+
+static int close_model(void **state) {
+    model_close(&model), tokenizer_close(tokenizer);
+    return remove_folder(state);
+}
+
+/* ------------------------------------------------------------------ the Llama by itself */
+
+static void assert_alike(int V, const float logits[V], const float decoders[V], const char *kernels) {
+    for (int v = 0; v < V; v++)
+        if (!(fabsf(logits[v] - decoders[v]) < 1e-3f))
+            fail_msg("with %s, logit %d is %g, and %g in chapter 9", kernels, v, logits[v], decoders[v]);
+}
+
+/* A prompt at once, and a token more: with some of our kernels taken for the reader's, it is chapter 9's decoder. */
+static void compare_with_decoder(const char *kernels, const Function yours[PARTS]) {
+    static const char text[] = "Mia gave the red ball to Anna. Mia sang";
+    int V = model.config.V;
+    float logits[V], decoders[V];
+    size_t T;
+    int *ids = encode_with_bos(tokenizer, strlen(text), text, &T);
+    Underway underway = {0};
+    YourLlama llama = your_llama(&model, tokenizer, yours, &underway);
+    Decoder decoder = decoder_new(&model, (int)T);
+    for (int read = 0, end = (int)T - 1; end <= (int)T; read = end, end++) {
+        decoder_read(&decoder, end - read, ids + read), decoder_logits(&decoder, decoders);
+        read_text(&llama.examinee, end, ids, V, logits);
+        assert_alike(V, logits, decoders, kernels);
+    }
+    alarm(0), decoder_free(&decoder), free(ids), your_llama_free(&llama);
+}
+
+static void each_way_through_it_is_chapter_9s(void **state) {
+    (void)state;
+    static const char *const ways[] = {
+        "", "flash_attention", "attend_last", "cached_attention", "grouped_query_attention", "attention",
+        "attention_scores", "softmax", "weighted_sum", "grouped_query_attention attention",
+        "gated_feed_forward", "gated_feed_forward swiglu", "silu",
+        "rms_norm linear rope_frequencies rope_table rope_half_split kv_cache_append swiglu",
+    };
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+        Function yours[PARTS] = {0};
+        char names[256];
+        snprintf(names, sizeof names, "%s", ways[w]);
+        for (char *name = strtok(names, " "); name; name = strtok(NULL, " "))
+            yours[part_named(name)] = kernel_named(name)->ours;
+        compare_with_decoder(ways[w], yours);
+    }
+}
+
+static jmp_buf called;
+static void note_the_call(void) { longjmp(called, 1); }
+
+/* If it is the only one of the reader's, each part is called, and it is noted. */
+static void each_part_is_called(void **state) {
+    (void)state;
+    FILE *nowhere = fopen("/dev/null", "w");
+    for (int p = 0; p < PARTS; p++) {
+        Function yours[PARTS] = {0};
+        Underway underway = {0};
+        YourLlama llama = your_llama(&model, tokenizer, yours, &underway);
+        yours[p] = note_the_call;
+        if (setjmp(called) == 0) {
+            say(&llama.examinee, "Once upon", 2, "", drawn, nowhere);
+            fail_msg("%s is not called", parts[p].name);
+        }
+        assert_string_equal(underway.kernel, parts[p].name);
+        assert_true(underway.is_yours);
+        alarm(0), your_llama_free(&llama);
+    }
+    fclose(nowhere);
+}
+
+static void one_of_several_does_the_work(void **state) {
+    (void)state;
+    bool has[PARTS];
+    const char *instead[PARTS];
+    memset(has, true, sizeof has);
+    settle(has, instead);
+    assert_true(has[part_named("flash_attention")] && has[part_named("kv_cache_append")] && has[part_named("swiglu")]);
+    assert_false(has[part_named("cached_attention")] || has[part_named("softmax")] || has[part_named("silu")]);
+    assert_string_equal(instead[part_named("attention")], "flash_attention");
+    assert_null(instead[part_named("kv_cache_append")]);
+
+    memset(has, false, sizeof has);
+    has[part_named("cached_attention")] = has[part_named("kv_cache_append")] = has[part_named("softmax")] = true;
+    settle(has, instead);
+    assert_true(has[part_named("cached_attention")]);
+    assert_string_equal(instead[part_named("kv_cache_append")], "cached_attention");
+    assert_string_equal(instead[part_named("softmax")], "cached_attention");
+    assert_null(instead[part_named("attend_last")]);
+}
+
+/* Calls that each come back can be too many, too. */
+static void its_time_has_an_end(void **state) {
+    (void)state;
+    static const Function yours[PARTS];
+    Underway *underway = mmap(NULL, sizeof *underway, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int status;
+    underway->deadline = seconds();
+    pid_t child = fork();
+    if (child == 0) {
+        YourLlama llama = your_llama(&model, tokenizer, yours, underway);
+        say(&llama.examinee, "Once upon", 2, "", drawn, stdout);
+        _exit(0);
+    }
+    waitpid(child, &status, 0);
+    sweep_after(child);
+    assert_true(underway->too_slow && WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    munmap(underway, sizeof *underway);
+}
+
+/* ------------------------------------------------------------------ make mine, as a reader uses it */
+
+static void write_kernel(const char *name, const char *signature, const char *body) {
+    FILE *file = fopen(AT("%s/%s", folder, name), "w");
+    assert_non_null(file);
+    fprintf(file, "#include <math.h>\n#include <stdio.h>\n#include <stdlib.h>\nvoid %s {\n%s\n}\n", signature, body);
+    fclose(file);
+}
+
+static const char rms_norm[] = "rms_norm(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim], "
+                               "const float weight[dim], const float *bias, float eps)";
+static const char rope[] = "rope_half_split(int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D], "
+                           "const float cosine[T][D / 2], const float sine[T][D / 2])";
+static const char swiglu[] = "swiglu(int n, float out[n], const float gate[n], const float up[n])";
+
+/* RMSNorm by this root; before it, some deed. */
+#define NORM(root, deed)                                                                \
+    deed "for (int r = 0; r < rows; r++) {\n"                                           \
+         "    double mean = 0;\n"                                                       \
+         "    for (int i = 0; i < dim; i++) mean += (double)x[r][i] * x[r][i] / dim;\n" \
+         "    for (int i = 0; i < dim; i++)\n"                                          \
+         "        out[r][i] = (float)(x[r][i] / (" root ")) * weight[i] + (bias ? bias[i] : 0);\n}"
+#define RIGHT_ROOT "sqrt(mean + eps)"
+
+/* "It answers 3 of 24 questions about 5 unseen stories rightly; with our kernels it is 24." */
+static void read_share(int *right, int *ours) {
+    int questions, stories;
+    const char *line = strstr(said, "It answers ");
+    static const char format[] =
+        "It answers %d of %d questions about %d unseen stories rightly; with our kernels it is %d.";
+    if (!line || sscanf(line, format, right, &questions, &stories, ours) != 4)
+        fail_msg("no share is told:\n%s", said);
+    assert_true(*ours >= 20 && *ours <= questions && questions < 30 && stories == 5);
+}
+
+static void an_untouched_clone_is_all_ours(void **state) {
+    (void)state;
+    int right, ours, count = 0;
+    assert_int_equal(run("%s", ""), 0);
+    for (const char *at = said; (at = strstr(at, "not written yet")); at++) count++;
+    assert_int_equal(count, 12);
+    assert_said("chapters/04_rope/exercise.c");
+    assert_said("Your Llama, all of it ours so far");
+    assert_said("Answer: Anna has the red ball.\n");
+    assert_said("Once upon a time there was ");
+    read_share(&right, &ours);
+    assert_int_equal(right, ours);
+}
+
+static void a_right_kernel_is_a_part_of_it(void **state) {
+    (void)state;
+    int right, ours;
+    write_kernel("my norm.c", rms_norm, NORM(RIGHT_ROOT, ""));
+    assert_int_equal(run("'my norm.c'"), 0);
+    assert_said("my norm.c   rms_norm   right         12 of 12   before each block, and before the logits\n");
+    assert_null(strstr(said, "ours so far"));
+    assert_said("Answer: Anna has the red ball.\n");
+    read_share(&right, &ours);
+    assert_int_equal(right, ours);
+}
+
+static void wrong_kernels_are_named_and_used(void **state) {
+    (void)state;
+    int right, ours;
+    write_kernel("norm.c", rms_norm, NORM("sqrt(mean) + eps", ""));
+    write_kernel("rope.c", rope,
+                 "for (int t = 0; t < T; t++)\n"
+                 "    for (int h = 0; h < H; h++)\n"
+                 "        for (int i = 0; i < D / 2; i++) {\n"
+                 "            float a = x[t][h][i], b = x[t][h][i + D / 2];\n"
+                 "            out[t][h][i] = a * cosine[t][i] + b * sine[t][i];\n"
+                 "            out[t][h][i + D / 2] = b * cosine[t][i] - a * sine[t][i];\n"
+                 "        }");
+    write_kernel("gate.c", swiglu, "for (int i = 0; i < n; i++) out[i] = up[i] / (1 + expf(-up[i])) * gate[i];");
+    assert_int_equal(run("norm.c rope.c gate.c"), 1);
+    assert_said("norm.c   rms_norm          wrong ");
+    assert_said("rope.c   rope_half_split   wrong          0 of 11   turns queries and keys\n");
+    assert_said("gate.c   swiglu            wrong ");
+    assert_said("norm.c, rms_norm: Your epsilon is outside the root");
+    assert_said("rope.c, rope_half_split: Your pairs turn backwards.");
+    assert_null(strstr(said, "Answer: Anna has the red ball."));
+    read_share(&right, &ours);
+    assert_true(right < ours / 2);
+}
+
+/* What nobody else knows: a kernel that passes, and goes wrong in the Llama alone, whose rows have 192 numbers. */
+static void how_it_ends_is_told(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *deed, *words;
+    } ends[] = {
+        {"crash.c", "if (dim == 192) ++*(volatile float *)bias;\n", "your rms_norm in crash.c crashed ("},
+        {"loop.c", "for (volatile int i = 0; dim == 192 && i < 2; i = 1) {}\n", 
+         "your rms_norm in loop.c did not come back within 1 second, "},
+        {"exit.c", "if (dim == 192) exit(7);\n", "your rms_norm in exit.c ended the program (exit status 7), "},
+    };
+    for (size_t e = 0; e < sizeof ends / sizeof *ends; e++) {
+        char body[1024];
+        snprintf(body, sizeof body, "%s%s", ends[e].deed, NORM(RIGHT_ROOT, ""));
+        write_kernel(ends[e].name, rms_norm, body);
+        assert_int_equal(run("--seconds 1 %s", ends[e].name), 1);
+        assert_said("right         12 of 12");
+        assert_said(ends[e].words);
+        assert_said(", in layer 0, reading tokens 0 to ");
+    }
+}
+
+static void the_golden_values_are_closed_to_it(void **state) {
+    (void)state;
+    static const char golden[] = ROOT "/tests/golden/sentence.safetensors";
+    pid_t child = fork();
+    if (child == 0) hide_goldens(), _exit(access(golden, R_OK) == 0 && fopen(golden, "r"));
+    int status;
+    waitpid(child, &status, 0);
+    sweep_after(child);
+    if (WEXITSTATUS(status) != 0) skip(); /* nothing can be hidden here: hide.h */
+    char body[2048];
+    snprintf(body, sizeof body, NORM(RIGHT_ROOT, "    if (dim == 192) exit(fopen(\"%s\", \"r\") ? 7 : 9);\n"), golden);
+    write_kernel("peeps.c", rms_norm, body);
+    assert_int_equal(run("peeps.c"), 1);
+    assert_said("(exit status 9)");
+}
+
+/* And of two files that have the same kernel, the later one counts. */
+static void what_gives_no_kernel_is_told(void **state) {
+    (void)state;
+    write_kernel("broken.c", rope, "flaot x;");
+    write_kernel("other.c", "nothing(void)", "");
+    write_kernel("one.c", rms_norm, NORM("0 * eps", ""));
+    write_kernel("two.c", rms_norm, NORM(RIGHT_ROOT, ""));
+    assert_int_equal(run("broken.c one.c two.c other.c 2>/dev/null"), 1);
+    assert_said("broken.c: it does not compile\n");
+    assert_said("other.c: it defines no kernel of the course");
+    assert_said("not this one: that of two.c\n");
+    assert_said("two.c      rms_norm   right ");
+    assert_said("Answer: Anna has the red ball.\n");
+    assert_misuse(run("nowhere.c"));
+    assert_misuse(run("--seconds 0"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_way_through_it_is_chapter_9s), cmocka_unit_test(each_part_is_called),
+        cmocka_unit_test(one_of_several_does_the_work),      cmocka_unit_test(its_time_has_an_end),
+        cmocka_unit_test(an_untouched_clone_is_all_ours),    cmocka_unit_test(a_right_kernel_is_a_part_of_it),
+        cmocka_unit_test(wrong_kernels_are_named_and_used),  cmocka_unit_test(how_it_ends_is_told),
+        cmocka_unit_test(the_golden_values_are_closed_to_it), cmocka_unit_test(what_gives_no_kernel_is_told),
+    };
+    return cmocka_run_group_tests_name("mine", tests, open_model, close_model) != 0;
+}

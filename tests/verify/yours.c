@@ -1,0 +1,295 @@
+#include "tests/verify/yours.h"
+#include "01_normalization/normalization.h"
+#include "03_feed_forward/feed_forward.h"
+#include "04_rope/rope.h"
+#include "05_attention/attention.h"
+#include "06_grouped_query/grouped_query.h"
+#include "07_kv_cache/kv_cache.h"
+#include "08_flash_attention/flash_attention.h"
+#include "11_generation/generation.h"
+#include "common/error.h"
+#include "common/linear.h"
+#include "common/measure.h"
+#include "tests/verify/kernels.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------ whose kernel is it? */
+
+/* Who does the work of others comes before them. */
+const Part parts[] = {
+    {"rms_norm", "before each block, and before the logits", {0}},
+    {"linear", "every projection, and the logits", {0}},
+    {"rope_frequencies", "how fast each pair turns", {0}},
+    {"rope_table", "the angles of each position", {0}},
+    {"rope_half_split", "turns queries and keys", {0}},
+    {"flash_attention", "attends", {0}},
+    {"cached_attention", "keeps keys and values, and attends", {"flash_attention"}},
+    {"kv_cache_append", "keeps keys and values", {"cached_attention"}},
+    {"attend_last", "attends", {"flash_attention", "cached_attention"}},
+    {"grouped_query_attention", "attends where a text begins", {"flash_attention", "cached_attention", "attend_last"}},
+    {"attention", "attends, head by head", {"flash_attention", "cached_attention", "attend_last"}},
+    {"attention_scores", "queries meet keys", {"flash_attention", "cached_attention", "attend_last", "attention"}},
+    {"softmax", "scores become weights", {"flash_attention", "cached_attention", "attend_last", "attention"}},
+    {"weighted_sum", "weights meet values", {"flash_attention", "cached_attention", "attend_last", "attention"}},
+    {"gated_feed_forward", "the feed-forward layer", {0}},
+    {"swiglu", "the gate opens or shuts", {0}},
+    {"silu", "bends the gate", {"swiglu"}},
+    {"repetition_penalty", "draws the story", {0}},
+    {"temperature", "draws the story", {0}},
+    {"top_k", "draws the story", {0}},
+    {"top_p", "draws the story", {0}},
+    {"min_p", "draws the story", {0}},
+};
+
+int part_named(const char *name) {
+    for (int p = 0; p < PARTS; p++)
+        if (strcmp(parts[p].name, name) == 0) return p;
+    return -1;
+}
+
+void settle(bool has[PARTS], const char *instead[PARTS]) {
+    for (int p = 0; p < PARTS; p++) {
+        const char *const *other = parts[p].unless;
+        while (*other && !has[part_named(*other)]) other++;
+        instead[p] = has[p] ? *other : NULL;
+        if (*other) has[p] = false;
+    }
+}
+
+static bool is_yours(const YourLlama *llama, const char *kernel) { return llama->yours[part_named(kernel)]; }
+
+/* The kernel, about to be called. A reader's is not waited for longer than verify would. */
+static Function ready(const YourLlama *llama, const char *name, Function ours) {
+    Underway *now = llama->underway;
+    now->kernel = name, now->is_yours = is_yours(llama, name);
+    now->too_slow = now->deadline && seconds() > now->deadline;
+    if (now->too_slow) _exit(1);
+    alarm(now->is_yours ? call_time_limit : 0);
+    return now->is_yours ? llama->yours[part_named(name)] : ours;
+}
+
+#define CALL(kernel) AS(kernel, ready(llama, #kernel, (Function)kernel))
+
+/* ------------------------------------------------------------------ what it works with */
+
+static void read_tokens(Examinee *examinee, int T, const int ids[T], int asked, int V, float logits[asked][V]);
+
+/* For texts of T = CAPACITY positions. */
+struct YourRoom {
+    void *x, *normed, *more;       /* [T][C] */
+    void *q, *turned_q, *attended; /* [T][H][D] */
+    void *k, *turned_k, *v;        /* [T][KV][D] */
+    void *gate, *up;               /* [T][F] */
+    void *angles;                  /* [2][T][D / 2] */
+    void *keys, *values;           /* [L][T][KV][D] */
+    void *scores;                  /* [T][T], and what else one head needs, */
+    void *one_q, *one_k, *one_v, *one_out; /* [T][D] */
+    float *all;                    /* everything, one behind the other */
+};
+
+static void *take(float **rest, int width) {
+    float *array = *rest;
+    *rest += (size_t)CAPACITY * (size_t)width;
+    return array;
+}
+
+/* All zeros: who leaves a number unwritten does the same harm each time. */
+static struct YourRoom *room_for(const Config *c) {
+    struct YourRoom *room = allocate(sizeof *room);
+    int C = c->C, F = c->F, D = c->D, queries = c->H * D, keys = c->KV * D;
+    size_t width = (size_t)(3 * C + 3 * queries + 3 * keys + 2 * F + D + 2 * c->L * keys + CAPACITY + 4 * D);
+    size_t bytes = CAPACITY * width * sizeof(float);
+    float *rest = memset(allocate(bytes), 0, bytes);
+    room->all = rest;
+    room->x = take(&rest, C), room->normed = take(&rest, C), room->more = take(&rest, C);
+    room->q = take(&rest, queries), room->turned_q = take(&rest, queries), room->attended = take(&rest, queries);
+    room->k = take(&rest, keys), room->turned_k = take(&rest, keys), room->v = take(&rest, keys);
+    room->gate = take(&rest, F), room->up = take(&rest, F), room->angles = take(&rest, D);
+    room->keys = take(&rest, c->L * keys), room->values = take(&rest, c->L * keys);
+    room->scores = take(&rest, CAPACITY), room->one_q = take(&rest, D);
+    room->one_k = take(&rest, D), room->one_v = take(&rest, D), room->one_out = take(&rest, D);
+    return room;
+}
+
+enum { MATRICES = 7 };
+
+static Tensor *matrix(Layer *layer, int m) {
+    return (Tensor *[MATRICES]){&layer->q_proj, &layer->k_proj, &layer->v_proj, &layer->o_proj,
+                                &layer->gate_proj, &layer->up_proj, &layer->down_proj}[m];
+}
+
+/* The kernels take float32. */
+static Tensor widened(const Tensor *tensor) {
+    Tensor wide = *tensor;
+    wide.dtype = F32, wide.data = tensor_to_float(tensor);
+    return wide;
+}
+
+YourLlama your_llama(const Model *model, const Tokenizer *tokenizer, const Function yours[PARTS], Underway *underway) {
+    YourLlama llama = {.examinee = {.model = model, .tokenizer = tokenizer, .read = read_tokens}, .yours = yours,
+                       .underway = underway, .room = room_for(&model->config)};
+    int L = model->config.L;
+    llama.embed_tokens = widened(&model->embed_tokens), llama.lm_head = widened(&model->lm_head);
+    llama.layers = allocate((size_t)L * sizeof *llama.layers);
+    memcpy(llama.layers, model->layers, (size_t)L * sizeof *llama.layers);
+    for (int l = 0; l < L; l++)
+        for (int m = 0; m < MATRICES; m++) *matrix(&llama.layers[l], m) = widened(matrix(&llama.layers[l], m));
+    return llama;
+}
+
+void your_llama_free(YourLlama *llama) {
+    for (int l = 0; l < llama->examinee.model->config.L; l++)
+        for (int m = 0; m < MATRICES; m++) free((void *)matrix(&llama->layers[l], m)->data);
+    free((void *)llama->embed_tokens.data), free((void *)llama->lm_head.data), free(llama->layers);
+    free(llama->room->all), free(llama->room);
+    *llama = (YourLlama){0};
+}
+
+/* ------------------------------------------------------------------ attention */
+
+/* Chapter 5's, for each head by itself: copied out, attended, copied back. */
+static void attend_by_heads(YourLlama *llama, int T, int S, int H, int KV, int D, float out[restrict T][H][D],
+                            const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]) {
+    struct YourRoom *room = llama->room;
+    float(*one_q)[D] = room->one_q, (*one_k)[D] = room->one_k, (*one_v)[D] = room->one_v, (*one_out)[D] = room->one_out;
+    float(*scores)[S] = room->scores;
+    for (int h = 0; h < H; h++) {
+        int g = h / (H / KV);
+        for (int t = 0; t < T; t++) memcpy(one_q[t], q[t][h], sizeof *one_q);
+        for (int s = 0; s < S; s++) memcpy(one_k[s], k[s][g], sizeof *one_k), memcpy(one_v[s], v[s][g], sizeof *one_v);
+        if (is_yours(llama, "attention")) CALL(attention)(T, S, D, one_out, one_q, one_k, one_v, scores);
+        else {
+            CALL(attention_scores)(T, S, D, scores, one_q, one_k);
+            causal_mask(T, S, scores);
+            CALL(softmax)(T, S, scores, scores);
+            CALL(weighted_sum)(T, S, D, one_out, scores, one_v);
+        }
+        for (int t = 0; t < T; t++) memcpy(out[t][h], one_out[t], sizeof *one_out);
+    }
+}
+
+/* The last T of S positions, by what the reader has of chapters 5 to 8; with nothing of it, by chapter 8's. */
+static void attend(YourLlama *llama, int T, int S, int H, int KV, int D, float out[restrict T][H][D],
+                   const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]) {
+    bool by_heads = is_yours(llama, "attention") || is_yours(llama, "attention_scores") || is_yours(llama, "softmax") ||
+                    is_yours(llama, "weighted_sum");
+    if (is_yours(llama, "attend_last")) CALL(attend_last)(T, S, H, KV, D, out, q, k, v);
+    else if (is_yours(llama, "grouped_query_attention") && T == S)
+        CALL(grouped_query_attention)(T, H, KV, D, out, q, k, v);
+    else if (by_heads) attend_by_heads(llama, T, S, H, KV, D, out, q, k, v);
+    else CALL(flash_attention)(T, S, H, KV, D, out, q, k, v);
+}
+
+static void add(int T, int C, float x[restrict T][C], const float more[T][C]) {
+    for (int t = 0; t < T; t++)
+        for (int i = 0; i < C; i++) x[t][i] += more[t][i];
+}
+
+/* x += attention(rms_norm(x)) */
+static void attention_block(YourLlama *llama, int l, int T) {
+    const Config *c = &llama->examinee.model->config;
+    const Layer *layer = &llama->layers[l];
+    struct YourRoom *room = llama->room;
+    int C = c->C, H = c->H, KV = c->KV, D = c->D, length = llama->examinee.length;
+    float(*x)[C] = room->x, (*normed)[C] = room->normed, (*more)[C] = room->more;
+    float(*cosine)[D / 2] = room->angles, (*sine)[D / 2] = cosine + T;
+    float(*keys)[CAPACITY][KV][D] = room->keys, (*values)[CAPACITY][KV][D] = room->values;
+
+    CALL(rms_norm)(T, C, normed, x, layer->input_layernorm, NULL, (float)c->rms_norm_eps);
+    CALL(linear)(T, C, H * D, room->q, normed, layer->q_proj.data, NULL);
+    CALL(linear)(T, C, KV * D, room->k, normed, layer->k_proj.data, NULL);
+    CALL(linear)(T, C, KV * D, room->v, normed, layer->v_proj.data, NULL);
+
+    CALL(rope_half_split)(T, H, D, room->turned_q, room->q, cosine, sine);
+    CALL(rope_half_split)(T, KV, D, room->turned_k, room->k, cosine, sine);
+    if (is_yours(llama, "cached_attention")) {
+        CALL(cached_attention)(CAPACITY, length, T, H, KV, D, room->attended, keys[l], values[l],
+                               room->turned_q, room->turned_k, room->v);
+    } else {
+        CALL(kv_cache_append)(CAPACITY, KV, D, keys[l], values[l], length, T, room->turned_k, room->v);
+        attend(llama, T, length + T, H, KV, D, room->attended, room->turned_q, keys[l], values[l]);
+    }
+
+    CALL(linear)(T, H * D, C, more, room->attended, layer->o_proj.data, NULL);
+    add(T, C, x, more);
+}
+
+/* ------------------------------------------------------------------ the feed-forward layer */
+
+static void unit(YourLlama *llama, int n, float gate[n], const float up[n]) {
+    if (is_yours(llama, "silu")) CALL(silu)(n, gate, gate), bilinear(n, gate, gate, up);
+    else CALL(swiglu)(n, gate, gate, up);
+}
+
+/* x += swiglu(rms_norm(x)) */
+static void feed_forward_block(YourLlama *llama, int l, int T) {
+    const Config *c = &llama->examinee.model->config;
+    const Layer *layer = &llama->layers[l];
+    struct YourRoom *room = llama->room;
+    int C = c->C, F = c->F;
+    float(*x)[C] = room->x, (*normed)[C] = room->normed, (*more)[C] = room->more;
+    float(*gate)[F] = room->gate, (*up)[F] = room->up;
+    const void *w_gate = layer->gate_proj.data, *w_up = layer->up_proj.data, *w_down = layer->down_proj.data;
+
+    CALL(rms_norm)(T, C, normed, x, layer->post_attention_layernorm, NULL, (float)c->rms_norm_eps);
+    if (is_yours(llama, "gated_feed_forward")) {
+        Gate *swish_gated = is_yours(llama, "swiglu") ? CALL(swiglu) : swiglu;
+        CALL(gated_feed_forward)(T, C, F, more, normed, w_gate, NULL, w_up, NULL, w_down, swish_gated, gate, up);
+    } else {
+        CALL(linear)(T, C, F, gate, normed, w_gate, NULL);
+        CALL(linear)(T, C, F, up, normed, w_up, NULL);
+        unit(llama, T * F, *gate, *up);
+        CALL(linear)(T, F, C, more, gate, w_down, NULL);
+    }
+    add(T, C, x, more);
+}
+
+/* ------------------------------------------------------------------ the decoder */
+
+static void turn_angles(YourLlama *llama, int T) {
+    const Config *c = &llama->examinee.model->config;
+    int D = c->D, positions[T];
+    float inv_freq[D / 2];
+    memset(inv_freq, 0, sizeof inv_freq);
+    float factor = CALL(rope_frequencies)(D, inv_freq, &c->rope, CAPACITY);
+    for (int t = 0; t < T; t++) positions[t] = llama->examinee.length + t;
+    CALL(rope_table)(T, D, llama->room->angles, positions, inv_freq, factor);
+}
+
+static void read_tokens(Examinee *examinee, int T, const int ids[T], int asked, int V, float logits[asked][V]) {
+    YourLlama *llama = (YourLlama *)examinee;
+    const Config *c = &examinee->model->config;
+    Underway *now = llama->underway;
+    int C = c->C, first = examinee->length;
+    float(*x)[C] = llama->room->x, (*normed)[C] = llama->room->normed;
+    const float(*table)[C] = llama->embed_tokens.data;
+
+    now->first = first, now->last = first + T - 1, now->layer = -1;
+    turn_angles(llama, T);
+    for (int t = 0; t < T; t++) memcpy(x[t], table[ids[t]], sizeof *x);
+    for (int l = 0; l < c->L; l++) {
+        now->layer = l;
+        attention_block(llama, l, T);
+        feed_forward_block(llama, l, T);
+    }
+    now->layer = c->L;
+    CALL(rms_norm)(T, C, normed, x, examinee->model->norm, NULL, (float)c->rms_norm_eps);
+    memset(logits, 0, (size_t)asked * sizeof *logits);
+    CALL(linear)(asked, C, V, logits, normed + T - asked, llama->lm_head.data, NULL);
+    examinee->length += T;
+}
+
+int drawn(Examinee *examinee, int T, const int ids[T], int V, float logits[V]) {
+    YourLlama *llama = (YourLlama *)examinee;
+    static Random random = {.state = 2};
+    CALL(repetition_penalty)(V, T, logits, logits, ids, 1.05f);
+    CALL(temperature)(V, logits, logits, 0.8f);
+    CALL(top_k)(V, logits, logits, 40);
+    CALL(top_p)(V, logits, logits, 0.95f);
+    CALL(min_p)(V, logits, logits, 0.02f);
+    int id = draw(V, logits, random_uniform(&random));
+    return ends_text(examinee->model, examinee->tokenizer, id) ? -1 : id;
+}

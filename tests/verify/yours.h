@@ -1,0 +1,49 @@
+/* A Llama in its plainest form, made of the chapters' kernels, in which a reader's stand in place of ours, right or
+ * wrong. Its process may end in any of them: what is under way is noted where others can read it. */
+#ifndef VERIFY_YOURS_H
+#define VERIFY_YOURS_H
+
+#include "tests/golden/examine.h"
+#include "tests/verify/sandbox.h"
+
+/* A kernel that the Llama is made of. */
+typedef struct {
+    const char *name, *use;
+    const char *unless[5]; /* the reader's kernels that do its work, too; NULL past the last */
+} Part;
+
+enum { PARTS = 22 };
+extern const Part parts[PARTS];
+int part_named(const char *name); /* -1: a Llama does without it */
+
+/* Of several of the reader's kernels that do the same work one is used. The others are taken out of `has`, and
+ * instead[part] is who does it. */
+void settle(bool has[PARTS], const char *instead[PARTS]);
+
+/* What is under way. */
+typedef struct {
+    const char *kernel; /* the one that was called last; NULL: none yet */
+    bool is_yours;
+    int layer;          /* -1: before the first; L: after the last */
+    int first, last;    /* the tokens that are being read */
+    double deadline;    /* on the clock of seconds(): nobody waits longer */
+    bool too_slow;      /* it has come to that */
+} Underway;
+
+typedef struct {
+    Examinee examinee;
+    const Function *yours;  /* [PARTS]: NULL where ours is used */
+    Underway *underway;
+    Tensor embed_tokens, lm_head; /* the model's, in float32, */
+    Layer *layers;                /* and those of its layers */
+    struct YourRoom *room;        /* to work in */
+} YourLlama;
+
+/* `yours` as settled. */
+YourLlama your_llama(const Model *model, const Tokenizer *tokenizer, const Function yours[PARTS], Underway *underway);
+void your_llama_free(YourLlama *llama);
+
+/* The next token as chapter 11 draws it, by all of its samplers. */
+Choose drawn;
+
+#endif
