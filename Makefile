@@ -18,7 +18,7 @@ string = "$(subst ",\",$(subst \,\\,$(1)))"
 # Or another machine: make CC=aarch64-linux-gnu-gcc CPPFLAGS=-I… LDFLAGS=-L… EMULATOR='qemu-aarch64-static -L …', with whole paths.
 
 # $(call accepts,FLAGS): FLAGS, if a program compiles and links with them.
-accepts = $(shell echo 'int main(void) { return 0; }' | $(CC) $(CPPFLAGS) $(CFLAGS) -x c - $(1) $(LDFLAGS) -o /dev/null 2>/dev/null && echo '$(1)')
+accepts = $(shell echo 'int main(void) { return 0; }' | $(CC) $(CPPFLAGS) $(filter-out --coverage,$(CFLAGS)) -x c - $(1) $(LDFLAGS) -o /dev/null 2>/dev/null && echo '$(1)')
 # $(call library,PACKAGE,HEADER,FLAG): the flags of a library, or nothing. What pkg-config says is of this machine: a compiler
 # for another may not take it.
 library = $(shell for flags in "$$(pkg-config --cflags --libs $(1) 2>/dev/null)" $(3); do \

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/landlock.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,8 +52,12 @@ void hide_goldens(void) {
     close(rules);
 }
 
+bool goldens_can_be_hidden(void) { return syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) > 0; }
+
 #else
 
 void hide_goldens(void) {}
+
+bool goldens_can_be_hidden(void) { return false; }
 
 #endif
