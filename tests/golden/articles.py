@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""articles.txt: what PyTorch answers to some claims of popular articles. chapters/ERRATA.md quotes it.
+"""articles.txt: what PyTorch answers to some claims of popular articles. chapters/MISCONCEPTIONS.md quotes it.
 
     python tests/golden/articles.py            writes the file anew
     python tests/golden/articles.py --check    computes it anew and compares it with the committed one
