@@ -262,7 +262,7 @@ static void what_gives_no_kernel_is_told(void **state) {
     (void)state;
     write_kernel("broken.c", rope, "flaot x;");
     write_kernel("other.c", "nothing(void)", "");
-    write_kernel("one.c", rms_norm, NORM("0 * eps", ""));
+    write_kernel("one.c", rms_norm, NORM("1 + sqrt(mean + eps)", ""));
     write_kernel("two.c", rms_norm, NORM(RIGHT_ROOT, ""));
     assert_int_equal(run("broken.c one.c two.c other.c 2>/dev/null"), 1);
     assert_said("broken.c: it does not compile\n");
