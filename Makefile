@@ -113,7 +113,8 @@ $(BUILD)/objects/%.o: %.c $(BUILD)/flags
 
 RUNNERS  := $(BUILD)/09_decoder $(BUILD)/11_generation
 $(filter $(RUNNERS),$(PROGRAMS)): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(call object,$(FAST)) $(BUILD)/libllama.a
-$(filter-out $(RUNNERS),$(PROGRAMS)): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(BUILD)/libllama.a
+$(BUILD)/12_speed: $(call object,chapters/12_speed/main.c chapters/12_speed/flash_attention.c) $(BUILD)/libllama.a
+$(filter-out $(RUNNERS) $(BUILD)/12_speed,$(PROGRAMS)): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(BUILD)/libllama.a
 $(foreach c,$(DRAWN),$(eval $(BUILD)/$(call drawer,$(c)): $(BUILD)/objects/chapters/$(c)/figures.o $(BUILD)/libllama.a))
 $(PROGRAMS) $(DRAWERS):
 	$(link)

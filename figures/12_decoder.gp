@@ -17,8 +17,8 @@ plot file using ($1 == 0 && $2 == 0 && $3 == 1 ? $4 : NaN):5 with linespoints li
      file using ($1 == 0 && $2 == 1 && $3 == 1 ? $4 : NaN):5 with linespoints linetype 2 title "BF16, one thread", \
      file using ($1 == 0 && $2 == 0 && $3 > 1 ? $4 : NaN):5 with linespoints linetype 1 dashtype 2 title "F32, all threads", \
      file using ($1 == 0 && $2 == 1 && $3 > 1 ? $4 : NaN):5 with linespoints linetype 2 dashtype 2 title "BF16, all threads"
-set xrange [14:600]
-set xtics (16, 64, 128, 512)
+set xrange [14:150]
+set xtics (16, 32, 64, 128)
 set yrange [0:1.05]
 set xlabel "tokens of the prompt"
 set label 1 "prefill, of the FMA peak" at graph 0, 1.06
