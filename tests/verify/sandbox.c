@@ -306,8 +306,16 @@ static void start_job(void) {
     sweep_after(process);
 }
 
-/* Until verify closes its end of the pipe. */
-static _Noreturn void serve(const char *path, int socket) {
+/* Waits until somebody asks, and says whether: not when verify is no more. Its end of the socket may live on in another
+ * library's process. */
+static bool is_asked(int socket, pid_t verify) {
+    char byte;
+    while (poll(&(struct pollfd){.fd = socket, .events = POLLIN}, 1, 1000) == 0)
+        if (getppid() != verify) return false;
+    return read(socket, &byte, 1) == 1;
+}
+
+static _Noreturn void serve(const char *path, int socket, pid_t verify) {
     void *handle = NULL;
     if (path) {
         dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
@@ -316,7 +324,7 @@ static _Noreturn void serve(const char *path, int socket) {
     }
     learn_from(handle);
     char byte = handle || !path ? 1 : 0;
-    while (send(socket, &byte, 1, MSG_NOSIGNAL) == 1 && byte && read(socket, &byte, 1) == 1) {
+    while (send(socket, &byte, 1, MSG_NOSIGNAL) == 1 && byte && is_asked(socket, verify)) {
         if (job->sought[0]) job->kernel = function_in(handle, job->sought);
         else start_job();
         byte = 1;
@@ -358,9 +366,10 @@ static bool start_process(Library *library, char trouble[static TROUBLE]) {
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0)
         fail("cannot talk to the process that the kernel is to run in: %s", strerror(errno));
     fflush(NULL); /* or the child would print again what waits in the buffers */
+    pid_t verify = getpid();
     library->process = fork();
     if (library->process < 0) fail("cannot start a process to run the kernel in: %s", strerror(errno));
-    if (library->process == 0) close(ends[0]), serve(library->path, ends[1]);
+    if (library->process == 0) close(ends[0]), serve(library->path, ends[1], verify);
     close(ends[1]);
     library->socket = ends[0];
     int answered = answer(library, (int)call_time_limit, &in_time);
