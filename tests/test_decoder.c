@@ -502,7 +502,7 @@ static void the_first_nan_is_named(void **state) {
         assert_int_equal(run("--model %s --compare spoilt.safetensors", model), 0); /* the same at the same places */
         assert_said("Nothing differs.");
         assert_said(AT("note: %s", cases[i].words));
-        assert_int_equal(run("--model %s --compare spoilt.safetensors", GOLDEN("llama1")), 1);
+        assert_int_equal(run("--model '%s' --compare spoilt.safetensors", GOLDEN("llama1")), 1);
         assert_null(strstr(said, "note: "));
     }
 }

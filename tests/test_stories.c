@@ -1,5 +1,5 @@
 /* What `stories` takes for a contradiction: chapter 9's model is judged by it, so it must know the possible from the impossible. */
-#define PROGRAM BUILD "/stories"
+#define PROGRAM "'" BUILD "/stories'"
 #include "tests/program.h"
 
 #define BEGINNING "Long ago there lived Anna, a brave fox. Anna was in the forest that day. There was also Ben, a shy owl. " \
