@@ -13,6 +13,14 @@
 
 #include <cmocka.h>
 
+#ifdef __SANITIZE_ADDRESS__ /* who is refused frees nothing, and does not have the threads that were there before it */
+static int refused;
+__attribute__((visibility("default"))) int __lsan_is_turned_off(void);
+int __lsan_is_turned_off(void) { return refused; }
+#else
+__attribute__((unused)) static int refused;
+#endif
+
 /* Does it in a process of its own; the line must be an error, and say these words. */
 static inline void assert_refused(void (*action)(void), const char *words) {
     int ends[2], status = 0;
@@ -21,6 +29,7 @@ static inline void assert_refused(void (*action)(void), const char *words) {
     pid_t child = fork();
     if (child == 0) {
         dup2(ends[1], STDERR_FILENO), close(ends[0]), close(ends[1]);
+        refused = 1;
         action();
         _exit(0);
     }

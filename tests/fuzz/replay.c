@@ -7,6 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#ifdef __SANITIZE_ADDRESS__ /* what a reader has when it refuses a file is lost: the targets leave it by longjmp */
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
+const char *__asan_default_options(void) { return "detect_leaks=0"; }
+#endif
+
 enum { LIMIT = 60 }; /* seconds for one file, on a slow machine and under a sanitizer */
 
 static const char *current;

@@ -242,8 +242,10 @@ static _Noreturn void do_job(void) {
 /* `make verify SANITIZE=1`: how a sanitizer ends a job, whose report says more than we could. */
 enum { STOPPED_BY_SANITIZER = 86 };
 #ifdef __SANITIZE_ADDRESS__
+#pragma GCC visibility push(default) /* the sanitizer's library calls them */
 const char *__asan_default_options(void) { return "exitcode=86:print_legend=0:detect_leaks=0"; } /* a kernel may exit() as it likes */
 const char *__ubsan_default_options(void) { return "exitcode=86:print_stacktrace=1"; }
+#pragma GCC visibility pop
 #endif
 
 struct Library {
