@@ -14,11 +14,11 @@
 #include <cmocka.h>
 
 #ifdef __SANITIZE_ADDRESS__ /* who is refused frees nothing, and does not have the threads that were there before it */
-static int refused;
+static int in_refusal;
 __attribute__((visibility("default"))) int __lsan_is_turned_off(void);
-int __lsan_is_turned_off(void) { return refused; }
+int __lsan_is_turned_off(void) { return in_refusal; }
 #else
-__attribute__((unused)) static int refused;
+__attribute__((unused)) static int in_refusal;
 #endif
 
 /* Does it in a process of its own; the line must be an error, and say these words. */
@@ -29,7 +29,7 @@ static inline void assert_refused(void (*action)(void), const char *words) {
     pid_t child = fork();
     if (child == 0) {
         dup2(ends[1], STDERR_FILENO), close(ends[0]), close(ends[1]);
-        refused = 1;
+        in_refusal = 1;
         action();
         _exit(0);
     }
