@@ -256,7 +256,7 @@ static double encoding_time(const Tokenizer *t, size_t length, const char *bytes
     return (double)(clock() - start) / CLOCKS_PER_SEC;
 }
 
-#ifdef UNTIMED /* an emulator takes a hundred times as long */
+#ifdef UNTIMED /* an emulator takes far longer */
 enum { MEGABYTE = 100000, BLANKS = 1010000 };
 #else
 enum { MEGABYTE = 1000000, BLANKS = 10100000 };

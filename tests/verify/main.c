@@ -1,4 +1,4 @@
-/* verify: is this kernel right, and if not, which mistake is it? README.md, "Verify your own kernel". */
+/* verify: is this kernel right, and if not, which mistake is it? See README.md, beside this file. */
 #include "common/console.h"
 #include "common/error.h"
 #include "common/measure.h"
