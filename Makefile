@@ -134,7 +134,7 @@ $(BUILD)/llama $(BUILD)/stories:
 	$(link)
 
 $(BUILD)/ablations: $(call object,tests/golden/ablations.c tests/golden/examine.c $(FAST)) $(BUILD)/libllama.a
-$(BUILD)/beyond: $(call object,tests/golden/beyond.c $(FAST)) $(BUILD)/libllama.a
+$(BUILD)/beyond: $(call object,tests/golden/beyond.c tests/golden/examine.c $(FAST)) $(BUILD)/libllama.a
 $(BUILD)/bench_decoder: $(call object,tests/bench_decoder.c $(FAST)) $(BUILD)/libllama.a
 $(BUILD)/ablations $(BUILD)/beyond $(BUILD)/bench_decoder:
 	$(link)

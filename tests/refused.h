@@ -13,13 +13,10 @@
 
 #include <cmocka.h>
 
-#ifdef __SANITIZE_ADDRESS__ /* who is refused frees nothing, and does not have the threads that were there before it */
+/* For the leak sanitizer: who is refused frees nothing, and does not have the threads that were there before it. */
 static int in_refusal;
 __attribute__((visibility("default"))) int __lsan_is_turned_off(void);
 int __lsan_is_turned_off(void) { return in_refusal; }
-#else
-__attribute__((unused)) static int in_refusal;
-#endif
 
 /* Does it in a process of its own; the line must be an error, and say these words. */
 static inline void assert_refused(void (*action)(void), const char *words) {

@@ -9,6 +9,7 @@
 #include "common/console.h"
 #include "common/error.h"
 #include "common/file.h"
+#include "tests/golden/examine.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -30,23 +31,22 @@ static Model stretched(const Model *model, RopeType type) {
     return other;
 }
 
-/* The stories' tokens in one row, each story between BOS and EOS, as in training. A blank line stands between stories. */
-static int read_stories(const Tokenizer *tokenizer, const char *text, int most, int ids[most]) {
-    int count = 0;
-    while (*text && count < most) {
-        const char *end = strstr(text, "\n\n");
-        size_t length = end ? (size_t)(end - text) : strlen(text), T;
-        int *story = encode_with_bos(tokenizer, length, text, &T);
+/* The stories' tokens in one row, each story between BOS and EOS, as in training. */
+static int read_stories(const Tokenizer *tokenizer, char *text, int most, int ids[most]) {
+    static char *stories[1000];
+    int stories_told = cut(text, sizeof stories / sizeof *stories, stories), count = 0;
+    for (int i = 0; i < stories_told; i++) {
+        size_t T;
+        int *story = encode_with_bos(tokenizer, strlen(stories[i]), stories[i], &T);
         for (size_t t = 0; t < T && count < most; t++) ids[count++] = story[t];
         if (count < most) ids[count++] = tokenizer_eos(tokenizer);
         free(story);
-        text += length + (end ? 2 : 0);
     }
     return count;
 }
 
 /* -log p of each token but the first, added to `sum`. */
-static void add_surprise(const Model *model, const int ids[LENGTH], double sum[LENGTH]) {
+static void add_surprises(const Model *model, const int ids[LENGTH], double sum[LENGTH]) {
     Trace run = trace(model, LENGTH, ids);
     float(*logits)[run.V] = (void *)run.logits;
     for (int t = 0; t + 1 < LENGTH; t++) {
@@ -105,7 +105,7 @@ int main(void) {
     if (count < TEXTS * LENGTH) fail("the stories have %d tokens; %d texts of %d are asked for", count, TEXTS, LENGTH);
     for (int s = 0; s < SCALINGS; s++) {
         Model other = stretched(&model, types[s]);
-        for (int t = 0; t < TEXTS; t++) add_surprise(&other, ids + t * LENGTH, sum[s]);
+        for (int t = 0; t < TEXTS; t++) add_surprises(&other, ids + t * LENGTH, sum[s]);
     }
     printf("How the model of chapter 9, which was trained on texts of %d tokens, foresees the tokens of longer ones: the perplexity\n"
            "in %d texts of %d tokens, unseen stories in a row. `make ablations` computes this page anew.\n",

@@ -1,4 +1,4 @@
-/* mine: the reader's kernels, judged, and the Llama that they make: README.md, "Verify your own kernel".
+/* mine: the reader's kernels, judged, and the Llama that they make: the README.md of the course, "Build your own".
  *
  * Each file is compiled by itself, and judged as verify does it. Then a process of its own puts the kernels in place of
  * ours, right or wrong, and lets the Llama speak. It may crash, loop or exit: it has noted what it was at. */
@@ -144,8 +144,6 @@ static Choice choose(const Work *work) {
         if (part >= 0 && is_written(work->row[r].fate)) choice.row[part] = &work->row[r], has[part] = true;
     }
     settle(has, choice.instead);
-    for (int p = 0; p < PARTS; p++)
-        if (!has[p] && !choice.instead[p]) choice.row[p] = NULL;
     return choice;
 }
 
@@ -247,13 +245,10 @@ static void close_subjects(Subjects *subjects) {
 }
 
 static Function function_of(const Row *row, Told *told) {
-    Function function;
     told->loading = row->file;
     void *library = dlopen(row->file->library, RTLD_NOW | RTLD_LOCAL); /* once it is loaded, the same again */
-    void *symbol = library ? dlsym(library, row->kernel->name) : NULL;
     told->loading = NULL;
-    memcpy(&function, &symbol, sizeof function); /* ISO C has no cast from object to function pointers */
-    return function;
+    return function_in(library, row->kernel->name);
 }
 
 /* Each question right after its story. */

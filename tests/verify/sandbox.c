@@ -279,7 +279,7 @@ static void *load(const char *path) {
     return handle;
 }
 
-static Function function_in(void *handle, const char *name) {
+Function function_in(void *handle, const char *name) {
     void *symbol = handle ? dlsym(handle, name) : NULL;
     Function function;
     memcpy(&function, &symbol, sizeof function); /* ISO C has no cast from object to function pointers */
