@@ -334,7 +334,8 @@ static float *projected(int layer, const char *weight, int out) {
 
 static float *turned(int heads, const float *x) {
     float *y = calloc((size_t)T * (size_t)(heads * D), sizeof *y);
-    rope_half_split(T, heads, D, (float(*)[heads][D])y, (const float(*)[heads][D])x, rows("rope/cosine", D / 2), rows("rope/sine", D / 2));
+    const float(*cosine)[D / 2] = rows("rope/cosine", D / 2), (*sine)[D / 2] = rows("rope/sine", D / 2);
+    rope_half_split(T, heads, D, (float(*)[heads][D])y, (const float(*)[heads][D])x, cosine, sine);
     return y;
 }
 
@@ -368,7 +369,8 @@ static void as_chapter_4_says_one_head_needs_fast_pairs_and_hers_slow_ones(void 
     int most = -1, without = 0;
     double share = 0, share_of_hers = 0;
     for (int l = 0; l < s.L; l++) {
-        float *q = projected(l, "q_proj", H * D), *k = projected(l, "k_proj", KV * D), *turned_q = turned(H, q), *turned_k = turned(KV, k);
+        float *q = projected(l, "q_proj", H * D), *k = projected(l, "k_proj", KV * D);
+        float *turned_q = turned(H, q), *turned_k = turned(KV, k);
         for (int h = 0; h < H; h++) {
             int back = looks_one_back(h, turned_q, turned_k);
             if (back > most) most = back, without = looks_one_back(h, q, k), share = share_of_fast_pairs(h, q, k);
