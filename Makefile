@@ -321,6 +321,7 @@ golden: ## compute the golden values again
 	@$(PYTHON) tests/golden/stories.py
 	@$(PYTHON) tests/golden/sentence.py
 	@$(PYTHON) tests/golden/10_tokenizer.py
+	@$(PYTHON) tests/golden/vocabularies.py
 
 golden-check: ## prove that the committed golden values are what PyTorch computes
 	@$(torch)
@@ -331,6 +332,7 @@ golden-check: ## prove that the committed golden values are what PyTorch compute
 	@$(PYTHON) tests/golden/stories.py --check
 	@$(PYTHON) tests/golden/sentence.py --check
 	@$(PYTHON) tests/golden/10_tokenizer.py --check
+	@$(PYTHON) tests/golden/vocabularies.py --check
 
 ablations: $(BUILD)/ablations $(BUILD)/beyond $(BUILD)/stories ## what each part does to the trained model, taken out or done wrong, in some minutes
 	@$(BUILD)/stories --count 300 --seed 2 | $(BUILD)/beyond > $(BUILD)/beyond.txt
