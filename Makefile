@@ -322,6 +322,7 @@ golden: ## compute the golden values again
 	@$(PYTHON) tests/golden/sentence.py
 	@$(PYTHON) tests/golden/10_tokenizer.py
 	@$(PYTHON) tests/golden/chat.py
+	@$(PYTHON) tests/golden/vocabularies.py
 
 golden-check: ## prove that the committed golden values are what PyTorch computes
 	@$(torch)
@@ -333,6 +334,7 @@ golden-check: ## prove that the committed golden values are what PyTorch compute
 	@$(PYTHON) tests/golden/sentence.py --check
 	@$(PYTHON) tests/golden/10_tokenizer.py --check
 	@$(PYTHON) tests/golden/chat.py --check
+	@$(PYTHON) tests/golden/vocabularies.py --check
 
 ablations: $(BUILD)/ablations $(BUILD)/beyond $(BUILD)/stories ## what each part does to the trained model, taken out or done wrong, in some minutes
 	@$(BUILD)/stories --count 300 --seed 2 | $(BUILD)/beyond > $(BUILD)/beyond.txt
