@@ -83,7 +83,7 @@ COMMON   := $(wildcard common/*.c)
 VERIFY   := $(filter-out $(addprefix tests/verify/,main.c grade.c guard.c mine.c yours.c),$(wildcard tests/verify/*.c))
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c))) $(BUILD)/tests/fast_decoder $(BUILD)/tests/fast_flash_attention
 TESTS    := $(TESTS:%/test_generation=%/fast_generation)
-FUZZED   := safetensors config model $(if $(PCRE2),tokenizer text)
+FUZZED   := safetensors gguf config model $(if $(PCRE2),tokenizer text)
 
 object = $(patsubst %.c,$(BUILD)/objects/%.o,$(1))
 
@@ -321,6 +321,7 @@ golden: ## compute the golden values again
 	@$(PYTHON) tests/golden/stories.py
 	@$(PYTHON) tests/golden/sentence.py
 	@$(PYTHON) tests/golden/10_tokenizer.py
+	@$(PYTHON) tests/golden/chat.py
 
 golden-check: ## prove that the committed golden values are what PyTorch computes
 	@$(torch)
@@ -331,6 +332,7 @@ golden-check: ## prove that the committed golden values are what PyTorch compute
 	@$(PYTHON) tests/golden/stories.py --check
 	@$(PYTHON) tests/golden/sentence.py --check
 	@$(PYTHON) tests/golden/10_tokenizer.py --check
+	@$(PYTHON) tests/golden/chat.py --check
 
 ablations: $(BUILD)/ablations $(BUILD)/beyond $(BUILD)/stories ## what each part does to the trained model, taken out or done wrong, in some minutes
 	@$(BUILD)/stories --count 300 --seed 2 | $(BUILD)/beyond > $(BUILD)/beyond.txt

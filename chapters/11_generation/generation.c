@@ -38,7 +38,24 @@ void generation_read(Generation *g, int count, const int ids[count]) {
 }
 
 int generation_choose(Generation *g) {
+    g->chosen++;
     return sample(&g->sampling, g->decoder.model->config.V, g->logits, g->decoder.length, g->ids, &g->random);
+}
+
+/* Whether the stream still has a reader who wants more. */
+static bool wanted(const Stream *stream) {
+    return !ferror(stream->file) && !(stream->stop && *stream->stop);
+}
+
+Ending generation_write(Generation *g, const Tokenizer *tokenizer, Stream *stream, int most) {
+    for (int n = 0; n < most && wanted(stream); n++) {
+        int id = generation_choose(g);
+        if (ends_text(g->decoder.model, tokenizer, id) && !g->ignore_end) return ENDED;
+        stream_token(stream, tokenizer, id);
+        if (g->decoder.length == g->decoder.capacity) return FULL;
+        generation_read(g, 1, &id);
+    }
+    return wanted(stream) ? ENOUGH : STOPPED;
 }
 
 int *encode_with_bos(const Tokenizer *tokenizer, size_t length, const char text[length], size_t *count) {
@@ -86,6 +103,17 @@ void stream_end(Stream *stream) {
 void stream_write(Stream *stream, size_t length, const char text[length]) {
     for (size_t i = 0; i < length; i++) stream_byte(stream, text[i]);
     fflush(stream->file);
+}
+
+/* Some models have a few logits more than their tokenizer has tokens; those have no text. */
+void stream_token(Stream *stream, const Tokenizer *tokenizer, int id) {
+    if (id >= tokenizer_size(tokenizer)) return;
+    size_t length;
+    const char *bytes = tokenizer_bytes(tokenizer, id, &length);
+    if (length == 0) return;
+    size_t skipped = stream->skip_space && *bytes == ' ';
+    stream->skip_space = false;
+    stream_write(stream, length - skipped, bytes + skipped);
 }
 
 /* ------------------------------------------------------------------ how well a text is foreseen */
