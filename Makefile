@@ -17,13 +17,15 @@ string = "$(subst ",\",$(subst \,\\,$(1)))"
 
 # Or another machine: make CC=aarch64-linux-gnu-gcc CPPFLAGS=-I… LDFLAGS=-L… EMULATOR='qemu-aarch64-static -L …', with whole paths.
 
+# What is tried here leaves no files of counts behind.
+TRIED = $(filter-out --coverage,$(CFLAGS))
 # $(call accepts,FLAGS): FLAGS, if a program compiles and links with them.
-accepts = $(shell echo 'int main(void) { return 0; }' | $(CC) $(CPPFLAGS) $(filter-out --coverage,$(CFLAGS)) -x c - $(1) $(LDFLAGS) -o /dev/null 2>/dev/null && echo '$(1)')
+accepts = $(shell echo 'int main(void) { return 0; }' | $(CC) $(CPPFLAGS) $(TRIED) -x c - $(1) $(LDFLAGS) -o /dev/null 2>/dev/null && echo '$(1)')
 # $(call library,PACKAGE,HEADER,FLAG): the flags of a library, or nothing. What pkg-config says is of this machine: a compiler
 # for another may not take it.
 library = $(shell for flags in "$$(pkg-config --cflags --libs $(1) 2>/dev/null)" $(3); do \
             printf '\043include <stdarg.h>\n\043include <stddef.h>\n\043include <setjmp.h>\n\043include <stdint.h>\n\043include <$(2)>\nint main(void) { return 0; }' | \
-            $(CC) $(CPPFLAGS) $(CFLAGS) -x c -DPCRE2_CODE_UNIT_WIDTH=8 - $(LDFLAGS) $${flags:-$(3)} -o /dev/null 2>/dev/null && echo "$${flags:-$(3)}" && break; done)
+            $(CC) $(CPPFLAGS) $(TRIED) -x c -DPCRE2_CODE_UNIT_WIDTH=8 - $(LDFLAGS) $${flags:-$(3)} -o /dev/null 2>/dev/null && echo "$${flags:-$(3)}" && break; done)
 
 ifeq ($(origin CFLAGS),undefined)
 # Vectors as wide as the processor has them: compilers hold back from 512 bits unless asked.
@@ -36,7 +38,7 @@ $(error $(CC) cannot compile C23 (-std=c2x): apt install gcc libc6-dev | dnf ins
 endif
 # Where a processor's custom is to compute in double what is meant in float (s390x), gcc is told not to.
 FLOAT   := $(if $(call accepts,-Werror -fexcess-precision=fast),-fexcess-precision=fast)
-UNFIT   := $(shell $(CC) $(CPPFLAGS) $(CFLAGS) -std=c2x $(FLOAT) -fsyntax-only -x c common/machine.h 2>&1 | sed -n '/error: /{s/.*error: //;s/^.error //;p;q;}')
+UNFIT   := $(shell $(CC) $(CPPFLAGS) $(TRIED) -std=c2x $(FLOAT) -fsyntax-only -x c common/machine.h 2>&1 | sed -n '/error: /{s/.*error: //;s/^.error //;p;q;}')
 ifneq ($(UNFIT),)
 $(error $(UNFIT))
 endif
@@ -276,7 +278,7 @@ sanitize: ## the tests under the address, undefined-behaviour and bounds sanitiz
 # On one thread, or their counts would get into each other's way. The faults reach what nothing else does.
 coverage: ## which lines and branches of chapters/ and common/ do the tests run? A table, and what nobody runs
 	@OMP_NUM_THREADS=1 $(MAKE) --no-print-directory BUILD=build/coverage CFLAGS="-O1 --coverage -include tests/coverage/coverage.h" \
-	    test faults EVERY=$(or $(EVERY),10)
+	    test faults EVERY=$(or $(EVERY),40)
 	@sh tests/coverage/table.sh build/coverage
 
 # Preloaded: it must not have what CFLAGS may ask for, a sanitizer, say.
