@@ -114,19 +114,6 @@ static void few_rows(int rows, int in, const float x[rows][in], int count, const
 
 /* ------------------------------------------------------------------ many rows: as fast as can be multiplied */
 
-/* Turns a square: row l becomes column l. Each round shuffles the first half of the rows into the second, like cards. */
-INLINE void turn(Vector square[LANES]) {
-    for (int round = 1; round < LANES; round *= 2) {
-        Vector shuffled[LANES];
-#pragma GCC unroll 8
-        for (int l = 0; l < LANES / 2; l++) {
-            shuffled[2 * l] = SHUFFLE_FIRST(square[l], square[l + LANES / 2]);
-            shuffled[2 * l + 1] = SHUFFLE_SECOND(square[l], square[l + LANES / 2]);
-        }
-        memcpy(square, shuffled, sizeof shuffled);
-    }
-}
-
 /* panel[i][o] = number i of row o of the weight, in squares: what a step of the sums needs lies together. */
 INLINE void pack(DType dtype, int count, float panel[DEPTH][OUTS], const char *weight, size_t pitch) {
     for (int o = 0; o < OUTS; o += LANES)

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #if defined __F16C__ || defined __AVX512F__
 #include <immintrin.h>
 #endif
@@ -36,6 +37,18 @@ typedef uint16_t Halves __attribute__((vector_size(LANES * sizeof(uint16_t)), al
 
 #define INLINE static inline __attribute__((always_inline)) /* so that a constant argument is one inside, too */
 
+/* In each lane a, where the mask (of a comparison) has all bits, and b, where it has none. */
+INLINE Vector choose(Words mask, Vector a, Vector b) { return (Vector)((mask & (Words)a) | (~mask & (Words)b)); }
+
+/* The largest of all lanes. */
+INLINE float largest(Vector numbers) {
+    float part[LANES];
+    *(Vector *)part = numbers;
+    for (int n = LANES / 2; n > 0; n /= 2)
+        for (int l = 0; l < n; l++) part[l] = part[l] > part[l + n] ? part[l] : part[l + n];
+    return part[0];
+}
+
 /* The sum of all lanes, halved again and again. */
 INLINE float total(Vector sum) {
     float part[LANES];
@@ -43,6 +56,38 @@ INLINE float total(Vector sum) {
     for (int n = LANES / 2; n > 0; n /= 2)
         for (int l = 0; l < n; l++) part[l] += part[l + n];
     return part[0];
+}
+
+/* 2 n vectors become n: the first half is shuffled with the second, like cards, and what came from one vector is added. */
+INLINE void fold(int n, Vector cards[2 * n]) {
+#pragma GCC unroll 8
+    for (int l = 0; l < n; l++) cards[l] = SHUFFLE_FIRST(cards[l], cards[l + n]) + SHUFFLE_SECOND(cards[l], cards[l + n]);
+}
+
+/* The sums of LANES vectors, one in each lane. The rounds are written out, so that a compiler keeps all in registers. */
+INLINE Vector totals(Vector cards[LANES]) {
+    if (LANES > 8) fold(8, cards);
+    if (LANES > 4) fold(4, cards);
+    fold(2, cards);
+    fold(1, cards);
+    return cards[0];
+}
+
+/* The first half of the vectors with the second, like cards. */
+INLINE void shuffle(Vector to[LANES], const Vector from[LANES]) {
+#pragma GCC unroll 8
+    for (int l = 0; l < LANES / 2; l++) {
+        to[2 * l] = SHUFFLE_FIRST(from[l], from[l + LANES / 2]);
+        to[2 * l + 1] = SHUFFLE_SECOND(from[l], from[l + LANES / 2]);
+    }
+}
+
+/* Turns a square: row l becomes column l. Each round shuffles the first half of the rows with the second. */
+INLINE void turn(Vector square[LANES]) {
+    Vector shuffled[LANES];
+    shuffle(shuffled, square), shuffle(square, shuffled);
+    if (LANES == 8) shuffle(shuffled, square), memcpy(square, shuffled, sizeof shuffled);
+    if (LANES == 16) shuffle(shuffled, square), shuffle(square, shuffled);
 }
 
 /* LANES numbers of 16 bits, from any address, as float32. */
