@@ -1,6 +1,7 @@
 /* llama: text in, text out. Everything before this chapter, as one program that people would use. */
 #include "11_generation/chat.h"
 #include "11_generation/generation.h"
+#include "12_speed/rounding.h"
 #include "common/error.h"
 #include "common/file.h"
 #include "common/measure.h"
@@ -284,7 +285,7 @@ static void run(const Words *words) {
     Tokenizer *tokenizer = open_tokenizer(path, words->tokenizer);
     check_vocabularies(&model, tokenizer);
     if (words->bf16 && model.lm_head.dtype != BF16) fail("--bf16: the weights of %s are %s, not BF16: leave it out", path, dtype_name(model.lm_head.dtype));
-    model.rounds = words->bf16;
+    project_rounds = words->bf16;
     (words->perplexity ? score : words->chat ? chat : tell)(&model, tokenizer, words);
     tokenizer_close(tokenizer);
     model_close(&model);
