@@ -113,7 +113,7 @@ $(BUILD)/objects/%.o: %.c $(BUILD)/flags
 	@echo "  compile  $<"
 	@$(CC) $(FLAGS) $(SHARED) $(ALSO) -MMD -MP -c $< -o $@
 
-RUNNERS  := $(BUILD)/09_decoder $(BUILD)/11_generation
+RUNNERS  := $(BUILD)/11_generation
 $(filter $(RUNNERS),$(PROGRAMS)): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(call object,$(FAST)) $(BUILD)/libllama.a
 $(BUILD)/12_speed: $(call object,chapters/12_speed/main.c chapters/12_speed/flash_attention.c) $(BUILD)/libllama.a
 $(filter-out $(RUNNERS) $(BUILD)/12_speed,$(PROGRAMS)): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(BUILD)/libllama.a

@@ -3,6 +3,7 @@
 #include "09_decoder/trace.h"
 #include "11_generation/chat.h"
 #include "11_generation/generation.h"
+#include "12_speed/rounding.h"
 #include "common/error.h"
 #include "common/file.h"
 #include "common/output.h"
@@ -127,7 +128,7 @@ static void score_rounded(size_t count, double scores[count]) {
     SafeTensors unseen = safetensors_open(ROOT "/chapters/09_decoder/stories/unseen.safetensors");
     const int *texts = safetensors_find(&unseen, "texts")->data;
     int V = model.config.V, ids[WINDOW] = {tokenizer_bos(tokenizer)};
-    model.rounds = true;
+    project_rounds = true;
     for (size_t done = 0; done < count; done += WINDOW - 1) {
         memcpy(ids + 1, texts + done, (WINDOW - 1) * sizeof *ids);
         Trace seen = trace(&model, WINDOW, ids);
@@ -139,7 +140,7 @@ static void score_rounded(size_t count, double scores[count]) {
         }
         trace_free(&seen);
     }
-    model.rounds = false;
+    project_rounds = false;
     safetensors_close(&unseen);
 }
 

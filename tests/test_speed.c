@@ -57,7 +57,6 @@ int main(void) {
         cmocka_unit_test(every_float16_is_widened_rightly),
         cmocka_unit_test(any_size_at_any_address),
         cmocka_unit_test(a_long_sum_is_one_of_parts),
-        cmocka_unit_test(together_as_one_by_one),
         cmocka_unit_test(threads_change_no_bit),
     };
     return cmocka_run_group_tests_name("speed", tests, NULL, NULL) != 0;

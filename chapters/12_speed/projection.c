@@ -1,4 +1,5 @@
 #include "09_decoder/projection.h"
+#include "12_speed/rounding.h"
 #include "12_speed/vector.h"
 #include "common/error.h"
 
@@ -14,6 +15,14 @@ enum {
     DEPTH = 256,                 /* numbers of each sum that are worked on while they are in the cache */
     CHUNK = 512,                 /* rows of x that are there with them */
 };
+
+bool project_rounds = false;
+
+/* So many numbers of a row of x, rounded if that is wanted. */
+static void copy_row(int count, float to[count], const float from[count]) {
+    memcpy(to, from, (size_t)count * sizeof *to);
+    if (project_rounds) bf16_round(count, to);
+}
 
 /* ------------------------------------------------------------------ from the file's dtype to float32 */
 
@@ -94,21 +103,15 @@ static void some_products(DType dtype, int rows, int streams, int in, int out, f
 static int in_panels(int rows, const Tensor *weight) { return rows < ROWS ? 0 : (int)weight->shape[0] / OUTS * OUTS; }
 
 /* The outputs that are in no panel. */
-static void few_rows(int rows, int in, const float x[rows][in], int count, const Product products[count]) {
-    int left = 0, width = (in + LANES - 1) / LANES * LANES;
-    for (int k = 0; k < count; k++) left += (int)products[k].weight->shape[0] - in_panels(rows, products[k].weight);
-    if (left == 0) return;
+static void few_rows(int rows, int in, int out, float y[rows][out], const float x[rows][in], const Tensor *weight) {
+    int first = in_panels(rows, weight), apart = (out - first + STREAMS - 1) / STREAMS, width = (in + LANES - 1) / LANES * LANES;
+    if (first == out) return;
     float(*padded)[width] = allocate((size_t)rows * sizeof *padded);
-    for (int r = 0; r < rows; r++) memcpy(padded[r], x[r], sizeof x[r]), memset(&padded[r][in], 0, (size_t)(width - in) * sizeof(float));
-#pragma omp parallel if ((double)in * left > 1e5)
-    for (const Product *p = products; p < products + count; p++) {
-        DType dtype = p->weight->dtype;
-        int out = (int)p->weight->shape[0], first = in_panels(rows, p->weight), apart = (out - first + STREAMS - 1) / STREAMS;
-#pragma omp for nowait
-        for (int o = first; o < first + apart; o++)
-            some_products(dtype, rows, (out - o + apart - 1) / apart, in, out, (void *)&p->y[o], width, padded,
-                          (const char *)p->weight->data + (size_t)o * in * dtype_size(dtype), apart);
-    }
+    for (int r = 0; r < rows; r++) copy_row(in, padded[r], x[r]), memset(&padded[r][in], 0, (size_t)(width - in) * sizeof(float));
+#pragma omp parallel for if ((double)in * (out - first) > 1e5)
+    for (int o = first; o < first + apart; o++)
+        some_products(weight->dtype, rows, (out - o + apart - 1) / apart, in, out, (void *)&y[0][o], width, padded,
+                      (const char *)weight->data + (size_t)o * in * dtype_size(weight->dtype), apart);
     free(padded);
 }
 
@@ -193,8 +196,10 @@ INLINE void panel_products(bool pairs, int rows, int count, bool more, int out, 
 
 /* The outputs that fill panels. With `pairs`, of BF16, a pair is moved about like one float32: then there are half as many
  * numbers, and only the copy of x and the tile know better. */
-static void many_rows(bool pairs, int rows, int in, const float x[rows][in], int count, const Product products[count]) {
-    int numbers = pairs ? in / 2 : in;
+static void many_rows(bool pairs, int rows, int in, int out, float y[rows][out], const float x[rows][in], const Tensor *weight) {
+    DType dtype = pairs ? F32 : weight->dtype;
+    int numbers = pairs ? in / 2 : in, end = in_panels(rows, weight);
+    size_t size = dtype_size(dtype), pitch = numbers * size;
 #pragma omp parallel
     {
         float(*near)[DEPTH] = allocate(CHUNK * sizeof *near), w[DEPTH][OUTS] __attribute__((aligned(64)));
@@ -203,42 +208,32 @@ static void many_rows(bool pairs, int rows, int in, const float x[rows][in], int
                 int chunk = rows - first < CHUNK ? rows - first : CHUNK, depth = numbers - i < DEPTH ? numbers - i : DEPTH;
                 for (int r = 0; r < chunk; r++)
                     if (pairs) copy_pairs(depth, near[r], &x[first + r][2 * i]);
-                    else memcpy(near[r], &x[first + r][i], (size_t)depth * sizeof(float));
-                for (const Product *p = products; p < products + count; p++) {
-                    DType dtype = pairs ? F32 : p->weight->dtype;
-                    int out = (int)p->weight->shape[0], end = in_panels(rows, p->weight);
-                    size_t size = dtype_size(dtype), pitch = numbers * size;
-                    float(*y)[out] = (void *)p->y;
+                    else copy_row(depth, near[r], &x[first + r][i]);
 #pragma omp for schedule(static) nowait /* a thread meets the same outputs for every i */
-                    for (int o = 0; o < end; o += OUTS) {
-                        const char *from = (const char *)p->weight->data + o * pitch + i * size;
-                        if (dtype == F32) pack(F32, depth, w, from, pitch);
-                        else if (dtype == BF16) pack(BF16, depth, w, from, pitch);
-                        else pack(F16, depth, w, from, pitch);
-                        Ahead next = {o + OUTS < end ? OUTS : 0, from + OUTS * pitch, pitch, size};
-                        if (pairs) panel_products(true, chunk, depth, i > 0, out, (void *)&y[first][o], near, w, next);
-                        else panel_products(false, chunk, depth, i > 0, out, (void *)&y[first][o], near, w, next);
-                    }
+                for (int o = 0; o < end; o += OUTS) {
+                    const char *from = (const char *)weight->data + o * pitch + i * size;
+                    if (dtype == F32) pack(F32, depth, w, from, pitch);
+                    else if (dtype == BF16) pack(BF16, depth, w, from, pitch);
+                    else pack(F16, depth, w, from, pitch);
+                    Ahead next = {o + OUTS < end ? OUTS : 0, from + OUTS * pitch, pitch, size};
+                    if (pairs) panel_products(true, chunk, depth, i > 0, out, (void *)&y[first][o], near, w, next);
+                    else panel_products(false, chunk, depth, i > 0, out, (void *)&y[first][o], near, w, next);
                 }
             }
         free(near);
     }
 }
 
-/* Do dot products of BF16 pay, and lose nothing? */
-static bool take_pairs(int rows, int in, const float x[rows][in], int count, const Product products[count]) {
-    bool take = in % 2 == 0 && bf16_dots_pay();
-    for (int k = 0; k < count; k++) take = take && products[k].weight->dtype == BF16;
+/* Do dot products of BF16 pay, and lose nothing that is not to be rounded away? */
+static bool take_pairs(int rows, int in, const float x[rows][in], const Tensor *weight) {
+    bool take = in % 2 == 0 && weight->dtype == BF16 && bf16_dots_pay();
+    if (project_rounds) return take;
 #pragma omp parallel for if (take) reduction(&& : take)
     for (int r = 0; r < rows; r++) take = take && bf16_holds(in, x[r]);
     return take;
 }
 
-void project_all(int rows, int in, const float x[rows][in], int count, const Product products[count]) {
-    if (rows >= ROWS) many_rows(take_pairs(rows, in, x, count, products), rows, in, x, count, products);
-    few_rows(rows, in, x, count, products);
-}
-
 void project(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const Tensor *weight) {
-    project_all(rows, in, x, 1, &(Product){&y[0][0], weight});
+    if (rows >= ROWS) many_rows(take_pairs(rows, in, x, weight), rows, in, out, y, x, weight);
+    few_rows(rows, in, out, y, x, weight);
 }
