@@ -69,7 +69,7 @@ LIBS  = $(LDFLAGS) $(JANSSON) $(PCRE2) -lm
 # ---------------------------------------------------------------- what is built
 
 # Without PCRE2, which splits text for Llama 3, the chapters that need a tokenizer are left out: 10 and 11.
-LEFT_OUT := $(if $(PCRE2),,chapters/10%/main.c chapters/11%/main.c chapters/10%/figures.c chapters/11%/figures.c figures/10%.gp figures/11%.gp chapters/10_tokenizer/tiktoken.c tests/test_tokenizer.c tests/test_generation.c tests/test_terminal.c tests/test_edges.c tests/test_mine.c)
+LEFT_OUT := $(if $(PCRE2),,chapters/10%/main.c chapters/11%/main.c chapters/10%/figures.c chapters/11%/figures.c figures/10%.gp figures/11%.gp chapters/10_tokenizer/byte_level.c tests/test_tokenizer.c tests/test_generation.c tests/test_terminal.c tests/test_edges.c tests/test_mine.c)
 
 CHAPTERS := $(patsubst chapters/%/main.c,%,$(filter-out $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/main.c)))
 PROGRAMS := $(CHAPTERS:%=$(BUILD)/%)
@@ -138,7 +138,8 @@ $(BUILD)/llama $(BUILD)/stories:
 $(BUILD)/ablations: $(call object,tests/golden/ablations.c tests/golden/examine.c $(FAST)) $(BUILD)/libllama.a
 $(BUILD)/beyond: $(call object,tests/golden/beyond.c tests/golden/examine.c $(FAST)) $(BUILD)/libllama.a
 $(BUILD)/bench_decoder: $(call object,tests/bench_decoder.c $(FAST)) $(BUILD)/libllama.a
-$(BUILD)/ablations $(BUILD)/beyond $(BUILD)/bench_decoder:
+$(BUILD)/bench_tokenizer: $(call object,tests/bench_tokenizer.c) $(BUILD)/libllama.a
+$(BUILD)/ablations $(BUILD)/beyond $(BUILD)/bench_decoder $(BUILD)/bench_tokenizer:
 	$(link)
 
 # What a test must know of this build; and who compiles a reader's files.
@@ -351,6 +352,9 @@ bench: $(BUILD)/bench_kernels $(BUILD)/bench_decoder ## our kernels and the deco
 	@mkdir -p $(BUILD)/bench; memory=$$(mktemp -d -p /dev/shm 2>/dev/null); \
 	 trap 'rm -rf "$$memory" $(BUILD)/bench' EXIT INT TERM; $(BUILD)/bench_decoder $$memory $(BUILD)/bench
 
+bench-tokenizer: $(BUILD)/bench_tokenizer $(BUILD)/stories ## our tokenizer beside sentencepiece, tiktoken and tokenizers: the seconds, and the ids
+	@$(PYTHON) tests/bench_tokenizer.py $(BUILD)/bench_tokenizer $(BUILD)/stories
+
 notebooks: all $(BUILD)/libllama.so ## run the notebooks, and keep what they show
 	@$(torch)
 	@$(PYTHON) notebooks/execute.py
@@ -370,4 +374,4 @@ help: ## this list
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
-.PHONY: all always run figures preview verify mine grade test sanitize coverage faults fuzz mutants venv train golden golden-check ablations bench notebooks notebooks-check docs help clean $(NUMBERS) $(EXERCISES)
+.PHONY: all always run figures preview verify mine grade test sanitize coverage faults fuzz mutants venv train golden golden-check ablations bench bench-tokenizer notebooks notebooks-check docs help clean $(NUMBERS) $(EXERCISES)
