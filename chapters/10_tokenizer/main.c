@@ -94,11 +94,23 @@ static void a_new_word(const Learned token[BY_HAND]) {
 
 /* ---- on the stories */
 
+enum { FIRST_MERGE = 259 }; /* of the model's: before it are three special tokens and 256 bytes */
+
+/* How many of the first tokens the model's vocabulary has at the same place. */
+static int alike(const Tokenizer *model, int V, const Learned token[V]) {
+    int n = 0;
+    for (; CHARACTERS + n < V; n++) {
+        size_t length;
+        const char *piece = tokenizer_piece(model, FIRST_MERGE + n, &length), *ours = token[CHARACTERS + n].text;
+        if (length != strlen(ours) || memcmp(piece, ours, length) != 0) break;
+    }
+    return n;
+}
+
 static void on_the_stories(const Tokenizer *model) {
-    enum { V = 512, FIRST_MERGE = 259 }; /* of the model's: before it are three special tokens and 256 bytes */
+    enum { V = 512 };
     static const int shown[] = {128, 129, 130, 131, 132, 133, 134, 135, 200, 300, 400, V - 1};
     static Learned token[V];
-    bool same = true;
     size_t length, count;
     char *text = file_read(STORIES, &length);
     int *ids = allocate(product(length, sizeof *ids)), tokens = learn(V, token, characters_of(text, ids), ids);
@@ -113,6 +125,7 @@ static void on_the_stories(const Tokenizer *model) {
                   (int)count, piece);
     }
     table_print(&table, stdout);
+    printf("the first %d are the library's, in its order\n", alike(model, V, token));
 
     static const char question[] = "\nQuestion: Who sold an umbrella?";
     section("Two vocabularies");
@@ -127,15 +140,17 @@ static void on_the_stories(const Tokenizer *model) {
 
 static const char *const family_names[] = {"SentencePiece", "byte level"};
 
+static void show_pieces(const Tokenizer *t, const char *name, const char *text, bool special) {
+    size_t count;
+    int *ids = tokenizer_encode(t, strlen(text), text, special, &count);
+    printf("%-13s  %3zu  ", name, count);
+    print_pieces(t, count, ids);
+    free(ids);
+}
+
 static void show(Tokenizer *const families[2], const char *text) {
     putchar('"'), print_bytes(strlen(text), text), puts("\"");
-    for (int f = 0; f < 2; f++) {
-        size_t count;
-        int *ids = tokenizer_encode(families[f], strlen(text), text, false, &count);
-        printf("%-13s  %3zu  ", family_names[f], count);
-        print_pieces(families[f], count, ids);
-        free(ids);
-    }
+    for (int f = 0; f < 2; f++) show_pieces(families[f], family_names[f], text, false);
 }
 
 /* What the first tokens of a text are decoded to, one more each time. */
@@ -152,13 +167,8 @@ static void show_growing(const Tokenizer *t, const char *name, const char *text)
 }
 
 static void show_special(const Tokenizer *t, const char *text) {
-    size_t count;
-    for (int special = 0; special < 2; special++) {
-        int *ids = tokenizer_encode(t, strlen(text), text, special, &count);
-        printf("%-10s  ", special ? "as tokens" : "as text");
-        print_pieces(t, count, ids);
-        free(ids);
-    }
+    for (int special = 0; special < 2; special++)
+        show_pieces(t, special ? "as tokens" : "as text", text, special);
 }
 
 static void two_families(void) {
