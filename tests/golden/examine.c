@@ -43,28 +43,31 @@ void say(Examinee *examinee, const char *prompt, int most, const char *ends, Cho
     stream_end(&stream);
 }
 
-/* Whether the model's own choices spell how `text` goes on after the prompt that it begins with; of the space between the
- * two, nothing is asked. The text's last character ends a line; the model may as well end the text. */
+static bool ends_with_space(const Tokenizer *tokenizer, int id) {
+    size_t length;
+    const char *bytes = tokenizer_bytes(tokenizer, id, &length);
+    return length > 0 && bytes[length - 1] == ' ';
+}
+
+/* Whether the model's own choices spell how `text` goes on after the prompt that it begins with; a space that the prompt's
+ * tokens have already is not asked for again. The last character ends a line; the model may as well end the text. */
 static bool answers(Examinee *examinee, const char *text, size_t prompt) {
+    const Tokenizer *tokenizer = examinee->tokenizer;
     int V = examinee->model->config.V;
     float logits[V];
-    const char *left = text + prompt + (text[prompt] == ' ');
-    size_t T, length, first;
+    size_t T, length;
     int *ids = encode(examinee, text, prompt, &T);
-    ids = reallocate(ids, (T + strlen(left) + 1) * sizeof *ids);
-    for (first = T; *left; T++) {
+    const char *left = text + prompt + ends_with_space(tokenizer, ids[T - 1]);
+    ids = reallocate(ids, (T + strlen(left)) * sizeof *ids);
+    for (; *left; T++, left += length) {
         read_text(examinee, (int)T, ids, V, logits);
         ids[T] = greedy(V, logits);
-        if (strcmp(left, "\n") == 0 && ends_text(examinee->model, examinee->tokenizer, ids[T])) break;
-        const char *bytes = tokenizer_bytes(examinee->tokenizer, ids[T], &length);
-        if (T == first && length > 0 && *bytes == ' ') bytes++, length--;
-        else if (length == 0) break;
-        if (strncmp(left, bytes, length) != 0) break;
-        left += length;
+        const char *bytes = tokenizer_bytes(tokenizer, ids[T], &length);
+        if (strcmp(left, "\n") == 0 && ends_text(examinee->model, tokenizer, ids[T])) bytes = left, length = 1;
+        if (length == 0 || strncmp(left, bytes, length) != 0) break;
     }
-    bool right = *left == '\0' || strcmp(left, "\n") == 0;
     free(ids);
-    return right;
+    return *left == '\0';
 }
 
 int ask(Examinee *examinee, const char *story, int *questions) {
