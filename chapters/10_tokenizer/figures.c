@@ -20,27 +20,29 @@ static int characters_of(size_t length, const char *text, int ids[]) {
 
 enum { LESSON = 512 }; /* the vocabulary that the lesson learns */
 
-/* A node stands over the middle of its letters, as high as its merge is late; the letters stand at 0. */
+/* A node stands over the middle of what it is made of, one step above it; the letters stand at 0. */
 typedef struct { double x, y; } Place;
 
 /* From left to right: the letters of a token, and the merges between them. */
 static Place write_tree(FILE *nodes, FILE *edges, const Learned token[], int id, double *x) {
-    Place at = {*x, 0.6};
-    if (id < CHARACTERS) *x += 1;
-    else {
-        Place left = write_tree(nodes, edges, token, token[id].left, x);
-        Place right = write_tree(nodes, edges, token, token[id].right, x);
-        at = (Place){(left.x + right.x) / 2, id - CHARACTERS + 1};
-        fprintf(edges, "%g %g\n%g %g\n%g %g\n%g %g\n\n", left.x, left.y, left.x, at.y, right.x, at.y, right.x, right.y);
+    Place at = {*x, 0};
+    if (id < CHARACTERS) {
+        *x += 1;
+        fprintf(nodes, "%g 0 %s letter\n", at.x, token[id].text);
+        return at;
     }
-    fprintf(nodes, "%g %g %s %d\n", at.x, at.y, token[id].text, id >= CHARACTERS);
+    Place left = write_tree(nodes, edges, token, token[id].left, x);
+    Place right = write_tree(nodes, edges, token, token[id].right, x);
+    at = (Place){(left.x + right.x) / 2, 1 + (left.y > right.y ? left.y : right.y)};
+    fprintf(edges, "%g %g\n%g %g\n%g %g\n%g %g\n\n", left.x, left.y, left.x, at.y, right.x, at.y, right.x, right.y);
+    fprintf(nodes, "%g %g %s %d\n", at.x, at.y, token[id].text, id - CHARACTERS + 1);
     return at;
 }
 
 static void trees(const char *data, const Learned token[LESSON]) {
     static const char *const words[] = {"Question", " umbrella"};
-    Output nodes = data_open(data, "10_nodes", "x, number of the merge, text, whether it was merged");
-    Output edges = data_open(data, "10_edges", "x, number of the merge; a block for each merge");
+    Output nodes = data_open(data, "10_nodes", "x, height, text, number of its merge");
+    Output edges = data_open(data, "10_edges", "x, height; a block for each merge");
     double x = 0;
     for (int w = 0; w < 2; w++, x += 1.5) {
         int ids[LONGEST], n = apply_learned(LESSON, token, characters_of(strlen(words[w]), words[w], ids), ids);

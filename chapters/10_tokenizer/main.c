@@ -20,17 +20,22 @@ static void the_sentence(const Tokenizer *t) {
     enum { A_LINE = 10 };
     Sentence s = sentence_open();
     const char *story = safetensors_metadata(&s.file, "story");
-    size_t count;
-    int *ids = tokenizer_encode(t, strlen(story), story, false, &count), different = (int)count != s.T - 1;
-    for (int i = 1; !different && i < s.T; i++) different += ids[i - 1] != s.ids[i];
+    size_t count, length;
+    int *ids = tokenizer_encode(t, strlen(story), story, false, &count);
+    bool same = (int)count == s.T - 1 && memcmp(ids, s.ids + 1, count * sizeof *ids) == 0;
     section("The sentence");
     for (int first = 0; first < s.T; first += A_LINE) {
-        int length = s.T - first < A_LINE ? s.T - first : A_LINE;
-        print_pieces(t, (size_t)length, s.ids + first);
-        print_ids((size_t)length, s.ids + first);
+        char numbers[256] = "id", tokens[256] = "token";
+        Table table = {0};
+        for (int i = first; i < s.T && i < first + A_LINE; i++) {
+            const char *bytes = tokenizer_bytes(t, s.ids[i], &length);
+            sprintf(numbers + strlen(numbers), "|%d", s.ids[i]);
+            sprintf(tokens + strlen(tokens), "|%s%s", length && *bytes == ' ' ? "▁" : "", s.token[i]);
+        }
+        table_row(&table, "%s", numbers), table_row(&table, "%s", tokens);
+        table_print(&table, stdout);
     }
-    printf("%zu bytes, %zu tokens and <s>: %s\n", strlen(story), count,
-           different ? "OTHERS than chapters 1 to 9 have" : "those of chapters 1 to 9");
+    printf("%zu bytes, %zu tokens and <s>: %s\n", strlen(story), count, same ? "those of chapters 1 to 9" : "OTHERS");
     free(ids), sentence_close(&s);
 }
 
@@ -53,8 +58,7 @@ static void by_hand(Learned token[BY_HAND]) {
     static const char text[] = " the ball and the bell fall and all the balls call";
     Table table = {0};
     section("By hand");
-    printf("%zu characters:", sizeof text - 1);
-    puts(text);
+    printf("%zu characters:%s\n", sizeof text - 1, text);
     table_row(&table, "token|<left|<right|<together|times|ids left");
     for (int V = CHARACTERS + 1; V <= BY_HAND; V++) { /* each time from the beginning, to see how many are left */
         int ids[sizeof text], left = learn(V, token, characters_of(text, ids), ids);
@@ -82,23 +86,33 @@ static void a_new_word(const Learned token[BY_HAND]) {
     static const char word[] = " allow";
     int ids[sizeof word], before = 0;
     section("A new word");
-    puts("the merges in their order:");
     for (int V = CHARACTERS; V <= BY_HAND; V++) {
         int n = apply_learned(V, token, characters_of(word, ids), ids);
-        if (n != before) printf("  "), print_learned(token, n, ids);
+        if (n != before) printf("after %2d merges     ", V - CHARACTERS), print_learned(token, n, ids);
         before = n;
     }
-    puts("the longest token first:");
-    printf("  "), print_learned(token, longest_first(BY_HAND, token, "▁allow", ids), ids);
+    printf("the longest first   "), print_learned(token, longest_first(BY_HAND, token, "▁allow", ids), ids);
 }
 
 /* ---- on the stories */
 
+enum { FIRST_MERGE = 259 }; /* of the model's: before it are three special tokens and 256 bytes */
+
+/* How many of the first tokens the model's vocabulary has at the same place. */
+static int alike(const Tokenizer *model, int V, const Learned token[V]) {
+    int n = 0;
+    for (; CHARACTERS + n < V; n++) {
+        size_t length;
+        const char *piece = tokenizer_piece(model, FIRST_MERGE + n, &length), *ours = token[CHARACTERS + n].text;
+        if (length != strlen(ours) || memcmp(piece, ours, length) != 0) break;
+    }
+    return n;
+}
+
 static void on_the_stories(const Tokenizer *model) {
-    enum { V = 512, FIRST_MERGE = 259 }; /* of the model's: before it are three special tokens and 256 bytes */
+    enum { V = 512 };
     static const int shown[] = {128, 129, 130, 131, 132, 133, 134, 135, 200, 300, 400, V - 1};
     static Learned token[V];
-    bool same = true;
     size_t length, count;
     char *text = file_read(STORIES, &length);
     int *ids = allocate(product(length, sizeof *ids)), tokens = learn(V, token, characters_of(text, ids), ids);
@@ -113,6 +127,7 @@ static void on_the_stories(const Tokenizer *model) {
                   (int)count, piece);
     }
     table_print(&table, stdout);
+    printf("the first %d are the library's, in its order\n", alike(model, V, token));
 
     static const char question[] = "\nQuestion: Who sold an umbrella?";
     section("Two vocabularies");
@@ -125,26 +140,26 @@ static void on_the_stories(const Tokenizer *model) {
 
 /* ---- the two families */
 
-static const char *const family_names[] = {"SentencePiece", "byte level"};
+static void show_pieces(const Tokenizer *t, const char *name, const char *text, bool special) {
+    size_t count;
+    int *ids = tokenizer_encode(t, strlen(text), text, special, &count);
+    printf("%-13s  %3zu  ", name, count);
+    print_pieces(t, count, ids);
+    free(ids);
+}
 
 static void show(Tokenizer *const families[2], const char *text) {
     putchar('"'), print_bytes(strlen(text), text), puts("\"");
-    for (int f = 0; f < 2; f++) {
-        size_t count;
-        int *ids = tokenizer_encode(families[f], strlen(text), text, false, &count);
-        printf("%-13s  %3zu  ", family_names[f], count);
-        print_pieces(families[f], count, ids);
-        free(ids);
-    }
+    show_pieces(families[0], "SentencePiece", text, false), show_pieces(families[1], "byte level", text, false);
 }
 
 /* What the first tokens of a text are decoded to, one more each time. */
-static void show_growing(const Tokenizer *t, const char *name, const char *text) {
+static void show_growing(const Tokenizer *t, const char *text) {
     size_t count, length;
     int *ids = tokenizer_encode(t, strlen(text), text, false, &count);
     for (size_t n = 1; n <= count; n++) {
         char *decoded = tokenizer_decode(t, n, ids, &length);
-        printf("%-13s  %s  ", name, decoded);
+        printf("%s  ", decoded);
         print_pieces(t, n, ids);
         free(decoded);
     }
@@ -152,13 +167,8 @@ static void show_growing(const Tokenizer *t, const char *name, const char *text)
 }
 
 static void show_special(const Tokenizer *t, const char *text) {
-    size_t count;
-    for (int special = 0; special < 2; special++) {
-        int *ids = tokenizer_encode(t, strlen(text), text, special, &count);
-        printf("%-10s  ", special ? "as tokens" : "as text");
-        print_pieces(t, count, ids);
-        free(ids);
-    }
+    for (int special = 0; special < 2; special++)
+        show_pieces(t, special ? "as tokens" : "as text", text, special);
 }
 
 static void two_families(void) {
@@ -170,7 +180,7 @@ static void two_families(void) {
     show(families, "1234567"), show(families, "the llama"), show(families, "the  llama");
     show(families, "    return 0;\n");
     section("Half a character");
-    for (int f = 0; f < 2; f++) show_growing(families[f], family_names[f], "hi😀");
+    show_growing(families[0], "hi😀");
     section("Special text");
     show_special(families[0], "<s>the llama</s>");
     show_special(families[1], "<|begin_of_text|>the llama<|eot_id|>");

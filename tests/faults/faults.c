@@ -86,7 +86,8 @@ static const char *const commands[] = {
     "08_flash_attention",
     "08_figures --data data",
     "09_decoder --data data",
-    "10_tokenizer --data data",
+    "10_tokenizer",
+    "10_figures --data data",
     "11_generation --data data",
 };
 

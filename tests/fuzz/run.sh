@@ -10,7 +10,7 @@ scratch=$(mktemp -d) && trap 'rm -rf "$scratch"' EXIT
 mkdir -p "$build"
 
 # The kernels of these chapters.
-kernels() { find "$@" -maxdepth 1 -name '*.c' ! -name main.c ! -name figures.c ! -name exercise.c; }
+kernels() { find "$@" -maxdepth 1 -name '*.c' ! -name main.c ! -name command.c ! -name figures.c ! -name exercise.c; }
 
 # A target that catches fail() has common/error.c in it.
 sources() {
