@@ -87,7 +87,8 @@ static const char *const commands[] = {
     "08_figures --data data",
     "09_decoder --data data",
     "10_tokenizer --data data",
-    "11_generation --data data",
+    "11_generation",
+    "11_figures --data data",
 };
 
 /* The compiler's calls, and those of the process that a submission runs in, are not counted. */
