@@ -3,6 +3,7 @@
 #include "11_generation/generation.h"
 #include "common/console.h"
 #include "common/error.h"
+#include "common/measure.h"
 #include "common/options.h"
 #include "common/sentence.h"
 
@@ -170,6 +171,7 @@ static void tell(const char *beginning, int most, Sampling sampling, unsigned lo
 
 int main(int argc, char **argv) {
     no_options(argc, argv, "Chapter 11, generation: from logits to a text.");
+    use_threads(1); /* for so small a model, threads cost more than they save */
     Sentence sentence = sentence_open();
     const char *story = safetensors_metadata(&sentence.file, "story");
     char *line = copy_text(story, strcspn(story, "\n"));

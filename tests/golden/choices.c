@@ -35,11 +35,11 @@ static const struct {
     {"the likeliest, penalty 2", {.temperature = 0, .top_p = 1, .repetition_penalty = 2}},
 };
 
-enum { WAYS = sizeof ways / sizeof *ways, TOLD = 100, STORY = 500, ANSWER = 16 };
+enum { WAYS = sizeof ways / sizeof *ways, TOLD = 300, STORY = 500, ANSWER = 16 };
 
 typedef struct {
     int answers, questions; /* right, of so many */
-    int consistent, different;
+    int consistent, told, different;
     char *answer; /* to the sentence */
 } Result;
 
@@ -94,6 +94,7 @@ static Result examine(const Model *model, const Tokenizer *tokenizer, const char
     char *answers, *told, *all[TOLD];
     size_t length;
     int consistent, right, questions;
+    result.told = sampling.temperature == 0 ? 1 : TOLD; /* without dice they are all one story */
     Random random = {11};
     FILE *file = open_memstream(&answers, &length);
     for (int i = 0; i < count; i++) answer_all(model, tokenizer, stories[i], sampling, &random, file);
@@ -101,16 +102,16 @@ static Result examine(const Model *model, const Tokenizer *tokenizer, const char
     judge(program, answers, &consistent, &result.answers, &result.questions);
 
     file = open_memstream(&told, &length);
-    for (int i = 0; i < TOLD; i++) {
+    for (int i = 0; i < result.told; i++) {
+        int same = 0;
         all[i] = said_after(model, tokenizer, "", STORY, sampling, &random);
         fprintf(file, "%s\n\n", all[i]);
-        result.different++;
-        for (int before = 0; before < i; before++)
-            if (strcmp(all[i], all[before]) == 0) { result.different--; break; }
+        while (strcmp(all[i], all[same]) != 0) same++;
+        result.different += same == i;
     }
     fclose(file);
     judge(program, told, &result.consistent, &right, &questions);
-    for (int i = 0; i < TOLD; i++) free(all[i]);
+    for (int i = 0; i < result.told; i++) free(all[i]);
 
     result.answer = said_after(model, tokenizer, sentence, ANSWER, sampling, &random);
     size_t end = strcspn(result.answer, ".\n");
@@ -138,16 +139,16 @@ int main(int argc, char **argv) {
     printf("What each way of choosing the next token does to what the model of chapter 9 says. `make ablations` computes\n"
            "this page anew.\n\n"
            "answers right    of %d questions about %d unseen stories, each answered by itself\n"
-           "consistent       of %d stories that the model tells by itself, in which nothing happens that cannot\n"
-           "different        of these stories\n"
+           "consistent       of %d stories that the model tells by itself, those in which nothing happens that cannot\n"
+           "different        how many of these stories are not told twice\n"
            "what it answers  when it is asked who has the red ball, by the row's dice\n",
            results[0].questions, count, TOLD);
     section("Choosing");
     Table table = {0};
     table_row(&table, "how a token is chosen|answers right|consistent|different|<what it answers");
     for (int i = 0; i < WAYS; i++)
-        table_row(&table, "%s|%.0f %%|%d|%d|%s", ways[i].name, 100.0 * results[i].answers / results[i].questions,
-                  results[i].consistent, results[i].different, results[i].answer + (*results[i].answer == ' '));
+        table_row(&table, "%s|%.0f %%|%.0f %%|%d|%s", ways[i].name, 100.0 * results[i].answers / results[i].questions,
+                  100.0 * results[i].consistent / results[i].told, results[i].different, results[i].answer + (*results[i].answer == ' '));
     table_print(&table, stdout);
     for (int i = 0; i < WAYS; i++) free(results[i].answer);
     sentence_close(&sentence), tokenizer_close(tokenizer), model_close(&model), free(text);
