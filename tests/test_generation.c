@@ -401,6 +401,47 @@ static void copy_model(const char *name, const char *spoilt, uint16_t bits) {
     safetensors_close(&file), free(values);
 }
 
+/* A model of zeros, with as many tokens as the tokenizer of Llama 3 that we have, and with RoPE as Llama 3.1 has it. */
+static void make_dated_model(void) {
+    enum { V = 1700 };
+    SafeTensors file = safetensors_open(AT("%s/model.safetensors", stories));
+    Tensor tensors[file.count];
+    memcpy(tensors, file.tensors, sizeof tensors);
+    for (size_t i = 0; i < file.count; i++) {
+        if (strcmp(tensors[i].name, "model.embed_tokens.weight") != 0) continue;
+        tensors[i].shape[0] = V;
+        tensors[i].data = calloc(tensor_count(&tensors[i]), sizeof(uint16_t));
+    }
+    assert_int_equal(system(AT("mkdir -p %s/dated", folder)), 0);
+    safetensors_save(AT("%s/dated/model.safetensors", folder), file.count, tensors, 0, NULL);
+    for (size_t i = 0; i < file.count; i++)
+        if (strcmp(tensors[i].name, "model.embed_tokens.weight") == 0) free((void *)tensors[i].data);
+    safetensors_close(&file);
+    assert_int_equal(system(AT("cp '%s/tests/golden/tokenizers/tiktoken/tokenizer.model' %s/dated/", ROOT, folder)), 0);
+    assert_int_equal(system(AT("sed -e 's/\"vocab_size\": 1024/\"vocab_size\": %d/' -e 's/\"rope_type\": \"default\"/\"rope_type\": \"llama3\", "
+                         "\"factor\": 8.0, \"low_freq_factor\": 1.0, \"high_freq_factor\": 4.0, "
+                         "\"original_max_position_embeddings\": 256/' '%s/config.json' >%s/dated/config.json", V, stories, folder)), 0);
+}
+
+/* How many tokens it reads says what it was told. */
+static void llama_is_told_the_date(void **state) {
+    (void)state;
+    static const char long_ago[] = "the first day of the first year";
+    Tokenizer *llama3 = tokenizer_open(ROOT "/tests/golden/tokenizers/tiktoken");
+    size_t own, said_so, none;
+    free(chat_turn(llama3, true, "26 Jul 2024", "Be kind.", "Hello!", &own));
+    free(chat_turn(llama3, true, long_ago, "Be kind.", "Hello!", &said_so));
+    free(chat_turn(llama3, true, NULL, "Be kind.", "Hello!", &none));
+    assert_true(own != said_so && own != none && said_so != none);
+    make_dated_model();
+    write_text("hello", "Hello!\n");
+    assert_int_equal(run("--model dated --chat --system 'Be kind.' --tokens 0 <hello"), 0);
+    assert_said(AT("prompt: %zu tokens,", own));
+    assert_int_equal(run("--model dated --chat --date '%s' --system 'Be kind.' --tokens 0 <hello", long_ago), 0);
+    assert_said(AT("prompt: %zu tokens,", said_so));
+    tokenizer_close(llama3);
+}
+
 static void llama_tells_a_story(void **state) {
     (void)state;
     assert_int_equal(run("--temperature 0 --prompt 'Once upon a time' --quiet"), 0);
@@ -620,6 +661,7 @@ int main(void) {
         cmocka_unit_test(characters_appear_whole),
         cmocka_unit_test(conversations_are_the_templates),
         cmocka_unit_test(what_a_user_writes_stays_text),
+        cmocka_unit_test(llama_is_told_the_date),
         cmocka_unit_test(llama_tells_a_story),
         cmocka_unit_test(the_context_is_as_long_as_it_must_be),
         cmocka_unit_test(logits_that_are_no_numbers_are_said),
