@@ -135,8 +135,9 @@ $(BUILD)/llama $(BUILD)/stories:
 
 $(BUILD)/ablations: $(call object,tests/golden/ablations.c tests/golden/examine.c $(FAST)) $(BUILD)/libllama.a
 $(BUILD)/beyond: $(call object,tests/golden/beyond.c tests/golden/examine.c $(FAST)) $(BUILD)/libllama.a
+$(BUILD)/quantized: $(call object,tests/golden/quantized.c tests/golden/examine.c $(FAST)) $(BUILD)/libllama.a
 $(BUILD)/bench_decoder: $(call object,tests/bench_decoder.c $(FAST)) $(BUILD)/libllama.a
-$(BUILD)/ablations $(BUILD)/beyond $(BUILD)/bench_decoder:
+$(BUILD)/ablations $(BUILD)/beyond $(BUILD)/quantized $(BUILD)/bench_decoder:
 	$(link)
 
 # What a test must know of this build; and who compiles a reader's files.
@@ -332,10 +333,11 @@ golden-check: ## prove that the committed golden values are what PyTorch compute
 	@$(PYTHON) tests/golden/sentence.py --check
 	@$(PYTHON) tests/golden/10_tokenizer.py --check
 
-ablations: $(BUILD)/ablations $(BUILD)/beyond $(BUILD)/stories ## what each part does to the trained model, taken out or done wrong, in some minutes
+ablations: $(BUILD)/ablations $(BUILD)/beyond $(BUILD)/quantized $(BUILD)/stories ## what each part, and each bit, does to the trained model, in some minutes
 	@$(BUILD)/stories --count 300 --seed 2 | $(BUILD)/beyond > $(BUILD)/beyond.txt
 	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/ablations > $(BUILD)/ablations.txt
-	@mv $(BUILD)/beyond.txt $(BUILD)/ablations.txt tests/golden/
+	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/quantized > $(BUILD)/quantized.txt
+	@mv $(BUILD)/beyond.txt $(BUILD)/ablations.txt $(BUILD)/quantized.txt tests/golden/
 
 bench: $(BUILD)/bench_kernels $(BUILD)/bench_decoder ## our kernels and the decoder against this machine's own limits, on one thread and on all
 	@OMP_NUM_THREADS=1 $(BUILD)/bench_kernels --bench

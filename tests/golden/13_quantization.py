@@ -609,6 +609,7 @@ def make_dot(name):
         kernel.wrong(twin, advice, sums(name, **change))
 
     one = lambda two: torch.ones_like(half_of(two))
+    wrong("does_nothing", "Your function returns 0, whatever it is given. Return the sum", block=lambda products: 0 * products)
     if zero is not None:
         wrong("weight_scale_forgotten", "The weights' scale is missing: d of the weights times d of x, for each block",
               weights=values32(name, read=one))
