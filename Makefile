@@ -17,13 +17,15 @@ string = "$(subst ",\",$(subst \,\\,$(1)))"
 
 # Or another machine: make CC=aarch64-linux-gnu-gcc CPPFLAGS=-I… LDFLAGS=-L… EMULATOR='qemu-aarch64-static -L …', with whole paths.
 
+# What is tried here leaves no files of counts behind.
+TRIED = $(filter-out --coverage,$(CFLAGS))
 # $(call accepts,FLAGS): FLAGS, if a program compiles and links with them.
-accepts = $(shell echo 'int main(void) { return 0; }' | $(CC) $(CPPFLAGS) $(filter-out --coverage,$(CFLAGS)) -x c - $(1) $(LDFLAGS) -o /dev/null 2>/dev/null && echo '$(1)')
+accepts = $(shell echo 'int main(void) { return 0; }' | $(CC) $(CPPFLAGS) $(TRIED) -x c - $(1) $(LDFLAGS) -o /dev/null 2>/dev/null && echo '$(1)')
 # $(call library,PACKAGE,HEADER,FLAG): the flags of a library, or nothing. What pkg-config says is of this machine: a compiler
 # for another may not take it.
 library = $(shell for flags in "$$(pkg-config --cflags --libs $(1) 2>/dev/null)" $(3); do \
             printf '\043include <stdarg.h>\n\043include <stddef.h>\n\043include <setjmp.h>\n\043include <stdint.h>\n\043include <$(2)>\nint main(void) { return 0; }' | \
-            $(CC) $(CPPFLAGS) $(CFLAGS) -x c -DPCRE2_CODE_UNIT_WIDTH=8 - $(LDFLAGS) $${flags:-$(3)} -o /dev/null 2>/dev/null && echo "$${flags:-$(3)}" && break; done)
+            $(CC) $(CPPFLAGS) $(TRIED) -x c -DPCRE2_CODE_UNIT_WIDTH=8 - $(LDFLAGS) $${flags:-$(3)} -o /dev/null 2>/dev/null && echo "$${flags:-$(3)}" && break; done)
 
 ifeq ($(origin CFLAGS),undefined)
 # Vectors as wide as the processor has them: compilers hold back from 512 bits unless asked.
@@ -36,7 +38,7 @@ $(error $(CC) cannot compile C23 (-std=c2x): apt install gcc libc6-dev | dnf ins
 endif
 # Where a processor's custom is to compute in double what is meant in float (s390x), gcc is told not to.
 FLOAT   := $(if $(call accepts,-Werror -fexcess-precision=fast),-fexcess-precision=fast)
-UNFIT   := $(shell $(CC) $(CPPFLAGS) $(CFLAGS) -std=c2x $(FLOAT) -fsyntax-only -x c common/machine.h 2>&1 | sed -n '/error: /{s/.*error: //;s/^.error //;p;q;}')
+UNFIT   := $(shell $(CC) $(CPPFLAGS) $(TRIED) -std=c2x $(FLOAT) -fsyntax-only -x c common/machine.h 2>&1 | sed -n '/error: /{s/.*error: //;s/^.error //;p;q;}')
 ifneq ($(UNFIT),)
 $(error $(UNFIT))
 endif
@@ -67,7 +69,7 @@ LIBS  = $(LDFLAGS) $(JANSSON) $(PCRE2) -lm
 # ---------------------------------------------------------------- what is built
 
 # Without PCRE2, which splits text for Llama 3, the chapters that need a tokenizer are left out: 10 and 11.
-LEFT_OUT := $(if $(PCRE2),,chapters/10%/main.c chapters/11%/main.c chapters/10%/figures.c chapters/11%/figures.c figures/10%.gp figures/11%.gp chapters/10_tokenizer/tiktoken.c tests/test_tokenizer.c tests/test_generation.c tests/test_terminal.c tests/test_edges.c tests/test_mine.c)
+LEFT_OUT := $(if $(PCRE2),,chapters/10%/main.c chapters/11%/main.c chapters/10%/figures.c chapters/11%/figures.c figures/10%.gp figures/11%.gp chapters/10_tokenizer/byte_level.c tests/test_tokenizer.c tests/test_generation.c tests/test_terminal.c tests/test_edges.c tests/test_mine.c)
 
 CHAPTERS := $(patsubst chapters/%/main.c,%,$(filter-out $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/main.c)))
 PROGRAMS := $(CHAPTERS:%=$(BUILD)/%)
@@ -83,7 +85,7 @@ COMMON   := $(wildcard common/*.c)
 VERIFY   := $(filter-out $(addprefix tests/verify/,main.c grade.c guard.c mine.c yours.c),$(wildcard tests/verify/*.c))
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c))) $(BUILD)/tests/fast_decoder $(BUILD)/tests/fast_flash_attention
 TESTS    := $(patsubst %/test_generation,%/fast_generation,$(TESTS:%/test_speed=%/fast_speed))
-FUZZED   := safetensors config model $(if $(PCRE2),tokenizer text)
+FUZZED   := safetensors gguf config model $(if $(PCRE2),tokenizer text)
 
 object = $(patsubst %.c,$(BUILD)/objects/%.o,$(1))
 
@@ -111,7 +113,7 @@ $(BUILD)/objects/%.o: %.c $(BUILD)/flags
 	@echo "  compile  $<"
 	@$(CC) $(FLAGS) $(SHARED) $(ALSO) -MMD -MP -c $< -o $@
 
-RUNNERS  := $(BUILD)/09_decoder $(BUILD)/11_generation $(BUILD)/12_speed
+RUNNERS  := $(BUILD)/11_generation $(BUILD)/12_speed
 $(filter $(RUNNERS),$(PROGRAMS)): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(call object,$(FAST)) $(BUILD)/libllama.a
 $(filter-out $(RUNNERS),$(PROGRAMS)): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(BUILD)/libllama.a
 $(foreach c,$(DRAWN),$(eval $(BUILD)/$(call drawer,$(c)): $(BUILD)/objects/chapters/$(c)/figures.o $(BUILD)/libllama.a))
@@ -135,7 +137,8 @@ $(BUILD)/llama $(BUILD)/stories:
 $(BUILD)/ablations: $(call object,tests/golden/ablations.c tests/golden/examine.c $(FAST)) $(BUILD)/libllama.a
 $(BUILD)/beyond: $(call object,tests/golden/beyond.c tests/golden/examine.c $(FAST)) $(BUILD)/libllama.a
 $(BUILD)/bench_decoder: $(call object,tests/bench_decoder.c $(FAST)) $(BUILD)/libllama.a
-$(BUILD)/ablations $(BUILD)/beyond $(BUILD)/bench_decoder:
+$(BUILD)/bench_tokenizer: $(call object,tests/bench_tokenizer.c) $(BUILD)/libllama.a
+$(BUILD)/ablations $(BUILD)/beyond $(BUILD)/bench_decoder $(BUILD)/bench_tokenizer:
 	$(link)
 
 # What a test must know of this build; and who compiles a reader's files.
@@ -275,7 +278,7 @@ sanitize: ## the tests under the address, undefined-behaviour and bounds sanitiz
 # On one thread, or their counts would get into each other's way. The faults reach what nothing else does.
 coverage: ## which lines and branches of chapters/ and common/ do the tests run? A table, and what nobody runs
 	@OMP_NUM_THREADS=1 $(MAKE) --no-print-directory BUILD=build/coverage CFLAGS="-O1 --coverage -include tests/coverage/coverage.h" \
-	    test faults EVERY=$(or $(EVERY),10)
+	    test faults EVERY=$(or $(EVERY),40)
 	@sh tests/coverage/table.sh build/coverage
 
 # Preloaded: it must not have what CFLAGS may ask for, a sanitizer, say.
@@ -320,6 +323,8 @@ golden: ## compute the golden values again
 	@$(PYTHON) tests/golden/stories.py
 	@$(PYTHON) tests/golden/sentence.py
 	@$(PYTHON) tests/golden/10_tokenizer.py
+	@$(PYTHON) tests/golden/chat.py
+	@$(PYTHON) tests/golden/vocabularies.py
 
 golden-check: ## prove that the committed golden values are what PyTorch computes
 	@$(torch)
@@ -330,6 +335,8 @@ golden-check: ## prove that the committed golden values are what PyTorch compute
 	@$(PYTHON) tests/golden/stories.py --check
 	@$(PYTHON) tests/golden/sentence.py --check
 	@$(PYTHON) tests/golden/10_tokenizer.py --check
+	@$(PYTHON) tests/golden/chat.py --check
+	@$(PYTHON) tests/golden/vocabularies.py --check
 
 ablations: $(BUILD)/ablations $(BUILD)/beyond $(BUILD)/stories ## what each part does to the trained model, taken out or done wrong, in some minutes
 	@$(BUILD)/stories --count 300 --seed 2 | $(BUILD)/beyond > $(BUILD)/beyond.txt
@@ -343,6 +350,9 @@ bench: $(BUILD)/bench_kernels $(BUILD)/bench_decoder ## our kernels and the deco
 	@echo
 	@mkdir -p $(BUILD)/bench; memory=$$(mktemp -d -p /dev/shm 2>/dev/null); \
 	 trap 'rm -rf "$$memory" $(BUILD)/bench' EXIT INT TERM; $(BUILD)/bench_decoder $$memory $(BUILD)/bench
+
+bench-tokenizer: $(BUILD)/bench_tokenizer $(BUILD)/stories ## our tokenizer beside sentencepiece, tiktoken and tokenizers: the seconds, and the ids
+	@$(PYTHON) tests/bench_tokenizer.py $(BUILD)/bench_tokenizer $(BUILD)/stories
 
 notebooks: all $(BUILD)/libllama.so ## run the notebooks, and keep what they show
 	@$(torch)
@@ -363,4 +373,4 @@ help: ## this list
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
-.PHONY: all always run figures preview verify mine grade test sanitize coverage faults fuzz mutants venv train golden golden-check ablations bench notebooks notebooks-check docs help clean $(NUMBERS) $(EXERCISES)
+.PHONY: all always run figures preview verify mine grade test sanitize coverage faults fuzz mutants venv train golden golden-check ablations bench bench-tokenizer notebooks notebooks-check docs help clean $(NUMBERS) $(EXERCISES)

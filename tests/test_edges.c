@@ -117,6 +117,43 @@ static void a_folder_has_a_tree(void **state) {
     for (size_t i = 0; i < sizeof misuses / sizeof *misuses; i++) assert_misuse(run("'" BUILD "/09_decoder' %s", misuses[i]));
 }
 
+/* ------------------------------------------------------------------ golden files */
+
+/* A golden file in our folder, beside the course's: its tensors' names and how many numbers each has. */
+static struct {
+    const char *name;
+    size_t numbers;
+} spoilt[2 * GOLDEN_MAX];
+
+static void open_a_spoilt_one(void) {
+    static const float zeros[4];
+    Tensor tensors[2 * GOLDEN_MAX];
+    size_t count = 0;
+    for (; spoilt[count].name; count++)
+        tensors[count] = (Tensor){spoilt[count].name, F32, 1, {spoilt[count].numbers}, zeros};
+    safetensors_save(AT("%s/spoilt.safetensors", folder), count, tensors, 0, NULL);
+    golden_open(AT("../../../../../../../../../../../..%s/spoilt", folder));
+}
+
+static void what_is_no_golden_file_is_refused(void **state) {
+    (void)state;
+    memset(spoilt, 0, sizeof spoilt);
+    spoilt[0].name = "x";
+    assert_refused(open_a_spoilt_one, "tensor \"x\" is not named case/something");
+    spoilt[0].name = "a/x";
+    assert_refused(open_a_spoilt_one, "case a has no expected output");
+    spoilt[0].name = "a/expected", spoilt[0].numbers = 3;
+    spoilt[1].name = "a/expected64", spoilt[1].numbers = 4;
+    assert_refused(open_a_spoilt_one, "case a: expected64 has another size");
+    spoilt[1].name = "a/wrong/way";
+    assert_refused(open_a_spoilt_one, "case a: the twin way has another size");
+    spoilt[1].numbers = 3, spoilt[2].name = "b/x";
+    assert_refused(open_a_spoilt_one, "case b has no expected output");
+    char names[GOLDEN_MAX + 1][16];
+    for (int i = 0; i <= GOLDEN_MAX; i++) sprintf(names[i], "a/%d", i), spoilt[1 + i].name = names[i];
+    assert_refused(open_a_spoilt_one, "over 40 inputs or twins in one golden case");
+}
+
 static void an_unknown_case(void) {
     Golden golden = golden_open("relu");
     golden_case(&golden, "of no name");
@@ -132,6 +169,7 @@ int main(void) {
         cmocka_unit_test(llama_finds_the_tokenizer_beside_the_model), cmocka_unit_test(paths_may_be_long_but_not_too_long),
         cmocka_unit_test(tokens_may_be_long_but_not_too_long),        cmocka_unit_test(a_decoder_has_its_limits),
         cmocka_unit_test(a_folder_has_a_tree),                        cmocka_unit_test(golden_cases_have_names),
+        cmocka_unit_test(what_is_no_golden_file_is_refused),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

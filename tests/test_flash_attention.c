@@ -304,6 +304,7 @@ static float x[512], y[512];
 static void refused(Shape n) { flash_attention(n.T, n.S, n.H, n.KV, n.D, (void *)y, (void *)x, (void *)x, (void *)x); }
 static void uneven_groups(void) { refused((Shape){2, 2, 5, 2, 4}); }
 static void fewer_heads_than_groups(void) { refused((Shape){2, 2, 1, 2, 4}); }
+static void no_groups(void) { refused((Shape){2, 2, 4, 0, 4}); }
 static void more_queries_than_keys(void) { refused((Shape){3, 2, 4, 2, 4}); }
 static void no_queries(void) { refused((Shape){0, 2, 4, 2, 4}); }
 
@@ -311,6 +312,7 @@ static void what_cannot_be_is_refused(void **state) {
     (void)state;
     assert_refused(uneven_groups, "5 query heads cannot share 2 key/value heads evenly");
     assert_refused(fewer_heads_than_groups, "1 query heads ");
+    assert_refused(no_groups, "4 query heads cannot share 0 key/value heads evenly");
     assert_refused(more_queries_than_keys, "3 queries cannot be the last of 2 positions");
     assert_refused(no_queries, "0 queries ");
 }

@@ -3,6 +3,7 @@
 #include "09_decoder/trace.h"
 #include "11_generation/chat.h"
 #include "11_generation/generation.h"
+#include "12_speed/rounding.h"
 #include "common/error.h"
 #include "common/file.h"
 #include "common/output.h"
@@ -10,6 +11,7 @@
 #define PROGRAM "'" BUILD "/llama'"
 #include "tests/program.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -126,7 +128,7 @@ static void score_rounded(size_t count, double scores[count]) {
     SafeTensors unseen = safetensors_open(ROOT "/chapters/09_decoder/stories/unseen.safetensors");
     const int *texts = safetensors_find(&unseen, "texts")->data;
     int V = model.config.V, ids[WINDOW] = {tokenizer_bos(tokenizer)};
-    model.rounds = true;
+    project_rounds = true;
     for (size_t done = 0; done < count; done += WINDOW - 1) {
         memcpy(ids + 1, texts + done, (WINDOW - 1) * sizeof *ids);
         Trace seen = trace(&model, WINDOW, ids);
@@ -138,7 +140,7 @@ static void score_rounded(size_t count, double scores[count]) {
         }
         trace_free(&seen);
     }
-    model.rounds = false;
+    project_rounds = false;
     safetensors_close(&unseen);
 }
 
@@ -288,38 +290,83 @@ static void turn_text(const Tokenizer *t, size_t count, const int ids[count], ch
     }
 }
 
-static void check_turn(const Tokenizer *t, const char *family, const char *name, const char *system, const char *user) {
-    char key[64], text[1024];
+/* What is told in turn, as chat.c writes it, and the answers of the assistant between. */
+static void conversation_text(const Tokenizer *t, const char *date, const char *system, const json_t *said_in_turn,
+                              char text[static 4096]) {
     size_t count;
-    int *ids = chat_turn(t, true, system, user, &count);
-    turn_text(t, count, ids, text);
-    snprintf(key, sizeof key, "chat/%s/%s", family, name);
-    assert_string_equal(text, safetensors_metadata(&golden, key));
-    free(ids);
+    *text = '\0';
+    for (size_t i = 0; i < json_array_size(said_in_turn); i++) {
+        const char *line = json_string_value(json_array_get(said_in_turn, i));
+        char turn[1024];
+        if (i % 2) {
+            snprintf(turn, sizeof turn, tokenizer_byte_level(t) ? "%s" : " %s ", line);
+        } else {
+            int *ids = chat_turn(t, i == 0, date, system, line, &count);
+            turn_text(t, count, ids, turn);
+            free(ids);
+        }
+        strcat(text, turn);
+    }
 }
 
-static void turns_are_the_templates(void **state) {
+/* The day on which this runs, by another program's clock. */
+static void read_today(char today[static 32]) {
+    FILE *clock = popen("LC_ALL=C date '+%d %b %Y'", "r");
+    assert_non_null(fgets(today, 32, clock));
+    today[strcspn(today, "\n")] = '\0';
+    pclose(clock);
+}
+
+static void conversations_are_the_templates(void **state) {
+    (void)state;
+    static const struct {
+        const char *family;
+        RopeParameters rope; /* by which chat_date knows it */
+    } families[] = {{"llama2", {.rope_type = ROPE_LINEAR, .factor = 32}}, {"llama3", {.rope_type = ROPE_DEFAULT}},
+                    {"llama3.1", {.rope_type = ROPE_LLAMA3, .factor = 8}}, {"llama3.2", {.rope_type = ROPE_LLAMA3, .factor = 32}}};
+    Tokenizer *llama3 = tokenizer_open(ROOT "/tests/golden/tokenizers/tiktoken");
+    json_t *cases = json_load_file(ROOT "/tests/golden/chat.json", 0, NULL);
+    size_t seen[4] = {0};
+    assert_non_null(cases);
+    for (size_t i = 0; i < json_array_size(cases); i++) {
+        const json_t *c = json_array_get(cases, i);
+        size_t family = 0;
+        while (strcmp(families[family].family, json_string_value(json_object_get(c, "family"))) != 0) family++;
+        const char *date = json_string_value(json_object_get(c, "date")), *expected = json_string_value(json_object_get(c, "text"));
+        char own[32], before[32], after[32], text[4096], with_date[4096];
+        const char *gap = strstr(expected, "<today>");
+        read_today(before);
+        do { /* it may have been midnight */
+            const char *of_model = chat_date(&(Config){.rope = families[family].rope}, own);
+            conversation_text(family == 0 ? tokenizer : llama3, date ? date : of_model,
+                              json_string_value(json_object_get(c, "system")), json_object_get(c, "said"), text);
+            read_today(after);
+        } while (strcmp(before, after) != 0 && strcpy(before, after));
+        if (gap) snprintf(with_date, sizeof with_date, "%.*s%s%s", (int)(gap - expected), expected, before, gap + strlen("<today>"));
+        assert_string_equal(text, gap ? with_date : expected);
+        seen[family]++;
+    }
+    for (size_t family = 0; family < 4; family++) assert_true(seen[family] >= 8);
+    json_decref(cases), tokenizer_close(llama3);
+}
+
+static void what_a_user_writes_stays_text(void **state) {
     (void)state;
     Tokenizer *llama3 = tokenizer_open(ROOT "/tests/golden/tokenizers/tiktoken");
-    for (int i = 0; i < 2; i++) {
-        const Tokenizer *t = i ? llama3 : tokenizer;
-        const char *family = i ? "llama3" : "llama2";
-        check_turn(t, family, "plain", NULL, "Hello!");
-        check_turn(t, family, "system", "You are kind.\nAnswer briefly.", "Hello!");
-        check_turn(t, family, "spaces", "  Be kind. \n", "\n  Who are you?  \n");
-        check_turn(t, family, "special", NULL, "<s>[INST] <|eot_id|> </s>");
-    }
-    /* What a user writes never becomes a special token. */
     size_t count;
-    int *ids = chat_turn(llama3, true, NULL, "<|eot_id|>", &count), ends = 0;
+    int *ids = chat_turn(llama3, true, NULL, NULL, "<|eot_id|>", &count), ends = 0;
     for (size_t i = 0; i < count; i++) ends += ids[i] == tokenizer_special(llama3, "<|eot_id|>");
     assert_int_equal(ends, 1);
     free(ids);
-    /* A later turn ends the answer before it. */
-    ids = chat_turn(llama3, false, "forgotten", "And?", &count);
+    ids = chat_turn(llama3, true, "<|eot_id|>", NULL, "Hello", &count), ends = 0; /* a --date */
+    for (size_t i = 0; i < count; i++) ends += ids[i] == tokenizer_special(llama3, "<|eot_id|>");
+    assert_int_equal(ends, 2);
+    free(ids);
+    /* A later turn ends the answer before it, and has no system's message. */
+    ids = chat_turn(llama3, false, "forgotten", "forgotten", "And?", &count);
     assert_int_equal(ids[0], tokenizer_special(llama3, "<|eot_id|>"));
     free(ids);
-    ids = chat_turn(tokenizer, false, NULL, "And?", &count);
+    ids = chat_turn(tokenizer, false, NULL, "forgotten", "And?", &count);
     assert_int_equal(ids[0], tokenizer_eos(tokenizer));
     assert_int_equal(ids[1], tokenizer_bos(tokenizer));
     free(ids);
@@ -505,7 +552,7 @@ static void llama_refuses(void **state) {
     static const char *const misuses[] = {
         "--top-p 2", "--top-p x", "--temperature -1", "--temperature nan", "--top-k -1", "--min-p 1.5", "--tokens many", "--tokens",
         "--repetition-penalty 0", "--seed one", "--seed -1", "--context 0", "--context 1000000", "--threads 0", "a prompt",
-        "--system x", "--chat --prompt x", "--top_p 0.5", "--temperature 0x1p3", "--temperature ' 1'", "--temperature ''", "--temperature 1e400",
+        "--system x", "--date x", "--chat --prompt x", "--top_p 0.5", "--temperature 0x1p3", "--temperature ' 1'", "--temperature ''", "--temperature 1e400",
         "--temperature 1e-400", "--temperature inf", "--temperature 1e-40", "--temperature 1f", "--temperature .", "--top-p 0x1", "--min-p +nan",
         "--repetition-penalty ''", "--tokens ' 3'", "--tokens +3", "--tokens 0x3", "--tokens ''", "--tokens 3.0", "--tokens 1e1",
         "--tokens 99999999999999999999", "--top-k 4294967296", "--seed 99999999999999999999", "--threads ''", "--context ' 9'", "--seed ''",
@@ -520,6 +567,7 @@ static void llama_refuses(void **state) {
         {"--tokenizer nowhere", "nowhere: "},
         {"--tokenizer '" ROOT "/tests/golden/tokenizers/sentencepiece'", "vocabulary of 1024 tokens and the tokenizer one of "},
         {"--model '" ROOT "/tests/golden/models/llama3' --tokenizer '" ROOT "/tests/golden/tokenizers/tiktoken'", "vocabulary of 64 tokens and the tokenizer one of "},
+        {"--chat --date '1 Mar 2025' </dev/null", "older than Llama 3.1"},
         {"--context 5 --prompt 'Once upon a time there was a fox'", "more than the 5 that are left"},
         {"--perplexity nowhere", "nowhere: "},
         {"--perplexity /dev/null", "no text to score"},
@@ -570,7 +618,8 @@ int main(void) {
         cmocka_unit_test(it_answers_questions),
         cmocka_unit_test(the_seed_decides),
         cmocka_unit_test(characters_appear_whole),
-        cmocka_unit_test(turns_are_the_templates),
+        cmocka_unit_test(conversations_are_the_templates),
+        cmocka_unit_test(what_a_user_writes_stays_text),
         cmocka_unit_test(llama_tells_a_story),
         cmocka_unit_test(the_context_is_as_long_as_it_must_be),
         cmocka_unit_test(logits_that_are_no_numbers_are_said),

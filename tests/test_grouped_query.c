@@ -58,6 +58,7 @@ static void sharing_saves_what_the_llamas_save(void **state) {
 
 static void uneven_groups(void) { grouped_query_attention(T, 5, 2, D, (void *)out, (void *)q, k, v); }
 static void fewer_heads_than_groups(void) { grouped_query_attention(T, 1, 2, D, (void *)out, (void *)q, k, v); }
+static void no_groups(void) { grouped_query_attention(T, H, 0, D, out, q, (void *)k, (void *)v); }
 static void more_queries_than_keys(void) { attend_last(3, 2, H, KV, D, out, q, k, v); }
 static void no_queries(void) { grouped_query_attention(0, H, KV, D, out, q, k, v); }
 
@@ -65,6 +66,7 @@ static void what_cannot_be_is_refused(void **state) {
     (void)state;
     assert_refused(uneven_groups, "5 query heads cannot share 2 key/value heads evenly");
     assert_refused(fewer_heads_than_groups, "1 query heads ");
+    assert_refused(no_groups, "query heads cannot share 0 key/value heads evenly");
     assert_refused(more_queries_than_keys, "3 queries cannot be the last of 2 positions");
     assert_refused(no_queries, "0 queries ");
 }

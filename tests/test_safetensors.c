@@ -1,6 +1,8 @@
 /* safetensors files: what is refused and why, what is legal, what is written comes back, and a file on disk
  * is replaced whole or not at all. */
 #include "common/byte_order.h"
+#include "common/error.h"
+#include "common/file.h"
 #include "common/output.h"
 #include "common/safetensors.h"
 
@@ -12,6 +14,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -277,6 +280,14 @@ static void test_messages_stay_one_line(void **state) {
 #else
 #define LARGEST_SIZE "4294967295"
 #endif
+
+/* Letters stay, also those whose UTF-8 begins as a control character's does. */
+static void test_control_characters_alone_are_blanked(void **state) {
+    (void)state;
+    char text[] = "a\x01\tz\x7f \xc2\x80\xc2\x9f\xc2\xa0\xc3\x85\xc2";
+    blank_control_characters(text);
+    assert_string_equal(text, "a??z? ????\xc2\xa0\xc3\x85\xc2");
+}
 
 static void test_legal_headers(void **state) {
     (void)state;
@@ -688,6 +699,48 @@ static void test_a_signal_leaves_the_old_file(void **state) {
     }
 }
 
+/* nohup's SIGHUP, say: who is not ended by it goes on writing. */
+static void an_ignored_signal(void) {
+    signal(SIGHUP, SIG_IGN);
+    Output output = output_open(in_directory("file"));
+    fputs("part", output.file), fflush(output.file);
+    raise(SIGHUP);
+    fputs(" and whole", output.file);
+    output_close(&output);
+    exit(0);
+}
+
+static void test_an_ignored_signal_changes_nothing(void **state) {
+    (void)state;
+    char message[1000];
+    assert_int_equal(run(an_ignored_signal, message), 0);
+    assert_text("file", "part and whole");
+}
+
+static void end_with_7(int) { _exit(7); }
+
+/* Where a file of ours is mapped, and one of somebody else's loses its bytes. */
+static void another_file_is_shortened(void) {
+    char why[FILE_WHY];
+    void *ours;
+    size_t size;
+    alarm(20), signal(SIGBUS, end_with_7);
+    write_text("ours", "ours"), write_text("other", "other");
+    int other = open(in_directory("other"), O_RDWR);
+    const volatile char *bytes = mmap(NULL, 5, PROT_READ, MAP_PRIVATE, other, 0);
+    if (!file_map(in_directory("ours"), &ours, &size, why) || ftruncate(other, 0) != 0) exit(1);
+    exit(bytes[0]);
+}
+
+static void test_another_files_bytes_are_not_ours_to_miss(void **state) {
+    (void)state;
+    char message[1000];
+    int status = run(another_file_is_shortened, message);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 7);
+    assert_string_equal(message, "");
+}
+
 static void open_a_directory(void) { output_open(directory); }
 static void open_in_no_directory(void) { output_open(in_directory("missing/file")); }
 static void open_a_device(void) { output_open("/dev/null"); }
@@ -716,6 +769,7 @@ int main(void) {
         cmocka_unit_test(test_every_truncation_is_refused),
         cmocka_unit_test(test_deep_nesting_is_refused),
         cmocka_unit_test(test_messages_stay_one_line),
+        cmocka_unit_test(test_control_characters_alone_are_blanked),
         cmocka_unit_test(test_legal_headers),
         cmocka_unit_test(test_tensors_and_metadata_are_found),
         cmocka_unit_test(test_unaligned_data),
@@ -728,6 +782,8 @@ int main(void) {
         ON_DISK(test_a_failing_write_leaves_the_old_file),
         ON_DISK(test_a_forked_child_leaves_its_parents_files),
         ON_DISK(test_a_signal_leaves_the_old_file),
+        ON_DISK(test_an_ignored_signal_changes_nothing),
+        ON_DISK(test_another_files_bytes_are_not_ours_to_miss),
         ON_DISK(test_output_paths_that_cannot_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

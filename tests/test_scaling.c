@@ -42,6 +42,7 @@ static void the_attention_factor_is_transformers(void **state) {
 static float y[8];
 
 static void odd_width(void) { rope_frequencies(9, y, &(RopeParameters){.rope_theta = 10000}, 1); }
+static void no_width(void) { rope_frequencies(0, y, &(RopeParameters){.rope_theta = 10000}, 1); }
 static void dynamic_pair(void) {
     const RopeParameters dynamic = {
         .rope_type = ROPE_DYNAMIC, .rope_theta = 10000, .factor = 2, .max_position_embeddings = 4096};
@@ -51,6 +52,7 @@ static void dynamic_pair(void) {
 static void what_cannot_be_is_refused(void **state) {
     (void)state;
     assert_refused(odd_width, "a head of width 9 cannot be cut into pairs: the width must be even");
+    assert_refused(no_width, "a head of width 0 cannot be cut into pairs");
     assert_refused(dynamic_pair, "dynamic scaling needs a head wider than 2");
 }
 

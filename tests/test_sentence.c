@@ -233,6 +233,155 @@ static void the_answer_is_the_owner(void **state) {
     free(table);
 }
 
+/* ------------------------------------------------------------------ what the lessons say of the heads */
+
+static int largest(int n, const float x[n]) {
+    int best = 0;
+    for (int i = 1; i < n; i++) best = x[i] > x[best] ? i : best;
+    return best;
+}
+
+static int kv_head(int head) { return head / (H / KV); }
+
+/* The rows of one head. */
+static void take_head(int heads, int head, float rows[T][D], const float x[T][heads][D]) {
+    for (int t = 0; t < T; t++) memcpy(rows[t], x[t][head], sizeof rows[t]);
+}
+
+/* The weights that each row of a, as a query, gives the rows of b up to its own. */
+static void weigh(int width, float weights[T][T], const float a[T][width], const float b[T][width]) {
+    attention_scores(T, T, width, weights, a, b);
+    causal_mask(T, T, weights);
+    softmax(T, T, weights, weights);
+}
+
+/* What is written in words of the trained model must be read again when it is trained again, and differs. */
+static void as_chapter_5_says_only_keys_lead_to_the_owner(void **state) {
+    (void)state;
+    const float(*q)[D] = rows("head/q", D), (*k)[D] = rows("head/k", D), (*normed)[C] = rows("attention/normed", C);
+    float weights[T][T];
+    int itself = 0;
+    weigh(C, weights, normed, normed);
+    for (int t = 0; t < T; t++) itself += largest(t + 1, weights[t]) == t;
+    assert_true(itself > 0.9 * T && largest(T, weights[T - 1]) == T - 1);
+    weigh(D, weights, q, q);
+    assert_true(weights[T - 1][s.owner] < 0.1f);
+    weigh(D, weights, q, k);
+    assert_true(weights[T - 1][s.owner] > 0.8f);
+    assert_int_equal(s.layer, s.L - 1);
+}
+
+/* What a head writes into the last row, its numbers times its columns of W_o, times a token's embedding. */
+static double speaks_for(int head, int token, const float w_o[C][H * D]) {
+    const float(*found)[H][D] = heads("attention/attended", H), (*embedding)[C] = stage(0);
+    double sum = 0;
+    for (int c = 0; c < C; c++)
+        for (int i = 0; i < D; i++) sum += (double)w_o[c][head * D + i] * found[T - 1][head][i] * embedding[token][c];
+    return sum;
+}
+
+static void as_chapter_5_says_that_head_writes_the_answer(void **state) {
+    (void)state;
+    enum { FIRST_OWNER = 1 };
+    float(*w_o)[H * D] = sentence_weight(&s, "self_attn.o_proj", 2, C, H * D);
+    double owner = 0, first = 0;
+    assert_string_equal(s.token[FIRST_OWNER], "Mia");
+    for (int h = 0; h < H; h++) {
+        double one = speaks_for(h, s.owner, w_o), other = speaks_for(h, FIRST_OWNER, w_o);
+        if (h == s.head) assert_true(one > 2 * other);
+        else assert_true(one < 0.2 * speaks_for(s.head, s.owner, w_o));
+        owner += one, first += other;
+    }
+    assert_true(owner > 2 * first);
+    free(w_o);
+}
+
+static void as_chapter_6_says_one_head_finds_her_and_wrong_keys_lead_nowhere(void **state) {
+    (void)state;
+    float q[T][D], k[T][D], weights[T][T];
+    for (int h = 0; h < H; h++) {
+        take_head(H, h, q, heads("attention/q_rope", H));
+        take_head(KV, kv_head(h), k, heads("attention/k_rope", KV));
+        weigh(D, weights, q, k);
+        assert_true((largest(T, weights[T - 1]) == s.owner) == (h == s.head));
+        take_head(KV, h % KV, k, heads("attention/k_rope", KV));
+        weigh(D, weights, q, k);
+        if (h % KV != kv_head(h)) assert_true(weights[T - 1][largest(T, weights[T - 1])] < 0.5f);
+    }
+}
+
+static void as_chapter_8_says_the_largest_score_comes_with_her_tile(void **state) {
+    (void)state;
+    enum { TILE = 4 };
+    const float(*scores)[T] = rows("head/scores", T), *last = scores[T - 1];
+    assert_int_equal(largest(T, last) / TILE, s.owner / TILE);
+    assert_int_equal(s.owner / TILE, 1); /* one tile stands before hers */
+    assert_true(exp(last[largest(TILE, last)] - last[s.owner]) < 0.05);
+}
+
+static float *projected(int layer, const char *weight, int out) {
+    char name[64];
+    float normed[T][C], *y = calloc((size_t)T * (size_t)out, sizeof *y);
+    snprintf(name, sizeof name, "model.layers.%d.input_layernorm.weight", layer);
+    float *norm = tensor_to_float(safetensors_find(&s.model, name));
+    snprintf(name, sizeof name, "model.layers.%d.self_attn.%s.weight", layer, weight);
+    float *w = tensor_to_float(safetensors_find(&s.model, name));
+    rms_norm(T, C, normed, stage(2 * layer), norm, NULL, s.eps);
+    linear(T, C, out, (float(*)[out])y, normed, (float(*)[C])w, NULL);
+    free(norm), free(w);
+    return y;
+}
+
+static float *turned(int heads, const float *x) {
+    float *y = calloc((size_t)T * (size_t)(heads * D), sizeof *y);
+    const float(*cosine)[D / 2] = rows("rope/cosine", D / 2), (*sine)[D / 2] = rows("rope/sine", D / 2);
+    rope_half_split(T, heads, D, (float(*)[heads][D])y, (const float(*)[heads][D])x, cosine, sine);
+    return y;
+}
+
+/* In how many rows a head weighs the token before most. */
+static int looks_one_back(int head, const float *queries, const float *keys) {
+    float q[T][D], k[T][D], weights[T][T];
+    int count = 0;
+    take_head(H, head, q, (const float(*)[H][D])queries), take_head(KV, kv_head(head), k, (const float(*)[KV][D])keys);
+    weigh(D, weights, q, k);
+    for (int t = 1; t < T; t++) count += largest(t + 1, weights[t]) == t - 1;
+    return count;
+}
+
+/* How much of a head's scores can come from the fastest quarter of the pairs. */
+static double share_of_fast_pairs(int head, const float *queries, const float *keys) {
+    const float(*q)[H][D] = (const float(*)[H][D])queries, (*k)[KV][D] = (const float(*)[KV][D])keys;
+    double fast = 0, all = 0;
+    for (int i = 0; i < D / 2; i++) {
+        double of_q = 0, of_k = 0;
+        for (int t = 0; t < T; t++) {
+            of_q += hypot(q[t][head][i], q[t][head][i + D / 2]);
+            of_k += hypot(k[t][kv_head(head)][i], k[t][kv_head(head)][i + D / 2]);
+        }
+        all += of_q * of_k, fast += i < D / 8 ? of_q * of_k : 0;
+    }
+    return fast / all;
+}
+
+static void as_chapter_4_says_one_head_needs_fast_pairs_and_hers_slow_ones(void **state) {
+    (void)state;
+    int most = -1, without = 0;
+    double share = 0, share_of_hers = 0;
+    for (int l = 0; l < s.L; l++) {
+        float *q = projected(l, "q_proj", H * D), *k = projected(l, "k_proj", KV * D);
+        float *turned_q = turned(H, q), *turned_k = turned(KV, k);
+        for (int h = 0; h < H; h++) {
+            int back = looks_one_back(h, turned_q, turned_k);
+            if (back > most) most = back, without = looks_one_back(h, q, k), share = share_of_fast_pairs(h, q, k);
+            if (l == s.layer && h == s.head) share_of_hers = share_of_fast_pairs(h, q, k);
+        }
+        free(q), free(k), free(turned_q), free(turned_k);
+    }
+    assert_true(most > 0.7 * (T - 1) && without < 0.5 * (T - 1));
+    assert_true(share > 0.25 && share_of_hers < 0.125);
+}
+
 static void a_name_that_is_not_there(void) { heads("attention/queries", H); }
 static void another_rank(void) { sentence_tensor(&s, "attention/q", 2, T, H * D); }
 static void another_shape(void) { sentence_tensor(&s, "attention/q", 3, H, T, D); }
@@ -254,6 +403,11 @@ int main(void) {
         cmocka_unit_test(chapter_6_shares),         cmocka_unit_test(chapter_7_remembers),
         cmocka_unit_test(chapter_8_tiles),          cmocka_unit_test(the_steps_are_of_one_run),
         cmocka_unit_test(the_answer_is_the_owner),  cmocka_unit_test(what_is_not_there_is_refused),
+        cmocka_unit_test(as_chapter_4_says_one_head_needs_fast_pairs_and_hers_slow_ones),
+        cmocka_unit_test(as_chapter_5_says_only_keys_lead_to_the_owner),
+        cmocka_unit_test(as_chapter_5_says_that_head_writes_the_answer),
+        cmocka_unit_test(as_chapter_6_says_one_head_finds_her_and_wrong_keys_lead_nowhere),
+        cmocka_unit_test(as_chapter_8_says_the_largest_score_comes_with_her_tile),
     };
     return cmocka_run_group_tests_name("sentence", tests, open_sentence, close_sentence) != 0;
 }

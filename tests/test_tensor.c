@@ -3,13 +3,10 @@
 #include "common/byte_order.h"
 #include "common/safetensors.h"
 #include "common/tensor.h"
+#include "tests/refused.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 enum { PATTERNS = 65536, SIGN = 0x8000 };
 
@@ -166,6 +163,17 @@ static void test_float32_is_copied_bit_for_bit(void **state) {
     free(copy);
 }
 
+static void an_element_of_no_type(void) { tensor_get(&(Tensor){"x", DTYPE_COUNT, 1, {1}, "12345678"}, 0); }
+
+static void test_what_is_no_type_or_empty(void **state) {
+    (void)state;
+    assert_refused(an_element_of_no_type, "tensor x: ");
+    for (DType dtype = 0; dtype < DTYPE_COUNT; dtype++) { /* there is nothing to be read, not even an address */
+        const Tensor empty = {"x", dtype, 2, {3, 0}, NULL};
+        free(tensor_to_float(&empty)), free(tensor_to_double(&empty));
+    }
+}
+
 static void test_shapes(void **state) {
     (void)state;
     char text[SHAPE_TEXT];
@@ -219,6 +227,7 @@ int main(void) {
         cmocka_unit_test(test_bytes_are_turned),
         cmocka_unit_test(test_elements_of_every_type),
         cmocka_unit_test(test_float32_is_copied_bit_for_bit),
+        cmocka_unit_test(test_what_is_no_type_or_empty),
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_printing_as_pytorch),
     };

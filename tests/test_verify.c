@@ -3,11 +3,13 @@
 #include "tests/verify/diagnosis.h"
 
 #include <math.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -103,12 +105,39 @@ static void random_shapes_catch_what_goldens_might_not(void **state) {
     assert_non_null(strstr(disagreement, "overran: wrote 4 bytes past the end of out"));
 }
 
+/* Killed, verify says goodbye to nobody, and here somebody else has its end of the socket: the library's process must see it
+ * all the same. It ends when nobody can write into the pipe any more. */
+static void the_library_s_process_ends_with_verify(void **state) {
+    (void)state;
+    enum { MOST_MILLISECONDS = 20000 };
+    int ends[2];
+    char trouble[TROUBLE];
+    pid_t holder = 0;
+    assert_int_equal(pipe(ends), 0);
+    pid_t verify = fork();
+    if (verify == 0) {
+        library_load(NULL, trouble);
+        holder = fork();
+        if (holder == 0) close(ends[1]), pause();
+        else if (write(ends[1], &holder, sizeof holder) > 0) raise(SIGKILL);
+        _exit(1);
+    }
+    close(ends[1]);
+    waitpid(verify, NULL, 0);
+    assert_int_equal(read(ends[0], &holder, sizeof holder), sizeof holder);
+    bool ended = poll(&(struct pollfd){.fd = ends[0], .events = POLLIN}, 1, MOST_MILLISECONDS) == 1;
+    kill(holder, SIGKILL);
+    close(ends[0]);
+    assert_true(ended);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(trouble_is_named),
         cmocka_unit_test(what_is_not_written_is_counted),
         cmocka_unit_test(lost_accuracy_fails_without_a_name),
         cmocka_unit_test(random_shapes_catch_what_goldens_might_not),
+        cmocka_unit_test(the_library_s_process_ends_with_verify),
     };
     return cmocka_run_group_tests_name("verify", tests, NULL, NULL) != 0;
 }

@@ -225,7 +225,7 @@ static void pairs(const char *data) {
 /* ---- the angles */
 
 /* Three pairs of the course's own model, and all pairs of a Llama 2: the cosine at positions 1 to 32768, left out
- * where a pair has come round five times, and is too fast to draw. */
+ * where a pair has come round twice, and is too fast to draw. */
 static void clocks(const char *data, const Sentence *s) {
     enum { COLUMNS = 480 };
     if (!data) return;
@@ -244,7 +244,7 @@ static void clocks(const char *data, const Sentence *s) {
     for (int i = 0; i < PAIRS; i++)
         for (int n = 0; n <= COLUMNS; n++) {
             double octave = 15.0 * n / COLUMNS, angle = exp2(octave) * (double)inv_freq[i];
-            if (angle < 5 * 2 * pi) fprintf(output.file, "%.4f %d %.3f\n", octave, i, cos(angle));
+            if (angle < 2 * 2 * pi) fprintf(output.file, "%.4f %d %.3f\n", octave, i, cos(angle));
             else fprintf(output.file, "%.4f %d NaN\n", octave, i);
         }
     output_close(&output);

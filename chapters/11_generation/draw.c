@@ -1,3 +1,5 @@
+/* Chapter 11: choosing a token from logits that the samplers have reshaped. In a file of its own: a reader's samplers
+ * take the place of sampling.c, and these call them. */
 #include "11_generation/sampling.h"
 
 #include <math.h>
@@ -11,17 +13,15 @@ int greedy(int V, const float logits[V]) {
 
 int draw(int V, const float logits[V], double u) {
     float most = logits[greedy(V, logits)];
-    double rest = 0;
+    double total = 0, before = 0;
     int last = 0;
-    for (int v = 0; v < V; v++) rest += u * exp((double)logits[v] - most);
-    for (int v = 0; v < V; v++) {
+    for (int v = 0; v < V; v++) total += exp((double)logits[v] - most);
+    for (int v = 0; v < V && before <= u * total; v++) {
         double width = exp((double)logits[v] - most);
-        if (width == 0) continue;
-        last = v;
-        if (rest < width) break;
-        rest -= width;
+        if (width > 0) last = v;
+        before += width;
     }
-    return last; /* of what can be drawn, if rounding left a rest */
+    return last;
 }
 
 int sample(const Sampling *s, int V, float logits[V], int n, const int ids[n], Random *random) {

@@ -38,7 +38,24 @@ void generation_read(Generation *g, int count, const int ids[count]) {
 }
 
 int generation_choose(Generation *g) {
+    g->chosen++;
     return sample(&g->sampling, g->decoder.model->config.V, g->logits, g->decoder.length, g->ids, &g->random);
+}
+
+/* Whether the stream still has a reader who wants more. */
+static bool wanted(const Stream *stream) {
+    return !ferror(stream->file) && !(stream->stop && *stream->stop);
+}
+
+Ending generation_write(Generation *g, const Tokenizer *tokenizer, Stream *stream, int most) {
+    for (int n = 0; n < most && wanted(stream); n++) {
+        int id = generation_choose(g);
+        if (ends_text(g->decoder.model, tokenizer, id) && !g->ignore_end) return ENDED;
+        stream_token(stream, tokenizer, id);
+        if (g->decoder.length == g->decoder.capacity) return FULL;
+        generation_read(g, 1, &id);
+    }
+    return wanted(stream) ? ENOUGH : STOPPED;
 }
 
 int *encode_with_bos(const Tokenizer *tokenizer, size_t length, const char text[length], size_t *count) {
@@ -88,6 +105,17 @@ void stream_write(Stream *stream, size_t length, const char text[length]) {
     fflush(stream->file);
 }
 
+/* Some models have a few logits more than their tokenizer has tokens; those have no text. */
+void stream_token(Stream *stream, const Tokenizer *tokenizer, int id) {
+    if (id >= tokenizer_size(tokenizer)) return;
+    size_t length;
+    const char *bytes = tokenizer_bytes(tokenizer, id, &length);
+    if (length == 0) return;
+    size_t skipped = stream->skip_space && *bytes == ' ';
+    stream->skip_space = false;
+    stream_write(stream, length - skipped, bytes + skipped);
+}
+
 /* ------------------------------------------------------------------ how well a text is foreseen */
 
 typedef struct {
@@ -107,7 +135,7 @@ static double surprise(int V, const float logits[V], int id) {
 static void score_positions(void *context, int stage, int first, int T, int C, const float x[T][C]) {
     Score *score = context;
     int V = score->model->config.V;
-    if (stage != score->model->config.L + 1) return;
+    if (stage != 2 * score->model->config.L + 1) return;
     float(*logits)[V] = allocate((size_t)T * sizeof *logits);
     project(T, C, V, logits, x, &score->model->lm_head);
     for (int t = 0; t < T && first + t + 1 < score->count; t++) {

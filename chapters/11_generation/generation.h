@@ -1,4 +1,5 @@
-/* Chapter 11: a text that goes on. What was read, what is written, and the dice. */
+/* Chapter 11: a text that goes on. A decoder, a sampler and the dice; and the loop that chooses a token, shows it, and
+ * reads it. */
 #ifndef GENERATION_H
 #define GENERATION_H
 
@@ -6,14 +7,17 @@
 #include "10_tokenizer/tokenizer.h"
 #include "11_generation/sampling.h"
 
+#include <signal.h>
 #include <stdio.h>
 
 typedef struct {
     Decoder decoder;
     Sampling sampling;
     Random random;
-    int *ids;      /* [capacity]: all tokens so far, those of the prompt and those that were chosen */
-    float *logits; /* [V]: the scores of what comes next */
+    bool ignore_end; /* go on where the text would end */
+    int chosen;      /* how many tokens were chosen so far */
+    int *ids;        /* [capacity]: all tokens that were read, those of the prompt and those that were chosen */
+    float *logits;   /* [V]: of the token to come next */
 } Generation;
 
 Generation generation_new(const Model *model, int capacity, Sampling sampling, unsigned long seed);
@@ -26,26 +30,34 @@ void generation_read(Generation *generation, int count, const int ids[count]);
 /* Chooses the token to come next, once; it is not read yet. */
 int generation_choose(Generation *generation);
 
+/* Text that appears as it is made. A token may be a part of a character: it is held back until the rest has come. What
+ * can be no UTF-8 is shown as U+FFFD. */
+typedef struct {
+    FILE *file;
+    bool skip_space;                   /* of the first bytes: SentencePiece writes " Once" where a text begins */
+    const volatile sig_atomic_t *stop; /* NULL, or what Ctrl-C sets: nobody wants to read on */
+    char held[4];
+    int count;
+} Stream;
+
+void stream_write(Stream *stream, size_t length, const char text[length]);
+void stream_token(Stream *stream, const Tokenizer *tokenizer, int id);
+void stream_end(Stream *stream); /* shows what was held back */
+
+/* The loop: chooses a token, shows it, reads it, and chooses the next, at most so many. Says why it stopped: the model
+ * chose an end; there are enough; the last token found no room to be read; or nobody reads the stream any more. */
+typedef enum { ENDED, ENOUGH, FULL, STOPPED } Ending;
+Ending generation_write(Generation *generation, const Tokenizer *tokenizer, Stream *stream, int most);
+
 /* The ids of a text with BOS before them, if the tokenizer has one. The caller frees. */
 int *encode_with_bos(const Tokenizer *tokenizer, size_t length, const char text[length], size_t *count);
 
 /* Whether a token ends the text: one of config.json's eos_token_id, or Llama 3's <|eot_id|> and <|eom_id|>. */
 bool ends_text(const Model *model, const Tokenizer *tokenizer, int id);
 
-/* Text that appears as it is made. A token may be a part of a character: it is held back until the rest has come. What
- * can be no UTF-8 is shown as U+FFFD. */
-typedef struct {
-    FILE *file;
-    char held[4];
-    int count;
-} Stream;
-
-void stream_write(Stream *stream, size_t length, const char text[length]);
-void stream_end(Stream *stream); /* shows what was held back */
-
 /* exp of the mean of -log p over a text's tokens: between how many the model wavers, on average. The text is cut into
- * pieces; each, with BOS before it, fills a window of so many positions (2 or more) and is read by itself. `progress` is
- * called after each with the tokens done. count > 0. Source: https://huggingface.co/docs/transformers/perplexity. */
+ * pieces; each, with BOS before it, fills a window of so many positions (2 or more) and is read by itself. `progress`
+ * is called after each with the tokens done. count > 0. Source: https://huggingface.co/docs/transformers/perplexity. */
 double perplexity(const Model *model, int bos, size_t count, const int ids[count], int window,
                   void progress(size_t done, size_t count));
 

@@ -1,6 +1,8 @@
-/* llama: text in, text out. Everything before this chapter, as one program that people would use. */
+/* llama: text in, text out. All chapters before this, as one program that people would use: it goes on with a text, it
+ * talks, or it scores a text. */
 #include "11_generation/chat.h"
 #include "11_generation/generation.h"
+#include "12_speed/rounding.h"
 #include "common/error.h"
 #include "common/file.h"
 #include "common/measure.h"
@@ -17,13 +19,20 @@
 
 static const char bundled[] = ROOT "/chapters/09_decoder/stories/model";
 
-/* What the command line says, and what it leaves unsaid. */
+/* ------------------------------------------------------------------ what is asked for */
+
+/* The command line, word by word; NULL for what it does not say. */
 typedef struct {
-    const char *model, *tokenizer, *prompt, *tokens, *temperature, *top_k, *top_p, *min_p, *repetition_penalty, *seed, *context,
-        *threads, *chat, *system, *perplexity, *ignore_eos, *quiet, *bf16;
+    const char *model, *tokenizer, *prompt, *tokens, *temperature, *top_k, *top_p, *min_p, *repetition_penalty, *seed,
+        *context, *threads, *chat, *system, *date, *perplexity, *ignore_eos, *quiet, *bf16;
 } Words;
 
-/* What is not said: the default. */
+typedef struct {
+    Sampling sampling;
+    int tokens;
+    unsigned long seed;
+} Settings;
+
 static const char *or(const char *said, const char *otherwise) { return said ? said : otherwise; }
 
 static float decimal(const char *name, const char *text, double low, double high) {
@@ -31,31 +40,31 @@ static float decimal(const char *name, const char *text, double low, double high
 }
 
 /* Divided by less than this, a logit could become infinite. */
-static float temperature_of(const Words *words) {
-    const char *text = or(words->temperature, "0.8");
+static float temperature_of(const char *text) {
     float T = decimal("temperature", text, 0, 1000);
     return T == 0 ? 0 : decimal("temperature", text, 0.001, 1000);
 }
 
-static Sampling sampling_of(const Words *words) {
-    return (Sampling){.temperature = temperature_of(words),
-                      .top_k = (int)option_number("top-k", or(words->top_k, "0"), 0, INT_MAX),
-                      .top_p = decimal("top-p", or(words->top_p, "0.95"), 0, 1),
-                      .min_p = decimal("min-p", or(words->min_p, "0"), 0, 1),
-                      .repetition_penalty =
-                          decimal("repetition-penalty", or(words->repetition_penalty, "1"), 0.01, 100)};
-}
-
-static int tokens_of(const Words *words) { return (int)option_number("tokens", or(words->tokens, "256"), 0, INT_MAX); }
-
 /* A seed that was not given is taken from the clock, and said with the speeds. */
-static unsigned long seed_of(const Words *words) {
-    if (!words->seed) return (unsigned long)fmod(1e6 * seconds(), 1e6);
-    return option_number("seed", words->seed, 0, ULONG_MAX);
+static unsigned long seed_of(const char *text) {
+    return text ? option_number("seed", text, 0, ULONG_MAX) : (unsigned long)fmod(1e6 * seconds(), 1e6);
 }
 
-/* Of two options that do not go together, one would be ignored without a word. And a bad number is refused before a
- * large model is opened. */
+/* Every number is read here, so that a bad one is refused before a large model is opened. */
+static Settings settings_of(const Words *w) {
+    if (w->threads) use_threads((int)option_number("threads", w->threads, 1, 1024));
+    if (w->context) option_number("context", w->context, 1, MOST_POSITIONS); /* and again when the model is known */
+    return (Settings){
+        .sampling = {.temperature = temperature_of(or(w->temperature, "0.8")),
+                     .top_k = (int)option_number("top-k", or(w->top_k, "0"), 0, INT_MAX),
+                     .top_p = decimal("top-p", or(w->top_p, "0.95"), 0, 1),
+                     .min_p = decimal("min-p", or(w->min_p, "0"), 0, 1),
+                     .repetition_penalty = decimal("repetition-penalty", or(w->repetition_penalty, "1"), 0.01, 100)},
+        .tokens = (int)option_number("tokens", or(w->tokens, "256"), 0, INT_MAX),
+        .seed = seed_of(w->seed)};
+}
+
+/* Of two options that do not go together, one would be ignored without a word. */
 static void check_words(const Words *w) {
     const struct {
         const char *name, *value;
@@ -64,13 +73,11 @@ static void check_words(const Words *w) {
                        {"repetition-penalty", w->repetition_penalty}, {"seed", w->seed}, {"chat", w->chat},
                        {"ignore-eos", w->ignore_eos}};
     if (w->system && !w->chat) usage_error("--system is for --chat");
+    if (w->date && !w->chat) usage_error("--date is for --chat");
     if (w->chat && w->prompt) usage_error("--chat reads its lines from standard input, and takes no --prompt");
     for (size_t i = 0; i < sizeof for_writing / sizeof *for_writing; i++)
         if (w->perplexity && for_writing[i].value)
             usage_error("--perplexity writes no text, and takes no --%s", for_writing[i].name);
-    sampling_of(w), tokens_of(w), seed_of(w);
-    if (w->context) option_number("context", w->context, 1, MOST_POSITIONS);
-    if (w->threads) use_threads((int)option_number("threads", w->threads, 1, 1024));
 }
 
 /* ------------------------------------------------------------------ opening */
@@ -92,22 +99,88 @@ static void check_vocabularies(const Model *model, const Tokenizer *tokenizer) {
     enum { PADDING = 256 };
     int V = model->config.V, size = tokenizer_size(tokenizer);
     if (size > V || V - size >= PADDING)
-        fail("the model has a vocabulary of %d tokens and the tokenizer one of %d: they do not belong together", V, size);
+        fail("the model has a vocabulary of %d tokens and the tokenizer one of %d: they do not belong together", V,
+             size);
 }
 
-/* How many positions there is room for: what is asked for, but no more than the model was made for. */
-static int context_of(const Model *model, const char *text, size_t wanted) {
-    int most = config_context(&model->config);
-    if (text) return (int)option_number("context", text, 1, most);
-    return wanted < (size_t)most ? (int)wanted : most;
+/* All that the program works with. */
+typedef struct {
+    Model model;
+    Tokenizer *tokenizer;
+    const Words *words;
+    Settings settings;
+} Llama;
+
+static Llama llama_open(const Words *words) {
+    const char *path = or(words->model, bundled);
+    Llama llama = {.words = words, .settings = settings_of(words), .model = model_open(path)};
+    llama.tokenizer = open_tokenizer(path, words->tokenizer);
+    check_vocabularies(&llama.model, llama.tokenizer);
+    DType weights = llama.model.lm_head.dtype;
+    if (words->bf16 && weights != BF16)
+        fail("--bf16: the weights of %s are %s, not BF16: leave it out", path, dtype_name(weights));
+    project_rounds = words->bf16;
+    return llama;
 }
 
-/* ------------------------------------------------------------------ speed */
+static void llama_close(Llama *llama) {
+    tokenizer_close(llama->tokenizer);
+    model_close(&llama->model);
+}
+
+/* How many positions there is room for: what is asked for, or else needed, but no more than the model was made for. */
+static int context_of(const Llama *llama, size_t needed) {
+    int most = config_context(&llama->model.config);
+    const char *said = llama->words->context;
+    if (said) return (int)option_number("context", said, 1, (unsigned long)most);
+    return needed < (size_t)most ? (int)needed : most;
+}
+
+/* ------------------------------------------------------------------ reading and writing, with a clock */
 
 typedef struct {
-    int read, written;
+    const Llama *llama;
+    Generation generation;
+    int read;                /* tokens */
     double reading, writing; /* seconds */
-} Speed;
+} Session;
+
+static volatile sig_atomic_t interrupted;
+static void interrupt(int signal) { (void)signal, interrupted = 1; }
+
+/* `needed`: how many positions, as far as one knows. */
+static Session session_new(const Llama *llama, size_t needed) {
+    const Settings *settings = &llama->settings;
+    int context = context_of(llama, needed);
+    Session session = {.llama = llama,
+                       .generation = generation_new(&llama->model, context, settings->sampling, settings->seed)};
+    session.generation.ignore_end = llama->words->ignore_eos;
+    return session;
+}
+
+static void read_tokens(Session *s, size_t count, const int ids[count]) {
+    double start = seconds();
+    int capacity = s->generation.decoder.capacity, left = capacity - s->generation.decoder.length;
+    if (count > (size_t)left)
+        fail("%zu tokens are more than the %d that are left of a context of %d%s", count, left, capacity,
+             capacity < config_context(&s->llama->model.config) ? ": see --context"
+                                                                : ", all that this model was made for");
+    generation_read(&s->generation, (int)count, ids);
+    s->read += (int)count, s->reading += seconds() - start;
+}
+
+/* Writes as many tokens as there may be, to standard output. */
+static void write_tokens(Session *s, bool skip_space) {
+    Stream stream = {.file = stdout, .skip_space = skip_space, .stop = &interrupted};
+    double start = seconds();
+    int most = s->llama->settings.tokens;
+    Ending ending = generation_write(&s->generation, s->llama->tokenizer, &stream, most);
+    if (ferror(stdout) && !interrupted) exit(1); /* nobody can read it: finish_output() says why */
+    if (ending == FULL) fprintf(stderr, "\nnote: the context of %d tokens is full\n", s->generation.decoder.capacity);
+    stream_end(&stream);
+    if (interrupted) clearerr(stdout); /* what Ctrl-C cut off is not missing */
+    s->writing += seconds() - start;
+}
 
 /* Bytes that one more token has to read: every weight once, and the cache. */
 static double bytes_per_token(const Model *model, int length) {
@@ -116,77 +189,23 @@ static double bytes_per_token(const Model *model, int length) {
     return weights * (double)dtype_size(model->embed_tokens.dtype) + 2.0 * c->L * length * c->KV * c->D * sizeof(float);
 }
 
-static void print_speed(const Model *model, const Speed *speed, int length, unsigned long seed) {
-    double rate = speed->writing > 0 ? speed->written / speed->writing : 0;
-    double limit = read_bandwidth(thread_count(), SOME_MEMORY) / bytes_per_token(model, length);
-    fprintf(stderr, "prompt: %d tokens, %.0f a second; written: %d tokens, %.0f a second, %.0f %% of what memory allows; seed %lu\n",
-            speed->read, speed->reading > 0 ? speed->read / speed->reading : 0, speed->written, rate, 100 * rate / limit, seed);
-}
-
-/* ------------------------------------------------------------------ writing */
-
-static volatile sig_atomic_t interrupted;
-static void interrupt(int signal) { (void)signal, interrupted = 1; }
-
-typedef struct {
-    const Model *model;
-    const Tokenizer *tokenizer;
-    Generation generation;
-    Speed speed;
-    bool ignore_eos, quiet;
-    unsigned long seed;
-} Session;
-
-/* `wanted`: the positions that are needed, as far as one knows. */
-static Session session_new(const Model *model, const Tokenizer *tokenizer, const Words *words, size_t wanted) {
-    unsigned long seed = seed_of(words);
-    int context = context_of(model, words->context, wanted);
-    return (Session){.model = model, .tokenizer = tokenizer, .ignore_eos = words->ignore_eos, .quiet = words->quiet,
-                     .seed = seed, .generation = generation_new(model, context, sampling_of(words), seed)};
+static void print_speed(const Session *s) {
+    int written = s->generation.chosen;
+    double rate = s->writing > 0 ? written / s->writing : 0, prefill = s->reading > 0 ? s->read / s->reading : 0;
+    double bytes = bytes_per_token(&s->llama->model, s->generation.decoder.length);
+    double share = rate * bytes / read_bandwidth(thread_count(), SOME_MEMORY);
+    fprintf(stderr,
+            "prompt: %d tokens, %.0f a second; written: %d tokens, %.0f a second, %.0f %% of what memory allows; seed %lu\n",
+            s->read, prefill, written, rate, 100 * share, s->llama->settings.seed);
 }
 
 static void session_end(Session *s) {
     fflush(stdout);
-    if (!s->quiet) print_speed(s->model, &s->speed, s->generation.decoder.length, s->seed);
+    if (!s->llama->words->quiet) print_speed(s);
     generation_free(&s->generation);
 }
 
-static void read_tokens(Session *s, size_t count, const int ids[count]) {
-    double start = seconds();
-    int capacity = s->generation.decoder.capacity, left = capacity - s->generation.decoder.length;
-    if (count > (size_t)left)
-        fail("%zu tokens are more than the %d that are left of a context of %d%s", count, left, capacity,
-             capacity < config_context(&s->model->config) ? ": see --context" : ", all that this model was made for");
-    generation_read(&s->generation, (int)count, ids);
-    s->speed.read += (int)count, s->speed.reading += seconds() - start;
-}
-
-/* Up to so many tokens: until the text ends, the context is full or Ctrl-C. `first`: nothing has been written before, and
- * the space in front of the first word is not shown. */
-static void write_tokens(Session *s, int tokens, bool first) {
-    Stream stream = {.file = stdout};
-    const Decoder *decoder = &s->generation.decoder;
-    double start = seconds();
-    for (int n = 0; n < tokens && !interrupted; n++) {
-        int id = generation_choose(&s->generation);
-        s->speed.written++;
-        if (!s->ignore_eos && ends_text(s->model, s->tokenizer, id)) break;
-        size_t length;
-        const char *bytes = id < tokenizer_size(s->tokenizer) ? tokenizer_bytes(s->tokenizer, id, &length) : (length = 0, "");
-        size_t skipped = first && length > 0 && *bytes == ' ';
-        first &= length == 0;
-        stream_write(&stream, length - skipped, bytes + skipped);
-        if (ferror(stdout) && !interrupted) exit(1); /* nobody can read it: finish_output() says why */
-        if (decoder->length == decoder->capacity) {
-            fprintf(stderr, "\nnote: the context of %d tokens is full\n", decoder->capacity);
-            break;
-        }
-        generation_read(&s->generation, 1, &id);
-    }
-    stream_end(&stream);
-    if (interrupted) clearerr(stdout); /* what Ctrl-C cut off is not missing */
-    s->speed.writing += seconds() - start;
-}
+/* ------------------------------------------------------------------ a text that goes on */
 
 /* The prompt, as it is given or from standard input, where the end of its last line is not the prompt's. */
 static char *prompt_of(const Words *words, size_t *length) {
@@ -198,20 +217,21 @@ static char *prompt_of(const Words *words, size_t *length) {
 }
 
 /* Reads BOS and the prompt, which is shown, and goes on from there. */
-static void tell(const Model *model, const Tokenizer *tokenizer, const Words *words) {
+static void tell(const Llama *llama) {
     size_t length, count;
-    int tokens = tokens_of(words);
-    char *prompt = prompt_of(words, &length);
-    int *ids = encode_with_bos(tokenizer, length, prompt, &count);
+    char *prompt = prompt_of(llama->words, &length);
+    int *ids = encode_with_bos(llama->tokenizer, length, prompt, &count);
     if (count == 0) fail("this tokenizer has no BOS to begin a text with: give a --prompt");
-    Session session = session_new(model, tokenizer, words, count + (size_t)tokens);
+    Session session = session_new(llama, count + (size_t)llama->settings.tokens);
     read_tokens(&session, count, ids);
     fwrite(prompt, 1, length, stdout);
-    write_tokens(&session, tokens, length == 0 && !tokenizer_byte_level(tokenizer));
+    write_tokens(&session, length == 0 && !tokenizer_byte_level(llama->tokenizer));
     putchar('\n');
     session_end(&session);
     free(ids), free(prompt);
 }
+
+/* ------------------------------------------------------------------ a conversation */
 
 /* A line of the user, without its end, or NULL at the end of the conversation. Ctrl-C here only begins a new line. */
 static const char *ask(char **line, size_t *room) {
@@ -228,18 +248,25 @@ static const char *ask(char **line, size_t *room) {
     }
 }
 
-static void chat(const Model *model, const Tokenizer *tokenizer, const Words *words) {
+/* The date that the model is told: the user's, or its template's own; or NULL. */
+static const char *date_of(const Llama *llama, char today[static 32]) {
+    const char *date = chat_date(&llama->model.config, today), *said = llama->words->date;
+    if (said && !date) fail("--date: this model is older than Llama 3.1, and its template has no date");
+    return said ? said : date;
+}
+
+static void chat(const Llama *llama) {
     enum { CONTEXT = 8192 }; /* nobody knows how long it will be */
-    Session session = session_new(model, tokenizer, words, CONTEXT);
-    int tokens = tokens_of(words);
-    char *line = NULL;
+    char *line = NULL, today[32];
     size_t room = 0, count;
+    const char *date = date_of(llama, today);
+    Session session = session_new(llama, CONTEXT);
     struct sigaction stop = {.sa_handler = interrupt}; /* without SA_RESTART: it interrupts reading, too */
     sigaction(SIGINT, &stop, NULL);
     for (bool first = true; ask(&line, &room); first = false) {
-        int *ids = chat_turn(tokenizer, first, words->system, line, &count);
+        int *ids = chat_turn(llama->tokenizer, first, date, llama->words->system, line, &count);
         read_tokens(&session, count, ids);
-        write_tokens(&session, tokens, !tokenizer_byte_level(tokenizer));
+        write_tokens(&session, !tokenizer_byte_level(llama->tokenizer));
         putchar('\n');
         free(ids);
     }
@@ -247,28 +274,29 @@ static void chat(const Model *model, const Tokenizer *tokenizer, const Words *wo
     free(line);
 }
 
-/* ------------------------------------------------------------------ scoring */
+/* ------------------------------------------------------------------ a score */
 
 static void show_progress(size_t done, size_t count) {
-    enum { WIDTH = 40 };
-    int filled = (int)(WIDTH * done / count);
+    static const char bar[] = "########################################";
+    int width = sizeof bar - 1, filled = (int)((size_t)width * done / count);
     if (isatty(STDERR_FILENO))
-        fprintf(stderr, "\r[%.*s%*s] %zu of %zu tokens%s", filled, "########################################", WIDTH - filled, "",
-                done, count, done == count ? "\n" : "");
+        fprintf(stderr, "\r[%.*s%*s] %zu of %zu tokens%s", filled, bar, width - filled, "", done, count,
+                done == count ? "\n" : "");
 }
 
 static void no_progress(size_t done, size_t count) { (void)done, (void)count; }
 
-static void score(const Model *model, const Tokenizer *tokenizer, const Words *words) {
-    const char *path = words->perplexity;
+static void score(const Llama *llama) {
+    const char *path = llama->words->perplexity;
     size_t length, count;
     char *text = file_read(path, &length);
-    int *ids = tokenizer_encode(tokenizer, length, text, false, &count);
-    int window = context_of(model, words->context, INT_MAX), bos = tokenizer_bos(tokenizer);
+    int *ids = tokenizer_encode(llama->tokenizer, length, text, false, &count);
+    int window = context_of(llama, INT_MAX), bos = tokenizer_bos(llama->tokenizer);
     if (bos < 0) fail("--perplexity: the tokenizer has no BOS to begin a window with");
     if (count == 0) fail("%s: there is no text to score", path);
     if (window < 2) usage_error("--context %d: a window needs 2 positions", window);
-    double result = perplexity(model, bos, count, ids, window, words->quiet ? no_progress : show_progress);
+    void (*progress)(size_t, size_t) = llama->words->quiet ? no_progress : show_progress;
+    double result = perplexity(&llama->model, bos, count, ids, window, progress);
     if (isinf(result))
         fail("%s: its perplexity is beyond every number: do the model and the tokenizer belong together?", path);
     printf("perplexity %.4f over %zu tokens (%.3f bits a byte), in windows of %d\n", result, count,
@@ -277,18 +305,6 @@ static void score(const Model *model, const Tokenizer *tokenizer, const Words *w
 }
 
 /* ------------------------------------------------------------------ the program */
-
-static void run(const Words *words) {
-    const char *path = or(words->model, bundled);
-    Model model = model_open(path);
-    Tokenizer *tokenizer = open_tokenizer(path, words->tokenizer);
-    check_vocabularies(&model, tokenizer);
-    if (words->bf16 && model.lm_head.dtype != BF16) fail("--bf16: the weights of %s are %s, not BF16: leave it out", path, dtype_name(model.lm_head.dtype));
-    model.rounds = words->bf16;
-    (words->perplexity ? score : words->chat ? chat : tell)(&model, tokenizer, words);
-    tokenizer_close(tokenizer);
-    model_close(&model);
-}
 
 int main(int argc, char **argv) {
     Words w = {0};
@@ -305,8 +321,9 @@ int main(int argc, char **argv) {
         {"seed", "S", "the same text for the same seed (from the clock)", &w.seed},
         {"context", "N", "positions to keep (what is needed, at most what the model was made for)", &w.context},
         {"threads", "N", "(all cores)", &w.threads},
-        {"chat", NULL, "a conversation, a line at a time, with Llama 2's or 3's template; Ctrl-C stops an answer", &w.chat},
+        {"chat", NULL, "a conversation, a line at a time, in the form of Llama 2, 3 or 3.1; Ctrl-C stops an answer", &w.chat},
         {"system", "TEXT", "what the model is told before a conversation", &w.system},
+        {"date", "TEXT", "the date that Llama 3.1 and later are told before it (what their templates say)", &w.date},
         {"bf16", NULL, "with BF16 weights: round what meets them, too; some processors read a prompt twice as fast", &w.bf16},
         {"perplexity", "FILE|-", "score a text instead of writing one", &w.perplexity},
         {"ignore-eos", NULL, "go on where the text would end", &w.ignore_eos},
@@ -317,6 +334,10 @@ int main(int argc, char **argv) {
                              sizeof options / sizeof *options, options);
     if (rest < argc) usage_error("%s is not understood: is it the --prompt, in quotes?", argv[rest]);
     check_words(&w);
-    run(&w);
+    Llama llama = llama_open(&w);
+    if (w.perplexity) score(&llama);
+    else if (w.chat) chat(&llama);
+    else tell(&llama);
+    llama_close(&llama);
     return 0;
 }

@@ -12,18 +12,20 @@
 
 /* What the text already has becomes less likely: a positive logit is divided by the penalty, a negative one multiplied,
  * once, however often its token stands among the n ids. penalty > 0, and 1 changes nothing.
- * Source: Keskar et al. 2019, CTRL, section 4.1; RepetitionPenaltyLogitsProcessor. */
+ * Source: RepetitionPenaltyLogitsProcessor. Keskar et al. 2019, CTRL, section 4.1, has it first, and only divides. */
 void repetition_penalty(int V, int n, float out[V], const float logits[V], const int ids[n], float penalty);
 
 /* logits / T: below 1 the likely ones gain, above 1 all become more alike. T > 0. Source: TemperatureLogitsWarper. */
 void temperature(int V, float out[V], const float logits[V], float T);
 
-/* Keeps the k largest logits, and whatever equals the least of them. k >= 1. Source: Fan et al. 2018; TopKLogitsWarper. */
+/* Keeps the k largest logits, and whatever equals the least of them. k >= 1.
+ * Source: Fan et al. 2018; TopKLogitsWarper. */
 void top_k(int V, float out[V], const float logits[V], int k);
 
 /* Keeps the fewest tokens whose probabilities, the largest first, add up to p or more; one at least. 0 <= p <= 1.
- * Of equal ones the later goes first: of four, p = 0.5 keeps tokens 2 and 3. TopPLogitsWarper keeps whichever torch.sort
- * puts last, which promises no order of equal ones; on a CPU it is this one where V <= 16.
+ * If only some of equally likely tokens are needed, those with the largest numbers stay: of four equal ones, p = 0.5
+ * keeps tokens 2 and 3 and rules out 0 and 1. (TopPLogitsWarper keeps whichever torch.sort puts last, which promises no
+ * order of equal ones; on a CPU it is this one where V <= 16.)
  * Source: Holtzman et al. 2020, section 3.1; TopPLogitsWarper. */
 void top_p(int V, float out[V], const float logits[V], float p);
 
@@ -34,7 +36,8 @@ void min_p(int V, float out[V], const float logits[V], float p);
 /* The largest logit's token, the first of them if there are several. */
 int greedy(int V, const float logits[V]);
 
-/* The token at u in [0, 1) if all are laid side by side, each as wide as its probability. */
+/* The token at u in [0, 1) if all are laid side by side, each as wide as its probability: the first v with
+ * p[0] + … + p[v] > u. */
 int draw(int V, const float logits[V], double u);
 
 /* All of it, in transformers' order. What changes nothing: a penalty of 1, a k of 0, a top_p of 1, a min_p of 0. */

@@ -1,5 +1,6 @@
 /* Chapter 12: a ladder of matrix products, each rung beside the speed that its limits predict, and the decoder on the last. */
 #include "09_decoder/decoder.h"
+#include "09_decoder/family.h"
 #include "12_speed/ladder.h"
 #include "12_speed/projection.c" /* the last rung, with its inner parts: the program is linked with it */
 #include "common/check.h"
@@ -28,9 +29,8 @@ static void project_f32(int rows, int in, int out, float y[restrict rows][out], 
 /* The weights are BF16 from here on, whatever the compiler is told. What fills no panel is done as by few rows. */
 static void project_bf16(bool pairs, int rows, int in, int out, float y[rows][out], const float x[rows][in], const void *weight) {
     Tensor tensor = as_tensor(BF16, in, out, weight);
-    Product product = {&y[0][0], &tensor};
-    if (rows >= ROWS) many_rows(pairs, rows, in, x, 1, &product);
-    few_rows(rows, in, x, 1, &product);
+    if (rows >= ROWS) many_rows(pairs, rows, in, out, y, x, &tensor);
+    few_rows(rows, in, out, y, x, &tensor);
 }
 
 static void widened(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const float weight[out][in]) {

@@ -260,10 +260,3 @@ void project(int rows, int in, int out, float y[restrict rows][out], const float
     if (rows >= ROWS) done = many_rows(take_pairs(rows, in, x, weight) ? &bf16_pairs : widening(weight->dtype), rows, in, out, y, x, weight);
     few_rows(done, rows, in, out, y, x, weight);
 }
-
-void project_all(int rows, int in, const float x[rows][in], int count, const Product products[count]) {
-    for (const Product *p = products; p < products + count; p++) {
-        int out = (int)p->weight->shape[0];
-        project(rows, in, out, (float(*)[out])p->y, x, p->weight);
-    }
-}

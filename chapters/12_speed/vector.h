@@ -38,7 +38,7 @@ typedef uint16_t Halves __attribute__((vector_size(LANES * sizeof(uint16_t)), al
 #define INLINE static inline __attribute__((always_inline)) /* so that a constant argument is one inside, too */
 
 /* In each lane a, where the mask (of a comparison) has all bits, and b, where it has none. */
-INLINE Vector choose(Words mask, Vector a, Vector b) { return (Vector)((mask & (Words)a) | (~mask & (Words)b)); }
+INLINE Vector blend(Words mask, Vector a, Vector b) { return (Vector)((mask & (Words)a) | (~mask & (Words)b)); }
 
 /* The largest of all lanes. */
 INLINE float largest(Vector numbers) {

@@ -10,21 +10,22 @@ scratch=$(mktemp -d) && trap 'rm -rf "$scratch"' EXIT
 mkdir -p "$build"
 
 # The kernels of these chapters.
-kernels() { find "$@" -maxdepth 1 -name '*.c' ! -name main.c ! -name figures.c ! -name exercise.c; }
+kernels() { find "$@" -maxdepth 1 -name '*.c' ! -name main.c ! -name command.c ! -name figures.c ! -name exercise.c; }
 
 # A target that catches fail() has common/error.c in it.
 sources() {
     echo "tests/fuzz/fuzz_$1.c" common/file.c common/json.c common/output.c
     case $1 in
     safetensors) echo common/error.c common/safetensors.c common/byte_order.c common/tensor.c ;;
+    gguf) echo common/gguf.c common/byte_order.c ;;
     config | model) echo common/safetensors.c common/byte_order.c common/tensor.c ;;
     tokenizer) kernels chapters/10_tokenizer ;;
     text) echo common/error.c && kernels chapters/10_tokenizer ;;
     esac
     case $1 in
-    config) echo chapters/09_decoder/config.c chapters/04_rope/rope.c chapters/04_rope/scaling.c ;;
+    config) echo chapters/09_decoder/config.c chapters/09_decoder/print_tree.c chapters/04_rope/rope.c chapters/04_rope/scaling.c ;;
     model)
-        echo common/linear.c chapters/09_decoder/config.c chapters/09_decoder/decoder.c chapters/09_decoder/model.c chapters/09_decoder/projection.c
+        echo common/linear.c chapters/09_decoder/config.c chapters/09_decoder/decoder.c chapters/09_decoder/llama2c.c chapters/09_decoder/model.c chapters/09_decoder/projection.c
         kernels chapters/0[1-8]_*
         ;;
     esac
@@ -77,7 +78,7 @@ keep_new() {
 # What fail() loses adds up: a process is followed by the next after so many inputs, and leaks are none of its findings.
 fuzz() {
     rm -f "$build/fuzz-$1"-* && rm -rf "$scratch/corpus" "$scratch/seeds" && mkdir "$scratch/corpus" "$scratch/seeds" && seeds "$1" "$scratch/seeds"
-    grep -oh '"[a-zA-Z0-9_.]\+"' common/safetensors.c common/tensor.c chapters/09_decoder/config.c | sort -u >"$scratch/words"
+    grep -oh '"[a-zA-Z0-9_.]\+"' common/safetensors.c common/gguf.c common/tensor.c chapters/09_decoder/config.c | sort -u >"$scratch/words"
     case $1 in safetensors | text) leaks=1 ;; *) leaks=0 ;; esac
     case $1 in text) longest=2048 ;; *) longest=65536 ;; esac
     end=$(($(date +%s) + $2)) inputs=0
@@ -92,7 +93,7 @@ fuzz() {
 }
 
 if echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | clang -fsanitize=fuzzer -x c - -o /dev/null 2>/dev/null; then
-    targets="safetensors config model ${pcre2:+tokenizer text}"
+    targets="safetensors gguf config model ${pcre2:+tokenizer text}"
     echo "fuzz: libFuzzer, $seconds seconds for each of $targets"
     for target in $targets; do
         clang -fsanitize=fuzzer $flags $(sources $target) -o "$build/fuzz_$target" $jansson $pcre2 -lm || exit 1

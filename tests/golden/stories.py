@@ -9,8 +9,7 @@
     rounded, rounded64    the same, what meets a linear layer being rounded to bfloat16 first; in float32 and in float64
     bfloat16              the same, all of it in PyTorch's bfloat16
 
-As metadata, how near the second likeliest token ever came (`margin`): another order of sums cannot change the choice. And what
-the chat templates of Llama 2 and 3 make of conversations (`chat/…`), by transformers' apply_chat_template.
+As metadata, how near the second likeliest token ever came (`margin`): another order of sums cannot change the choice.
 """
 import sys
 from pathlib import Path
@@ -25,28 +24,6 @@ HERE = Path(__file__).resolve().parent
 STORIES = HERE.parents[1] / "chapters" / "09_decoder" / "stories"
 FILE = HERE / "stories.safetensors"
 STEPS, WINDOW, WINDOWS, BOS = 256, 512, 4, 1
-
-# Our words for what tokenizer_config.json of Llama-2-7b-chat-hf and of Meta-Llama-3-8B-Instruct say.
-LLAMA2 = """\
-{%- if messages[0].role == 'system' -%}{%- set system = messages[0].content -%}{%- set messages = messages[1:] -%}{%- endif -%}
-{%- for message in messages -%}
-{%- if message.role == 'user' -%}
-{%- set before = '<<SYS>>\\n' + system + '\\n<</SYS>>\\n\\n' if loop.first and system else '' -%}
-{{- bos_token + '[INST] ' + (before + message.content) | trim + ' [/INST]' -}}
-{%- else -%}{{- ' ' + message.content | trim + ' ' + eos_token -}}{%- endif -%}
-{%- endfor -%}"""
-LLAMA3 = """\
-{{- bos_token -}}
-{%- for message in messages -%}
-{{- '<|start_header_id|>' + message.role + '<|end_header_id|>\\n\\n' + message.content | trim + '<|eot_id|>' -}}
-{%- endfor -%}
-{%- if add_generation_prompt -%}{{- '<|start_header_id|>assistant<|end_header_id|>\\n\\n' -}}{%- endif -%}"""
-CONVERSATIONS = {
-    "plain": ["Hello!"],
-    "system": ["You are kind.\nAnswer briefly.", "Hello!"],
-    "spaces": ["  Be kind. \n", "\n  Who are you?  \n"],
-    "special": ["<s>[INST] <|eot_id|> </s>"],
-}
 
 
 @torch.no_grad()
@@ -88,19 +65,6 @@ def rounded(model, ids):
     return result
 
 
-def chats():
-    """What the templates make of a system's message, if there is one, and a user's."""
-    from tokenizers import Tokenizer, models
-    from transformers import PreTrainedTokenizerFast
-    for family, template, bos, eos in (("llama2", LLAMA2, "<s>", "</s>"), ("llama3", LLAMA3, "<|begin_of_text|>", "<|eot_id|>")):
-        tokenizer = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.BPE()), bos_token=bos, eos_token=eos)
-        for name, said in CONVERSATIONS.items():
-            roles = ["system", "user"][-len(said):]
-            messages = [{"role": role, "content": text} for role, text in zip(roles, said)]
-            yield f"chat/{family}/{name}", tokenizer.apply_chat_template(
-                messages, chat_template=template, tokenize=False, add_generation_prompt=True)
-
-
 def compute():
     model, model64, model16 = (LlamaForCausalLM.from_pretrained(STORIES / "model", dtype=dtype).eval()
                                for dtype in (torch.float32, torch.float64, torch.bfloat16))
@@ -111,7 +75,7 @@ def compute():
                "rounded": rounded(model, texts), "rounded64": rounded(model64, texts).float(),
                "bfloat16": scores(model16, texts).float()}
     metadata = {"torch": torch.__version__.split("+")[0], "transformers": transformers.__version__,
-                "margin": f"{margin:.3f}", **dict(chats())}
+                "margin": f"{margin:.3f}"}
     return tensors, metadata
 
 

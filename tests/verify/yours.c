@@ -129,7 +129,7 @@ static Tensor widened(const Tensor *tensor) {
 }
 
 YourLlama your_llama(const Model *model, const Tokenizer *tokenizer, const Function yours[PARTS], Underway *underway) {
-    YourLlama llama = {.examinee = {.model = model, .tokenizer = tokenizer, .read = read_tokens}, .yours = yours,
+    YourLlama llama = {.examinee = {.model = model, .tokenizer = tokenizer, .capacity = CAPACITY, .read = read_tokens}, .yours = yours,
                        .underway = underway, .room = room_for(&model->config)};
     int L = model->config.L;
     llama.embed_tokens = widened(&model->embed_tokens), llama.lm_head = widened(&model->lm_head);

@@ -1,0 +1,405 @@
+#include "common/gguf.h"
+#include "common/byte_order.h"
+#include "common/error.h"
+#include "common/file.h"
+#include "common/output.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ALIGNMENT = 32,           /* where the file does not say another */
+    MOST_ALIGNMENT = 1 << 16, /* a larger one is a lie */
+    MOST_LETTERS = 65535,     /* of a key, as the format has it */
+    SMALLEST_PAIR = 8 + 1 + 4 + 1,
+    SMALLEST_TENSOR = 8 + 1 + 4 + 8 + 4 + 8,
+};
+
+struct GgufStorage {
+    GgufPair *pairs;
+    GgufTensor *tensors;
+    void *mapping;           /* the file, if we mapped it */
+    size_t mapping_size;
+    char *turned;            /* the data, where this machine has another byte order than files */
+};
+
+/* ------------------------------------------------------------------ types */
+
+static const struct {
+    const char *name;
+    size_t numbers, bytes; /* of a block; no bytes: this course does not read it */
+} types[] = {
+    [GGUF_TYPE_F32] = {"F32", 1, 4}, [GGUF_TYPE_F16] = {"F16", 1, 2}, [GGUF_TYPE_BF16] = {"BF16", 1, 2},
+    [GGUF_TYPE_Q4_0] = {"Q4_0", 32, 18}, [GGUF_TYPE_Q4_1] = {"Q4_1", 32, 20}, [GGUF_TYPE_Q5_0] = {"Q5_0", 32, 22},
+    [GGUF_TYPE_Q5_1] = {"Q5_1", 32, 24}, [GGUF_TYPE_Q8_0] = {"Q8_0", 32, 34}, [GGUF_TYPE_IQ4_NL] = {"IQ4_NL", 32, 18},
+    [GGUF_TYPE_Q2_K] = {"Q2_K", 256, 84}, [GGUF_TYPE_Q3_K] = {"Q3_K", 256, 110}, [GGUF_TYPE_Q4_K] = {"Q4_K", 256, 144},
+    [GGUF_TYPE_Q5_K] = {"Q5_K", 256, 176}, [GGUF_TYPE_Q6_K] = {"Q6_K", 256, 210},
+    [9] = {.name = "Q8_1"}, [15] = {.name = "Q8_K"}, [16] = {.name = "IQ2_XXS"}, [17] = {.name = "IQ2_XS"},
+    [18] = {.name = "IQ3_XXS"}, [19] = {.name = "IQ1_S"}, [21] = {.name = "IQ3_S"}, [22] = {.name = "IQ2_S"},
+    [23] = {.name = "IQ4_XS"}, [24] = {.name = "I8"}, [25] = {.name = "I16"}, [26] = {.name = "I32"}, [27] = {.name = "I64"},
+    [28] = {.name = "F64"}, [29] = {.name = "IQ1_M"}, [34] = {.name = "TQ1_0"}, [35] = {.name = "TQ2_0"}, [39] = {.name = "MXFP4"},
+};
+
+enum { TYPES = sizeof types / sizeof *types };
+
+const char *gguf_type_name(GgufType type) { return types[type].name; }
+size_t gguf_block_numbers(GgufType type) { return types[type].numbers; }
+size_t gguf_block_bytes(GgufType type) { return types[type].bytes; }
+
+/* Bytes of a number in a pair; 0 for a string and an array. */
+static const size_t sizes[GGUF_VALUES] = {
+    [GGUF_U8] = 1, [GGUF_I8] = 1, [GGUF_U16] = 2, [GGUF_I16] = 2, [GGUF_U32] = 4, [GGUF_I32] = 4, [GGUF_F32] = 4,
+    [GGUF_BOOL] = 1, [GGUF_U64] = 8, [GGUF_I64] = 8, [GGUF_F64] = 8};
+
+/* ------------------------------------------------------------------ a header, from its first byte to its last */
+
+typedef struct {
+    const char *name; /* of the file */
+    const unsigned char *bytes;
+    size_t size, at;  /* bytes [0, at) are read */
+} Reader;
+
+/* The next bytes. Whose they are is said where the file ends before them. */
+static const unsigned char *next(Reader *reader, uint64_t size, const char *whose) {
+    if (size > reader->size - reader->at)
+        fail("%s: byte %zu: the file ends in %.80s: truncated, fetch it again", reader->name, reader->at, whose);
+    const unsigned char *bytes = reader->bytes + reader->at;
+    reader->at += (size_t)size;
+    return bytes;
+}
+
+static uint32_t next_u32(Reader *reader, const char *whose) {
+    uint32_t value;
+    file_order(sizeof value, 1, &value, next(reader, sizeof value, whose));
+    return value;
+}
+
+static uint64_t next_u64(Reader *reader, const char *whose) {
+    uint64_t value;
+    file_order(sizeof value, 1, &value, next(reader, sizeof value, whose));
+    return value;
+}
+
+/* How many there are to be: no more than the file has room for, so that nothing is allocated for a lie. */
+static size_t next_count(Reader *reader, size_t smallest, const char *of_what) {
+    uint64_t count = next_u64(reader, of_what);
+    if (count > (reader->size - reader->at) / smallest)
+        fail("%s: byte %zu: it counts %" PRIu64 " %s, more than its %zu bytes can hold", reader->name, reader->at - 8, count, of_what,
+             reader->size);
+    return (size_t)count;
+}
+
+/* A key or a tensor's name: a copy, with a NUL behind it. */
+static const char *next_name(Reader *reader, const char *what) {
+    uint64_t length = next_u64(reader, what);
+    if (length == 0 || length > MOST_LETTERS)
+        fail("%s: byte %zu: %s of %" PRIu64 " letters: it should have 1 to %d", reader->name, reader->at - 8, what, length, MOST_LETTERS);
+    const unsigned char *letters = next(reader, length, what);
+    if (memchr(letters, 0, (size_t)length)) fail("%s: byte %zu: a NUL in %s", reader->name, reader->at - (size_t)length, what);
+    return copy_text((const char *)letters, (size_t)length);
+}
+
+static void check_version(Reader *reader) {
+    static const char magic[] = {'G', 'G', 'U', 'F'};
+    if (memcmp(next(reader, sizeof magic, "its first four letters"), magic, sizeof magic) != 0)
+        fail("%s: it does not begin with GGUF: is this a GGUF file?", reader->name);
+    uint32_t version = next_u32(reader, "its version");
+    if (version == 2 || version == 3) return;
+    if (version && !(version & 0xffff))
+        fail("%s: a big-endian GGUF file: fetch or write the little-endian one", reader->name);
+    fail("%s: version %" PRIu32 " of GGUF: this reader takes 2 and 3; convert it again", reader->name, version);
+}
+
+/* ------------------------------------------------------------------ pairs */
+
+static void check_strings(Reader *reader, size_t count, const char *key) {
+    for (size_t i = 0; i < count; i++) next(reader, next_u64(reader, key), key);
+}
+
+static void read_pair(Reader *reader, GgufPair *pair) {
+    const char *key = next_name(reader, "a key");
+    uint32_t type = next_u32(reader, key);
+    *pair = (GgufPair){.key = key, .is_array = type == GGUF_ARRAY, .count = 1};
+    if (pair->is_array) type = next_u32(reader, key);
+    if (pair->is_array && type == GGUF_ARRAY) fail("%s: \"%.80s\": an array of arrays, which no Llama needs", reader->name, key);
+    if (type >= GGUF_VALUES) fail("%s: \"%.80s\": a value of type %" PRIu32 ", which the format does not have", reader->name, key, type);
+    pair->type = (GgufValue)type;
+    if (pair->is_array) pair->count = next_count(reader, sizes[type] ? sizes[type] : 8, "elements of an array");
+    pair->bytes = reader->bytes + reader->at;
+    if (type == GGUF_STRING) check_strings(reader, pair->count, key);
+    else next(reader, (uint64_t)pair->count * sizes[type], key);
+    for (size_t i = 0; type == GGUF_BOOL && i < pair->count; i++)
+        if (pair->bytes[i] > 1) fail("%s: \"%.80s\": %d is neither true nor false", reader->name, key, pair->bytes[i]);
+}
+
+static int by_key(const void *left, const void *right) {
+    return strcmp(((const GgufPair *)left)->key, ((const GgufPair *)right)->key);
+}
+
+static void read_pairs(Reader *reader, Gguf *file) {
+    GgufPair *pairs = file->storage->pairs;
+    for (size_t i = 0; i < file->pair_count; i++) read_pair(reader, &pairs[i]);
+    qsort(pairs, file->pair_count, sizeof *pairs, by_key);
+    for (size_t i = 1; i < file->pair_count; i++)
+        if (by_key(&pairs[i - 1], &pairs[i]) == 0) fail("%s: it has the key \"%.80s\" twice", reader->name, pairs[i].key);
+}
+
+static size_t alignment(const Gguf *file) {
+    const GgufPair *pair = gguf_pair(file, "general.alignment");
+    if (!pair) return ALIGNMENT;
+    double value = pair->type == GGUF_U32 && !pair->is_array ? gguf_number(pair, 0) : 0;
+    if (value < 1 || value > MOST_ALIGNMENT || (uint32_t)value & ((uint32_t)value - 1))
+        fail("%s: general.alignment must be a power of two, up to %d, as a u32", file->name, MOST_ALIGNMENT);
+    return (size_t)value;
+}
+
+/* ------------------------------------------------------------------ tensors */
+
+/* The lengths are multiplied in 64 bits, and each product is checked. */
+static void read_shape(Reader *reader, GgufTensor *tensor) {
+    uint32_t rank = next_u32(reader, tensor->name);
+    if (rank < 1 || rank > GGUF_MAX_RANK)
+        fail("%s: tensor \"%.80s\": it has %" PRIu32 " dimensions: the format has 1 to %d", reader->name, tensor->name, rank, GGUF_MAX_RANK);
+    tensor->rank = (int)rank;
+    uint64_t count = 1;
+    for (int d = tensor->rank - 1; d >= 0; d--) {
+        uint64_t length = next_u64(reader, tensor->name);
+        if (length == 0) fail("%s: tensor \"%.80s\": a dimension is 0", reader->name, tensor->name);
+        if (length > SIZE_MAX || __builtin_mul_overflow(count, length, &count) || count > INT64_MAX / 8)
+            fail("%s: tensor \"%.80s\": the size of its shape overflows", reader->name, tensor->name);
+        tensor->shape[d] = (size_t)length;
+    }
+}
+
+static void read_type(Reader *reader, GgufTensor *tensor) {
+    uint32_t type = next_u32(reader, tensor->name);
+    if (type >= TYPES || !types[type].name)
+        fail("%s: tensor \"%.80s\": its type is number %" PRIu32 ", which this reader does not know", reader->name, tensor->name, type);
+    if (!types[type].bytes)
+        fail("%s: tensor \"%.80s\": %s is not read here: fetch the model as Q4_K_M, Q8_0 or F16", reader->name, tensor->name,
+             types[type].name);
+    tensor->type = (GgufType)type;
+    size_t width = tensor->shape[tensor->rank - 1], block = types[type].numbers;
+    if (width % block)
+        fail("%s: tensor \"%.80s\": rows of %zu numbers are no multiple of %s's block of %zu", reader->name, tensor->name, width,
+             types[type].name, block);
+    uint64_t blocks = width / block;
+    for (int d = 0; d + 1 < tensor->rank; d++) blocks *= tensor->shape[d];
+    if (blocks > SIZE_MAX / types[type].bytes)
+        fail("%s: tensor \"%.80s\": it has more bytes than there are addresses", reader->name, tensor->name);
+    tensor->bytes = (size_t)blocks * types[type].bytes;
+}
+
+/* Its offset is kept until it is known where the data begin. */
+static void read_tensor(Reader *reader, GgufTensor *tensor, size_t *offset) {
+    *tensor = (GgufTensor){.name = next_name(reader, "a tensor's name")};
+    read_shape(reader, tensor);
+    read_type(reader, tensor);
+    uint64_t place = next_u64(reader, tensor->name);
+    if (place > reader->size)
+        fail("%s: tensor \"%.80s\": it is said to begin at byte %" PRIu64 " of the data, in a file of %zu", reader->name, tensor->name,
+             place, reader->size);
+    *offset = (size_t)place;
+}
+
+static size_t padded(size_t size, size_t to) { return (size + to - 1) / to * to; }
+
+/* In the file, where nothing else lies. */
+static void place_tensor(const Reader *reader, GgufTensor *tensor, size_t data, size_t offset, size_t step) {
+    if (offset % step)
+        fail("%s: tensor \"%.80s\": its offset %zu is no multiple of the alignment, %zu", reader->name, tensor->name, offset, step);
+    if (data > reader->size || offset > reader->size - data || tensor->bytes > reader->size - data - offset)
+        fail("%s: tensor \"%.80s\": its %zu bytes at %zu go beyond the file's end: truncated, fetch it again", reader->name,
+             tensor->name, tensor->bytes, offset);
+    tensor->data = reader->bytes + data + offset;
+}
+
+static int by_place(const void *left, const void *right) {
+    const GgufTensor *a = left, *b = right;
+    return (a->data > b->data) - (a->data < b->data);
+}
+
+static int by_name(const void *left, const void *right) {
+    return strcmp(((const GgufTensor *)left)->name, ((const GgufTensor *)right)->name);
+}
+
+/* Each begins where the one before it ends, padded: what nobody reads in between would be a length or a type that was
+ * changed. */
+static void check_layout(const Reader *reader, size_t count, GgufTensor *tensors, size_t data, size_t step) {
+    qsort(tensors, count, sizeof *tensors, by_place);
+    for (size_t i = 0; i < count; i++) {
+        size_t place = (size_t)((const unsigned char *)tensors[i].data - reader->bytes);
+        if (place < data)
+            fail("%s: tensor \"%.80s\": its data overlap those of \"%.80s\"", reader->name, tensors[i].name, tensors[i - 1].name);
+        if (place > data)
+            fail("%s: tensor \"%.80s\": the %zu bytes before its data belong to no tensor", reader->name, tensors[i].name, place - data);
+        data = padded(place + tensors[i].bytes, step);
+    }
+    if (data < reader->size) fail("%s: the last %zu bytes belong to no tensor", reader->name, reader->size - data);
+}
+
+/* What another byte order turns: numbers; a block's bytes stay as the format has them, and who reads a block reads its scales
+ * by their bytes. */
+static size_t number_size(GgufType type) { return types[type].numbers == 1 ? types[type].bytes : 1; }
+
+static void turn_tensors(const Reader *reader, size_t data, Gguf *file) {
+    char *turned = file->storage->turned = allocate(reader->size - data);
+    for (GgufTensor *tensor = file->storage->tensors; tensor < file->storage->tensors + file->tensor_count; tensor++) {
+        char *to = turned + ((const unsigned char *)tensor->data - reader->bytes) - data;
+        size_t size = number_size(tensor->type);
+        turn_bytes(size, tensor->bytes / size, to, tensor->data);
+        tensor->data = to;
+    }
+}
+
+static void read_tensors(Reader *reader, Gguf *file) {
+    GgufTensor *tensors = file->storage->tensors;
+    size_t count = file->tensor_count, *offsets = allocate(product(count, sizeof *offsets));
+    for (size_t i = 0; i < count; i++) read_tensor(reader, &tensors[i], &offsets[i]);
+    size_t step = alignment(file), data = padded(reader->at, step);
+    for (size_t i = 0; i < count; i++) place_tensor(reader, &tensors[i], data, offsets[i], step);
+    free(offsets);
+    check_layout(reader, count, tensors, data, step);
+    if (HIGHEST_FIRST) turn_tensors(reader, data, file);
+    qsort(tensors, count, sizeof *tensors, by_name);
+    for (size_t i = 1; i < count; i++)
+        if (by_name(&tensors[i - 1], &tensors[i]) == 0) fail("%s: it has the tensor \"%.80s\" twice", reader->name, tensors[i].name);
+}
+
+/* ------------------------------------------------------------------ the file */
+
+Gguf gguf_parse(const char *name, const void *bytes, size_t size) {
+    Reader reader = {name, bytes, size, 0};
+    check_version(&reader);
+    Gguf file = {.name = name, .storage = allocate(sizeof *file.storage)};
+    file.tensor_count = next_count(&reader, SMALLEST_TENSOR, "tensors");
+    file.pair_count = next_count(&reader, SMALLEST_PAIR, "pairs");
+    *file.storage = (struct GgufStorage){.pairs = allocate(product(file.pair_count, sizeof *file.pairs)),
+                                         .tensors = allocate(product(file.tensor_count, sizeof *file.tensors))};
+    file.pairs = file.storage->pairs, file.tensors = file.storage->tensors;
+    read_pairs(&reader, &file);
+    read_tensors(&reader, &file);
+    return file;
+}
+
+Gguf gguf_open(const char *path) {
+    void *bytes;
+    size_t size;
+    char why[FILE_WHY];
+    if (!file_map(path, &bytes, &size, why)) fail("%s: %s", path, why);
+    Gguf file = gguf_parse(path, bytes, size);
+    file.storage->mapping = bytes, file.storage->mapping_size = size;
+    return file;
+}
+
+void gguf_close(Gguf *file) {
+    struct GgufStorage *storage = file->storage;
+    file_unmap(storage->mapping, storage->mapping_size);
+    for (size_t i = 0; i < file->pair_count; i++) free((char *)storage->pairs[i].key);
+    for (size_t i = 0; i < file->tensor_count; i++) free((char *)storage->tensors[i].name);
+    free(storage->pairs), free(storage->tensors), free(storage->turned), free(storage);
+    *file = (Gguf){0};
+}
+
+const GgufPair *gguf_pair(const Gguf *file, const char *key) {
+    const GgufPair wanted = {.key = key};
+    return bsearch(&wanted, file->pairs, file->pair_count, sizeof wanted, by_key);
+}
+
+const GgufTensor *gguf_tensor(const Gguf *file, const char *name) {
+    const GgufTensor wanted = {.name = name};
+    return bsearch(&wanted, file->tensors, file->tensor_count, sizeof wanted, by_name);
+}
+
+double gguf_number(const GgufPair *pair, size_t index) {
+    union { uint8_t u8; int8_t i8; uint16_t u16; int16_t i16; uint32_t u32; int32_t i32; float f32; uint64_t u64; int64_t i64; double f64; } value;
+    size_t size = sizes[pair->type];
+    file_order(size, 1, &value, pair->bytes + index * size);
+    switch (pair->type) {
+        case GGUF_U8: case GGUF_BOOL: return value.u8;
+        case GGUF_I8: return value.i8;
+        case GGUF_U16: return value.u16;
+        case GGUF_I16: return value.i16;
+        case GGUF_U32: return value.u32;
+        case GGUF_I32: return value.i32;
+        case GGUF_F32: return value.f32;
+        case GGUF_U64: return (double)value.u64;
+        case GGUF_I64: return (double)value.i64;
+        default: return value.f64;
+    }
+}
+
+GgufText gguf_text(const unsigned char **place) {
+    uint64_t length;
+    file_order(sizeof length, 1, &length, *place);
+    GgufText text = {(size_t)length, (const char *)*place + sizeof length};
+    *place += sizeof length + length;
+    return text;
+}
+
+/* ------------------------------------------------------------------ writing */
+
+static void put_u32(FILE *file, uint32_t value) {
+    file_order(sizeof value, 1, &value, &value);
+    fwrite(&value, sizeof value, 1, file);
+}
+
+static void put_u64(FILE *file, uint64_t value) {
+    file_order(sizeof value, 1, &value, &value);
+    fwrite(&value, sizeof value, 1, file);
+}
+
+static void put_name(FILE *file, const char *name) {
+    put_u64(file, strlen(name));
+    fputs(name, file);
+}
+
+static void put_pair(FILE *file, const GgufPair *pair) {
+    const unsigned char *end = pair->bytes + pair->count * sizes[pair->type];
+    for (size_t i = 0; pair->type == GGUF_STRING && i < pair->count; i++) gguf_text(&end);
+    put_name(file, pair->key);
+    if (pair->is_array) put_u32(file, GGUF_ARRAY);
+    put_u32(file, pair->type);
+    if (pair->is_array) put_u64(file, pair->count);
+    fwrite(pair->bytes, 1, (size_t)(end - pair->bytes), file);
+}
+
+static void put_tensor(FILE *file, const GgufTensor *tensor, size_t offset) {
+    put_name(file, tensor->name);
+    put_u32(file, (uint32_t)tensor->rank);
+    for (int d = tensor->rank - 1; d >= 0; d--) put_u64(file, tensor->shape[d]);
+    put_u32(file, tensor->type);
+    put_u64(file, offset);
+}
+
+static void put_padding(FILE *file, size_t size) {
+    for (size_t at = size; at < padded(size, ALIGNMENT); at++) fputc(0, file);
+}
+
+static void put_data(FILE *file, const GgufTensor *tensor) {
+    size_t size = number_size(tensor->type);
+    void *turned = HIGHEST_FIRST ? allocate(tensor->bytes) : NULL;
+    if (turned) turn_bytes(size, tensor->bytes / size, turned, tensor->data);
+    fwrite(turned ? turned : tensor->data, 1, tensor->bytes, file);
+    free(turned);
+    put_padding(file, tensor->bytes);
+}
+
+void gguf_save(const char *path, size_t pair_count, const GgufPair *pairs, size_t tensor_count,
+               const GgufTensor *tensors) {
+    Output output = output_open(path);
+    size_t offset = 0;
+    fputs("GGUF", output.file);
+    put_u32(output.file, 3);
+    put_u64(output.file, tensor_count);
+    put_u64(output.file, pair_count);
+    for (size_t i = 0; i < pair_count; i++) put_pair(output.file, &pairs[i]);
+    for (size_t i = 0; i < tensor_count; offset += padded(tensors[i++].bytes, ALIGNMENT))
+        put_tensor(output.file, &tensors[i], offset);
+    long header = ftell(output.file);
+    if (header < 0) fail("cannot write %s: it must be a file", path);
+    put_padding(output.file, (size_t)header);
+    for (size_t i = 0; i < tensor_count; i++) put_data(output.file, &tensors[i]);
+    output_close(&output);
+}
