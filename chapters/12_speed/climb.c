@@ -112,6 +112,13 @@ static void must_be_right(const Step *step, const Task *task) {
     }
 }
 
+Turns turns_new(void) { return (Turns){.start = seconds()}; }
+
+bool turns_go_on(Turns *turns) {
+    double time = seconds() - turns->start;
+    return turns->count++ < 2 || time < 0.08 || (turns->count <= READING_WAYS && time < 0.3);
+}
+
 /* A limit's speed in this go, or the best so far. */
 static double best(double so_far, double work, double start) { return fmax(so_far, work / (seconds() - start)); }
 
@@ -120,13 +127,13 @@ Speed speed_of(const Step *step, Task *task) {
     const void *weights = step->dtype == BF16 ? (void *)task->half : task->weight;
     int threads = step->shared ? thread_count() : 1, most = thread_count();
     Speed s = {.operations = 2.0 * (step->once ? task->rows : 1) / (double)dtype_size(step->dtype)};
-    double time = INFINITY, end = seconds() + 0.08;
+    double time = INFINITY;
     use_threads(threads);
     run(step, task), must_be_right(step, task);
-    for (int turn = 0; turn < READING_WAYS || seconds() < end; turn++) {
+    for (Turns turns = turns_new(); turns_go_on(&turns);) {
         time = fmin(time, run(step, task));
         double start = seconds();
-        s.bandwidth = best(s.bandwidth, read_memory(threads, turn % READING_WAYS, bytes, weights), start), start = seconds();
+        s.bandwidth = best(s.bandwidth, read_memory(threads, turns.count % READING_WAYS, bytes, weights), start), start = seconds();
         s.fma = best(s.fma, multiply_adds(threads), start), start = seconds();
         if (step->pairs) s.pairs = best(s.pairs, multiply_bf16_pairs(threads), start);
     }

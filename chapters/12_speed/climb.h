@@ -38,8 +38,18 @@ typedef struct {
 Task task_new(int rows);
 void task_free(Task *task);
 
-/* Operations a second, two for each multiply-add, of a rung and of what limits it, measured in turns: what a shared machine gives
- * changes from one moment to the next. A rung that is wrong is not measured: fail() names it. */
+/* What is timed and what limits it go in turns: what a shared machine gives changes from one moment to the next. Each has at least
+ * two, and all ways of reading, unless it takes too long. for (Turns turns = turns_new(); turns_go_on(&turns);) … */
+typedef struct {
+    int count; /* this is turn 1, 2, … */
+    double start;
+} Turns;
+
+Turns turns_new(void);
+bool turns_go_on(Turns *turns);
+
+/* Operations a second, two for each multiply-add, of a rung and of what limits it. A rung that is wrong is not
+ * measured: fail() names it. */
 typedef struct {
     double fma, pairs;         /* the limits: multiply-adds, BF16 dot products … */
     double bandwidth;          /* … and reading, in bytes a second */

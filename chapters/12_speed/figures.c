@@ -87,10 +87,10 @@ static double share(const Model *model, int threads, int T, int length) {
     Decoder decoder = decoder_new(model, length + T);
     memset(decoder.keys, 0, cached), memset(decoder.values, 0, cached);
     use_threads(threads);
-    for (int turn = 0; turn < (T > 1 ? 3 : READING_WAYS); turn++) {
+    for (Turns turns = turns_new(); turns_go_on(&turns);) {
         time = fmin(time, reading_time(&decoder, T, length));
         double start = seconds();
-        double done = T > 1 ? multiply_adds(threads) : read_memory(threads, turn % READING_WAYS, matrix, model->layers->gate_proj.data);
+        double done = T > 1 ? multiply_adds(threads) : read_memory(threads, turns.count % READING_WAYS, matrix, model->layers->gate_proj.data);
         limit = fmax(limit, done / (seconds() - start));
     }
     decoder_free(&decoder);

@@ -111,12 +111,11 @@ static double share(const Way *way, const Heads *h) {
     int threads = way->shared ? thread_count() : 1, most = thread_count();
     double work = h->T > 1 ? 2.0 * H * D * h->T * (h->T + 1) : 2.0 * h->S * KV * D * sizeof(float), time = INFINITY, limit = 0;
     use_threads(threads);
-    attend(way, h);
-    for (int turn = 0; turn < READING_WAYS; turn++) {
+    for (Turns turns = turns_new(); turns_go_on(&turns);) {
         double start = seconds();
         attend(way, h);
         time = fmin(time, seconds() - start), start = seconds();
-        double done = h->T > 1 ? multiply_adds(threads) : read_memory(threads, turn, (size_t)work / 2, h->k);
+        double done = h->T > 1 ? multiply_adds(threads) : read_memory(threads, turns.count % READING_WAYS, (size_t)work / 2, h->k);
         limit = fmax(limit, done / (seconds() - start));
     }
     use_threads(most);
@@ -131,7 +130,7 @@ static void climb_attention(void) {
     Table table = {0};
     table_row(&table, "prefill of %d|of FMA peak|decode after %d|of read bandwidth", PREFILL, DECODE);
     for (int i = 0; i < 4; i++)
-        table_row(&table, "%s|%.0f %%|%s|%.0f %%", prefill[i].name, 100 * share(&prefill[i], &many), decode[i].name, 100 * share(&decode[i], &one));
+        table_row(&table, "%s|%.1f %%|%s|%.1f %%", prefill[i].name, 100 * share(&prefill[i], &many), decode[i].name, 100 * share(&decode[i], &one));
     table_print(&table, stdout);
     heads_free(&many), heads_free(&one);
 }
