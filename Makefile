@@ -79,12 +79,13 @@ drawer    = $(firstword $(subst _, ,$(1)))_figures
 DRAWERS  := $(foreach c,$(DRAWN),$(BUILD)/$(call drawer,$(c)))
 TOOLS    := $(BUILD)/verify $(BUILD)/grade $(BUILD)/stories $(if $(PCRE2),$(BUILD)/llama $(BUILD)/mine)
 # These have the functions of chapters 9 and 8, but fast: a program that runs whole models names them before the library.
-FAST     := chapters/12_speed/projection.c chapters/12_speed/flash_attention.c
-KERNELS  := $(filter-out %/main.c %/figures.c %/exercise.c %/llama.c $(FAST) $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/*.c))
+FAST     := chapters/12_speed/projection.c chapters/12_speed/pairs.c chapters/12_speed/flash_attention.c
+CLIMB    := chapters/12_speed/climb.c
+KERNELS  := $(filter-out %/main.c %/figures.c %/exercise.c %/llama.c $(FAST) $(CLIMB) $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/*.c))
 COMMON   := $(wildcard common/*.c)
 VERIFY   := $(filter-out $(addprefix tests/verify/,main.c grade.c guard.c mine.c yours.c),$(wildcard tests/verify/*.c))
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c))) $(BUILD)/tests/fast_decoder $(BUILD)/tests/fast_flash_attention
-TESTS    := $(TESTS:%/test_generation=%/fast_generation)
+TESTS    := $(patsubst %/test_generation,%/fast_generation,$(TESTS:%/test_speed=%/fast_speed))
 FUZZED   := safetensors gguf config model $(if $(PCRE2),tokenizer text)
 
 object = $(patsubst %.c,$(BUILD)/objects/%.o,$(1))
@@ -113,10 +114,12 @@ $(BUILD)/objects/%.o: %.c $(BUILD)/flags
 	@echo "  compile  $<"
 	@$(CC) $(FLAGS) $(SHARED) $(ALSO) -MMD -MP -c $< -o $@
 
-RUNNERS  := $(BUILD)/11_generation
+RUNNERS  := $(BUILD)/11_generation $(BUILD)/12_speed
+# They name their parts before the library, too.
+$(BUILD)/12_speed: $(call object,$(CLIMB))
+$(BUILD)/12_figures: $(call object,$(CLIMB) $(FAST))
 $(filter $(RUNNERS),$(PROGRAMS)): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(call object,$(FAST)) $(BUILD)/libllama.a
-$(BUILD)/12_speed: $(call object,chapters/12_speed/main.c chapters/12_speed/flash_attention.c) $(BUILD)/libllama.a
-$(filter-out $(RUNNERS) $(BUILD)/12_speed,$(PROGRAMS)): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(BUILD)/libllama.a
+$(filter-out $(RUNNERS),$(PROGRAMS)): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(BUILD)/libllama.a
 $(foreach c,$(DRAWN),$(eval $(BUILD)/$(call drawer,$(c)): $(BUILD)/objects/chapters/$(c)/figures.o $(BUILD)/libllama.a))
 $(PROGRAMS) $(DRAWERS):
 	$(link)

@@ -51,7 +51,7 @@ typedef struct {
 INLINE Vector exp_negative(Vector x) {
     const float large = 0x1.8p23f + 127; /* so large that a sum with it is rounded to a whole number */
     Words tiny = (Words)(x < -87);
-    Vector shifted = choose(tiny, (Vector){0} - 87, x) * 1.44269504f + large; /* the last bits are n + 127 */
+    Vector shifted = blend(tiny, (Vector){0} - 87, x) * 1.44269504f + large; /* the last bits are n + 127 */
     Vector n = shifted - large;
     Vector r = (x - n * 0x1.62e4p-1f) - n * 1.42860682e-6f; /* x - n ln 2, with ln 2 in two parts */
     Vector series = 1.f / 24 + r * (1.f / 120 + r * (1.f / 720 + r * (1.f / 5040)));
@@ -121,7 +121,7 @@ static void online_softmax(float score[SET][KEYS], float max[SET], Vector sum[SE
         Vector most = (Vector){0} + max[r];
         for (int s = 0; s < KEYS; s += LANES) {
             Vector some = *(const Vector *)&score[r][s];
-            most = choose((Words)(some > most), some, most);
+            most = blend((Words)(some > most), some, most);
         }
         float now = largest(most);
         fallen[r] = max[r] - now, max[r] = now;

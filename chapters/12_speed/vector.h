@@ -38,7 +38,7 @@ typedef uint16_t Halves __attribute__((vector_size(LANES * sizeof(uint16_t)), al
 #define INLINE static inline __attribute__((always_inline)) /* so that a constant argument is one inside, too */
 
 /* In each lane a, where the mask (of a comparison) has all bits, and b, where it has none. */
-INLINE Vector choose(Words mask, Vector a, Vector b) { return (Vector)((mask & (Words)a) | (~mask & (Words)b)); }
+INLINE Vector blend(Words mask, Vector a, Vector b) { return (Vector)((mask & (Words)a) | (~mask & (Words)b)); }
 
 /* The largest of all lanes. */
 INLINE float largest(Vector numbers) {
@@ -90,12 +90,16 @@ INLINE void turn(Vector square[LANES]) {
     if (LANES == 16) shuffle(shuffled, square), shuffle(square, shuffled);
 }
 
-/* LANES numbers of 16 bits, from any address, as float32. */
-INLINE Vector widen_bf16(const char *weights) {
-    return (Vector)(__builtin_convertvector(*(const Halves *)weights, Words) << 16);
-}
+/* Two BF16 numbers lie in each word: the first of each as float32, and the second. */
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+INLINE Vector even_bf16(Words pairs) { return (Vector)(pairs << 16); }
+INLINE Vector odd_bf16(Words pairs) { return (Vector)(pairs & 0xffff0000); }
+#else
+INLINE Vector even_bf16(Words pairs) { return (Vector)(pairs & 0xffff0000); }
+INLINE Vector odd_bf16(Words pairs) { return (Vector)(pairs << 16); }
+#endif
 
-/* One instruction where the processor has it. */
+/* LANES F16 numbers as float32, from any address. One instruction where the processor has it. */
 INLINE Vector widen_f16(const char *weights) {
 #if defined __AVX512F__
     return (Vector)_mm512_cvtph_ps(_mm256_loadu_si256((const void *)weights));
@@ -114,28 +118,5 @@ INLINE Vector widen_f16(const char *weights) {
     return (Vector)((Words)value | (half & 0x8000) << 16);
 #endif
 }
-
-/* BF16 dot products, where the compiler knows them: a pair of BF16 numbers takes the room of one float32. */
-#ifdef __AVX512BF16__
-INLINE bool has_bf16_dots(void) { return __builtin_cpu_supports("avx512bf16"); }
-
-/* Are they faster than as many multiply-adds? AMD's do twice as many in a cycle (Zen 4), Intel's half (Sapphire Rapids). */
-INLINE bool bf16_dots_pay(void) { return has_bf16_dots() && __builtin_cpu_is("amd"); }
-
-/* In each lane: sum + x[0] w[0] + x[1] w[1], with the same pair of x in all lanes. */
-INLINE Vector add_pairs(Vector sum, float x, Vector w) {
-    return (Vector)_mm512_dpbf16_ps((__m512)sum, (__m512bh)_mm512_set1_ps(x), (__m512bh)w);
-}
-
-/* The nearest BF16 numbers, in pairs. */
-INLINE Vector round_pairs(Vector first, Vector second) {
-    return (Vector)_mm512_cvtne2ps_pbh((__m512)second, (__m512)first);
-}
-#else
-INLINE bool has_bf16_dots(void) { return false; }
-INLINE bool bf16_dots_pay(void) { return false; }
-INLINE Vector add_pairs(Vector sum, float, Vector) { return sum; }
-INLINE Vector round_pairs(Vector first, Vector) { return first; }
-#endif
 
 #endif
