@@ -5,6 +5,8 @@ file = data."/11_next.dat"
 set title "Dividing by T tilts the line: all slopes are divided by T"
 set ylabel "probability"
 set logscale y
+set grid noxtics
+set mytics 1
 set yrange [1e-7:1]
 set format y "10^{%T}"
 set xrange [0.5:40.5]

@@ -94,9 +94,9 @@ static void what_comes_next(int V, const float logits[V]) {
     section("What comes next");
     Table table = {0};
     table_row(&table, "token|logit|probability|up to here");
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < 9; i++) {
         up_to_here += all[i].probability;
-        table_row(&table, "%s|%.2f|%.4f|%.4f", name(all[i].token).text, logits[all[i].token], all[i].probability,
+        table_row(&table, "%s|%.2f|%.3f|%.3f", name(all[i].token).text, logits[all[i].token], all[i].probability,
                   up_to_here);
     }
     table_print(&table, stdout);
@@ -113,7 +113,7 @@ static void many_draws(int V, const float logits[V]) {
     section("Ten thousand draws");
     Table table = {0};
     table_row(&table, "token|drawn|expected|give or take");
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 5; i++) {
         double p = all[i].probability;
         table_row(&table, "%s|%d|%.0f|%.0f", name(all[i].token).text, drawn[all[i].token], DRAWS * p,
                   sqrt(DRAWS * p * (1 - p)));
