@@ -78,8 +78,8 @@ static void errors(const char *data) {
     const int shares[] = {32, F, count};
     for (int k = 0; k < 3; k++, fputs("\n\n", output.file))
         for (int bits = 2; bits <= 8; bits++) {
-            round_by(bits, (size_t)shares[k], (size_t)count, back[0], w[0]);
-            fprintf(output.file, "%.3f %.4f %d\n", bits + 16.0 / shares[k], error(count, back[0], w[0]), bits);
+            round_by(bits, (size_t)shares[k], (size_t)count, (float *)back, (float *)w);
+            fprintf(output.file, "%.3f %.4f %d\n", bits + 16.0 / shares[k], error(count, (float *)back, (float *)w), bits);
         }
     const Format *format;
     for (int f = 0; (format = format_at(f)); f++) {
@@ -87,7 +87,7 @@ static void errors(const char *data) {
         void *blocks = allocate((size_t)(count / 32 * format->bytes));
         format->quantize(C, F, blocks, w);
         format->dequantize(C, F, back, blocks);
-        fprintf(output.file, "%.3f %.4f %s\n", 8.0 * format->bytes / 32, error(count, back[0], w[0]), format->name);
+        fprintf(output.file, "%.3f %.4f %s\n", 8.0 * format->bytes / 32, error(count, (float *)back, (float *)w), format->name);
         free(blocks);
     }
     output_close(&output), free(w), free(back);

@@ -73,8 +73,9 @@ static void who_shares(void) {
     table_row(&table, "8 bits, one scale for|become 0|error of the last row");
     for (int k = 0; k < 3; k++) {
         int zeros = 0;
-        round_by(8, shares[k], (size_t)(T * F), back[0], x[0]);
-        for (int i = 0; i < T * F; i++) zeros += back[0][i] == 0;
+        round_by(8, shares[k], (size_t)(T * F), (float *)back, (const float *)x);
+        for (int t = 0; t < T; t++)
+            for (int i = 0; i < F; i++) zeros += back[t][i] == 0;
         table_row(&table, "%s|%d %%|%.1f %%", names[k], 100 * zeros / (T * F), error((size_t)F, back[T - 1], x[T - 1]));
     }
     table_print(&table, stdout);
@@ -164,7 +165,7 @@ static void feedback_row(Table *table, const char *name, int bits, bool feedback
     float right[T][out], got[T][out];
     memcpy(rounded, w, (size_t)out * sizeof *w);
     if (feedback) round_with_feedback(bits, out, C, rounded, STORY, x);
-    else round_by(bits, 32, (size_t)(out * C), rounded[0], w[0]);
+    else round_by(bits, 32, (size_t)(out * C), (float *)rounded, (float *)w);
     linear(T, C, out, right, x, w, NULL);
     linear(T, C, out, got, x, rounded, NULL);
     table_row(table, "%d bits, %s|%.1f %%|%.1f %%|%.1f %%", bits, name, error((size_t)(out * C), rounded, w),

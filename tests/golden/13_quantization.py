@@ -272,8 +272,10 @@ def make_quantizer(name):
                 x=lambda random: random.standard_normal((2, 32)) + np.outer([100, -100], np.arange(32) == 21))
     kernel.case("zeros", "a block of zeros beside one of ordinary numbers",
                 x=lambda random: np.stack([np.zeros(32), random.standard_normal(32)]))
+    # Which of two zeros is the largest, or the least, nobody says; but llama.cpp begins at +0.
+    first = -0.0 if zero is None else 0.0
     kernel.case("negative_zeros", "zeros with a sign, alone and among ordinary numbers",
-                x=lambda random: np.stack([np.where(np.arange(32), -0.0, 0.0),  # llama.cpp begins at +0
+                x=lambda random: np.stack([np.where(np.arange(32), -0.0, first),
                                            np.where(np.arange(32) % 3, random.standard_normal(32), -0.0)]))
     kernel.case("all_equal", "blocks of one number, positive and negative",
                 x=np.repeat([[1.25], [-1.25]], 32, 1).tolist())

@@ -91,8 +91,8 @@ static void round_matrix(const Way *way, int rows, int n, float x[rows][n]) {
         format->dequantize(rows, n, x, blocks);
         free(blocks);
     } else if (format) {
-        for (size_t i = 0; i < count; i += 256) (format->bytes == sizeof(BlockQ6_K) ? round_q6_k : round_q4_k)(&x[0][i]);
-    } else if (share) round_by(way->bits, share, count, x[0], x[0]);
+        for (size_t i = 0; i < count; i += 256) (format->bytes == sizeof(BlockQ6_K) ? round_q6_k : round_q4_k)((float *)x + i);
+    } else if (share) round_by(way->bits, share, count, (float *)x, (float *)x);
 }
 
 static double bytes_of(const Way *way, int rows, int n) {
