@@ -48,7 +48,7 @@ const char *tensor_type(const Tensor *tensor) { return tensor->blocks ? tensor->
 static double get_from_block(const Tensor *tensor, size_t index) {
     const size_t numbers = (size_t)tensor->blocks->numbers, bytes = (size_t)tensor->blocks->bytes;
     float block[numbers];
-    tensor->blocks->widen(1, (int)numbers, (float(*)[numbers])block, (const char *)tensor->data + index / numbers * bytes);
+    tensor->blocks->dequantize(1, (int)numbers, (float(*)[numbers])block, (const char *)tensor->data + index / numbers * bytes);
     return block[index % numbers];
 }
 
@@ -92,7 +92,7 @@ void tensor_numbers(const Tensor *tensor, size_t first, size_t count, float to[]
     if (tensor->blocks) {
         const size_t numbers = (size_t)tensor->blocks->numbers, bytes = (size_t)tensor->blocks->bytes;
         const char *blocks = (const char *)tensor->data + first / numbers * bytes;
-        tensor->blocks->widen((int)(count / numbers), (int)numbers, (void *)to, blocks);
+        tensor->blocks->dequantize((int)(count / numbers), (int)numbers, (void *)to, blocks);
         return;
     }
     const char *from = (const char *)tensor->data + first * dtype_size(tensor->dtype);

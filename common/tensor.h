@@ -13,11 +13,14 @@ typedef enum { F64, F32, BF16, F16, I64, I32, I16, I8, U64, U32, U16, U8, BOOL, 
 enum { TENSOR_MAX_RANK = 8 };
 
 /* A way for a row of numbers to lie in memory where it is no array of them: in blocks, which share scales. Chapter 13 has
- * them. */
+ * them, and says what the functions promise. */
 typedef struct {
-    const char *name;   /* "Q4_0" */
+    const char *name;   /* as GGUF's world spells it: "Q4_0" */
+    int type;           /* its number in a GGUF file */
     int numbers, bytes; /* of a block */
-    void (*widen)(int rows, int n, float out[restrict rows][n], const void *blocks); /* what they stand for */
+    void (*dequantize)(int rows, int n, float out[restrict rows][n], const void *blocks);
+    void (*quantize)(int rows, int n, void *blocks, const float x[rows][n]); /* NULL: it can only be read */
+    float (*dot)(int n, const void *weight, const void *x);                  /* the same */
 } Blocks;
 
 typedef struct {

@@ -133,7 +133,7 @@ static Tensor as_tensor(const GgufTensor *from) {
     memcpy(tensor.shape, from->shape, sizeof from->shape);
     if (from->type == GGUF_TYPE_BF16) tensor.dtype = BF16;
     else if (from->type == GGUF_TYPE_F16) tensor.dtype = F16;
-    else if (from->type != GGUF_TYPE_F32) tensor.blocks = &format_of_type((int)from->type)->blocks;
+    else if (from->type != GGUF_TYPE_F32) tensor.blocks = format_of_type((int)from->type);
     return tensor;
 }
 
