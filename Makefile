@@ -138,11 +138,12 @@ $(BUILD)/stories: $(call object,chapters/09_decoder/stories/stories.c) $(BUILD)/
 $(BUILD)/llama $(BUILD)/stories:
 	$(link)
 
-$(BUILD)/ablations: $(call object,tests/golden/ablations.c tests/golden/examine.c $(FAST)) $(BUILD)/libllama.a
-$(BUILD)/beyond: $(call object,tests/golden/beyond.c tests/golden/examine.c $(FAST)) $(BUILD)/libllama.a
+# What the trained model does when something is done to it: tests/golden/NAME.c, whose output is NAME.txt beside it.
+STUDIES := ablations beyond choices quantized
+$(STUDIES:%=$(BUILD)/%): $(BUILD)/%: $(call object,tests/golden/examine.c $(FAST)) $(BUILD)/objects/tests/golden/%.o $(BUILD)/libllama.a
 $(BUILD)/bench_decoder: $(call object,tests/bench_decoder.c $(FAST)) $(BUILD)/libllama.a
 $(BUILD)/bench_tokenizer: $(call object,tests/bench_tokenizer.c) $(BUILD)/libllama.a
-$(BUILD)/ablations $(BUILD)/beyond $(BUILD)/bench_decoder $(BUILD)/bench_tokenizer:
+$(STUDIES:%=$(BUILD)/%) $(BUILD)/bench_decoder $(BUILD)/bench_tokenizer:
 	$(link)
 
 # What a test must know of this build; and who compiles a reader's files.
@@ -318,34 +319,22 @@ train: $(BUILD)/stories ## train the course's own model again, for three quarter
 	@$(torch)
 	@$(PYTHON) chapters/09_decoder/stories/train.py
 
+GOLDEN := golden printing articles 09_decoder stories sentence 10_tokenizer chat vocabularies
+
 golden: ## compute the golden values again
 	@$(torch)
-	@$(PYTHON) tests/golden/golden.py
-	@$(PYTHON) tests/golden/printing.py
-	@$(PYTHON) tests/golden/articles.py
-	@$(PYTHON) tests/golden/09_decoder.py
-	@$(PYTHON) tests/golden/stories.py
-	@$(PYTHON) tests/golden/sentence.py
-	@$(PYTHON) tests/golden/10_tokenizer.py
-	@$(PYTHON) tests/golden/chat.py
-	@$(PYTHON) tests/golden/vocabularies.py
+	@set -e; for script in $(GOLDEN); do $(PYTHON) tests/golden/$$script.py; done
 
 golden-check: ## prove that the committed golden values are what PyTorch computes
 	@$(torch)
-	@$(PYTHON) tests/golden/golden.py --check
-	@$(PYTHON) tests/golden/printing.py --check
-	@$(PYTHON) tests/golden/articles.py --check
-	@$(PYTHON) tests/golden/09_decoder.py --check
-	@$(PYTHON) tests/golden/stories.py --check
-	@$(PYTHON) tests/golden/sentence.py --check
-	@$(PYTHON) tests/golden/10_tokenizer.py --check
-	@$(PYTHON) tests/golden/chat.py --check
-	@$(PYTHON) tests/golden/vocabularies.py --check
+	@set -e; for script in $(GOLDEN); do $(PYTHON) tests/golden/$$script.py --check; done
 
-ablations: $(BUILD)/ablations $(BUILD)/beyond $(BUILD)/stories ## what each part does to the trained model, taken out or done wrong, in some minutes
+ablations: $(STUDIES:%=$(BUILD)/%) $(BUILD)/stories ## what each part, each choice and each bit does to the trained model, in some minutes
 	@$(BUILD)/stories --count 300 --seed 2 | $(BUILD)/beyond > $(BUILD)/beyond.txt
 	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/ablations > $(BUILD)/ablations.txt
-	@mv $(BUILD)/beyond.txt $(BUILD)/ablations.txt tests/golden/
+	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/choices $(BUILD)/stories > $(BUILD)/choices.txt
+	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/quantized > $(BUILD)/quantized.txt
+	@mv $(STUDIES:%=$(BUILD)/%.txt) tests/golden/
 
 bench: $(BUILD)/bench_kernels $(BUILD)/bench_decoder ## our kernels and the decoder against this machine's own limits, on one thread and on all
 	@OMP_NUM_THREADS=1 $(BUILD)/bench_kernels --bench

@@ -45,11 +45,11 @@ static const struct Submission {
     {"includes.c", "#include \"01_normalization/normalization.c\"\n", "the course's own", 0, "rms_norm: "},
     {"=1+1.c", RIGHT_ONES, "right", 4, ""},
     {"o'neill \"x\", y.c", RIGHT_ONES, "right", 4, ""},
-    {"half.c", RMS_NORM_RIGHT "#define rms_norm other\n#define batch_norm another\n#define rms_norm_bf16 a_third\n" RIGHT_ONES,
+    {"-half.c", RMS_NORM_RIGHT "#define rms_norm other\n#define batch_norm another\n#define rms_norm_bf16 a_third\n" RIGHT_ONES,
      "not implemented", 2, "batch_norm: nothing is written yet"},
     {"epsilon.c", RMS_NORM_DIVIDED_BY("sqrt(sum / dim) + eps"), "wrong", 0, "rms_norm: Your epsilon is outside the root"},
-    {"no root.c", RMS_NORM_DIVIDED_BY("sum / dim + eps"), "wrong", 0, "rms_norm: You divide by the mean square."},
-    {"sum.c", RMS_NORM_DIVIDED_BY("sqrt(sum + eps)"), "wrong", 0, "rms_norm: Your root is of the sum of the squares."},
+    {"@no root.c", RMS_NORM_DIVIDED_BY("sum / dim + eps"), "wrong", 0, "rms_norm: You divide by the mean square."},
+    {"+sum.c", RMS_NORM_DIVIDED_BY("sqrt(sum + eps)"), "wrong", 0, "rms_norm: Your root is of the sum of the squares."},
     {"out of thin air.c", RMS_NORM_DIVIDED_BY("0.3 + sum"), "wrong", 0, "rms_norm: Each row of your output is the right one times a number of its own"},
     {"knows the answers.c", /* of the cases, but not of other shapes */
      RMS_NORM_DIVIDED_BY("sqrt(sum / dim + (rows == 67 ? 1000 : 1) * eps)"), "wrong", 0, "rms_norm: random shape x [67, 4099], weight [4099]"},
@@ -146,8 +146,12 @@ static int cases(const char *kernel) {
     return count;
 }
 
-/* What a name is in the CSV file. */
-static const char *quoted(const char *name) { return strchr(name, '"') ? "\"o'neill \"\"x\"\", y.c\"" : name[0] == '=' ? "'=1+1.c" : name; }
+/* What a name is in the CSV file: quoted, and nothing that a spreadsheet would compute. */
+static const char *quoted(const char *name) {
+    static char cell[64];
+    snprintf(cell, sizeof cell, "%s%s", strchr("=+-@", name[0]) ? "'" : "", name);
+    return strchr(name, '"') ? "\"o'neill \"\"x\"\", y.c\"" : cell;
+}
 
 static void every_task_has_a_row(void **state) {
     (void)state;
@@ -202,7 +206,7 @@ static void without_an_exercise_all_kernels_count(void **state) {
 static void bad_requests_get_one_line(void **state) {
     (void)state;
     run("mkdir nothing");
-    static const char *const requests[] = {"nowhere", "nothing", "grades.csv", "submissions --exercise 13", "all --csv /proc/nowhere/x.csv"};
+    static const char *const requests[] = {"nowhere", "nothing", "grades.csv", "submissions --exercise 14", "all --csv /proc/nowhere/x.csv"};
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         int status = run("'%s/grade' %s >/dev/null", BUILD, requests[i]);
         if (status != 1) fail_msg("grade %s: exit status %d", requests[i], status);

@@ -258,7 +258,7 @@ static void the_first_wrong_task_is_reported(void **state) {
     assert_said("epsilon is outside the root");
     assert_said("Next: mend rms_norm in mine.c, then make exercise-01 again.\n");
     assert_null(strstr(said, "Illegal instruction"));
-    assert_int_equal(run("'%s/verify' --exercise 13 --library mine.c.so", BUILD), 1);
+    assert_int_equal(run("'%s/verify' --exercise 14 --library mine.c.so", BUILD), 1);
     assert_one_clear_line();
     assert_misuse(run("'%s/verify' --exercise 1", BUILD));
     assert_misuse(run("'%s/verify' --seconds 1x", BUILD));
@@ -273,6 +273,34 @@ static void a_library_that_loads_for_ever_is_given_up(void **state) {
     assert_said("constructor");
 }
 
+/* Each case comes back in time, but there are many: after three times the limit the others are not tried. */
+static void a_kernel_that_takes_its_time_is_told_so_soon(void **state) {
+    (void)state;
+    write_text("slow.c", "#include <math.h>\n#include <unistd.h>\n"
+                         "void softmax(int rows, int n, float out[rows][n], const float x[rows][n]) {\n"
+                         "    static int calls;\n"
+                         "    if (calls++ == 0) usleep(400000);\n"
+                         "    for (int r = 0; r < rows; r++) {\n"
+                         "        double most = -INFINITY, sum = 0;\n"
+                         "        for (int i = 0; i < n; i++) most = fmax(most, x[r][i]);\n"
+                         "        for (int i = 0; i < n; i++) sum += exp(x[r][i] - most);\n"
+                         "        for (int i = 0; i < n; i++) out[r][i] = (float)(exp(x[r][i] - most) / sum);\n"
+                         "    }\n"
+                         "}\n");
+    assert_int_equal(run("sh '%s/compile.sh' slow.so slow.c && '%s/verify' --seconds 1 --library slow.so", BUILD, BUILD), 1);
+    assert_said("too slow: the cases before this one took all the time that there is");
+}
+
+/* The Makefile asks before it compiles anything, and what is missing is the first that is said. */
+static void a_machine_without_ieee_floats_is_told_at_once(void **state) {
+    (void)state;
+    unsetenv("MAKEFLAGS"); /* of the make that runs the tests */
+    assert_int_equal(run("make --no-print-directory -C '%s' BUILD=%s/none CPPFLAGS='-U__FLT_MANT_DIG__ -D__FLT_MANT_DIG__=25' %s/none/flags",
+                         ROOT, folder, folder), 2);
+    *strchr(said, '\n') = '\0';
+    assert_said("float must be IEEE binary32");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_program_helps_and_refuses), cmocka_unit_test(a_closed_stream_is_not_taken_by_a_file),
@@ -282,6 +310,8 @@ int main(void) {
         cmocka_unit_test(an_untouched_exercise_is_not_implemented), cmocka_unit_test(an_exercise_asks_for_what_is_judged),
         cmocka_unit_test(a_solved_exercise_says_so), cmocka_unit_test(the_first_wrong_task_is_reported),
         cmocka_unit_test(a_library_that_loads_for_ever_is_given_up),
+        cmocka_unit_test(a_kernel_that_takes_its_time_is_told_so_soon),
+        cmocka_unit_test(a_machine_without_ieee_floats_is_told_at_once),
     };
     return cmocka_run_group_tests_name("programs", tests, make_folder, remove_folder) != 0;
 }

@@ -60,9 +60,11 @@ static void trouble_is_named(void **state) {
     };
     Golden golden;
     const GoldenCase *one = by_hand(&golden);
-    call_time_limit = 1;
+    const unsigned usual = call_time_limit;
     for (size_t i = 0; i < sizeof misbehaving / sizeof *misbehaving; i++) {
+        call_time_limit = misbehaving[i].kernel == loops_for_ever ? 1 : usual; /* the others may be slow: a busy machine, an emulator */
         Verdict verdict = verdict_of_call(kernel_named("rms_norm"), one, (Function)misbehaving[i].kernel);
+        call_time_limit = usual;
         assert_false(verdict_passes(&verdict));
         if (!strstr(verdict.trouble, misbehaving[i].words)) fail_msg("\"%s\" lacks \"%s\"", verdict.trouble, misbehaving[i].words);
         verdict_free(&verdict);

@@ -143,7 +143,8 @@ bool command(int argc, char **argv) {
     if (rest < argc) usage_error("%s is not understood", argv[rest]);
     const bool encodes = r.encode || r.encode_file, does = encodes || r.decode || r.info;
     if (!r.model && does) usage_error("--encode, --encode-file, --decode and --info need --model");
-    if (!encodes && (r.bos || r.special || r.pieces)) usage_error("--bos, --special and --pieces need --encode or --encode-file");
+    if (!encodes && (r.bos || r.special || r.pieces))
+        usage_error("--bos, --special and --pieces need --encode or --encode-file");
     if (r.encode && r.encode_file) usage_error("--encode or --encode-file, not both");
     if (r.model && !does) usage_error("--model needs --encode, --encode-file, --decode or --info");
     if (r.model) use_model(&r);

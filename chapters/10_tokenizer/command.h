@@ -1,4 +1,5 @@
-/* A tokenizer from the command line, `build/10_tokenizer --model DIR --encode TEXT`, and tokens as people can read them. */
+/* A tokenizer from the command line, `build/10_tokenizer --model DIR --encode TEXT`, and tokens as people can read
+ * them. */
 #ifndef COMMAND_H
 #define COMMAND_H
 

@@ -1,4 +1,4 @@
-/* What the figures of chapter 10 draw. (Tokens of Llama 2's and Llama 3's own vocabularies: tests/golden/vocabularies.txt.) */
+/* What the figures of chapter 10 draw. (Of Llama 2's and Llama 3's own vocabularies: tests/golden/vocabularies.txt.) */
 #include "10_tokenizer/learn.h"
 #include "10_tokenizer/train.h"
 #include "common/console.h"
@@ -54,10 +54,11 @@ static void trees(const char *data, const Learned token[LESSON]) {
 /* ---- bytes a token, merge by merge */
 
 static const char other_english[] =
-    "In the morning the children went to the river with bread and water, and an old man showed them where the fish were. "
-    "\"Look there,\" he said, \"under that stone. If you stand still for a moment, they will come out.\" The youngest could not "
-    "wait, threw a pebble, and all of them were gone. A language model reads a text from left to right and says at every "
-    "place what comes next. It does not see letters. What it sees is a list of numbers, each of which stands for a piece.";
+    "In the morning the children went to the river with bread and water, and an old man showed them where the fish "
+    "were. \"Look there,\" he said, \"under that stone. If you stand still for a moment, they will come out.\" The "
+    "youngest could not wait, threw a pebble, and all of them were gone. A language model reads a text from left to "
+    "right and says at every place what comes next. It does not see letters. What it sees is a list of numbers, each of "
+    "which stands for a piece.";
 
 static void bytes_a_token(const char *data) {
     enum { V = 800, TEXTS = 3 };
@@ -75,7 +76,7 @@ static void bytes_a_token(const char *data) {
         n[i] = characters_of(texts[i].length, texts[i].text, ids[i]);
     }
     learn(V, token, characters_of(read, stories, out), out);
-    Output output = data_open(data, "10_learning", "merges; bytes a token of the text learned from, more stories, other English");
+    Output output = data_open(data, "10_learning", "merges; bytes a token of what it learns from, other stories, English");
     for (int v = CHARACTERS; v < V && token[v].times > 0; v++) {
         fprintf(output.file, "%d", v - CHARACTERS + 1);
         for (int i = 0; i < TEXTS; i++) {

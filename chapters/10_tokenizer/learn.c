@@ -24,28 +24,28 @@ static Learned most_frequent(int V, const int counts[V][V], const Learned token[
     return best;
 }
 
-static int merge_in_place(int n, int ids[n], int left, int right, int merged) {
-    int *out = allocate(product(n, sizeof *out));
-    n = merge_pair(n, out, ids, left, right, merged);
-    memcpy(ids, out, (size_t)n * sizeof *ids);
-    free(out);
-    return n;
-}
-
 int learn(int V, Learned token[restrict V], int n, int ids[n]) {
+    int *room = allocate(product(V, product(V, sizeof *room))), *out = allocate(product(n, sizeof *out));
     for (int c = 0; c < CHARACTERS; c++) token[c] = (Learned){.text = {(char)c}};
     strcpy(token[' '].text, "▁"), strcpy(token['\n'].text, "\\n");
+
     for (int v = CHARACTERS; v < V; v++) {
-        int(*counts)[v] = allocate(product(v, sizeof *counts));
+        int(*counts)[v] = (void *)room;
         pair_counts(n, v, counts, ids);
         token[v] = most_frequent(v, counts, token);
-        n = merge_in_place(n, ids, token[v].left, token[v].right, v);
-        free(counts);
+        n = merge_pair(n, out, ids, token[v].left, token[v].right, v);
+        memcpy(ids, out, (size_t)n * sizeof *ids);
     }
+    free(room), free(out);
     return n;
 }
 
 int apply_learned(int V, const Learned token[V], int n, int ids[n]) {
-    for (int v = CHARACTERS; v < V; v++) n = merge_in_place(n, ids, token[v].left, token[v].right, v);
+    int *out = allocate(product(n, sizeof *out));
+    for (int v = CHARACTERS; v < V; v++) {
+        n = merge_pair(n, out, ids, token[v].left, token[v].right, v);
+        memcpy(ids, out, (size_t)n * sizeof *ids);
+    }
+    free(out);
     return n;
 }

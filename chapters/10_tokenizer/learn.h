@@ -1,4 +1,5 @@
-/* A vocabulary from a text: the two functions of train.h, in turn. Source: Sennrich, Haddow and Birch (2016), algorithm 1. */
+/* A vocabulary from a text: the two functions of train.h, in turn. Source: Sennrich, Haddow and Birch (2016),
+ * algorithm 1. */
 #ifndef LEARN_H
 #define LEARN_H
 
@@ -11,8 +12,8 @@ typedef struct {
     char text[LONGEST];
 } Learned;
 
-/* Learns tokens until there are V. The first are the characters themselves, and ids[n] is the text in them; afterwards it
- * is the text in what was learned. Returns how many ids that are. */
+/* Learns tokens until there are V. The first are the characters themselves, and ids[n] is the text in them; afterwards
+ * it is the text in what was learned. Returns how many ids that are. */
 int learn(int V, Learned token[restrict V], int n, int ids[n]);
 
 /* The same merges in the same order, in another text. */

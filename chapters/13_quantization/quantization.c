@@ -305,7 +305,7 @@ float dot_q8_0(int n, const void *weight, const void *x) {
 }
 
 /* The sum of (q - 8) x is that of q x less 8 times that of x. Spelled as (q - 8) x, gcc 12 takes q - 8 for a byte without a
- * sign, where the processor multiplies bytes (AVX-VNNI). */
+ * sign where the processor has VNNI, instructions that multiply bytes. */
 float dot_q4_0(int n, const void *weight, const void *x) {
     const BlockQ4_0 *w = weight;
     const BlockQ8_0 *a = x;

@@ -272,8 +272,11 @@ def make_quantizer(name):
                 x=lambda random: random.standard_normal((2, 32)) + np.outer([100, -100], np.arange(32) == 21))
     kernel.case("zeros", "a block of zeros beside one of ordinary numbers",
                 x=lambda random: np.stack([np.zeros(32), random.standard_normal(32)]))
+    # Which of two zeros is the largest, or the least, nobody says; but llama.cpp begins at +0.
+    first = -0.0 if zero is None else 0.0
     kernel.case("negative_zeros", "zeros with a sign, alone and among ordinary numbers",
-                x=lambda random: np.stack([np.full(32, -0.0), np.where(np.arange(32) % 3, random.standard_normal(32), -0.0)]))
+                x=lambda random: np.stack([np.where(np.arange(32), -0.0, first),
+                                           np.where(np.arange(32) % 3, random.standard_normal(32), -0.0)]))
     kernel.case("all_equal", "blocks of one number, positive and negative",
                 x=np.repeat([[1.25], [-1.25]], 32, 1).tolist())
     kernel.case("tiny", "scales that are subnormal in float16, or round to zero there",
@@ -399,7 +402,7 @@ def wrong_simple(kernel, name):
     if name == "iq4_nl":
         wrong("no_table", "Your levels lie one scale apart, as in q4_0. Here each is an entry of a table of 16",
               signed=lambda q: q - 8)
-        wrong("half_to_the_table", "Your table is read from its end. Level 0 is its first entry, -127",
+        wrong("table_reversed", "Your table is read from its end. Level 0 is its first entry, -127",
               levels=lambda q: -q)
         wrong("divided_by_127", "You divide the table's entries by 127. They are multiplied by d as they are",
               levels=lambda q: q / 127)
@@ -407,6 +410,8 @@ def wrong_simple(kernel, name):
         wrong("unsigned_levels", f"You do not subtract {zero}. Level {zero} is the number 0", signed=lambda q: q)
         wrong("twos_complement", f"You take the levels for two's complement. They are counted from 0: subtract {zero}",
               signed=lambda q: (q ^ zero) - zero)
+        wrong("byte_without_sign", f"Your q - {zero} is a byte without a sign: below {zero} it is 256 too large. Make it an int",
+              signed=lambda q: q - zero & 255)
         wrong("one_less_subtracted", f"You subtract {zero - 1}. Level {zero} is the number 0", zero=zero - 1)
         wrong("middle_of_the_levels", f"You subtract {zero - 0.5}, the middle of the levels. Level {zero} is the number 0",
               zero=zero - 0.5)
@@ -609,6 +614,7 @@ def make_dot(name):
         kernel.wrong(twin, advice, sums(name, **change))
 
     one = lambda two: torch.ones_like(half_of(two))
+    wrong("does_nothing", "Your function returns 0, whatever it is given. Return the sum", block=lambda products: 0 * products)
     if zero is not None:
         wrong("weight_scale_forgotten", "The weights' scale is missing: d of the weights times d of x, for each block",
               weights=values32(name, read=one))
@@ -630,6 +636,9 @@ def make_dot(name):
         wrong("unsigned_levels", f"You do not subtract {zero} from the weights' levels", weights=values32(name, signed=lambda q: q))
         wrong("twos_complement", f"You take the levels for two's complement. They are counted from 0: subtract {zero}",
               weights=values32(name, signed=lambda q: (q ^ zero) - zero))
+        wrong("byte_without_sign", f"Your q - {zero} is a byte without a sign: below {zero} it is 256 too large. If yours is an int, "
+              f"it is gcc 12, which makes that of it where the processor has VNNI: multiply by q, and take {zero} times the sum of "
+              "x off", weights=values32(name, signed=lambda q: q - zero & 255))
     if zero is None:
         wrong("minimum_forgotten", "The minimum is missing: m times the sum of x's numbers, for each block",
               weights=values32(name, minimum=lambda m: 0 * m))

@@ -49,20 +49,23 @@ static bool ends_with_space(const Tokenizer *tokenizer, int id) {
     return length > 0 && bytes[length - 1] == ' ';
 }
 
-/* Whether the model's own choices spell how `text` goes on after the prompt that it begins with; a space that the prompt's
- * tokens have already is not asked for again. The last character ends a line; the model may as well end the text. */
+/* Whether the model's own choices spell how `text` goes on after the prompt that it begins with. A space that the
+ * prompt's tokens have already may be there again, or not. The last character ends a line; the model may as well end the
+ * text. */
 static bool answers(Examinee *examinee, const char *text, size_t prompt) {
     const Tokenizer *tokenizer = examinee->tokenizer;
     int V = examinee->model->config.V;
     float logits[V];
     size_t T, length;
     int *ids = encode(examinee, text, prompt, &T);
-    const char *left = text + prompt + ends_with_space(tokenizer, ids[T - 1]);
+    bool spaced = ends_with_space(tokenizer, ids[T - 1]);
+    const char *left = text + prompt + spaced;
     ids = reallocate(ids, (T + strlen(left)) * sizeof *ids);
-    for (; *left; T++, left += length) {
+    for (; *left; T++, left += length, spaced = false) {
         read_text(examinee, (int)T, ids, V, logits);
         ids[T] = greedy(V, logits);
         const char *bytes = tokenizer_bytes(tokenizer, ids[T], &length);
+        if (spaced && length > 0 && *bytes == ' ') bytes++, length--;
         if (strcmp(left, "\n") == 0 && ends_text(examinee->model, tokenizer, ids[T])) bytes = left, length = 1;
         if (length == 0 || strncmp(left, bytes, length) != 0) break;
     }

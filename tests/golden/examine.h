@@ -38,8 +38,8 @@ void say(Examinee *examinee, const char *prompt, int most, const char *ends, Cho
 /* Each question of a story by itself, right after the story line: how many are answered rightly, to the letter. */
 int ask(Examinee *examinee, const char *story, int *questions);
 
-/* -log p of all tokens of a text, its end too, is added to *sum. Returns how many tokens it should be: who cuts the text
- * into more has no smaller perplexity for it. */
+/* -log p of all tokens of a text, its end too, is added to *sum. Returns how many tokens it should be: who cuts the
+ * text into more has no smaller perplexity for it. */
 int add_surprise(Examinee *examinee, const char *text, double *sum);
 
 /* The stories of a text, between which stands a blank line: the text is cut into them, and their number returned. */
