@@ -69,7 +69,7 @@ LIBS  = $(LDFLAGS) $(JANSSON) $(PCRE2) -lm
 # ---------------------------------------------------------------- what is built
 
 # Without PCRE2, which splits text for Llama 3, the chapters that need a tokenizer are left out: 10 and 11.
-LEFT_OUT := $(if $(PCRE2),,chapters/10%/main.c chapters/11%/main.c chapters/10%/figures.c chapters/11%/figures.c figures/10%.gp figures/11%.gp chapters/10_tokenizer/tiktoken.c tests/test_tokenizer.c tests/test_generation.c tests/test_terminal.c tests/test_edges.c tests/test_mine.c)
+LEFT_OUT := $(if $(PCRE2),,chapters/10%/main.c chapters/11%/main.c chapters/10%/figures.c chapters/11%/figures.c figures/10%.gp figures/11%.gp chapters/10_tokenizer/byte_level.c tests/test_tokenizer.c tests/test_generation.c tests/test_terminal.c tests/test_edges.c tests/test_mine.c)
 
 CHAPTERS := $(patsubst chapters/%/main.c,%,$(filter-out $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/main.c)))
 PROGRAMS := $(CHAPTERS:%=$(BUILD)/%)
@@ -79,12 +79,13 @@ drawer    = $(firstword $(subst _, ,$(1)))_figures
 DRAWERS  := $(foreach c,$(DRAWN),$(BUILD)/$(call drawer,$(c)))
 TOOLS    := $(BUILD)/verify $(BUILD)/grade $(BUILD)/stories $(if $(PCRE2),$(BUILD)/llama $(BUILD)/mine)
 # These have the functions of chapters 9 and 8, but fast: a program that runs whole models names them before the library.
-FAST     := chapters/12_speed/projection.c chapters/12_speed/flash_attention.c
-KERNELS  := $(filter-out %/main.c %/figures.c %/exercise.c %/llama.c $(FAST) $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/*.c))
+FAST     := chapters/12_speed/projection.c chapters/12_speed/pairs.c chapters/12_speed/flash_attention.c
+CLIMB    := chapters/12_speed/climb.c
+KERNELS  := $(filter-out %/main.c %/figures.c %/exercise.c %/llama.c $(FAST) $(CLIMB) $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/*.c))
 COMMON   := $(wildcard common/*.c)
 VERIFY   := $(filter-out $(addprefix tests/verify/,main.c grade.c guard.c mine.c yours.c),$(wildcard tests/verify/*.c))
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c))) $(BUILD)/tests/fast_decoder $(BUILD)/tests/fast_flash_attention
-TESTS    := $(TESTS:%/test_generation=%/fast_generation)
+TESTS    := $(patsubst %/test_generation,%/fast_generation,$(TESTS:%/test_speed=%/fast_speed))
 FUZZED   := safetensors gguf config model $(if $(PCRE2),tokenizer text)
 
 object = $(patsubst %.c,$(BUILD)/objects/%.o,$(1))
@@ -113,10 +114,12 @@ $(BUILD)/objects/%.o: %.c $(BUILD)/flags
 	@echo "  compile  $<"
 	@$(CC) $(FLAGS) $(SHARED) $(ALSO) -MMD -MP -c $< -o $@
 
-RUNNERS  := $(BUILD)/09_decoder $(BUILD)/11_generation
+RUNNERS  := $(BUILD)/11_generation $(BUILD)/12_speed
+# They name their parts before the library, too.
+$(BUILD)/12_speed: $(call object,$(CLIMB))
+$(BUILD)/12_figures: $(call object,$(CLIMB) $(FAST))
 $(filter $(RUNNERS),$(PROGRAMS)): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(call object,$(FAST)) $(BUILD)/libllama.a
-$(BUILD)/12_speed: $(call object,chapters/12_speed/main.c chapters/12_speed/flash_attention.c) $(BUILD)/libllama.a
-$(filter-out $(RUNNERS) $(BUILD)/12_speed,$(PROGRAMS)): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(BUILD)/libllama.a
+$(filter-out $(RUNNERS),$(PROGRAMS)): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(BUILD)/libllama.a
 $(foreach c,$(DRAWN),$(eval $(BUILD)/$(call drawer,$(c)): $(BUILD)/objects/chapters/$(c)/figures.o $(BUILD)/libllama.a))
 $(PROGRAMS) $(DRAWERS):
 	$(link)
@@ -135,10 +138,12 @@ $(BUILD)/stories: $(call object,chapters/09_decoder/stories/stories.c) $(BUILD)/
 $(BUILD)/llama $(BUILD)/stories:
 	$(link)
 
-$(BUILD)/ablations: $(call object,tests/golden/ablations.c tests/golden/examine.c $(FAST)) $(BUILD)/libllama.a
-$(BUILD)/beyond: $(call object,tests/golden/beyond.c tests/golden/examine.c $(FAST)) $(BUILD)/libllama.a
+# What the trained model does when something is done to it: tests/golden/NAME.c, whose output is NAME.txt beside it.
+STUDIES := ablations beyond choices quantized
+$(STUDIES:%=$(BUILD)/%): $(BUILD)/%: $(call object,tests/golden/examine.c $(FAST)) $(BUILD)/objects/tests/golden/%.o $(BUILD)/libllama.a
 $(BUILD)/bench_decoder: $(call object,tests/bench_decoder.c $(FAST)) $(BUILD)/libllama.a
-$(BUILD)/ablations $(BUILD)/beyond $(BUILD)/bench_decoder:
+$(BUILD)/bench_tokenizer: $(call object,tests/bench_tokenizer.c) $(BUILD)/libllama.a
+$(STUDIES:%=$(BUILD)/%) $(BUILD)/bench_decoder $(BUILD)/bench_tokenizer:
 	$(link)
 
 # What a test must know of this build; and who compiles a reader's files.
@@ -314,32 +319,22 @@ train: $(BUILD)/stories ## train the course's own model again, for three quarter
 	@$(torch)
 	@$(PYTHON) chapters/09_decoder/stories/train.py
 
+GOLDEN := golden printing articles 09_decoder stories sentence 10_tokenizer chat vocabularies
+
 golden: ## compute the golden values again
 	@$(torch)
-	@$(PYTHON) tests/golden/golden.py
-	@$(PYTHON) tests/golden/printing.py
-	@$(PYTHON) tests/golden/articles.py
-	@$(PYTHON) tests/golden/09_decoder.py
-	@$(PYTHON) tests/golden/stories.py
-	@$(PYTHON) tests/golden/sentence.py
-	@$(PYTHON) tests/golden/10_tokenizer.py
-	@$(PYTHON) tests/golden/chat.py
+	@set -e; for script in $(GOLDEN); do $(PYTHON) tests/golden/$$script.py; done
 
 golden-check: ## prove that the committed golden values are what PyTorch computes
 	@$(torch)
-	@$(PYTHON) tests/golden/golden.py --check
-	@$(PYTHON) tests/golden/printing.py --check
-	@$(PYTHON) tests/golden/articles.py --check
-	@$(PYTHON) tests/golden/09_decoder.py --check
-	@$(PYTHON) tests/golden/stories.py --check
-	@$(PYTHON) tests/golden/sentence.py --check
-	@$(PYTHON) tests/golden/10_tokenizer.py --check
-	@$(PYTHON) tests/golden/chat.py --check
+	@set -e; for script in $(GOLDEN); do $(PYTHON) tests/golden/$$script.py --check; done
 
-ablations: $(BUILD)/ablations $(BUILD)/beyond $(BUILD)/stories ## what each part does to the trained model, taken out or done wrong, in some minutes
+ablations: $(STUDIES:%=$(BUILD)/%) $(BUILD)/stories ## what each part, each choice and each bit does to the trained model, in some minutes
 	@$(BUILD)/stories --count 300 --seed 2 | $(BUILD)/beyond > $(BUILD)/beyond.txt
 	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/ablations > $(BUILD)/ablations.txt
-	@mv $(BUILD)/beyond.txt $(BUILD)/ablations.txt tests/golden/
+	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/choices $(BUILD)/stories > $(BUILD)/choices.txt
+	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/quantized > $(BUILD)/quantized.txt
+	@mv $(STUDIES:%=$(BUILD)/%.txt) tests/golden/
 
 bench: $(BUILD)/bench_kernels $(BUILD)/bench_decoder ## our kernels and the decoder against this machine's own limits, on one thread and on all
 	@OMP_NUM_THREADS=1 $(BUILD)/bench_kernels --bench
@@ -348,6 +343,9 @@ bench: $(BUILD)/bench_kernels $(BUILD)/bench_decoder ## our kernels and the deco
 	@echo
 	@mkdir -p $(BUILD)/bench; memory=$$(mktemp -d -p /dev/shm 2>/dev/null); \
 	 trap 'rm -rf "$$memory" $(BUILD)/bench' EXIT INT TERM; $(BUILD)/bench_decoder $$memory $(BUILD)/bench
+
+bench-tokenizer: $(BUILD)/bench_tokenizer $(BUILD)/stories ## our tokenizer beside sentencepiece, tiktoken and tokenizers: the seconds, and the ids
+	@$(PYTHON) tests/bench_tokenizer.py $(BUILD)/bench_tokenizer $(BUILD)/stories
 
 notebooks: all $(BUILD)/libllama.so ## run the notebooks, and keep what they show
 	@$(torch)
@@ -368,4 +366,4 @@ help: ## this list
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
-.PHONY: all always run figures preview verify mine grade test sanitize coverage faults fuzz mutants venv train golden golden-check ablations bench notebooks notebooks-check docs help clean $(NUMBERS) $(EXERCISES)
+.PHONY: all always run figures preview verify mine grade test sanitize coverage faults fuzz mutants venv train golden golden-check ablations bench bench-tokenizer notebooks notebooks-check docs help clean $(NUMBERS) $(EXERCISES)

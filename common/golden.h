@@ -15,7 +15,8 @@ typedef struct {
     Tensor input[GOLDEN_MAX]; /* named as the kernel's parameters are: "x", "weight", … */
     Tensor twin[GOLDEN_MAX];  /* named as the mistake: "epsilon_outside", … */
     Tensor expected;          /* PyTorch's answer, F32 or BF16 */
-    Tensor expected64;        /* the same graph in float64; for a BF16 answer, that answer again */
+    Tensor expected64;        /* the same graph in float64; where it is exact, that answer again */
+    bool exact;               /* one answer alone is right, to the bit: what is rounded is rounded by definition */
 } GoldenCase;
 
 typedef struct {

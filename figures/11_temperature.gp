@@ -1,15 +1,21 @@
 # The probabilities of the next token, the likeliest first, at three temperatures.
-height = 420
+height = 440
 load "figures/style.gp"
-
-file = data."/11_temperature.dat"
-set title "Temperature tilts the line: cold favours the first, hot gives the last a chance"
-set xlabel "rank of the token"
+file = data."/11_next.dat"
+set title "Dividing by T tilts the line: all slopes are divided by T"
 set ylabel "probability"
 set logscale y
+set grid noxtics
+set mytics 1
+set yrange [1e-7:1]
 set format y "10^{%T}"
-set xrange [1:46]
-set key at graph 0.98, graph 0.5 right
-plot file using 1:2 with linespoints linetype 1 title "temperature 0.5", \
-     file using 1:3 with linespoints linetype 3 title "1, as the model says", \
-     file using 1:4 with linespoints linetype 2 title "2"
+set xrange [0.5:40.5]
+set xtics rotate by 60 right font ",14"
+set bmargin 5
+set key at graph 0.02, graph 0.06 left bottom
+set arrow from 32.5, 1e-7 to 32.5, 1 nohead linewidth 1.2 linecolor rgb grey dashtype 2
+set label "do not" at 32.9, 0.4 left textcolor rgb grey
+set label "begin a sentence" at 32.1, 0.4 right textcolor rgb grey
+plot file using 1:2:xtic(8) with linespoints linetype 1 title "temperature 0.5", \
+     file using 1:4 with linespoints linetype 3 title "1, as the model says", \
+     file using 1:6 with linespoints linetype 2 title "2"

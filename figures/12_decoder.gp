@@ -4,9 +4,9 @@ load "figures/style.gp"
 
 file = data."/12_decoder.dat"
 set multiplot layout 1, 2 margins 0.08, 0.97, 0.18, 0.8 spacing 0.1, 0 \
-    title "Decode stays near the memory's limit; a prompt grows into the multipliers'" font ",18"
-set yrange [0:1.6]
-set ytics ("0" 0, "50 %%" 0.5, "100 %%" 1, "150 %%" 1.5)
+    title "One layer of a Llama 3.2 1B: decode beside the read bandwidth, a prompt beside the FMA peak" font ",18"
+set yrange [0:1.12]
+set ytics ("0" 0, "50 %%" 0.5, "100 %%" 1)
 set logscale x 2
 set xrange [50:5000]
 set xtics (64, 256, 1024, 4096)
@@ -19,7 +19,6 @@ plot file using ($1 == 0 && $2 == 0 && $3 == 1 ? $4 : NaN):5 with linespoints li
      file using ($1 == 0 && $2 == 1 && $3 > 1 ? $4 : NaN):5 with linespoints linetype 2 dashtype 2 title "BF16, all threads"
 set xrange [14:150]
 set xtics (16, 32, 64, 128)
-set yrange [0:1.05]
 set xlabel "tokens of the prompt"
 set label 1 "prefill, of the FMA peak" at graph 0, 1.06
 unset key

@@ -1,16 +1,16 @@
 # Each rung's speed, predicted and measured: many rows beside the FMA peak, one row beside the read bandwidth.
-height = 520
+height = 580
 load "figures/style.gp"
 
 file = data."/12_ladder.dat"
-names = "triple_loop loop_order omp_simd several_rows register_tile packed_panels threads BF16_weights BF16_pairs"
+names = "triple_loop loop_order float_sum omp_simd several_sums register_tile packed_panels asking_ahead threads BF16_weights BF16_pairs"
 name(n) = sprintf("%d  %s", n, join(word(names, n + 1)))
 join(s) = (i = strstrt(s, "_"), i ? s[1:i - 1]." ".s[i + 1:*] : s)
 set multiplot layout 1, 2 margins 0.19, 0.97, 0.17, 0.85 spacing 0.06, 0 \
-    title "A rung is as fast as what it waits for" font ",18"
+    title "The speed of each rung, predicted and measured, as a share of its limit" font ",18"
 stats file using 1 nooutput name "RUNG" # the last is there where the processor has it
 set yrange [RUNG_max + 0.6:-0.7]
-set xrange [0:RUNG_max > 7 ? 232 : 122]
+set xrange [0:RUNG_max > 9 ? 232 : 122]
 set xtics 0, 50, 200 format "%g %%"
 unset grid
 set grid xtics linecolor rgb faint linewidth 0.7
@@ -27,7 +27,7 @@ unset label 1
 unset label 2
 unset ytics
 set xlabel "1 row, of the read bandwidth"
-set xrange [0:160]
+set xrange [0:122]
 rows = 1
 plot file using ($2 == rows ? 50 * $6 : NaN):1:(50 * $6):(0.36) with boxxyerror fillstyle solid linecolor rgb faint, \
      file using ($2 == rows ? 50 * $7 : NaN):1:(50 * $7):(0.2) with boxxyerror fillstyle solid linecolor rgb blue, \

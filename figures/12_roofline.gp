@@ -3,9 +3,9 @@ height = 520
 load "figures/style.gp"
 
 file = data."/12_ladder.dat"
-stats file using ($1 == 5 && $2 == 1 ? $5 / $7 / $3 : NaN) nooutput name "SLOPE" # read bandwidth over FMA peak, one thread
+stats file using ($1 == 7 && $2 == 1 ? $5 / $7 / $3 : NaN) nooutput name "SLOPE" # read bandwidth over FMA peak, one thread
 slope = SLOPE_max
-set title "Few operations a byte: memory is the limit. Many: the multipliers"
+set title "The roofline, and where each rung stands: a single row (squares), 128 rows (circles)"
 set xlabel "operations for each byte of weights that is read"
 set ylabel "share of the FMA peak"
 set logscale xy
@@ -17,7 +17,7 @@ set key off
 set rmargin 4
 roof(x) = slope * x < 1 ? slope * x : 1
 one = system("awk '$1 == 0 && $2 == 128 { print $4 }' ".file) + 0
-two = system("awk '$1 == 2 && $2 == 128 { print $4 }' ".file) + 0
+two = system("awk '$1 == 3 && $2 == 128 { print $4 }' ".file) + 0
 set label "read bandwidth" at 0.9, slope * 0.9 * 1.45 rotate by 31 textcolor rgb black
 set label "the FMA peak" at 215, 1.2 right textcolor rgb black
 set label "all lanes, but each sum waits for itself" at 4, two * 0.8 left textcolor rgb grey
@@ -25,7 +25,7 @@ set label "one lane, and each sum waits for itself" at 4, one * 0.8 left textcol
 plot roof(x) with lines linecolor rgb black linewidth 2, \
      two with lines linecolor rgb grey dashtype 2 linewidth 1.2, \
      one with lines linecolor rgb grey dashtype 2 linewidth 1.2, \
-     file using ($1 < 6 ? $3 : NaN):5 with points pointtype 7 pointsize 1 linecolor rgb blue, \
-     file using ($1 > 0 && $1 < 6 && $2 == 128 ? $3 * ($1 == 3 ? 0.82 : 1.15) : NaN):5:(sprintf("%d", $1)) with labels left textcolor rgb blue, \
-     file using ($2 == 1 && ($1 == 0 || $1 == 5) ? $3 * 1.17 : NaN):5:($1 == 0 ? "0, 1" : "2 to 5") with labels left textcolor rgb vermillion, \
-     file using ($1 < 6 && $2 == 1 ? $3 : NaN):5 with points pointtype 5 pointsize 1 linecolor rgb vermillion
+     file using ($1 < 8 ? $3 : NaN):5 with points pointtype 7 pointsize 1 linecolor rgb blue, \
+     file using (($1 == 1 || $1 > 2) && $1 < 8 && $2 == 128 ? $3 * ($1 == 4 || $1 == 6 ? 0.82 : 1.15) : NaN):5:($1 == 1 ? "1, 2" : sprintf("%d", $1)) with labels left textcolor rgb blue, \
+     file using ($2 == 1 && ($1 == 0 || $1 == 7) ? $3 * 1.17 : NaN):5:($1 == 0 ? "0 to 2" : "3 to 7") with labels left textcolor rgb vermillion, \
+     file using ($1 < 8 && $2 == 1 ? $3 : NaN):5 with points pointtype 5 pointsize 1 linecolor rgb vermillion

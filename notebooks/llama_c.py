@@ -8,7 +8,8 @@ that the kernel fills and one that it reads, with their dtypes and shapes; so no
 
 - Arguments are those of the C function, in its order or by name, without the dimensions, which follow from the shapes, and
   without the arrays that it fills. (pair_counts(ids, V=3): a dimension that does not follow must be named.)
-- Arrays are float32, whole numbers where C has int, uint16 where it has bf16; or the same as torch tensors on the CPU.
+- Arrays are float32, whole numbers where C has int, uint16 where it has bf16, uint8 where it has blocks (void *); or the same as
+  torch tensors on the CPU.
 - The first array that the kernel fills is returned, then what the C function returns, if anything. An array that you hand
   over by name (a cache; room to work in, to look at afterwards) is filled where it is, and not returned.
 - An Activation or a Gate is a kernel: feed_forward(…, activation=c.relu).
@@ -29,11 +30,15 @@ BUILD = ROOT / os.environ.get("BUILD", "build")  # as in the Makefile
 
 NUMBERS = {"int": ctypes.c_int, "long": ctypes.c_long, "float": ctypes.c_float, "double": ctypes.c_double,
            "bool": ctypes.c_bool}
-ARRAYS = {"float": np.float32, "int": np.int32, "bf16": np.uint16, "float complex": np.complex64}
+ARRAYS = {"float": np.float32, "int": np.int32, "bf16": np.uint16, "float complex": np.complex64, "void": np.uint8}
 
 # Vectors that may be NULL are plain pointers in C: it cannot say how long they are.
 LENGTHS = {("rms_norm", "bias"): "dim", ("linear", "bias"): "out", ("feed_forward", "b1"): "F", ("feed_forward", "b2"): "C",
            ("gated_feed_forward", "b_gate"): "F", ("gated_feed_forward", "b_up"): "F"}
+
+# So are blocks, which have no C type: numbers and bytes of each.
+BLOCKS = {"q8_0": (32, 34), "q4_0": (32, 18), "q4_1": (32, 20), "q5_0": (32, 22), "q5_1": (32, 24), "iq4_nl": (32, 18),
+          "q2_k": (256, 84), "q3_k": (256, 110), "q4_k": (256, 144), "q5_k": (256, 176), "q6_k": (256, 210)}
 
 # What kernels ask of whole numbers, by names that mean the same in every chapter. Otherwise C would end the program.
 MUST_HOLD = ["T >= 1", "T <= S", "D >= 1", "KV >= 1", "H % KV == 0", "V >= 1", "k >= 1",
@@ -72,7 +77,7 @@ class Parameter:
 
     @property
     def may_be_null(self):
-        return self.is_array and self.pointer
+        return self.is_array and self.pointer and self.type != "void"
 
     @property
     def kind(self):
@@ -175,7 +180,7 @@ class Kernel:
                     unknown = [name for name in names_in(extent) if name not in given]
                     if len(unknown) == 1:
                         name = unknown[0]
-                        fits = (n for n in range(2 * size + 1) if number_from(extent, given | {name: n}) == size)
+                        fits = (n for n in range(4 * size + 1) if number_from(extent, given | {name: n}) == size)
                         given[name] = size if extent == name else next(fits, 0)
                         self.source[name] = p.name
         for name in self.dimensions:
@@ -216,6 +221,13 @@ class Kernel:
 
 # ---------------------------------------------------------------- reading the headers
 
+def blocks_of(function, name):
+    """The shape of an argument that consists of blocks; empty if it does not."""
+    verb, _, kind = function.partition("_")
+    numbers, size = BLOCKS["q8_0" if (verb, name) == ("dot", "x") else kind] if kind in BLOCKS else (0, 0)
+    return ["rows"] * (verb != "dot") + [f"n / {numbers} * {size}"] if numbers else []
+
+
 def parameters_of(function, text):
     """The parameters of a C declaration; empty if one of them is nothing that a Kernel can pass."""
     found = []
@@ -227,6 +239,8 @@ def parameters_of(function, text):
         shape = [extent.removeprefix("restrict ") for extent in re.findall(r"\[([^]]*)\]", extents)]
         if (function, name) in LENGTHS:
             shape = [LENGTHS[function, name]]
+        if kind == "void" and star:
+            shape = blocks_of(function, name)
         p = Parameter(bool(const), kind, bool(star), name, shape)
         if not (p.is_array or p.is_number or p.pointer and kind in (callbacks | structs)):
             return []

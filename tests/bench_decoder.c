@@ -16,7 +16,8 @@
 #include "06_grouped_query/grouped_query.h"
 #include "09_decoder/decoder.h"
 #include "11_generation/sampling.h"
-#include "12_speed/vector.h"
+#include "12_speed/pairs.h"
+#include "12_speed/rounding.h"
 #include "common/console.h"
 #include "common/error.h"
 #include "common/measure.h"
@@ -185,13 +186,14 @@ typedef struct {
 /* After each layer. */
 static void measure_limit(void *context, int stage, int, int T, int C, const float[T][C]) {
     Turns *t = context;
-    int way = t->peak ? 0 : stage % READING_WAYS;
+    int layer = stage / 2, way = t->peak ? 0 : layer % READING_WAYS;
+    if (stage % 2) return; /* between attention and feed-forward */
     Tally *limit = &t->limits[way];
     double start = seconds();
     if (t->peak)
         for (int n = 0; n < GOES; n++) limit->work += t->peak(t->threads);
     else {
-        Tensor first = t->model->layers[(stage + shape.L / 2) % shape.L].q_proj;
+        Tensor first = t->model->layers[(layer + shape.L / 2) % shape.L].q_proj;
         double bytes = layer_weights() / shape.L * (double)dtype_size(first.dtype);
         limit->work += read_memory(t->threads, way, (size_t)bytes, first.data);
     }
@@ -239,13 +241,13 @@ static double prefill_share(const Model *model, double peak(int), int threads, i
 }
 
 static void bench_row(Table *table, const Model *model, DType dtype, int threads) {
-    double decode, (*peak)(int) = model->rounds ? multiply_bf16_pairs : multiply_adds;
+    double decode, (*peak)(int) = project_rounds ? multiply_bf16_pairs : multiply_adds;
     fprintf(stderr, "\r\033[K%s on %d thread%s…", dtype_name(dtype), threads, threads == 1 ? "" : "s");
     use_threads(threads);
     double speed = decode_speed(model, dtype, threads, &decode);
     double short_prompt = prefill_share(model, peak, threads, 128), long_prompt = prefill_share(model, peak, threads, 512);
-    table_row(table, "%s%s|%d|%.1f|%.0f %%|%.0f %%|%.0f %%|%s", dtype_name(dtype), model->rounds ? ", rounded" : "", threads, speed,
-              100 * decode, 100 * short_prompt, 100 * long_prompt, model->rounds ? "BF16 dot products" : "FMA");
+    table_row(table, "%s%s|%d|%.1f|%.0f %%|%.0f %%|%.0f %%|%s", dtype_name(dtype), project_rounds ? ", rounded" : "", threads, speed,
+              100 * decode, 100 * short_prompt, 100 * long_prompt, project_rounds ? "BF16 dot products" : "FMA");
 }
 
 /* ------------------------------------------------------------------ a process of its own */
@@ -315,7 +317,7 @@ static void bench_dtype(Table *table, int count, char **folders, DType dtype) {
     int threads[] = {1, thread_count()};
     for (int rounds = 0; rounds <= (dtype == BF16 && has_bf16_dots()); rounds++)
         for (int i = 0; i < 1 + (threads[1] > 1); i++) {
-            model.rounds = rounds;
+            project_rounds = rounds;
             bench_row(table, &model, dtype, threads[i]);
         }
     model_close(&model);

@@ -89,28 +89,4 @@ static void a_long_sum_is_one_of_parts(void **state) {
     free(x), free(w);
 }
 
-/* Several products of one x have the bits that each has by itself, with outputs in panels and without. */
-static void together_as_one_by_one(void **state) {
-    (void)state;
-    enum { IN = 100, PRODUCTS = 3, MOST = 70 };
-    static const int rows[] = {1, 5, 13, 40}, outs[PRODUCTS] = {33, 5, MOST};
-    Random random = {10};
-    for (DType dtype = F32; dtype <= F16; dtype++)
-        for (size_t r = 0; r < COUNT(rows); r++) {
-            float x[rows[r]][IN], w[MOST * IN], alone[PRODUCTS][rows[r] * MOST], together[PRODUCTS][rows[r] * MOST];
-            char bytes[PRODUCTS][sizeof w];
-            Tensor weights[PRODUCTS];
-            Product products[PRODUCTS];
-            random_fill(&random, (size_t)rows[r] * IN, x[0]);
-            for (int k = 0; k < PRODUCTS; k++) {
-                random_fill(&random, MOST * IN, w), store(dtype, outs[k] * IN, bytes[k], w);
-                weights[k] = (Tensor){.dtype = dtype, .rank = 2, .shape = {(size_t)outs[k], IN}, .data = bytes[k]};
-                products[k] = (Product){together[k], &weights[k]};
-                project(rows[r], IN, outs[k], (void *)alone[k], x, &weights[k]);
-            }
-            project_all(rows[r], IN, x, PRODUCTS, products);
-            for (int k = 0; k < PRODUCTS; k++) assert_memory_equal(alone[k], together[k], (size_t)rows[r] * outs[k] * 4);
-        }
-}
-
 #endif

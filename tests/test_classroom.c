@@ -206,7 +206,7 @@ static void without_an_exercise_all_kernels_count(void **state) {
 static void bad_requests_get_one_line(void **state) {
     (void)state;
     run("mkdir nothing");
-    static const char *const requests[] = {"nowhere", "nothing", "grades.csv", "submissions --exercise 13", "all --csv /proc/nowhere/x.csv"};
+    static const char *const requests[] = {"nowhere", "nothing", "grades.csv", "submissions --exercise 14", "all --csv /proc/nowhere/x.csv"};
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         int status = run("'%s/grade' %s >/dev/null", BUILD, requests[i]);
         if (status != 1) fail_msg("grade %s: exit status %d", requests[i], status);

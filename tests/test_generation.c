@@ -1,12 +1,15 @@
-/* Chapter 11: the trained model writes what it writes in transformers, token by token; draws are fair; text appears as whole
- * characters; conversations read as the chat templates have them; and `llama` as a stranger uses it. */
+/* Chapter 11: the trained model writes what it writes in transformers, token by token; draws are fair; the loop ends when it
+ * should; text appears as whole characters; conversations are what apply_chat_template makes of them; and `llama` as a
+ * stranger uses it. */
 #include "09_decoder/trace.h"
 #include "11_generation/chat.h"
 #include "11_generation/generation.h"
+#include "12_speed/rounding.h"
 #include "common/error.h"
 #include "common/file.h"
 #include "common/output.h"
 #include "common/safetensors.h"
+#include "common/sentence.h"
 #define PROGRAM "'" BUILD "/llama'"
 #include "tests/program.h"
 
@@ -127,7 +130,7 @@ static void score_rounded(size_t count, double scores[count]) {
     SafeTensors unseen = safetensors_open(ROOT "/chapters/09_decoder/stories/unseen.safetensors");
     const int *texts = safetensors_find(&unseen, "texts")->data;
     int V = model.config.V, ids[WINDOW] = {tokenizer_bos(tokenizer)};
-    model.rounds = true;
+    project_rounds = true;
     for (size_t done = 0; done < count; done += WINDOW - 1) {
         memcpy(ids + 1, texts + done, (WINDOW - 1) * sizeof *ids);
         Trace seen = trace(&model, WINDOW, ids);
@@ -139,7 +142,7 @@ static void score_rounded(size_t count, double scores[count]) {
         }
         trace_free(&seen);
     }
-    model.rounds = false;
+    project_rounds = false;
     safetensors_close(&unseen);
 }
 
@@ -272,6 +275,68 @@ static void characters_appear_whole(void **state) {
     }
 }
 
+/* ------------------------------------------------------------------ the loop */
+
+/* What the model says after the sentence that runs through the course, in a context with room for so many tokens more. */
+static Ending go_on(const Model *of, int room, int most, bool ignore_end, const volatile sig_atomic_t *stop, char text[static 256]) {
+    Sentence sentence = sentence_open();
+    Generation generation = generation_new(of, sentence.T + room, likeliest, 0);
+    *text = '\0';
+    FILE *file = fmemopen(text, 256, "w");
+    Stream stream = {.file = file, .skip_space = true, .stop = stop};
+    generation.ignore_end = ignore_end;
+    generation_read(&generation, sentence.T, sentence.ids);
+    Ending ending = generation_write(&generation, tokenizer, &stream, most);
+    stream_end(&stream);
+    fclose(file), generation_free(&generation), sentence_close(&sentence);
+    return ending;
+}
+
+static void the_loop_says_why_it_stops(void **state) {
+    (void)state;
+    Sentence sentence = sentence_open();
+    const char *answer = safetensors_metadata(&sentence.file, "answer");
+    char text[256];
+    size_t count;
+    int *full_stop = tokenizer_encode(tokenizer, 1, ".", false, &count);
+    Model ends = model; /* with a full stop */
+    ends.config.eos[0] = full_stop[count - 1], ends.config.eos_count = 1;
+    volatile sig_atomic_t pressed = 0;
+
+    assert_int_equal(go_on(&model, 50, 6, false, &pressed, text), ENOUGH);
+    assert_string_equal(text, answer);
+    assert_int_equal(go_on(&ends, 50, 6, false, NULL, text), ENDED);
+    assert_string_equal(text, "Anna has the red ball");
+    assert_int_equal(go_on(&ends, 50, 5, false, NULL, text), ENOUGH);
+    assert_int_equal(go_on(&ends, 50, 6, true, NULL, text), ENOUGH);
+    assert_string_equal(text, answer);
+    assert_int_equal(go_on(&model, 5, 6, false, NULL, text), FULL); /* the last of them is shown, and not read */
+    assert_string_equal(text, answer);
+    assert_int_equal(go_on(&model, 5, 5, false, NULL, text), ENOUGH);
+    assert_int_equal(go_on(&model, 50, 0, false, NULL, text), ENOUGH);
+    assert_string_equal(text, "");
+    pressed = 1;
+    assert_int_equal(go_on(&model, 50, 6, false, &pressed, text), STOPPED);
+    assert_string_equal(text, "");
+    free(full_stop), sentence_close(&sentence);
+}
+
+/* A model may have a few rows more than its tokenizer has tokens; they have no text. */
+static void what_has_no_text_shows_none(void **state) {
+    (void)state;
+    char *shown;
+    size_t size, count;
+    Stream stream = {.file = open_memstream(&shown, &size), .skip_space = true};
+    int *ids = tokenizer_encode(tokenizer, 8, "Anna has", false, &count);
+    stream_token(&stream, tokenizer, tokenizer_size(tokenizer) + 3);
+    stream_token(&stream, tokenizer, tokenizer_bos(tokenizer));
+    assert_int_equal(size, 0);
+    for (size_t i = 0; i < count; i++) stream_token(&stream, tokenizer, ids[i]);
+    stream_end(&stream);
+    assert_string_equal(shown, "Anna has"); /* of the spaces, only the first is left out */
+    fclose(stream.file), free(shown), free(ids);
+}
+
 /* ------------------------------------------------------------------ conversations */
 
 /* A turn as text, special tokens by their names: what apply_chat_template writes. Behind <s>, SentencePiece puts a space
@@ -398,6 +463,47 @@ static void copy_model(const char *name, const char *spoilt, uint16_t bits) {
     assert_int_equal(system(AT("mkdir -p %s/%s && cp '%s'/*.json '%s'/tokenizer.model %s/%s", folder, name, stories, stories, folder, name)), 0);
     safetensors_save(AT("%s/%s/model.safetensors", folder, name), file.count, tensors, 0, NULL);
     safetensors_close(&file), free(values);
+}
+
+/* A model of zeros, with as many tokens as the tokenizer of Llama 3 that we have, and with RoPE as Llama 3.1 has it. */
+static void make_dated_model(void) {
+    enum { V = 1700 };
+    SafeTensors file = safetensors_open(AT("%s/model.safetensors", stories));
+    Tensor tensors[file.count];
+    memcpy(tensors, file.tensors, sizeof tensors);
+    for (size_t i = 0; i < file.count; i++) {
+        if (strcmp(tensors[i].name, "model.embed_tokens.weight") != 0) continue;
+        tensors[i].shape[0] = V;
+        tensors[i].data = calloc(tensor_count(&tensors[i]), sizeof(uint16_t));
+    }
+    assert_int_equal(system(AT("mkdir -p %s/dated", folder)), 0);
+    safetensors_save(AT("%s/dated/model.safetensors", folder), file.count, tensors, 0, NULL);
+    for (size_t i = 0; i < file.count; i++)
+        if (strcmp(tensors[i].name, "model.embed_tokens.weight") == 0) free((void *)tensors[i].data);
+    safetensors_close(&file);
+    assert_int_equal(system(AT("cp '%s/tests/golden/tokenizers/tiktoken/tokenizer.model' %s/dated/", ROOT, folder)), 0);
+    assert_int_equal(system(AT("sed -e 's/\"vocab_size\": 1024/\"vocab_size\": %d/' -e 's/\"rope_type\": \"default\"/\"rope_type\": \"llama3\", "
+                         "\"factor\": 8.0, \"low_freq_factor\": 1.0, \"high_freq_factor\": 4.0, "
+                         "\"original_max_position_embeddings\": 256/' '%s/config.json' >%s/dated/config.json", V, stories, folder)), 0);
+}
+
+/* How many tokens it reads says what it was told. */
+static void llama_is_told_the_date(void **state) {
+    (void)state;
+    static const char long_ago[] = "the first day of the first year";
+    Tokenizer *llama3 = tokenizer_open(ROOT "/tests/golden/tokenizers/tiktoken");
+    size_t own, said_so, none;
+    free(chat_turn(llama3, true, "26 Jul 2024", "Be kind.", "Hello!", &own));
+    free(chat_turn(llama3, true, long_ago, "Be kind.", "Hello!", &said_so));
+    free(chat_turn(llama3, true, NULL, "Be kind.", "Hello!", &none));
+    assert_true(own != said_so && own != none && said_so != none);
+    make_dated_model();
+    write_text("hello", "Hello!\n");
+    assert_int_equal(run("--model dated --chat --system 'Be kind.' --tokens 0 <hello"), 0);
+    assert_said(AT("prompt: %zu tokens,", own));
+    assert_int_equal(run("--model dated --chat --date '%s' --system 'Be kind.' --tokens 0 <hello", long_ago), 0);
+    assert_said(AT("prompt: %zu tokens,", said_so));
+    tokenizer_close(llama3);
 }
 
 static void llama_tells_a_story(void **state) {
@@ -617,8 +723,11 @@ int main(void) {
         cmocka_unit_test(it_answers_questions),
         cmocka_unit_test(the_seed_decides),
         cmocka_unit_test(characters_appear_whole),
+        cmocka_unit_test(the_loop_says_why_it_stops),
+        cmocka_unit_test(what_has_no_text_shows_none),
         cmocka_unit_test(conversations_are_the_templates),
         cmocka_unit_test(what_a_user_writes_stays_text),
+        cmocka_unit_test(llama_is_told_the_date),
         cmocka_unit_test(llama_tells_a_story),
         cmocka_unit_test(the_context_is_as_long_as_it_must_be),
         cmocka_unit_test(logits_that_are_no_numbers_are_said),

@@ -58,6 +58,10 @@ ADAPTERS = {
     "rope_frequencies": rope_frequencies,
     "merge_pair": merge_pair,
     "cached_attention": cached_attention,
+    **{f"quantize_{name}": lambda x, name=name: c.kernels[f"quantize_{name}"](x).astype(np.float32)
+       for name in ("q8_0", "q4_0", "q4_1", "q5_0", "q5_1")},
+    **{f"dot_{name}": lambda weight, x, name=name: np.float32([[c.kernels[f"dot_{name}"](w, row) for w in weight] for row in x])
+       for name in ("q8_0", "q4_0", "q4_1", "q5_0", "q5_1")},
     "pair_counts": lambda **arguments: c.pair_counts(**arguments).astype(np.float32),
     "feed_forward": lambda activation, **arguments: c.feed_forward(
         activation=[c.relu, c.gelu, c.silu][activation], **arguments),

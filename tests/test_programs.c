@@ -258,7 +258,7 @@ static void the_first_wrong_task_is_reported(void **state) {
     assert_said("epsilon is outside the root");
     assert_said("Next: mend rms_norm in mine.c, then make exercise-01 again.\n");
     assert_null(strstr(said, "Illegal instruction"));
-    assert_int_equal(run("'%s/verify' --exercise 13 --library mine.c.so", BUILD), 1);
+    assert_int_equal(run("'%s/verify' --exercise 14 --library mine.c.so", BUILD), 1);
     assert_one_clear_line();
     assert_misuse(run("'%s/verify' --exercise 1", BUILD));
     assert_misuse(run("'%s/verify' --seconds 1x", BUILD));

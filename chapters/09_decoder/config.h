@@ -1,4 +1,4 @@
-/* Chapter 9: what a Llama is, in fifteen numbers: config.json, or a member of the family by its name.
+/* Chapter 9: what a Llama is, in fifteen numbers: config.json.
  *
  * Whatever this decoder does not compute is refused by name, never guessed: another architecture, biases, another
  * activation, another scaling of RoPE. Every size is checked here, before anything is multiplied or allocated. */
@@ -39,18 +39,11 @@ struct json_t *json_open(const char *path);
  * must give. */
 Config config_read(const char *path);
 
-/* "llama-3-8b": one of the family. fail() names them all if it is none of them. */
-Config config_preset(const char *name);
-const char *const *config_names(void); /* of the whole family, NULL after the last */
-
 /* How many positions it can be asked for: with dynamic scaling, which stretches as the text grows, `factor` times
  * max_position_embeddings. */
 int config_context(const Config *config);
 
 /* Weights, norms included; a tied lm_head is counted once. */
 int64_t config_parameters(const Config *config);
-
-/* What print(model) prints in PyTorch, where model is transformers' LlamaForCausalLM. */
-void config_print_tree(FILE *file, const Config *config);
 
 #endif

@@ -10,135 +10,90 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Positions that go through the layers together: enough to use each weight many times once it is read, few enough that
- * the room to work in does not grow with the prompt. */
-enum { CHUNK = 512 };
-
-/* Room for one chunk of T positions. */
-struct Workspace {
-    void *x, *normed;               /* [T][C] */
-    void *q, *turned_q, *attended;  /* [T][H][D] */
-    void *k, *turned_k, *v;         /* [T][KV][D] */
-    void *gate, *up;                /* [T][F] */
-    float *inv_freq;                /* [D / 2] */
-    void *angles;                   /* [2][T][D / 2]: cosine and sine */
-};
-
-static void *floats(size_t rows, size_t width) { return allocate(product(product(rows, width), sizeof(float))); }
-
-Decoder decoder_new(const Model *model, int capacity) {
-    const Config *c = &model->config;
-    if (capacity < 1) fail("a decoder for %d positions: give at least one", capacity);
-    size_t cached = product(c->L, capacity), T = capacity < CHUNK ? capacity : CHUNK;
-    size_t C = c->C, F = c->F, queries = (size_t)c->H * c->D, keys = (size_t)c->KV * c->D;
-    Decoder decoder = {.model = model, .capacity = capacity, .keys = floats(cached, keys),
-                       .values = floats(cached, keys), .last = floats(1, C), .work = allocate(sizeof *decoder.work)};
-    *decoder.work = (struct Workspace){
-        .x = floats(T, C), .normed = floats(T, C),
-        .q = floats(T, queries), .turned_q = floats(T, queries), .attended = floats(T, queries),
-        .k = floats(T, keys), .turned_k = floats(T, keys), .v = floats(T, keys),
-        .gate = floats(T, F), .up = floats(T, F),
-        .inv_freq = floats(1, (size_t)c->D / 2), .angles = floats(T, c->D)};
-    return decoder;
-}
-
-void decoder_free(Decoder *decoder) {
-    struct Workspace *w = decoder->work;
-    free(w->x), free(w->normed), free(w->q), free(w->turned_q), free(w->attended), free(w->k), free(w->turned_k);
-    free(w->v), free(w->gate), free(w->up), free(w->inv_freq), free(w->angles), free(w);
-    free(decoder->keys), free(decoder->values), free(decoder->last);
-    *decoder = (Decoder){0};
-}
-
-/* ------------------------------------------------------------------ the layer
+/* ------------------------------------------------------------------ what is done to each token by itself
  *
- * What is done to each position by itself, the threads share out among them. */
+ * The threads share the tokens out among them. */
 
-/* PyTorch's bfloat16 rounds whatever an operation gives. Here, if it is wanted, what meets a matrix is rounded and nothing
- * else: where the matrix is BF16, too, some processors multiply it twice as fast (chapter 12). */
-static void round_rows(const Decoder *d, int T, int n, float x[T][n]) {
-    if (!d->model->rounds) return;
+static void norm(int T, int C, float out[restrict T][C], const float x[T][C], const float weight[C], double eps) {
 #pragma omp parallel for if (T > 1)
-    for (int t = 0; t < T; t++) bf16_round(n, x[t]);
+    for (int t = 0; t < T; t++) rms_norm(1, C, out + t, x + t, weight, NULL, (float)eps);
 }
 
-static void norm(const Decoder *d, int T, const float *weight) {
-    int C = d->model->config.C;
-    float(*normed)[C] = d->work->normed, (*x)[C] = d->work->x;
+static void turn(bool interleaved, int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D],
+                 const float cosine[T][D / 2], const float sine[T][D / 2]) {
+    __typeof__(rope_half_split) *rope = interleaved ? rope_interleaved : rope_half_split;
 #pragma omp parallel for if (T > 1)
-    for (int t = 0; t < T; t++) rms_norm(1, C, normed + t, x + t, weight, NULL, (float)d->model->config.rms_norm_eps);
-    round_rows(d, T, C, normed);
+    for (int t = 0; t < T; t++) rope(1, H, D, out + t, x + t, cosine + t, sine + t);
 }
 
-static void rotate(const Decoder *d, int T, int H, void *turned_, const void *x_) {
-    int D = d->model->config.D;
-    float(*turned)[H][D] = turned_, (*cosine)[D / 2] = d->work->angles, (*sine)[D / 2] = cosine + T;
-    const float(*x)[H][D] = x_;
-    __typeof__(rope_half_split) *rope = d->model->interleaved ? rope_interleaved : rope_half_split;
+static void gated(int T, int F, float out[restrict T][F], const float gate[T][F], const float up[T][F]) {
 #pragma omp parallel for if (T > 1)
-    for (int t = 0; t < T; t++) rope(1, H, D, turned + t, x + t, cosine + t, sine + t);
+    for (int t = 0; t < T; t++) swiglu(F, out[t], gate[t], up[t]);
 }
 
-static void gate(int T, int F, float gate[T][F], const float up[T][F]) {
-#pragma omp parallel for if (T > 1)
-    for (int t = 0; t < T; t++) swiglu(F, gate[t], gate[t], up[t]);
-}
-
-static void add(int T, int C, float x[restrict T][C], const float more[T][C]) {
+static void add(int T, int C, float x[restrict T][C], const float delta[T][C]) {
 #pragma omp parallel for if (T > 1)
     for (int t = 0; t < T; t++)
-        for (int i = 0; i < C; i++) x[t][i] += more[t][i];
+        for (int i = 0; i < C; i++) x[t][i] += delta[t][i];
 }
 
-/* x += attention(rms_norm(x)) */
-static void attention_block(Decoder *d, int l, int T) {
-    const Config *c = &d->model->config;
-    const Layer *layer = &d->model->layers[l];
-    struct Workspace *w = d->work;
-    int C = c->C, H = c->H, KV = c->KV, D = c->D;
-    float(*keys)[d->capacity][KV][D] = d->keys, (*values)[d->capacity][KV][D] = d->values;
+/* ------------------------------------------------------------------ the layer */
 
-    norm(d, T, layer->input_layernorm);
-    project_all(T, C, w->normed, 3, (Product[]){{w->q, &layer->q_proj}, {w->k, &layer->k_proj}, {w->v, &layer->v_proj}});
-
-    rotate(d, T, H, w->turned_q, w->q);
-    rotate(d, T, KV, w->turned_k, w->k);
-    int S = kv_cache_append(d->capacity, KV, D, keys[l], values[l], d->length, T, w->turned_k, w->v);
-    flash_attention(T, S, H, KV, D, w->attended, w->turned_q, keys[l], values[l]);
-    round_rows(d, T, H * D, w->attended);
-
-    project(T, H * D, C, w->normed, w->attended, &layer->o_proj);
-    add(T, C, w->x, w->normed);
+/* To a matrix, H heads of D numbers are H D numbers in a row: [T][H][D] and [T][H D] lie in memory alike. */
+static void to_heads(int T, int C, int H, int D, float heads[restrict T][H][D], const float x[T][C], const Tensor *weight) {
+    project(T, C, H * D, (float(*)[H * D])heads, x, weight);
 }
 
-/* x += swiglu(rms_norm(x)) */
-static void feed_forward_block(Decoder *d, int l, int T) {
+static void from_heads(int T, int H, int D, int C, float y[restrict T][C], const float heads[T][H][D], const Tensor *weight) {
+    project(T, H * D, C, y, (const float(*)[H * D])heads, weight);
+}
+
+/* delta = attention(rms_norm(x)) */
+void attention_block(Decoder *d, int l, int T, int C, float delta[restrict T][C], const float x[T][C]) {
     const Config *c = &d->model->config;
     const Layer *layer = &d->model->layers[l];
-    struct Workspace *w = d->work;
-    int C = c->C, F = c->F;
+    int H = c->H, KV = c->KV, D = c->D;
+    float(*keys)[d->capacity][KV][D] = (void *)d->keys, (*values)[d->capacity][KV][D] = (void *)d->values;
+    const float(*angles)[T][D / 2] = (void *)d->angles, (*cosine)[D / 2] = angles[0], (*sine)[D / 2] = angles[1];
 
-    norm(d, T, layer->post_attention_layernorm);
-    project_all(T, C, w->normed, 2, (Product[]){{w->gate, &layer->gate_proj}, {w->up, &layer->up_proj}});
-    gate(T, F, w->gate, w->up);
-    round_rows(d, T, F, w->gate);
-    project(T, F, C, w->normed, w->gate, &layer->down_proj);
-    add(T, C, w->x, w->normed);
+    size_t mark = d->taken;
+    float(*normed)[C] = take(d, sizeof(float[T][C]));
+    float(*q)[H][D] = take(d, sizeof(float[T][H][D])), (*q_rope)[H][D] = take(d, sizeof(float[T][H][D]));
+    float(*k)[KV][D] = take(d, sizeof(float[T][KV][D])), (*k_rope)[KV][D] = take(d, sizeof(float[T][KV][D]));
+    float(*v)[KV][D] = take(d, sizeof(float[T][KV][D])), (*attended)[H][D] = take(d, sizeof(float[T][H][D]));
+
+    norm(T, C, normed, x, layer->input_layernorm, c->rms_norm_eps);
+    to_heads(T, C, H, D, q, normed, &layer->q_proj);
+    to_heads(T, C, KV, D, k, normed, &layer->k_proj);
+    to_heads(T, C, KV, D, v, normed, &layer->v_proj);
+    turn(d->model->interleaved, T, H, D, q_rope, q, cosine, sine);
+    turn(d->model->interleaved, T, KV, D, k_rope, k, cosine, sine);
+    int S = kv_cache_append(d->capacity, KV, D, keys[l], values[l], d->length, T, k_rope, v);
+    flash_attention(T, S, H, KV, D, attended, q_rope, keys[l], values[l]);
+    from_heads(T, H, D, C, delta, attended, &layer->o_proj);
+    d->taken = mark;
+}
+
+/* delta = swiglu(rms_norm(x)) */
+void feed_forward_block(Decoder *d, int l, int T, int C, float delta[restrict T][C], const float x[T][C]) {
+    const Config *c = &d->model->config;
+    const Layer *layer = &d->model->layers[l];
+    int F = c->F;
+
+    size_t mark = d->taken;
+    float(*normed)[C] = take(d, sizeof(float[T][C]));
+    float(*gate)[F] = take(d, sizeof(float[T][F])), (*up)[F] = take(d, sizeof(float[T][F]));
+    float(*hidden)[F] = take(d, sizeof(float[T][F]));
+
+    norm(T, C, normed, x, layer->post_attention_layernorm, c->rms_norm_eps);
+    project(T, C, F, gate, normed, &layer->gate_proj);
+    project(T, C, F, up, normed, &layer->up_proj);
+    gated(T, F, hidden, gate, up);
+    project(T, F, C, delta, hidden, &layer->down_proj);
+    d->taken = mark;
 }
 
 /* ------------------------------------------------------------------ the decoder */
-
-static void show(const Decoder *d, int stage, int T, const void *x) {
-    if (d->watch) d->watch(d->context, stage, d->length, T, d->model->config.C, x);
-}
-
-/* The angles of the next T positions. Dynamic scaling depends on how long the text is with all that is read now. */
-static void turn_angles(Decoder *d, int T, int whole) {
-    int D = d->model->config.D, positions[T];
-    float factor = rope_frequencies(D, d->work->inv_freq, &d->model->config.rope, whole);
-    for (int t = 0; t < T; t++) positions[t] = d->length + t;
-    rope_table(T, D, d->work->angles, positions, d->work->inv_freq, factor);
-}
 
 /* A row of the table for each token. */
 static void embed(int T, int C, float x[T][C], const int ids[T], const Tensor *table) {
@@ -146,24 +101,55 @@ static void embed(int T, int C, float x[T][C], const int ids[T], const Tensor *t
         for (int i = 0; i < C; i++) x[t][i] = (float)tensor_get(table, (size_t)ids[t] * C + i);
 }
 
-static void read_chunk(Decoder *d, int T, const int ids[T], int whole) {
+void decoder_forward(Decoder *d, int T, int C, float out[restrict T][C], const int ids[T]) {
     const Model *model = d->model;
-    int C = model->config.C, L = model->config.L;
-    float(*normed)[C] = d->work->normed;
+    int L = model->config.L;
+    size_t mark = d->taken;
+    float(*x)[C] = take(d, sizeof(float[T][C])), (*delta)[C] = take(d, sizeof(float[T][C]));
 
-    turn_angles(d, T, whole);
-    embed(T, C, d->work->x, ids, &model->embed_tokens);
-    show(d, 0, T, d->work->x);
+    embed(T, C, x, ids, &model->embed_tokens);
+    show_stage(d, 0, T, C, x);
     for (int l = 0; l < L; l++) {
-        attention_block(d, l, T);
-        feed_forward_block(d, l, T);
-        show(d, l + 1, T, d->work->x);
+        attention_block(d, l, T, C, delta, x);
+        add(T, C, x, delta);
+        show_stage(d, 2 * l + 1, T, C, x);
+
+        feed_forward_block(d, l, T, C, delta, x);
+        add(T, C, x, delta);
+        show_stage(d, 2 * l + 2, T, C, x);
     }
-    norm(d, T, model->norm);
-    show(d, L + 1, T, normed);
-    memcpy(d->last, normed[T - 1], sizeof *normed);
-    d->length += T;
+    norm(T, C, out, x, model->norm, model->config.rms_norm_eps);
+    show_stage(d, 2 * L + 1, T, C, out);
+    d->taken = mark;
 }
+
+void decoder_logits(const Decoder *decoder, float logits[decoder->model->config.V]) {
+    int C = decoder->model->config.C, V = decoder->model->config.V;
+    project(1, C, V, (float(*)[V])logits, (const float(*)[C])decoder->last, &decoder->model->lm_head);
+}
+
+/* The angles of the next T positions. Dynamic scaling depends on how long the text is with all that is read now. */
+static void turn_angles(Decoder *d, int T, int whole) {
+    int D = d->model->config.D, positions[T];
+    float inv_freq[D / 2], factor = rope_frequencies(D, inv_freq, &d->model->config.rope, whole);
+    for (int t = 0; t < T; t++) positions[t] = d->length + t;
+    rope_table(T, D, (float(*)[T][D / 2])d->angles, positions, inv_freq, factor);
+}
+
+static void read_chunk(Decoder *d, int T, const int ids[T], int whole) {
+    int C = d->model->config.C;
+    size_t mark = d->taken;
+    float(*out)[C] = take(d, sizeof(float[T][C]));
+    turn_angles(d, T, whole);
+    decoder_forward(d, T, C, out, ids);
+    memcpy(d->last, out[T - 1], sizeof *out);
+    d->length += T;
+    d->taken = mark;
+}
+
+/* Positions that go through the layers together: enough to use each weight many times once it is read, few enough that
+ * the room to work in does not grow with the prompt. */
+enum { CHUNK = 512 };
 
 void decoder_read(Decoder *d, int T, const int ids[T]) {
     int V = d->model->config.V;
@@ -176,7 +162,44 @@ void decoder_read(Decoder *d, int T, const int ids[T]) {
     for (int t = 0; t < T; t += CHUNK) read_chunk(d, T - t < CHUNK ? T - t : CHUNK, ids + t, whole);
 }
 
-void decoder_logits(const Decoder *decoder, float logits[decoder->model->config.V]) {
-    const Config *c = &decoder->model->config;
-    project(1, c->C, c->V, (void *)logits, (void *)decoder->last, &decoder->model->lm_head);
+/* ------------------------------------------------------------------ memory */
+
+enum { LINE = 64 }; /* bytes of a cache line: each array begins at one */
+
+/* Bytes for what is taken at any time: of T tokens three rows of the stream, and what the larger of the blocks takes. */
+static size_t room_bytes(const Config *c, size_t T) {
+    size_t C = c->C, F = c->F, queries = (size_t)c->H * c->D, keys = (size_t)c->KV * c->D, most_arrays = 10;
+    size_t attention = C + 3 * queries + 3 * keys, feed_forward = C + 3 * F;
+    size_t width = 3 * C + (attention > feed_forward ? attention : feed_forward);
+    return product(T, product(width, sizeof(float)) + most_arrays * LINE);
+}
+
+static float *floats(size_t rows, size_t width) { return allocate(product(product(rows, width), sizeof(float))); }
+
+Decoder decoder_new(const Model *model, int capacity) {
+    const Config *c = &model->config;
+    if (capacity < 1) fail("a decoder for %d positions: give at least one", capacity);
+    size_t cached = product(c->L, capacity), keys = (size_t)c->KV * c->D, T = capacity < CHUNK ? capacity : CHUNK;
+    Decoder decoder = {.model = model, .capacity = capacity, .keys = floats(cached, keys), .values = floats(cached, keys),
+                       .angles = floats(T, c->D), .last = floats(1, c->C), .room_size = room_bytes(c, T)};
+    decoder.room = allocate(decoder.room_size);
+    return decoder;
+}
+
+void decoder_free(Decoder *d) {
+    free(d->keys), free(d->values), free(d->angles), free(d->last), free(d->room);
+    *d = (Decoder){0};
+}
+
+void *take(Decoder *d, size_t bytes) {
+    size_t left = d->room_size - d->taken, lines = bytes / LINE * LINE + (bytes % LINE ? LINE : 0);
+    if (bytes > left || lines > left)
+        fail("a decoder's room is too small for %zu bytes more: is what a block takes given back when it ends?", bytes);
+    char *memory = d->room + d->taken;
+    d->taken += lines;
+    return memory;
+}
+
+void show_stage(const Decoder *d, int stage, int T, int C, const float x[T][C]) {
+    if (d->watch) d->watch(d->context, stage, d->length, T, C, x);
 }

@@ -11,20 +11,22 @@
 
 #include "09_decoder/model.h"
 
-/* Sees the residual stream at its stages, piece by piece: 0 after the embedding, 1 to L after each layer, L + 1 after
- * the last norm. x is of positions first .. first + T - 1. */
+/* Sees the residual stream at its stages, piece by piece: 0 after the embedding, 2 l + 1 and 2 l + 2 after attention and
+ * feed-forward of layer l, 2 L + 1 after the last norm. x is of positions first .. first + T - 1. */
 typedef void Watch(void *context, int stage, int first, int T, int C, const float x[T][C]);
 
-/* One text, and what the decoder remembers of it. The arrays are written [..][..] as the kernels see them. */
+/* One text, and what the decoder remembers of it. */
 typedef struct {
     const Model *model;
-    int capacity;         /* positions that the text may have */
-    int length;           /* positions read so far */
-    void *keys, *values;  /* [L][capacity][KV][D]: chapter 7's caches */
-    float *last;          /* [C]: the last position after the last norm */
-    Watch *watch;         /* NULL if nobody watches */
+    int capacity;          /* positions that the text may have */
+    int length;            /* positions read so far: the next token stands at this one */
+    float *keys, *values;  /* [L][capacity][KV][D]: chapter 7's cache of each layer */
+    float *angles;         /* [2][T][D / 2]: cosine and sine for the T positions that are being read, chapter 4's */
+    float *last;           /* [C]: the last position after the last norm */
+    char *room;            /* to work in: see take() */
+    size_t room_size, taken;
+    Watch *watch;          /* NULL if nobody watches */
     void *context;
-    struct Workspace *work;
 } Decoder;
 
 Decoder decoder_new(const Model *model, int capacity);
@@ -36,5 +38,28 @@ void decoder_read(Decoder *decoder, int T, const int ids[T]);
 
 /* The score of every token to come next. */
 void decoder_logits(const Decoder *decoder, float logits[decoder->model->config.V]);
+
+/* ---- what decoder_read() is made of */
+
+/* delta = attention(rms_norm(x)): what the T tokens that are being read take over from each other and from those before
+ * them. Their keys and values go into the cache of layer l, from row `length` on. x stays as it is. */
+void attention_block(Decoder *decoder, int l, int T, int C, float delta[restrict T][C], const float x[T][C]);
+
+/* delta = feed_forward(rms_norm(x)): what each token makes of itself in layer l. */
+void feed_forward_block(Decoder *decoder, int l, int T, int C, float delta[restrict T][C], const float x[T][C]);
+
+/* The stream of T tokens from the embedding through all layers and the last norm. Whoever watches is shown each stage. */
+void decoder_forward(Decoder *decoder, int T, int C, float out[restrict T][C], const int ids[T]);
+
+/* Hands the stream to whoever watches. */
+void show_stage(const Decoder *decoder, int stage, int T, int C, const float x[T][C]);
+
+/* Room for an array, as malloc() gives it, but allocated only once. All that is taken after a moment is given back together:
+ *
+ *     size_t mark = decoder->taken;
+ *     float(*q)[H][D] = take(decoder, sizeof(float[T][H][D]));
+ *     ...
+ *     decoder->taken = mark; */
+void *take(Decoder *decoder, size_t bytes);
 
 #endif

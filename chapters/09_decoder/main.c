@@ -1,19 +1,16 @@
-/* Chapter 9: the decoder. The module tree, the family in numbers, tiny models against transformers, a trained one from
- * within; and with --model any checkpoint: its logits and hidden states, to be saved or to be compared with those of another program. */
+/* Chapter 9: the decoder. The module tree, the family in numbers, and the course's sentence from its tokens to its logits; and
+ * with --model any checkpoint: its logits and hidden states, to be saved or to be compared with those of another program. */
 #include "06_grouped_query/grouped_query.h"
+#include "09_decoder/family.h"
+#include "09_decoder/print_tree.h"
+#include "09_decoder/run_model.h"
 #include "09_decoder/trace.h"
-#include "09_decoder/trained.h"
-#include "common/check.h"
 #include "common/console.h"
 #include "common/error.h"
-#include "common/file.h"
 #include "common/options.h"
-#include "common/safetensors.h"
+#include "common/sentence.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,255 +76,122 @@ static void print_family(void) {
     table_print(&table, stdout);
 }
 
-/* ---- the stages of a run */
+/* ---- the sentence, from its tokens to its logits */
 
-/* The numbers of a stage, row by row: the stream's, and after them the logits. Returns the stage's name. */
-static const char *stage_of(const Trace *run, int s, char name[static 32], int *width, const float **values) {
-    const bool last = s == run->stages;
-    *width = last ? run->V : run->C;
-    *values = last ? run->logits : run->states + (size_t)s * run->T * run->C;
-    return last ? "logits" : stage_name(name, s, run->stages);
-}
-
-/* A nan or an infinity spreads to all that is computed from it: what one wants to know is where the first one is.
- * False, and words about it, if there is one. */
-static bool is_finite(const Trace *run, char words[static 200]) {
-    for (int s = 0, width; s <= run->stages; s++) {
-        char name[32];
-        const float *values;
-        const char *stage = stage_of(run, s, name, &width, &values);
-        size_t count = (size_t)run->T * (size_t)width, finite = 0, first = SIZE_MAX;
-        for (size_t i = 0; i < count; i++)
-            if (isfinite(values[i])) finite++;
-            else if (first == SIZE_MAX) first = i;
-        if (finite == count) continue;
-        snprintf(words, 200, "%s is the first stage with nan or infinities: %zu of %zu, the first at [%zu, %zu]: what "
-                 "comes after it inherits", stage, count - finite, count, first / (size_t)width, first % (size_t)width);
-        return false;
-    }
-    return true;
-}
-
-/* ---- --save */
-
-static void save(const Trace *run, const char *path, const char *model) {
-    int count = 0;
-    Tensor *tensors = allocate((size_t)(run->stages + 2) * sizeof *tensors);
-    char(*names)[32] = allocate((size_t)run->stages * sizeof *names);
-    size_t T = (size_t)run->T, C = (size_t)run->C;
-    tensors[count++] = (Tensor){.name = "ids", .dtype = I32, .rank = 1, .shape = {T}, .data = run->ids};
-    for (int s = 0; s < run->stages; s++)
-        tensors[count++] = (Tensor){.name = stage_name(names[s], s, run->stages), .dtype = F32, .rank = 2,
-                                    .shape = {T, C}, .data = run->states + (size_t)s * T * C};
-    tensors[count++] = (Tensor){.name = "logits", .dtype = F32, .rank = 2, .shape = {T, (size_t)run->V}, .data = run->logits};
-    safetensors_save(path, (size_t)count, tensors, 1, &(Metadata){"model", model});
-    printf("%s: ids, embed_tokens, layers.0 to layers.%d, norm and logits of %d tokens\n", path, run->stages - 3, run->T);
-    free(names), free(tensors);
-}
-
-/* ---- --compare
- *
- * A dump that brings its own float64 (NAME/float64) is judged by common/check.h. Of any other we only know its dtype:
- * an honest float32 run of the deepest Llama stays within 2^-13 of the row's largest number, and the mistakes that are
- * worth finding are far beyond it; what was computed in 16 bits rounds at each of its steps. */
-
-static double ulps_allowed(DType dtype) { return dtype == BF16 ? 0x1p19 : dtype == F16 ? 0x1p16 : 0x1p10; }
-
-/* NULL if the dump has no such stage. */
-static const Tensor *find_stage(const SafeTensors *dump, const char *name, int T, int width) {
-    const Tensor *tensor = safetensors_find(dump, name);
-    char text[SHAPE_TEXT];
-    if (!tensor) return NULL;
-    int last = tensor->rank - 1; /* a batch of one may stand before [T, width] */
-    if (tensor_count(tensor) != (size_t)T * width || last < 1 || tensor->shape[last] != (size_t)width)
-        fail("%s is %s in the dump, here it is [%d, %d]", name, shape_text(text, tensor->rank, tensor->shape), T, width);
-    return tensor;
-}
-
-static Agreement judge(const SafeTensors *dump, const Tensor *theirs, const float *ours) {
-    char name[64];
-    snprintf(name, sizeof name, "%s/float64", theirs->name);
-    const Tensor *exact = safetensors_find(dump, name);
-    bool exacting = exact && tensor_count(exact) == tensor_count(theirs);
-    size_t count = tensor_count(theirs), row = theirs->shape[theirs->rank - 1];
-    float *expected = tensor_to_float(theirs);
-    double *truth = tensor_to_double(exacting ? exact : theirs);
-    Agreement agreement = exacting ? check(count, row, ours, expected, truth)
-                                   : check_within(ulps_allowed(theirs->dtype), count, row, ours, truth);
-    free(expected), free(truth);
-    return agreement;
-}
-
-/* Adds a line to the table; whether the stage agrees. */
-static bool compare_stage(Table *table, const SafeTensors *dump, const char *name, int T, int width, const float *ours) {
-    const Tensor *theirs = find_stage(dump, name, T, width);
-    if (!theirs) {
-        table_row(table, "%s|not in the dump", name);
-        return true;
-    }
-    Agreement a = judge(dump, theirs, ours);
-    if (a.wrong == 0) table_row(table, "%s|%.2g|%.1f|ok", name, a.worst, a.ulps);
-    else
-        table_row(table, "%s|%.2g|%.1f|DIFFERS|%zu of %zu|[%zu, %zu]", name, a.worst, a.ulps, a.wrong, a.count,
-                  a.first_wrong / (size_t)width, a.first_wrong % (size_t)width);
-    return a.wrong == 0;
-}
-
-/* Returns the exit status. */
-static int compare(const Trace *run, const SafeTensors *dump) {
-    Table table = {0};
-    char name[32], first[32] = "";
-    table_row(&table, "stage|worst error|in ulps|<|wrong|first wrong");
-    for (int s = 0, width; s <= run->stages; s++) {
-        const float *ours;
-        const char *stage = stage_of(run, s, name, &width, &ours);
-        if (!compare_stage(&table, dump, stage, run->T, width, ours) && !*first) strcpy(first, stage);
-    }
-    table_print(&table, stdout);
-    if (*first) printf("%s is the first that differs: what comes before it agrees, what comes after it inherits.\n", first);
-    else printf("Nothing differs.\n");
-    return *first != 0;
-}
-
-/* ---- the tokens */
-
-/* "1,2,3" */
-static int *parse_ids(const char *text, int *count) {
-    int *ids = allocate((strlen(text) / 2 + 1) * sizeof *ids);
-    for (*count = 0;; text++) {
-        char *end;
-        errno = 0;
-        long id = strtol(text, &end, 10);
-        if (!isdigit((unsigned char)text[*text == '-']) || errno || id < INT_MIN || id > INT_MAX)
-            fail("--ids: \"%.20s\" is no token: write 1,2,3", text);
-        ids[(*count)++] = (int)id;
-        if (*end == '\0') return ids;
-        if (*end != ',') fail("--ids: \"%.20s\" is no list of tokens: write 1,2,3", text);
-        text = end;
-    }
-}
-
-/* A dump says which tokens it is of. */
-static int *dumped_ids(const SafeTensors *dump, int *count) {
-    const Tensor *tensor = safetensors_find(dump, "ids");
-    if (!tensor || tensor_count(tensor) == 0) fail("--ids 1,2,3 is needed: the dump does not hold its ids");
-    if (tensor_count(tensor) > INT_MAX) fail("the dump holds more ids than any context");
-    int *ids = allocate(tensor_count(tensor) * sizeof *ids);
-    *count = (int)tensor_count(tensor);
-    for (int t = 0; t < *count; t++) {
-        double id = tensor_get(tensor, (size_t)t);
-        ids[t] = id >= 0 && id <= INT_MAX ? (int)id : -1; /* which no vocabulary has */
-    }
-    return ids;
-}
-
-/* ---- --model */
-
-static void print_next(const Trace *run) {
-    const float *logits = run->logits + (size_t)(run->T - 1) * run->V;
-    int best = 0;
-    for (int v = 1; v < run->V; v++)
-        if (logits[v] > logits[best]) best = v;
-    printf("After these %d tokens, token %d is the likeliest: its logit is %.4f.\n", run->T, best, logits[best]);
-}
-
-static int use_model(const char *path, const char *ids_text, const char *save_to, const char *dump_path) {
-    SafeTensors dump = {0};
-    int T, status = 0;
-    if (dump_path) dump = safetensors_open(dump_path);
-    if (!ids_text && !dump_path) usage_error("--model needs --ids 1,2,3, or a dump to --compare with");
-    int *ids = ids_text ? parse_ids(ids_text, &T) : dumped_ids(&dump, &T);
-
-    Model model = model_open(path);
-    if (save_to && file_is_mapped(save_to))
-        fail("--save %s: this file is being read, and would be lost: name another one", save_to);
-    Trace run = trace(&model, T, ids);
-    char words[200];
-    if (is_finite(&run, words)) print_next(&run);
-    else if (save_to || dump_path) fprintf(stderr, "note: %s\n", words); /* who looks for a mistake wants to see it */
-    else fail("%s: %s", path, words);
-    if (save_to) save(&run, save_to, path);
-    if (dump_path) status = compare(&run, &dump), safetensors_close(&dump);
-    trace_free(&run);
-    model_close(&model);
-    free(ids);
-    return status;
-}
-
-/* ---- without --model: tiny models against transformers */
-
-static const char *const tiny[] = {"llama1", "llama2_70b", "llama3", "llama31", "llama32", "yarn", "dynamic"};
-
-static Trace run_tiny(const char *name, Model *model, SafeTensors *dump) {
-    char path[PATH];
+/* Every stage of the stream, as the sentence's file has them. */
+typedef struct {
     int T;
-    snprintf(path, sizeof path, "%s/tests/golden/models/%s", ROOT, name);
-    *model = model_open(path);
-    snprintf(path, sizeof path, "%s/tests/golden/models/%s/expected.safetensors", ROOT, name);
-    *dump = safetensors_open(path);
-    int *ids = dumped_ids(dump, &T);
-    Trace run = trace(model, T, ids);
-    free(ids);
-    return run;
+    float *stages; /* [2 L + 2][T][C] */
+} Stream;
+
+static void keep(void *context, int stage, int first, int T, int C, const float x[T][C]) {
+    Stream *stream = context;
+    float(*stages)[stream->T][C] = (void *)stream->stages;
+    memcpy(stages[stage][first], x, (size_t)T * sizeof *x);
 }
 
-static void against_transformers(void) {
+static const char *stage_text(char text[static 32], int stage, int L) {
+    if (stage == 0) return "embedding";
+    if (stage == 2 * L + 1) return "last norm";
+    snprintf(text, 32, "layer %d, %s", (stage - 1) / 2, stage % 2 ? "attention" : "feed-forward");
+    return text;
+}
+
+static double size(int C, const float x[C]) {
+    double squares = 0;
+    for (int i = 0; i < C; i++) squares += (double)x[i] * x[i];
+    return sqrt(squares / C);
+}
+
+/* Numbers that are farther from PyTorch's than so. */
+static int count_far(double bound, int count, const float got[count], const float expected[count]) {
+    int far = 0;
+    for (int i = 0; i < count; i++) far += !(fabs((double)got[i] - expected[i]) <= bound);
+    return far;
+}
+
+/* The stream grows from stage to stage: at the first token, and at the others on average. */
+static void read_the_sentence(const Model *model, const Sentence *s) {
+    int T = s->T, C = s->C, L = s->L, V = s->V;
+    const float(*expected)[T][C] = sentence_tensor(s, "stream", 3, 2 * L + 2, T, C);
+    float(*stages)[T][C] = allocate(sizeof(float[2 * L + 2][T][C])), logits[V];
+    Stream stream = {T, stages[0][0]};
+    Decoder decoder = decoder_new(model, T);
+    decoder.watch = keep, decoder.context = &stream;
+    decoder_read(&decoder, T, s->ids);
+    decoder_logits(&decoder, logits);
+
     Table table = {0};
-    table_row(&table, "model|weights|our error, ulps|transformers'|wrong logits|<what it tries");
-    for (size_t i = 0; i < sizeof tiny / sizeof *tiny; i++) {
-        Model model;
-        SafeTensors dump;
-        Trace run = run_tiny(tiny[i], &model, &dump);
-        Agreement a = judge(&dump, find_stage(&dump, "logits", run.T, run.V), run.logits);
-        table_row(&table, "%s|%s|%.1f|%.1f|%zu of %zu|%s", tiny[i], dtype_name(model.embed_tokens.dtype), a.ulps,
-                  a.reference, a.wrong, a.count, safetensors_metadata(&dump, "sentence"));
-        trace_free(&run), model_close(&model), safetensors_close(&dump);
+    table_row(&table, "after|shape|size of the first row|of the others|farther than 0.001 from PyTorch's");
+    for (int n = 0; n < 2 * L + 2; n++) {
+        char text[32];
+        double others = 0;
+        for (int t = 1; t < T; t++) others += size(C, stages[n][t]) / (T - 1);
+        table_row(&table, "%s|[%d, %d]|%.2f|%.2f|%d of %d", stage_text(text, n, L), T, C, size(C, stages[n][0]), others,
+                  count_far(0.001, T * C, stages[n][0], expected[n][0]), T * C);
     }
+    table_row(&table, "logits of the last token|[%d]|%.2f||%d of %d", V, size(V, logits),
+              count_far(0.001, V, logits, sentence_tensor(s, "logits", 1, V)), V);
     table_print(&table, stdout);
+    decoder_free(&decoder), free(stages);
 }
 
-static void stage_by_stage(void) {
-    Model model;
-    SafeTensors dump;
-    Trace run = run_tiny("llama3", &model, &dump);
-    compare(&run, &dump);
-    trace_free(&run), model_close(&model), safetensors_close(&dump);
+/* Where each head looks most from the last token, which has to say who has the ball. */
+static void print_heads(const Model *model, const Sentence *s) {
+    int T = s->T;
+    float weights[T][T];
+    Trace run = trace(model, T, s->ids);
+    Table table = {0};
+    table_row(&table, "layer|head|looks most at|token|weight");
+    for (int l = 0; l < s->L; l++)
+        for (int h = 0; h < s->H; h++) {
+            head_weights(model, &run, l, h, weights);
+            int most = 0;
+            for (int t = 1; t < T; t++)
+                if (weights[T - 1][t] > weights[T - 1][most]) most = t;
+            table_row(&table, "%d|%d|%s|%d|%.2f", l, h, s->token[most], most, weights[T - 1][most]);
+        }
+    table_print(&table, stdout);
+    head_weights(model, &run, s->layer, s->head, weights);
+    printf("Head %d of layer %d looks at the answer, token %d, with a weight of %.2f.\n", s->head, s->layer, s->owner,
+           weights[T - 1][s->owner]);
+    trace_free(&run);
 }
 
-static void demonstrate(const char *data) {
+static void demonstrate(void) {
     Config llama3 = config_preset("llama-3-8b");
+    Model model = model_open(ROOT "/chapters/09_decoder/stories/model");
+    Sentence sentence = sentence_open();
     section("A Llama, as PyTorch prints it");
     config_print_tree(stdout, &llama3);
     section("What it weighs");
     print_modules(&llama3);
     section("The family");
     print_family();
-    section("Tiny models against transformers");
-    against_transformers();
-    section("One of them, stage by stage");
-    stage_by_stage();
-    trained_model(data);
+    section("A story, read");
+    read_the_sentence(&model, &sentence);
+    section("Who has the red ball?");
+    print_heads(&model, &sentence);
+    sentence_close(&sentence), model_close(&model);
 }
 
 int main(int argc, char **argv) {
-    const char *data = NULL, *tree = NULL, *model = NULL, *ids = NULL, *save_to = NULL, *dump = NULL;
+    const char *tree = NULL, *model = NULL, *ids = NULL, *save_to = NULL, *dump = NULL;
     const Option options[] = {
         {"tree", "NAME|DIR", "print a model as PyTorch does, and what it weighs: llama-3-8b, or a folder", &tree},
         {"model", "DIR|FILE", "run a Hugging Face folder, or a .bin of llama2.c", &model},
         {"ids", "1,2,3", "on these tokens", &ids},
         {"save", "FILE", "write logits and hidden states as .safetensors", &save_to},
         {"compare", "FILE", "find the first stage that differs from such a file; its ids are used without --ids", &dump},
-        {"data", "DIR", "write there what the figures are drawn from", &data},
     };
     int rest = parse_options(argc, argv, "[--tree NAME|DIR] [--model DIR|FILE --ids 1,2,3 [--save FILE] [--compare FILE]]",
                              "Chapter 9, the decoder: any Llama checkpoint, equal to transformers. Without --tree and "
                              "--model, a demonstration.",
                              sizeof options / sizeof *options, options);
     if (rest < argc) usage_error("%s is not understood", argv[rest]);
-    if (data && (tree || model)) usage_error("--data is for the demonstration, without --tree and --model");
     if (!model && (ids || save_to || dump)) usage_error("--ids, --save and --compare need --model");
     if (tree) print_tree(tree);
-    if (model) return use_model(model, ids, save_to, dump);
-    if (!tree) demonstrate(data);
+    if (model) return run_model(model, ids, save_to, dump);
+    if (!tree) demonstrate();
     return 0;
 }

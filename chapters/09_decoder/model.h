@@ -22,7 +22,6 @@ typedef struct {
     Tensor embed_tokens, lm_head;  /* [V][C]; the same where they are tied */
     Layer *layers;                 /* [L] */
     float *norm;                   /* [C], in float32 */
-    bool rounds;                   /* what meets a matrix is rounded to bfloat16 first; false, until someone wants it */
     struct ModelFiles *files;      /* what the weights lie in */
 } Model;
 

@@ -36,10 +36,3 @@ void project(int rows, int in, int out, float y[restrict rows][out], const float
         }
     }
 }
-
-void project_all(int rows, int in, const float x[rows][in], int count, const Product products[count]) {
-    for (const Product *p = products; p < products + count; p++) {
-        int out = (int)p->weight->shape[0];
-        project(rows, in, out, (float(*)[out])p->y, x, p->weight);
-    }
-}

@@ -12,14 +12,4 @@
  * weight is [out][in], F32, BF16 or F16. y must not overlap the inputs. Source: torch.nn.Linear. */
 void project(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const Tensor *weight);
 
-/* One of several products of the same x. */
-typedef struct {
-    float *y;             /* [rows][out] */
-    const Tensor *weight; /* [out][in] */
-} Product;
-
-/* The same for all of them: queries, keys and values at once, gate and up at once. What has to be done once for each x, and
- * once for each start of the threads, is then done once. */
-void project_all(int rows, int in, const float x[rows][in], int count, const Product products[count]);
-
 #endif

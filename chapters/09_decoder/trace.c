@@ -12,7 +12,8 @@
 static void record(void *context, int stage, int first, int T, int C, const float x[T][C]) {
     Trace *trace = context;
     float(*states)[trace->T][C] = (void *)trace->states;
-    memcpy(states[stage][first], x, (size_t)T * sizeof *x);
+    bool within_a_layer = stage % 2 && stage < 2 * (trace->stages - 2);
+    if (!within_a_layer) memcpy(states[(stage + 1) / 2][first], x, (size_t)T * sizeof *x);
 }
 
 Trace trace(const Model *model, int T, const int ids[T]) {

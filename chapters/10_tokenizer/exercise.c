@@ -12,7 +12,8 @@ void pair_counts(int n, int V, int counts[restrict V][V], const int ids[n]) {
     (void)n, (void)V, (void)counts, (void)ids;
 }
 
-/* Task 2. Two become one, from the left: what is "aaa" when "aa" is merged? Return how many ids are left. */
+/* Task 2. Two become one, from the left: what is "aaa" when "aa" is merged? Return how many ids are left. With these two
+ * in train.c in place of ours, `make 10` learns from the stories what it learned before. */
 int merge_pair(int n, int out[restrict n], const int ids[n], int left, int right, int merged) {
     (void)out, (void)ids, (void)left, (void)right, (void)merged;
     return n;

@@ -1,73 +1,56 @@
-/* What tokenizer.c, sentencepiece.c, tiktoken.c and hugging_face.c share: a tokenizer from the inside. */
+/* A tokenizer from the inside: what the two families of tokenizers and the four formats of files share. What is above
+ * includes what is below, never the other way round:
+ *
+ *     tokenizer.c                                               opens a file by what it is; encodes and decodes
+ *     sentencepiece_model.c  llama2c.c  tiktoken.c  hugging_face.c        the formats: each reads a tokenizer
+ *     sentencepiece.c  byte_level.c                             the families: each cuts a text into words
+ *     words.c  families.c                                       a word becomes ids
+ *     bpe.c  vocabulary.c */
 #ifndef FAMILIES_H
 #define FAMILIES_H
 
-#include "10_tokenizer/tokenizer.h"
 #include "10_tokenizer/vocabulary.h"
 
+#include <stdint.h>
 #include <string.h>
 
 /* Where SentencePiece's family puts a ▁ before a text, so that its first word looks like any other. */
 typedef enum { NEVER, FIRST, ALWAYS } Prefix; /* FIRST: not anew after a special token */
 
-struct Tokenizer {
+typedef struct Tokenizer {
     Vocabulary vocabulary;
-    int bos, eos;
+    int bos, eos;        /* or -1 */
+    int byte_ids[256];   /* the token of each byte */
     bool byte_level;
     bool whole_pieces;   /* a word that is a token becomes it, even if no merges lead there */
     bool has_added;      /* there are ADDED tokens: every text must be searched for them */
 
-    int byte_ids[256];   /* the token of each byte */
-    Prefix prefix;       /* SentencePiece's family alone */
+    Prefix prefix;       /* SentencePiece's family alone, as what follows: */
     bool one_prefix;     /* a text that begins with a space gets no second one */
     bool drops_prefix;   /* when it is decoded */
+    uint64_t *beside;    /* a bit for two characters: does any token have them side by side? */
+
     void *split_pattern; /* byte level alone: PCRE2's */
 
     char *file;          /* what the tokens' names point into: the file itself, */
     struct json_t *json; /* its JSON, */
     char *names;         /* and what had to be spelled anew */
-};
+} Tokenizer;
 
-/* The ids of a text, collected. */
-typedef struct {
-    size_t count, capacity;
-    int *ids;
-} Ids;
+/* Without tokens. The file's bytes become the tokenizer's. */
+Tokenizer *tokenizer_new(char *file);
 
-void ids_add(Ids *ids, int id);
+/* To be called when all tokens are there: finds those of the bytes, of which none may be missing, the names that a text is
+ * searched for, and where a text begins and ends. */
+void tokenizer_complete(Tokenizer *tokenizer, const char *path, const char *bos, const char *eos);
 
-/* Fills an empty tokenizer from a file's bytes, which become the tokenizer's, or fail()s; `path` is for messages. What
- * was filled so far can be closed at any time. */
-void tokenizer_parse(Tokenizer *tokenizer, const char *path, size_t length, char *bytes);
-void tokenizer_free(Tokenizer *tokenizer); /* what is in it, not itself */
-
-void sentencepiece_read(Tokenizer *tokenizer, const char *path, size_t length, const char *bytes);
-void llama2c_read(Tokenizer *tokenizer, const char *path, size_t length, const char *bytes);
-void tiktoken_read(Tokenizer *tokenizer, const char *path, size_t length, const char *bytes);
-void hugging_face_read(Tokenizer *tokenizer, const char *path, size_t length, const char *bytes);
-
-/* Adds the ids of a text without special tokens. `first`: it is the beginning of the whole text. */
-void sentencepiece_encode(const Tokenizer *tokenizer, size_t length, const char *text, bool first, Ids *ids);
-void byte_level_encode(const Tokenizer *tokenizer, size_t length, const char *text, Ids *ids);
-
-int byte_of(int length, const char *piece); /* "<0x0A>" is 10; -1 if the piece is no byte's */
-
-/* Adds a token of SentencePiece's family and returns its id. At `room` its bytes are written, at most as many as its
- * name has. */
-int sentencepiece_add(Tokenizer *tokenizer, const char *path, Token token, char *room);
-
-/* Meta's pattern, as tokenizer.json spells it. */
-extern const char split_pattern[];
-void split_pattern_compile(Tokenizer *tokenizer);
-void split_pattern_free(void *pattern);
+/* The id of a special token, or -1. */
+int special_id(const Tokenizer *tokenizer, const char *name);
 
 /* Writes bytes and returns where the next ones go. */
 static inline char *put(char *to, size_t length, const char *from) {
     memcpy(to, from, length);
     return to + length;
 }
-
-/* Finds the token of each byte, or fail()s. */
-void find_bytes(Tokenizer *tokenizer, const char *path);
 
 #endif

@@ -1,4 +1,6 @@
-#include "10_tokenizer/families.h"
+#include "10_tokenizer/byte_level.h"
+#include "10_tokenizer/formats.h"
+#include "10_tokenizer/sentencepiece.h"
 #include "common/error.h"
 #include "common/json.h"
 
@@ -194,7 +196,6 @@ static void add_tokens(Tokenizer *t, const char *path, int count, const Token *t
         }
         room += token.piece_length;
     }
-    find_bytes(t, path);
 }
 
 /* The tokens of the model, and those that were added to them, which may be among the former. */
@@ -262,7 +263,8 @@ static void read_merges(Tokenizer *t, const char *path, const json_t *vocab, con
     }
 }
 
-void hugging_face_read(Tokenizer *t, const char *path, size_t length, const char *bytes) {
+Tokenizer *hugging_face_read(const char *path, size_t length, char *bytes) {
+    Tokenizer *t = tokenizer_new(bytes);
     json_error_t problem;
     json_t *json = t->json = json_read(bytes, length, &problem);
     if (!json) fail("%s: line %d: no valid JSON: %s", path, problem.line, problem.text);
@@ -274,7 +276,9 @@ void hugging_face_read(Tokenizer *t, const char *path, size_t length, const char
     read_decoder(t, path, json_object_get(json, "decoder"));
     check_model(t, path, model);
     t->whole_pieces = json_is_true(json_object_get(model, "ignore_merges"));
-    if (t->byte_level) split_pattern_compile(t);
     read_vocabulary(t, path, json, model);
     read_merges(t, path, json_object_get(model, "vocab"), json_object_get(model, "merges"));
+    if (t->byte_level) byte_level_complete(t, path);
+    else sentencepiece_complete(t, path);
+    return t;
 }

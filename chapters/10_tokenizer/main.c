@@ -1,360 +1,200 @@
-/* Chapter 10, the tokenizers: text becomes numbers. README.md is the lesson; a section here is a section there.
- * With --model, the tokenizer of a model's folder: its ids, its pieces, its text. */
-#include "10_tokenizer/tokenizer.h"
-#include "10_tokenizer/train.h"
-#include "10_tokenizer/vocabulary.h"
+/* Chapter 10, the tokenizer: text becomes numbers. README.md is the lesson; a section here is a section there.
+ * With --model, the tokenizer of a model's folder: command.h. */
+#include "10_tokenizer/command.h"
+#include "10_tokenizer/learn.h"
 #include "common/console.h"
 #include "common/error.h"
 #include "common/file.h"
-#include "common/options.h"
+#include "common/sentence.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-/* ---- pieces, for people */
+#define MODEL ROOT "/chapters/09_decoder/stories/model"
+#define STORIES ROOT "/chapters/10_tokenizer/stories.txt"
 
-/* U+0000 to U+001F and U+007F to U+009F. */
-static bool is_control(const char *character) {
-    const unsigned char *c = (const unsigned char *)character;
-    return c[0] < ' ' || c[0] == 127 || (c[0] == 0xc2 && c[1] < 0xa0);
-}
+/* ---- the sentence, by the model's own vocabulary */
 
-/* A token's bytes as they can be shown: ▁ for a space, \n for a line's end, <0x80> for what is no character. */
-static void print_bytes(size_t length, const char *bytes) {
-    int n;
-    for (size_t i = 0; i < length; i += (size_t)n) {
-        bool valid;
-        n = utf8_character(length - i, bytes + i, &valid);
-        if (bytes[i] == ' ') fputs("▁", stdout);
-        else if (bytes[i] == '\n') fputs("\\n", stdout);
-        else if (bytes[i] == '\t') fputs("\\t", stdout);
-        else if (valid && !is_control(bytes + i)) fwrite(bytes + i, 1, (size_t)n, stdout);
-        else printf("<0x%02X>", (unsigned char)bytes[i]), n = 1;
-    }
-}
-
-static void print_token(const Tokenizer *t, int id) {
-    size_t length;
-    const char *bytes = tokenizer_bytes(t, id, &length);
-    if (length == 0) bytes = tokenizer_piece(t, id, &length);
-    print_bytes(length, bytes);
-}
-
-static void print_pieces(const Tokenizer *t, size_t count, const int *ids) {
-    const bool colour = isatty(STDOUT_FILENO);
-    for (size_t i = 0; i < count; i++) {
-        if (colour) fputs(i % 2 ? "\033[30;103m" : "\033[30;106m", stdout); /* black on yellow, on cyan */
-        else if (i) putchar(' ');
-        print_token(t, ids[i]);
-        if (colour) fputs("\033[0m", stdout);
-    }
-    putchar('\n');
-}
-
-/* ---- --model */
-
-static void print_ids(size_t count, const int *ids) {
-    for (size_t i = 0; i < count; i++) printf(i ? " %d" : "%d", ids[i]);
-    putchar('\n');
-}
-
-typedef struct {
-    const char *model, *encode, *encode_file, *decode, *bos, *special, *pieces, *info, *data;
-} Request;
-
-static void encode(const Tokenizer *t, const Request *r) {
-    size_t length = r->encode ? strlen(r->encode) : 0, count;
-    char *read = r->encode ? NULL : file_read(r->encode_file, &length);
-    int *ids = tokenizer_encode(t, length, r->encode ? r->encode : read, r->special, &count);
-    if (r->bos) {
-        if (tokenizer_bos(t) < 0) fail("%s: it has no token for the beginning: leave --bos out", r->model);
-        ids = reallocate(ids, (count + 1) * sizeof *ids);
-        memmove(ids + 1, ids, count++ * sizeof *ids);
-        ids[0] = tokenizer_bos(t);
-    }
-    if (r->pieces) print_pieces(t, count, ids);
-    else print_ids(count, ids);
-    free(ids), free(read);
-}
-
-/* "1 15043 3186", with commas if one likes. */
-static int *parse_ids(const char *text, size_t *count) {
-    static const char between[] = " ,\n";
-    int *ids = allocate((strlen(text) / 2 + 1) * sizeof *ids);
-    for (*count = 0; *(text += strspn(text, between));) {
-        char *end;
-        errno = 0;
-        long id = strtol(text, &end, 10);
-        if (!isdigit((unsigned char)*text) || !strchr(between, *end) || errno || id > INT_MAX)
-            fail("--decode: \"%.20s\" is no token: write \"1 2 3\"", text);
-        ids[(*count)++] = (int)id;
-        text = end;
-    }
-    return ids;
-}
-
-static void decode(const Tokenizer *t, const char *text) {
+static void the_sentence(const Tokenizer *t) {
+    enum { A_LINE = 10 };
+    Sentence s = sentence_open();
+    const char *story = safetensors_metadata(&s.file, "story");
     size_t count, length;
-    int *ids = parse_ids(text, &count);
-    char *decoded = tokenizer_decode(t, count, ids, &length);
-    fwrite(decoded, 1, length, stdout);
-    putchar('\n');
-    free(ids), free(decoded);
-}
-
-static void print_info(const Tokenizer *t, const char *path) {
-    const char *family = tokenizer_byte_level(t) ? "byte level, as Llama 3" : "SentencePiece, as Llama 1 and 2";
-    printf("%s: %s, %d tokens\n", path, family, tokenizer_size(t));
-    const struct {
-        const char *name;
-        int id;
-    } ends[] = {{"beginning", tokenizer_bos(t)}, {"end", tokenizer_eos(t)}};
-    for (int i = 0; i < 2; i++) {
-        printf("%s: ", ends[i].name);
-        if (ends[i].id < 0) puts("none");
-        else print_token(t, ends[i].id), printf(", %d\n", ends[i].id);
+    int *ids = tokenizer_encode(t, strlen(story), story, false, &count);
+    bool same = (int)count == s.T - 1 && memcmp(ids, s.ids + 1, count * sizeof *ids) == 0;
+    section("The sentence");
+    for (int first = 0; first < s.T; first += A_LINE) {
+        char numbers[256] = "id", tokens[256] = "token";
+        Table table = {0};
+        for (int i = first; i < s.T && i < first + A_LINE; i++) {
+            const char *bytes = tokenizer_bytes(t, s.ids[i], &length);
+            sprintf(numbers + strlen(numbers), "|%d", s.ids[i]);
+            sprintf(tokens + strlen(tokens), "|%s%s", length && *bytes == ' ' ? "▁" : "", s.token[i]);
+        }
+        table_row(&table, "%s", numbers), table_row(&table, "%s", tokens);
+        table_print(&table, stdout);
     }
+    printf("%zu bytes, %zu tokens and <s>: %s\n", strlen(story), count, same ? "those of chapters 1 to 9" : "OTHERS");
+    free(ids), sentence_close(&s);
 }
 
-static void use_model(const Request *r) {
-    Tokenizer *t = tokenizer_open(r->model);
-    if (r->info) print_info(t, r->model);
-    if (r->encode || r->encode_file) encode(t, r);
-    if (r->decode) decode(t, r->decode);
-    tokenizer_close(t);
-}
+/* ---- a vocabulary is learned */
 
-/* ---- without --model: a BPE by hand */
-
-static const char paragraph[] =
-    " the llama knows the hill and the hill knows the llama the little llama calls and the tall llama calls"
-    " all the llamas all the llamas call and the hill calls";
-enum { MERGES = 14, LETTERS = 128, MOST = LETTERS + MERGES };
-
-/* A vocabulary in the making: each token's text, in which a space is ▁. */
-typedef struct {
-    int V;
-    char text[MOST][32];
-} Trainer;
-
-static bool begins_a_word(const char *text) { return strncmp(text, "▁", strlen("▁")) == 0; }
-
-/* The pair that is there most often, of equals the first; but a word's space stands before it, and nothing merges with
- * the space of the next word. */
-static int best_pair(const Trainer *t, int counts[t->V][t->V], int *left, int *right) {
-    int best = 0;
-    for (int a = 0; a < t->V; a++)
-        for (int b = 0; b < t->V; b++)
-            if (counts[a][b] > best && !begins_a_word(t->text[b])) best = counts[a][b], *left = a, *right = b;
-    return best;
-}
-
-static void print_sequence(const Trainer *t, int n, const int ids[n]) {
-    for (int i = 0; i < n; i++) printf(i ? " %s" : "%s", t->text[ids[i]]);
-    putchar('\n');
-}
-
-static int apply(int n, int ids[n], int left, int right, int merged) {
-    int out[n + 1], count = merge_pair(n, out, ids, left, right, merged);
-    memcpy(ids, out, (size_t)count * sizeof *ids);
-    return count;
-}
-
-static int letters_of(const char *text, int ids[]) {
+static int characters_of(const char *text, int ids[]) {
     int n = 0;
     for (; text[n]; n++) ids[n] = text[n];
     return n;
 }
 
-static void learn(Trainer *t, int pairs[MERGES][2]) {
-    static int counts[MOST * MOST], ids[sizeof paragraph];
+static void print_learned(const Learned token[], int n, const int ids[n]) {
+    for (int i = 0; i < n; i++) printf(i ? " %s" : "%s", token[ids[i]].text);
+    putchar('\n');
+}
+
+enum { BY_HAND = CHARACTERS + 10 };
+
+static void by_hand(Learned token[BY_HAND]) {
+    static const char text[] = " the ball and the bell fall and all the balls call";
     Table table = {0};
-    int n = letters_of(paragraph, ids);
-    for (int c = 0; c < LETTERS; c++) t->text[c][0] = (char)c;
-    strcpy(t->text[' '], "▁");
-    t->V = LETTERS;
-    printf("%d letters and spaces:%s\n\n", n, paragraph);
-    table_row(&table, "token|<left|<right|<together|times|tokens left");
-    for (int m = 0; m < MERGES; m++, t->V++) {
-        int(*pair)[t->V] = (void *)counts, left = 0, right = 0;
-        pair_counts(n, t->V, pair, ids);
-        int times = best_pair(t, pair, &left, &right);
-        n = apply(n, ids, left, right, t->V);
-        strcat(strcpy(t->text[t->V], t->text[left]), t->text[right]);
-        pairs[m][0] = left, pairs[m][1] = right;
-        table_row(&table, "%d|%s|%s|%s|%d|%d", t->V, t->text[left], t->text[right], t->text[t->V], times, n);
+    section("By hand");
+    printf("%zu characters:%s\n", sizeof text - 1, text);
+    table_row(&table, "token|<left|<right|<together|times|ids left");
+    for (int V = CHARACTERS + 1; V <= BY_HAND; V++) { /* each time from the beginning, to see how many are left */
+        int ids[sizeof text], left = learn(V, token, characters_of(text, ids), ids);
+        const Learned *last = &token[V - 1];
+        table_row(&table, "%d|%s|%s|%s|%d|%d", V - 1, token[last->left].text, token[last->right].text, last->text,
+                  last->times, left);
     }
     table_print(&table, stdout);
 }
 
 /* What one might take for the same: at each place, the longest token that the rest begins with. */
-static int longest_match(const Trainer *t, const char *text, int ids[]) {
+static int longest_first(int V, const Learned token[V], const char *text, int ids[]) {
     int n = 0;
-    for (; *text; text += strlen(t->text[ids[n++]])) {
+    for (; *text; text += strlen(token[ids[n++]].text)) {
         ids[n] = 0;
-        for (int id = 1; id < t->V; id++)
-            if (strncmp(text, t->text[id], strlen(t->text[id])) == 0 && strlen(t->text[id]) > strlen(t->text[ids[n]]))
-                ids[n] = id;
+        for (int v = 1; v < V; v++) {
+            size_t length = strlen(token[v].text);
+            if (length > strlen(token[ids[n]].text) && strncmp(text, token[v].text, length) == 0) ids[n] = v;
+        }
     }
     return n;
 }
 
-static void train_by_hand(void) {
-    static Trainer t;
-    int pairs[MERGES][2], ids[16];
-    learn(&t, pairs);
-
-    printf("\nA word that was not there, by the same merges in the same order:\n");
-    int n = letters_of(" allama", ids);
-    print_sequence(&t, n, ids);
-    for (int m = 0; m < MERGES; m++) {
-        int before = n;
-        n = apply(n, ids, pairs[m][0], pairs[m][1], LETTERS + m);
-        if (n < before) print_sequence(&t, n, ids);
+static void a_new_word(const Learned token[BY_HAND]) {
+    static const char word[] = " allow";
+    int ids[sizeof word], before = 0;
+    section("A new word");
+    for (int V = CHARACTERS; V <= BY_HAND; V++) {
+        int n = apply_learned(V, token, characters_of(word, ids), ids);
+        if (n != before) printf("after %2d merges     ", V - CHARACTERS), print_learned(token, n, ids);
+        before = n;
     }
-    printf("\nThe same word, the longest token first:\n");
-    print_sequence(&t, longest_match(&t, "▁allama", ids), ids);
+    printf("the longest first   "), print_learned(token, longest_first(BY_HAND, token, "▁allow", ids), ids);
 }
 
-/* ---- the vocabularies at hand */
+/* ---- on the stories */
 
-enum { FAMILIES = 2 };
-static const char *const family_names[FAMILIES] = {"SentencePiece", "byte level"};
-static const char *const family_folders[FAMILIES] = {ROOT "/tests/golden/tokenizers/sentencepiece",
-                                                     ROOT "/tests/golden/tokenizers/tiktoken"};
+enum { FIRST_MERGE = 259 }; /* of the model's: before it are three special tokens and 256 bytes */
 
-static void show(Tokenizer *const families[FAMILIES], const char *text) {
-    for (int f = 0; f < FAMILIES; f++) {
-        size_t count;
-        int *ids = tokenizer_encode(families[f], strlen(text), text, false, &count);
-        printf("%-13s  %3zu  ", family_names[f], count);
-        print_pieces(families[f], count, ids);
-        free(ids);
+/* How many of the first tokens the model's vocabulary has at the same place. */
+static int alike(const Tokenizer *model, int V, const Learned token[V]) {
+    int n = 0;
+    for (; CHARACTERS + n < V; n++) {
+        size_t length;
+        const char *piece = tokenizer_piece(model, FIRST_MERGE + n, &length), *ours = token[CHARACTERS + n].text;
+        if (length != strlen(ours) || memcmp(piece, ours, length) != 0) break;
     }
+    return n;
 }
 
-static void show_ids(Tokenizer *const families[FAMILIES], const char *text) {
-    printf("%s\n", text);
-    show(families, text);
-    for (int f = 0; f < FAMILIES; f++) {
-        size_t count;
-        int *ids = tokenizer_encode(families[f], strlen(text), text, false, &count);
-        printf("%-13s  ids  ", family_names[f]);
-        print_ids(count, ids);
-        free(ids);
-    }
-}
-
-static void show_all(Tokenizer *const families[FAMILIES], int count, const char *const texts[count]) {
-    for (int i = 0; i < count; i++) {
-        putchar('"');
-        print_bytes(strlen(texts[i]), texts[i]);
-        puts("\"");
-        show(families, texts[i]);
-    }
-}
-
-/* Texts that the vocabularies were not trained on, though on texts of their kind. */
-static const struct {
-    const char *name, *text;
-} samples[] = {
-    {"English", "The old woman sat down by the river and watched the llamas drink. She had walked all morning, and the "
-                "road over the mountain was long. When the children came, she told them what she had seen on the other side."},
-    {"Chinese", "老人坐在河边看羊驼喝水。她走了一个早上，山路很远。孩子们来的时候，她告诉他们在山的另一边看到了什么。"},
-    {"code", "int largest(int n, const float x[n]) {\n    int best = 0;\n    for (int i = 1; i < n; i++) {\n"
-             "        if (x[i] > x[best]) best = i;\n    }\n    return best;\n}\n"},
-};
-
-static void bytes_per_token(Tokenizer *const families[FAMILIES], const char *data) {
+static void on_the_stories(const Tokenizer *model) {
+    enum { V = 512 };
+    static const int shown[] = {128, 129, 130, 131, 132, 133, 134, 135, 200, 300, 400, V - 1};
+    static Learned token[V];
+    size_t length, count;
+    char *text = file_read(STORIES, &length);
+    int *ids = allocate(product(length, sizeof *ids)), tokens = learn(V, token, characters_of(text, ids), ids);
     Table table = {0};
-    Output output = {0};
-    if (data) output = data_open(data, "10_bytes_per_token", "text, bytes a token: SentencePiece, byte level");
-    table_row(&table, "text|bytes|characters|SentencePiece tokens|bytes a token|byte-level tokens|bytes a token");
-    for (size_t s = 0; s < sizeof samples / sizeof *samples; s++) {
-        size_t bytes = strlen(samples[s].text), characters = 0, count[FAMILIES];
-        for (size_t i = 0; i < bytes; i++) characters += ((unsigned char)samples[s].text[i] & 0xc0) != 0x80;
-        for (int f = 0; f < FAMILIES; f++) free(tokenizer_encode(families[f], bytes, samples[s].text, false, &count[f]));
-        double each[FAMILIES] = {(double)bytes / (double)count[0], (double)bytes / (double)count[1]};
-        table_row(&table, "%s|%zu|%zu|%zu|%.2f|%zu|%.2f", samples[s].name, bytes, characters, count[0], each[0],
-                  count[1], each[1]);
-        if (data) fprintf(output.file, "%s %.3f %.3f\n", samples[s].name, each[0], each[1]);
+    section("On the stories");
+    printf("%zu characters become %d tokens, of %.2f bytes\n", length, tokens, (double)length / tokens);
+    table_row(&table, "token|<left|<right|<together|times|<the library's, of 12000 stories");
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+        const Learned *t = &token[shown[i]];
+        const char *piece = tokenizer_piece(model, FIRST_MERGE + shown[i] - CHARACTERS, &count);
+        table_row(&table, "%d|%s|%s|%s|%d|%.*s", shown[i], token[t->left].text, token[t->right].text, t->text, t->times,
+                  (int)count, piece);
     }
     table_print(&table, stdout);
-    if (data) output_close(&output);
+    printf("the first %d are the library's, in its order\n", alike(model, V, token));
+
+    static const char question[] = "\nQuestion: Who sold an umbrella?";
+    section("Two vocabularies");
+    int n = apply_learned(V, token, characters_of(question, ids), ids);
+    int *models = tokenizer_encode(model, strlen(question), question, false, &count);
+    printf("ours       "), print_learned(token, n, ids);
+    printf("the model  "), print_pieces(model, count, models);
+    free(models), free(ids), free(text);
 }
 
-static void show_special(const Tokenizer *t, const char *text) {
+/* ---- the two families */
+
+static void show_pieces(const Tokenizer *t, const char *name, const char *text, bool special) {
     size_t count;
-    for (int special = 0; special < 2; special++) {
-        int *ids = tokenizer_encode(t, strlen(text), text, special, &count);
-        printf("%-10s  ", special ? "as tokens" : "as text");
-        print_pieces(t, count, ids);
-        free(ids);
-    }
+    int *ids = tokenizer_encode(t, strlen(text), text, special, &count);
+    printf("%-13s  %3zu  ", name, count);
+    print_pieces(t, count, ids);
+    free(ids);
 }
 
-/* What the first tokens of a text are decoded to: those of 😀, one after the other. */
-static void show_growing(const Tokenizer *t, const char *name) {
+static void show(Tokenizer *const families[2], const char *text) {
+    putchar('"'), print_bytes(strlen(text), text), puts("\"");
+    show_pieces(families[0], "SentencePiece", text, false), show_pieces(families[1], "byte level", text, false);
+}
+
+/* What the first tokens of a text are decoded to, one more each time. */
+static void show_growing(const Tokenizer *t, const char *text) {
     size_t count, length;
-    const char text[] = "hi😀";
     int *ids = tokenizer_encode(t, strlen(text), text, false, &count);
     for (size_t n = 1; n <= count; n++) {
         char *decoded = tokenizer_decode(t, n, ids, &length);
-        printf("%-13s  %s  ", name, decoded);
+        printf("%s  ", decoded);
         print_pieces(t, n, ids);
         free(decoded);
     }
     free(ids);
 }
 
-static void demonstrate(const char *data) {
-    Tokenizer *families[FAMILIES];
-    for (int f = 0; f < FAMILIES; f++) families[f] = tokenizer_open(family_folders[f]);
-    section("A BPE by hand");
-    train_by_hand();
-    section("Two families, one text");
-    show_ids(families, "The llama's wool is soft. 羊驼 😀");
-    section("Bytes per token");
-    bytes_per_token(families, data);
+static void show_special(const Tokenizer *t, const char *text) {
+    for (int special = 0; special < 2; special++)
+        show_pieces(t, special ? "as tokens" : "as text", text, special);
+}
+
+static void two_families(void) {
+    Tokenizer *families[] = {tokenizer_open(ROOT "/tests/golden/tokenizers/sentencepiece"),
+                             tokenizer_open(ROOT "/tests/golden/tokenizers/tiktoken")};
+    section("Two families");
+    show(families, "The llama's wool is soft. 羊驼 😀");
     section("Digits and spaces");
-    show_all(families, 5, (const char *const[]){"1234567", " 1234567", "the llama", "the  llama", "    return 0;\n"});
+    show(families, "1234567"), show(families, "the llama"), show(families, "the  llama");
+    show(families, "    return 0;\n");
     section("Half a character");
-    for (int f = 0; f < FAMILIES; f++) show_growing(families[f], family_names[f]);
+    show_growing(families[0], "hi😀");
     section("Special text");
     show_special(families[0], "<s>the llama</s>");
     show_special(families[1], "<|begin_of_text|>the llama<|eot_id|>");
-    for (int f = 0; f < FAMILIES; f++) tokenizer_close(families[f]);
+    for (int f = 0; f < 2; f++) tokenizer_close(families[f]);
 }
 
 int main(int argc, char **argv) {
-    Request r = {0};
-    const Option options[] = {
-        {"model", "PATH", "the tokenizer of a model's folder, or a tokenizer.model, .json or .bin", &r.model},
-        {"encode", "TEXT", "the ids of this text", &r.encode},
-        {"encode-file", "FILE", "the ids of what is in this file; - is standard input", &r.encode_file},
-        {"bos", NULL, "with the token of the beginning before them", &r.bos},
-        {"special", NULL, "names of special tokens in the text are those tokens", &r.special},
-        {"pieces", NULL, "the pieces in place of the ids: ▁ is a space", &r.pieces},
-        {"decode", "\"1 2 3\"", "the text of these ids", &r.decode},
-        {"info", NULL, "the family and the size", &r.info},
-        {"data", "DIR", "write there what the figures are drawn from", &r.data},
-    };
-    int rest = parse_options(argc, argv, "[--model PATH [--encode TEXT | --encode-file FILE | --decode IDS | --info]]",
-                             "Chapter 10, the tokenizers: text to the ids of any Llama, and back. Without --model, a "
-                             "demonstration.",
-                             sizeof options / sizeof *options, options);
-    if (rest < argc) usage_error("%s is not understood", argv[rest]);
-    const bool encodes = r.encode || r.encode_file, does = encodes || r.decode || r.info;
-    if (!r.model && does) usage_error("--encode, --encode-file, --decode and --info need --model");
-    if (r.data && r.model) usage_error("--data is for the demonstration, without --model");
-    if (!encodes && (r.bos || r.special || r.pieces)) usage_error("--bos, --special and --pieces need --encode or --encode-file");
-    if (r.encode && r.encode_file) usage_error("--encode or --encode-file, not both");
-    if (r.model && !does) usage_error("--model needs --encode, --encode-file, --decode or --info");
-    if (r.model) use_model(&r);
-    else demonstrate(r.data);
-    return 0;
+    if (command(argc, argv)) return 0;
+    static Learned token[BY_HAND];
+    Tokenizer *model = tokenizer_open(MODEL);
+    the_sentence(model);
+    by_hand(token);
+    a_new_word(token);
+    on_the_stories(model);
+    two_families();
+    tokenizer_close(model);
 }

@@ -1,118 +1,10 @@
-#define PCRE2_CODE_UNIT_WIDTH 8
-
-#include "10_tokenizer/bpe.h"
-#include "10_tokenizer/families.h"
+#include "10_tokenizer/byte_level.h"
+#include "10_tokenizer/formats.h"
 #include "common/error.h"
 
-#include <pcre2.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-/* ------------------------------------------------------------------ splitting
- *
- * Merges stay within a word, a number of up to three digits, a run of signs or of spaces. A space goes with the word
- * behind it. */
-
-const char split_pattern[] = "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}"
-                             "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
-
-/* The same for PCRE2, whose \s takes U+180E for a space and is deaf to others without more options: spelled out, it is
- * Unicode's White_Space, as Rust's regex has it, in every version. */
-#define S "\\x09-\\x0d\\x20\\x85\\xa0\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}"
-static const char pcre2_pattern[] = "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}"
-                                    "| ?[^" S "\\p{L}\\p{N}]+[\\r\\n]*|[" S "]*[\\r\\n]+|[" S "]+(?![^" S "])|[" S "]+";
-
-void split_pattern_compile(Tokenizer *t) {
-    int error;
-    PCRE2_SIZE place;
-    const PCRE2_SPTR pattern = (PCRE2_SPTR)pcre2_pattern;
-    t->split_pattern = pcre2_compile(pattern, PCRE2_ZERO_TERMINATED, PCRE2_UTF, &error, &place, NULL);
-    PCRE2_UCHAR why[128];
-    pcre2_get_error_message(error, why, sizeof why);
-    if (!t->split_pattern) fail("PCRE2 does not take the split pattern: %s", (char *)why);
-    pcre2_jit_compile(t->split_pattern, PCRE2_JIT_COMPLETE); /* where there is no JIT, it is only slower */
-}
-
-void split_pattern_free(void *pattern) { pcre2_code_free(pattern); }
-
-/* ------------------------------------------------------------------ encoding */
-
-/* One word: its bytes grow into tokens. */
-static void encode_word(const Tokenizer *t, size_t length, const char *word, Ids *ids) {
-    const Vocabulary *v = &t->vocabulary;
-    int whole = t->whole_pieces ? map_find(&v->pieces, length, word) : -1;
-    if (whole >= 0) {
-        ids_add(ids, whole);
-        return;
-    }
-    Symbol *symbols = allocate(product(length, sizeof *symbols));
-    for (size_t i = 0; i < length; i++)
-        symbols[i] = (Symbol){.start = (int)i, .length = 1, .id = t->byte_ids[(unsigned char)word[i]]};
-    int count = bpe_merge(v, word, (int)length, symbols);
-    for (int i = 0; i < count; i++) ids_add(ids, symbols[i].id);
-    free(symbols);
-}
-
-/* What PCRE2 wants besides the pattern. A run of blanks is tried once for each of its blanks, and PCRE2's own limit is
- * ten million tries: here it is as high as it goes. */
-typedef struct {
-    pcre2_match_data *found;
-    pcre2_match_context *limits;
-} Splitter;
-
-static Splitter splitter_new(void) {
-    Splitter splitter = {pcre2_match_data_create(1, NULL), pcre2_match_context_create(NULL)};
-    if (!splitter.found || !splitter.limits) fail("out of memory");
-    pcre2_set_match_limit(splitter.limits, UINT32_MAX);
-    return splitter;
-}
-
-static void splitter_free(Splitter *splitter) {
-    pcre2_match_data_free(splitter->found), pcre2_match_context_free(splitter->limits);
-}
-
-/* A text of UTF-8: word by word, as the pattern splits it. */
-static void encode_words(const Tokenizer *t, const Splitter *splitter, size_t length, const char *text, Ids *ids) {
-    for (size_t at = 0; at < length;) {
-        int found = pcre2_match(t->split_pattern, (PCRE2_SPTR)text, length, at, PCRE2_NO_UTF_CHECK, splitter->found,
-                                splitter->limits);
-        const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(splitter->found);
-        if (found < 0 || ends[0] != at || ends[1] <= at) /* each character is in one of the pattern's branches */
-            fail("PCRE2 cannot split the text at byte %zu: error %d", at, found);
-        encode_word(t, ends[1] - at, text + at, ids);
-        at = ends[1];
-    }
-}
-
-/* How many bytes from the beginning are UTF-8, or are none. */
-static size_t stretch(size_t length, const char *text, bool valid) {
-    bool is;
-    size_t i = 0;
-    for (int n; i < length; i += (size_t)n) {
-        n = utf8_character(length - i, text + i, &is);
-        if (is != valid) break;
-    }
-    return i;
-}
-
-/* What is no UTF-8 is a word by itself. */
-void byte_level_encode(const Tokenizer *t, size_t length, const char *text, Ids *ids) {
-    Splitter splitter = splitter_new();
-    for (size_t at = 0; at < length;) {
-        size_t good = stretch(length - at, text + at, true);
-        encode_words(t, &splitter, good, text + at, ids);
-        at += good;
-        size_t bad = stretch(length - at, text + at, false);
-        if (bad > 0) encode_word(t, bad, text + at, ids);
-        at += bad;
-    }
-    splitter_free(&splitter);
-}
-
-/* ------------------------------------------------------------------ tokenizer.model: a line for each token
- *
- * "IQ== 0": the token's bytes in base64, and its rank, which is its id. */
+/* tokenizer.model of tiktoken has a line for each token, "IQ== 0": the token's bytes in base64, and its rank, which is its id. */
 
 static int digit_of(char c) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -179,8 +71,9 @@ static void read_line(Tokenizer *t, const char *path, const char *line, const ch
     if (vocabulary_add(v, token) < 0) fail("%s: line %d: this token is there twice", path, id + 1);
 }
 
-void tiktoken_read(Tokenizer *t, const char *path, size_t length, const char *bytes) {
+Tokenizer *tiktoken_read(const char *path, size_t length, char *bytes) {
     enum { ROOM_FOR_SPECIALS = 256 * 48 };
+    Tokenizer *t = tokenizer_new(bytes);
     char *room = t->names = allocate(length + ROOM_FOR_SPECIALS);
     const char *end = bytes + length;
     for (const char *line = bytes; line < end;) {
@@ -190,7 +83,7 @@ void tiktoken_read(Tokenizer *t, const char *path, size_t length, const char *by
         line = newline ? newline + 1 : end;
     }
     t->byte_level = t->whole_pieces = true;
-    find_bytes(t, path);
     add_specials(t, room);
-    split_pattern_compile(t);
+    byte_level_complete(t, path);
+    return t;
 }

@@ -1,4 +1,7 @@
-#include "10_tokenizer/families.h"
+#include "10_tokenizer/tokenizer.h"
+#include "10_tokenizer/byte_level.h"
+#include "10_tokenizer/formats.h"
+#include "10_tokenizer/sentencepiece.h"
 #include "common/error.h"
 #include "common/file.h"
 
@@ -29,17 +32,13 @@ static bool is_tiktoken(const char *bytes) {
     return base64 > 0 && bytes[base64] == ' ';
 }
 
-void tokenizer_parse(Tokenizer *t, const char *path, size_t length, char *bytes) {
-    t->file = bytes;
-    if (is_json(length, bytes)) hugging_face_read(t, path, length, bytes);
-    else if (is_llama2c(length, bytes)) llama2c_read(t, path, length, bytes);
-    else if (is_protobuf(length, bytes)) sentencepiece_read(t, path, length, bytes);
-    else if (is_tiktoken(bytes)) tiktoken_read(t, path, length, bytes);
-    else fail("%s: no tokenizer: it is neither SentencePiece's nor tiktoken's tokenizer.model, nor a tokenizer.json, nor "
-              "llama2.c's tokenizer.bin", path);
-    vocabulary_sort_names(&t->vocabulary);
-    t->bos = tokenizer_special(t, t->byte_level ? "<|begin_of_text|>" : "<s>");
-    t->eos = tokenizer_special(t, t->byte_level ? "<|end_of_text|>" : "</s>");
+Tokenizer *tokenizer_parse(const char *path, size_t length, char *bytes) {
+    if (is_json(length, bytes)) return hugging_face_read(path, length, bytes);
+    if (is_llama2c(length, bytes)) return llama2c_read(path, length, bytes);
+    if (is_protobuf(length, bytes)) return sentencepiece_read(path, length, bytes);
+    if (is_tiktoken(bytes)) return tiktoken_read(path, length, bytes);
+    fail("%s: no tokenizer: it is neither SentencePiece's nor tiktoken's tokenizer.model, nor a tokenizer.json, nor "
+         "llama2.c's tokenizer.bin", path);
 }
 
 /* The file of a folder that a tokenizer is read from. */
@@ -57,35 +56,16 @@ Tokenizer *tokenizer_open(const char *path) {
     char file[4096];
     size_t length;
     if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) find_in_folder(file, path), path = file;
-    Tokenizer *tokenizer = allocate(sizeof *tokenizer);
-    *tokenizer = (Tokenizer){0};
     char *bytes = file_read_regular(path, &length);
-    tokenizer_parse(tokenizer, path, length, bytes);
-    return tokenizer;
+    return tokenizer_parse(path, length, bytes);
 }
 
-void tokenizer_free(Tokenizer *t) {
+void tokenizer_close(Tokenizer *t) {
+    if (!t) return;
     vocabulary_free(&t->vocabulary);
     split_pattern_free(t->split_pattern);
     json_decref(t->json);
-    free(t->file), free(t->names);
-}
-
-void tokenizer_close(Tokenizer *tokenizer) {
-    if (!tokenizer) return;
-    tokenizer_free(tokenizer);
-    free(tokenizer);
-}
-
-void find_bytes(Tokenizer *t, const char *path) {
-    const Vocabulary *v = &t->vocabulary;
-    memset(t->byte_ids, -1, sizeof t->byte_ids);
-    for (int id = 0; id < v->size; id++)
-        if (v->tokens[id].length == 1 && v->tokens[id].kind == (t->byte_level ? NORMAL : BYTE))
-            t->byte_ids[(unsigned char)v->tokens[id].bytes[0]] = id;
-    for (int byte = 0; byte < 256; byte++)
-        if (t->byte_ids[byte] < 0)
-            fail("%s: it has no token for the byte 0x%02X: a Llama's has one for each", path, byte);
+    free(t->file), free(t->names), free(t->beside), free(t);
 }
 
 /* ------------------------------------------------------------------ what it knows */
@@ -94,11 +74,7 @@ int tokenizer_size(const Tokenizer *t) { return t->vocabulary.size; }
 int tokenizer_bos(const Tokenizer *t) { return t->bos; }
 int tokenizer_eos(const Tokenizer *t) { return t->eos; }
 bool tokenizer_byte_level(const Tokenizer *t) { return t->byte_level; }
-
-int tokenizer_special(const Tokenizer *t, const char *name) {
-    int id = names_find(&t->vocabulary.special, strlen(name), name);
-    return id >= 0 && t->vocabulary.tokens[id].piece_length == (int)strlen(name) ? id : -1;
-}
+int tokenizer_special(const Tokenizer *t, const char *name) { return special_id(t, name); }
 
 static const Token *token_of(const Tokenizer *t, int id) {
     if (id < 0 || id >= t->vocabulary.size)
@@ -119,14 +95,6 @@ const char *tokenizer_piece(const Tokenizer *t, int id, size_t *length) {
 }
 
 /* ------------------------------------------------------------------ text to ids */
-
-void ids_add(Ids *ids, int id) {
-    if (ids->count == ids->capacity) {
-        ids->capacity = ids->capacity ? 2 * ids->capacity : 64;
-        ids->ids = reallocate(ids->ids, ids->capacity * sizeof *ids->ids);
-    }
-    ids->ids[ids->count++] = id;
-}
 
 static void encode_plain(const Tokenizer *t, size_t length, const char *text, bool first, Ids *ids) {
     if (length == 0) return;

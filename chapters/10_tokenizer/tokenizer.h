@@ -18,6 +18,9 @@ typedef struct Tokenizer Tokenizer;
 /* PATH: a model's folder (tokenizer.model, else tokenizer.json, else tokenizer.bin), or one of these files. What it is
  * of SentencePiece's protobuf, tiktoken's ranks, Hugging Face's JSON and llama2.c's .bin, its content says. Or fail(). */
 Tokenizer *tokenizer_open(const char *path);
+
+/* The same of a file's bytes, behind which a NUL follows; they become the tokenizer's. `path` is for messages. */
+Tokenizer *tokenizer_parse(const char *path, size_t length, char *bytes);
 void tokenizer_close(Tokenizer *tokenizer);
 
 int tokenizer_size(const Tokenizer *tokenizer);        /* V: ids are 0 .. V - 1, special tokens included */

@@ -1,7 +1,6 @@
 #include "10_tokenizer/vocabulary.h"
 #include "common/error.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +14,7 @@ struct Entry {
     int value;
 };
 
-static uint64_t hash(size_t length, const char *key) { /* FNV-1a, and a last step that mixes the high bits down */
+uint64_t bytes_hash(size_t length, const char *key) { /* FNV-1a, and a last step that mixes the high bits down */
     uint64_t h = 0xcbf29ce484222325;
     for (size_t i = 0; i < length; i++) h = (h ^ (unsigned char)key[i]) * 0x100000001b3;
     return h ^ h >> 32;
@@ -23,7 +22,7 @@ static uint64_t hash(size_t length, const char *key) { /* FNV-1a, and a last ste
 
 /* The entry of a key, or the free place where it belongs. */
 static struct Entry *place_of(const Map *map, size_t length, const char *key) {
-    size_t i = hash(length, key) & (map->capacity - 1);
+    size_t i = bytes_hash(length, key) & (map->capacity - 1);
     for (;; i = (i + 1) & (map->capacity - 1)) {
         struct Entry *entry = &map->entries[i];
         if (!entry->key || (entry->length == length && memcmp(entry->key, key, length) == 0)) return entry;

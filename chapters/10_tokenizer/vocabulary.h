@@ -4,8 +4,11 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* ---- bytes to a number */
+
+uint64_t bytes_hash(size_t length, const char *bytes); /* one number for equal bytes */
 
 typedef struct {
     size_t count, capacity;

@@ -135,7 +135,7 @@ static double surprise(int V, const float logits[V], int id) {
 static void score_positions(void *context, int stage, int first, int T, int C, const float x[T][C]) {
     Score *score = context;
     int V = score->model->config.V;
-    if (stage != score->model->config.L + 1) return;
+    if (stage != 2 * score->model->config.L + 1) return;
     float(*logits)[V] = allocate((size_t)T * sizeof *logits);
     project(T, C, V, logits, x, &score->model->lm_head);
     for (int t = 0; t < T && first + t + 1 < score->count; t++) {

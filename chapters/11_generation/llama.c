@@ -2,6 +2,7 @@
  * talks, or it scores a text. */
 #include "11_generation/chat.h"
 #include "11_generation/generation.h"
+#include "12_speed/rounding.h"
 #include "common/error.h"
 #include "common/file.h"
 #include "common/measure.h"
@@ -118,7 +119,7 @@ static Llama llama_open(const Words *words) {
     DType weights = llama.model.lm_head.dtype;
     if (words->bf16 && weights != BF16)
         fail("--bf16: the weights of %s are %s, not BF16: leave it out", path, dtype_name(weights));
-    llama.model.rounds = words->bf16;
+    project_rounds = words->bf16;
     return llama;
 }
 

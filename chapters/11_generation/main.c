@@ -1,18 +1,22 @@
-/* Chapter 11: generation. One step of a story: the scores, what each sampler makes of them, and many draws. Then the
- * story. The program to use is llama.c. */
+/* Chapter 11: generation. The sentence is answered, token by token; then its story goes on: the probabilities of the
+ * next token, what each sampler makes of them, ten thousand draws, and whole stories. The program to use is llama.c. */
 #include "11_generation/generation.h"
 #include "common/console.h"
 #include "common/error.h"
+#include "common/measure.h"
 #include "common/options.h"
+#include "common/sentence.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char folder[] = ROOT "/chapters/09_decoder/stories/model";
-static const char prompt[] = "Once upon a time there was Anna, a brave";
+static const Sampling likeliest = {.repetition_penalty = 1};
+static Model model;
+static Tokenizer *tokenizer;
 
-/* What a sampler leaves: the tokens that can still be drawn, the likeliest first, and their probabilities. */
+/* A token that can be drawn. */
 typedef struct {
     int token;
     double probability;
@@ -20,122 +24,177 @@ typedef struct {
 
 static int likelier_first(const void *a, const void *b) {
     const Chance *x = a, *y = b;
-    return (x->probability < y->probability) - (x->probability > y->probability);
+    if (x->probability != y->probability) return x->probability < y->probability ? 1 : -1;
+    return x->token - y->token;
 }
 
+/* softmax of the logits, the likeliest first. Returns how many can be drawn at all. */
 static int chances(int V, const float logits[V], Chance out[V]) {
     double sum = 0;
     int count = 0;
-    float most = logits[greedy(V, logits)];
-    for (int v = 0; v < V; v++) sum += exp((double)logits[v] - most);
+    for (int v = 0; v < V; v++) sum += exp(logits[v]);
     for (int v = 0; v < V; v++)
-        if (logits[v] > -INFINITY) out[count++] = (Chance){v, exp((double)logits[v] - most) / sum};
+        if (logits[v] > -INFINITY) out[count++] = (Chance){v, exp(logits[v]) / sum};
     qsort(out, (size_t)count, sizeof *out, likelier_first);
     return count;
 }
 
+typedef struct { char text[64]; } Name;
+
+/* The text of a token, without the space before a word. */
+static Name name(int token) {
+    Name name;
+    size_t length;
+    const char *bytes = tokenizer_bytes(tokenizer, token, &length);
+    size_t space = length > 1 && *bytes == ' ';
+    bool line_end = length == 1 && *bytes == '\n';
+    if (line_end) snprintf(name.text, sizeof name.text, "\\n");
+    else snprintf(name.text, sizeof name.text, "%.*s", (int)(length - space), bytes + space);
+    return name;
+}
+
+/* A generation that has read BOS and a text. */
+static Generation after(const char *text, Sampling sampling, unsigned long seed) {
+    size_t count;
+    int *ids = encode_with_bos(tokenizer, strlen(text), text, &count);
+    Generation generation = generation_new(&model, config_context(&model.config), sampling, seed);
+    generation_read(&generation, (int)count, ids);
+    free(ids);
+    return generation;
+}
+
+/* ---- the sentence */
+
+static void the_answer(const char *story) {
+    int V = model.config.V;
+    Chance all[V];
+    Generation g = after(story, likeliest, 0);
+    Name last = {":"};
+    Table table = {0};
+    section("The answer, token by token");
+    table_row(&table, "token read last|<chosen|probability|<next best|probability");
+    while (strcmp(last.text, ".") != 0) {
+        chances(V, g.logits, all);
+        int id = generation_choose(&g);
+        table_row(&table, "%s|%s|%.3f|%s|%.3f", last.text, name(id).text, all[0].probability, name(all[1].token).text,
+                  all[1].probability);
+        generation_read(&g, 1, &id);
+        last = name(id);
+    }
+    table_print(&table, stdout);
+    generation_free(&g);
+}
+
 /* ---- one step */
 
-static void add_row(Table *table, const Tokenizer *tokenizer, int V, const float logits[V], const char *name) {
-    Chance *all = allocate((size_t)V * sizeof *all);
-    int count = chances(V, logits, all);
-    char text[256] = "";
-    for (int i = 0; i < count && i < 5; i++) {
-        size_t length, used = strlen(text);
-        const char *piece = tokenizer_piece(tokenizer, all[i].token, &length);
-        snprintf(text + used, sizeof text - used, "%s%.*s %.3f", i ? "  " : "", (int)length, piece, all[i].probability);
-    }
-    table_row(table, "%s|%d|%s", name, count, text);
-    free(all);
-}
-
-static void one_step(const Tokenizer *tokenizer, int V, const float logits[V], int n, const int ids[n]) {
-    float *reshaped = allocate((size_t)V * sizeof *reshaped);
+static void what_comes_next(int V, const float logits[V]) {
+    Chance all[V];
+    double up_to_here = 0;
+    chances(V, logits, all);
+    section("What comes next");
     Table table = {0};
-    table_row(&table, "logits|tokens left|<the likeliest, with their probabilities");
-    add_row(&table, tokenizer, V, logits, "as they are");
-    temperature(V, reshaped, logits, 0.5f), add_row(&table, tokenizer, V, reshaped, "temperature 0.5");
-    temperature(V, reshaped, logits, 2), add_row(&table, tokenizer, V, reshaped, "temperature 2");
-    top_k(V, reshaped, logits, 3), add_row(&table, tokenizer, V, reshaped, "top-k 3");
-    top_p(V, reshaped, logits, 0.5f), add_row(&table, tokenizer, V, reshaped, "top-p 0.5");
-    min_p(V, reshaped, logits, 0.5f), add_row(&table, tokenizer, V, reshaped, "min-p 0.5");
-    repetition_penalty(V, n, reshaped, logits, ids, 1.3f), add_row(&table, tokenizer, V, reshaped, "repetition penalty 1.3");
+    table_row(&table, "token|logit|probability|up to here");
+    for (int i = 0; i < 9; i++) {
+        up_to_here += all[i].probability;
+        table_row(&table, "%s|%.2f|%.3f|%.3f", name(all[i].token).text, logits[all[i].token], all[i].probability,
+                  up_to_here);
+    }
     table_print(&table, stdout);
-    free(reshaped);
 }
 
-/* ---- many draws */
-
-static void many_draws(const Tokenizer *tokenizer, int V, const float logits[V]) {
-    enum { DRAWS = 10000, SHOWN = 6 };
-    Chance *all = allocate((size_t)V * sizeof *all);
-    int *drawn = allocate((size_t)V * sizeof *drawn), count = chances(V, logits, all);
+static void many_draws(int V, const float logits[V]) {
+    enum { DRAWS = 10000 };
+    Chance all[V];
+    int drawn[V];
     Random random = {11};
-    Table table = {0};
-    memset(drawn, 0, (size_t)V * sizeof *drawn);
+    memset(drawn, 0, sizeof drawn);
+    chances(V, logits, all);
     for (int i = 0; i < DRAWS; i++) drawn[draw(V, logits, random_uniform(&random))]++;
-    table_row(&table, "token|probability|drawn, of %d|expected", DRAWS);
-    for (int i = 0; i < count && i < SHOWN; i++) {
-        size_t length;
-        const char *piece = tokenizer_piece(tokenizer, all[i].token, &length);
-        table_row(&table, "%.*s|%.4f|%d|%.1f", (int)length, piece, all[i].probability, drawn[all[i].token], DRAWS * all[i].probability);
+    section("Ten thousand draws");
+    Table table = {0};
+    table_row(&table, "token|drawn|expected|give or take");
+    for (int i = 0; i < 5; i++) {
+        double p = all[i].probability;
+        table_row(&table, "%s|%d|%.0f|%.0f", name(all[i].token).text, drawn[all[i].token], DRAWS * p,
+                  sqrt(DRAWS * p * (1 - p)));
     }
     table_print(&table, stdout);
-    free(all), free(drawn);
 }
 
-/* ---- the figure: how flat a temperature makes it */
-
-static void write_temperatures(int V, const float logits[V], const char *data) {
-    static const float Ts[] = {0.5f, 1, 2};
-    Output file = data_open(data, "11_temperature", "rank, probability at temperature 0.5, 1, 2");
-    Chance *all = allocate(3 * (size_t)V * sizeof *all);
-    float *reshaped = allocate((size_t)V * sizeof *reshaped);
-    for (int i = 0; i < 3; i++) temperature(V, reshaped, logits, Ts[i]), chances(V, reshaped, all + (size_t)i * V);
-    for (int rank = 0; rank < 40; rank++)
-        fprintf(file.file, "%d %.6g %.6g %.6g\n", rank + 1, all[rank].probability, all[V + rank].probability, all[2 * V + rank].probability);
-    output_close(&file);
-    free(all), free(reshaped);
-}
-
-/* ---- the story */
-
-static void tell(const Model *model, const Tokenizer *tokenizer, int count, const int ids[count], Sampling sampling, int seed) {
-    Generation generation = generation_new(model, config_context(&model->config), sampling, (unsigned long)seed);
-    Stream stream = {.file = stdout};
-    generation_read(&generation, count, ids);
-    fputs(prompt, stdout);
-    for (int id; !ends_text(model, tokenizer, id = generation_choose(&generation));) {
-        size_t length;
-        const char *bytes = tokenizer_bytes(tokenizer, id, &length);
-        stream_write(&stream, length, bytes);
-        if (generation.decoder.length == generation.decoder.capacity) break;
-        generation_read(&generation, 1, &id);
+/* After a sentence, the 32 likeliest tokens are words that begin one in these stories; the other tokens are mistakes. */
+static void temperatures(int V, const float logits[V]) {
+    enum { SHOWN = 5, GOOD = 32 };
+    static const float Ts[] = {0.25f, 0.5f, 1, 2, 4};
+    Chance all[V];
+    float reshaped[V];
+    section("Temperature");
+    Table table = {0};
+    chances(V, logits, all);
+    table_row(&table, "T|%s|%s|%s|%s|%s|%d more words|%d mistakes", name(all[0].token).text, name(all[1].token).text,
+              name(all[2].token).text, name(all[3].token).text, name(all[4].token).text, GOOD - SHOWN, V - GOOD);
+    for (size_t k = 0; k < sizeof Ts / sizeof *Ts; k++) {
+        double others = 0, rest = 0;
+        temperature(V, reshaped, logits, Ts[k]);
+        chances(V, reshaped, all);
+        for (int i = SHOWN; i < GOOD; i++) others += all[i].probability;
+        for (int i = GOOD; i < V; i++) rest += all[i].probability;
+        table_row(&table, "%g|%.3f|%.3f|%.3f|%.3f|%.3f|%.3f|%.3f", Ts[k], all[0].probability, all[1].probability,
+                  all[2].probability, all[3].probability, all[4].probability, others, rest);
     }
+    table_print(&table, stdout);
+}
+
+/* How many tokens each cut leaves of logits at a temperature. */
+static void cuts_row(Table *table, const char *where, int V, const float logits[V], float T) {
+    float hot[V], out[V];
+    Chance all[V];
+    int kept[3];
+    temperature(V, hot, logits, T);
+    top_k(V, out, hot, 5), kept[0] = chances(V, out, all);
+    top_p(V, out, hot, 0.9f), kept[1] = chances(V, out, all);
+    min_p(V, out, hot, 0.1f), kept[2] = chances(V, out, all);
+    chances(V, hot, all);
+    table_row(table, "%s|%g|%.3f|%d|%d|%d", where, T, all[0].probability, kept[0], kept[1], kept[2]);
+}
+
+/* ---- whole stories */
+
+static void tell(const char *beginning, int most, Sampling sampling, unsigned long seed) {
+    Generation g = after(beginning, sampling, seed);
+    Stream stream = {.file = stdout};
+    fputs(beginning, stdout);
+    generation_write(&g, tokenizer, &stream, most);
     stream_end(&stream);
     putchar('\n');
-    generation_free(&generation);
+    generation_free(&g);
 }
 
 int main(int argc, char **argv) {
-    const char *data = chapter_options(argc, argv, "Chapter 11, generation: from scores to a story.");
-    Model model = model_open(folder);
-    Tokenizer *tokenizer = tokenizer_open(folder);
-    const Sampling likeliest = {.repetition_penalty = 1}, usual = {.temperature = 0.8f, .top_p = 0.95f, .repetition_penalty = 1};
-    size_t count;
-    int *ids = encode_with_bos(tokenizer, strlen(prompt), prompt, &count), V = model.config.V;
+    no_options(argc, argv, "Chapter 11, generation: from logits to a text.");
+    use_threads(1); /* for so small a model, threads cost more than they save */
+    Sentence sentence = sentence_open();
+    const char *story = safetensors_metadata(&sentence.file, "story");
+    char *line = copy_text(story, strcspn(story, "\n"));
+    model = model_open(folder), tokenizer = tokenizer_open(folder);
+    Generation question = after(story, likeliest, 0), next = after(line, likeliest, 0);
+    int V = model.config.V;
 
-    Generation step = generation_new(&model, (int)count, likeliest, 1);
-    generation_read(&step, (int)count, ids);
-    section("After \"%s\"", prompt);
-    one_step(tokenizer, V, step.logits, (int)count, ids);
-    section("Ten thousand draws");
-    many_draws(tokenizer, V, step.logits);
-    if (data) write_temperatures(V, step.logits, data);
+    the_answer(story);
+    what_comes_next(V, next.logits);
+    many_draws(V, next.logits);
+    temperatures(V, next.logits);
+    section("Three cuts");
+    Table table = {0};
+    table_row(&table, "what comes after|T|the likeliest|top-k 5|top-p 0.9|min-p 0.1");
+    cuts_row(&table, "the question", V, question.logits, 1);
+    cuts_row(&table, "the story", V, next.logits, 1);
+    cuts_row(&table, "the story", V, next.logits, 2);
+    table_print(&table, stdout);
     section("The likeliest story");
-    tell(&model, tokenizer, (int)count, ids, likeliest, 1);
-    section("Two others: temperature 0.8, top-p 0.95");
-    for (int seed = 1; seed <= 2; seed++) tell(&model, tokenizer, (int)count, ids, usual, seed);
-    generation_free(&step), free(ids), tokenizer_close(tokenizer), model_close(&model);
-    return 0;
+    tell("Once upon a time", 152, likeliest, 0);
+    section("A story with dice: temperature 0.8, top-p 0.95");
+    tell("Once upon a time", 256, (Sampling){.temperature = 0.8f, .top_p = 0.95f, .repetition_penalty = 1}, 1);
+
+    generation_free(&question), generation_free(&next), free(line);
+    tokenizer_close(tokenizer), model_close(&model), sentence_close(&sentence);
 }

@@ -19,6 +19,15 @@ void loop_order(int rows, int in, int out, float y[restrict rows][out], const fl
         }
 }
 
+void float_sum(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const float weight[out][in]) {
+    for (int o = 0; o < out; o++)
+        for (int r = 0; r < rows; r++) {
+            float sum = 0;
+            for (int i = 0; i < in; i++) sum += x[r][i] * weight[o][i];
+            y[r][o] = sum;
+        }
+}
+
 /* The pragma allows what the language does not: to add in another order, and so in all lanes of a register at once. */
 static float dot(int n, const float a[n], const float b[n]) {
     float sum = 0;
@@ -33,7 +42,7 @@ void simd_sum(int rows, int in, int out, float y[restrict rows][out], const floa
 }
 
 /* Four outputs of one row; the last few outputs one by one. */
-void several_rows(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const float weight[out][in]) {
+void several_sums(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const float weight[out][in]) {
     int o = 0;
     for (; o + 4 <= out; o += 4)
         for (int r = 0; r < rows; r++) {
@@ -78,7 +87,47 @@ void register_tile(int rows, int in, int out, float y[restrict rows][out], const
                 y[r + k / 4][o + k % 4] = sum[k / 4][k % 4];
             }
         }
-    several_rows(rows - r4, in, out, y + r4, x + r4, weight);
+    several_sums(rows - r4, in, out, y + r4, x + r4, weight);
     for (int o = o4; o < out; o++)
         for (int r = 0; r < r4; r++) y[r][o] = dot(in, x[r], weight[o]);
+}
+
+enum { HEIGHT = REGISTERS * 3 / 8, WIDTH = 2 * LANES, DEPTH = 256 };
+
+/* panel[i][o] = weight[o][i]: what a step of the sums needs lies side by side. */
+static void pack(int count, int in, float panel[DEPTH][WIDTH], const float weight[WIDTH][in]) {
+    for (int i = 0; i < count; i++)
+        for (int o = 0; o < WIDTH; o++) panel[i][o] = weight[o][i];
+}
+
+/* y[r][o] += sum over i < count of x[r][i] panel[i][o]. Lanes are outputs, so no sum has to be added up across lanes. */
+INLINE void add_tile(int rows, int count, int in, int out, float y[rows][out], const float x[rows][in], const float panel[DEPTH][WIDTH]) {
+    Vector sum[HEIGHT][2];
+#pragma GCC unroll 12
+    for (int r = 0; r < rows; r++) sum[r][0] = *(Vector *)y[r], sum[r][1] = *(Vector *)&y[r][LANES];
+    for (int i = 0; i < count; i++) {
+        Vector first = *(const Vector *)panel[i], second = *(const Vector *)&panel[i][LANES];
+#pragma GCC unroll 12
+        for (int r = 0; r < rows; r++) sum[r][0] += x[r][i] * first, sum[r][1] += x[r][i] * second;
+    }
+#pragma GCC unroll 12
+    for (int r = 0; r < rows; r++) *(Vector *)y[r] = sum[r][0], *(Vector *)&y[r][LANES] = sum[r][1];
+}
+
+/* A panel is packed once and meets all rows of x. The last outputs, and few rows, are done as before. */
+void packed_panels(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const float weight[out][in]) {
+    int outs = rows < HEIGHT ? 0 : out / WIDTH * WIDTH;
+    for (int r = 0; r < rows; r++)
+        for (int o = 0; o < outs; o++) y[r][o] = 0;
+    for (int o = 0; o < outs; o += WIDTH)
+        for (int i = 0; i < in; i += DEPTH) {
+            int r = 0, count = in - i < DEPTH ? in - i : DEPTH;
+            float panel[DEPTH][WIDTH];
+            pack(count, in, panel, (const void *)&weight[o][i]);
+            for (; r + HEIGHT <= rows; r += HEIGHT) add_tile(HEIGHT, count, in, out, (void *)&y[r][o], (const void *)&x[r][i], panel);
+            for (; r < rows; r++) add_tile(1, count, in, out, (void *)&y[r][o], (const void *)&x[r][i], panel);
+        }
+    if (outs == 0) several_sums(rows, in, out, y, x, weight);
+    for (int o = outs; o < out && outs > 0; o++)
+        for (int r = 0; r < rows; r++) y[r][o] = dot(in, x[r], weight[o]);
 }

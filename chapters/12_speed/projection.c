@@ -1,65 +1,77 @@
 #include "09_decoder/projection.h"
-#include "12_speed/vector.h"
+#include "12_speed/pairs.h"
+#include "12_speed/projection.h"
+#include "12_speed/rounding.h"
 #include "common/error.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum {
-    STREAMS = 4,                 /* rows of the weight that are read side by side */
-    FEW = 4,                     /* rows of x that a weight meets on its way from memory */
-    ROWS = REGISTERS * 3 / 8,    /* rows of x in a tile: its sums, two vectors a row, are three quarters of the registers */
-    AHEAD = 1024, FAR = 4096,    /* bytes that are asked for before they are needed; and first of all, a page before */
-    OUTS = 2 * LANES,            /* outputs of a tile */
-    DEPTH = 256,                 /* numbers of each sum that are worked on while they are in the cache */
-    CHUNK = 512,                 /* rows of x that are there with them */
+    STREAMS = 4,              /* rows of the weight that are read side by side */
+    FEW = 4,                  /* rows of x that a weight meets on its way from memory */
+    AHEAD = 1024, FAR = 4096, /* bytes that are asked for before they are needed; and first of all, a page before */
+    LINE = 64,                /* bytes that come from memory together */
 };
 
-/* ------------------------------------------------------------------ from the file's dtype to float32 */
+bool project_rounds = false;
 
-/* LANES weights from any address. */
-INLINE Vector widen(DType dtype, const char *weights) {
-    return dtype == F32 ? *(const Vector *)weights : dtype == BF16 ? widen_bf16(weights) : widen_f16(weights);
-}
-
-/* The last of a row, filled up with zeros. */
-INLINE Vector widen_rest(DType dtype, const char *weights, int count) {
-    char rest[LANES * sizeof(float)] = {0};
-    memcpy(rest, weights, (size_t)count * dtype_size(dtype));
-    return widen(dtype, rest);
-}
-
-/* x in pairs of BF16, for dot products of them. */
-static void copy_pairs(int count, float pairs[DEPTH], const float x[2 * count]) {
-    for (int i = 0; i < count; i += LANES) {
-        float rest[2 * LANES] = {0};
-        const float *from = &x[2 * i];
-        if (i + LANES > count) from = memcpy(rest, from, 2 * (size_t)(count - i) * sizeof *x);
-        *(Vector *)&pairs[i] = round_pairs(*(const Vector *)from, *(const Vector *)&from[LANES]);
-    }
+/* So many numbers of a row of x, rounded if that is wanted. */
+static void copy_row(int count, float to[count], const float from[count]) {
+    memcpy(to, from, (size_t)count * sizeof *to);
+    if (project_rounds) bf16_round(count, to);
 }
 
 /* ------------------------------------------------------------------ few rows: as fast as the weights can be read */
+
+/* 2 LANES weights as float32, from any address. BF16 comes as the even ones and the odd ones: a shift and a mask are less
+ * than the instructions that widen. */
+INLINE void widen(DType dtype, Vector to[2], const char *from) {
+    if (dtype == F32) to[0] = ((const Vector *)from)[0], to[1] = ((const Vector *)from)[1];
+    else if (dtype == F16) to[0] = widen_f16(from), to[1] = widen_f16(from + LANES * sizeof(f16));
+    else to[0] = even_bf16(*(const Words *)from), to[1] = odd_bf16(*(const Words *)from);
+}
+
+/* A row of x in the order of its weights, in steps of 2 LANES; the last is filled up with zeros. */
+static void copy_in_order(DType dtype, int in, float to[], const float from[in]) {
+    int whole = in / (2 * LANES) * 2 * LANES, width = (in + 2 * LANES - 1) / (2 * LANES) * 2 * LANES;
+    memset(to + whole, 0, (size_t)(width - whole) * sizeof *to);
+    copy_row(in, to, from);
+    for (int i = 0; i < width && dtype == BF16; i += 2 * LANES) {
+        float pairs[LANES][2];
+        memcpy(pairs, to + i, sizeof pairs);
+        for (int l = 0; l < LANES; l++) to[i + l] = pairs[l][0], to[i + LANES + l] = pairs[l][1];
+    }
+}
+
+/* 2 LANES weights of one stream meet all rows of x. `left` numbers are left of the row: beyond its end nothing is read. */
+INLINE void add_step(DType dtype, int rows, int left, Vector sum[], int pitch, int width, const float x[][width], const char *from) {
+    const size_t size = dtype == F32 ? 4 : 2;
+    char rest[2 * LANES * sizeof(float)] = {0};
+    Vector w[2];
+    for (size_t b = 0; b < 2 * LANES * size; b += LINE) /* into the second-level cache: the first has x */
+        __builtin_prefetch(from + b + FAR, 0, 2), __builtin_prefetch(from + b + AHEAD, 0, 2);
+    widen(dtype, w, left >= 2 * LANES ? from : memcpy(rest, from, (size_t)left * size));
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; r++) {
+        sum[r * pitch] += w[0] * *(const Vector *)x[r];
+        sum[r * pitch] += w[1] * *(const Vector *)&x[r][LANES];
+    }
+}
 
 /* y[r][s * apart] = w_s . x_r, for rows of the weight that lie `apart` rows from each other. Each is read from end to end
  * beside the others, so that several lines of memory, and several additions, are under way at any time. A long sum is a
  * sum of parts: in one go each lane would add up thousands of roundings, and the more the fewer lanes there are. */
 INLINE void dot_products(DType dtype, int rows, int streams, int in, int out, float y[][out], int width,
                          const float x[][width], const char *weight, int apart) {
-    size_t size = dtype == F32 ? 4 : 2, stream = (size_t)apart * in * size;
+    const size_t size = dtype == F32 ? 4 : 2, stream = (size_t)apart * in * size;
     Vector sum[FEW][STREAMS] = {0};
     for (int first = 0; first < in; first += DEPTH) {
         int end = in - first < DEPTH ? in : first + DEPTH;
         Vector part[FEW][STREAMS] = {0};
-        for (int i = first; i < end; i += LANES)
+        for (int i = first; i < end; i += 2 * LANES)
 #pragma GCC unroll 4
-            for (int s = 0; s < streams; s++) {
-                const char *from = weight + s * stream + i * size;
-                __builtin_prefetch(from + FAR, 0, 2), __builtin_prefetch(from + AHEAD, 0, 2); /* second-level cache: the first has x */
-                Vector w = i + LANES <= in ? widen(dtype, from) : widen_rest(dtype, from, in - i);
-#pragma GCC unroll 4
-                for (int r = 0; r < rows; r++) part[r][s] += w * *(const Vector *)&x[r][i];
-            }
+            for (int s = 0; s < streams; s++)
+                add_step(dtype, rows, in - i, &part[0][s], STREAMS, width, (const void *)&x[0][i], weight + s * stream + i * size);
         for (int r = 0; r < rows; r++)
 #pragma GCC unroll 4
             for (int s = 0; s < streams; s++) sum[r][s] += part[r][s];
@@ -83,175 +95,168 @@ static void some_products(DType dtype, int rows, int streams, int in, int out, f
     int r = 0;
     for (; streams == STREAMS && r + FEW <= rows; r += FEW)
         dtype_products(dtype, FEW, STREAMS, in, out, y + r, width, x + r, weight, apart);
+    for (; streams == STREAMS && r < rows; r++) dtype_products(dtype, 1, STREAMS, in, out, y + r, width, x + r, weight, apart);
     for (; r < rows; r++)
-        if (streams == STREAMS) dtype_products(dtype, 1, STREAMS, in, out, y + r, width, x + r, weight, apart);
-        else
-            for (int s = 0; s < streams; s++)
-                dtype_products(dtype, 1, 1, in, out, (void *)&y[r][s * apart], width, x + r, weight + s * stream, apart);
+        for (int s = 0; s < streams; s++)
+            dtype_products(dtype, 1, 1, in, out, (void *)&y[r][s * apart], width, x + r, weight + s * stream, apart);
 }
 
-/* How many outputs are done in panels; the rest as if rows were few. */
-static int in_panels(int rows, const Tensor *weight) { return rows < ROWS ? 0 : (int)weight->shape[0] / OUTS * OUTS; }
-
-/* The outputs that are in no panel. */
-static void few_rows(int rows, int in, const float x[rows][in], int count, const Product products[count]) {
-    int left = 0, width = (in + LANES - 1) / LANES * LANES;
-    for (int k = 0; k < count; k++) left += (int)products[k].weight->shape[0] - in_panels(rows, products[k].weight);
-    if (left == 0) return;
-    float(*padded)[width] = allocate((size_t)rows * sizeof *padded);
-    for (int r = 0; r < rows; r++) memcpy(padded[r], x[r], sizeof x[r]), memset(&padded[r][in], 0, (size_t)(width - in) * sizeof(float));
-#pragma omp parallel if ((double)in * left > 1e5)
-    for (const Product *p = products; p < products + count; p++) {
-        DType dtype = p->weight->dtype;
-        int out = (int)p->weight->shape[0], first = in_panels(rows, p->weight), apart = (out - first + STREAMS - 1) / STREAMS;
-#pragma omp for nowait
-        for (int o = first; o < first + apart; o++)
-            some_products(dtype, rows, (out - o + apart - 1) / apart, in, out, (void *)&p->y[o], width, padded,
-                          (const char *)p->weight->data + (size_t)o * in * dtype_size(dtype), apart);
-    }
-    free(padded);
+void few_rows(int first, int rows, int in, int out, float y[rows][out], const float x[rows][in], const Tensor *weight) {
+    DType dtype = weight->dtype;
+    int apart = (out - first + STREAMS - 1) / STREAMS, width = (in + 2 * LANES - 1) / (2 * LANES) * 2 * LANES;
+    if (first == out) return;
+    float(*ordered)[width] = allocate((size_t)rows * sizeof *ordered);
+    for (int r = 0; r < rows; r++) copy_in_order(dtype, in, ordered[r], x[r]);
+#pragma omp parallel for if ((double)in * (out - first) > 1e5)
+    for (int o = first; o < first + apart; o++)
+        some_products(dtype, rows, (out - o + apart - 1) / apart, in, out, (void *)&y[0][o], width, ordered,
+                      (const char *)weight->data + (size_t)o * in * dtype_size(dtype), apart);
+    free(ordered);
 }
 
 /* ------------------------------------------------------------------ many rows: as fast as can be multiplied */
 
-/* Turns a square: row l becomes column l. Each round shuffles the first half of the rows into the second, like cards. */
-INLINE void turn(Vector square[LANES]) {
-    for (int round = 1; round < LANES; round *= 2) {
-        Vector shuffled[LANES];
-#pragma GCC unroll 8
-        for (int l = 0; l < LANES / 2; l++) {
-            shuffled[2 * l] = SHUFFLE_FIRST(square[l], square[l + LANES / 2]);
-            shuffled[2 * l + 1] = SHUFFLE_SECOND(square[l], square[l + LANES / 2]);
-        }
-        memcpy(square, shuffled, sizeof shuffled);
+static void copy_block(int rows, int count, int in, float block[rows][DEPTH], const float x[rows][in]) {
+    for (int r = 0; r < rows; r++) copy_row(count, block[r], x[r]);
+}
+
+/* A vector from each of LANES rows that have `left` bytes more. Where a row ends there are zeros. */
+INLINE void load_square(int left, Vector square[LANES], const char *from, size_t pitch) {
+#pragma GCC unroll 16
+    for (int l = 0; l < LANES; l++) {
+        char rest[sizeof(Vector)] = {0};
+        const char *row = from + l * pitch;
+        square[l] = *(const Vector *)(left >= (int)sizeof rest ? row : memcpy(rest, row, (size_t)left));
     }
 }
 
-/* panel[i][o] = number i of row o of the weight, in squares: what a step of the sums needs lies together. */
-INLINE void pack(DType dtype, int count, float panel[DEPTH][OUTS], const char *weight, size_t pitch) {
+INLINE void store_square(float panel[][OUTS], const Vector square[LANES]) {
+#pragma GCC unroll 16
+    for (int l = 0; l < LANES; l++) *(Vector *)panel[l] = square[l];
+}
+
+/* panel[i][o] = number i of row o of the weight, square by square: what a step of the sums needs lies together. */
+void pack_f32(int count, float panel[DEPTH][OUTS], const char *weight, size_t pitch) {
     for (int o = 0; o < OUTS; o += LANES)
         for (int i = 0; i < count; i += LANES) {
-            const char *from = weight + o * pitch + i * dtype_size(dtype);
             Vector square[LANES];
-#pragma GCC unroll 16
-            for (int l = 0; l < LANES; l++)
-                square[l] = i + LANES <= count ? widen(dtype, from + l * pitch) : widen_rest(dtype, from + l * pitch, count - i);
+            load_square((count - i) * 4, square, weight + o * pitch + i * 4, pitch);
+            turn(square);
+            store_square((void *)&panel[i][o], square);
+        }
+}
+
+/* Pairs are turned in one piece, and then parted. */
+static void pack_bf16(int count, float panel[DEPTH][OUTS], const char *weight, size_t pitch) {
+    for (int o = 0; o < OUTS; o += LANES)
+        for (int i = 0; i < count; i += 2 * LANES) {
+            Vector square[LANES];
+            load_square((count - i) * 2, square, weight + o * pitch + i * 2, pitch);
             turn(square);
 #pragma GCC unroll 16
-            for (int l = 0; l < LANES; l++) *(Vector *)&panel[i + l][o] = square[l];
+            for (int l = 0; l < LANES; l++) {
+                *(Vector *)&panel[i + 2 * l][o] = even_bf16((Words)square[l]);
+                *(Vector *)&panel[i + 2 * l + 1][o] = odd_bf16((Words)square[l]);
+            }
         }
 }
 
-/* Rows of the weight that are fetched from memory while others are multiplied. */
-typedef struct {
-    int rows;
-    const char *from;
-    size_t pitch, size; /* bytes of a row, of a weight */
-} Ahead;
-
-/* What is needed soon is asked for a little at a time, for too much at once would hold up what is needed now: of each row
- * ahead a line of memory, and a row of y. */
-INLINE void fetch(int i, int rows, int out, float y[][out], Ahead ahead) {
-    for (int o = 0; o < ahead.rows; o++) __builtin_prefetch(ahead.from + o * ahead.pitch + i * ahead.size);
-    if (i / LANES < rows) __builtin_prefetch(&y[i / LANES][0], 1), __builtin_prefetch(&y[i / LANES][LANES], 1);
+static void pack_f16(int count, float panel[DEPTH][OUTS], const char *weight, size_t pitch) {
+    for (int o = 0; o < OUTS; o += LANES)
+        for (int i = 0; i < count; i += LANES) {
+            Vector square[LANES];
+#pragma GCC unroll 16
+            for (int l = 0; l < LANES; l++) {
+                char rest[LANES * 2] = {0};
+                const char *row = weight + (o + l) * pitch + i * 2;
+                square[l] = widen_f16(count - i >= LANES ? row : memcpy(rest, row, (size_t)(count - i) * 2));
+            }
+            turn(square);
+            store_square((void *)&panel[i][o], square);
+        }
 }
 
-INLINE Vector multiply_add(bool pairs, Vector sum, float x, Vector w) {
-    return pairs ? add_pairs(sum, x, w) : (Vector)(sum + x * w);
+INLINE Vector multiply_add(Vector sum, float x, Vector w) { return sum + x * w; }
+
+/* Each in a function of its own, so that no other code takes registers from it. */
+static void whole_tile(int count, bool more, int out, float y[][out], const float x[][DEPTH], const float w[][OUTS], Ahead ahead) {
+    tile(multiply_add, ROWS, count, more, out, y, x, w, ahead);
+}
+static void third_tile(int count, bool more, int out, float y[][out], const float x[][DEPTH], const float w[][OUTS], Ahead ahead) {
+    tile(multiply_add, ROWS / 3, count, more, out, y, x, w, ahead);
+}
+static void single_row(int count, bool more, int out, float y[][out], const float x[][DEPTH], const float w[][OUTS], Ahead ahead) {
+    tile(multiply_add, 1, count, more, out, y, x, w, ahead);
 }
 
-/* y[r][o] = sum over i of x[r][i] w[i][o], or so much more: each number of x meets two vectors of weights, and each of
- * these `rows` numbers of x, with all the sums in registers. A number may be a pair of BF16, for the dot products. */
-INLINE void tile(bool pairs, int rows, int count, bool more, int out, float y[][out], const float x[][DEPTH], const float w[DEPTH][OUTS],
-                 Ahead ahead) {
-    Vector sum[ROWS][2];
-#pragma GCC unroll 12
-    for (int r = 0; r < rows; r++) sum[r][0] = sum[r][1] = (Vector){0};
-    for (int i = 0; i < count; i++) {
-        if (i % LANES == 0) fetch(i, rows, out, y, ahead);
-        Vector first = *(const Vector *)w[i], second = *(const Vector *)&w[i][LANES];
-#pragma GCC unroll 12
-        for (int r = 0; r < rows; r++) {
-            sum[r][0] = multiply_add(pairs, sum[r][0], x[r][i], first);
-            sum[r][1] = multiply_add(pairs, sum[r][1], x[r][i], second);
+const Method *widening(DType dtype) {
+    static const Method methods[] = {
+        [F32] = {1, copy_block, pack_f32, {whole_tile, third_tile, single_row}},
+        [BF16] = {1, copy_block, pack_bf16, {whole_tile, third_tile, single_row}},
+        [F16] = {1, copy_block, pack_f16, {whole_tile, third_tile, single_row}},
+    };
+    return &methods[dtype];
+}
+
+/* All rows of a block with a panel, tile by tile. Each fetches as much of the next panel as is due. */
+static void multiply_panel(const Method *method, int rows, int count, bool more, int out, float y[][out], const float block[][DEPTH],
+                           const float panel[][OUTS], Ahead next) {
+    static const int heights[] = {ROWS, ROWS / 3, 1};
+    for (int r = 0, n = 0; r < rows; r += heights[n]) {
+        while (heights[n] > rows - r) n++;
+        int from = next.rows * r / rows, to = next.rows * (r + heights[n]) / rows;
+        for (int i = 0; i < count; i += PART) {
+            Ahead ahead = {to - from, next.from + from * next.pitch + i * next.size, next.pitch, next.size};
+            method->tiles[n](count - i < PART ? count - i : PART, more || i > 0, out, y + r, (const void *)&block[r][i], panel + i, ahead);
         }
     }
-#pragma GCC unroll 12
-    for (int r = 0; r < rows; r++) {
-        Vector *to = (Vector *)y[r];
-        if (more) sum[r][0] += to[0], sum[r][1] += to[1];
-        to[0] = sum[r][0], to[1] = sum[r][1];
+}
+
+/* A block with all panels of a weight, which the threads share. A thread meets the same outputs for every block. */
+static void multiply_block(const Method *method, int rows, int count, bool more, int outs, int out, float y[][out],
+                           const float block[][DEPTH], const char *weight, size_t pitch, size_t size) {
+    float panel[DEPTH][OUTS] __attribute__((aligned(LINE)));
+#pragma omp for schedule(static) nowait
+    for (int o = 0; o < outs; o += OUTS) {
+        const char *from = weight + o * pitch;
+        Ahead next = {o + OUTS < outs ? OUTS : 0, from + OUTS * pitch, pitch, size};
+        method->pack(count, panel, from, pitch);
+        multiply_panel(method, rows, count, more, out, (void *)&y[0][o], block, panel, next);
     }
 }
 
-/* In a function of its own, so that no other code takes registers from it. */
-__attribute__((noinline)) static void whole_tile(bool pairs, int count, bool more, int out, float y[][out], const float x[][DEPTH],
-                                                 const float w[DEPTH][OUTS], Ahead ahead) {
-    if (pairs) tile(true, ROWS, count, more, out, y, x, w, ahead);
-    else tile(false, ROWS, count, more, out, y, x, w, ahead);
-}
+static int smaller(int a, int b) { return a < b ? a : b; }
 
-/* All rows of x with a panel. Each tile fetches as much of the next panel as is due. */
-INLINE void panel_products(bool pairs, int rows, int count, bool more, int out, float y[][out], const float x[][DEPTH],
-                           const float w[DEPTH][OUTS], Ahead next) {
-    int r = 0, tiles = rows / ROWS;
-    for (int n = 0; n < tiles; n++, r += ROWS) {
-        int from = next.rows * n / tiles, to = next.rows * (n + 1) / tiles;
-        Ahead ahead = {to - from, next.from + from * next.pitch, next.pitch, next.size};
-        whole_tile(pairs, count, more, out, y + r, x + r, w, ahead);
-    }
-    for (; r + ROWS / 3 <= rows; r += ROWS / 3) tile(pairs, ROWS / 3, count, more, out, y + r, x + r, w, (Ahead){0});
-    for (; r < rows; r++) tile(pairs, 1, count, more, out, y + r, x + r, w, (Ahead){0});
-}
-
-/* The outputs that fill panels. With `pairs`, of BF16, a pair is moved about like one float32: then there are half as many
- * numbers, and only the copy of x and the tile know better. */
-static void many_rows(bool pairs, int rows, int in, const float x[rows][in], int count, const Product products[count]) {
-    int numbers = pairs ? in / 2 : in;
+int many_rows(const Method *method, int rows, int in, int out, float y[rows][out], const float x[rows][in], const Tensor *weight) {
+    int numbers = in / method->numbers, outs = out / OUTS * OUTS;
+    size_t size = dtype_size(weight->dtype) * method->numbers, pitch = numbers * size;
 #pragma omp parallel
     {
-        float(*near)[DEPTH] = allocate(CHUNK * sizeof *near), w[DEPTH][OUTS] __attribute__((aligned(64)));
-        for (int first = 0; first < rows; first += CHUNK)
+        float(*block)[DEPTH] = allocate(CHUNK * sizeof *block);
+        for (int r = 0; r < rows; r += CHUNK)
             for (int i = 0; i < numbers; i += DEPTH) {
-                int chunk = rows - first < CHUNK ? rows - first : CHUNK, depth = numbers - i < DEPTH ? numbers - i : DEPTH;
-                for (int r = 0; r < chunk; r++)
-                    if (pairs) copy_pairs(depth, near[r], &x[first + r][2 * i]);
-                    else memcpy(near[r], &x[first + r][i], (size_t)depth * sizeof(float));
-                for (const Product *p = products; p < products + count; p++) {
-                    DType dtype = pairs ? F32 : p->weight->dtype;
-                    int out = (int)p->weight->shape[0], end = in_panels(rows, p->weight);
-                    size_t size = dtype_size(dtype), pitch = numbers * size;
-                    float(*y)[out] = (void *)p->y;
-#pragma omp for schedule(static) nowait /* a thread meets the same outputs for every i */
-                    for (int o = 0; o < end; o += OUTS) {
-                        const char *from = (const char *)p->weight->data + o * pitch + i * size;
-                        if (dtype == F32) pack(F32, depth, w, from, pitch);
-                        else if (dtype == BF16) pack(BF16, depth, w, from, pitch);
-                        else pack(F16, depth, w, from, pitch);
-                        Ahead next = {o + OUTS < end ? OUTS : 0, from + OUTS * pitch, pitch, size};
-                        if (pairs) panel_products(true, chunk, depth, i > 0, out, (void *)&y[first][o], near, w, next);
-                        else panel_products(false, chunk, depth, i > 0, out, (void *)&y[first][o], near, w, next);
-                    }
-                }
+                int height = smaller(rows - r, CHUNK), depth = smaller(numbers - i, DEPTH);
+                method->copy_block(height, depth, in, block, (const void *)&x[r][i * method->numbers]);
+                multiply_block(method, height, depth, i > 0, outs, out, y + r, block, (const char *)weight->data + i * size, pitch, size);
             }
-        free(near);
+        free(block);
     }
+    return outs;
 }
 
-/* Do dot products of BF16 pay, and lose nothing? */
-static bool take_pairs(int rows, int in, const float x[rows][in], int count, const Product products[count]) {
-    bool take = in % 2 == 0 && bf16_dots_pay();
-    for (int k = 0; k < count; k++) take = take && products[k].weight->dtype == BF16;
+/* ------------------------------------------------------------------ which of the two */
+
+/* Do dot products of BF16 pay, and lose nothing that is not to be rounded away? */
+static bool take_pairs(int rows, int in, const float x[rows][in], const Tensor *weight) {
+    bool take = in % 2 == 0 && weight->dtype == BF16 && bf16_dots_pay();
+    if (project_rounds) return take;
 #pragma omp parallel for if (take) reduction(&& : take)
     for (int r = 0; r < rows; r++) take = take && bf16_holds(in, x[r]);
     return take;
 }
 
-void project_all(int rows, int in, const float x[rows][in], int count, const Product products[count]) {
-    if (rows >= ROWS) many_rows(take_pairs(rows, in, x, count, products), rows, in, x, count, products);
-    few_rows(rows, in, x, count, products);
-}
-
 void project(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const Tensor *weight) {
-    project_all(rows, in, x, 1, &(Product){&y[0][0], weight});
+    int done = 0;
+    if (rows >= ROWS) done = many_rows(take_pairs(rows, in, x, weight) ? &bf16_pairs : widening(weight->dtype), rows, in, out, y, x, weight);
+    few_rows(done, rows, in, out, y, x, weight);
 }

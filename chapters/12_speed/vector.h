@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #if defined __F16C__ || defined __AVX512F__
 #include <immintrin.h>
 #endif
@@ -36,6 +37,18 @@ typedef uint16_t Halves __attribute__((vector_size(LANES * sizeof(uint16_t)), al
 
 #define INLINE static inline __attribute__((always_inline)) /* so that a constant argument is one inside, too */
 
+/* In each lane a, where the mask (of a comparison) has all bits, and b, where it has none. */
+INLINE Vector blend(Words mask, Vector a, Vector b) { return (Vector)((mask & (Words)a) | (~mask & (Words)b)); }
+
+/* The largest of all lanes. */
+INLINE float largest(Vector numbers) {
+    float part[LANES];
+    *(Vector *)part = numbers;
+    for (int n = LANES / 2; n > 0; n /= 2)
+        for (int l = 0; l < n; l++) part[l] = part[l] > part[l + n] ? part[l] : part[l + n];
+    return part[0];
+}
+
 /* The sum of all lanes, halved again and again. */
 INLINE float total(Vector sum) {
     float part[LANES];
@@ -45,12 +58,48 @@ INLINE float total(Vector sum) {
     return part[0];
 }
 
-/* LANES numbers of 16 bits, from any address, as float32. */
-INLINE Vector widen_bf16(const char *weights) {
-    return (Vector)(__builtin_convertvector(*(const Halves *)weights, Words) << 16);
+/* 2 n vectors become n: the first half is shuffled with the second, like cards, and what came from one vector is added. */
+INLINE void fold(int n, Vector cards[2 * n]) {
+#pragma GCC unroll 8
+    for (int l = 0; l < n; l++) cards[l] = SHUFFLE_FIRST(cards[l], cards[l + n]) + SHUFFLE_SECOND(cards[l], cards[l + n]);
 }
 
-/* One instruction where the processor has it. */
+/* The sums of LANES vectors, one in each lane. The rounds are written out, so that a compiler keeps all in registers. */
+INLINE Vector totals(Vector cards[LANES]) {
+    if (LANES > 8) fold(8, cards);
+    if (LANES > 4) fold(4, cards);
+    fold(2, cards);
+    fold(1, cards);
+    return cards[0];
+}
+
+/* The first half of the vectors with the second, like cards. */
+INLINE void shuffle(Vector to[LANES], const Vector from[LANES]) {
+#pragma GCC unroll 8
+    for (int l = 0; l < LANES / 2; l++) {
+        to[2 * l] = SHUFFLE_FIRST(from[l], from[l + LANES / 2]);
+        to[2 * l + 1] = SHUFFLE_SECOND(from[l], from[l + LANES / 2]);
+    }
+}
+
+/* Turns a square: row l becomes column l. Each round shuffles the first half of the rows with the second. */
+INLINE void turn(Vector square[LANES]) {
+    Vector shuffled[LANES];
+    shuffle(shuffled, square), shuffle(square, shuffled);
+    if (LANES == 8) shuffle(shuffled, square), memcpy(square, shuffled, sizeof shuffled);
+    if (LANES == 16) shuffle(shuffled, square), shuffle(square, shuffled);
+}
+
+/* Two BF16 numbers lie in each word: the first of each as float32, and the second. */
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+INLINE Vector even_bf16(Words pairs) { return (Vector)(pairs << 16); }
+INLINE Vector odd_bf16(Words pairs) { return (Vector)(pairs & 0xffff0000); }
+#else
+INLINE Vector even_bf16(Words pairs) { return (Vector)(pairs & 0xffff0000); }
+INLINE Vector odd_bf16(Words pairs) { return (Vector)(pairs << 16); }
+#endif
+
+/* LANES F16 numbers as float32, from any address. One instruction where the processor has it. */
 INLINE Vector widen_f16(const char *weights) {
 #if defined __AVX512F__
     return (Vector)_mm512_cvtph_ps(_mm256_loadu_si256((const void *)weights));
@@ -69,28 +118,5 @@ INLINE Vector widen_f16(const char *weights) {
     return (Vector)((Words)value | (half & 0x8000) << 16);
 #endif
 }
-
-/* BF16 dot products, where the compiler knows them: a pair of BF16 numbers takes the room of one float32. */
-#ifdef __AVX512BF16__
-INLINE bool has_bf16_dots(void) { return __builtin_cpu_supports("avx512bf16"); }
-
-/* Are they faster than as many multiply-adds? AMD's do twice as many in a cycle (Zen 4), Intel's half (Sapphire Rapids). */
-INLINE bool bf16_dots_pay(void) { return has_bf16_dots() && __builtin_cpu_is("amd"); }
-
-/* In each lane: sum + x[0] w[0] + x[1] w[1], with the same pair of x in all lanes. */
-INLINE Vector add_pairs(Vector sum, float x, Vector w) {
-    return (Vector)_mm512_dpbf16_ps((__m512)sum, (__m512bh)_mm512_set1_ps(x), (__m512bh)w);
-}
-
-/* The nearest BF16 numbers, in pairs. */
-INLINE Vector round_pairs(Vector first, Vector second) {
-    return (Vector)_mm512_cvtne2ps_pbh((__m512)second, (__m512)first);
-}
-#else
-INLINE bool has_bf16_dots(void) { return false; }
-INLINE bool bf16_dots_pay(void) { return false; }
-INLINE Vector add_pairs(Vector sum, float, Vector) { return sum; }
-INLINE Vector round_pairs(Vector first, Vector) { return first; }
-#endif
 
 #endif

@@ -85,9 +85,12 @@ static const char *const commands[] = {
     "07_figures --data data",
     "08_flash_attention",
     "08_figures --data data",
-    "09_decoder --data data",
-    "10_tokenizer --data data",
-    "11_generation --data data",
+    "09_decoder",
+    "09_figures --data data",
+    "10_tokenizer",
+    "10_figures --data data",
+    "11_generation",
+    "11_figures --data data",
 };
 
 /* The compiler's calls, and those of the process that a submission runs in, are not counted. */

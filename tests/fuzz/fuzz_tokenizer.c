@@ -1,5 +1,5 @@
 /* Broken tokenizer files in every format, for their readers; and with TEXT, any text for the encoders: fuzz_text.c. */
-#include "10_tokenizer/families.h"
+#include "10_tokenizer/tokenizer.h"
 #include "tests/fuzz/fuzz.h"
 
 /* A text goes in; ids of the vocabulary come out, and at byte level the very bytes. */
@@ -38,23 +38,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
 
 #include "tests/fuzz/caught.h"
 
-static Tokenizer tokenizer; /* what was filled before a refusal is freed */
+static Tokenizer *tokenizer;
 static char *file;
 static size_t file_size;
 
 static void read_and_use(void) {
     static const char text[] = "The llama's 12 3\n  <s>羊驼\xff<|eot_id|>";
-    tokenizer_parse(&tokenizer, "fuzz", file_size, file);
-    encode(&tokenizer, sizeof text - 1, text, false);
-    encode(&tokenizer, sizeof text - 1, text, true);
+    tokenizer = tokenizer_parse("fuzz", file_size, file);
+    encode(tokenizer, sizeof text - 1, text, false);
+    encode(tokenizer, sizeof text - 1, text, true);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
-    tokenizer = (Tokenizer){0};
+    tokenizer = NULL;
     file = malloc(size + 1), file_size = size;
     memcpy(file, bytes, size), file[size] = '\0';
     attempt(read_and_use);
-    tokenizer_free(&tokenizer);
+    tokenizer_close(tokenizer);
     return 0;
 }
 

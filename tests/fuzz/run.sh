@@ -10,7 +10,7 @@ scratch=$(mktemp -d) && trap 'rm -rf "$scratch"' EXIT
 mkdir -p "$build"
 
 # The kernels of these chapters.
-kernels() { find "$@" -maxdepth 1 -name '*.c' ! -name main.c ! -name figures.c ! -name exercise.c; }
+kernels() { find "$@" -maxdepth 1 -name '*.c' ! -name main.c ! -name command.c ! -name figures.c ! -name exercise.c; }
 
 # A target that catches fail() has common/error.c in it.
 sources() {
@@ -23,9 +23,9 @@ sources() {
     text) echo common/error.c && kernels chapters/10_tokenizer ;;
     esac
     case $1 in
-    config) echo chapters/09_decoder/config.c chapters/04_rope/rope.c chapters/04_rope/scaling.c ;;
+    config) echo chapters/09_decoder/config.c chapters/09_decoder/print_tree.c chapters/04_rope/rope.c chapters/04_rope/scaling.c ;;
     model)
-        echo common/linear.c chapters/09_decoder/config.c chapters/09_decoder/decoder.c chapters/09_decoder/model.c chapters/09_decoder/projection.c
+        echo common/linear.c chapters/09_decoder/config.c chapters/09_decoder/decoder.c chapters/09_decoder/llama2c.c chapters/09_decoder/model.c chapters/09_decoder/projection.c
         kernels chapters/0[1-8]_*
         ;;
     esac

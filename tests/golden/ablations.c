@@ -35,6 +35,7 @@ typedef enum {
     STALE_ROW, ROW_TOO_MANY, VALUES_NOT_KEPT, POSITION_0,
     NOT_RESCALED, TILES_AVERAGED,
     NO_RESIDUAL,
+    NO_BOS, TWO_BOS, NO_PREFIX, SPACE_BEFORE_ANSWER, LONGEST_FIRST, LETTER_BY_LETTER, BYTE_BY_BYTE,
 } Mistake;
 
 enum { ALL = -1 };
@@ -102,6 +103,14 @@ static const struct {
     {"FlashAttention", "a softmax a tile, and their mean", TILES_AVERAGED, ALL},
 
     {"The decoder", "x = block(x) for x += block(x)", NO_RESIDUAL, ALL},
+
+    {"Tokenizer", "no <s>", NO_BOS, ALL},
+    {"Tokenizer", "<s> twice", TWO_BOS, ALL},
+    {"Tokenizer", "no space before the text", NO_PREFIX, ALL},
+    {"Tokenizer", "a space at the end of the prompt", SPACE_BEFORE_ANSWER, ALL},
+    {"Tokenizer", "the longest token first", LONGEST_FIRST, ALL},
+    {"Tokenizer", "nothing merged: letters", LETTER_BY_LETTER, ALL},
+    {"Tokenizer", "nothing merged: bytes", BYTE_BY_BYTE, ALL},
 };
 
 enum { MISTAKES = sizeof mistakes / sizeof *mistakes, TILE = 16 };
@@ -111,7 +120,7 @@ typedef struct {
     Mistake mistake;
     int layer;
     bool by_token;         /* the cache's mistakes are seen only where one token is read after the other */
-    float *keys, *values;  /* [L][CAPACITY][KV][D] */
+    float *keys, *values;  /* [L][LETTERS][KV][D] */
 } Llama;
 
 /* ------------------------------------------------------------------ the kernels, and where each goes wrong */
@@ -244,7 +253,7 @@ static void read_piece(Llama *llama, int T, const int ids[T], int C, float out[r
     const Config *c = &model->config;
     Mistake mistake = llama->mistake;
     int H = c->H, KV = c->KV, D = c->D, F = c->F, S = llama->examinee.length + T;
-    float(*keys)[CAPACITY][KV][D] = (void *)llama->keys, (*values)[CAPACITY][KV][D] = (void *)llama->values;
+    float(*keys)[LETTERS][KV][D] = (void *)llama->keys, (*values)[LETTERS][KV][D] = (void *)llama->values;
     float x[T][C], normed[T][C], more[T][C], q[T][H][D], turned_q[T][H][D], attended[T][H][D];
     float k[T][KV][D], turned_k[T][KV][D], v[T][KV][D], turned_v[T][KV][D], gate[T][F], up[T][F];
     float of_keys[2][T][D / 2], of_queries[2][T][D / 2];
@@ -268,9 +277,9 @@ static void read_piece(Llama *llama, int T, const int ids[T], int C, float out[r
         if (mistake == VALUES_TURNED) turn(mistake, T, KV, D, turned_v, v, of_keys), memcpy(v, turned_v, sizeof v);
         if (mistake == MEAN_HEAD) average_heads(T, KV, D, turned_k), average_heads(T, KV, D, v);
         if (mistake == VALUES_NOT_KEPT && llama->examinee.length > 0) memset(v, 0, sizeof v);
-        if (mistake != STALE_ROW) kv_cache_append(CAPACITY, KV, D, keys[l], values[l], llama->examinee.length, T, turned_k, v);
+        if (mistake != STALE_ROW) kv_cache_append(LETTERS, KV, D, keys[l], values[l], llama->examinee.length, T, turned_k, v);
         attend(llama, T, S, H, KV, D, attended, turned_q, keys[l], values[l]);
-        if (mistake == STALE_ROW) kv_cache_append(CAPACITY, KV, D, keys[l], values[l], llama->examinee.length, T, turned_k, v);
+        if (mistake == STALE_ROW) kv_cache_append(LETTERS, KV, D, keys[l], values[l], llama->examinee.length, T, turned_k, v);
         if (mistake == NO_W_O) memcpy(more, attended, sizeof more); /* H D is C in this model */
         else project(T, H * D, C, more, (const float(*)[H * D])attended, &layer->o_proj);
         if (mistake != NO_ATTENTION || !here) add(mistake, T, C, x, more);
@@ -288,13 +297,115 @@ static void read_piece(Llama *llama, int T, const int ids[T], int C, float out[r
     llama->examinee.length = S;
 }
 
-/* The same at once or token by token. */
+/* The same at once or token by token; what is read letter by letter is too long to be read at once. */
 static void read_tokens(Examinee *examinee, int T, const int ids[T], int asked, int V, float logits[asked][V]) {
     Llama *llama = (Llama *)examinee;
-    int C = examinee->model->config.C, piece = llama->by_token ? 1 : T;
+    int C = examinee->model->config.C, most = llama->by_token ? 1 : CAPACITY;
     float out[T][C];
-    for (int t = 0; t < T; t += piece) read_piece(llama, piece, ids + t, C, out + t);
+    for (int t = 0; t < T; t += most) read_piece(llama, T - t < most ? T - t : most, ids + t, C, out + t);
     project(asked, C, V, logits, out + T - asked, &examinee->model->lm_head);
+}
+
+/* ------------------------------------------------------------------ the tokenizer, and where it goes wrong */
+
+static int *without_bos(const Tokenizer *t, size_t length, const char *text, size_t *count) {
+    return tokenizer_encode(t, length, text, false, count);
+}
+
+static int *with_two_bos(const Tokenizer *t, size_t length, const char *text, size_t *count) {
+    int *ids = encode_with_bos(t, length, text, count);
+    ids = reallocate(ids, (*count + 1) * sizeof *ids);
+    memmove(ids + 1, ids, (*count)++ * sizeof *ids);
+    return ids;
+}
+
+/* Adds the tokens of a text that gets no space before it, as behind the end of a line. */
+static void add_as_it_is(const Tokenizer *t, size_t length, const char *text, int ids[], size_t *count) {
+    char line[length + 1];
+    size_t n;
+    line[0] = '\n', memcpy(line + 1, text, length);
+    int *more = tokenizer_encode(t, length + 1, line, false, &n); /* ▁, \n, and what is wanted */
+    memcpy(ids + *count, more + 2, (n - 2) * sizeof *ids);
+    *count += n - 2;
+    free(more);
+}
+
+/* Room for <s>, a space, and a token for each letter of a text. */
+static int *begin(const Tokenizer *t, size_t length, size_t *count) {
+    int *ids = allocate((2 * length + 2) * sizeof *ids);
+    ids[0] = tokenizer_bos(t), *count = 1;
+    return ids;
+}
+
+static int *without_prefix(const Tokenizer *t, size_t length, const char *text, size_t *count) {
+    int *ids = begin(t, length, count);
+    add_as_it_is(t, length, text, ids, count);
+    return ids;
+}
+
+/* "Answer: " as if a prompt had ended there, and the answer were encoded by itself. */
+static int *space_before_answer(const Tokenizer *t, size_t length, const char *text, size_t *count) {
+    static const char before[] = "Answer:";
+    int *ids = begin(t, length, count);
+    char spaced[length + 2], *rest = spaced;
+    snprintf(spaced, sizeof spaced, " %.*s", (int)length, text);
+    for (char *found; (found = strstr(rest, before)); rest = found + (*found == ' ')) {
+        found += strlen(before);
+        add_as_it_is(t, (size_t)(found - rest), rest, ids, count);
+        add_as_it_is(t, 1, " ", ids, count);
+    }
+    add_as_it_is(t, strlen(rest), rest, ids, count);
+    return ids;
+}
+
+/* Of the tokens of at most so many bytes that a text begins with the longest; of several the last, which is a piece, or
+ * the first, which stands for a byte. */
+static int longest_token(const Tokenizer *t, const char *text, size_t most, bool last) {
+    int best = -1;
+    size_t longest = 0, length;
+    for (int id = 0; id < tokenizer_size(t); id++) {
+        const char *bytes = tokenizer_bytes(t, id, &length);
+        if (length == 0 || length > most || strncmp(text, bytes, length) != 0) continue;
+        if (length > longest || (length == longest && last)) longest = length, best = id;
+    }
+    return best;
+}
+
+static int *piece_by_piece(const Tokenizer *t, size_t length, const char *text, size_t *count, size_t most, bool last) {
+    int *ids = begin(t, length, count);
+    char spaced[length + 2];
+    size_t bytes;
+    snprintf(spaced, sizeof spaced, " %.*s", (int)length, text);
+    for (const char *rest = spaced; *rest; rest += bytes) {
+        ids[*count] = longest_token(t, rest, most, last);
+        tokenizer_bytes(t, ids[(*count)++], &bytes);
+    }
+    return ids;
+}
+
+static int *longest_first(const Tokenizer *t, size_t length, const char *text, size_t *count) {
+    return piece_by_piece(t, length, text, count, SIZE_MAX, true);
+}
+static int *letter_by_letter(const Tokenizer *t, size_t length, const char *text, size_t *count) {
+    return piece_by_piece(t, length, text, count, 1, true);
+}
+static int *byte_by_byte(const Tokenizer *t, size_t length, const char *text, size_t *count) {
+    return piece_by_piece(t, length, text, count, 1, false);
+}
+
+typedef int *Encode(const Tokenizer *t, size_t length, const char *text, size_t *count);
+
+static Encode *encoding(Mistake mistake) {
+    switch (mistake) {
+        case NO_BOS: return without_bos;
+        case TWO_BOS: return with_two_bos;
+        case NO_PREFIX: return without_prefix;
+        case SPACE_BEFORE_ANSWER: return space_before_answer;
+        case LONGEST_FIRST: return longest_first;
+        case LETTER_BY_LETTER: return letter_by_letter;
+        case BYTE_BY_BYTE: return byte_by_byte;
+        default: return encode_with_bos;
+    }
 }
 
 /* ------------------------------------------------------------------ what it is asked */
@@ -392,12 +503,13 @@ int main(void) {
     Tokenizer *tokenizer = tokenizer_open(ROOT "/chapters/09_decoder/stories/model");
     Sentence sentence = sentence_open();
     const char *prompt = safetensors_metadata(&sentence.file, "story");
-    size_t length, rows = (size_t)model.config.L * CAPACITY * model.config.KV * model.config.D;
+    size_t length, rows = (size_t)model.config.L * LETTERS * model.config.KV * model.config.D;
     char *text = file_read("-", &length);
     int count = cut(text, MOST, stories);
 #pragma omp parallel for schedule(dynamic)
     for (int i = 0; i < MISTAKES; i++) {
         Llama llama = {.examinee = {.model = &model, .tokenizer = tokenizer, .read = read_tokens,
+                                    .encode = encoding(mistakes[i].mistake), .capacity = LETTERS,
                                     .sees_ahead = mistakes[i].mistake == NO_MASK},
                        .mistake = mistakes[i].mistake, .layer = mistakes[i].layer,
                        .by_token = strcmp(mistakes[i].part, "KV cache") == 0,

@@ -8,11 +8,15 @@
 
 void read_text(Examinee *examinee, int T, const int ids[T], int V, float logits[V]) {
     int same = 0;
-    if (T > CAPACITY) fail("a text of %d tokens: there is room for %d", T, CAPACITY);
+    if (T > examinee->capacity) fail("a text of %d tokens: there is room for %d", T, examinee->capacity);
     while (!examinee->sees_ahead && same < T - 1 && same < examinee->length && ids[same] == examinee->ids[same]) same++;
     examinee->length = same;
     memcpy(examinee->ids, ids, (size_t)T * sizeof *ids);
     examinee->read(examinee, T - same, ids + same, 1, V, (float(*)[V])logits);
+}
+
+static int *encode(const Examinee *examinee, const char *text, size_t length, size_t *count) {
+    return (examinee->encode ? examinee->encode : encode_with_bos)(examinee->tokenizer, length, text, count);
 }
 
 int likeliest(Examinee *examinee, int T, const int ids[T], int V, float logits[V]) {
@@ -24,7 +28,7 @@ void say(Examinee *examinee, const char *prompt, int most, const char *ends, Cho
     int V = examinee->model->config.V;
     float logits[V];
     size_t T, length;
-    int *prompt_ids = encode_with_bos(examinee->tokenizer, strlen(prompt), prompt, &T), ids[T + (size_t)most];
+    int *prompt_ids = encode(examinee, prompt, strlen(prompt), &T), ids[T + (size_t)most];
     memcpy(ids, prompt_ids, T * sizeof *ids);
     free(prompt_ids);
     Stream stream = {.file = file};
@@ -39,23 +43,34 @@ void say(Examinee *examinee, const char *prompt, int most, const char *ends, Cho
     stream_end(&stream);
 }
 
-/* Whether the model's own choices are, token by token, how `text` goes on after the prompt that it begins with. Its
- * last token ends a line; the model may as well end the text. */
+static bool ends_with_space(const Tokenizer *tokenizer, int id) {
+    size_t length;
+    const char *bytes = tokenizer_bytes(tokenizer, id, &length);
+    return length > 0 && bytes[length - 1] == ' ';
+}
+
+/* Whether the model's own choices spell how `text` goes on after the prompt that it begins with. A space that the
+ * prompt's tokens have already may be there again, or not. The last character ends a line; the model may as well end the
+ * text. */
 static bool answers(Examinee *examinee, const char *text, size_t prompt) {
     const Tokenizer *tokenizer = examinee->tokenizer;
     int V = examinee->model->config.V;
     float logits[V];
-    size_t T, known;
-    int *ids = encode_with_bos(tokenizer, strlen(text), text, &T);
-    free(encode_with_bos(tokenizer, prompt, text, &known));
-    bool right = true;
-    for (size_t t = known; t < T && right; t++) {
-        read_text(examinee, (int)t, ids, V, logits);
-        int choice = greedy(V, logits);
-        right = choice == ids[t] || (t == T - 1 && ends_text(examinee->model, tokenizer, choice));
+    size_t T, length;
+    int *ids = encode(examinee, text, prompt, &T);
+    bool spaced = ends_with_space(tokenizer, ids[T - 1]);
+    const char *left = text + prompt + spaced;
+    ids = reallocate(ids, (T + strlen(left)) * sizeof *ids);
+    for (; *left; T++, left += length, spaced = false) {
+        read_text(examinee, (int)T, ids, V, logits);
+        ids[T] = greedy(V, logits);
+        const char *bytes = tokenizer_bytes(tokenizer, ids[T], &length);
+        if (spaced && length > 0 && *bytes == ' ') bytes++, length--;
+        if (strcmp(left, "\n") == 0 && ends_text(examinee->model, tokenizer, ids[T])) bytes = left, length = 1;
+        if (length == 0 || strncmp(left, bytes, length) != 0) break;
     }
     free(ids);
-    return right;
+    return *left == '\0';
 }
 
 int ask(Examinee *examinee, const char *story, int *questions) {
@@ -73,9 +88,11 @@ int ask(Examinee *examinee, const char *story, int *questions) {
 
 int add_surprise(Examinee *examinee, const char *text, double *sum) {
     int V = examinee->model->config.V;
-    size_t T;
-    int *ids = encode_with_bos(examinee->tokenizer, strlen(text), text, &T);
+    size_t T, counted;
+    int *ids = encode(examinee, text, strlen(text), &T);
     float(*logits)[V] = allocate(T * sizeof *logits);
+    free(encode_with_bos(examinee->tokenizer, strlen(text), text, &counted));
+    if (T > (size_t)examinee->capacity) fail("a text of %zu tokens: there is room for %d", T, examinee->capacity);
     examinee->length = 0;
     examinee->read(examinee, (int)T, ids, (int)T, V, logits);
     memcpy(examinee->ids, ids, T * sizeof *ids);
@@ -86,7 +103,7 @@ int add_surprise(Examinee *examinee, const char *text, double *sum) {
         *sum += max + log(total) - logits[t][t + 1 < T ? ids[t + 1] : tokenizer_eos(examinee->tokenizer)];
     }
     free(ids), free(logits);
-    return (int)T;
+    return (int)counted;
 }
 
 int cut(char *text, int most, char *stories[most]) {

@@ -8,14 +8,17 @@
 #include "09_decoder/model.h"
 #include "10_tokenizer/tokenizer.h"
 
-enum { CAPACITY = 512 }; /* tokens of a text */
+enum { CAPACITY = 512, LETTERS = 2048 }; /* tokens of a text, and of one that is read letter by letter */
 
 typedef struct Examinee Examinee;
 
 struct Examinee {
     const Model *model;
     const Tokenizer *tokenizer;
-    int length, ids[CAPACITY]; /* the tokens read so far */
+    int capacity;             /* at most so many tokens: CAPACITY, or LETTERS */
+    int length, ids[LETTERS]; /* the tokens read so far */
+    /* How a text becomes tokens; NULL: as chapter 11 does it. */
+    int *(*encode)(const Tokenizer *tokenizer, size_t length, const char *text, size_t *count);
     bool sees_ahead;           /* without a mask: what was read has seen how that text went on, and is read again */
 
     /* Reads T tokens after those `length`, and counts them, too. The logits are of the last `asked` of them. */
@@ -32,10 +35,11 @@ Choose likeliest;
 /* Writes how it goes on after a prompt: at most so many tokens, up to one that ends with a letter of `ends`. */
 void say(Examinee *examinee, const char *prompt, int most, const char *ends, Choose *choose, FILE *file);
 
-/* Each question of a story by itself, right after the story line: how many are answered rightly, token by token. */
+/* Each question of a story by itself, right after the story line: how many are answered rightly, to the letter. */
 int ask(Examinee *examinee, const char *story, int *questions);
 
-/* -log p of all tokens of a text, its end too, is added to *sum; the number of tokens is returned. */
+/* -log p of all tokens of a text, its end too, is added to *sum. Returns how many tokens it should be: who cuts the
+ * text into more has no smaller perplexity for it. */
 int add_surprise(Examinee *examinee, const char *text, double *sum);
 
 /* The stories of a text, between which stands a blank line: the text is cut into them, and their number returned. */

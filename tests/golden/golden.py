@@ -137,12 +137,12 @@ class Case:
     name: str
     inputs: dict               # parameter -> tensor
     expected: torch.Tensor
-    expected64: torch.Tensor   # None for bf16
+    expected64: torch.Tensor   # None where one answer alone is right
     error: float               # PyTorch's own, in ulps
     mistakes: dict             # mistake -> Twin
 
     def tolerances(self, got, right):
-        """How far two outputs are apart. A bf16 output is right to the bit, or infinitely wrong."""
+        """How far two outputs are apart. An exact one is right to the bit, or infinitely wrong."""
         if self.expected64 is None:
             return 0.0 if same(got, right) else np.inf
         return distance(got, right) / (CHECK_MULTIPLE * self.error + CHECK_ULPS)
@@ -167,11 +167,15 @@ class Kernel:
     pytorch    the reference, on torch tensors
     formula    the same, spelled out as the lesson spells it. It must agree with `pytorch` on every case, so
                that the wrong formulas beside it can be trusted to be wrong only where they mean to be.
-               A bf16 kernel's takes `noise`, a factor on its float32 inside, and must not depend on it."""
+               A bf16 kernel's takes `noise`, a factor on its float32 inside, and must not depend on it.
+    exact      there is one right answer, to the bit, as in bf16: what is rounded is rounded by definition. Nobody must
+               get another by computing in float64 up to there, so the formula does not, either.
+    library    what is asked, where it is not PyTorch"""
     all = []
 
-    def __init__(self, name, chapter, source, pytorch, formula, dtype=torch.float32):
-        self.name, self.chapter, self.source, self.dtype = name, chapter, source, dtype
+    def __init__(self, name, chapter, source, pytorch, formula, dtype=torch.float32, exact=False, library=None):
+        self.name, self.chapter, self.source, self.dtype, self.library = name, chapter, source, dtype, library
+        self.exact = exact or dtype is not torch.float32
         self.pytorch, self.formula = pytorch, formula
         self.mistakes, self.cases, self.spellings = {}, {}, {}
         self.file = f"{name}.safetensors"
@@ -200,6 +204,7 @@ class Kernel:
     def metadata(self):
         return {"kernel": self.name, "chapter": self.chapter, "source": self.source,
                 "torch": torch.__version__.split("+")[0], "numpy": np.__version__,
+                **({"library": f"{self.library} {importlib.metadata.version(self.library)}"} if self.library else {}),
                 **{f"case/{name}": sentence for name, (sentence, *_) in self.cases.items()},
                 **{f"wrong/{name}": advice for name, (advice, _) in self.mistakes.items()}}
 
@@ -215,11 +220,11 @@ class Kernel:
         inputs = {parameter: as_tensor(value, self.dtype, np.random.default_rng(
                       list(f"{self.name} {name} {parameter} {seed}".encode())))
                   for parameter, value in inputs.items()}
-        rounded = self.dtype is not torch.float32
+        exact = self.exact
         expected = evaluate(self.pytorch, inputs, self.dtype)
-        expected64 = None if rounded else evaluate(self.pytorch, inputs, torch.float64)
-        right = expected if rounded else expected64
-        error = 0.0 if rounded else distance(expected, expected64)
+        expected64 = None if exact else evaluate(self.pytorch, inputs, torch.float64)
+        right = expected if exact else expected64
+        error = 0.0 if exact else distance(expected, expected64)
         case = Case(name, inputs, expected, expected64, error, {})
 
         if error == np.inf:
@@ -227,11 +232,11 @@ class Kernel:
         for spelling, function in self.spellings.items():
             if raw(evaluate(function, inputs, self.dtype)) != raw(expected):
                 refuse(f"{spelling} does not give the same bits")
-        if rounded and not same(evaluate(self.formula, inputs, self.dtype), expected):
-            refuse("the formula does not give PyTorch's bits")
-        if rounded and not self.steady(self.formula, inputs):
+        if exact and not same(evaluate(self.formula, inputs, self.dtype), expected):
+            refuse("the formula does not give the reference's bits")
+        if exact and not self.steady(self.formula, inputs):
             refuse("an output lies near a tie, where noise flips its last bit: choose another seed")
-        if not rounded and distance(evaluate(self.formula, inputs, torch.float64), right) > (1 + error) / 100:
+        if not exact and distance(evaluate(self.formula, inputs, torch.float64), right) > (1 + error) / 100:
             refuse("the formula in float64 is not PyTorch's")
         if case.tolerances(torch.zeros_like(expected), right) < CLEARLY:
             refuse("all zeros would pass, or nearly")
@@ -242,7 +247,7 @@ class Kernel:
                 continue
             if (output.shape, output.dtype) != (expected.shape, expected.dtype):
                 refuse(f"the twin {mistake} is {output.dtype} {list(output.shape)}")
-            if rounded:
+            if exact:
                 blur = 0.0 if self.steady(formula, inputs) else np.inf
             else:
                 blur = case.tolerances(output, evaluate(formula, inputs, torch.float64))
@@ -250,7 +255,9 @@ class Kernel:
         return case
 
     def steady(self, formula, inputs):
-        """Whether a bf16 formula gives the same bits whatever the order of its float32 sums."""
+        """Whether an exact formula gives the same bits whatever the order of its float32 sums, or in float64."""
+        if self.dtype is torch.float32:
+            return same(evaluate(formula, inputs, torch.float32), evaluate(formula, inputs, torch.float64).float())
         low, right, high = (evaluate(formula, inputs, self.dtype, noise=noise)
                             for noise in (1 - NOISE, 1, 1 + NOISE))
         return same(low, right) and same(high, right)
@@ -276,7 +283,7 @@ class Kernel:
 # --- Files -------------------------------------------------------------------------------------------------
 
 DTYPE_NAMES = {torch.float64: "F64", torch.float32: "F32", torch.bfloat16: "BF16", torch.int64: "I64",
-               torch.int32: "I32"}
+               torch.int32: "I32", torch.uint8: "U8"}
 
 
 def save(path, tensors, metadata):
@@ -308,7 +315,7 @@ def load(path):
 def compare(committed, metadata, kernel, cases):
     """What is wrong with a committed file, one line each.
 
-    Inputs and bf16 must be the same bits; expected64 the same to 1e-12. A float32 answer was perhaps computed
+    Inputs and exact answers must be the same bits; expected64 the same to 1e-12. A float32 answer was perhaps computed
     with other vector units, whose erf is another approximation, and may err some times more than PyTorch does
     here. It is judged by the error found here, for the committed one could be forged."""
     ours = kernel.metadata()

@@ -18,6 +18,7 @@ static const Exercise exercises[] = {
     {"10_tokenizer", {"pair_counts", "merge_pair", "bpe_merge"}},
     {"11_generation", {"temperature", "top_k", "min_p", "repetition_penalty", "top_p"}},
     {"12_speed", {"linear"}},
+    {"13_quantization", {"dequantize_q8_0", "quantize_q8_0", "dequantize_q4_0", "dot_q4_0", "dequantize_q4_k"}},
 };
 enum { EXERCISES = sizeof exercises / sizeof *exercises };
 

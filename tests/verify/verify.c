@@ -140,8 +140,9 @@ static void say_later(const Verdict *verdict) {
 }
 
 int report(const Kernel *kernel, const Golden *golden, const char *source, int count, const Verdict verdicts[]) {
-    const char *torch = safetensors_metadata(&golden->file, "torch");
-    printf("%s   %s   %d case%s from PyTorch %s\n", kernel->name, source, count, count == 1 ? "" : "s", torch ? torch : "?");
+    const char *torch = safetensors_metadata(&golden->file, "torch"), *library = safetensors_metadata(&golden->file, "library");
+    printf("%s   %s   %d case%s from %s%s\n", kernel->name, source, count, count == 1 ? "" : "s", library ? "" : "PyTorch ",
+           library ? library : torch ? torch : "?");
     Table table = {0};
     table_row(&table, "case|shape|worst error|of PyTorch's|<|wrong|<first wrong");
     int passed = 0;

@@ -90,7 +90,7 @@ struct YourRoom {
     float *all;                    /* everything, one behind the other */
 };
 
-static void *take(float **rest, int width) {
+static void *piece(float **rest, int width) {
     float *array = *rest;
     *rest += (size_t)CAPACITY * (size_t)width;
     return array;
@@ -104,13 +104,13 @@ static struct YourRoom *room_for(const Config *c) {
     size_t bytes = CAPACITY * width * sizeof(float);
     float *rest = memset(allocate(bytes), 0, bytes);
     room->all = rest;
-    room->x = take(&rest, C), room->normed = take(&rest, C), room->more = take(&rest, C);
-    room->q = take(&rest, queries), room->turned_q = take(&rest, queries), room->attended = take(&rest, queries);
-    room->k = take(&rest, keys), room->turned_k = take(&rest, keys), room->v = take(&rest, keys);
-    room->gate = take(&rest, F), room->up = take(&rest, F), room->angles = take(&rest, D);
-    room->keys = take(&rest, c->L * keys), room->values = take(&rest, c->L * keys);
-    room->scores = take(&rest, CAPACITY), room->one_q = take(&rest, D);
-    room->one_k = take(&rest, D), room->one_v = take(&rest, D), room->one_out = take(&rest, D);
+    room->x = piece(&rest, C), room->normed = piece(&rest, C), room->more = piece(&rest, C);
+    room->q = piece(&rest, queries), room->turned_q = piece(&rest, queries), room->attended = piece(&rest, queries);
+    room->k = piece(&rest, keys), room->turned_k = piece(&rest, keys), room->v = piece(&rest, keys);
+    room->gate = piece(&rest, F), room->up = piece(&rest, F), room->angles = piece(&rest, D);
+    room->keys = piece(&rest, c->L * keys), room->values = piece(&rest, c->L * keys);
+    room->scores = piece(&rest, CAPACITY), room->one_q = piece(&rest, D);
+    room->one_k = piece(&rest, D), room->one_v = piece(&rest, D), room->one_out = piece(&rest, D);
     return room;
 }
 
@@ -129,7 +129,7 @@ static Tensor widened(const Tensor *tensor) {
 }
 
 YourLlama your_llama(const Model *model, const Tokenizer *tokenizer, const Function yours[PARTS], Underway *underway) {
-    YourLlama llama = {.examinee = {.model = model, .tokenizer = tokenizer, .read = read_tokens}, .yours = yours,
+    YourLlama llama = {.examinee = {.model = model, .tokenizer = tokenizer, .capacity = CAPACITY, .read = read_tokens}, .yours = yours,
                        .underway = underway, .room = room_for(&model->config)};
     int L = model->config.L;
     llama.embed_tokens = widened(&model->embed_tokens), llama.lm_head = widened(&model->lm_head);
@@ -189,7 +189,7 @@ static void add(int T, int C, float x[restrict T][C], const float more[T][C]) {
 }
 
 /* x += attention(rms_norm(x)) */
-static void attention_block(YourLlama *llama, int l, int T) {
+static void your_attention(YourLlama *llama, int l, int T) {
     const Config *c = &llama->examinee.model->config;
     const Layer *layer = &llama->layers[l];
     struct YourRoom *room = llama->room;
@@ -225,7 +225,7 @@ static void unit(YourLlama *llama, int n, float gate[n], const float up[n]) {
 }
 
 /* x += swiglu(rms_norm(x)) */
-static void feed_forward_block(YourLlama *llama, int l, int T) {
+static void your_feed_forward(YourLlama *llama, int l, int T) {
     const Config *c = &llama->examinee.model->config;
     const Layer *layer = &llama->layers[l];
     struct YourRoom *room = llama->room;
@@ -272,8 +272,8 @@ static void read_tokens(Examinee *examinee, int T, const int ids[T], int asked, 
     for (int t = 0; t < T; t++) memcpy(x[t], table[ids[t]], sizeof *x);
     for (int l = 0; l < c->L; l++) {
         now->layer = l;
-        attention_block(llama, l, T);
-        feed_forward_block(llama, l, T);
+        your_attention(llama, l, T);
+        your_feed_forward(llama, l, T);
     }
     now->layer = c->L;
     CALL(rms_norm)(T, C, normed, x, examinee->model->norm, NULL, (float)c->rms_norm_eps);

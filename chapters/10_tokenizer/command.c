@@ -1,0 +1,152 @@
+#include "10_tokenizer/command.h"
+#include "10_tokenizer/vocabulary.h"
+#include "common/error.h"
+#include "common/file.h"
+#include "common/options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- pieces, for people */
+
+/* U+0000 to U+001F and U+007F to U+009F. */
+static bool is_control(const char *character) {
+    const unsigned char *c = (const unsigned char *)character;
+    return c[0] < ' ' || c[0] == 127 || (c[0] == 0xc2 && c[1] < 0xa0);
+}
+
+void print_bytes(size_t length, const char *bytes) {
+    int n;
+    for (size_t i = 0; i < length; i += (size_t)n) {
+        bool valid;
+        n = utf8_character(length - i, bytes + i, &valid);
+        if (bytes[i] == ' ') fputs("▁", stdout);
+        else if (bytes[i] == '\n') fputs("\\n", stdout);
+        else if (bytes[i] == '\t') fputs("\\t", stdout);
+        else if (valid && !is_control(bytes + i)) fwrite(bytes + i, 1, (size_t)n, stdout);
+        else printf("<0x%02X>", (unsigned char)bytes[i]), n = 1;
+    }
+}
+
+static void print_token(const Tokenizer *t, int id) {
+    size_t length;
+    const char *bytes = tokenizer_bytes(t, id, &length);
+    if (length == 0) bytes = tokenizer_piece(t, id, &length);
+    print_bytes(length, bytes);
+}
+
+void print_pieces(const Tokenizer *t, size_t count, const int *ids) {
+    const bool colour = isatty(STDOUT_FILENO);
+    for (size_t i = 0; i < count; i++) {
+        if (colour) fputs(i % 2 ? "\033[30;103m" : "\033[30;106m", stdout); /* black on yellow, on cyan */
+        else if (i) putchar(' ');
+        print_token(t, ids[i]);
+        if (colour) fputs("\033[0m", stdout);
+    }
+    putchar('\n');
+}
+
+/* ---- what is asked for */
+
+void print_ids(size_t count, const int *ids) {
+    for (size_t i = 0; i < count; i++) printf(i ? " %d" : "%d", ids[i]);
+    putchar('\n');
+}
+
+typedef struct {
+    const char *model, *encode, *encode_file, *decode, *bos, *special, *pieces, *info;
+} Request;
+
+static void encode(const Tokenizer *t, const Request *r) {
+    size_t length = r->encode ? strlen(r->encode) : 0, count;
+    char *read = r->encode ? NULL : file_read(r->encode_file, &length);
+    int *ids = tokenizer_encode(t, length, r->encode ? r->encode : read, r->special, &count);
+    if (r->bos) {
+        if (tokenizer_bos(t) < 0) fail("%s: it has no token for the beginning: leave --bos out", r->model);
+        ids = reallocate(ids, (count + 1) * sizeof *ids);
+        memmove(ids + 1, ids, count++ * sizeof *ids);
+        ids[0] = tokenizer_bos(t);
+    }
+    if (r->pieces) print_pieces(t, count, ids);
+    else print_ids(count, ids);
+    free(ids), free(read);
+}
+
+/* "1 15043 3186", with commas if one likes. */
+static int *parse_ids(const char *text, size_t *count) {
+    static const char between[] = " ,\n";
+    int *ids = allocate((strlen(text) / 2 + 1) * sizeof *ids);
+    for (*count = 0; *(text += strspn(text, between));) {
+        char *end;
+        errno = 0;
+        long id = strtol(text, &end, 10);
+        if (!isdigit((unsigned char)*text) || !strchr(between, *end) || errno || id > INT_MAX)
+            fail("--decode: \"%.20s\" is no token: write \"1 2 3\"", text);
+        ids[(*count)++] = (int)id;
+        text = end;
+    }
+    return ids;
+}
+
+static void decode(const Tokenizer *t, const char *text) {
+    size_t count, length;
+    int *ids = parse_ids(text, &count);
+    char *decoded = tokenizer_decode(t, count, ids, &length);
+    fwrite(decoded, 1, length, stdout);
+    putchar('\n');
+    free(ids), free(decoded);
+}
+
+static void print_info(const Tokenizer *t, const char *path) {
+    const char *family = tokenizer_byte_level(t) ? "byte level, as Llama 3" : "SentencePiece, as Llama 1 and 2";
+    printf("%s: %s, %d tokens\n", path, family, tokenizer_size(t));
+    const struct {
+        const char *name;
+        int id;
+    } ends[] = {{"beginning", tokenizer_bos(t)}, {"end", tokenizer_eos(t)}};
+    for (int i = 0; i < 2; i++) {
+        printf("%s: ", ends[i].name);
+        if (ends[i].id < 0) puts("none");
+        else print_token(t, ends[i].id), printf(", %d\n", ends[i].id);
+    }
+}
+
+static void use_model(const Request *r) {
+    Tokenizer *t = tokenizer_open(r->model);
+    if (r->info) print_info(t, r->model);
+    if (r->encode || r->encode_file) encode(t, r);
+    if (r->decode) decode(t, r->decode);
+    tokenizer_close(t);
+}
+
+bool command(int argc, char **argv) {
+    Request r = {0};
+    const Option options[] = {
+        {"model", "PATH", "the tokenizer of a model's folder, or a tokenizer.model, .json or .bin", &r.model},
+        {"encode", "TEXT", "the ids of this text", &r.encode},
+        {"encode-file", "FILE", "the ids of what is in this file; - is standard input", &r.encode_file},
+        {"bos", NULL, "with the token of the beginning before them", &r.bos},
+        {"special", NULL, "names of special tokens in the text are those tokens", &r.special},
+        {"pieces", NULL, "the pieces in place of the ids: ▁ is a space", &r.pieces},
+        {"decode", "\"1 2 3\"", "the text of these ids", &r.decode},
+        {"info", NULL, "the family and the size", &r.info},
+    };
+    int rest = parse_options(argc, argv, "[--model PATH [--encode TEXT | --encode-file FILE | --decode IDS | --info]]",
+                             "Chapter 10, the tokenizers: text to the ids of any Llama, and back. Without --model, a "
+                             "demonstration.",
+                             sizeof options / sizeof *options, options);
+    if (rest < argc) usage_error("%s is not understood", argv[rest]);
+    const bool encodes = r.encode || r.encode_file, does = encodes || r.decode || r.info;
+    if (!r.model && does) usage_error("--encode, --encode-file, --decode and --info need --model");
+    if (!encodes && (r.bos || r.special || r.pieces))
+        usage_error("--bos, --special and --pieces need --encode or --encode-file");
+    if (r.encode && r.encode_file) usage_error("--encode or --encode-file, not both");
+    if (r.model && !does) usage_error("--model needs --encode, --encode-file, --decode or --info");
+    if (r.model) use_model(&r);
+    return r.model;
+}

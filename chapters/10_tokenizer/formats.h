@@ -1,0 +1,13 @@
+/* The four formats of tokenizer files. Each returns the tokenizer that the file's bytes are, behind which a NUL follows and
+ * which become the tokenizer's, or fail()s; `path` is for messages. */
+#ifndef FORMATS_H
+#define FORMATS_H
+
+#include "10_tokenizer/families.h"
+
+Tokenizer *sentencepiece_read(const char *path, size_t length, char *bytes); /* tokenizer.model of Llama 1 and 2 */
+Tokenizer *llama2c_read(const char *path, size_t length, char *bytes);       /* tokenizer.bin of llama2.c */
+Tokenizer *tiktoken_read(const char *path, size_t length, char *bytes);      /* tokenizer.model of Llama 3 */
+Tokenizer *hugging_face_read(const char *path, size_t length, char *bytes);  /* tokenizer.json of either family */
+
+#endif

@@ -1,0 +1,148 @@
+#include "12_speed/climb.h"
+#include "09_decoder/projection.h"
+#include "12_speed/pairs.h"
+#include "12_speed/projection.h"
+#include "common/check.h"
+#include "common/error.h"
+#include "common/measure.h"
+#include "common/random.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ------------------------------------------------------------------ the rungs */
+
+static Tensor as_tensor(DType dtype, int in, int out, const void *weight) {
+    return (Tensor){.dtype = dtype, .rank = 2, .shape = {(size_t)out, (size_t)in}, .data = weight};
+}
+
+static void project_f32(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const float weight[out][in]) {
+    Tensor tensor = as_tensor(F32, in, out, weight);
+    project(rows, in, out, y, x, &tensor);
+}
+
+/* project() would choose one of the two by what x holds. */
+static void project_bf16(const Method *method, int rows, int in, int out, float y[rows][out], const float x[rows][in], const void *weight) {
+    Tensor tensor = as_tensor(BF16, in, out, weight);
+    few_rows(rows < ROWS ? 0 : many_rows(method, rows, in, out, y, x, &tensor), rows, in, out, y, x, &tensor);
+}
+
+static void widened(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const float weight[out][in]) {
+    project_bf16(widening(BF16), rows, in, out, y, x, weight);
+}
+
+static void in_pairs(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const float weight[out][in]) {
+    project_bf16(&bf16_pairs, rows, in, out, y, x, weight);
+}
+
+#define SINGLE {1, 1, 2, 1}
+#define VECTOR {LANES, 1, 2, 1}
+#define FOUR   {LANES, 4, 5, 4}
+#define TILE   {LANES, 2 * ROWS, ROWS + 2, 2 * ROWS}
+
+const Step *climb_steps(int *count) {
+    static const Step steps[] = {
+        {"0 triple loop", triple_loop, F32, SINGLE, SINGLE, false, false, false},
+        {"1 loop order", loop_order, F32, SINGLE, SINGLE, true, false, false},
+        {"2 float sum", float_sum, F32, SINGLE, SINGLE, true, false, false},
+        {"3 omp simd", simd_sum, F32, VECTOR, VECTOR, true, false, false},
+        {"4 several sums", several_sums, F32, FOUR, FOUR, true, false, false},
+        {"5 register tile", register_tile, F32, FOUR, {LANES, 16, 8, 16}, true, false, false},
+        {"6 packed panels", packed_panels, F32, FOUR, TILE, true, false, false},
+        {"7 asking ahead", project_f32, F32, FOUR, TILE, true, false, false},
+        {"8 threads", project_f32, F32, FOUR, TILE, true, true, false},
+        {"9 BF16 weights", widened, BF16, FOUR, TILE, true, true, false},
+        {"10 BF16 pairs", in_pairs, BF16, FOUR, TILE, true, true, true},
+    };
+    *count = (int)(sizeof steps / sizeof *steps) - !has_bf16_dots();
+    return steps;
+}
+
+/* ------------------------------------------------------------------ the task */
+
+/* A build for finding mistakes says nothing about speed, nor does an emulator: it gets little to do. */
+#if defined __SANITIZE_ADDRESS__ || !defined __OPTIMIZE__ || defined UNTIMED
+enum { OUT_ONE = 64, OUT_MANY = 64 };
+#else
+enum { OUT_ONE = 16000, OUT_MANY = 256 };
+#endif
+
+Task task_new(int rows) {
+    Random random = {.state = 12};
+    int out = rows == 1 ? OUT_ONE : OUT_MANY;
+    size_t inputs = (size_t)rows * IN, weights = (size_t)IN * out, outputs = (size_t)rows * out;
+    Task t = {.rows = rows, .out = out,
+              .x = allocate(inputs * sizeof(float)), .y = allocate(outputs * sizeof(float)), .right = allocate(outputs * sizeof(float)),
+              .weight = allocate(weights * sizeof(float)), .half = allocate(weights * sizeof(bf16))};
+    for (size_t i = 0; i < inputs; i++) t.x[i] = bf16_to_float(bf16_from_float((float)random_uniform(&random) - 0.5F));
+    for (size_t i = 0; i < weights; i++)
+        t.weight[i] = bf16_to_float(t.half[i] = bf16_from_float((float)random_uniform(&random) - 0.5F));
+    triple_loop(rows, IN, out, (void *)t.right, (void *)t.x, (void *)t.weight);
+    return t;
+}
+
+void task_free(Task *task) { free(task->x), free(task->y), free(task->right), free(task->weight), free(task->half); }
+
+/* ------------------------------------------------------------------ predicted */
+
+/* A sum waits some four cycles for its last addition, and two multiply-adds can begin in each, so eight must be under way; two
+ * loads can begin in each, too; and memory must keep up. */
+static double predicted(const Step *step, const Task *task, const Speed *limits) {
+    const Loop *loop = task->rows == 1 ? &step->one : &step->many;
+    double peak = step->pairs && task->rows > 1 ? limits->pairs : limits->fma, lanes = (double)loop->lanes / LANES;
+    double waiting = peak * lanes * fmin(1, loop->sums / 8.0), loading = peak * lanes * fmin(1, (double)loop->uses / loop->loads);
+    return fmin(fmin(waiting, loading), limits->bandwidth * limits->operations);
+}
+
+/* ------------------------------------------------------------------ measured */
+
+static double run(const Step *step, Task *task) {
+    double start = seconds();
+    step->run(task->rows, IN, task->out, (void *)task->y, (void *)task->x, step->dtype == BF16 ? (void *)task->half : task->weight);
+    return seconds() - start;
+}
+
+/* 64 ulps: the roundings of 2048 additions go either way, and even one by one add up to the root of their number. */
+static void must_be_right(const Step *step, const Task *task) {
+    double truth[task->out];
+    for (int r = 0; r < task->rows; r++) {
+        for (int o = 0; o < task->out; o++) truth[o] = task->right[r * task->out + o];
+        if (check_within(64, (size_t)task->out, (size_t)task->out, task->y + (size_t)r * task->out, truth).wrong)
+            fail("%s: row %d of %d is not what rung 0 says", step->name, r, task->rows);
+    }
+}
+
+Turns turns_new(void) { return (Turns){.start = seconds()}; }
+
+bool turns_go_on(Turns *turns) {
+    double time = seconds() - turns->start;
+    return turns->count++ < 2 || time < 0.08 || (turns->count <= READING_WAYS && time < 0.3);
+}
+
+/* A limit's speed in this go, or the best so far. */
+static double best(double so_far, double work, double start) { return fmax(so_far, work / (seconds() - start)); }
+
+Speed speed_of(const Step *step, Task *task) {
+    size_t bytes = (size_t)IN * task->out * dtype_size(step->dtype);
+    const void *weights = step->dtype == BF16 ? (void *)task->half : task->weight;
+    int threads = step->shared ? thread_count() : 1, most = thread_count();
+    Speed s = {.operations = 2.0 * (step->once ? task->rows : 1) / (double)dtype_size(step->dtype)};
+    double time = INFINITY;
+    use_threads(threads);
+    run(step, task), must_be_right(step, task);
+    for (Turns turns = turns_new(); turns_go_on(&turns);) {
+        time = fmin(time, run(step, task));
+        double start = seconds();
+        s.bandwidth = best(s.bandwidth, read_memory(threads, turns.count % READING_WAYS, bytes, weights), start), start = seconds();
+        s.fma = best(s.fma, multiply_adds(threads), start), start = seconds();
+        if (step->pairs) s.pairs = best(s.pairs, multiply_bf16_pairs(threads), start);
+    }
+    use_threads(most);
+    s.measured = 2.0 * task->rows * IN * task->out / time;
+    s.predicted = predicted(step, task, &s);
+    return s;
+}
+
+double share_of_limit(const Speed *speed, const Task *task, double operations) {
+    return task->rows == 1 ? operations / speed->operations / speed->bandwidth : operations / speed->fma;
+}

@@ -1,0 +1,65 @@
+/* Chapter 12: what each rung of the ladder waits for, the speed that this predicts, and the speed that it has. */
+#ifndef CLIMB_H
+#define CLIMB_H
+
+#include "12_speed/ladder.h"
+#include "common/tensor.h"
+
+/* What a rung's inner loop does: that is all its speed is predicted from. */
+typedef struct {
+    int lanes; /* multiply-adds that one instruction does */
+    int sums;  /* of them are under way, each waiting for none but itself */
+    int loads; /* of vectors (or single numbers) … */
+    int uses;  /* … for so many multiply-adds */
+} Loop;
+
+typedef struct {
+    const char *name;
+    Rung *run;
+    DType dtype;     /* of the weights, whatever the compiler is told */
+    Loop one, many;  /* for a single row of x, and for many */
+    bool once;       /* a weight is read from memory once, not once for each row of x */
+    bool shared;     /* by all threads */
+    bool pairs;      /* many rows are multiplied in pairs: as fast as dot products are, not multiply-adds */
+} Step;
+
+/* All of them; the last only where the processor has it. */
+const Step *climb_steps(int *count);
+
+/* The rungs' task: one row meets more weights than most caches hold, as in decode; or many rows a matrix, as in prefill. */
+enum { IN = 2048, MANY = 128 };
+typedef struct {
+    int rows, out;
+    float *x, *y, *right; /* right: what rung 0 says */
+    float *weight;
+    bf16 *half; /* the same numbers */
+} Task;
+
+Task task_new(int rows);
+void task_free(Task *task);
+
+/* What is timed and what limits it go in turns: what a shared machine gives changes from one moment to the next. Each has at least
+ * two, and all ways of reading, unless it takes too long. for (Turns turns = turns_new(); turns_go_on(&turns);) … */
+typedef struct {
+    int count; /* this is turn 1, 2, … */
+    double start;
+} Turns;
+
+Turns turns_new(void);
+bool turns_go_on(Turns *turns);
+
+/* Operations a second, two for each multiply-add, of a rung and of what limits it. A rung that is wrong is not
+ * measured: fail() names it. */
+typedef struct {
+    double fma, pairs;         /* the limits: multiply-adds, BF16 dot products … */
+    double bandwidth;          /* … and reading, in bytes a second */
+    double operations;         /* that a byte of weights is worth */
+    double predicted, measured;
+} Speed;
+
+Speed speed_of(const Step *step, Task *task);
+
+/* As shares of what this task is limited by in the end: reading, for a single row, and else multiply-adds. */
+double share_of_limit(const Speed *speed, const Task *task, double operations);
+
+#endif

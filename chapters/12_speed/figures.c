@@ -1,0 +1,135 @@
+/* What the figures of chapter 12 draw: the ladder, and one layer of a decoder beside the machine's limits. */
+#include "09_decoder/decoder.h"
+#include "09_decoder/family.h"
+#include "12_speed/climb.h"
+#include "common/console.h"
+#include "common/error.h"
+#include "common/measure.h"
+#include "common/options.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the ladder */
+
+static void ladder(const char *data) {
+    int count;
+    const Step *steps = climb_steps(&count);
+    Output file = data_open(data, "12_ladder", "rung, rows, operations for each byte of weights, then predicted and measured: of the "
+                            "FMA peak, of the read bandwidth");
+    Task tasks[] = {task_new(1), task_new(MANY)};
+    for (int n = 0; n < count; n++)
+        for (Task *task = tasks; task < tasks + 2; task++) {
+            Speed s = speed_of(&steps[n], task);
+            double reading = s.operations * s.bandwidth;
+            fprintf(file.file, "%d %d %g %.4f %.4f %.4f %.4f\n", n, task->rows, s.operations, s.predicted / s.fma, s.measured / s.fma,
+                    s.predicted / reading, s.measured / reading);
+        }
+    task_free(&tasks[0]), task_free(&tasks[1]);
+    output_close(&file);
+}
+
+/* ---- one layer of a Llama 3.2 1B, with weights from nowhere */
+
+static Tensor random_matrix(DType dtype, int rows, int columns) {
+    Tensor t = {.name = "random", .dtype = dtype, .rank = 2, .shape = {(size_t)rows, (size_t)columns}};
+    size_t count = (size_t)rows * columns, size = dtype_size(dtype);
+    char *bytes = allocate(count * size);
+    for (size_t i = 0; i < count; i++) {
+        float number = (float)((i * 7919) % 1009) / 1009 - 0.5F;
+        bf16 half = bf16_from_float(number);
+        memcpy(bytes + i * size, size == 4 ? (void *)&number : (void *)&half, size);
+    }
+    t.data = bytes;
+    return t;
+}
+
+static Model one_layer(DType dtype) {
+    Model model = {.config = config_preset("llama-3.2-1b"), .layers = allocate(sizeof(Layer))};
+    Config *c = &model.config;
+    c->L = 1, c->V = 1;
+    int C = c->C, F = c->F, queries = c->H * c->D, keys = c->KV * c->D;
+    float *ones = model.norm = allocate((size_t)C * sizeof *ones);
+    for (int i = 0; i < C; i++) ones[i] = 1;
+    model.embed_tokens = model.lm_head = random_matrix(dtype, 1, C);
+    *model.layers = (Layer){
+        random_matrix(dtype, queries, C), random_matrix(dtype, keys, C), random_matrix(dtype, keys, C),
+        random_matrix(dtype, C, queries),
+        random_matrix(dtype, F, C), random_matrix(dtype, F, C), random_matrix(dtype, C, F), ones, ones};
+    return model;
+}
+
+static void one_layer_free(Model *model) {
+    Tensor *matrices = &model->layers->q_proj;
+    for (int i = 0; i < 7; i++) free((void *)matrices[i].data);
+    free((void *)model->embed_tokens.data), free(model->norm), free(model->layers);
+}
+
+static double layer_weights(const Config *c) { return (double)c->C * (2.0 * c->H * c->D + 2.0 * c->KV * c->D + 3.0 * c->F); }
+
+/* T tokens after `length` others, which nobody read: what the cache holds does not change how fast it is. */
+static double reading_time(Decoder *decoder, int T, int length) {
+    int ids[T];
+    memset(ids, 0, sizeof ids);
+    decoder->length = length;
+    double start = seconds();
+    decoder_read(decoder, T, ids);
+    return seconds() - start;
+}
+
+/* The layer's speed as a share of the limit's, measured in turns: reading for one token, multiply-adds for a prompt. */
+static double share(const Model *model, int threads, int T, int length) {
+    const Config *c = &model->config;
+    size_t cached = (size_t)(length + T) * c->KV * c->D * sizeof(float), matrix = (size_t)c->F * c->C * dtype_size(model->lm_head.dtype);
+    double bytes = layer_weights(c) * (double)dtype_size(model->lm_head.dtype) + 2.0 * (double)cached;
+    double operations = 2 * layer_weights(c) * T + 2.0 * c->H * c->D * T * (T + 1), time = INFINITY, limit = 0;
+    Decoder decoder = decoder_new(model, length + T);
+    memset(decoder.keys, 0, cached), memset(decoder.values, 0, cached);
+    use_threads(threads);
+    for (Turns turns = turns_new(); turns_go_on(&turns);) {
+        time = fmin(time, reading_time(&decoder, T, length));
+        double start = seconds();
+        double done = T > 1 ? multiply_adds(threads) : read_memory(threads, turns.count % READING_WAYS, matrix, model->layers->gate_proj.data);
+        limit = fmax(limit, done / (seconds() - start));
+    }
+    decoder_free(&decoder);
+    return (T > 1 ? operations : bytes) / time / limit;
+}
+
+/* A row of the table, and lines of the file, if there is one. */
+static void measure_layer(const Model *model, int threads, Table *table, FILE *file) {
+    static const int lengths[] = {64, 1024, 4096}, prompts[] = {16, 32, 64, 128};
+    const DType dtype = model->lm_head.dtype;
+    double shares[7];
+    for (int k = 0; k < 7; k++) {
+        bool decode = k < 3;
+        int tokens = decode ? lengths[k] : prompts[k - 3];
+        shares[k] = decode ? share(model, threads, 1, tokens) : share(model, threads, tokens, 0);
+        if (file) fprintf(file, "%d %d %d %d %.4f\n", !decode, dtype == BF16, threads, tokens, shares[k]);
+    }
+    table_row(table, "%s|%d|%.0f %%|%.0f %%|%.0f %%|%.0f %%|%.0f %%|%.0f %%|%.0f %%", dtype_name(dtype), threads, 100 * shares[0],
+              100 * shares[1], 100 * shares[2], 100 * shares[3], 100 * shares[4], 100 * shares[5], 100 * shares[6]);
+}
+
+static void layer(const char *data) {
+    Output file = data ? data_open(data, "12_decoder", "0 decode or 1 prefill, 1 if BF16, threads, tokens, share of the limit") : (Output){0};
+    int most = thread_count();
+    section("One layer of a Llama 3.2 1B");
+    Table table = {0};
+    table_row(&table, "weights|threads|decode after 64|after 1024|after 4096|prefill of 16|32|64|128");
+    for (DType dtype = F32; dtype <= BF16; dtype++) {
+        Model model = one_layer(dtype);
+        for (int threads = 1; threads <= most; threads += most > 1 ? most - 1 : 1) measure_layer(&model, threads, &table, file.file);
+        one_layer_free(&model);
+    }
+    table_print(&table, stdout);
+    printf("Decode as a share of the read bandwidth, prefill of the FMA peak.\n");
+    if (data) output_close(&file);
+}
+
+int main(int argc, char **argv) {
+    const char *data = chapter_options(argc, argv, "What the figures of chapter 12 draw, beside this machine's limits.");
+    if (data) ladder(data);
+    layer(data);
+}

@@ -1,0 +1,197 @@
+/* Chapter 13, quantization: weights, activations and the cache in 8 bits and in 4. */
+#include "13_quantization/quantization.h"
+#include "13_quantization/rounding.h"
+#include "06_grouped_query/grouped_query.h"
+#include "common/console.h"
+#include "common/error.h"
+#include "common/linear.h"
+#include "common/options.h"
+#include "common/sentence.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static Sentence s;
+
+/* ------------------------------------------------------------------ there and back */
+
+static void *quantized(const Format *format, int rows, int n, const float x[rows][n]) {
+    void *blocks = allocate((size_t)(rows * (n / format->numbers) * format->bytes));
+    format->quantize(rows, n, blocks, x);
+    return blocks;
+}
+
+static void there_and_back(const Format *format, int rows, int n, float out[rows][n], const float x[rows][n]) {
+    void *blocks = quantized(format, rows, n, x);
+    format->dequantize(rows, n, out, blocks);
+    free(blocks);
+}
+
+/* The root of the squared differences over that of the squares, in percent. */
+static double error(size_t count, const void *got, const void *right) {
+    const float *a = got, *b = right;
+    double differences = 0, squares = 0;
+    for (size_t i = 0; i < count; i++) differences += (a[i] - b[i]) * (a[i] - b[i]), squares += b[i] * b[i];
+    return 100 * sqrt(differences / squares);
+}
+
+/* ------------------------------------------------------------------ sections */
+
+static void by_hand(void) {
+    static const float x[1][32] = {{0.30f, -2.00f, 1.10f, 0.70f}};
+    const char *names[] = {"Q4_0", "Q4_1", "Q8_0"};
+    section("By hand");
+    Table table = {0};
+    table_row(&table, "32 numbers, the others are 0|0.30|-2.00|1.10|0.70|bytes");
+    for (int f = 0; f < 3; f++) {
+        const Format *format = format_named(names[f]);
+        float back[1][32];
+        there_and_back(format, 1, 32, back, x);
+        table_row(&table, "%s|%.4f|%.4f|%.4f|%.4f|%d", names[f], back[0][0], back[0][1], back[0][2], back[0][3], format->bytes);
+    }
+    table_print(&table, stdout);
+}
+
+/* What feed-forward hands to its last matrix: a row a token, with giants in a few places. */
+static void who_shares(void) {
+    int T = s.T, F = s.F, token = 0, feature = 0;
+    const float(*x)[F] = sentence_tensor(&s, "feed_forward/product", 2, T, F);
+    float(*back)[F] = allocate((size_t)(T * F) * sizeof(float));
+    double squares = 0;
+    for (int t = 0; t < T; t++)
+        for (int i = 0; i < F; i++) {
+            squares += x[t][i] * x[t][i];
+            if (fabsf(x[t][i]) > fabsf(x[token][feature])) token = t, feature = i;
+        }
+    section("One giant");
+    printf("  of %d numbers, root mean square %.1f, the largest is %.1f: feature %d of %s\n", T * F, sqrt(squares / (T * F)),
+           x[token][feature], feature, s.token[token]);
+    static const char *const names[] = {"all rows", "a row", "32 numbers"};
+    const size_t shares[] = {(size_t)(T * F), (size_t)F, 32};
+    Table table = {0};
+    table_row(&table, "8 bits, one scale for|become 0|error of the last row");
+    for (int k = 0; k < 3; k++) {
+        int zeros = 0;
+        round_by(8, shares[k], (size_t)(T * F), (float *)back, (const float *)x);
+        for (int t = 0; t < T; t++)
+            for (int i = 0; i < F; i++) zeros += back[t][i] == 0;
+        table_row(&table, "%s|%d %%|%.1f %%", names[k], 100 * zeros / (T * F), error((size_t)F, back[T - 1], x[T - 1]));
+    }
+    table_print(&table, stdout);
+    free(back);
+}
+
+static void weights_are_tame(void) {
+    static const char *const names[] = {"self_attn.q_proj", "self_attn.v_proj", "mlp.gate_proj", "mlp.down_proj"};
+    const int sizes[][2] = {{s.H * s.D, s.C}, {s.KV * s.D, s.C}, {s.F, s.C}, {s.C, s.F}};
+    section("Weights are tame");
+    Table table = {0};
+    table_row(&table, "layer %d|largest over root mean square|error, 4 bits: a matrix|a row|32 numbers", s.layer);
+    for (int w = 0; w < 4; w++) {
+        int rows = sizes[w][0], n = sizes[w][1];
+        size_t count = (size_t)(rows * n);
+        float *x = sentence_weight(&s, names[w], 2, rows, n), *back = allocate(count * sizeof *back), most = 0;
+        double squares = 0, errors[3];
+        for (size_t i = 0; i < count; i++) most = fmaxf(most, fabsf(x[i])), squares += x[i] * x[i];
+        const size_t shares[] = {count, (size_t)n, 32};
+        for (int k = 0; k < 3; k++) round_by(4, shares[k], count, back, x), errors[k] = error(count, back, x);
+        table_row(&table, "%s|%.1f|%.1f %%|%.1f %%|%.1f %%", names[w], most / sqrt(squares / (double)count), errors[0], errors[1],
+                  errors[2]);
+        free(x), free(back);
+    }
+    table_print(&table, stdout);
+}
+
+/* The last matrix of feed-forward: of a weight, of the layer's output, with the activations as they are and in Q8_0. */
+static void what_rounding_does(void) {
+    int T = s.T, F = s.F, C = s.C;
+    const Format *format, *q8_0 = format_named("Q8_0");
+    const float(*x)[F] = sentence_tensor(&s, "feed_forward/product", 2, T, F);
+    float(*w)[F] = sentence_weight(&s, "mlp.down_proj", 2, C, F), (*back)[F] = allocate((size_t)(C * F) * sizeof(float));
+    float y[T][C], alone[T][C], both[T][C];
+    char *x_blocks = quantized(q8_0, T, F, x);
+    linear(T, F, C, y, x, w, NULL);
+    section("What rounding does");
+    Table table = {0};
+    table_row(&table, "down_proj, layer %d|bits|a weight|the output|with activations in Q8_0", s.layer);
+    for (int f = 0; (format = format_at(f)); f++) {
+        if (!format->quantize) continue;
+        char *blocks = quantized(format, C, F, w);
+        format->dequantize(C, F, back, blocks);
+        linear(T, F, C, alone, x, back, NULL);
+        for (int t = 0; t < T; t++)
+            for (int c = 0; c < C; c++)
+                both[t][c] = format->dot(F, blocks + c * (F / 32 * format->bytes), x_blocks + t * (F / 32 * q8_0->bytes));
+        table_row(&table, "%s|%.1f|%.2f %%|%.2f %%|%.2f %%", format->name, 8.0 * format->bytes / format->numbers,
+                  error((size_t)(C * F), back, w), error((size_t)(T * C), alone, y), error((size_t)(T * C), both, y));
+        free(blocks);
+    }
+    table_print(&table, stdout);
+    free(w), free(back), free(x_blocks);
+}
+
+static void the_cache(void) {
+    int T = s.T, H = s.H, KV = s.KV, D = s.D;
+    const float(*q)[H][D] = sentence_tensor(&s, "attention/q_rope", 3, T, H, D);
+    const float(*k)[KV][D] = sentence_tensor(&s, "attention/k_rope", 3, T, KV, D);
+    const float(*v)[KV][D] = sentence_tensor(&s, "attention/v", 3, T, KV, D);
+    const void *right = sentence_tensor(&s, "attention/attended", 3, T, H, D);
+    static const char *const names[] = {"Q8_0", "Q5_0", "Q4_0"};
+    section("The cache");
+    Table table = {0};
+    table_row(&table, "keys and values in|bytes a token and layer|error: both|keys alone|values alone");
+    for (int f = 0; f < 3; f++) {
+        const Format *format = format_named(names[f]);
+        float keys[T][KV][D], values[T][KV][D], out[3][T][H][D];
+        there_and_back(format, T * KV, D, (void *)keys, (void *)k);
+        there_and_back(format, T * KV, D, (void *)values, (void *)v);
+        grouped_query_attention(T, H, KV, D, out[0], q, keys, values);
+        grouped_query_attention(T, H, KV, D, out[1], q, keys, v);
+        grouped_query_attention(T, H, KV, D, out[2], q, k, values);
+        size_t count = (size_t)(T * H * D);
+        table_row(&table, "%s|%d|%.1f %%|%.1f %%|%.1f %%", names[f], 2 * KV * D / 32 * format->bytes, error(count, out[0], right),
+                  error(count, out[1], right), error(count, out[2], right));
+    }
+    table_print(&table, stdout);
+}
+
+enum { STORY = 15 }; /* tokens before the question */
+
+static void feedback_row(Table *table, const char *name, int bits, bool feedback) {
+    int T = s.T, C = s.C, out = s.H * s.D;
+    const float(*x)[C] = sentence_tensor(&s, "attention/normed", 2, T, C);
+    float(*w)[C] = sentence_weight(&s, "self_attn.q_proj", 2, out, C), (*rounded)[C] = allocate((size_t)out * sizeof *rounded);
+    float right[T][out], got[T][out];
+    memcpy(rounded, w, (size_t)out * sizeof *w);
+    if (feedback) round_with_feedback(bits, out, C, rounded, STORY, x);
+    else round_by(bits, 32, (size_t)(out * C), (float *)rounded, (float *)w);
+    linear(T, C, out, right, x, w, NULL);
+    linear(T, C, out, got, x, rounded, NULL);
+    table_row(table, "%d bits, %s|%.1f %%|%.1f %%|%.1f %%", bits, name, error((size_t)(out * C), rounded, w),
+              error((size_t)(STORY * out), got, right), error((size_t)((T - STORY) * out), got[STORY], right[STORY]));
+    free(w), free(rounded);
+}
+
+static void error_feedback(void) {
+    section("Error feedback");
+    Table table = {0};
+    table_row(&table, "q_proj, layer %d|a weight|queries of the story|of the question", s.layer);
+    for (int bits = 4; bits >= 3; bits--) {
+        feedback_row(&table, "the nearest level", bits, false);
+        feedback_row(&table, "with feedback from the story", bits, true);
+    }
+    table_print(&table, stdout);
+}
+
+int main(int argc, char **argv) {
+    no_options(argc, argv, "Chapter 13, quantization: weights, activations and the cache in 8 bits and in 4.");
+    s = sentence_open();
+    by_hand();
+    who_shares();
+    weights_are_tame();
+    what_rounding_does();
+    the_cache();
+    error_feedback();
+    sentence_close(&s);
+}

@@ -1,0 +1,39 @@
+# One distribution, and where three cuts end it.
+height = 560
+load "figures/style.gp"
+file = data."/11_next.dat"
+set multiplot
+set lmargin 11; set rmargin 3
+set xrange [0.4:14.6]
+unset key
+set style fill solid 0.85 noborder
+set boxwidth 0.75
+keep(x, text, y, colour) = sprintf("set arrow from %g, graph 0 to %g, graph 1 nohead linewidth 2 linecolor rgb '%s' dashtype 2; set label '%s' at %g, graph %g left textcolor rgb '%s'", x, x, colour, text, x + 0.12, y, colour)
+
+set title "Top-k counts, min-p compares with the likeliest, top-p adds up"
+set origin 0, 0.45; set size 1, 0.55
+set tmargin 3; set bmargin 0.6
+set yrange [0:0.36]
+set ylabel "probability"
+set format x ""
+eval keep(3.5, "top-k 3", 0.92, purple)
+eval keep(5.5, "min-p 0.1", 0.80, vermillion)
+eval keep(8.5, "top-p 0.9", 0.68, green)
+set arrow from 0.4, 0.03176 to 14.6, 0.03176 nohead linewidth 1.5 linecolor rgb vermillion
+set label "a tenth of the likeliest" at 14.5, 0.052 right textcolor rgb vermillion
+plot file using 1:4 with boxes linecolor rgb blue
+
+unset arrow; unset label; unset title
+set origin 0, 0; set size 1, 0.45
+set tmargin 0.6; set bmargin 3.5
+set yrange [0:1.08]
+set ylabel "sum up to here"
+set format x "%g"
+set xtics rotate by 30 right
+eval keep(3.5, "", 0.5, purple)
+eval keep(5.5, "", 0.5, vermillion)
+eval keep(8.5, "", 0.5, green)
+set arrow from 0.4, 0.9 to 14.6, 0.9 nohead linewidth 1.5 linecolor rgb green
+set label "0.9" at 0.5, 0.98 left textcolor rgb green
+plot file using 1:5:xtic(8) with boxes linecolor rgb sky
+unset multiplot

@@ -1,0 +1,674 @@
+"""Chapter 13: blocks of the GGUF formats, by the Python package gguf; and inner products of them, by PyTorch.
+
+Bytes and dequantized values are right to the bit: the package is the formats' definition, and up to the last operation
+nothing is rounded that the format does not round. No number lies so near to the middle between two levels that
+computing in float64, or dividing by d in place of multiplying by 1 / d, would put it on the other.
+"""
+import gguf
+import numpy as np
+import torch
+from gguf import GGMLQuantizationType as Type, quants
+
+from golden import Kernel, normal
+
+CHAPTER = "13_quantization"
+SIMPLE = {"q8_0": (8, 0), "q4_0": (4, 8), "q4_1": (4, None), "q5_0": (5, 16), "q5_1": (5, None)}  # bits, and which level is 0
+ALL = [*SIMPLE, "iq4_nl", "q2_k", "q3_k", "q4_k", "q5_k", "q6_k"]
+
+
+def type_of(name):
+    return Type[name.upper()]
+
+
+def sizes(name):
+    return gguf.GGML_QUANT_SIZES[type_of(name)]  # numbers, bytes
+
+
+# --- Bytes -------------------------------------------------------------------------------------------------
+
+def as_bytes(tensor):
+    return tensor.to(torch.uint8)
+
+
+def half(value):
+    """The two bytes of a float16, low first."""
+    return value.to(torch.float16).contiguous().view(torch.uint8)
+
+
+def half_of(two, kind=torch.float16):
+    return two.contiguous().view(kind).to(torch.get_default_dtype())
+
+
+def half_swapped(value):
+    return half(value).flip(-1)
+
+
+def half_of_swapped(two):
+    return half_of(two.flip(-1))
+
+
+def bf16(value):
+    return value.to(torch.bfloat16).contiguous().view(torch.uint8)
+
+
+def bf16_of(two):
+    return half_of(two, torch.bfloat16)
+
+
+def packed(q):
+    """Low halves of 16 bytes, then high ones."""
+    return (q[:, :16] & 15) | (q[:, 16:] & 15) << 4
+
+
+def packed_neighbours(q):
+    return (q[:, 0::2] & 15) | (q[:, 1::2] & 15) << 4
+
+
+def packed_exchanged(q):
+    return (q[:, 16:] & 15) | (q[:, :16] & 15) << 4
+
+
+def unpacked(bytes_):
+    return torch.cat([bytes_ & 15, bytes_ >> 4], -1)
+
+
+def unpacked_neighbours(bytes_):
+    return torch.stack([bytes_ & 15, bytes_ >> 4], -1).flatten(-2)
+
+
+def unpacked_exchanged(bytes_):
+    return torch.cat([bytes_ >> 4, bytes_ & 15], -1)
+
+
+def fifth_bits(q, places=range(8), order=None):
+    bits = (q >> 4 & 1).reshape(len(q), 4, 8)
+    sums = (bits << torch.tensor(list(places))).sum(-1)
+    return sums if order is None else sums[:, order]
+
+
+def of_fifth(four, places=range(8), order=None):
+    four = four if order is None else four[:, order]
+    return (four[..., None] >> torch.tensor(list(places)) & 1).flatten(-2)
+
+
+# --- Numbers to levels -------------------------------------------------------------------------------------
+
+def inverse(d):
+    return torch.where(torch.isfinite(1 / d), 1 / d, 0)
+
+
+def undefined_inverse(d):
+    return torch.where(d == 0, torch.nan, 1 / d)
+
+
+def most(b):
+    """The first number of largest magnitude, with its sign."""
+    return b.gather(1, b.abs().argmax(1, keepdim=True))
+
+
+def amax(b):
+    return b.abs().amax(1, keepdim=True)
+
+
+def away(x):
+    return torch.sign(x) * torch.floor(x.abs() + 0.5)
+
+
+def up(x):
+    return torch.floor(x + 0.5)
+
+
+def whole(x):
+    """What a cast to an integer makes of a NaN is 0, on most machines."""
+    return torch.nan_to_num(x, nan=0.0).long()
+
+
+def highest_of(name):
+    return 2 ** SIMPLE[name][0] - 1
+
+
+def quantized(name, scale=None, low=None, invert=inverse, round_=None, clip=True, pack=packed, store=half, fifth=fifth_bits,
+              kept=lambda d, m: (d, m), shift=None, levels=lambda q: q, used=lambda d: d, whole_row=False):
+    """The formula of a format, as x -> bytes [rows][bytes]; each argument is one of its steps."""
+    bits, zero = SIMPLE[name]
+    highest = highest_of(name)
+    shift = zero if shift is None else shift
+    if zero is None:
+        low = low or (lambda b: b.amin(1, keepdim=True))
+        scale = scale or (lambda b: (b.amax(1, keepdim=True) - b.amin(1, keepdim=True)) / highest)
+    elif name == "q8_0":
+        scale = scale or (lambda b: amax(b) / 127)
+    else:
+        scale = scale or (lambda b: most(b) / -zero)
+
+    def formula(x):
+        b = x.reshape(-1, 32)
+        of = (lambda step: step(x).repeat_interleave(x.shape[1] // 32, 0)) if whole_row else (lambda step: step(b))
+        d, m = of(scale), of(low) if low else 0
+        real = (b - m) * invert(used(d))
+        if name == "q8_0":
+            q = whole((round_ or away)(real)) + shift
+            bytes_ = torch.cat([store(kept(d, m)[0]).long(), levels(q) & 255], 1)
+            return bytes_.reshape(len(x), -1).to(x.dtype)
+        q = whole((round_ or up)(real + (shift or 0)))
+        q = levels(q.clamp(0, highest) if clip else q)
+        d, m = kept(d, m)
+        parts = [store(d).long()] + ([] if zero is not None else [store(m).long()])
+        parts += [fifth(q)] if bits == 5 else []
+        return torch.cat([*parts, pack(q) & 255], 1).reshape(len(x), -1).to(x.dtype)
+
+    return formula
+
+
+def by_gguf(name):
+    """The package's bytes. It quantizes in float32, whatever is asked."""
+    return lambda x: torch.from_numpy(quants.quantize(x.float().numpy(), type_of(name)).copy()).to(x.dtype)
+
+
+def from_gguf(name):
+    return lambda blocks: torch.from_numpy(quants.dequantize(as_bytes(blocks).numpy(), type_of(name)).copy()).to(blocks.dtype)
+
+
+TRUNCATED = "You cut the fraction off. Round to the nearest level: add 0.5 before the cast (or call roundf for signed levels)"
+NEIGHBOURS = ("You put neighbours into one byte. A byte has numbers j and j + 16: the first sixteen are the low halves, the "
+              "last sixteen the high ones")
+EXCHANGED = "Your halves are exchanged. The first sixteen numbers are the low halves of the bytes, the last sixteen the high ones"
+SWAPPED = "Your float16 has its high byte first. In a file the low byte comes first, on every machine"
+AS_BF16 = "Your scale is a bfloat16, the upper half of a float32. It is an IEEE float16: f16_to_float, f16_from_float"
+FIFTH_REVERSED = ("Your fifth bits run from the top of each byte down. Number j has bit j % 8, counted from the lowest, of "
+                  "byte j / 8")
+FIFTH_TURNED = "Your four bytes of fifth bits stand in reverse. The lowest byte comes first: numbers 0 to 7"
+FIFTH_PAIRED = ("Your fifth bits stand in the order of the bytes of q: those of 0, 16, 1, 17 and so on. They stand in the "
+                "order of the numbers")
+FIFTH_MISSING = "Your fifth bits are missing. Bit 4 of level j is bit j of the four bytes before q"
+ROW = "Your scale is of the whole row. Each 32 numbers have their own"
+
+
+def make_quantizer(name):
+    bits, zero = SIMPLE[name]
+    highest = highest_of(name)
+    kernel = Kernel(f"quantize_{name}", CHAPTER, f"gguf.quants.{name.upper()}.quantize", exact=True, library="gguf",
+                    pytorch=by_gguf(name), formula=quantized(name))
+
+    def wrong(twin, advice, **change):
+        kernel.wrong(twin, advice, quantized(name, **change))
+
+    wrong("fraction_cut_off", TRUNCATED, round_=torch.trunc)
+    wrong("high_byte_first", SWAPPED, store=half_swapped)
+    wrong("scale_in_bf16", AS_BF16, store=bf16)
+    wrong("inverse_stored", "You store 1 / d. Store d: reading is a multiplication by it",
+          kept=lambda d, m: (inverse(d), m))
+    wrong("stored_scale_used", "You divide by d after it was rounded to float16. The levels are chosen with the float32 d; only "
+          "what is stored is rounded", used=lambda d: d.to(torch.float16).to(d.dtype))
+    if name == "q8_0":
+        wrong("amax_over_128", "You divide the largest magnitude by 128. Divide by 127, so that it becomes 127 or -127",
+              scale=lambda b: amax(b) / 128)
+        wrong("unsigned_levels", "Your levels are shifted by 128, as unsigned bytes. They are signed ones", shift=128)
+        wrong("no_magnitude", "Your scale is of the largest number. Take the largest magnitude: fabsf before the comparison",
+              scale=lambda b: b.amax(1, keepdim=True) / 127)
+        wrong("signed_scale", "Your scale has the sign of the number it comes from, as in q4_0. Here it is never negative: "
+              "fabsf", scale=lambda b: most(b) / 127)
+        wrong("half_up", "You round a half up: floorf(x + 0.5f). It goes away from zero, as roundf has it", round_=up)
+        wrong("half_to_even", "You round a half to the even level, as rintf does. It goes away from zero, as roundf has it",
+              round_=torch.round)
+        wrong("whole_row_scale", ROW, whole_row=True)
+    else:
+        wrong("neighbours_in_a_byte", NEIGHBOURS, pack=packed_neighbours)
+        wrong("halves_exchanged", EXCHANGED, pack=packed_exchanged)
+        wrong("half_to_even", "You round a half to the even level, as rintf does. It goes up: add 0.5 and cut the fraction off",
+              round_=torch.round)
+    if zero is not None and name != "q8_0":
+        wrong("unsigned_amax", f"Your d is the largest magnitude over {zero}, without its sign. Divide the number itself by "
+              f"-{zero}: it becomes level 0, whichever sign it has", scale=lambda b: amax(b) / zero)
+        wrong("unsigned_amax_negative", f"Your d is the largest magnitude over -{zero}, without its sign. Divide the number "
+              f"itself by -{zero}", scale=lambda b: amax(b) / -zero)
+        wrong("positive_divisor", f"You divide the number of largest magnitude by {zero}. Divide by -{zero}: it becomes level "
+              f"0, not the level {2 * zero} that does not exist", scale=lambda b: most(b) / zero)
+        wrong("one_level_unused", f"You divide by {zero - 1}, which leaves a level unused. Divide the number of largest "
+              f"magnitude by -{zero}", scale=lambda b: amax(b) / (zero - 1))
+        wrong("level_not_limited", f"Your highest level is not limited: {2 * zero} does not fit its bits. Take {highest} where "
+              "it is more", clip=False)
+        wrong("signed_nibbles", f"Your levels are signed, in two's complement. They are counted from 0: add {zero}",
+              levels=lambda q: (q - zero) & highest)
+        wrong("zeros_divided_by_zero", "In a block of zeros you divide by zero. Take 0 for 1 / d there: every level is "
+              f"{zero}", invert=undefined_inverse)
+        wrong("whole_row_scale", ROW, whole_row=True)
+    if zero is None:
+        lowest = lambda b: b.amin(1, keepdim=True)
+        span = lambda b: b.amax(1, keepdim=True) - b.amin(1, keepdim=True)
+        wrong("one_level_too_many", f"You divide max - min by {highest + 1}. {highest + 1} levels have {highest} steps between "
+              "them", scale=lambda b: span(b) / (highest + 1))
+        wrong("minimum_not_subtracted", "You do not subtract the minimum before you divide by d", low=lambda b: 0 * lowest(b),
+              kept=lambda d, m: (d, m), scale=lambda b: span(b) / highest)
+        wrong("minimum_negated", "You store -min. Store the minimum itself: it is added when the block is read (K-quants are "
+              "the ones that subtract)", kept=lambda d, m: (d, -m))
+        wrong("scale_and_minimum_exchanged", "Your minimum stands before the scale. The scale d comes first",
+              kept=lambda d, m: (m, d))
+        wrong("maximum_for_minimum", "You store the maximum. Store the minimum, which is level 0",
+              kept=lambda d, m: (d, d * highest + m))
+        wrong("magnitudes", "Your range is one of magnitudes. Take the least and the largest number, with their signs",
+              scale=lambda b: (b.abs().amax(1, keepdim=True) - b.abs().amin(1, keepdim=True)) / highest,
+              low=lambda b: b.abs().amin(1, keepdim=True))
+        wrong("whole_row_scale", ROW + ", and their own minimum", whole_row=True)
+    if bits == 5:
+        order = torch.arange(32).reshape(2, 16).T.flatten()
+        wrong("fifth_bit_missing", FIFTH_MISSING, fifth=lambda q: 0 * fifth_bits(q))
+        wrong("fifth_bits_reversed", FIFTH_REVERSED, fifth=lambda q: fifth_bits(q, range(7, -1, -1)))
+        wrong("fifth_bytes_reversed", FIFTH_TURNED, fifth=lambda q: fifth_bits(q, order=[3, 2, 1, 0]))
+        wrong("fifth_bits_by_bytes", FIFTH_PAIRED, fifth=lambda q: fifth_bits(q[:, order]))
+
+    steps = highest if name != "q8_0" else 254
+    unit = 2.0 ** -6
+    grid = (np.arange(32) * 5 % (highest + 1)) if name != "q8_0" else np.arange(32) * 8 - 127
+    exact = (grid - (zero if zero else 0)) * unit
+    kernel.case("by_hand", f"levels that are met exactly, {unit} apart", x=[exact.tolist()])
+    kernel.case("normal", "two rows of three blocks of normal numbers", x=normal(2, 96))
+    kernel.case("small", "numbers as small as a model's weights", x=normal(3, 32, scale=0.02))
+    kernel.case("shifted", "numbers that lie far from zero, all on one side, and then on the other",
+                x=normal(2, 64, shift=[[9], [-9]]))
+    kernel.case("two_scales", "a row whose second block is a hundred times as large as its first",
+                x=lambda random: random.standard_normal((1, 64)) * np.repeat([0.05, 5], 32))
+    kernel.case("outlier", "one number a hundred times as large as its neighbours, positive and negative",
+                x=lambda random: random.standard_normal((2, 32)) + np.outer([100, -100], np.arange(32) == 21))
+    kernel.case("zeros", "a block of zeros beside one of ordinary numbers",
+                x=lambda random: np.stack([np.zeros(32), random.standard_normal(32)]))
+    # Which of two zeros is the largest, or the least, nobody says; but llama.cpp begins at +0.
+    first = -0.0 if zero is None else 0.0
+    kernel.case("negative_zeros", "zeros with a sign, alone and among ordinary numbers",
+                x=lambda random: np.stack([np.where(np.arange(32), -0.0, first),
+                                           np.where(np.arange(32) % 3, random.standard_normal(32), -0.0)]))
+    kernel.case("all_equal", "blocks of one number, positive and negative",
+                x=np.repeat([[1.25], [-1.25]], 32, 1).tolist())
+    kernel.case("tiny", "scales that are subnormal in float16, or round to zero there",
+                x=lambda random: random.standard_normal((4, 32)) * [[3e-5], [2e-6], [1e-8], [1e-30]])
+    kernel.case("subnormal", "subnormal float32 numbers among ordinary ones",
+                x=lambda random: np.where(np.arange(32) % 2, 1e-40, random.standard_normal((2, 32))))
+    kernel.case("large", "numbers in the ten thousands", x=normal(2, 32, scale=12345))
+    peak = np.zeros((4, 32))
+    peak[0, [3, 17]], peak[1, [3, 17]], peak[2, 30], peak[3, 0] = [3, -3], [-3, 3], 3, -3
+    kernel.case("largest", "the largest magnitude positive, negative, and both, with either first",
+                x=lambda random: np.where(peak, peak, random.uniform(-2.5, 2.5, peak.shape)))
+    middles = (np.arange(32) % steps if name != "q8_0" else np.arange(32) * 7 - 120) + 0.5 - (zero or 0)
+    ends = {"q8_0": [127, -127]}.get(name, [-zero, -zero] if zero else [0, highest])
+    middles = np.clip(middles, min(ends), max(ends) if zero is None or name == "q8_0" else zero - 1.5)
+    middles[[0, 31]] = ends
+    kernel.case("ties", "numbers half way between two levels", x=[(middles * 0.25).tolist()])
+
+
+# --- Levels to numbers: 32 a block ---------------------------------------------------------------------------
+
+IQ4 = torch.tensor([-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113])
+
+
+def values32(name, read=half_of, unpack=unpacked, fifth=of_fifth, zero=None, minimum=lambda m: m, order=lambda d, m: (d, m),
+             signed=None, levels=lambda q: q, first=False):
+    """blocks -> numbers [rows][n] of a format with 32 a block; each argument is one of its steps."""
+    bits, own_zero = SIMPLE.get(name, (4, 0))
+    zero = own_zero if zero is None else zero
+
+    def formula(blocks):
+        raw = as_bytes(blocks).reshape(-1, sizes(name)[1])
+        whole_numbers = raw.long()
+        d, rest = read(raw[:, :2]), 2
+        m = 0
+        if own_zero is None:
+            d, m = order(d, read(raw[:, 2:4]))
+            m, rest = minimum(m), 4
+        if first:
+            d = d[:1].expand(d.shape)
+        if name == "q8_0":
+            q = (signed or (lambda b: (b ^ 128) - 128))(whole_numbers[:, 2:])
+        else:
+            high = 0
+            if bits == 5:
+                high, rest = fifth(whole_numbers[:, rest:rest + 4]) << 4, rest + 4
+            q = unpack(whole_numbers[:, rest:])
+            q = (signed(q | high) if signed else (q | high) - (zero or 0))
+            q = IQ4[q] if name == "iq4_nl" and not signed else q
+        out = d * levels(q).to(d.dtype) + m
+        return out.reshape(len(blocks), -1)
+
+    return formula
+
+
+def random_blocks(name, rows, count, seed, scale=0.01):
+    """Blocks of any bytes, but with scales as weights have them, of either sign."""
+    numbers, bytes_ = sizes(name)
+    random = np.random.default_rng([seed, *name.encode()])
+    blocks = random.integers(0, 256, (rows * count, bytes_), dtype=np.uint8)
+    places = {"q4_1": [0, 2], "q5_1": [0, 2], "q2_k": [80, 82], "q3_k": [108], "q4_k": [0, 2], "q5_k": [0, 2],
+              "q6_k": [208]}.get(name, [0])
+    for place in places:
+        scales = (scale * random.uniform(0.5, 2, rows * count) * random.choice([1, -1], rows * count)).astype("<f2")
+        blocks[:, place:place + 2] = scales.view(np.uint8).reshape(-1, 2)
+    return torch.from_numpy(blocks.reshape(rows, count * bytes_))
+
+
+def with_bytes(blocks, name, start, values):
+    """The same with these bytes of every block set."""
+    shape = blocks.shape
+    blocks = blocks.clone().reshape(-1, sizes(name)[1])
+    blocks[:, start:start + len(values)] = torch.tensor(values, dtype=torch.uint8)
+    return blocks.reshape(shape)
+
+
+HALF = {value: list(np.float16(value).tobytes()) for value in (0.0, 1.0, 2.0 ** -24, 60000.0, -0.25)}
+
+
+def make_reader(name):
+    kernel = Kernel(f"dequantize_{name}", CHAPTER, f"gguf.quants.{name.upper()}.dequantize", exact=True, library="gguf",
+                    pytorch=from_gguf(name), formula=values32(name) if sizes(name)[0] == 32 else values256(name))
+    (wrong_simple if sizes(name)[0] == 32 else wrong_k)(kernel, name)
+    one = random_blocks(name, 1, 1, 1)
+    scale_at = {"q2_k": 80, "q3_k": 108, "q6_k": 208}.get(name, 0)
+    kernel.case("random", "one block of any bytes, its scales as weights have them", blocks=one)
+    kernel.case("again", "another one", blocks=random_blocks(name, 1, 1, 2))
+    if sizes(name)[0] == 32:
+        kernel.case("rows", "two rows of three blocks", blocks=random_blocks(name, 2, 3, 3))
+    else:
+        kernel.case("rows", "two rows of two blocks", blocks=random_blocks(name, 2, 2, 3))
+    few = 1 if sizes(name)[0] == 32 else 2  # two blocks of 256 are too many numbers for twins
+    kernel.case("scale_one", "a scale of 1", blocks=with_bytes(random_blocks(name, 1, few, 4), name, scale_at, HALF[1.0]))
+    kernel.case("scale_negative", "a negative scale",
+                blocks=with_bytes(random_blocks(name, 1, few, 5), name, scale_at, HALF[-0.25]))
+    kernel.case("scale_least", "the least scale that float16 has, 2^-24",
+                blocks=with_bytes(random_blocks(name, 1, few, 6), name, scale_at, HALF[2.0 ** -24]))
+    kernel.case("scale_large", "a scale of 60000",
+                blocks=with_bytes(random_blocks(name, 1, few, 7), name, scale_at, HALF[60000.0]))
+    if sizes(name)[0] == 32:
+        kernel.case("scale_zero", "a block of scale 0 beside another one",
+                    blocks=torch.cat([with_bytes(one, name, 0, HALF[0.0]), random_blocks(name, 1, 1, 8)]))
+    else:
+        start, end = (0, scale_at) if scale_at else (4, sizes(name)[1])
+        for title, byte, sentence in ("ones", 255, "all bits of levels and scales set"), ("alternating", 0xA5, "alternating bits"):
+            kernel.case(title, sentence, blocks=with_bytes(random_blocks(name, 1, few, 8), name, start, [byte] * (end - start)))
+
+
+def wrong_simple(kernel, name):
+    bits, zero = SIMPLE.get(name, (4, 0))
+
+    def wrong(twin, advice, **change):
+        kernel.wrong(twin, advice, values32(name, **change))
+
+    wrong("high_byte_first", SWAPPED, read=half_of_swapped)
+    wrong("scale_in_bf16", AS_BF16, read=bf16_of)
+    wrong("first_scale_for_all", "All your blocks have the first one's scale. Each block has its own", first=True)
+    if name == "q8_0":
+        wrong("unsigned_levels", "Your levels are unsigned. They are signed bytes: int8_t", signed=lambda b: b)
+        wrong("shifted_levels", "You subtract 128 from each byte. The bytes are signed already: int8_t", signed=lambda b: b - 128)
+    else:
+        wrong("neighbours_in_a_byte", NEIGHBOURS, unpack=unpacked_neighbours)
+        wrong("halves_exchanged", EXCHANGED, unpack=unpacked_exchanged)
+    if name == "iq4_nl":
+        wrong("no_table", "Your levels lie one scale apart, as in q4_0. Here each is an entry of a table of 16",
+              signed=lambda q: q - 8)
+        wrong("table_reversed", "Your table is read from its end. Level 0 is its first entry, -127",
+              levels=lambda q: -q)
+        wrong("divided_by_127", "You divide the table's entries by 127. They are multiplied by d as they are",
+              levels=lambda q: q / 127)
+    elif zero:
+        wrong("unsigned_levels", f"You do not subtract {zero}. Level {zero} is the number 0", signed=lambda q: q)
+        wrong("twos_complement", f"You take the levels for two's complement. They are counted from 0: subtract {zero}",
+              signed=lambda q: (q ^ zero) - zero)
+        wrong("byte_without_sign", f"Your q - {zero} is a byte without a sign: below {zero} it is 256 too large. Make it an int",
+              signed=lambda q: q - zero & 255)
+        wrong("one_less_subtracted", f"You subtract {zero - 1}. Level {zero} is the number 0", zero=zero - 1)
+        wrong("middle_of_the_levels", f"You subtract {zero - 0.5}, the middle of the levels. Level {zero} is the number 0",
+              zero=zero - 0.5)
+    elif zero is None:
+        wrong("minimum_subtracted", "You subtract the minimum. It is added here: d q + m (K-quants subtract theirs)",
+              minimum=lambda m: -m)
+        wrong("minimum_forgotten", "You leave out the minimum: d q + m", minimum=lambda m: 0 * m)
+        wrong("scale_and_minimum_exchanged", "You read the minimum before the scale. The scale d comes first",
+              order=lambda d, m: (m, d))
+        wrong("zero_subtracted", f"You subtract {2 ** (bits - 1)}, as the formats without a minimum do. Here level 0 is the "
+              "minimum", zero=2 ** (bits - 1))
+    if bits == 5:
+        wrong("fifth_bit_missing", FIFTH_MISSING, fifth=lambda four: 0 * of_fifth(four))
+        wrong("fifth_bits_reversed", FIFTH_REVERSED, fifth=lambda four: of_fifth(four, range(7, -1, -1)))
+        wrong("fifth_bytes_reversed", FIFTH_TURNED, fifth=lambda four: of_fifth(four, order=[3, 2, 1, 0]))
+        wrong("fifth_bits_by_bytes", FIFTH_PAIRED,
+              fifth=lambda four: of_fifth(four).reshape(-1, 16, 2).transpose(1, 2).flatten(1))
+
+
+# --- Levels to numbers: 256 a block ---------------------------------------------------------------------------
+
+def groups(bytes_, chunk, shifts, mask):
+    """Fields of one size: each chunk of bytes holds len(shifts) groups of that many numbers."""
+    parts = bytes_.reshape(len(bytes_), -1, 1, chunk) >> torch.tensor(shifts).reshape(-1, 1) & mask
+    return parts.flatten(1)
+
+
+def interleaved(bytes_, chunk, shifts, mask):
+    """The mistake: the fields of a byte are neighbours."""
+    return (bytes_[:, :, None] >> torch.tensor(shifts) & mask).flatten(1)
+
+
+def high_first(bytes_, chunk, shifts, mask):
+    return groups(bytes_, chunk, shifts[::-1], mask)
+
+
+def other_chunk(bytes_, chunk, shifts, mask):
+    """All groups of a field stand one behind the other: byte i has i, i + 64, …"""
+    return groups(bytes_, bytes_.shape[1], shifts, mask)
+
+
+def six_bits(packed_scales, later=True):
+    """Eight scales and eight minima in twelve bytes."""
+    a, b, c = packed_scales[:, 0:4], packed_scales[:, 4:8], packed_scales[:, 8:12]
+    if not later:  # all as the first four are read: bytes 4 .. 7 for scales, 8 .. 11 for minima
+        return torch.cat([a, b], 1) & 63, torch.cat([b, c], 1) & 63
+    return torch.cat([a & 63, c & 15 | a >> 6 << 4], 1), torch.cat([b & 63, c >> 4 | b >> 6 << 4], 1)
+
+
+def six_bits_no_top(packed_scales):
+    scales, minima = six_bits(packed_scales)
+    keep = torch.tensor([63] * 4 + [15] * 4)
+    return scales & keep, minima & keep
+
+
+def six_bits_nibbles_exchanged(packed_scales):
+    a, b, c = packed_scales[:, 0:4], packed_scales[:, 4:8], packed_scales[:, 8:12]
+    return torch.cat([a & 63, c >> 4 | a >> 6 << 4], 1), torch.cat([b & 63, c & 15 | b >> 6 << 4], 1)
+
+
+def six_bits_tops_exchanged(packed_scales):
+    a, b, c = packed_scales[:, 0:4], packed_scales[:, 4:8], packed_scales[:, 8:12]
+    return torch.cat([a & 63, c & 15 | b >> 6 << 4], 1), torch.cat([b & 63, c >> 4 | a >> 6 << 4], 1)
+
+
+def sixteen_scales(p, upper=lambda p: torch.cat([p >> 2 * g & 3 for g in range(4)], 1)):
+    return (torch.cat([p[:, :8] & 15, p[:, :8] >> 4], 1) | upper(p[:, 8:]) << 4) - 32
+
+
+def values256(name, read=half_of, field=groups, high=groups, scales=None, times=lambda d, s: d * s, minus=lambda m: -m, zero=None,
+              third=lambda bit: bit):
+    """blocks -> numbers [rows][n] of a K-quant; each argument is one of its steps."""
+    def formula(blocks):
+        raw = as_bytes(blocks).reshape(-1, sizes(name)[1])
+        b = raw.long()
+        m, each = 0, 16
+        if name == "q2_k":
+            s, m = (scales or (lambda p: (p & 15, p >> 4)))(b[:, :16])
+            q = field(b[:, 16:80], 32, [0, 2, 4, 6], 3)
+            d, dmin = read(raw[:, 80:82]), read(raw[:, 82:84])
+        elif name == "q3_k":
+            q = field(b[:, 32:96], 32, [0, 2, 4, 6], 3) | third(high(b[:, :32], 32, list(range(8)), 1)) << 2
+            q = q - (4 if zero is None else zero)
+            s, d = (scales or sixteen_scales)(b[:, 96:108]), read(raw[:, 108:110])
+        elif name == "q6_k":
+            q = field(b[:, :128], 64, [0, 4], 15) | high(b[:, 128:192], 32, [0, 2, 4, 6], 3) << 4
+            q = q - (32 if zero is None else zero)
+            s, d = (scales or (lambda p: (p ^ 128) - 128))(b[:, 192:208]), read(raw[:, 208:210])
+        else:
+            each = 32
+            d, dmin = read(raw[:, :2]), read(raw[:, 2:4])
+            s, m = (scales or six_bits)(b[:, 4:16])
+            q = field(b[:, 16:] if name == "q4_k" else b[:, 48:], 32, [0, 4], 15)
+            if name == "q5_k":
+                q = q | high(b[:, 16:48], 32, list(range(8)), 1) << 4
+        spread = lambda t: t.to(d.dtype).repeat_interleave(each, 1)
+        out = times(d, spread(s)) * q.to(d.dtype)
+        if name in ("q2_k", "q4_k", "q5_k"):
+            out = out + minus(dmin * spread(m))
+        return out.reshape(len(blocks), -1)
+
+    return formula
+
+
+def wrong_k(kernel, name):
+    def wrong(twin, advice, **change):
+        kernel.wrong(twin, advice, values256(name, **change))
+
+    bits = {"q2_k": 2, "q3_k": 2, "q4_k": 4, "q5_k": 4, "q6_k": 4}[name]
+    chunk = 64 if name == "q6_k" else 32
+    wrong("high_byte_first", SWAPPED, read=half_of_swapped)
+    wrong("scale_in_bf16", AS_BF16, read=bf16_of)
+    wrong("neighbours_in_a_byte", f"You take the fields of a byte for neighbours. They lie {chunk} numbers apart: {chunk} bytes "
+          f"hold {chunk * 8 // bits} numbers, the lowest fields first", field=interleaved)
+    wrong("high_fields_first", "You read the fields of a byte from the top. The lowest bits are of the first numbers",
+          field=high_first)
+    wrong("fields_across_the_block", f"You read one field of all bytes, then the next. Every {chunk} bytes by themselves hold "
+          f"{chunk * 8 // bits} neighbours", field=other_chunk)
+    wrong("scale_of_the_block_alone", "You leave out the scales of the sub-blocks: multiply d by them",
+          times=lambda d, s: d * torch.ones_like(s))
+    if name in ("q2_k", "q4_k", "q5_k"):
+        wrong("minimum_added", "You add the minimum. K-quants subtract it: d s q - dmin m", minus=lambda m: m)
+        wrong("minimum_forgotten", "You leave out the minimum: d s q - dmin m", minus=lambda m: 0 * m)
+    if name == "q2_k":
+        wrong("scale_and_minimum_exchanged", "You take the high half of a scale's byte for the scale. It is the low half; the "
+              "high one is the minimum", scales=lambda p: (p >> 4, p & 15))
+        wrong("scale_not_masked", "You take a scale's whole byte. The scale is its low half, the minimum the high one",
+              scales=lambda p: (p, p >> 4))
+    if name in ("q4_k", "q5_k"):
+        wrong("later_scales_as_the_first", "You unpack the scales of sub-blocks 4 to 7 like those of 0 to 3. Theirs are four bits "
+              "of byte j + 4 and two of byte j - 4", scales=lambda p: six_bits(p, later=False))
+        wrong("upper_bits_missing", "Your scales of sub-blocks 4 to 7 lack their upper two bits. They are the top bits of the "
+              "first eight bytes", scales=six_bits_no_top)
+        wrong("later_halves_exchanged", "You exchange scale and minimum of sub-blocks 4 to 7. In the last four bytes the low half "
+              "is the scale's", scales=six_bits_nibbles_exchanged)
+        wrong("upper_bits_exchanged", "You exchange the upper two bits of scale and minimum of sub-blocks 4 to 7. The scale's are "
+              "in bytes 0 to 3, the minimum's in 4 to 7", scales=six_bits_tops_exchanged)
+        wrong("scale_and_minimum_exchanged", "You take the minima for scales. The scales are in the first four bytes",
+              scales=lambda p: six_bits(p)[::-1])
+    if name == "q5_k":
+        wrong("fifth_bit_missing", "Your fifth bits are missing. That of number i is bit i / 32 of byte i % 32 before q",
+              high=lambda b, *rest: 0 * groups(b, *rest))
+        wrong("fifth_bits_by_bytes", "You take eight neighbours' fifth bits from one byte. A byte has those of eight numbers that "
+              "lie 32 apart", high=interleaved)
+        wrong("fifth_bits_reversed", "You read the fifth bits from the top of each byte. The lowest is of the first 32 numbers",
+              high=high_first)
+    if name == "q3_k":
+        wrong("third_bit_missing", "Your third bits are missing. That of number i is bit i / 32 of byte i % 32",
+              third=lambda bit: 0 * bit)
+        wrong("third_bit_inverted", "Your third bit is inverted. Where it is set nothing is subtracted, where it is not, 4",
+              third=lambda bit: 1 - bit)
+        wrong("third_bits_by_bytes", "You take eight neighbours' third bits from one byte. A byte has those of eight numbers that "
+              "lie 32 apart", high=interleaved)
+        wrong("levels_not_shifted", "Your levels are 0 to 7. They are -4 to 3", zero=0)
+        wrong("scales_not_shifted", "Your scales are 0 to 63. They are -32 to 31: subtract 32",
+              scales=lambda p: sixteen_scales(p) + 32)
+        wrong("scales_without_their_upper_bits", "Your scales have four bits. The upper two are in the last four of the twelve "
+              "bytes", scales=lambda p: sixteen_scales(p, lambda u: torch.zeros(len(u), 16, dtype=torch.long)))
+        wrong("upper_bits_by_bytes", "You take the upper bits of four neighbouring scales from one byte. Byte 8 + s % 4 has those of "
+              "scale s, at bit s / 4 * 2",
+              scales=lambda p: sixteen_scales(p, lambda u: (u[:, :, None] >> torch.tensor([0, 2, 4, 6]) & 3).flatten(1)))
+        wrong("scales_as_neighbours", "You take the two halves of a byte for neighbouring scales. The low halves of the first "
+              "eight bytes are scales 0 to 7, the high ones 8 to 15",
+              scales=lambda p: sixteen_scales(torch.cat([p[:, :8], p[:, 8:]], 1))[:, [0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6,
+                                                                                     14, 7, 15]])
+    if name == "q6_k":
+        wrong("unsigned_scales", "Your scales are unsigned. They are signed bytes: int8_t", scales=lambda p: p)
+        wrong("levels_not_shifted", "Your levels are 0 to 63. They are -32 to 31", zero=0)
+        wrong("upper_bits_missing", "Your levels lack their upper two bits", high=lambda b, *rest: 0 * groups(b, *rest))
+        wrong("upper_bits_by_bytes", "You take four neighbours' upper bits from one byte. A byte has those of four numbers that lie "
+              "32 apart", high=interleaved)
+        wrong("lower_bits_as_in_q4_k", "You read the lower four bits as q4_k has them, 32 bytes at a time. Here 64 bytes hold 128 "
+              "numbers: 64 low halves, then 64 high ones", field=lambda b, chunk, shifts, mask: groups(b, 32, shifts, mask))
+
+
+# --- Inner products ---------------------------------------------------------------------------------------------
+
+def sums(name, weights=None, x=None, minimum=True, block=lambda products: products, last=None):
+    """y[r][o]: row r of x, in q8_0, times row o of the weights; every number as the readers above have it."""
+    read_weights, read_x = weights or values32(name), x or values32("q8_0")
+
+    def formula(weight, x):
+        w, a = read_weights(weight), read_x(x)
+        products = (a[:, None, :] * w[None, :, :]).reshape(len(a), len(w), -1, 32).sum(-1)
+        return block(products)[:, :, :last].sum(-1)
+
+    return formula
+
+
+def by_pytorch(name):
+    return lambda weight, x: from_gguf("q8_0")(x) @ from_gguf(name)(weight).T
+
+
+def make_dot(name):
+    bits, zero = SIMPLE[name]
+    kernel = Kernel(f"dot_{name}", CHAPTER, "torch.matmul of what gguf.quants.dequantize gives",
+                    pytorch=by_pytorch(name), formula=sums(name))
+
+    def wrong(twin, advice, **change):
+        kernel.wrong(twin, advice, sums(name, **change))
+
+    one = lambda two: torch.ones_like(half_of(two))
+    wrong("does_nothing", "Your function returns 0, whatever it is given. Return the sum", block=lambda products: 0 * products)
+    if zero is not None:
+        wrong("weight_scale_forgotten", "The weights' scale is missing: d of the weights times d of x, for each block",
+              weights=values32(name, read=one))
+    wrong("x_scale_forgotten", "The scale of x is missing: d of the weights times d of x, for each block",
+          x=values32("q8_0", read=one))
+    wrong("unsigned_x", "You read the levels of x as unsigned. They are signed bytes: int8_t",
+          x=values32("q8_0", signed=lambda b: b))
+    wrong("last_block_left_out", "The last block is missing from your sum. Rows have n / 32 blocks", last=-1)
+    wrong("first_scale_for_all", "You multiply by the first block's scale. Each block has its own",
+          weights=values32(name, first=True))
+    wrong("high_byte_first", SWAPPED, weights=values32(name, read=half_of_swapped))
+    if name == "q8_0":
+        wrong("unsigned_levels", "You read the weights' levels as unsigned. They are signed bytes: int8_t",
+              weights=values32(name, signed=lambda b: b))
+    else:
+        wrong("neighbours_in_a_byte", NEIGHBOURS, weights=values32(name, unpack=unpacked_neighbours))
+        wrong("halves_exchanged", EXCHANGED, weights=values32(name, unpack=unpacked_exchanged))
+    if name != "q8_0" and zero:
+        wrong("unsigned_levels", f"You do not subtract {zero} from the weights' levels", weights=values32(name, signed=lambda q: q))
+        wrong("twos_complement", f"You take the levels for two's complement. They are counted from 0: subtract {zero}",
+              weights=values32(name, signed=lambda q: (q ^ zero) - zero))
+        wrong("byte_without_sign", f"Your q - {zero} is a byte without a sign: below {zero} it is 256 too large. If yours is an int, "
+              f"it is gcc 12, which makes that of it where the processor has VNNI: multiply by q, and take {zero} times the sum of "
+              "x off", weights=values32(name, signed=lambda q: q - zero & 255))
+    if zero is None:
+        wrong("minimum_forgotten", "The minimum is missing: m times the sum of x's numbers, for each block",
+              weights=values32(name, minimum=lambda m: 0 * m))
+        wrong("minimum_subtracted", "You subtract the minimum's part. It is added", weights=values32(name, minimum=lambda m: -m))
+
+        def minimum_once(weight, x):
+            """m added once a block, and not times the sum of x."""
+            w, a = values32(name, minimum=lambda m: 0 * m)(weight), values32("q8_0")(x)
+            m = half_of(as_bytes(weight).reshape(len(weight), -1, sizes(name)[1])[:, :, 2:4].reshape(-1, 2)).reshape(len(weight), -1)
+            return a @ w.T + m.sum(1)
+        kernel.wrong("minimum_once", "You add m once a block. Each of the 32 products has it: m times the sum of x's numbers",
+                     minimum_once)
+    if bits == 5:
+        wrong("fifth_bit_missing", FIFTH_MISSING, weights=values32(name, fifth=lambda four: 0 * of_fifth(four)))
+        wrong("fifth_bits_reversed", FIFTH_REVERSED,
+              weights=values32(name, fifth=lambda four: of_fifth(four, range(7, -1, -1))))
+
+    def both(case, sentence, rows, out, count, seed, scale=0.01):
+        kernel.case(case, sentence, weight=random_blocks(name, out, count, seed, scale),
+                    x=random_blocks("q8_0", rows, count, seed + 50, scale))
+    both("one_block", "one block", 1, 1, 1, 1)
+    both("two_blocks", "two blocks", 1, 3, 2, 2)
+    both("rows", "three rows of six blocks, five of weights", 3, 5, 6, 3)
+    both("long", "a row as long as in Llama 3 8B, 128 blocks", 2, 2, 128, 4, 0.001)
+    both("large", "large scales", 2, 2, 3, 5, 50)
+
+
+for each in SIMPLE:
+    make_quantizer(each)
+for each in ALL:
+    make_reader(each)
+for each in SIMPLE:
+    make_dot(each)
