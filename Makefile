@@ -275,8 +275,15 @@ grade: $(BUILD)/grade $(BUILD)/compile.sh ## judge a folder of submissions: make
 	@$(if $(DIR),,echo "usage: make grade DIR=submissions/ [EXERCISE=04] [CSV=$(BUILD)/grades.csv]"; exit 1)
 	@$(BUILD)/grade $(EXERCISE:%=--exercise %) --csv $(call quote,$(or $(CSV),$(BUILD)/grades.csv)) $(call quote,$(DIR))
 
-test: all $(TESTS) $(FUZZED:%=$(BUILD)/tests/replay_%) $(DATA) $(BUILD)/compile.sh ## kernels against PyTorch, wrong twins, parsers, programs, lessons
-	@PYTHON=$(PYTHON) sh tests/run.sh $(TESTS) $(foreach f,$(FUZZED),"$(BUILD)/tests/replay_$(f) tests/fuzz/corpus/$(f)") "sh tests/languages/run.sh $(BUILD)" "sh tests/lessons.sh $(BUILD)/data --check"
+# Everything, or what ONLY names of it. Two are scripts; and where programs are run, they must be there.
+TESTED   := $(or $(ONLY),$(notdir $(TESTS)) $(FUZZED:%=replay_%) languages lessons)
+COMPILED := $(patsubst %,$(BUILD)/tests/%,$(filter-out languages lessons,$(TESTED)))
+command   = $(or $(if $(filter replay_%,$(1)),"$(BUILD)/tests/$(1) tests/fuzz/corpus/$(1:replay_%=%)"),$(if $(filter languages,$(1)),"sh tests/languages/run.sh $(BUILD)"),$(if $(filter lessons,$(1)),"sh tests/lessons.sh $(BUILD)/data --check"),$(BUILD)/tests/$(1))
+
+RUNNING  := $(filter languages lessons $(patsubst tests/%.c,%,$(shell grep -l '[^a-z_]run."' tests/test_*.c)),$(TESTED:fast_%=test_%))
+
+test: $(COMPILED) $(if $(RUNNING),all $(BUILD)/compile.sh) $(if $(filter lessons,$(TESTED)),$(DATA)) ## kernels against PyTorch, wrong twins, parsers, programs, lessons; or some: make test ONLY="test_golden test_rope"
+	@PYTHON=$(PYTHON) sh tests/run.sh $(foreach t,$(TESTED),$(call command,$(t)))
 
 sanitize: ## the tests under the address, undefined-behaviour and bounds sanitizers; or make sanitize WHAT="faults EVERY=60"
 	@$(MAKE) --no-print-directory BUILD=build/sanitize CFLAGS="$(SANITIZERS)" $(or $(WHAT),test)
