@@ -26,10 +26,10 @@ typedef struct {
 typedef struct {
     const char *name;
     DType dtype;
-    const Blocks *blocks;          /* if it is not NULL, dtype means nothing; the last dimension is so many blocks */
     int rank;                      /* 0 is a scalar */
     size_t shape[TENSOR_MAX_RANK]; /* outermost first; a dimension may be 0 */
     const void *data;              /* not necessarily aligned: read through tensor_get, or copy */
+    const Blocks *blocks;          /* of chapter 13; then dtype means nothing. Mostly NULL */
 } Tensor;
 
 const char *dtype_name(DType dtype); /* as safetensors spells it: "F32", "BF16", … */
