@@ -26,6 +26,7 @@ sources() {
     config) echo chapters/09_decoder/config.c chapters/09_decoder/print_tree.c chapters/04_rope/rope.c chapters/04_rope/scaling.c ;;
     model)
         echo common/linear.c chapters/09_decoder/config.c chapters/09_decoder/decoder.c chapters/09_decoder/llama2c.c chapters/09_decoder/model.c chapters/09_decoder/projection.c
+        echo common/gguf.c chapters/13_quantization/gguf_model.c chapters/13_quantization/quantization.c
         kernels chapters/0[1-8]_*
         ;;
     esac
