@@ -252,7 +252,7 @@ static void write_decoder(const char *name, const char *from, const char *to) {
     char *source = file_read(ROOT "/chapters/09_decoder/decoder.c", &size), *at = strstr(source, from);
     assert_non_null(at);
     FILE *file = fopen(AT("%s/%s", folder, name), "w");
-    fprintf(file, "%.*s%s%.*s", (int)(at - source), source, to, (int)(source + size - at - (ptrdiff_t)strlen(from)), at + strlen(from));
+    fprintf(file, "%.*s%s%s", (int)(at - source), source, to, at + strlen(from));
     fclose(file), free(source);
 }
 
@@ -283,9 +283,10 @@ static void a_wrong_decoder_tells_its_story(void **state) {
     assert_true(right < ours / 2);
 
     FILE *file = fopen(AT("%s/nothing.c", folder), "w");
-    fprintf(file, "#include \"09_decoder/decoder.h\"\n#include <stdlib.h>\n"
-                  "void feed_forward_block(Decoder *d, int l, int T, int C, float delta[restrict T][C], const float x[T][C]) {\n"
-                  "    if (d->length > 3 && l == 2) exit(7);\n    for (int i = 0; i < T * C; i++) delta[i / C][i % C] = 0 * x[i / C][i % C];\n}\n");
+    fputs("#include \"09_decoder/decoder.h\"\n#include <stdlib.h>\n"
+          "void feed_forward_block(Decoder *d, int l, int T, int C, float delta[restrict T][C], const float x[T][C]) {\n"
+          "    if (d->length > 3 && l == 2) exit(7);\n"
+          "    for (int t = 0; t < T; t++)\n        for (int i = 0; i < C; i++) delta[t][i] = 0 * x[t][i];\n}\n", file);
     fclose(file);
     assert_int_equal(run("nothing.c"), 1);
     assert_said("Here it ends: your feed_forward_block in nothing.c ended the program (exit status 7), in layer 2, reading token ");
