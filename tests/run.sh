@@ -2,8 +2,8 @@
 # Runs the commands, as many at a time as there are processors (or JOBS), shows what each prints, in their order, and ends with
 # "N passed, M failed": the sum over all of them. A command counts its own tests: cmocka's "[  PASSED  ] 3 test(s)." or a last
 # line "3 passed, 0 failed". One that exits non-zero without counting a failure (a crash) counts as one.
-# Threads that wait for each other sleep: spinning, they would take the processors from the tests beside them.
 passed=0 failed=0 number=0
+# Threads that wait for each other sleep: spinning, they would take the processors from the tests beside them.
 export OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-passive}"
 folder=$(mktemp -d) && trap 'rm -rf "$folder"' EXIT
 for command; do printf '%s\0' "$number" "$command" && number=$((number + 1)); done |
