@@ -201,7 +201,7 @@ static void an_untouched_clone_is_all_ours(void **state) {
     int right, ours, count = 0;
     assert_int_equal(run("%s", ""), 0);
     for (const char *at = said; (at = strstr(at, "not written yet")); at++) count++;
-    assert_int_equal(count, 12);
+    assert_int_equal(count, 13);
     assert_said("chapters/04_rope/exercise.c");
     assert_said("Your Llama, all of it ours so far");
     assert_said("Answer: Anna has the red ball.\n");
