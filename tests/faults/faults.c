@@ -85,7 +85,8 @@ static const char *const commands[] = {
     "07_figures --data data",
     "08_flash_attention",
     "08_figures --data data",
-    "09_decoder --data data",
+    "09_decoder",
+    "09_figures --data data",
     "10_tokenizer --data data",
     "11_generation --data data",
 };
