@@ -41,7 +41,7 @@ static void additions(const char *data, const Sentence *s, int T, int C, const f
     Table table = {0};
     Output file = {0};
     if (data) file = data_open(data, "09_residual", "step, position, size of what is added over the stream's, cosine");
-    table_row(&table, "step|x[%d]|is added|x[%d] then|size of x|of what is added|points against x", FEATURE, FEATURE);
+    table_row(&table, "step|x[%d]|is added|size of x|of what is added|points against x", FEATURE);
     for (int stage = 1; stage <= 2 * s->L; stage++) {
         int against = 0;
         double size = 0, of_added = 0;
@@ -55,8 +55,8 @@ static void additions(const char *data, const Sentence *s, int T, int C, const f
             if (data) fprintf(file.file, "%d %d %.5g %.5g\n", stage, t, of_added / size, cosine);
         }
         float before = x[stage - 1][T - 1][FEATURE], after = x[stage][T - 1][FEATURE];
-        table_row(&table, "%s|%.2f|%+.2f|%.2f|%.2f|%.2f|%d of %d rows", step_name(name, stage), before, after - before,
-                  after, size, of_added, against, T);
+        table_row(&table, "%s|%.2f|%+.2f|%.2f|%.2f|%d of %d rows", step_name(name, stage), before, after - before, size,
+                  of_added, against, T);
     }
     if (data) output_close(&file);
     section("What is added to the last row");
