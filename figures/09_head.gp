@@ -1,17 +1,23 @@
-# What one head of the trained model looks at, when it has to say who has the red ball.
-height = 400
+# The heads of the trained model: where each looks from the last token, and how likely the answer is without it.
+height = 430
 load "figures/style.gp"
 
 file = data."/09_head.dat"
-set title "Asked who has the red ball, this head looks at the one it was given to"
-set ylabel "weight"
-set style fill solid noborder
-set boxwidth 0.8
-set yrange [0:1.05]
+set title "Silence one head for the whole text: the answer hangs on two of the 24"
+set xlabel "head"
+set ylabel "layer"
+set xrange [-0.5:5.5]
+set yrange [-0.5:3.5]
+set xtics 0,1,5
+set ytics 0,1,3
+unset border; unset grid
+set tics scale 0
+set cbrange [0:1]
+set cblabel "probability of Anna without this head"
+set cbtics 0.25
+set palette defined (0 "#ee8a3c", 1 "#f4f4f4")
+set style fill solid border linecolor rgb "#ffffff"
 unset key
-stats file using 2 nooutput name "W"
-set xrange [-1:W_records]
-set xtics rotate by 90 right font ",10" scale 0 offset 0, 0.2
-set bmargin 5
-unset grid
-plot file using 1:2:xtic(stringcolumn(3)) with boxes linecolor rgb vermillion
+plot file using 2:1:(0.47):(0.46):4 with boxxyerror linewidth 1 fillcolor palette, \
+     file using 2:($1 + 0.12):(sprintf("%s %.2f", strcol(5), $3)) with labels font ",14", \
+     file using 2:($1 - 0.2):(sprintf("without: %.2f", $4)) with labels font ",13"

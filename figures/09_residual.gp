@@ -1,13 +1,17 @@
-# The residual stream of the trained model, from stage to stage.
+# What each half of a layer adds to the stream: along it or against it, for each token of the sentence.
 height = 420
 load "figures/style.gp"
 
 file = data."/09_residual.dat"
-set title "Each layer adds to the stream, and the last norm undoes the growth"
-set ylabel "root mean square of the 192 numbers"
-set xrange [-0.3:5.6]
-set logscale y
-set xtics ("embedding" 0, "layer 0" 1, "layer 1" 2, "layer 2" 3, "layer 3" 4, "last norm" 5)
-set key left top
-plot file using ($1 + 0.12 * ($2 / 28.0 - 0.5)):($2 > 0 ? $3 : NaN) with points pointtype 7 pointsize 0.4 linecolor rgb sky title "each token of the story", \
-     file using ($2 == 0 ? $1 : NaN):3 with linespoints linetype 2 title "the first token, <s>"
+set title "Additions go more across the stream than along it, and some go against it"
+set ylabel "cosine between stream and addition"
+set xrange [0.5:8.5]
+set yrange [-1:1]
+set ytics 0.5
+set xtics ("attention\nlayer 0" 1, "feed-f.\nlayer 0" 2, "attention\nlayer 1" 3, "feed-f.\nlayer 1" 4, "attention\nlayer 2" 5, "feed-f.\nlayer 2" 6, \
+           "attention\nlayer 3" 7, "feed-f.\nlayer 3" 8) font ",14"
+set arrow from graph 0, first 0 to graph 1, first 0 nohead linecolor rgb grey linewidth 1
+set bmargin 4
+set key at graph 0.99, graph 0.02 right bottom
+plot file using ($1 + 0.3 * ($2 / 28.0 - 0.5)):4 with points pointtype 7 pointsize 0.45 linecolor rgb sky title "each token of the sentence", \
+     file using ($1 + 0.15):($2 == 28 ? $4 : NaN) with points pointtype 5 pointsize 0.7 linecolor rgb vermillion title "the last one, from which the answer is read"
