@@ -1,5 +1,5 @@
-/* Chapter 13, beyond the golden values: what is refused, what any address must not matter to, how far a number may be from what is
- * read back, and what feedback is for. */
+/* Chapter 13, beyond the golden values: what is refused, what any address must not matter to, how far a number may be
+ * from what is read back, and what feedback is for. */
 #include "13_quantization/quantization.h"
 #include "13_quantization/rounding.h"
 #include "common/linear.h"
@@ -51,7 +51,8 @@ static void levels_stay_levels(void **state) {
     random_fill(&(Random){7}, N, x);
     there_and_back(format, once, x);
     there_and_back(format, twice, once);
-    for (int i = 0; i < N; i++) assert_true(fabsf(once[i] - twice[i]) <= 1e-3f * fabsf(once[i])); /* d is rounded again */
+    for (int i = 0; i < N; i++) /* d is rounded again */
+        assert_true(fabsf(once[i] - twice[i]) <= 1e-3f * fabsf(once[i]));
 }
 
 static void any_address_will_do(void **state) {
