@@ -49,6 +49,8 @@ BPE = "chapters/10_tokenizer/bpe.c"
 SAMPLING = "chapters/11_generation/sampling.c"
 EITHER = "where they are equal, either will do"
 OVERRUN = "an overrun, for make sanitize to catch, and no other answer"
+QUANTIZATION = "chapters/13_quantization/quantization.c"
+BLOCKS = "n is a multiple of the block: the last one begins well before the end"
 EQUIVALENT = {
     (NORMS, "for (int i = 0; i < dim; i++) squares += (x[r][i] + mean) * (x[r][i] - mean);"): SAME_SUM,
     (NORMS, "for (int i = 0; i < dim; i++) squares += (x[r][i] - mean) * (x[r][i] + mean);"): SAME_SUM,
@@ -149,6 +151,13 @@ EQUIVALENT = {
     **{(SAMPLING, f"if (exp((double)logits[v] - most){more} >= least) candidates[count++] = (Candidate){{logits[v], v}};"):
            "more candidates, of which none is kept" for more in ("", " * sum")},
     (SAMPLING, "for (int i = 0; i <= count && (i == 0 || before < p); i++) {"): OVERRUN,
+    (QUANTIZATION, "return (uint8_t)(q <= highest ? q : highest);"): EITHER,
+    (QUANTIZATION, "uint8_t levels[BLOCK ? BLOCK - 1 : 0];"): OVERRUN,
+    (QUANTIZATION, "if (x[j] <= low) low = x[j];"): EITHER,
+    (QUANTIZATION, "if (x[j] >= high) high = x[j];"): EITHER,
+    (QUANTIZATION, "for (int i = 0; i < n - 1; i += BLOCK, block++) {"): BLOCKS,
+    (QUANTIZATION, "for (int i = 0; i < n - 1; i += BLOCK, w++, a++) {"): BLOCKS,
+    (QUANTIZATION, "for (int first = 0; first < n - 1; first += SUPER, block++) {"): BLOCKS,
 }
 
 

@@ -1,5 +1,5 @@
-/* Chapter 13, beyond the golden values: what is refused, what any address must not matter to, how far a number may be from what is
- * read back, and what feedback is for. */
+/* Chapter 13, beyond the golden values: what is refused, what any address must not matter to, how far a number may be
+ * from what is read back, and what feedback is for. */
 #include "13_quantization/quantization.h"
 #include "13_quantization/rounding.h"
 #include "common/linear.h"
@@ -51,7 +51,8 @@ static void levels_stay_levels(void **state) {
     random_fill(&(Random){7}, N, x);
     there_and_back(format, once, x);
     there_and_back(format, twice, once);
-    for (int i = 0; i < N; i++) assert_true(fabsf(once[i] - twice[i]) <= 1e-3f * fabsf(once[i])); /* d is rounded again */
+    for (int i = 0; i < N; i++) /* d is rounded again */
+        assert_true(fabsf(once[i] - twice[i]) <= 1e-3f * fabsf(once[i]));
 }
 
 static void any_address_will_do(void **state) {
@@ -68,6 +69,28 @@ static void any_address_will_do(void **state) {
         format->dequantize(1, n, one, even), format->dequantize(1, n, other, odd + 1);
         assert_memory_equal(one, other, sizeof one);
     }
+}
+
+/* GGMLQuantizationType and GGML_QUANT_SIZES of the Python package gguf: what files say. */
+static void formats_have_the_numbers_of_files(void **state) {
+    (void)state;
+    static const Blocks files[] = {
+        {.name = "Q4_0", .type = 2, .numbers = 32, .bytes = 18},   {.name = "Q4_1", .type = 3, .numbers = 32, .bytes = 20},
+        {.name = "Q5_0", .type = 6, .numbers = 32, .bytes = 22},   {.name = "Q5_1", .type = 7, .numbers = 32, .bytes = 24},
+        {.name = "Q8_0", .type = 8, .numbers = 32, .bytes = 34},   {.name = "Q2_K", .type = 10, .numbers = 256, .bytes = 84},
+        {.name = "Q3_K", .type = 11, .numbers = 256, .bytes = 110}, {.name = "Q4_K", .type = 12, .numbers = 256, .bytes = 144},
+        {.name = "Q5_K", .type = 13, .numbers = 256, .bytes = 176}, {.name = "Q6_K", .type = 14, .numbers = 256, .bytes = 210},
+        {.name = "IQ4_NL", .type = 20, .numbers = 32, .bytes = 18}};
+    enum { FORMATS = sizeof files / sizeof *files };
+    for (int f = 0; f < FORMATS; f++) {
+        const Blocks *ours = format_named(files[f].name);
+        assert_ptr_equal(ours, format_at(f));
+        assert_int_equal(ours->type, files[f].type);
+        assert_int_equal(ours->numbers, files[f].numbers);
+        assert_int_equal(ours->bytes, files[f].bytes);
+        assert_true(ours->dequantize && !ours->quantize == !ours->dot);
+    }
+    assert_null(format_at(FORMATS));
 }
 
 static void quantize_half_a_block(void) {
@@ -137,6 +160,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_read_back_is_within_a_step), cmocka_unit_test(levels_stay_levels),
         cmocka_unit_test(any_address_will_do),                cmocka_unit_test(half_a_block_is_refused),
+        cmocka_unit_test(formats_have_the_numbers_of_files),
         cmocka_unit_test(feedback_saves_the_sum),             cmocka_unit_test(without_company_the_nearest_is_best),
     };
     return cmocka_run_group_tests_name("quantization", tests, NULL, NULL) != 0;

@@ -1,9 +1,9 @@
 /* Chapter 13: the blocks of the GGUF formats, as they lie in a file.
  *
- * A block is some neighbouring numbers of a row, with a scale of their own. Every member is made of bytes, and a float16
- * of its low byte and its high one: so a block has no padding, may begin at any address, and is the same on every machine.
- * In the comments d and m are scales and minimum as float32, and q is the level of a number.
- * Source: ggml-common.h of llama.cpp; GGML_QUANT_SIZES and quants.py of the Python package gguf. */
+ * A block is some neighbouring numbers of a row, with a scale of their own. Every member is made of bytes, and a
+ * float16 of its low byte and its high one: so a block has no padding, may begin at any address, and is the same on
+ * every machine. In the comments d and m are scales and minimum as float32, and q is the level of a number. Source:
+ * ggml-common.h of llama.cpp; GGML_QUANT_SIZES and quants.py of the Python package gguf. */
 #ifndef BLOCKS_H
 #define BLOCKS_H
 
@@ -13,8 +13,8 @@ typedef struct { uint8_t low, high; } HalfBytes; /* a float16 */
 
 /* ------------------------------------------------------------------ 32 numbers a block */
 
-/* In half a byte each, number j (of 16) is the low one of byte j, and number j + 16 the high one. In the formats of five
- * bits, bit j of `fifth` (of 32, the lowest of the first byte first) is the highest bit of number j. */
+/* In half a byte each, number j (of 16) is the low one of byte j, and number j + 16 the high one. In the formats of
+ * five bits, bit j of `fifth` (of 32, the lowest of the first byte first) is the highest bit of number j. */
 
 typedef struct { HalfBytes d; int8_t q[32]; } BlockQ8_0;                     /* d q */
 typedef struct { HalfBytes d; uint8_t q[16]; } BlockQ4_0;                    /* d (q - 8) */
@@ -25,11 +25,11 @@ typedef struct { HalfBytes d; uint8_t q[16]; } BlockIQ4_NL;                  /* 
 
 /* ------------------------------------------------------------------ 256 numbers a block: K-quants */
 
-/* Sub-blocks of 16 or 32 numbers have small whole numbers for scales (s) and minima (m), and the block has one float16 that
- * they are multiplied by, d for the scales and dmin for the minima. How their bits are packed: quantization.c. */
+/* Sub-blocks of 16 or 32 numbers have small whole numbers for scales (s) and minima (m), and the block has one float16
+ * that they are multiplied by, d for the scales and dmin for the minima. How their bits are packed: quantization.c. */
 
 typedef struct { uint8_t scales[16], q[64]; HalfBytes d, dmin; } BlockQ2_K;              /* d s q - dmin m, 16 of 16 */
-typedef struct { uint8_t third[32], q[64], scales[12]; HalfBytes d; } BlockQ3_K;         /* d (s - 32) (q - 4), 16 of 16 */
+typedef struct { uint8_t third[32], q[64], scales[12]; HalfBytes d; } BlockQ3_K;      /* d (s - 32) (q - 4), 16 of 16 */
 typedef struct { HalfBytes d, dmin; uint8_t scales[12], q[128]; } BlockQ4_K;             /* d s q - dmin m, 8 of 32 */
 typedef struct { HalfBytes d, dmin; uint8_t scales[12], fifth[32], q[128]; } BlockQ5_K;  /* d s q - dmin m, 8 of 32 */
 typedef struct { uint8_t low[128], high[64]; int8_t scales[16]; HalfBytes d; } BlockQ6_K; /* d s (q - 32), 16 of 16 */

@@ -23,8 +23,8 @@ static void what_a_model_weighs(void) {
     table_row(&table, "GB|16 bits|8.5: Q8_0|4.5: Q4_0, Q4_K|4|  cache of 4096 tokens: 16 bits|8.5");
     for (int m = 0; m < 3; m++) {
         double bit = models[m].parameters / 8e9, cached = models[m].cached * 4096 / 8e9;
-        table_row(&table, "%s|%.1f|%.1f|%.1f|%.1f|%.1f|%.1f", models[m].name, 16 * bit, 8.5 * bit, 4.5 * bit, 4 * bit, 16 * cached,
-                  8.5 * cached);
+        table_row(&table, "%s|%.1f|%.1f|%.1f|%.1f|%.1f|%.1f", models[m].name, 16 * bit, 8.5 * bit, 4.5 * bit, 4 * bit,
+                  16 * cached, 8.5 * cached);
     }
     table_print(&table, stdout);
 }
@@ -33,7 +33,8 @@ static void what_a_model_weighs(void) {
 
 static Sentence s;
 
-/* How many weights of the matrix are how large, and where the levels of 4 bits lie: one scale for all, one for a block. */
+/* How many weights of the matrix are how large, and where the levels of 4 bits lie: one scale for all, one for a block.
+ * */
 static void levels(const char *data) {
     enum { BINS = 150, BLOCK = 1000 };
     float *w = sentence_weight(&s, "mlp.down_proj", 2, s.C, s.F), most[2] = {0};
@@ -44,8 +45,9 @@ static void levels(const char *data) {
         if (fabsf(w[i]) > fabsf(most[0])) most[0] = w[i];
         if (i / 32 == BLOCK && fabsf(w[i]) > fabsf(most[1])) most[1] = w[i];
     }
-    Output output = data_open(data, "13_levels", "weight, share in percent; then the levels of one scale for all; of a block; that block");
-    for (int b = 0; b < BINS; b++) fprintf(output.file, "%.3f %.4f\n", (b - BINS / 2 + 0.5) / 100, 100.0 * bins[b] / count);
+    Output output = data_open(data, "13_levels", "weight, share in percent; levels for all; for a block; the block");
+    for (int b = 0; b < BINS; b++)
+        fprintf(output.file, "%.3f %.4f\n", (b - BINS / 2 + 0.5) / 100, 100.0 * bins[b] / count);
     for (int k = 0; k < 2; k++) {
         fputs("\n\n", output.file);
         for (int q = -8; q < 8; q++) fprintf(output.file, "%.5f\n", q * most[k] / -8);
@@ -63,7 +65,7 @@ static int by_size(const void *left, const void *right) {
 /* The size of what the last matrix of feed-forward reads. */
 static void outliers(const char *data) {
     const float(*x)[s.F] = sentence_tensor(&s, "feed_forward/product", 2, s.T, s.F);
-    Output output = data_open(data, "13_outliers", "feature, magnitude in <s>, in the median of the other tokens, at most");
+    Output output = data_open(data, "13_outliers", "feature, magnitude in <s>, median of the other tokens, largest");
     for (int i = 0; i < s.F; i++) {
         float others[s.T - 1];
         for (int t = 1; t < s.T; t++) others[t - 1] = fabsf(x[t][i]);
@@ -75,28 +77,29 @@ static void outliers(const char *data) {
 
 static double error(int count, const float got[count], const float right[count]) {
     double differences = 0, squares = 0;
-    for (int i = 0; i < count; i++) differences += (got[i] - right[i]) * (got[i] - right[i]), squares += right[i] * right[i];
+    for (int i = 0; i < count; i++)
+        differences += (got[i] - right[i]) * (got[i] - right[i]), squares += right[i] * right[i];
     return 100 * sqrt(differences / squares);
 }
 
 /* Of the same matrix: the error for every number of bits and for the formats. */
 static void errors(const char *data) {
     int C = s.C, F = s.F, count = C * F;
-    float(*w)[F] = sentence_weight(&s, "mlp.down_proj", 2, C, F), (*back)[F] = allocate((size_t)C * sizeof *back);
-    Output output = data_open(data, "13_error", "bits a weight, error in percent: a scale for 32, for a row, for the matrix; then the formats");
+    float *w = sentence_weight(&s, "mlp.down_proj", 2, C, F), *back = allocate((size_t)count * sizeof *back);
+    Output output = data_open(data, "13_error", "bits a weight, error: a scale for 32; a row; all; the formats");
     const int shares[] = {32, F, count};
     for (int k = 0; k < 3; k++, fputs("\n\n", output.file))
         for (int bits = 2; bits <= 8; bits++) {
-            round_by(bits, (size_t)shares[k], (size_t)count, (float *)back, (float *)w);
-            fprintf(output.file, "%.3f %.4f %d\n", bits + 16.0 / shares[k], error(count, (float *)back, (float *)w), bits);
+            round_by(bits, (size_t)shares[k], (size_t)count, back, w);
+            fprintf(output.file, "%.3f %.4f %d\n", bits + 16.0 / shares[k], error(count, back, w), bits);
         }
     const Blocks *format;
     for (int f = 0; (format = format_at(f)); f++) {
         if (!format->quantize) continue;
         void *blocks = allocate((size_t)(count / 32 * format->bytes));
-        format->quantize(C, F, blocks, w);
-        format->dequantize(C, F, back, blocks);
-        fprintf(output.file, "%.3f %.4f %s\n", 8.0 * format->bytes / 32, error(count, (float *)back, (float *)w), format->name);
+        format->quantize(C, F, blocks, (void *)w);
+        format->dequantize(C, F, (void *)back, blocks);
+        fprintf(output.file, "%.3f %.4f %s\n", 8.0 * format->bytes / 32, error(count, back, w), format->name);
         free(blocks);
     }
     output_close(&output), free(w), free(back);

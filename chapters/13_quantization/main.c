@@ -48,7 +48,8 @@ static void by_hand(void) {
         const Blocks *format = format_named(names[f]);
         float back[1][32];
         there_and_back(format, 1, 32, back, x);
-        table_row(&table, "%s|%.4f|%.4f|%.4f|%.4f|%d", names[f], back[0][0], back[0][1], back[0][2], back[0][3], format->bytes);
+        table_row(&table, "%s|%.4f|%.4f|%.4f|%.4f|%d", names[f], back[0][0], back[0][1], back[0][2], back[0][3],
+                  format->bytes);
     }
     table_print(&table, stdout);
 }
@@ -65,8 +66,8 @@ static void who_shares(void) {
             if (fabsf(x[t][i]) > fabsf(x[token][feature])) token = t, feature = i;
         }
     section("One giant");
-    printf("  of %d numbers, root mean square %.1f, the largest is %.1f: feature %d of %s\n", T * F, sqrt(squares / (T * F)),
-           x[token][feature], feature, s.token[token]);
+    printf("  of %d numbers, root mean square %.1f, the largest is %.1f: feature %d of %s\n", T * F,
+           sqrt(squares / (T * F)), x[token][feature], feature, s.token[token]);
     static const char *const names[] = {"all rows", "a row", "32 numbers"};
     const size_t shares[] = {(size_t)(T * F), (size_t)F, 32};
     Table table = {0};
@@ -96,8 +97,8 @@ static void weights_are_tame(void) {
         for (size_t i = 0; i < count; i++) most = fmaxf(most, fabsf(x[i])), squares += x[i] * x[i];
         const size_t shares[] = {count, (size_t)n, 32};
         for (int k = 0; k < 3; k++) round_by(4, shares[k], count, back, x), errors[k] = error(count, back, x);
-        table_row(&table, "%s|%.1f|%.1f %%|%.1f %%|%.1f %%", names[w], most / sqrt(squares / (double)count), errors[0], errors[1],
-                  errors[2]);
+        table_row(&table, "%s|%.1f|%.1f %%|%.1f %%|%.1f %%", names[w], most / sqrt(squares / (double)count),
+                  errors[0], errors[1], errors[2]);
         free(x), free(back);
     }
     table_print(&table, stdout);
@@ -108,7 +109,7 @@ static void what_rounding_does(void) {
     int T = s.T, F = s.F, C = s.C;
     const Blocks *format, *q8_0 = format_named("Q8_0");
     const float(*x)[F] = sentence_tensor(&s, "feed_forward/product", 2, T, F);
-    float(*w)[F] = sentence_weight(&s, "mlp.down_proj", 2, C, F), (*back)[F] = allocate((size_t)(C * F) * sizeof(float));
+    float(*w)[F] = sentence_weight(&s, "mlp.down_proj", 2, C, F), (*back)[F] = allocate((size_t)C * sizeof *back);
     float y[T][C], alone[T][C], both[T][C];
     char *x_blocks = quantized(q8_0, T, F, x);
     linear(T, F, C, y, x, w, NULL);
@@ -118,11 +119,11 @@ static void what_rounding_does(void) {
     for (int f = 0; (format = format_at(f)); f++) {
         if (!format->quantize) continue;
         char *blocks = quantized(format, C, F, w);
+        int row = F / 32 * format->bytes, x_row = F / 32 * q8_0->bytes;
         format->dequantize(C, F, back, blocks);
         linear(T, F, C, alone, x, back, NULL);
         for (int t = 0; t < T; t++)
-            for (int c = 0; c < C; c++)
-                both[t][c] = format->dot(F, blocks + c * (F / 32 * format->bytes), x_blocks + t * (F / 32 * q8_0->bytes));
+            for (int c = 0; c < C; c++) both[t][c] = format->dot(F, blocks + c * row, x_blocks + t * x_row);
         table_row(&table, "%s|%.1f|%.2f %%|%.2f %%|%.2f %%", format->name, 8.0 * format->bytes / format->numbers,
                   error((size_t)(C * F), back, w), error((size_t)(T * C), alone, y), error((size_t)(T * C), both, y));
         free(blocks);
@@ -150,8 +151,8 @@ static void the_cache(void) {
         grouped_query_attention(T, H, KV, D, out[1], q, keys, v);
         grouped_query_attention(T, H, KV, D, out[2], q, k, values);
         size_t count = (size_t)(T * H * D);
-        table_row(&table, "%s|%d|%.1f %%|%.1f %%|%.1f %%", names[f], 2 * KV * D / 32 * format->bytes, error(count, out[0], right),
-                  error(count, out[1], right), error(count, out[2], right));
+        table_row(&table, "%s|%d|%.1f %%|%.1f %%|%.1f %%", names[f], 2 * KV * D / 32 * format->bytes,
+                  error(count, out[0], right), error(count, out[1], right), error(count, out[2], right));
     }
     table_print(&table, stdout);
 }
@@ -161,7 +162,8 @@ enum { STORY = 15 }; /* tokens before the question */
 static void feedback_row(Table *table, const char *name, int bits, bool feedback) {
     int T = s.T, C = s.C, out = s.H * s.D;
     const float(*x)[C] = sentence_tensor(&s, "attention/normed", 2, T, C);
-    float(*w)[C] = sentence_weight(&s, "self_attn.q_proj", 2, out, C), (*rounded)[C] = allocate((size_t)out * sizeof *rounded);
+    float(*w)[C] = sentence_weight(&s, "self_attn.q_proj", 2, out, C);
+    float(*rounded)[C] = allocate((size_t)out * sizeof *rounded);
     float right[T][out], got[T][out];
     memcpy(rounded, w, (size_t)out * sizeof *w);
     if (feedback) round_with_feedback(bits, out, C, rounded, STORY, x);

@@ -33,7 +33,8 @@ static float largest(const float x[BLOCK]) {
     return most;
 }
 
-/* volatile: compilers like to fuse the multiplication and the addition, which rounds a number near the middle elsewhere. */
+/* volatile: compilers like to fuse the multiplication and the addition, which rounds a number near the middle
+ * elsewhere. */
 static uint8_t level(float x, float scale, float shift, int highest) {
     volatile float product = x * scale;
     int q = (int)(product + shift);
@@ -198,8 +199,8 @@ void dequantize_iq4_nl(int rows, int n, float out[restrict rows][n], const void 
 
 /* ------------------------------------------------------------------ levels to numbers: K-quants */
 
-/* Number i of 256 stands in half i / 128 of the block, there in group i / 32 % 4, and in it at l = i % 32. Fields of two bits
- * have four numbers a byte, one of each group; so byte 32 * half + l is of all four. */
+/* Number i of 256 stands in half i / 128 of the block, there in group i / 32 % 4, and in it at l = i % 32. Fields of
+ * two bits have four numbers a byte, one of each group; so byte 32 * half + l is of all four. */
 static int two_bits(const uint8_t q[64], int i) { return q[i / 128 * 32 + i % 32] >> i / 32 % 4 * 2 & 3; }
 
 /* Fields of four bits: 64 neighbours share 32 bytes, the low halves first. */
@@ -208,8 +209,9 @@ static int four_bits(const uint8_t q[128], int i) { return q[i / 64 * 32 + i % 3
 /* Bit i / 32 of byte i % 32. */
 static int one_bit(const uint8_t bits[32], int i) { return bits[i % 32] >> i / 32 & 1; }
 
-/* Eight scales and eight minima of six bits in twelve bytes. Those of sub-blocks 0 to 3 are the low bits of the first eight
- * bytes; the last four bytes have four bits of each of the others, whose upper two are the top bits of the first eight. */
+/* Eight scales and eight minima of six bits in twelve bytes. Those of sub-blocks 0 to 3 are the low bits of the first
+ * eight bytes; the last four bytes have four bits of each of the others, whose upper two are the top bits of the first
+ * eight. */
 static int scale_of_8(const uint8_t packed[12], int s) {
     return s < 4 ? packed[s] & 63 : low(packed[s + 4]) | packed[s - 4] >> 6 << 4;
 }
@@ -269,7 +271,8 @@ void dequantize_q5_k(int rows, int n, float out[restrict rows][n], const void *b
             float d = half_read(block->d), dmin = half_read(block->dmin);
             for (int i = 0; i < SUPER; i++) {
                 int q = four_bits(block->q, i) | one_bit(block->fifth, i) << 4;
-                out[r][first + i] = d * scale_of_8(block->scales, i / 32) * q - dmin * minimum_of_8(block->scales, i / 32);
+                out[r][first + i] = d * scale_of_8(block->scales, i / 32) * q -
+                                    dmin * minimum_of_8(block->scales, i / 32);
             }
         }
 }
@@ -304,8 +307,8 @@ float dot_q8_0(int n, const void *weight, const void *x) {
     return (float)sum;
 }
 
-/* The sum of (q - 8) x is that of q x less 8 times that of x. Spelled as (q - 8) x, gcc 12 takes q - 8 for a byte without a
- * sign where the processor has VNNI, instructions that multiply bytes. */
+/* The sum of (q - 8) x is that of q x less 8 times that of x. Spelled as (q - 8) x, gcc 12 takes q - 8 for a byte
+ * without a sign where the processor has VNNI, instructions that multiply bytes. */
 float dot_q4_0(int n, const void *weight, const void *x) {
     const BlockQ4_0 *w = weight;
     const BlockQ8_0 *a = x;

@@ -1,8 +1,8 @@
 /* Chapter 13: quantization. A number becomes one of few levels, which lie a scale apart; 32 neighbours of a row share
  * the scale. blocks.h has the formats.
  *
- * In every function n is a multiple of the block's numbers, or fail() says so. A row of n numbers becomes
- * n / (numbers of a block) blocks, and the rows follow each other. blocks need no alignment; out must not overlap them. */
+ * In every function n is a multiple of the block's numbers, or fail() says so. A row of n numbers becomes n / (numbers
+ * of a block) blocks, and the rows follow each other. blocks need no alignment; out must not overlap them. */
 #ifndef QUANTIZATION_H
 #define QUANTIZATION_H
 
@@ -20,16 +20,16 @@
  *     q4_1       (max - min) / 15, and m = min             (x - min) / d
  *     q5_1       (max - min) / 31, and m = min             (x - min) / d
  *
- * Where two have the largest |x|, it is the first. The level is x times 1 / d, both float32; d and m are kept as float16. Where
- * 1 / d is no number, in a block of zeros or of numbers below 1e-36, it is taken for 0. */
+ * Where two have the largest |x|, it is the first. The level is x times 1 / d, both float32; d and m are kept as
+ * float16. Where 1 / d is no number, in a block of zeros or of numbers below 1e-36, it is taken for 0. */
 void quantize_q8_0(int rows, int n, void *blocks, const float x[rows][n]);
 void quantize_q4_0(int rows, int n, void *blocks, const float x[rows][n]);
 void quantize_q4_1(int rows, int n, void *blocks, const float x[rows][n]);
 void quantize_q5_0(int rows, int n, void *blocks, const float x[rows][n]);
 void quantize_q5_1(int rows, int n, void *blocks, const float x[rows][n]);
 
-/* What the blocks stand for: the formulas of blocks.h in float32. Every bit is that of quants.py: up to the last operation
- * nothing is rounded, for a scale has 11 bits and a level at most 8. */
+/* What the blocks stand for: the formulas of blocks.h in float32. Every bit is that of quants.py: up to the last
+ * operation nothing is rounded, for a scale has 11 bits and a level at most 8. */
 void dequantize_q8_0(int rows, int n, float out[restrict rows][n], const void *blocks);
 void dequantize_q4_0(int rows, int n, float out[restrict rows][n], const void *blocks);
 void dequantize_q4_1(int rows, int n, float out[restrict rows][n], const void *blocks);
@@ -42,9 +42,9 @@ void dequantize_q5_k(int rows, int n, float out[restrict rows][n], const void *b
 void dequantize_q6_k(int rows, int n, float out[restrict rows][n], const void *blocks);
 void dequantize_iq4_nl(int rows, int n, float out[restrict rows][n], const void *blocks);
 
-/* The inner product of a row of weights and a row of activations in q8_0, both n long: whole numbers within a block, the
- * blocks' sums in double. It is what the dequantized rows would give.
- * Source: ggml_vec_dot_q4_0_q8_0 and its like in llama.cpp (which takes q8_1 for the formats with a minimum). */
+/* The inner product of a row of weights and a row of activations in q8_0, both n long: whole numbers within a block,
+ * the blocks' sums in double. It is what the dequantized rows would give. Source: ggml_vec_dot_q4_0_q8_0 and its like
+ * in llama.cpp (which takes q8_1 for the formats with a minimum). */
 float dot_q8_0(int n, const void *weight, const void *x);
 float dot_q4_0(int n, const void *weight, const void *x);
 float dot_q4_1(int n, const void *weight, const void *x);

@@ -83,7 +83,8 @@ static const Blocks *format_for(const Way *way, int n) {
 }
 
 static void round_matrix(const Way *way, int rows, int n, float x[rows][n]) {
-    size_t count = (size_t)rows * (size_t)n, share = way->share == ROW ? (size_t)n : way->share == MATRIX ? count : (size_t)way->share;
+    size_t count = (size_t)rows * (size_t)n;
+    size_t share = way->share == ROW ? (size_t)n : way->share == MATRIX ? count : (size_t)way->share;
     const Blocks *format = way->format ? format_for(way, n) : NULL;
     if (format && format->quantize) {
         void *blocks = allocate(count / (size_t)format->numbers * (size_t)format->bytes);
@@ -91,12 +92,14 @@ static void round_matrix(const Way *way, int rows, int n, float x[rows][n]) {
         format->dequantize(rows, n, x, blocks);
         free(blocks);
     } else if (format) {
-        for (size_t i = 0; i < count; i += 256) (format->bytes == sizeof(BlockQ6_K) ? round_q6_k : round_q4_k)((float *)x + i);
+        for (size_t i = 0; i < count; i += 256)
+            (format->bytes == sizeof(BlockQ6_K) ? round_q6_k : round_q4_k)((float *)x + i);
     } else if (share) round_by(way->bits, share, count, (float *)x, (float *)x);
 }
 
 static double bytes_of(const Way *way, int rows, int n) {
-    double count = (double)rows * n, scales = way->share == NOBODY ? 0 : way->share == ROW ? rows : way->share == MATRIX ? 1 : count / way->share;
+    double count = (double)rows * n, scales = 0;
+    if (way->share != NOBODY) scales = way->share == ROW ? rows : way->share == MATRIX ? 1 : count / way->share;
     const Blocks *format = way->format ? format_for(way, n) : NULL;
     return format ? count / format->numbers * format->bytes : count * way->bits / 8 + 2 * scales;
 }
@@ -179,7 +182,8 @@ typedef struct {
 } Result;
 
 /* The probabilities that the reference and the way give every token of a text, and the one that comes. */
-static void compare(const Model *reference, const Model *model, const Tokenizer *tokenizer, const char *text, Result *result) {
+static void compare(const Model *reference, const Model *model, const Tokenizer *tokenizer, const char *text,
+                    Result *result) {
     int V = model->config.V;
     size_t T;
     int *ids = encode_with_bos(tokenizer, strlen(text), text, &T);
@@ -190,17 +194,20 @@ static void compare(const Model *reference, const Model *model, const Tokenizer 
         decoder_read(&one, 1, &ids[t]), decoder_read(&other, 1, &ids[t]);
         decoder_logits(&one, right), decoder_logits(&other, got);
         double whole = log_sum(V, right), others = log_sum(V, got);
-        for (int v = 0; v < V; v++) result->divergence += exp(right[v] - whole) * (right[v] - whole - (got[v] - others));
+        for (int v = 0; v < V; v++)
+            result->divergence += exp(right[v] - whole) * (right[v] - whole - (got[v] - others));
         result->surprise += others - got[next];
         result->tokens++;
     }
     decoder_free(&one), decoder_free(&other), free(ids);
 }
 
-static Result examine(const Model *reference, const Tokenizer *tokenizer, const Way *way, int count, char *stories[count], const char *prompt) {
+static Result examine(const Model *reference, const Tokenizer *tokenizer, const Way *way, int count,
+                      char *stories[count], const char *prompt) {
     Result result = {0};
     Model model = quantized_model(reference, way, &result.bytes);
-    Reader reader = {.examinee = {.model = &model, .tokenizer = tokenizer, .read = read_tokens}, .decoder = decoder_new(&model, CAPACITY)};
+    Reader reader = {.examinee = {.model = &model, .tokenizer = tokenizer, .read = read_tokens},
+                     .decoder = decoder_new(&model, CAPACITY)};
     for (int i = 0; i < count; i++) {
         compare(reference, &model, tokenizer, stories[i], &result);
         result.right += ask(&reader.examinee, stories[i], &result.questions);
@@ -225,7 +232,8 @@ static void print_formats(const Result results[FORMATS]) {
     for (int i = 0; i < FORMATS; i++) {
         const Result *r = &results[i];
         table_row(&table, "%s|%.0f|%.2f|%.5f|%.3f|%.1f %%|  %s", ways[i].name, r->bytes / 1000,
-                  16 * r->bytes / results[REFERENCE].bytes, divergence(r), exp(r->surprise / r->tokens), right(r), r->answer);
+                  16 * r->bytes / results[REFERENCE].bytes, divergence(r), exp(r->surprise / r->tokens), right(r),
+                  r->answer);
     }
     table_print(&table, stdout);
 }
@@ -255,8 +263,8 @@ int main(void) {
     int count = cut(text, MOST, stories);
 #pragma omp parallel for schedule(dynamic)
     for (int i = 0; i < WAYS; i++) results[i] = examine(&model, tokenizer, &ways[i], count, stories, prompt);
-    printf("What fewer bits do to the model of chapter 9: its matrices are quantized and read back, and it reads %d unseen stories.\n"
-           "`make ablations` computes this page anew.\n\n"
+    printf("What fewer bits do to the model of chapter 9: its matrices are quantized and read back, and it reads %d "
+           "unseen stories.\n`make ablations` computes this page anew.\n\n"
            "kB, bits a weight   of all weights, the norms' in BF16\n"
            "KL to BF16          of the probabilities of the next token, in nats, the mean over %d tokens\n"
            "right               of %d questions about these stories (standard error: 1.1 points at 94 %%)\n"
