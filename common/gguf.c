@@ -285,10 +285,12 @@ Gguf gguf_parse(const char *name, const void *bytes, size_t size) {
 }
 
 bool gguf_is(const char *path) {
-    char begin[sizeof magic] = "";
-    FILE *file = fopen(path, "rb");
-    bool is = file && fread(begin, 1, sizeof begin, file) == sizeof begin && memcmp(begin, magic, sizeof magic) == 0;
-    if (file) fclose(file);
+    void *bytes;
+    size_t size;
+    char why[FILE_WHY];
+    if (!file_map(path, &bytes, &size, why)) return false;
+    bool is = size >= sizeof magic && memcmp(bytes, magic, sizeof magic) == 0;
+    file_unmap(bytes, size);
     return is;
 }
 

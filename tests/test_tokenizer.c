@@ -19,7 +19,8 @@
 
 #define GOLDEN(name) AT("%s/tests/golden/tokenizers/%s", ROOT, name)
 
-static const char *const committed[] = {"sentencepiece", "user_defined", "prepend", "metaspace", "tiktoken", "byte_level"};
+static const char *const committed[] = {"sentencepiece", "user_defined", "prepend", "metaspace", "tiktoken", "byte_level",
+                                        "user_defined.gguf", "byte_level.gguf"};
 static const char *const others[] = {"llama2", "llama3", "tok512.bin"}; /* where they are: LLAMA_DATA, or ../shared/data */
 
 /* NULL, and a note, where the file is not on this machine. */
@@ -116,7 +117,7 @@ static void every_text_is_the_librarys(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT(committed); i++) {
         Tokenizer *t = tokenizer_open(GOLDEN(committed[i]));
-        check_vocabulary(committed[i], t);
+        check_vocabulary(AT("%.*s", (int)strcspn(committed[i], "."), committed[i]), t);
         tokenizer_close(t);
     }
 }
@@ -171,7 +172,7 @@ static void what_goes_in_comes_out(void **state) {
     char bytes[400];
     for (size_t v = 0; v < COUNT(committed); v++) {
         if (strcmp(committed[v], "metaspace") == 0) continue; /* it drops a space that a text begins with */
-        if (strcmp(committed[v], "user_defined") == 0) continue; /* "▁the▁" has spaces that are no spaces */
+        if (strstr(committed[v], "user_defined")) continue; /* "▁the▁" has spaces that are no spaces */
         Tokenizer *t = tokenizer_open(GOLDEN(committed[v]));
         for (int i = 0; i < 2000; i++)
             assert_round_trip(t, committed[v], random_text(&random, random_between(&random, 0, 99), bytes), bytes);

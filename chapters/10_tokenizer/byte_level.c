@@ -19,6 +19,40 @@ const char split_pattern[] = "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]
 static const char pcre2_pattern[] = "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}"
                                     "| ?[^" S "\\p{L}\\p{N}]+[\\r\\n]*|[" S "]*[\\r\\n]+|[" S "]+(?![^" S "])|[" S "]+";
 
+/* What GPT-2's alphabet writes for a byte: printable characters of Latin-1 for themselves, U+0100 and on for the others in
+ * their order. Source: bytes_to_unicode of GPT-2. */
+static bool is_printable(int byte) { return (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte != 0xad); }
+
+static int byte_of_letter(int point) {
+    if (point < 256) return is_printable(point) ? point : -1;
+    for (int byte = 0, next = 256; byte < 256; byte++)
+        if (!is_printable(byte) && next++ == point) return byte;
+    return -1;
+}
+
+int alphabet_bytes(int length, const char *name, char *bytes) {
+    int count = 0;
+    for (int i = 0, n; i < length; i += n) {
+        bool valid;
+        n = utf8_character((size_t)(length - i), name + i, &valid);
+        int point = n == 1 ? (unsigned char)name[i] : (name[i] & 0x1f) << 6 | (name[i + 1] & 0x3f);
+        int byte = valid && n <= 2 ? byte_of_letter(point) : -1;
+        if (byte < 0) return -1;
+        bytes[count++] = (char)byte;
+    }
+    return count;
+}
+
+void byte_level_add(Tokenizer *t, const char *path, Token token, char *room) {
+    if (token.kind == NORMAL) {
+        int length = alphabet_bytes(token.piece_length, token.piece, room);
+        if (length < 0) fail("%s: \"%.80s\" is not written in the byte-level alphabet", path, token.piece);
+        token.piece = room, token.piece_length = length;
+    }
+    token.bytes = token.piece, token.length = token.piece_length;
+    if (vocabulary_add(&t->vocabulary, token) < 0) fail("%s: token %d is there twice", path, t->vocabulary.size);
+}
+
 void byte_level_complete(Tokenizer *t, const char *path) {
     int error;
     PCRE2_SIZE place;

@@ -127,7 +127,7 @@ static void use_model(const Request *r) {
 bool command(int argc, char **argv) {
     Request r = {0};
     const Option options[] = {
-        {"model", "PATH", "the tokenizer of a model's folder, or a tokenizer.model, .json or .bin", &r.model},
+        {"model", "PATH", "the tokenizer of a model's folder or .gguf, or a tokenizer.model, .json or .bin", &r.model},
         {"encode", "TEXT", "the ids of this text", &r.encode},
         {"encode-file", "FILE", "the ids of what is in this file; - is standard input", &r.encode_file},
         {"bos", NULL, "with the token of the beginning before them", &r.bos},

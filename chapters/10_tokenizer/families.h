@@ -1,4 +1,4 @@
-/* A tokenizer from the inside: what the two families of tokenizers and the four formats of files share. What is above
+/* A tokenizer from the inside: what the two families of tokenizers and the formats of files share. What is above
  * includes what is below, never the other way round:
  *
  *     tokenizer.c                                                     opens a file by what it is, encodes and decodes

@@ -10,4 +10,7 @@ Tokenizer *llama2c_read(const char *path, size_t length, char *bytes);       /* 
 Tokenizer *tiktoken_read(const char *path, size_t length, char *bytes);      /* tokenizer.model of Llama 3 */
 Tokenizer *hugging_face_read(const char *path, size_t length, char *bytes);  /* tokenizer.json of either family */
 
+/* A GGUF file has a tokenizer of either family beside the weights, which are not read. */
+Tokenizer *gguf_tokenizer(const char *path);
+
 #endif

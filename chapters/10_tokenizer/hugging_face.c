@@ -147,37 +147,6 @@ static void take_added(Token tokens[], const char *path, const json_t *added, co
     take_id(tokens, path, read_id(path, piece, json_object_get(added, "id"), most), named(path, piece, kind));
 }
 
-/* What the byte-level alphabet writes for a byte: printable characters of Latin-1 for themselves, U+0100 and on for the
- * others in their order. Source: bytes_to_unicode of GPT-2. */
-static bool is_printable(int byte) { return (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte != 0xad); }
-
-/* The byte of the character at *c, which goes on to the next; -1 if it is of another alphabet. */
-static int next_byte(const unsigned char **c) {
-    int point = **c;
-    *c += 1;
-    if (point >= 0xc2 && point <= 0xc5) point = (point & 0x1f) << 6 | (*(*c)++ & 0x3f); /* jansson checks UTF-8 */
-    else if (point >= 0x80) return -1;
-    if (point < 256) return is_printable(point) ? point : -1;
-    for (int byte = 0, next = 256; byte < 256; byte++)
-        if (!is_printable(byte) && next++ == point) return byte;
-    return -1;
-}
-
-/* Its bytes are its name. */
-static void add_byte_level(Vocabulary *v, const char *path, Token token, char *room) {
-    if (token.kind == NORMAL) {
-        char *end = room;
-        for (const unsigned char *c = (const unsigned char *)token.piece; *c;) {
-            int byte = next_byte(&c);
-            if (byte < 0) fail("%s: \"%.80s\" is not written in the byte-level alphabet", path, token.piece);
-            *end++ = (char)byte;
-        }
-        token.piece = room, token.piece_length = (int)(end - room);
-    }
-    token.bytes = token.piece, token.length = token.piece_length;
-    if (vocabulary_add(v, token) < 0) fail("%s: token %d is there twice", path, v->size);
-}
-
 static void add_tokens(Tokenizer *t, const char *path, int count, const Token *tokens, const char *unknown) {
     size_t room_needed = 1;
     for (int id = 0; id < count; id++) room_needed += (size_t)tokens[id].piece_length;
@@ -188,7 +157,7 @@ static void add_tokens(Tokenizer *t, const char *path, int count, const Token *t
         if (token.piece_length == 0) fail("%s: token %d is empty", path, id);
         t->has_added |= token.kind == ADDED;
         if (t->byte_level) {
-            add_byte_level(&t->vocabulary, path, token, room);
+            byte_level_add(t, path, token, room);
         } else {
             if (token.kind == NORMAL && byte_of(token.piece_length, token.piece) >= 0) token.kind = BYTE;
             if (token.kind == NORMAL && strcmp(token.piece, unknown) == 0) token.kind = UNKNOWN;

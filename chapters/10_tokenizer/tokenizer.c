@@ -4,6 +4,7 @@
 #include "10_tokenizer/sentencepiece.h"
 #include "common/error.h"
 #include "common/file.h"
+#include "common/gguf.h"
 
 #include <jansson.h>
 #include <limits.h>
@@ -56,6 +57,7 @@ Tokenizer *tokenizer_open(const char *path) {
     char file[4096];
     size_t length;
     if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) find_in_folder(file, path), path = file;
+    if (gguf_is(path)) return gguf_tokenizer(path);
     char *bytes = file_read_regular(path, &length);
     return tokenizer_parse(path, length, bytes);
 }

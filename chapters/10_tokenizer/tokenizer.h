@@ -16,7 +16,7 @@
 typedef struct Tokenizer Tokenizer;
 
 /* PATH: a model's folder (tokenizer.model, else tokenizer.json, else tokenizer.bin), or one of these files. What it is
- * of SentencePiece's protobuf, tiktoken's ranks, Hugging Face's JSON and llama2.c's .bin, its content says. Or fail(). */
+ * of SentencePiece's protobuf, tiktoken's ranks, Hugging Face's JSON, llama2.c's .bin and GGUF, its content says. Or fail(). */
 Tokenizer *tokenizer_open(const char *path);
 
 /* The same of a file's bytes, behind which a NUL follows; they become the tokenizer's. `path` is for messages. */

@@ -5,6 +5,7 @@
 #include "12_speed/rounding.h"
 #include "common/error.h"
 #include "common/file.h"
+#include "common/gguf.h"
 #include "common/measure.h"
 #include "common/options.h"
 
@@ -82,12 +83,12 @@ static void check_words(const Words *w) {
 
 /* ------------------------------------------------------------------ opening */
 
-/* The tokenizer lies in the model's folder, or beside the .bin. */
+/* The tokenizer lies in the model's folder, in the .gguf, or beside the .bin. */
 static Tokenizer *open_tokenizer(const char *model_path, const char *path) {
     struct stat status;
     char beside[PATH_MAX];
     if (path) return tokenizer_open(path);
-    if (stat(model_path, &status) == 0 && S_ISDIR(status.st_mode)) return tokenizer_open(model_path);
+    if (gguf_is(model_path) || (stat(model_path, &status) == 0 && S_ISDIR(status.st_mode))) return tokenizer_open(model_path);
     const char *slash = strrchr(model_path, '/');
     int length = slash > model_path ? (int)(slash - model_path) : 1; /* or it is "/" */
     snprintf(beside, sizeof beside, "%.*s", length, slash ? model_path : ".");
@@ -116,9 +117,8 @@ static Llama llama_open(const Words *words) {
     Llama llama = {.words = words, .settings = settings_of(words), .model = model_open(path)};
     llama.tokenizer = open_tokenizer(path, words->tokenizer);
     check_vocabularies(&llama.model, llama.tokenizer);
-    DType weights = llama.model.lm_head.dtype;
-    if (words->bf16 && weights != BF16)
-        fail("--bf16: the weights of %s are %s, not BF16: leave it out", path, dtype_name(weights));
+    const char *weights = tensor_type(&llama.model.lm_head);
+    if (words->bf16 && strcmp(weights, "BF16") != 0) fail("--bf16: the weights of %s are %s, not BF16: leave it out", path, weights);
     project_rounds = words->bf16;
     return llama;
 }
@@ -185,8 +185,14 @@ static void write_tokens(Session *s, bool skip_space) {
 /* Bytes that one more token has to read: every weight once, and the cache. */
 static double bytes_per_token(const Model *model, int length) {
     const Config *c = &model->config;
-    double weights = (double)(config_parameters(c) - (c->tie_word_embeddings ? 0 : (int64_t)c->V * c->C));
-    return weights * (double)dtype_size(model->embed_tokens.dtype) + 2.0 * c->L * length * c->KV * c->D * sizeof(float);
+    double bytes = (double)tensor_bytes(&model->lm_head);
+    for (int l = 0; l < c->L; l++) {
+        const Layer *layer = &model->layers[l];
+        const Tensor *const weights[] = {&layer->q_proj, &layer->k_proj, &layer->v_proj, &layer->o_proj, &layer->gate_proj,
+                                         &layer->up_proj, &layer->down_proj};
+        for (size_t i = 0; i < sizeof weights / sizeof *weights; i++) bytes += (double)tensor_bytes(weights[i]);
+    }
+    return bytes + 2.0 * c->L * length * c->KV * c->D * sizeof(float);
 }
 
 static void print_speed(const Session *s) {
@@ -310,9 +316,9 @@ static void score(const Llama *llama) {
 int main(int argc, char **argv) {
     Words w = {0};
     const Option options[] = {
-        {"model", "DIR|FILE", "a Hugging Face folder or a .bin of llama2.c (the course's own small model)", &w.model},
+        {"model", "DIR|FILE", "a Hugging Face folder, a .gguf or a .bin of llama2.c (the course's own small model)", &w.model},
         {"tokenizer", "PATH",
-         "tokenizer.model, tokenizer.json or tokenizer.bin (the one beside the model)", &w.tokenizer},
+         "tokenizer.model, .json, .bin or a .gguf (the one beside the model, or in it)", &w.tokenizer},
         {"prompt", "TEXT|-", "what the text begins with; - reads standard input (nothing)", &w.prompt},
         {"tokens", "N", "write so many at most (256)", &w.tokens},
         {"temperature", "X", "0 takes the likeliest token, 1 draws as the model says (0.8)", &w.temperature},

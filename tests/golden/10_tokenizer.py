@@ -12,6 +12,8 @@ Small vocabularies are trained here, on the texts below, by sentencepiece (with 
     metaspace/tokenizer.json          ... with Metaspace, as transformers 5 writes it
     tiktoken/tokenizer.model          tiktoken's ranks
     byte_level/tokenizer.json         Hugging Face's JSON at byte level, with the merges of its trainer
+    user_defined.gguf                 user_defined and byte_level once more, as llama.cpp's converter writes a tokenizer
+    byte_level.gguf                   into a GGUF file: their ids are the same
 
 expected.json holds for each of them, and for Llama 2's and Llama 3's own files and the .bin of stories260K where LLAMA_DATA
 or ../shared/data has them, what each text below is encoded to and what some ids are decoded to.
@@ -25,9 +27,11 @@ import json
 import os
 import struct
 import sys
+import tempfile
 from pathlib import Path
 
 from golden import HERE, Kernel
+import gguf
 import sentencepiece
 import tiktoken
 import torch
@@ -300,16 +304,50 @@ def sentencepiece_of_bin(data):
     return model + field(2, bpe + byte_fallback) + field(3, remove_extra_whitespaces)
 
 
+USER_DEFINED = ["<user>", "<user2>", "llama", "ll", "▁the▁"]
+
+
+def gguf_file(**pairs):
+    """A GGUF file of pairs alone. The package writes files and no bytes."""
+    with tempfile.TemporaryDirectory() as folder:
+        writer = gguf.GGUFWriter(Path(folder) / "x.gguf", "llama")
+        for name, value in pairs.items():
+            getattr(writer, f"add_{name}")(value)
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_tensors_to_file()
+        writer.close()
+        return (Path(folder) / "x.gguf").read_bytes()
+
+
+def gguf_of_sentencepiece(model):
+    p = sentencepiece.SentencePieceProcessor(model_proto=model)
+    ids = range(p.get_piece_size())
+    names = [p.id_to_piece(i) for i in ids]
+    types = [2 if p.is_unknown(i) else 3 if p.is_control(i) else 6 if p.is_byte(i) else 4 if names[i] in USER_DEFINED else 1 for i in ids]
+    return gguf_file(tokenizer_model="llama", tokenizer_pre="default", token_list=names, token_scores=[p.get_score(i) for i in ids],
+                     token_types=types, bos_token_id=p.bos_id(), eos_token_id=p.eos_id(), add_bos_token=True)
+
+
+def gguf_of_byte_level(tokenizer):
+    names = [tokenizer.id_to_token(i) for i in range(tokenizer.get_vocab_size())]
+    known = tokenizer.get_vocab(with_added_tokens=False)
+    merges = [merge if isinstance(merge, str) else " ".join(merge) for merge in json.loads(tokenizer.to_str())["model"]["merges"]]
+    return gguf_file(tokenizer_model="gpt2", tokenizer_pre="llama-bpe", token_list=names, token_merges=merges,
+                     token_types=[1 if name in known else 3 for name in names],
+                     bos_token_id=names.index("<|begin_of_text|>"), eos_token_id=names.index("<|end_of_text|>"))
+
+
 def vocabularies():
     """The files to write, and a library for each folder."""
     plain, small = train_sentencepiece(1400), train_sentencepiece(720)
-    user = train_sentencepiece(580, user_defined_symbols=["<user>", "<user2>", "llama", "ll", "▁the▁"],
-                               control_symbols=["<control>"])
+    user = train_sentencepiece(580, user_defined_symbols=USER_DEFINED, control_symbols=["<control>"])
     byte_level, small_bytes = train_byte_level(1400), train_byte_level(600)
     hf = {"prepend": convert(small, False), "metaspace": convert(small, True), "byte_level": small_bytes}
     ranks = ranks_of(byte_level)
     files = {"sentencepiece/tokenizer.model": plain, "user_defined/tokenizer.model": user,
-             "tiktoken/tokenizer.model": write_ranks(ranks)}
+             "tiktoken/tokenizer.model": write_ranks(ranks),
+             "user_defined.gguf": gguf_of_sentencepiece(user), "byte_level.gguf": gguf_of_byte_level(small_bytes)}
     files |= {f"{name}/tokenizer.json": compact(json.loads(tokenizer.to_str())) for name, tokenizer in hf.items()}
     libraries = {"sentencepiece": SentencePiece(plain), "user_defined": SentencePiece(user), "tiktoken": Tiktoken(ranks)}
     return files, libraries | {name: HuggingFace(tokenizer) for name, tokenizer in hf.items()}
