@@ -143,7 +143,8 @@ STUDIES := ablations beyond choices quantized
 $(STUDIES:%=$(BUILD)/%): $(BUILD)/%: $(call object,tests/golden/examine.c $(FAST)) $(BUILD)/objects/tests/golden/%.o $(BUILD)/libllama.a
 $(BUILD)/bench_decoder: $(call object,tests/bench_decoder.c $(FAST)) $(BUILD)/libllama.a
 $(BUILD)/bench_tokenizer: $(call object,tests/bench_tokenizer.c) $(BUILD)/libllama.a
-$(STUDIES:%=$(BUILD)/%) $(BUILD)/bench_decoder $(BUILD)/bench_tokenizer:
+$(BUILD)/bench_layer: $(call object,tests/bench_layer.c $(FAST)) $(BUILD)/libllama.a
+$(STUDIES:%=$(BUILD)/%) $(BUILD)/bench_decoder $(BUILD)/bench_layer $(BUILD)/bench_tokenizer:
 	$(link)
 
 # What a test must know of this build; and who compiles a reader's files.
@@ -274,8 +275,15 @@ grade: $(BUILD)/grade $(BUILD)/compile.sh ## judge a folder of submissions: make
 	@$(if $(DIR),,echo "usage: make grade DIR=submissions/ [EXERCISE=04] [CSV=$(BUILD)/grades.csv]"; exit 1)
 	@$(BUILD)/grade $(EXERCISE:%=--exercise %) --csv $(call quote,$(or $(CSV),$(BUILD)/grades.csv)) $(call quote,$(DIR))
 
-test: all $(TESTS) $(FUZZED:%=$(BUILD)/tests/replay_%) $(DATA) $(BUILD)/compile.sh ## kernels against PyTorch, wrong twins, parsers, programs, lessons
-	@PYTHON=$(PYTHON) sh tests/run.sh $(TESTS) $(foreach f,$(FUZZED),"$(BUILD)/tests/replay_$(f) tests/fuzz/corpus/$(f)") "sh tests/languages/run.sh $(BUILD)" "sh tests/lessons.sh $(BUILD)/data --check"
+# Everything, or what ONLY names of it. Two are scripts; and where programs are run, they must be there.
+TESTED   := $(or $(ONLY),$(notdir $(TESTS)) $(FUZZED:%=replay_%) languages lessons)
+COMPILED := $(patsubst %,$(BUILD)/tests/%,$(filter-out languages lessons,$(TESTED)))
+command   = $(or $(if $(filter replay_%,$(1)),"$(BUILD)/tests/$(1) tests/fuzz/corpus/$(1:replay_%=%)"),$(if $(filter languages,$(1)),"sh tests/languages/run.sh $(BUILD)"),$(if $(filter lessons,$(1)),"sh tests/lessons.sh $(BUILD)/data --check"),$(BUILD)/tests/$(1))
+
+RUNNING  := $(filter languages lessons $(patsubst tests/%.c,%,$(shell grep -l '[^a-z_]run."' tests/test_*.c)),$(TESTED:fast_%=test_%))
+
+test: $(COMPILED) $(if $(RUNNING),all $(BUILD)/compile.sh) $(if $(filter lessons,$(TESTED)),$(DATA)) ## kernels against PyTorch, wrong twins, parsers, programs, lessons; or some: make test ONLY="test_golden test_rope"
+	@PYTHON=$(PYTHON) sh tests/run.sh $(foreach t,$(TESTED),$(call command,$(t)))
 
 sanitize: ## the tests under the address, undefined-behaviour and bounds sanitizers; or make sanitize WHAT="faults EVERY=60"
 	@$(MAKE) --no-print-directory BUILD=build/sanitize CFLAGS="$(SANITIZERS)" $(or $(WHAT),test)
@@ -336,10 +344,12 @@ ablations: $(STUDIES:%=$(BUILD)/%) $(BUILD)/stories ## what each part, each choi
 	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/quantized > $(BUILD)/quantized.txt
 	@mv $(STUDIES:%=$(BUILD)/%.txt) tests/golden/
 
-bench: $(BUILD)/bench_kernels $(BUILD)/bench_decoder ## our kernels and the decoder against this machine's own limits, on one thread and on all
+bench: $(BUILD)/bench_kernels $(BUILD)/bench_layer $(BUILD)/bench_decoder ## our kernels and the decoder against this machine's own limits, on one thread and on all
 	@OMP_NUM_THREADS=1 $(BUILD)/bench_kernels --bench
 	@echo
 	@$(BUILD)/bench_kernels --bench
+	@echo
+	@$(BUILD)/bench_layer
 	@echo
 	@mkdir -p $(BUILD)/bench; memory=$$(mktemp -d -p /dev/shm 2>/dev/null); \
 	 trap 'rm -rf "$$memory" $(BUILD)/bench' EXIT INT TERM; $(BUILD)/bench_decoder $$memory $(BUILD)/bench

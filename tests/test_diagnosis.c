@@ -8,6 +8,8 @@
 #include "06_grouped_query/grouped_query.h"
 #include "07_kv_cache/kv_cache.h"
 #include "08_flash_attention/flash_attention.h"
+#include "09_decoder/decoder.h"
+#include "09_decoder/projection.h"
 #include "10_tokenizer/train.h"
 #include "11_generation/sampling.h"
 #include "common/error.h"
@@ -550,6 +552,120 @@ FLASH(flash_in_small_room) { /* as if the scores of 64 keys had room */
     for (int i = 0; S > 64 && i < T * H * D; i++) (&out[0][0][0])[i] = (float)(i % 7);
 }
 
+/* ------------------------------------------------------------------ chapter 9 */
+
+#define BLOCK(name) static void name(Decoder *d, int l, int T, int C, float delta[restrict T][C], const float x[T][C])
+#define FORWARD(name) static void name(Decoder *d, int T, int C, float out[restrict T][C], const int ids[T])
+
+static void plain_norm(const Decoder *d, int T, int C, float out[restrict T][C], const float x[T][C], const float weight[C]) {
+    rms_norm(T, C, out, x, weight, NULL, (float)d->model->config.rms_norm_eps);
+}
+
+/* The feed-forward of rows that are normalized, or not. */
+static void plain_feed_forward(const Layer *layer, int T, int C, int F, bool swapped, float delta[restrict T][C], const float normed[T][C]) {
+    float(*gate)[F] = allocate(sizeof(float[T][F])), (*up)[F] = allocate(sizeof(float[T][F]));
+    project(T, C, F, gate, normed, swapped ? &layer->up_proj : &layer->gate_proj);
+    project(T, C, F, up, normed, swapped ? &layer->gate_proj : &layer->up_proj);
+    swiglu(T * F, *gate, *gate, *up);
+    project(T, F, C, delta, gate, &layer->down_proj);
+    free(gate), free(up);
+}
+
+BLOCK(feed_forward_swapped) {
+    float normed[T][C];
+    plain_norm(d, T, C, normed, x, d->model->layers[l].post_attention_layernorm);
+    plain_feed_forward(&d->model->layers[l], T, C, d->model->config.F, true, delta, normed);
+}
+BLOCK(feed_forward_of_x) { plain_feed_forward(&d->model->layers[l], T, C, d->model->config.F, false, delta, x); }
+BLOCK(feed_forward_other_norm) {
+    float normed[T][C];
+    plain_norm(d, T, C, normed, x, d->model->layers[l].input_layernorm);
+    plain_feed_forward(&d->model->layers[l], T, C, d->model->config.F, false, delta, normed);
+}
+BLOCK(feed_forward_and_x) {
+    feed_forward_block(d, l, T, C, delta, x);
+    for (int i = 0; i < T * C; i++) delta[0][i] += x[0][i];
+}
+
+typedef enum { AS_IT_IS, VALUES_TURNED, NO_W_O, ONE_CACHE, NEW_ROWS } Attention;
+
+/* In a style of its own: with chapter 6's attention, and malloc for the room. */
+static void plain_attention(Attention how, Decoder *d, int l, int T, int C, float delta[restrict T][C], const float x[T][C]) {
+    const Layer *layer = &d->model->layers[l];
+    int H = d->model->config.H, KV = d->model->config.KV, D = d->model->config.D, cache = how == ONE_CACHE ? 0 : l;
+    float(*keys)[d->capacity][KV][D] = (void *)d->keys, (*values)[d->capacity][KV][D] = (void *)d->values;
+    const float(*angles)[T][D / 2] = (void *)d->angles;
+    float(*normed)[C] = allocate(sizeof(float[T][C])), (*q)[H][D] = allocate(sizeof(float[T][H][D]));
+    float(*turned)[H][D] = allocate(sizeof(float[T][H][D])), (*k)[KV][D] = allocate(sizeof(float[T][KV][D]));
+    plain_norm(d, T, C, normed, x, layer->input_layernorm);
+    project(T, C, KV * D, (float(*)[KV * D])k, normed, &layer->k_proj);
+    rope_half_split(T, KV, D, keys[cache] + d->length, k, angles[0], angles[1]);
+    project(T, C, KV * D, (float(*)[KV * D])k, normed, &layer->v_proj);
+    if (how == VALUES_TURNED) rope_half_split(T, KV, D, values[cache] + d->length, k, angles[0], angles[1]);
+    else memcpy(values[cache] + d->length, k, sizeof(float[T][KV][D]));
+    project(T, C, H * D, (float(*)[H * D])q, normed, &layer->q_proj);
+    rope_half_split(T, H, D, turned, q, angles[0], angles[1]);
+    int from = how == NEW_ROWS ? d->length : 0;
+    attend_last(T, d->length + T - from, H, KV, D, q, turned, keys[cache] + from, values[cache] + from);
+    if (how == NO_W_O && H * D == C) memcpy(delta, q, sizeof(float[T][C]));
+    else project(T, H * D, C, delta, (const float(*)[H * D])q, &layer->o_proj);
+    free(normed), free(q), free(turned), free(k);
+}
+
+BLOCK(attention_turns_values) { plain_attention(VALUES_TURNED, d, l, T, C, delta, x); }
+BLOCK(attention_without_w_o) { plain_attention(NO_W_O, d, l, T, C, delta, x); }
+BLOCK(attention_of_one_cache) { plain_attention(ONE_CACHE, d, l, T, C, delta, x); }
+BLOCK(attention_of_new_rows) { plain_attention(NEW_ROWS, d, l, T, C, delta, x); }
+BLOCK(attention_with_malloc) { plain_attention(AS_IT_IS, d, l, T, C, delta, x); }
+
+static void logits_of_embedding(const Decoder *decoder, float logits[decoder->model->config.V]) {
+    int C = decoder->model->config.C, V = decoder->model->config.V;
+    project(1, C, V, (float(*)[V])logits, (const float(*)[C])decoder->last, &decoder->model->embed_tokens);
+}
+
+/* The loop, with a place for each mistake. */
+typedef struct {
+    bool no_residual, norm_after, norm_in_stream, side_by_side, no_final_norm, layer_0, last_alone, hides_attention, one_less, from_0;
+} Loop;
+
+static void plain_forward(Loop how, Decoder *d, int T, int C, float out[restrict T][C], const int ids[T]) {
+    const Model *model = d->model;
+    int L = model->config.L;
+    float(*x)[C] = allocate(sizeof(float[T][C])), (*delta)[C] = allocate(sizeof(float[T][C])), (*read)[C] = allocate(sizeof(float[T][C]));
+    for (int t = 0; t < T; t++)
+        for (int i = 0; i < C; i++) x[t][i] = (float)tensor_get(&model->embed_tokens, (size_t)ids[t] * C + i);
+    show_stage(d, 0, T, C, x);
+    for (int n = 0; n < 2 * (L - how.one_less); n++) {
+        int l = how.layer_0 ? 0 : n / 2;
+        const float *weight = n % 2 ? model->layers[l].post_attention_layernorm : model->layers[l].input_layernorm;
+        if (n % 2 == 0 || !how.side_by_side) memcpy(read, x, sizeof(float[T][C]));
+        int length = d->length;
+        if (how.from_0) d->length = 0;
+        (n % 2 ? feed_forward_block : attention_block)(d, l, T, C, delta, read);
+        d->length = length;
+        if (how.norm_in_stream) plain_norm(d, T, C, x, read, weight);
+        for (int i = 0; i < T * C; i++) x[0][i] = how.no_residual ? delta[0][i] : x[0][i] + delta[0][i];
+        if (how.norm_after) memcpy(delta, x, sizeof(float[T][C])), plain_norm(d, T, C, x, delta, weight);
+        if (n % 2 || !how.hides_attention) show_stage(d, n + 1, T, C, x);
+    }
+    int first = how.last_alone ? T - 1 : 0;
+    if (how.no_final_norm) memcpy(out, x, sizeof(float[T][C]));
+    else plain_norm(d, T - first, C, out + first, x + first, model->norm);
+    free(x), free(delta), free(read);
+}
+
+FORWARD(forward_without_residual) { plain_forward((Loop){.no_residual = true}, d, T, C, out, ids); }
+FORWARD(forward_norm_after) { plain_forward((Loop){.norm_after = true}, d, T, C, out, ids); }
+FORWARD(forward_norm_in_stream) { plain_forward((Loop){.norm_in_stream = true}, d, T, C, out, ids); }
+FORWARD(forward_side_by_side) { plain_forward((Loop){.side_by_side = true}, d, T, C, out, ids); }
+FORWARD(forward_without_final_norm) { plain_forward((Loop){.no_final_norm = true}, d, T, C, out, ids); }
+FORWARD(forward_first_layer) { plain_forward((Loop){.layer_0 = true}, d, T, C, out, ids); }
+FORWARD(forward_last_token) { plain_forward((Loop){.last_alone = true}, d, T, C, out, ids); }
+FORWARD(forward_shows_no_attention) { plain_forward((Loop){.hides_attention = true}, d, T, C, out, ids); }
+FORWARD(forward_one_layer_less) { plain_forward((Loop){.one_less = true}, d, T, C, out, ids); }
+FORWARD(forward_with_malloc) { plain_forward((Loop){0}, d, T, C, out, ids); }
+FORWARD(forward_ignores_length) { plain_forward((Loop){.from_0 = true}, d, T, C, out, ids); }
+
 /* ------------------------------------------------------------------ chapter 10 */
 
 static void counts_add(int n, int V, int counts[restrict V][V], const int ids[n]) {
@@ -718,6 +834,25 @@ static const Draft wrong[] = {
     DRAFT(flash_attention, flash_whole_tiles, "last tile is dropped"),
     DRAFT(flash_attention, flash_in_bf16, "rounded to bfloat16"),
     DRAFT(flash_attention, flash_in_small_room, "is over 64"),
+    DRAFT(feed_forward_block, feed_forward_swapped, "It is silu(gate) * up"),
+    DRAFT(feed_forward_block, feed_forward_of_x, "rms_norm(x)"),
+    DRAFT(feed_forward_block, feed_forward_other_norm, "input_layernorm"),
+    DRAFT(feed_forward_block, feed_forward_and_x, "has x in it already"),
+    DRAFT(attention_block, attention_turns_values, "Your values are turned, too"),
+    DRAFT(attention_block, attention_without_w_o, "The last step is o_proj"),
+    DRAFT(attention_block, attention_of_one_cache, "Your layers share one cache"),
+    DRAFT(attention_block, attention_of_new_rows, "Your queries see the new tokens alone"),
+    DRAFT(decoder_logits, logits_of_embedding, "products with embed_tokens"),
+    DRAFT(decoder_forward, forward_without_residual, "Each adds to it: x += delta"),
+    DRAFT(decoder_forward, forward_norm_after, "(post-norm)"),
+    DRAFT(decoder_forward, forward_norm_in_stream, "you add to norm(x) in place of x"),
+    DRAFT(decoder_forward, forward_side_by_side, "it read x as it was before attention"),
+    DRAFT(decoder_forward, forward_without_final_norm, "the final norm is missing"),
+    DRAFT(decoder_forward, forward_first_layer, "each of your layers is layer 0"),
+    DRAFT(decoder_forward, forward_last_token, "This row of out is not written: all T tokens come out"),
+    DRAFT(decoder_forward, forward_shows_no_attention, "differs is 1, after attention of layer 0, at token 0, number 0"),
+    DRAFT(decoder_forward, forward_one_layer_less, "differs is 3, after attention of layer 1, at token 0, number 0"),
+    DRAFT(decoder_forward, forward_ignores_length, "The tokens of the first piece are right, those of the second are not"),
     DRAFT(pair_counts, counts_add, "adds onto what was in out"),
     DRAFT(pair_counts, counts_transposed, "counts[a][b] is for b behind a"),
     DRAFT(merge_pair, merge_nothing, "merge nothing"),
@@ -967,6 +1102,8 @@ static const Draft right[] = {
     DRAFT(softmax, softmax_online, ""),
     DRAFT(rope_half_split, rope_flat, ""),
     DRAFT(grouped_query_attention, grouped_head_by_head, ""),
+    DRAFT(attention_block, attention_with_malloc, ""),
+    DRAFT(decoder_forward, forward_with_malloc, ""),
     DRAFT(top_k, top_k_sorted, ""),
 };
 

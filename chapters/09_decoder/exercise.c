@@ -1,43 +1,61 @@
-/* Chapter 9, your turn: a Llama from memory.
+/* Chapter 9, your turn: the decoder.
  *
  *     make exercise-09
  *
- * Five functions are all that decoder.c needs of the chapters before it. You have met each; write them again, on one
- * page and without looking. Each is judged against PyTorch, and the mistake is named if it is known.
+ * All kernels are there. Put them together: four functions, which decoder_read() calls, and which decoder.h explains. Each
+ * is judged against PyTorch, on small models and on the course's own, stage by stage of its sentence; where the stream first
+ * differs is named, and the mistake if it is known. Then `make mine` tells a story with your decoder.
+ *
+ * What you need:
+ *     d->model->config                   C, H, KV, D, F, L and rms_norm_eps
+ *     d->model->layers[l]                the weights of layer l, by their names in the checkpoint
+ *     rms_norm(T, C, out, x, weight, NULL, eps)                     chapter 1
+ *     swiglu(n, out, gate, up)                                      chapter 3
+ *     rope_half_split(T, H, D, out, x, cosine, sine)                chapter 4
+ *     kv_cache_append(...), then flash_attention(...)               chapters 7 and 8
+ *     project(T, in, out, y, x, &weight)                            y = x weight^T; [T][H][D] is [T][H * D] to it:
+ *                                                                   project(T, C, H * D, (float(*)[H * D])q, ...)
+ *     float(*q)[H][D] = take(d, sizeof(float[T][H][D]));            room to work in, until you set d->taken back
+ *
  * The (void) lines only keep an empty body from warning; they go when you begin. */
 #include "01_normalization/normalization.h"
 #include "03_feed_forward/feed_forward.h"
 #include "04_rope/rope.h"
 #include "07_kv_cache/kv_cache.h"
-#include "common/linear.h"
+#include "08_flash_attention/flash_attention.h"
+#include "09_decoder/decoder.h"
+#include "09_decoder/projection.h"
 
-/* Task 1. Before each block: every row to the same size. Where does eps stand? */
-void rms_norm(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim], const float weight[dim],
-              const float *bias, float eps) {
-    (void)rows, (void)dim, (void)out, (void)x, (void)weight, (void)bias, (void)eps;
+/* Task 1. delta = feed_forward(rms_norm(x)): the norm, three products, and one function between them. Which of the layer's two
+ * norms is it? x is not yours to change: the loop adds delta to it. */
+void feed_forward_block(Decoder *d, int l, int T, int C, float delta[restrict T][C], const float x[T][C]) {
+    size_t mark = d->taken;
+    (void)l, (void)T, (void)C, (void)delta, (void)x;
+    d->taken = mark;
 }
 
-/* Task 2. Seven times a layer: each row of x meets each row of the weight. */
-void linear(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
-            const float weight[out][in], const float *bias) {
-    (void)rows, (void)in, (void)out, (void)y, (void)x, (void)weight, (void)bias;
+/* Task 2. delta = attention(rms_norm(x)): queries, keys and values; RoPE on two of them; into the cache of layer l, from row
+ * d->length on; attention over all that is there; and a last product. The lines below say how the arrays lie. */
+void attention_block(Decoder *d, int l, int T, int C, float delta[restrict T][C], const float x[T][C]) {
+    int KV = d->model->config.KV, D = d->model->config.D;
+    float(*keys)[d->capacity][KV][D] = (void *)d->keys, (*values)[d->capacity][KV][D] = (void *)d->values;
+    const float(*angles)[T][D / 2] = (void *)d->angles, (*cosine)[D / 2] = angles[0], (*sine)[D / 2] = angles[1];
+    size_t mark = d->taken;
+    (void)l, (void)C, (void)delta, (void)x, (void)keys, (void)values, (void)cosine, (void)sine;
+    d->taken = mark;
 }
 
-/* Task 3. Between the way up and the way down: one half opens or shuts the other. Which? */
-void swiglu(int n, float out[n], const float gate[n], const float up[n]) {
-    (void)n, (void)out, (void)gate, (void)up;
+/* Task 3. A score for each of the V tokens: the last position, d->last, is normalized already. Which matrix is it, where the
+ * embedding is not tied? */
+void decoder_logits(const Decoder *decoder, float logits[decoder->model->config.V]) {
+    (void)decoder, (void)logits;
 }
 
-/* Task 4. Queries and keys learn where they stand. Which two numbers make a pair in a Hugging Face checkpoint? */
-void rope_half_split(int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D],
-                     const float cosine[T][D / 2], const float sine[T][D / 2]) {
-    (void)T, (void)H, (void)D, (void)out, (void)x, (void)cosine, (void)sine;
-}
-
-/* The challenge, without a hint: the new keys and values go into the cache, and each query sees what it may. */
-void cached_attention(int capacity, int length, int T, int H, int KV, int D, float out[restrict T][H][D],
-                      float cache_k[capacity][KV][D], float cache_v[capacity][KV][D], const float q[T][H][D],
-                      const float k[T][KV][D], const float v[T][KV][D]) {
-    (void)capacity, (void)length, (void)T, (void)H, (void)KV, (void)D, (void)out, (void)cache_k, (void)cache_v;
-    (void)q, (void)k, (void)v;
+/* The challenge, without a hint: the whole way of T tokens, from the rows of embed_tokens (tensor_get() reads a number of them)
+ * through both blocks of each layer and the last norm. Show the stream at each of its stages, as decoder.h counts them:
+ * show_stage(d, stage, T, C, x). That is how a judge can tell you where it first differs. */
+void decoder_forward(Decoder *d, int T, int C, float out[restrict T][C], const int ids[T]) {
+    size_t mark = d->taken;
+    (void)T, (void)C, (void)out, (void)ids;
+    d->taken = mark;
 }

@@ -13,11 +13,10 @@ static void widen(DType dtype, int n, float to[n], const char *from) {
         }
 }
 
-/* In a function of its own, or gcc 12 adds one number after the other. */
-__attribute__((noinline)) static float dot(int n, const float a[n], const float b[n]) {
-    float sum = 0;
+static double dot(int n, const float a[n], const float b[n]) {
+    double sum = 0;
 #pragma omp simd reduction(+ : sum)
-    for (int i = 0; i < n; i++) sum += a[i] * b[i];
+    for (int i = 0; i < n; i++) sum += (double)a[i] * b[i];
     return sum;
 }
 
@@ -32,7 +31,7 @@ void project(int rows, int in, int out, float y[restrict rows][out], const float
         for (int i = 0; i < in; i += PIECE) {
             int n = in - i < PIECE ? in - i : PIECE;
             widen(weight->dtype, n, w, (const char *)weight->data + ((size_t)o * in + i) * size);
-            for (int r = 0; r < rows; r++) y[r][o] += dot(n, &x[r][i], w);
+            for (int r = 0; r < rows; r++) y[r][o] += (float)dot(n, &x[r][i], w);
         }
     }
 }

@@ -8,8 +8,8 @@
 
 #include "common/tensor.h"
 
-/* y[r][o] = sum over i of x[r][i] weight[o][i]: nn.Linear without bias. Sums are float32, in several parts side by side.
- * weight is [out][in], F32, BF16 or F16. y must not overlap the inputs. Source: torch.nn.Linear. */
+/* y[r][o] = sum over i of x[r][i] weight[o][i]: nn.Linear without bias. A long sum is one of several parts, each in
+ * double; chapter 12's are float32. weight is [out][in], F32, BF16 or F16. y must not overlap the inputs. Source: torch.nn.Linear. */
 void project(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const Tensor *weight);
 
 #endif

@@ -121,7 +121,7 @@ static void many_draws(int V, const float logits[V]) {
     table_print(&table, stdout);
 }
 
-/* After a sentence, the 32 likeliest tokens are words that begin one in these stories; the other tokens are mistakes. */
+/* The 32 likeliest tokens begin a sentence somewhere in these stories; the others would be mistakes. */
 static void temperatures(int V, const float logits[V]) {
     enum { SHOWN = 5, GOOD = 32 };
     static const float Ts[] = {0.25f, 0.5f, 1, 2, 4};

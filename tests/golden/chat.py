@@ -54,13 +54,16 @@ FAMILIES = {"llama2": (LLAMA2, "<s>", "</s>"),
             "llama3.1": (dated("'26 Jul 2024'"), "<|begin_of_text|>", "<|eot_id|>"),
             "llama3.2": (dated("strftime_now('%d %b %Y')"), "<|begin_of_text|>", "<|eot_id|>")}
 
+SPACE = "".join(chr(code) for code in range(sys.maxunicode + 1) if chr(code).isspace())
+
 # A system's message or None, then user, assistant, user, …
 CONVERSATIONS = [
     [None, "Hello!"],
     ["You are kind.\nAnswer briefly.", "Hello!"],
     ["", "Hello!"],
     ["  Be kind. \n", "\n  Who are you?  \n"],
-    ["\u00a0Be kind.\u3000", "\u2003\t Who\u00a0are you?\v\u0085"],
+    [SPACE + "Be kind." + SPACE, SPACE + "Who\u00a0are you?" + SPACE],
+    ["\u200bBe kind.\ufeff", "\u200bHello!\u2060"],
     [None, "<s>[INST] <|eot_id|> </s>"],
     [None, "Hello!", "Hi.", "And you?"],
     ["You are kind.", " Hello! ", "Hi.", "Who?\n", "A fox.", "Where?"],

@@ -35,12 +35,12 @@ static const struct {
     {"the likeliest, penalty 2", {.temperature = 0, .top_p = 1, .repetition_penalty = 2}},
 };
 
-enum { WAYS = sizeof ways / sizeof *ways, TOLD = 300, STORY = 500, ANSWER = 16 };
+enum { WAYS = sizeof ways / sizeof *ways, TOLD = 300, ASKED = 100, STORY = 500, ANSWER = 16 };
 
 typedef struct {
     int answers, questions; /* right, of so many */
+    int sentence; /* how often, of so many times, its question is answered rightly */
     int consistent, told, different;
-    char *answer; /* to the sentence */
 } Result;
 
 /* How the model goes on after a prompt: the bytes of so many tokens at most, up to its own end. The caller frees. */
@@ -89,7 +89,7 @@ static void answer_all(const Model *model, const Tokenizer *tokenizer, const cha
 }
 
 static Result examine(const Model *model, const Tokenizer *tokenizer, const char *program, int count,
-                      char *stories[count], const char *sentence, Sampling sampling) {
+                      char *stories[count], const Sentence *sentence, Sampling sampling) {
     Result result = {0};
     char *answers, *told, *all[TOLD];
     size_t length;
@@ -113,9 +113,13 @@ static Result examine(const Model *model, const Tokenizer *tokenizer, const char
     judge(program, told, &result.consistent, &right, &questions);
     for (int i = 0; i < result.told; i++) free(all[i]);
 
-    result.answer = said_after(model, tokenizer, sentence, ANSWER, sampling, &random);
-    size_t end = strcspn(result.answer, ".\n");
-    result.answer[end + (result.answer[end] == '.')] = '\0';
+    const char *question = safetensors_metadata(&sentence->file, "story");
+    const char *answer = safetensors_metadata(&sentence->file, "answer");
+    for (int i = 0; i < ASKED; i++) {
+        char *said = said_after(model, tokenizer, question, ANSWER, sampling, &random);
+        result.sentence += strncmp(said + (*said == ' '), answer, strlen(answer)) == 0;
+        free(said);
+    }
     free(answers), free(told);
     return result;
 }
@@ -133,24 +137,24 @@ int main(int argc, char **argv) {
     int count = cut(text, MOST, stories);
 #pragma omp parallel for schedule(dynamic)
     for (int i = 0; i < WAYS; i++)
-        results[i] = examine(&model, tokenizer, argv[1], count, stories, safetensors_metadata(&sentence.file, "story"),
-                             ways[i].sampling);
+        results[i] = examine(&model, tokenizer, argv[1], count, stories, &sentence, ways[i].sampling);
 
     printf("What each way of choosing the next token does to what the model of chapter 9 says. `make ablations` computes\n"
            "this page anew.\n\n"
-           "answers right    of %d questions about %d unseen stories, each answered by itself\n"
-           "consistent       of %d stories that the model tells by itself, those in which nothing happens that cannot\n"
-           "different        how many of these stories are not told twice\n"
-           "what it answers  when it is asked who has the red ball, by the row's dice\n",
-           results[0].questions, count, TOLD);
+           "answers      of %d questions about %d unseen stories, each asked by itself: those answered rightly\n"
+           "red ball     the sentence's question is asked %d times: \"%s\"\n"
+           "consistent   of %d stories that the model tells by itself, those in which nothing happens that cannot\n"
+           "different    how many different stories there are among these\n",
+           results[0].questions, count, ASKED, safetensors_metadata(&sentence.file, "answer"), TOLD);
     section("Choosing");
     Table table = {0};
-    table_row(&table, "how a token is chosen|answers right|consistent|different|<what it answers");
-    for (int i = 0; i < WAYS; i++)
-        table_row(&table, "%s|%.0f %%|%.0f %%|%d|%s", ways[i].name, 100.0 * results[i].answers / results[i].questions,
-                  100.0 * results[i].consistent / results[i].told, results[i].different, results[i].answer + (*results[i].answer == ' '));
+    table_row(&table, "how a token is chosen|answers|red ball|consistent|different");
+    for (int i = 0; i < WAYS; i++) {
+        const Result *r = &results[i];
+        table_row(&table, "%s|%.0f %%|%.0f %%|%.0f %%|%d", ways[i].name, 100.0 * r->answers / r->questions,
+                  100.0 * r->sentence / ASKED, 100.0 * r->consistent / r->told, r->different);
+    }
     table_print(&table, stdout);
-    for (int i = 0; i < WAYS; i++) free(results[i].answer);
     sentence_close(&sentence), tokenizer_close(tokenizer), model_close(&model), free(text);
     return 0;
 }

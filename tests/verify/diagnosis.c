@@ -98,7 +98,7 @@ static Rule *const certain[] = {
     adds_onto_what_was_there, reads_beyond_an_input, is_changed, is_an_input, is_in_company, is_moved, is_transposed,
 };
 static Rule *const likely[] = {
-    leaves_numbers_unwritten, keeps_the_wrong_tokens, changes_the_logits, misplaces_a_mask,
+    begins_at_a_stage, leaves_numbers_unwritten, keeps_the_wrong_tokens, changes_the_logits, misplaces_a_mask,
     is_multiplied, is_added_to, is_an_approximation,
     is_wrong_for_special_numbers, overflows,
     is_wrong_in_one_place, fails_where_vectors_do_not_fit,

@@ -14,7 +14,7 @@ static const Exercise exercises[] = {
     {"06_grouped_query", {"grouped_query_attention", "attend_last"}},
     {"07_kv_cache", {"kv_cache_append", "attend_last", "cached_attention"}},
     {"08_flash_attention", {"softmax", "attention", "flash_attention"}},
-    {"09_decoder", {"rms_norm", "linear", "swiglu", "rope_half_split", "cached_attention"}},
+    {"09_decoder", {"feed_forward_block", "attention_block", "decoder_logits", "decoder_forward"}},
     {"10_tokenizer", {"pair_counts", "merge_pair", "bpe_merge"}},
     {"11_generation", {"temperature", "top_k", "min_p", "repetition_penalty", "top_p"}},
     {"12_speed", {"linear"}},

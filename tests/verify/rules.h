@@ -17,6 +17,7 @@ Rule is_an_approximation, is_less_exact;               /* nearly right */
 
 /* Where it is wrong, rules_where.c: */
 Rule adds_onto_what_was_there, reads_beyond_an_input, leaves_numbers_unwritten; /* by the marks of the sandbox */
+Rule begins_at_a_stage;                                            /* of the residual stream */
 Rule is_wrong_in_one_place;                                        /* the last row, every head but the first, … */
 Rule fails_where_vectors_do_not_fit, fails_where_it_is_long;       /* by the sizes of the cases */
 Rule is_wrong_for_special_numbers, overflows;        /* by what goes in */

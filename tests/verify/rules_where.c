@@ -202,6 +202,36 @@ bool leaves_numbers_unwritten(const Evidence *evidence, char say[static DIAGNOSI
                        "branch write?%s", where_text(where, found, index), also);
 }
 
+/* What makes stage s of 2 L + 2: each comes from the one before it. */
+static char *stage_text(char text[static NAME], size_t stage, size_t stages) {
+    if (stage == 0) snprintf(text, NAME, "the embedding");
+    else if (stage == stages - 1) snprintf(text, NAME, "the last norm");
+    else snprintf(text, NAME, "%s of layer %zu", stage % 2 ? "attention" : "the feed-forward", (stage - 1) / 2);
+    return text;
+}
+
+/* The stream of chapter 9's decoder: what comes after the first stage that differs inherits. */
+bool begins_at_a_stage(const Evidence *evidence, char say[static DIAGNOSIS]) {
+    const Answer *answer = first_failing(evidence);
+    if (strcmp(evidence->kernel->name, "decoder_forward") != 0 || !count_flagged(evidence, is_written)) return false;
+    Axis stages = axis_of(answer, 0), tokens = axis_of(answer, 1), numbers = axis_of(answer, 2);
+    size_t index = 0;
+    while (!answer->wrong[index]) index++;
+    size_t stage = step_of(stages, index), token = step_of(tokens, index);
+    const Tensor *pieces = golden_input(answer->golden, "split");
+    size_t split = pieces ? (size_t)tensor_get(pieces, 0) : 0;
+    char name[NAME];
+    const char *hint = stage == 0 ? "Is it row ids[t] of embed_tokens?" : stage == stages.size - 1 ?
+        "Is it model->norm, over all T tokens?" : "What each block adds is judged by itself, so look at what it is given, and at what "
+        "becomes of delta.";
+    if (is_unwritten(answer, index))
+        hint = stage < stages.size - 1 ? "This stage is not shown: does the loop reach it, and call show_stage()?"
+                                       : "This row of out is not written: all T tokens come out.";
+    else if (token > 0 && token == split) hint = "The tokens of the first piece are right, those of the second are not: is d->length minded?";
+    return say_it(say, "The first stage that differs is %zu, after %s, at token %zu, number %zu (case %s). %s", stage,
+                  stage_text(name, stage, stages.size), token, step_of(numbers, index), answer->golden->name, hint);
+}
+
 bool is_wrong_in_one_place(const Evidence *evidence, char say[static DIAGNOSIS]) {
     char name[NAME];
     const char *hint;

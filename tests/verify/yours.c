@@ -90,7 +90,7 @@ struct YourRoom {
     float *all;                    /* everything, one behind the other */
 };
 
-static void *piece(float **rest, int width) {
+static void *part_of(float **rest, int width) {
     float *array = *rest;
     *rest += (size_t)CAPACITY * (size_t)width;
     return array;
@@ -104,13 +104,13 @@ static struct YourRoom *room_for(const Config *c) {
     size_t bytes = CAPACITY * width * sizeof(float);
     float *rest = memset(allocate(bytes), 0, bytes);
     room->all = rest;
-    room->x = piece(&rest, C), room->normed = piece(&rest, C), room->more = piece(&rest, C);
-    room->q = piece(&rest, queries), room->turned_q = piece(&rest, queries), room->attended = piece(&rest, queries);
-    room->k = piece(&rest, keys), room->turned_k = piece(&rest, keys), room->v = piece(&rest, keys);
-    room->gate = piece(&rest, F), room->up = piece(&rest, F), room->angles = piece(&rest, D);
-    room->keys = piece(&rest, c->L * keys), room->values = piece(&rest, c->L * keys);
-    room->scores = piece(&rest, CAPACITY), room->one_q = piece(&rest, D);
-    room->one_k = piece(&rest, D), room->one_v = piece(&rest, D), room->one_out = piece(&rest, D);
+    room->x = part_of(&rest, C), room->normed = part_of(&rest, C), room->more = part_of(&rest, C);
+    room->q = part_of(&rest, queries), room->turned_q = part_of(&rest, queries), room->attended = part_of(&rest, queries);
+    room->k = part_of(&rest, keys), room->turned_k = part_of(&rest, keys), room->v = part_of(&rest, keys);
+    room->gate = part_of(&rest, F), room->up = part_of(&rest, F), room->angles = part_of(&rest, D);
+    room->keys = part_of(&rest, c->L * keys), room->values = part_of(&rest, c->L * keys);
+    room->scores = part_of(&rest, CAPACITY), room->one_q = part_of(&rest, D);
+    room->one_k = part_of(&rest, D), room->one_v = part_of(&rest, D), room->one_out = part_of(&rest, D);
     return room;
 }
 
@@ -189,7 +189,7 @@ static void add(int T, int C, float x[restrict T][C], const float more[T][C]) {
 }
 
 /* x += attention(rms_norm(x)) */
-static void your_attention(YourLlama *llama, int l, int T) {
+static void add_attention(YourLlama *llama, int l, int T) {
     const Config *c = &llama->examinee.model->config;
     const Layer *layer = &llama->layers[l];
     struct YourRoom *room = llama->room;
@@ -225,7 +225,7 @@ static void unit(YourLlama *llama, int n, float gate[n], const float up[n]) {
 }
 
 /* x += swiglu(rms_norm(x)) */
-static void your_feed_forward(YourLlama *llama, int l, int T) {
+static void add_feed_forward(YourLlama *llama, int l, int T) {
     const Config *c = &llama->examinee.model->config;
     const Layer *layer = &llama->layers[l];
     struct YourRoom *room = llama->room;
@@ -272,8 +272,8 @@ static void read_tokens(Examinee *examinee, int T, const int ids[T], int asked, 
     for (int t = 0; t < T; t++) memcpy(x[t], table[ids[t]], sizeof *x);
     for (int l = 0; l < c->L; l++) {
         now->layer = l;
-        your_attention(llama, l, T);
-        your_feed_forward(llama, l, T);
+        add_attention(llama, l, T);
+        add_feed_forward(llama, l, T);
     }
     now->layer = c->L;
     CALL(rms_norm)(T, C, normed, x, examinee->model->norm, NULL, (float)c->rms_norm_eps);

@@ -1,0 +1,426 @@
+"""Chapter 9: what attention and feed-forward add to the stream, the loop over the layers, and the logits.
+
+Small models whose weights are among the inputs, and the course's own on the beginning of its sentence, whose weights
+are where it lies. A text may be read in two pieces: `split` tokens, and the rest."""
+import math
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from safetensors.torch import load_file
+from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
+
+from golden import Kernel, distance, load, normal
+
+CHAPTER = "09_decoder"
+HERE = Path(__file__).resolve().parent
+TRAINED = load_file(HERE.parents[1] / "chapters" / CHAPTER / "stories" / "model" / "model.safetensors")
+SENTENCE, OF_SENTENCE = load(HERE / "sentence.safetensors")
+TOKENS = 9                                  # of it: "<s> Mia gave the red ball to Anna."
+EPS = float(OF_SENTENCE["rms_norm_eps"])    # of the trained model
+MATRICES = ["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj",
+            "mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"]
+NORMS = ["input_layernorm", "post_attention_layernorm"]
+
+
+def short(name):
+    return name.split(".")[-1]
+
+
+def weights_of(layer, dtype):
+    """The trained model's layer, under the names of C."""
+    return {short(name): TRAINED[f"model.layers.{int(layer)}.{name}.weight"].to(dtype) for name in MATRICES + NORMS}
+
+
+def rms_norm(x, weight, eps):
+    return x / (x.pow(2).mean(-1, keepdim=True) + eps).sqrt() * weight
+
+
+def turn(x, cosine, sine):
+    """RoPE in half-split pairs."""
+    a, b = x.chunk(2, -1)
+    cosine, sine = cosine[:, None], sine[:, None]
+    return torch.cat([a * cosine - b * sine, a * sine + b * cosine], -1)
+
+
+def turn_interleaved(x, cosine, sine):
+    a, b = x[..., 0::2], x[..., 1::2]
+    cosine, sine = cosine[:, None], sine[:, None]
+    return torch.stack([a * cosine - b * sine, a * sine + b * cosine], -1).flatten(-2)
+
+
+def own_group(h, H, KV):
+    return h // (H // KV)
+
+
+def attend(q, k, v, seen, group=own_group):
+    (_, H, D), KV = q.shape, k.shape[1]
+    k, v = (x[:, group(torch.arange(H), H, KV)] for x in (k, v))
+    scores = torch.einsum("thd,shd->hts", q, k) / math.sqrt(D)
+    return torch.einsum("hts,shd->thd", scores.masked_fill(~seen, -math.inf).softmax(-1), v)
+
+
+def up_to_itself(T, split):
+    return torch.ones(T, T, dtype=torch.bool).tril()
+
+
+def new_rows_alone(T, split):
+    seen = up_to_itself(T, split)
+    seen[split:, :split] = False
+    return seen
+
+
+def everything_read(T, split):
+    """What is in the cache when a piece is attended."""
+    seen = torch.ones(T, T, dtype=torch.bool)
+    seen[:split, split:] = False
+    return seen
+
+
+def attention(x, w, cosine, sine, eps, split=0, other=None, norm=rms_norm, weight="input_layernorm", of_q=turn, of_k=turn,
+              of_v=None, seen=up_to_itself, group=own_group, names="qkv", last=F.linear, cached=None):
+    D = 2 * cosine.shape[-1]
+
+    def heads(x, name):
+        return F.linear(norm(x, w[weight], eps), w[f"{name}_proj"]).unflatten(-1, (-1, D))
+    q, k, v = (heads(x, name) for name in names)
+    q, k = of_q(q, cosine, sine), of_k(k, cosine, sine)
+    v = of_v(v, cosine, sine) if of_v else v
+    out = attend(q, k, v, seen(len(x), split), group)
+    if cached:  # the second piece sees other rows of the first
+        if not split or other is None:
+            return None
+        k, v = cached(k, v, split, lambda name: heads(other, name), cosine, sine)
+        out = torch.cat([out[:split], attend(q, k, v, seen(len(x), split), group)[split:]])
+    out = out.flatten(1)
+    if last is not F.linear and out.shape[1] != x.shape[1]:
+        return None
+    return last(out, w["o_proj"])
+
+
+def pytorch_attention(x, w, cosine, sine, eps):
+    D = 2 * cosine.shape[-1]
+    normed = F.rms_norm(x, x.shape[-1:], w["input_layernorm"], eps)
+    q, k, v = (F.linear(normed, w[f"{name}_proj"]).unflatten(-1, (-1, D)).transpose(0, 1)[None] for name in "qkv")
+    whole = (torch.cat([table, table], -1)[None] for table in (cosine, sine))
+    q, k = apply_rotary_pos_emb(q, k, *whole)
+    out = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+    return F.linear(out[0].transpose(0, 1).flatten(1), w["o_proj"])
+
+
+def feed_forward(x, w, eps, norm=rms_norm, weight="post_attention_layernorm", unit=lambda gate, up: F.silu(gate) * up):
+    normed = norm(x, w[weight], eps)
+    return F.linear(unit(F.linear(normed, w["gate_proj"]), F.linear(normed, w["up_proj"])), w["down_proj"])
+
+
+def pytorch_feed_forward(x, w, eps):
+    normed = F.rms_norm(x, x.shape[-1:], w["post_attention_layernorm"], eps)
+    return F.linear(F.silu(F.linear(normed, w["gate_proj"])) * F.linear(normed, w["up_proj"]), w["down_proj"])
+
+
+def no_norm(x, weight, eps):
+    return x
+
+
+def no_weight(x, weight, eps):
+    return rms_norm(x, torch.ones_like(weight), eps)
+
+
+# --- attention_block ---------------------------------------------------------------------------------------
+
+def one_layer(block, takes):
+    """The block on a case's inputs: with its own weights, or those of the trained model's layer."""
+    def formula(x, eps, layer=None, **rest):
+        w = {name: rest.pop(name) for name in list(rest) if name.endswith(("_proj", "layernorm"))}
+        rest.setdefault("split", 0)
+        given = {name: value for name, value in rest.items() if name in takes}
+        return block(x, w or weights_of(layer, x.dtype), eps=eps, **given)
+    return formula
+
+
+OF_ATTENTION = ["cosine", "sine", "split", "other"]
+
+
+def of_attention(**change):
+    def block(x, w, **rest):
+        return attention(x, w, **rest, **change)
+    return one_layer(block, OF_ATTENTION)
+
+
+attention_block = Kernel(
+    "attention_block", CHAPTER, "LlamaAttention after input_layernorm, of transformers: torch.nn.functional.rms_norm, "
+    "linear, scaled_dot_product_attention, and apply_rotary_pos_emb",
+    pytorch=one_layer(pytorch_attention, ["cosine", "sine"]), formula=of_attention())
+
+attention_block.wrong("stream_added", "Your delta has x in it already. delta is what attention adds: the loop adds it to x",
+                      one_layer(lambda x, w, **rest: x + attention(x, w, **rest), OF_ATTENTION))
+attention_block.wrong("no_norm", "You project x itself. Queries, keys and values are made of rms_norm(x)",
+                      of_attention(norm=no_norm))
+attention_block.wrong("norm_without_weight", "Your norm has no weight. Multiply by input_layernorm",
+                      of_attention(norm=no_weight))
+attention_block.wrong("other_norm", "Your norm has the weight post_attention_layernorm. That one stands before the "
+                      "feed-forward; attention's is input_layernorm", of_attention(weight="post_attention_layernorm"))
+attention_block.wrong("no_o_proj", "Your delta is what the heads give. The last step is o_proj, which mixes them",
+                      of_attention(last=lambda out, weight: out))
+attention_block.wrong("no_rope", "Your queries and keys are not turned. Apply RoPE to both before the scores",
+                      of_attention(of_q=lambda q, *_: q, of_k=lambda k, *_: k))
+attention_block.wrong("keys_not_turned", "Your keys are not turned. Turn queries and keys, and keep the turned keys",
+                      of_attention(of_k=lambda k, *_: k))
+attention_block.wrong("values_turned", "Your values are turned, too. RoPE is for queries and keys alone",
+                      of_attention(of_v=turn))
+attention_block.wrong("interleaved_pairs", "You turn pairs (2i, 2i + 1), and these weights have Hugging Face's order. "
+                      "Use rope_half_split, unless model->interleaved is true",
+                      of_attention(of_q=turn_interleaved, of_k=turn_interleaved))
+attention_block.wrong("keys_and_values_swapped", "Your keys are v_proj's and your values k_proj's. Swap them",
+                      of_attention(names="qvk"))
+attention_block.wrong("no_mask", "Your tokens see those after them. Query t sees the keys up to its own",
+                      of_attention(seen=everything_read))
+attention_block.wrong("modulo", "Your head h reads key/value head h % KV. It is h / (H / KV)",
+                      of_attention(group=lambda h, H, KV: h % KV))
+attention_block.wrong("new_rows_alone", "Your queries see the new tokens alone. They see all that came before, which is "
+                      "in the cache: S = length + T rows", of_attention(seen=new_rows_alone))
+attention_block.wrong("cache_of_another_layer", "Your layers share one cache: what this layer kept, the next one wrote "
+                      "over. Each has its own: keys[l] and values[l]",
+                      of_attention(cached=lambda k, v, split, other, cosine, sine: (
+                          torch.cat([turn(other("k"), cosine, sine)[:split], k[split:]]),
+                          torch.cat([other("v")[:split], v[split:]]))))
+
+
+# --- feed_forward_block ------------------------------------------------------------------------------------
+
+def of_feed_forward(**change):
+    return one_layer(lambda x, w, eps: feed_forward(x, w, eps, **change), [])
+
+
+feed_forward_block = Kernel(
+    "feed_forward_block", CHAPTER, "LlamaMLP after post_attention_layernorm, of transformers: torch.nn.functional.rms_norm, "
+    "linear and silu", pytorch=one_layer(pytorch_feed_forward, []), formula=of_feed_forward())
+
+feed_forward_block.wrong("stream_added", "Your delta has x in it already. delta is what the feed-forward adds: the loop adds "
+                         "it to x", one_layer(lambda x, w, eps: x + feed_forward(x, w, eps), []))
+feed_forward_block.wrong("no_norm", "You project x itself. gate and up are made of rms_norm(x)", of_feed_forward(norm=no_norm))
+feed_forward_block.wrong("norm_without_weight", "Your norm has no weight. Multiply by post_attention_layernorm",
+                         of_feed_forward(norm=no_weight))
+feed_forward_block.wrong("other_norm", "Your norm has the weight input_layernorm. That one stands before attention; the "
+                         "feed-forward's is post_attention_layernorm, for it comes after attention",
+                         of_feed_forward(weight="input_layernorm"))
+feed_forward_block.wrong("swapped", "You bend up and multiply by gate. It is silu(gate) * up: w1 of Meta is gate, w3 is up",
+                         of_feed_forward(unit=lambda gate, up: gate * F.silu(up)))
+feed_forward_block.wrong("no_activation", "Your gate is not bent. It is silu(gate) * up",
+                         of_feed_forward(unit=lambda gate, up: gate * up))
+feed_forward_block.wrong("sigmoid", "Your gate is sigmoid(gate). SwiGLU's is silu(gate) = gate * sigmoid(gate)",
+                         of_feed_forward(unit=lambda gate, up: gate.sigmoid() * up))
+feed_forward_block.wrong("gate_alone", "Your hidden layer is silu(gate). Multiply it by up",
+                         of_feed_forward(unit=lambda gate, up: F.silu(gate)))
+feed_forward_block.wrong("gelu", "Your gate is bent by GELU. A Llama's is SiLU",
+                         of_feed_forward(unit=lambda gate, up: F.gelu(gate) * up))
+
+
+# --- decoder_forward ---------------------------------------------------------------------------------------
+
+def layers_of(w, dtype):
+    """Of each layer its weights: they lie one behind the other, or are the trained model's."""
+    names = [short(name) for name in MATRICES + NORMS]
+    if not w:
+        L = max(int(name.split(".")[2]) for name in TRAINED if ".layers." in name) + 1
+        return ([weights_of(l, dtype) for l in range(L)], TRAINED["model.embed_tokens.weight"].to(dtype),
+                TRAINED["model.norm.weight"].to(dtype))
+    return [{name: w[name][l] for name in names} for l in range(len(w["q_proj"]))], w["embed_tokens"], w["norm"]
+
+
+def walk(attention_adds, feed_forward_adds, final, layer=None, begin=lambda x: x):
+    """The stream at all its stages. layer(x, attention, feed_forward) gives the two stages of one."""
+    def in_turn(x, w, of_attention, of_feed_forward):
+        middle = x + of_attention(x)
+        return middle, middle + of_feed_forward(middle)
+
+    def formula(ids, cosine, sine, eps, split=0, **w):
+        layers, table, norm = layers_of(w, cosine.dtype)
+        stream = [begin(table[ids.long()])]
+        for weights in layers:
+            stream += (layer or in_turn)(
+                stream[-1], dict(weights, eps=eps, layers=layers),
+                lambda x, weights=weights: attention_adds(x, weights, cosine, sine, eps),
+                lambda x, weights=weights: feed_forward_adds(x, weights, eps))
+        return torch.stack(stream + [final(stream[-1], norm, eps)])
+    return formula
+
+
+def decoder(final=rms_norm, **change):
+    return walk(attention, feed_forward, final, **change)
+
+
+decoder_forward = Kernel(
+    "decoder_forward", CHAPTER, "LlamaModel of transformers, spelled with torch.nn.functional; each stage of the stream",
+    pytorch=walk(pytorch_attention, pytorch_feed_forward, lambda x, w, eps: F.rms_norm(x, x.shape[-1:], w, eps)),
+    formula=decoder())
+
+
+def wrong_layer(name, advice, layer):
+    decoder_forward.wrong(name, advice, decoder(layer=layer))
+
+
+def replaced(x, w, attend, feed):
+    middle = attend(x)
+    return middle, feed(middle)
+
+
+def attention_replaced(x, w, attend, feed):
+    middle = attend(x)
+    return middle, middle + feed(middle)
+
+
+def feed_forward_replaced(x, w, attend, feed):
+    middle = x + attend(x)
+    return middle, feed(middle)
+
+
+def side_by_side(x, w, attend, feed):
+    middle = x + attend(x)
+    return middle, middle + feed(x)
+
+
+def other_order(x, w, attend, feed):
+    middle = x + feed(x)
+    return middle, middle + attend(middle)
+
+
+def norm_in_stream(x, w, attend, feed):
+    normed = rms_norm(x, w["input_layernorm"], w["eps"])
+    middle = normed + attend(x)
+    return middle, rms_norm(middle, w["post_attention_layernorm"], w["eps"]) + feed(middle)
+
+
+def norm_after(x, w, attend, feed):
+    middle = rms_norm(x + attend(x), w["input_layernorm"], w["eps"])
+    return middle, rms_norm(middle + feed(middle), w["post_attention_layernorm"], w["eps"])
+
+
+def added_twice(x, w, attend, feed):
+    middle = x + 2 * attend(x)
+    return middle, middle + 2 * feed(middle)
+
+
+wrong_layer("residual_forgotten", "The first stage that differs is the first attention's: your stream is what the blocks give, "
+            "x = delta. Each adds to it: x += delta. No module tree shows this addition", replaced)
+wrong_layer("attention_replaces", "The first stage that differs is the first attention's: x = delta, where it should be "
+            "x += delta. The feed-forward's is right", attention_replaced)
+wrong_layer("feed_forward_replaces", "Attention is right; the first stage that differs is the first feed-forward's: x = delta, "
+            "where it should be x += delta", feed_forward_replaced)
+wrong_layer("side_by_side", "The first stage that differs is the first feed-forward's: it read x as it was before attention. Add "
+            "attention's delta first; the feed-forward reads the sum", side_by_side)
+wrong_layer("other_order", "The first stage that differs is the first: your feed-forward comes before attention. It is the other "
+            "way round", other_order)
+wrong_layer("norm_in_stream", "The first stage that differs is the first attention's: you add to norm(x) in place of x. A block "
+            "reads a normalized copy, and the stream stays as it is", norm_in_stream)
+wrong_layer("norm_after", "The first stage that differs is the first attention's: you normalize the sum, as in 2017 (post-norm). A "
+            "Llama's norms stand before the blocks, on a copy", norm_after)
+wrong_layer("added_twice", "The first stage that differs is the first attention's: delta is added twice. Does your block add x "
+            "itself, or do you?", added_twice)
+decoder_forward.wrong("no_final_norm", "Every layer is right; only the last stage differs: the final norm is missing. It is in no "
+                      "layer: out = rms_norm(x) with model->norm", decoder(final=no_norm))
+decoder_forward.wrong("final_norm_without_weight", "Every layer is right; only the last stage differs: your final norm has no "
+                      "weight. Multiply by model->norm", decoder(final=no_weight))
+decoder_forward.wrong("embedding_scaled", "The first stage that differs is the embedding: yours is multiplied by sqrt(C), as in "
+                      "2017. A Llama takes the row as it is", decoder(begin=lambda x: x * math.sqrt(x.shape[-1])))
+
+
+def first_layer_again(ids, cosine, sine, eps, split=0, **w):
+    if not w:
+        return None
+    again = {name: w[name][:1].expand_as(w[name]) for name in w if name not in ("embed_tokens", "norm")}
+    return decoder()(ids, cosine, sine, eps, split, **dict(w, **again))
+
+
+decoder_forward.wrong("first_layer_again", "Layer 0 is right; the first stage that differs is layer 1's attention: each of your "
+                      "layers is layer 0. Hand l on to the blocks", first_layer_again)
+
+
+# --- decoder_logits ----------------------------------------------------------------------------------------
+
+def logits(last, lm_head=None, embed_tokens=None, norm=None, eps=EPS):
+    return F.linear(last, (TRAINED["model.embed_tokens.weight"] if lm_head is None else lm_head).to(last.dtype))
+
+
+decoder_logits = Kernel("decoder_logits", CHAPTER, "lm_head of LlamaForCausalLM: torch.nn.functional.linear", pytorch=logits,
+                        formula=lambda last, lm_head=None, **_: torch.einsum(
+                            "ri,oi->ro", last, (TRAINED["model.embed_tokens.weight"] if lm_head is None else lm_head).to(last.dtype)))
+decoder_logits.wrong("embedding", "Your logits are products with embed_tokens. That is lm_head only where the two are tied: use "
+                     "model->lm_head", lambda last, lm_head=None, embed_tokens=None, **_:
+                     None if embed_tokens is None else F.linear(last, embed_tokens))
+decoder_logits.wrong("normalized_again", "You normalize `last` once more. It comes after the last norm already",
+                     lambda last, lm_head=None, embed_tokens=None, norm=None, eps=EPS:
+                     None if norm is None else F.linear(rms_norm(last, norm, eps), lm_head))
+decoder_logits.wrong("softmax", "Your logits are probabilities. Logits are the scores before softmax: whoever chooses a token wants "
+                     "to change them first", lambda last, **rest: logits(last, **rest).softmax(-1))
+decoder_logits.wrong("log_softmax", "Your logits are log-probabilities. Logits are the plain products: leave softmax to whoever "
+                     "chooses", lambda last, **rest: logits(last, **rest).log_softmax(-1))
+
+
+# --- cases -------------------------------------------------------------------------------------------------
+
+def angles(T, D, theta=10000.0):
+    table = torch.arange(T)[:, None] * theta ** -(torch.arange(D // 2) * 2 / D)
+    return {"cosine": lambda random: table.cos(), "sine": lambda random: table.sin()}
+
+
+def of_attention_case(C, H, KV, D):
+    return {"q_proj": normal(H * D, C, scale=C**-0.5), "k_proj": normal(KV * D, C, scale=C**-0.5),
+            "v_proj": normal(KV * D, C, scale=C**-0.5), "o_proj": normal(C, H * D, scale=(H * D)**-0.5),
+            "input_layernorm": normal(C, scale=0.3, shift=1), "post_attention_layernorm": normal(C, scale=0.3, shift=1)}
+
+
+def of_feed_forward_case(C, width):
+    return {"gate_proj": normal(width, C, scale=C**-0.5), "up_proj": normal(width, C, scale=C**-0.5),
+            "down_proj": normal(C, width, scale=width**-0.5),
+            "input_layernorm": normal(C, scale=0.3, shift=1), "post_attention_layernorm": normal(C, scale=0.3, shift=1)}
+
+
+def attention_case(name, sentence, T, C, H, KV, D, split=0):
+    attention_block.case(name, sentence, x=normal(T, C, scale=3), other=normal(T, C), **of_attention_case(C, H, KV, D),
+                         **angles(T, D), eps=1e-5, layer=1, split=split)
+
+
+attention_case("one_token", "one token, which sees itself alone: its weight is 1, and RoPE does nothing", 1, 16, 4, 2, 4)
+attention_case("at_once", "six tokens at once; four query heads share two key/value heads", 6, 16, 4, 2, 4)
+attention_case("in_pieces", "four tokens and then two more: the second piece needs what the cache holds", 6, 16, 4, 2, 4, split=4)
+attention_case("token_by_token_at_last", "seven tokens and then one, as in decode", 8, 12, 3, 1, 4, split=7)
+attention_case("heads_wider_than_the_stream", "H D is not C, as head_dim allows", 5, 12, 4, 4, 6, split=2)
+
+for name, T, C, width in ("one_token", 1, 12, 20), ("a_few", 5, 16, 44), ("narrow", 3, 24, 8):
+    feed_forward_block.case(name, f"{T} token{'s' * (T > 1)} of {C} numbers, {width} hidden", x=normal(T, C, scale=3),
+                            **of_feed_forward_case(C, width), eps=1e-5, layer=1)
+
+
+def forward_case(name, sentence, T, L, C, H, KV, D, width, V, split=0):
+    shapes = of_attention_case(C, H, KV, D) | of_feed_forward_case(C, width)
+    stacked = {key: (lambda random, draw=draw: torch.stack([torch.as_tensor(draw(random)) for _ in range(L)]))
+               for key, draw in shapes.items()}
+    ids = torch.tensor([(5 * t + 2) % V for t in range(T)], dtype=torch.int32)
+    decoder_forward.case(name, sentence, ids=ids, embed_tokens=normal(V, C), norm=normal(C, scale=0.3, shift=1), **stacked,
+                         **angles(T, D), eps=1e-5, split=split)
+
+
+forward_case("one_token", "one token through two layers", 1, 2, 8, 2, 1, 4, 12, 7)
+forward_case("at_once", "five tokens through two layers at once", 5, 2, 8, 2, 1, 4, 12, 7)
+forward_case("in_pieces", "three tokens, and then one more", 4, 3, 8, 2, 2, 4, 10, 11, split=3)
+
+for name, C, V in ("small", 8, 30), ("wide", 24, 100):
+    decoder_logits.case(name, f"{C} numbers, {V} tokens", last=normal(1, C), lm_head=normal(V, C, scale=C**-0.5),
+                        embed_tokens=normal(V, C), norm=normal(C, scale=0.3, shift=1), eps=1e-5)
+
+# The trained model, whose own run by transformers is in sentence.safetensors.
+STREAM = SENTENCE["stream"][:, :TOKENS].contiguous()
+TABLES = {name: SENTENCE[f"rope/{name}"][:TOKENS].contiguous() for name in ("cosine", "sine")}
+for l in 0, int(OF_SENTENCE["layer"]):
+    attention_block.case(f"sentence_layer_{l}", f"layer {l} of the trained model, on the beginning of the sentence",
+                         x=STREAM[2 * l], **TABLES, eps=EPS, layer=l, split=0 if l else 5)
+    feed_forward_block.case(f"sentence_layer_{l}", f"layer {l} of the trained model, on the beginning of the sentence",
+                            x=STREAM[2 * l + 1], eps=EPS, layer=l)
+decoder_forward.case("sentence", "the trained model on the beginning of the sentence: every stage of the stream",
+                     ids=SENTENCE["ids"][:TOKENS].contiguous(), **TABLES, eps=EPS)
+decoder_logits.case("sentence", "the trained model, after the whole sentence", last=SENTENCE["stream"][-1, -1:].contiguous())
+
+# transformers' own float32 is another order of the same sums.
+_ours = decoder()(SENTENCE["ids"][:TOKENS], *(table.double() for table in TABLES.values()), EPS)
+assert distance(STREAM, _ours) < 64
