@@ -327,7 +327,7 @@ train: $(BUILD)/stories ## train the course's own model again, for three quarter
 	@$(torch)
 	@$(PYTHON) chapters/09_decoder/stories/train.py
 
-GOLDEN := golden printing articles 09_decoder stories sentence 10_tokenizer chat vocabularies
+GOLDEN := golden printing articles 09_decoder stories sentence 10_tokenizer chat vocabularies 13_gguf
 
 golden: ## compute the golden values again
 	@$(torch)

@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char magic[] = {'G', 'G', 'U', 'F'};
+
 enum {
     ALIGNMENT = 32,           /* where the file does not say another */
-    MOST_ALIGNMENT = 1 << 16, /* a larger one is a lie */
+    LEAST_ALIGNMENT = 8, MOST_ALIGNMENT = 1 << 16, /* a larger one is a lie */
     MOST_LETTERS = 65535,     /* of a key, as the format has it */
     SMALLEST_PAIR = 8 + 1 + 4 + 1,
     SMALLEST_TENSOR = 8 + 1 + 4 + 8 + 4 + 8,
@@ -101,7 +103,6 @@ static const char *next_name(Reader *reader, const char *what) {
 }
 
 static void check_version(Reader *reader) {
-    static const char magic[] = {'G', 'G', 'U', 'F'};
     if (memcmp(next(reader, sizeof magic, "its first four letters"), magic, sizeof magic) != 0)
         fail("%s: it does not begin with GGUF: is this a GGUF file?", reader->name);
     uint32_t version = next_u32(reader, "its version");
@@ -149,8 +150,8 @@ static size_t alignment(const Gguf *file) {
     const GgufPair *pair = gguf_pair(file, "general.alignment");
     if (!pair) return ALIGNMENT;
     double value = pair->type == GGUF_U32 && !pair->is_array ? gguf_number(pair, 0) : 0;
-    if (value < 1 || value > MOST_ALIGNMENT || (uint32_t)value & ((uint32_t)value - 1))
-        fail("%s: general.alignment must be a power of two, up to %d, as a u32", file->name, MOST_ALIGNMENT);
+    if (value < LEAST_ALIGNMENT || value > MOST_ALIGNMENT || (uint32_t)value & ((uint32_t)value - 1))
+        fail("%s: general.alignment must be a power of two from %d to %d, as a u32", file->name, LEAST_ALIGNMENT, MOST_ALIGNMENT);
     return (size_t)value;
 }
 
@@ -281,6 +282,14 @@ Gguf gguf_parse(const char *name, const void *bytes, size_t size) {
     read_pairs(&reader, &file);
     read_tensors(&reader, &file);
     return file;
+}
+
+bool gguf_is(const char *path) {
+    char begin[sizeof magic] = "";
+    FILE *file = fopen(path, "rb");
+    bool is = file && fread(begin, 1, sizeof begin, file) == sizeof begin && memcmp(begin, magic, sizeof magic) == 0;
+    if (file) fclose(file);
+    return is;
 }
 
 Gguf gguf_open(const char *path) {

@@ -58,6 +58,8 @@ const char *gguf_type_name(GgufType type);     /* "Q4_0", as llama.cpp spells it
 size_t gguf_block_numbers(GgufType type);      /* numbers in a block: 1, 32 or 256 */
 size_t gguf_block_bytes(GgufType type);
 
+bool gguf_is(const char *path); /* does the file begin with GGUF? */
+
 /* Maps the file, or fail(). */
 Gguf gguf_open(const char *path);
 /* The same for bytes in memory, which must outlive the result; `name` stands for the path in messages. */

@@ -13,11 +13,14 @@
 #include <omp.h>
 #endif
 
-double seconds(void) {
+static double time_of(clockid_t clock) {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
+
+double seconds(void) { return time_of(CLOCK_MONOTONIC); }
+double work_seconds(int threads) { return time_of(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC); }
 
 double best_seconds(void run(void *context), void *context) {
     double best = INFINITY, end = seconds() + 0.1;

@@ -7,6 +7,9 @@
 
 double seconds(void); /* a clock that never goes back */
 
+/* A clock for work on so many threads. For one, it stands still while the machine is busy with other programs. */
+double work_seconds(int threads);
+
 /* The best of several repetitions of run(context), in seconds; repeats for about a tenth of a second. */
 double best_seconds(void run(void *context), void *context);
 

@@ -36,9 +36,24 @@ size_t tensor_count(const Tensor *tensor) {
     return count;
 }
 
-size_t tensor_bytes(const Tensor *tensor) { return tensor_count(tensor) * dtype_size(tensor->dtype); }
+size_t tensor_bytes(const Tensor *tensor) {
+    size_t count = tensor_count(tensor);
+    if (tensor->blocks) return count / (size_t)tensor->blocks->numbers * (size_t)tensor->blocks->bytes;
+    return count * dtype_size(tensor->dtype);
+}
+
+const char *tensor_type(const Tensor *tensor) { return tensor->blocks ? tensor->blocks->name : dtype_name(tensor->dtype); }
+
+/* Element `index`: its whole block is widened for it. */
+static double get_from_block(const Tensor *tensor, size_t index) {
+    const size_t numbers = (size_t)tensor->blocks->numbers, bytes = (size_t)tensor->blocks->bytes;
+    float block[numbers];
+    tensor->blocks->dequantize(1, (int)numbers, (float(*)[numbers])block, (const char *)tensor->data + index / numbers * bytes);
+    return block[index % numbers];
+}
 
 double tensor_get(const Tensor *tensor, size_t index) {
+    if (tensor->blocks) return get_from_block(tensor, index);
     union {
         double f64;
         float f32;
@@ -73,19 +88,35 @@ double tensor_get(const Tensor *tensor, size_t index) {
     fail("tensor %s: %d is no element type", tensor->name, (int)tensor->dtype);
 }
 
-float *tensor_to_float(const Tensor *tensor) {
-    size_t count = tensor_count(tensor);
-    float *values = allocate(count * sizeof *values);
-    if (tensor->dtype == F32 && count > 0)
-        memcpy(values, tensor->data, count * sizeof *values); /* bit for bit, the payload of a NaN too */
+void tensor_numbers(const Tensor *tensor, size_t first, size_t count, float to[]) {
+    if (tensor->blocks) {
+        const size_t numbers = (size_t)tensor->blocks->numbers, bytes = (size_t)tensor->blocks->bytes;
+        const char *blocks = (const char *)tensor->data + first / numbers * bytes;
+        tensor->blocks->dequantize((int)(count / numbers), (int)numbers, (void *)to, blocks);
+        return;
+    }
+    const char *from = (const char *)tensor->data + first * dtype_size(tensor->dtype);
+    if (tensor->dtype == F32 && count > 0) memcpy(to, from, count * sizeof *to); /* bit for bit, the payload of a NaN too */
     else if (tensor->dtype == BF16)
         for (size_t i = 0; i < count; i++) { /* the same: a double would make a signalling NaN a quiet one */
             bf16 bits;
-            memcpy(&bits, (const char *)tensor->data + i * sizeof bits, sizeof bits);
-            values[i] = bf16_to_float(bits);
+            memcpy(&bits, from + i * sizeof bits, sizeof bits);
+            to[i] = bf16_to_float(bits);
+        }
+    else if (tensor->dtype == F16)
+        for (size_t i = 0; i < count; i++) {
+            f16 bits;
+            memcpy(&bits, from + i * sizeof bits, sizeof bits);
+            to[i] = f16_to_float(bits);
         }
     else
-        for (size_t i = 0; i < count; i++) values[i] = (float)tensor_get(tensor, i);
+        for (size_t i = 0; i < count; i++) to[i] = (float)tensor_get(tensor, first + i);
+}
+
+float *tensor_to_float(const Tensor *tensor) {
+    size_t count = tensor_count(tensor);
+    float *values = allocate(count * sizeof *values);
+    tensor_numbers(tensor, 0, count, values);
     return values;
 }
 

@@ -12,12 +12,24 @@ typedef enum { F64, F32, BF16, F16, I64, I32, I16, I8, U64, U32, U16, U8, BOOL, 
 
 enum { TENSOR_MAX_RANK = 8 };
 
+/* A way for a row of numbers to lie in memory where it is no array of them: in blocks, which share scales. Chapter 13 has
+ * them, and says what the functions promise. */
+typedef struct {
+    const char *name;   /* as GGUF's world spells it: "Q4_0" */
+    int type;           /* its number in a GGUF file */
+    int numbers, bytes; /* of a block */
+    void (*dequantize)(int rows, int n, float out[restrict rows][n], const void *blocks);
+    void (*quantize)(int rows, int n, void *blocks, const float x[rows][n]); /* NULL: it can only be read */
+    float (*dot)(int n, const void *weight, const void *x);                  /* the same */
+} Blocks;
+
 typedef struct {
     const char *name;
     DType dtype;
     int rank;                      /* 0 is a scalar */
     size_t shape[TENSOR_MAX_RANK]; /* outermost first; a dimension may be 0 */
     const void *data;              /* not necessarily aligned: read through tensor_get, or copy */
+    const Blocks *blocks;          /* of chapter 13; then dtype means nothing. Mostly NULL */
 } Tensor;
 
 const char *dtype_name(DType dtype); /* as safetensors spells it: "F32", "BF16", … */
@@ -26,7 +38,11 @@ bool dtype_parse(const char *name, DType *dtype);
 
 size_t tensor_count(const Tensor *tensor); /* elements: the product of the shape, 1 for a scalar */
 size_t tensor_bytes(const Tensor *tensor);
-double tensor_get(const Tensor *tensor, size_t index); /* element `index` in row-major order, any dtype */
+const char *tensor_type(const Tensor *tensor); /* "BF16", "Q4_0" */
+double tensor_get(const Tensor *tensor, size_t index); /* element `index` in row-major order, any type */
+
+/* `count` elements from `first` on as float32; of blocks, whole ones. */
+void tensor_numbers(const Tensor *tensor, size_t first, size_t count, float to[]);
 
 /* A new, aligned array of all elements in row-major order. Free it with free(). */
 float *tensor_to_float(const Tensor *tensor);

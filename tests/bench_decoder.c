@@ -189,7 +189,7 @@ static void measure_limit(void *context, int stage, int, int T, int C, const flo
     int layer = stage / 2, way = t->peak ? 0 : layer % READING_WAYS;
     if (stage % 2) return; /* between attention and feed-forward */
     Tally *limit = &t->limits[way];
-    double start = seconds();
+    double start = work_seconds(t->threads);
     if (t->peak)
         for (int n = 0; n < GOES; n++) limit->work += t->peak(t->threads);
     else {
@@ -197,7 +197,7 @@ static void measure_limit(void *context, int stage, int, int T, int C, const flo
         double bytes = layer_weights() / shape.L * (double)dtype_size(first.dtype);
         limit->work += read_memory(t->threads, way, (size_t)bytes, first.data);
     }
-    double time = seconds() - start;
+    double time = work_seconds(t->threads) - start;
     limit->time += time, t->paused += time;
 }
 
@@ -214,13 +214,13 @@ static double decode_speed(const Model *model, DType dtype, int threads, double 
     Decoder decoder = decoder_new(model, CONTEXT + DECODED);
     read_prompt(&decoder, CONTEXT);
     decoder.watch = measure_limit, decoder.context = &turns;
-    double start = seconds();
+    double start = work_seconds(threads);
     for (int n = 0; n < DECODED; n++) {
         int id = choose(&decoder);
         decoder_read(&decoder, 1, &id);
         turns.decoder.work += decode_bytes(dtype, decoder.length);
     }
-    turns.decoder.time = seconds() - start - turns.paused;
+    turns.decoder.time = work_seconds(threads) - start - turns.paused;
     decoder_free(&decoder);
     *share = share_of_limit(&turns);
     return DECODED / turns.decoder.time;
@@ -231,9 +231,9 @@ static double prefill_share(const Model *model, double peak(int), int threads, i
     for (int n = 0; n < PROMPTS; n++) {
         Decoder decoder = decoder_new(model, T);
         decoder.watch = measure_limit, decoder.context = &turns;
-        double start = seconds(), paused = turns.paused;
+        double start = work_seconds(threads), paused = turns.paused;
         read_prompt(&decoder, T);
-        turns.decoder.time += seconds() - start - (turns.paused - paused);
+        turns.decoder.time += work_seconds(threads) - start - (turns.paused - paused);
         turns.decoder.work += prefill_operations(T);
         decoder_free(&decoder);
     }

@@ -37,11 +37,11 @@ static double share(void run(void *context), void *context, double work, size_t 
     double time = INFINITY, limit = 0;
     run(context);
     for (int turn = 0; turn < TURNS; turn++) {
-        double start = seconds();
+        double start = work_seconds(threads);
         run(context);
-        time = fmin(time, seconds() - start), start = seconds();
+        time = fmin(time, work_seconds(threads) - start), start = work_seconds(threads);
         double done = bytes ? read_memory(threads, turn % READING_WAYS, bytes, memory) : multiply_adds(threads);
-        limit = fmax(limit, done / (seconds() - start));
+        limit = fmax(limit, done / (work_seconds(threads) - start));
     }
     return 100 * work / time / limit;
 }

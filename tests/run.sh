@@ -3,6 +3,8 @@
 # "N passed, M failed": the sum over all of them. A command counts its own tests: cmocka's "[  PASSED  ] 3 test(s)." or a last
 # line "3 passed, 0 failed". One that exits non-zero without counting a failure (a crash) counts as one.
 passed=0 failed=0 number=0
+# Threads that wait for each other sleep: spinning, they would take the processors from the tests beside them.
+export OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-passive}"
 folder=$(mktemp -d) && trap 'rm -rf "$folder"' EXIT
 for command; do printf '%s\0' "$number" "$command" && number=$((number + 1)); done |
     xargs -0 -n 2 -P "${JOBS:-$(getconf _NPROCESSORS_ONLN)}" sh -c '$2 >"$0/$1" 2>&1; echo $? >"$0/$1.ending"; mv "$0/$1.ending" "$0/$1.status"' "$folder" &

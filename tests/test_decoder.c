@@ -22,13 +22,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *const models[] = {"llama1", "llama2_70b", "llama3", "llama31", "llama32", "yarn", "dynamic"};
-#define GOLDEN(name) AT("%s/tests/golden/models/%s", ROOT, name)
+/* Folders, and files of llama.cpp's format. */
+enum { FOLDERS = 7 };
+static const char *const models[] = {"llama1", "llama2_70b", "llama3", "llama31", "llama32", "yarn", "dynamic", "mixed.gguf", "plain.gguf"};
+#define GOLDEN(name) AT("%s/tests/golden/%s/%s", ROOT, strchr(name, '.') ? "gguf" : "models", name)
 
 /* ------------------------------------------------------------------ against transformers */
 
 static SafeTensors open_expected(const char *name) {
-    return safetensors_open(AT("%s/tests/golden/models/%s/expected.safetensors", ROOT, name));
+    const char *end = strchr(name, '.');
+    if (!end) return safetensors_open(AT("%s/expected.safetensors", GOLDEN(name)));
+    return safetensors_open(AT("%s/tests/golden/gguf/%.*s.safetensors", ROOT, (int)(end - name), name));
 }
 
 static const Tensor *stage(const SafeTensors *expected, const char *format, int number) {
@@ -145,7 +149,7 @@ static void a_long_text_in_any_pieces_is_the_same(void **state) {
 
 static void the_tree_is_pytorchs(void **state) {
     (void)state;
-    for (size_t m = 0; m < COUNT(models); m++) {
+    for (size_t m = 0; m < FOLDERS; m++) {
         Config config = config_read(AT("%s/config.json", GOLDEN(models[m])));
         SafeTensors expected = open_expected(models[m]);
         char *printed = NULL;
@@ -417,7 +421,7 @@ static void what_is_saved_compares(void **state) {
     assert_int_equal(stage(&mine, "layers.%d", 1)->shape[0], 5);
     assert_int_equal(stage(&mine, "logits", 0)->shape[1], 64);
     safetensors_close(&mine);
-    for (size_t m = 0; m < COUNT(models); m++) {
+    for (size_t m = 0; m < FOLDERS; m++) {
         assert_int_equal(run("--model '%s' --compare '%s/expected.safetensors'", GOLDEN(models[m]), GOLDEN(models[m])), 0);
         assert_said("Nothing differs.");
     }

@@ -153,6 +153,7 @@ static void h_bool(void) { start(3, 0, 1), letters("a"), number(4, 7), number(1,
 static void h_cut(void) { start(3, 0, 1), letters("abc"), number(4, 4), number(2, 4); }
 static void aligned(uint32_t to) { start(3, 0, 1), letters("general.alignment"), number(4, 4), number(4, to); }
 static void h_alignment_0(void) { aligned(0); }
+static void h_alignment_4(void) { aligned(4); }
 static void h_alignment_48(void) { aligned(48); }
 static void h_alignment_large(void) { aligned(1u << 31); }
 static void h_alignment_type(void) { start(3, 0, 1), letters("general.alignment"), number(4, 10), number(8, 32); }
@@ -192,7 +193,7 @@ static const struct {
     {h_key_nul, "a NUL in a key"}, {h_twice, "the key \"a\" twice"}, {h_value_type, "a value of type 13"},
     {h_nested, "array of arrays"}, {h_array_2_60, "counts 1152921504606846976 elements"}, {h_array_wraps, "elements of an array"},
     {h_string_beyond, "ends in a:"}, {h_strings_beyond, "ends in a:"}, {h_bool, "2 is neither true nor false"}, {h_cut, "ends in abc"},
-    {h_alignment_0, "power of two"}, {h_alignment_48, "power of two"}, {h_alignment_large, "power of two"},
+    {h_alignment_0, "power of two"}, {h_alignment_4, "from 8 to"}, {h_alignment_48, "power of two"}, {h_alignment_large, "power of two"},
     {h_alignment_type, "power of two"}, {h_alignment_text, "power of two"},
     {h_rank_0, "0 dimensions"}, {h_rank_5, "5 dimensions"}, {h_empty, "a dimension is 0"}, {h_overflow, "shape overflows"},
     {h_wraps, "shape overflows"}, {h_type, "number 4, which"}, {h_type_large, "number 2147483648, which"},
@@ -214,7 +215,7 @@ static void test_what_is_legal_is_read(void **state) {
     (void)state;
     start(2, 0, 0), accept();                                                    /* version 2, of nothing */
     aligned(64), accept();                                                       /* another alignment */
-    aligned(1), accept();
+    aligned(8), accept();
     start(3, 1, 0), tensor("a", 4, 1, GGUF_TYPE_BF16, 0), data(32, 8), accept(); /* no padding behind the last tensor */
 }
 

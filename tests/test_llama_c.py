@@ -51,7 +51,8 @@ def causal_mask(scores):
     return scores.numpy()
 
 
-LEFT_OUT = ["bpe_merge"]  # it takes a Vocabulary, a map from strings, which is no array
+# They take a Vocabulary, a map from strings, or a Decoder with a model in it: neither is an array.
+LEFT_OUT = ["bpe_merge", "attention_block", "feed_forward_block", "decoder_forward", "decoder_logits"]
 ADAPTERS = {
     "causal_mask": causal_mask,
     "kv_cache_append": kv_cache_append,

@@ -1,6 +1,7 @@
 /* The reader's Llama: it is chapter 9's whichever kernels it is made of, and whatever they do, it is told. */
 #include "09_decoder/decoder.h"
 #include "11_generation/generation.h"
+#include "common/file.h"
 #include "common/measure.h"
 #include "tests/verify/hide.h"
 #include "tests/verify/kernels.h"
@@ -61,6 +62,8 @@ static void each_way_through_it_is_chapter_9s(void **state) {
         "attention_scores", "softmax", "weighted_sum", "grouped_query_attention attention",
         "gated_feed_forward", "gated_feed_forward swiglu", "silu",
         "rms_norm linear rope_frequencies rope_table rope_half_split kv_cache_append swiglu",
+        "attention_block", "feed_forward_block", "decoder_logits", "decoder_forward", "decoder_forward decoder_logits",
+        "attention_block feed_forward_block rms_norm linear rope_table",
     };
     for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
         Function yours[PARTS] = {0};
@@ -100,6 +103,8 @@ static void one_of_several_does_the_work(void **state) {
     bool has[PARTS];
     const char *instead[PARTS];
     memset(has, true, sizeof has);
+    for (int p = 0; p < PARTS; p++)
+        if (parts[p].covers) has[p] = false;
     settle(has, instead);
     assert_true(has[part_named("flash_attention")] && has[part_named("kv_cache_append")] && has[part_named("swiglu")]);
     assert_false(has[part_named("cached_attention")] || has[part_named("softmax")] || has[part_named("silu")]);
@@ -113,6 +118,28 @@ static void one_of_several_does_the_work(void **state) {
     assert_string_equal(instead[part_named("kv_cache_append")], "cached_attention");
     assert_string_equal(instead[part_named("softmax")], "cached_attention");
     assert_null(instead[part_named("attend_last")]);
+}
+
+/* Whoever makes a whole block needs nobody at its place; whoever makes the whole way, no block. */
+static void a_block_does_the_work_of_its_kernels(void **state) {
+    (void)state;
+    bool has[PARTS];
+    const char *instead[PARTS];
+    memset(has, true, sizeof has);
+    settle(has, instead);
+    assert_true(has[part_named("decoder_forward")] && has[part_named("decoder_logits")] && has[part_named("rope_table")]);
+    assert_string_equal(instead[part_named("attention_block")], "decoder_forward");
+    assert_string_equal(instead[part_named("rms_norm")], "decoder_forward");
+    assert_string_equal(instead[part_named("linear")], "decoder_forward");
+
+    memset(has, true, sizeof has);
+    has[part_named("decoder_forward")] = has[part_named("decoder_logits")] = false;
+    settle(has, instead);
+    assert_true(has[part_named("attention_block")] && has[part_named("feed_forward_block")]);
+    assert_true(has[part_named("rms_norm")] && has[part_named("linear")]); /* the last norm, and the logits */
+    assert_string_equal(instead[part_named("flash_attention")], "attention_block");
+    assert_string_equal(instead[part_named("softmax")], "attention_block");
+    assert_string_equal(instead[part_named("swiglu")], "feed_forward_block");
 }
 
 /* Calls that each come back can be too many, too. */
@@ -174,7 +201,7 @@ static void an_untouched_clone_is_all_ours(void **state) {
     int right, ours, count = 0;
     assert_int_equal(run("%s", ""), 0);
     for (const char *at = said; (at = strstr(at, "not written yet")); at++) count++;
-    assert_int_equal(count, 12);
+    assert_int_equal(count, 13);
     assert_said("chapters/04_rope/exercise.c");
     assert_said("Your Llama, all of it ours so far");
     assert_said("Answer: Anna has the red ball.\n");
@@ -217,6 +244,52 @@ static void wrong_kernels_are_named_and_used(void **state) {
     assert_null(strstr(said, "Answer: Anna has the red ball."));
     read_share(&right, &ours);
     assert_true(right < ours / 2);
+}
+
+/* Chapter 9's decoder as a reader's file, with something exchanged in it. */
+static void write_decoder(const char *name, const char *from, const char *to) {
+    size_t size;
+    char *source = file_read(ROOT "/chapters/09_decoder/decoder.c", &size), *at = strstr(source, from);
+    assert_non_null(at);
+    FILE *file = fopen(AT("%s/%s", folder, name), "w");
+    fprintf(file, "%.*s%s%s", (int)(at - source), source, to, at + strlen(from));
+    fclose(file), free(source);
+}
+
+static void the_decoder_is_the_readers(void **state) {
+    (void)state;
+    int right, ours;
+    write_decoder("whole.c", "#include", "#include");
+    assert_int_equal(run("whole.c"), 0);
+    assert_said("decoder_forward      right           4 of 4   the whole way of the stream\n");
+    assert_said("attention_block      right           7 of 7   what attention adds: your decoder_forward calls it\n");
+    assert_said("decoder_logits       right           3 of 3   the logits\n");
+    assert_said("Answer: Anna has the red ball.\n");
+    read_share(&right, &ours);
+    assert_int_equal(right, ours);
+}
+
+/* The same, but x = delta in place of x += delta; and a feed-forward that gives nothing to add, by itself. */
+static void a_wrong_decoder_tells_its_story(void **state) {
+    (void)state;
+    int right, ours;
+    write_decoder("wrong.c", "x[t][i] += delta", "x[t][i] = delta");
+    assert_int_equal(run("wrong.c"), 1);
+    assert_said("decoder_forward      wrong           0 of 4   the whole way of the stream\n");
+    assert_said("wrong.c, decoder_forward: ");
+    assert_said("Each adds to it: x += delta");
+    assert_null(strstr(said, "Answer: Anna has the red ball."));
+    read_share(&right, &ours);
+    assert_true(right < ours / 2);
+
+    FILE *file = fopen(AT("%s/nothing.c", folder), "w");
+    fputs("#include \"09_decoder/decoder.h\"\n#include <stdlib.h>\n"
+          "void feed_forward_block(Decoder *d, int l, int T, int C, float delta[restrict T][C], const float x[T][C]) {\n"
+          "    if (d->length > 3 && l == 2) exit(7);\n"
+          "    for (int t = 0; t < T; t++)\n        for (int i = 0; i < C; i++) delta[t][i] = 0 * x[t][i];\n}\n", file);
+    fclose(file);
+    assert_int_equal(run("nothing.c"), 1);
+    assert_said("Here it ends: your feed_forward_block in nothing.c ended the program (exit status 7), in layer 2, reading token ");
 }
 
 /* What nobody else knows: a kernel that passes, and goes wrong in the Llama alone, whose rows have 192 numbers. */
@@ -277,9 +350,11 @@ static void what_gives_no_kernel_is_told(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_way_through_it_is_chapter_9s), cmocka_unit_test(each_part_is_called),
-        cmocka_unit_test(one_of_several_does_the_work),      cmocka_unit_test(its_time_has_an_end),
+        cmocka_unit_test(one_of_several_does_the_work),      cmocka_unit_test(a_block_does_the_work_of_its_kernels),
+        cmocka_unit_test(its_time_has_an_end),
         cmocka_unit_test(an_untouched_clone_is_all_ours),    cmocka_unit_test(a_right_kernel_is_a_part_of_it),
-        cmocka_unit_test(wrong_kernels_are_named_and_used),  cmocka_unit_test(how_it_ends_is_told),
+        cmocka_unit_test(wrong_kernels_are_named_and_used),  cmocka_unit_test(the_decoder_is_the_readers),
+        cmocka_unit_test(a_wrong_decoder_tells_its_story),   cmocka_unit_test(how_it_ends_is_told),
         cmocka_unit_test(the_golden_values_are_closed_to_it), cmocka_unit_test(what_gives_no_kernel_is_told),
     };
     return cmocka_run_group_tests_name("mine", tests, open_model, close_model) != 0;

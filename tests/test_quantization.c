@@ -17,7 +17,7 @@
 
 enum { N = 288 };
 
-static void there_and_back(const Format *format, float out[N], const float x[N]) {
+static void there_and_back(const Blocks *format, float out[N], const float x[N]) {
     char blocks[2 * N];
     format->quantize(1, N, blocks, (const void *)x);
     format->dequantize(1, N, (void *)out, blocks);
@@ -31,7 +31,7 @@ static void what_is_read_back_is_within_a_step(void **state) {
         float steps; /* between the largest magnitude, or the minimum, and the other end */
     } formats[] = {{"Q8_0", 127}, {"Q4_0", 8}, {"Q5_0", 16}, {"Q4_1", 7.5f}, {"Q5_1", 15.5f}};
     for (int f = 0; f < 5; f++) {
-        const Format *format = format_named(formats[f].name);
+        const Blocks *format = format_named(formats[f].name);
         float x[N], back[N];
         random_fill(&(Random){7}, N, x);
         there_and_back(format, back, x);
@@ -46,7 +46,7 @@ static void what_is_read_back_is_within_a_step(void **state) {
 /* Read back and quantized again, the numbers stay: they are levels already. */
 static void levels_stay_levels(void **state) {
     (void)state;
-    const Format *format = format_named("Q8_0");
+    const Blocks *format = format_named("Q8_0");
     float x[N], once[N], twice[N];
     random_fill(&(Random){7}, N, x);
     there_and_back(format, once, x);
@@ -56,7 +56,7 @@ static void levels_stay_levels(void **state) {
 
 static void any_address_will_do(void **state) {
     (void)state;
-    const Format *format;
+    const Blocks *format;
     for (int f = 0; (format = format_at(f)); f++) {
         size_t bytes = (size_t)format->bytes;
         int n = format->numbers;

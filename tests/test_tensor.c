@@ -163,13 +163,13 @@ static void test_float32_is_copied_bit_for_bit(void **state) {
     free(copy);
 }
 
-static void an_element_of_no_type(void) { tensor_get(&(Tensor){"x", DTYPE_COUNT, 1, {1}, "12345678"}, 0); }
+static void an_element_of_no_type(void) { tensor_get(&(Tensor){.name = "x", .dtype = DTYPE_COUNT, .rank = 1, .shape = {1}, .data = "12345678"}, 0); }
 
 static void test_what_is_no_type_or_empty(void **state) {
     (void)state;
     assert_refused(an_element_of_no_type, "tensor x: ");
     for (DType dtype = 0; dtype < DTYPE_COUNT; dtype++) { /* there is nothing to be read, not even an address */
-        const Tensor empty = {"x", dtype, 2, {3, 0}, NULL};
+        const Tensor empty = {.name = "x", .dtype = dtype, .rank = 2, .shape = {3, 0}};
         free(tensor_to_float(&empty)), free(tensor_to_double(&empty));
     }
 }

@@ -205,6 +205,40 @@ static void any_bytes_are_encoded(void **state) {
     }
 }
 
+/* What a long text remembers of its words and merges changes nothing: its ids are those of its lines, one by one, for no token
+ * goes on behind a line's end. Where a ▁ is put before a text, it stands for the space that a line begins with. */
+static void a_long_text_is_its_lines(void **state) {
+    (void)state;
+    enum { LINES = 3000, MOST = 4 * 40 + 3 };
+    static const char *const few[] = {"sentencepiece", "prepend", "tiktoken", "byte_level"};
+    Random random = {12};
+    char *bytes = allocate(LINES * MOST);
+    for (size_t v = 0; v < COUNT(few); v++) {
+        Tokenizer *t = tokenizer_open(GOLDEN(few[v]));
+        size_t length = 0, starts[LINES + 1], count, one, at = 0;
+        for (int line = 0; line < LINES; line++) {
+            starts[line] = length;
+            if (line > 0) bytes[length++] = ' ';
+            bytes[length++] = 'x';
+            length += random_text(&random, random_between(&random, 0, 39), bytes + length);
+            bytes[length++] = '\n';
+        }
+        starts[LINES] = length;
+        int *ids = tokenizer_encode(t, length, bytes, false, &count);
+        for (int line = 0; line < LINES; line++) {
+            size_t start = starts[line] + (line > 0 && !tokenizer_byte_level(t));
+            int *its = tokenizer_encode(t, starts[line + 1] - start, bytes + start, false, &one);
+            assert_true(one <= count - at);
+            if (memcmp(ids + at, its, one * sizeof *its) != 0) fail_msg("%s: line %d has other ids in a long text", few[v], line);
+            at += one;
+            free(its);
+        }
+        assert_int_equal(at, count);
+        free(ids), tokenizer_close(t);
+    }
+    free(bytes);
+}
+
 /* ------------------------------------------------------------------ what it knows */
 
 static void assert_piece(const Tokenizer *t, int id, const char *piece, const char *bytes) {
@@ -445,6 +479,7 @@ int main(void) {
         cmocka_unit_test(llamas_own_files_are_the_librarys),
         cmocka_unit_test(what_goes_in_comes_out),
         cmocka_unit_test(any_bytes_are_encoded),
+        cmocka_unit_test(a_long_text_is_its_lines),
         cmocka_unit_test(tokens_have_names_and_bytes),
         cmocka_unit_test(other_tokenizers_are_named),
         cmocka_unit_test(files_that_end_too_early_get_one_line),

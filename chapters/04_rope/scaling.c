@@ -64,6 +64,7 @@ float rope_frequencies(int D, float inv_freq[D / 2], const RopeParameters *p, in
         if (p->rope_type == ROPE_LLAMA3) frequency = llama3_frequency(frequency, p);
         if (p->rope_type == ROPE_LINEAR) frequency = linear_frequency(frequency, p);
         if (p->rope_type == ROPE_YARN) frequency = yarn_frequency(D, i, frequency, p);
+        if (p->rope_type == ROPE_FACTORS) frequency /= p->factors[i];
         inv_freq[i] = frequency;
     }
     return p->rope_type == ROPE_YARN ? yarn_attention_factor(p) : 1;

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-typedef enum { ROPE_DEFAULT, ROPE_LINEAR, ROPE_DYNAMIC, ROPE_YARN, ROPE_LLAMA3 } RopeType;
+typedef enum { ROPE_DEFAULT, ROPE_LINEAR, ROPE_DYNAMIC, ROPE_YARN, ROPE_LLAMA3, ROPE_FACTORS } RopeType;
 
 /* rope_parameters (once: rope_scaling and rope_theta) of config.json, by the same names. What a type does not use
  * is ignored; a 0 in beta_fast, beta_slow, attention_factor, mscale and mscale_all_dim means "not given". */
@@ -21,6 +21,7 @@ typedef struct {
     double beta_fast, beta_slow;                        /* yarn: 32 and 1 if not given */
     double attention_factor, mscale, mscale_all_dim;    /* yarn */
     bool keep_fractions;                                /* yarn: truncate is false */
+    const float *factors; /* [D/2]. factors, which config.json does not have: each pair is slowed by its own, as GGUF's rope_freqs say */
 } RopeParameters;
 
 /* inv_freq[i] = rope_theta^(-2i/D), then stretched as the type says; in radians a position, in float32 as transformers

@@ -97,8 +97,7 @@ void feed_forward_block(Decoder *d, int l, int T, int C, float delta[restrict T]
 
 /* A row of the table for each token. */
 static void embed(int T, int C, float x[T][C], const int ids[T], const Tensor *table) {
-    for (int t = 0; t < T; t++)
-        for (int i = 0; i < C; i++) x[t][i] = (float)tensor_get(table, (size_t)ids[t] * C + i);
+    for (int t = 0; t < T; t++) tensor_numbers(table, (size_t)ids[t] * C, C, x[t]);
 }
 
 void decoder_forward(Decoder *d, int T, int C, float out[restrict T][C], const int ids[T]) {

@@ -1,4 +1,5 @@
 #include "09_decoder/llama2c.h"
+#include "13_quantization/gguf_model.h" /* the one look ahead: a file of any format is a model */
 #include "common/error.h"
 #include "common/file.h"
 #include "common/safetensors.h"
@@ -18,6 +19,7 @@ struct ModelFiles {
     SafeTensors *shards;
     char **names;   /* of the shards, as the index spells them */
     Llama2c bin;
+    Gguf gguf;
 };
 
 /* What is wrong with the tensors, collected: the first few names, and how many more. */
@@ -211,14 +213,20 @@ static void read_folder(Model *model, const char *folder) {
     free(tensors.taken);
 }
 
-/* ------------------------------------------------------------------ either */
+/* ------------------------------------------------------------------ any of them */
+
+static void open_gguf(Model *model, const char *path) {
+    model->files->gguf = gguf_open(path);
+    gguf_model(model, &model->files->gguf);
+}
 
 Model model_open(const char *path) {
     struct stat status;
-    if (stat(path, &status) != 0) fail("%s: %s: name a model's folder or a .bin", path, strerror(errno));
+    if (stat(path, &status) != 0) fail("%s: %s: name a model's folder, a .gguf or a .bin", path, strerror(errno));
     Model model = {.files = allocate(sizeof *model.files)};
     *model.files = (struct ModelFiles){0};
     if (S_ISDIR(status.st_mode)) read_folder(&model, path);
+    else if (gguf_is(path)) open_gguf(&model, path);
     else model.files->bin = llama2c_open(&model, path);
     return model;
 }
@@ -229,6 +237,7 @@ void model_close(Model *model) {
         free(model->layers[l].input_layernorm), free(model->layers[l].post_attention_layernorm);
     for (int i = 0; i < files->shard_count; i++) safetensors_close(&files->shards[i]), free(files->names[i]);
     llama2c_close(&files->bin);
+    if (files->gguf.storage) gguf_close(&files->gguf);
     free(files->shards), free(files->names), free(files);
     free(model->layers), free(model->norm);
     *model = (Model){0};

@@ -1,11 +1,12 @@
 /* A tokenizer from the inside: what the two families of tokenizers and the four formats of files share. What is above
  * includes what is below, never the other way round:
  *
- *     tokenizer.c                                               opens a file by what it is; encodes and decodes
- *     sentencepiece_model.c  llama2c.c  tiktoken.c  hugging_face.c        the formats: each reads a tokenizer
- *     sentencepiece.c  byte_level.c                             the families: each cuts a text into words
- *     words.c  families.c                                       a word becomes ids
- *     bpe.c  vocabulary.c */
+ *     tokenizer.c                                                     opens a file by what it is, encodes and decodes
+ *     sentencepiece_model.c, llama2c.c, tiktoken.c, hugging_face.c    the formats: each reads a tokenizer
+ *     sentencepiece.c, byte_level.c                                   the families: each cuts a text into words
+ *     words.c                                                         words become ids
+ *     families.c                                                      a tokenizer's parts
+ *     bpe.c, vocabulary.c                                             symbols grow into tokens */
 #ifndef FAMILIES_H
 #define FAMILIES_H
 
@@ -40,8 +41,8 @@ typedef struct Tokenizer {
 /* Without tokens. The file's bytes become the tokenizer's. */
 Tokenizer *tokenizer_new(char *file);
 
-/* To be called when all tokens are there: finds those of the bytes, of which none may be missing, the names that a text is
- * searched for, and where a text begins and ends. */
+/* To be called when all tokens are there: finds those of the bytes, of which none may be missing, the names that a text
+ * is searched for, and those of its beginning and end. */
 void tokenizer_complete(Tokenizer *tokenizer, const char *path, const char *bos, const char *eos);
 
 /* The id of a special token, or -1. */

@@ -9,8 +9,8 @@
 /* Adds the ids of a text without special tokens. `first`: it is the beginning of the whole text. */
 void sentencepiece_encode(const Tokenizer *tokenizer, size_t length, const char *text, bool first, Ids *ids);
 
-/* For those who read a file: adds a token and returns its id. At `room` its bytes are written, at most as many as its name
- * has. When all tokens are there, sentencepiece_complete() is to be called. */
+/* For those who read a file: adds a token and returns its id. At `room` its bytes are written, at most as many as its
+ * name has. When all tokens are there, sentencepiece_complete() is to be called. */
 int sentencepiece_add(Tokenizer *tokenizer, const char *path, Token token, char *room);
 void sentencepiece_complete(Tokenizer *tokenizer, const char *path);
 

@@ -10,7 +10,7 @@
  * taken, so the next free one is near. */
 struct Entry {
     const char *key; /* NULL: free */
-    size_t length;
+    uint32_t length;
     int value;
 };
 
@@ -45,7 +45,7 @@ bool map_add(Map *map, size_t length, const char *key, int value) {
     if (2 * map->count >= map->capacity) grow(map);
     struct Entry *entry = place_of(map, length, key);
     if (entry->key) return false;
-    *entry = (struct Entry){key, length, value};
+    *entry = (struct Entry){key, (uint32_t)length, value};
     map->count++;
     return true;
 }
@@ -119,8 +119,8 @@ void vocabulary_free(Vocabulary *v) {
     free(v->special.names), free(v->user_defined.names);
 }
 
-Merge vocabulary_merge(const Vocabulary *v, const char *text, int left_length, int left_id, int right_length,
-                       int right_id) {
+static Merge find_merge(const Vocabulary *v, const char *text, int left_length, int left_id, int right_length,
+                        int right_id) {
     const Merge none = {.id = -1};
     if (v->lists_merges) {
         const int pair[2] = {left_id, right_id};
@@ -132,6 +132,34 @@ Merge vocabulary_merge(const Vocabulary *v, const char *text, int left_length, i
     if (right_id >= 0 && v->tokens[right_id].kind == USER_DEFINED) return none;
     int id = map_find(&v->pieces, (size_t)(left_length + right_length), text);
     return id < 0 ? none : (Merge){v->tokens[id].rank, id};
+}
+
+/* Each pair has one place, which it shares with others: the last one asked for stands there. */
+struct Asked {
+    int left, right; /* ids; -1: nothing stands here */
+    Merge merge;
+};
+
+enum { PLACE_BITS = 15 }; /* half a megabyte: it stays in the cache, as the vocabulary does not */
+
+Vocabulary vocabulary_remembering(const Vocabulary *v) {
+    Vocabulary copy = *v;
+    copy.asked = allocate(sizeof *copy.asked << PLACE_BITS);
+    for (int i = 0; i < 1 << PLACE_BITS; i++) copy.asked[i].left = -1;
+    return copy;
+}
+
+void vocabulary_forget(Vocabulary *copy) { free(copy->asked); }
+
+Merge vocabulary_merge(const Vocabulary *v, const char *text, int left_length, int left_id, int right_length,
+                       int right_id) {
+    if (!v->asked || left_id < 0 || right_id < 0)
+        return find_merge(v, text, left_length, left_id, right_length, right_id);
+    uint64_t pair = (uint64_t)left_id << 32 | (uint64_t)right_id;
+    struct Asked *asked = &v->asked[pair * 0x9e3779b97f4a7c15 >> (64 - PLACE_BITS)];
+    if (asked->left != left_id || asked->right != right_id)
+        *asked = (struct Asked){left_id, right_id, find_merge(v, text, left_length, left_id, right_length, right_id)};
+    return asked->merge;
 }
 
 /* The first of the names [low, high) whose byte at `depth` is at least `byte`; all of them begin alike up to there. */

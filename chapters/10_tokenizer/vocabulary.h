@@ -72,6 +72,8 @@ typedef struct {
     Map pairs;   /* two ids, as bytes, to their place in merges */
     int (*pair_ids)[2];
     Merge *merges;
+
+    struct Asked *asked; /* what two tokens merge into, if that was asked before; NULL: nobody remembers */
 } Vocabulary;
 
 enum { MOST_TOKENS = 1 << 24, MOST_PIECE = 8000 }; /* every rank is a whole number that a float can hold */
@@ -86,6 +88,11 @@ void vocabulary_free(Vocabulary *vocabulary);
 /* What two neighbours merge into; `text` begins with the left one, and the right one follows. An id may be -1. */
 Merge vocabulary_merge(const Vocabulary *vocabulary, const char *text, int left_length, int left_id, int right_length,
                        int right_id);
+
+/* The same vocabulary, for one text: what merged once is not looked up again. vocabulary_forget() frees what it then
+ * knows. */
+Vocabulary vocabulary_remembering(const Vocabulary *vocabulary);
+void vocabulary_forget(Vocabulary *remembering);
 
 /* The longest of the names that the text begins with: its id, or -1. */
 int names_find(const Names *names, size_t length, const char *text);

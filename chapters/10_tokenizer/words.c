@@ -52,7 +52,7 @@ static void merge_word(Words *words, size_t length, const char *word) {
         words->symbols = allocate(product(words->room, sizeof *words->symbols));
     }
     Symbol *symbols = words->symbols;
-    int count = bpe_merge(&t->vocabulary, word, first_symbols(t, length, word, symbols), symbols);
+    int count = bpe_merge(&words->vocabulary, word, first_symbols(t, length, word, symbols), symbols);
     for (int i = 0; i < count; i++) {
         if (symbols[i].id >= 0) ids_add(words->ids, symbols[i].id);
         else for (int b = 0; b < symbols[i].length; b++) /* no piece has this character: byte fallback */
@@ -66,12 +66,13 @@ static void merge_word(Words *words, size_t length, const char *word) {
 
 struct Seen {
     int start, length;  /* text[start .. start + length - 1]; no length: a place that is free */
-    int first, count; /* its ids */
+    int first, count;   /* its ids */
 };
 
 Words words_new(const Tokenizer *t, size_t length, const char *text, Ids *ids) {
-    enum { MOST = 1 << 16 }; /* a megabyte, which stays in the cache */
-    Words words = {.tokenizer = t, .text = text, .ids = ids, .places = 1};
+    enum { MOST = 1 << 16, LONG = 1000 }; /* a megabyte of places, which stays in the cache; short texts repeat little */
+    Words words = {t, t->vocabulary, text, ids, .places = 1};
+    if (length >= LONG) words.vocabulary = vocabulary_remembering(&t->vocabulary);
     while (words.places < MOST && words.places < length / 4) words.places *= 2;
     words.seen = allocate(words.places * sizeof *words.seen);
     memset(words.seen, 0, words.places * sizeof *words.seen);
@@ -90,4 +91,7 @@ void words_add(Words *words, size_t start, size_t length) {
     *seen = (struct Seen){(int)start, (int)length, (int)first, (int)(words->ids->count - first)};
 }
 
-void words_free(Words *words) { free(words->symbols), free(words->seen); }
+void words_free(Words *words) {
+    vocabulary_forget(&words->vocabulary);
+    free(words->symbols), free(words->seen);
+}

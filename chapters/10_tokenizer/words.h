@@ -1,5 +1,5 @@
-/* The words of a text become ids. Texts repeat their words: one that stood in the text before is not merged again, its ids
- * are copied from where they are already. */
+/* The words of a text become ids. Texts repeat their words: one that stood in the text before is not merged again, its
+ * ids are copied from where they are already. */
 #ifndef WORDS_H
 #define WORDS_H
 
@@ -16,6 +16,7 @@ void ids_add(Ids *ids, int id);
 
 typedef struct {
     const Tokenizer *tokenizer;
+    Vocabulary vocabulary; /* the tokenizer's; it remembers */
     const char *text;
     Ids *ids;
     size_t room; /* for so many symbols */

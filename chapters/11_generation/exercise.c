@@ -2,9 +2,9 @@
  *
  *     make exercise-11
  *
- * judges each function against transformers, names the mistake if it knows it, and says how far you are. The contracts are
- * in sampling.h; a token that is ruled out gets -INFINITY, and out may be the same array as logits. The (void) lines only
- * keep an empty body from warning, and go when you begin. */
+ * judges each function against transformers, names the mistake if it knows it, and says how far you are. The contracts
+ * are in sampling.h; a token that is ruled out gets -INFINITY, and out may be the same array as logits. The (void)
+ * lines only keep an empty body from warning, and go when you begin. */
 #include "11_generation/sampling.h"
 
 /* Task 1. One division. Which way does a temperature of 2 tilt the probabilities? */
@@ -13,8 +13,8 @@ void temperature(int V, float out[V], const float logits[V], float T) { (void)V,
 /* Task 2. The k-th largest logit is the least that stays. What if several equal it? What if k is larger than V? */
 void top_k(int V, float out[V], const float logits[V], int k) { (void)V, (void)out, (void)logits, (void)k; }
 
-/* Task 3. Every token stays that is at least p times as likely as the likeliest. You do not need the sum of all e^logit.
- * Why not? */
+/* Task 3. Every token stays that is at least p times as likely as the likeliest. You do not need the sum of all
+ * e^logit. Why not? */
 void min_p(int V, float out[V], const float logits[V], float p) { (void)V, (void)out, (void)logits, (void)p; }
 
 /* Task 4. A token that was seen counts once, however often it was seen, and a negative logit is multiplied. */

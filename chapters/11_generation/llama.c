@@ -195,7 +195,8 @@ static void print_speed(const Session *s) {
     double bytes = bytes_per_token(&s->llama->model, s->generation.decoder.length);
     double share = rate * bytes / read_bandwidth(thread_count(), SOME_MEMORY);
     fprintf(stderr,
-            "prompt: %d tokens, %.0f a second; written: %d tokens, %.0f a second, %.0f %% of what memory allows; seed %lu\n",
+            "prompt: %d tokens, %.0f a second; "
+            "written: %d tokens, %.0f a second, %.0f %% of what memory allows; seed %lu\n",
             s->read, prefill, written, rate, 100 * share, s->llama->settings.seed);
 }
 
@@ -310,21 +311,25 @@ int main(int argc, char **argv) {
     Words w = {0};
     const Option options[] = {
         {"model", "DIR|FILE", "a Hugging Face folder or a .bin of llama2.c (the course's own small model)", &w.model},
-        {"tokenizer", "PATH", "tokenizer.model, tokenizer.json or tokenizer.bin (the one beside the model)", &w.tokenizer},
+        {"tokenizer", "PATH",
+         "tokenizer.model, tokenizer.json or tokenizer.bin (the one beside the model)", &w.tokenizer},
         {"prompt", "TEXT|-", "what the text begins with; - reads standard input (nothing)", &w.prompt},
         {"tokens", "N", "write so many at most (256)", &w.tokens},
         {"temperature", "X", "0 takes the likeliest token, 1 draws as the model says (0.8)", &w.temperature},
         {"top-k", "K", "draw from the K likeliest; 0: from all (0)", &w.top_k},
         {"top-p", "P", "draw from the likeliest that together have P (0.95)", &w.top_p},
         {"min-p", "P", "draw from those that are P times as likely as the likeliest (0)", &w.min_p},
-        {"repetition-penalty", "R", "above 1, what the text already has becomes less likely (1)", &w.repetition_penalty},
+        {"repetition-penalty", "R",
+         "above 1, what the text already has becomes less likely (1)", &w.repetition_penalty},
         {"seed", "S", "the same text for the same seed (from the clock)", &w.seed},
         {"context", "N", "positions to keep (what is needed, at most what the model was made for)", &w.context},
         {"threads", "N", "(all cores)", &w.threads},
-        {"chat", NULL, "a conversation, a line at a time, in the form of Llama 2, 3 or 3.1; Ctrl-C stops an answer", &w.chat},
+        {"chat", NULL,
+         "a conversation, a line at a time, in the form of Llama 2, 3 or 3.1; Ctrl-C stops an answer", &w.chat},
         {"system", "TEXT", "what the model is told before a conversation", &w.system},
         {"date", "TEXT", "the date that Llama 3.1 and later are told before it (what their templates say)", &w.date},
-        {"bf16", NULL, "with BF16 weights: round what meets them, too; some processors read a prompt twice as fast", &w.bf16},
+        {"bf16", NULL,
+         "with BF16 weights: round what meets them, too; some processors read a prompt twice as fast", &w.bf16},
         {"perplexity", "FILE|-", "score a text instead of writing one", &w.perplexity},
         {"ignore-eos", NULL, "go on where the text would end", &w.ignore_eos},
         {"quiet", NULL, "no speeds, no progress", &w.quiet},

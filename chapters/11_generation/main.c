@@ -124,7 +124,7 @@ static void many_draws(int V, const float logits[V]) {
 /* The 32 likeliest tokens begin a sentence somewhere in these stories; the others would be mistakes. */
 static void temperatures(int V, const float logits[V]) {
     enum { SHOWN = 5, GOOD = 32 };
-    static const float Ts[] = {0.25f, 0.5f, 1, 2, 4};
+    static const float Ts[] = {0.5f, 1, 2};
     Chance all[V];
     float reshaped[V];
     section("Temperature");

@@ -96,10 +96,10 @@ static double predicted(const Step *step, const Task *task, const Speed *limits)
 
 /* ------------------------------------------------------------------ measured */
 
-static double run(const Step *step, Task *task) {
-    double start = seconds();
+static double run(const Step *step, int threads, Task *task) {
+    double start = work_seconds(threads);
     step->run(task->rows, IN, task->out, (void *)task->y, (void *)task->x, step->dtype == BF16 ? (void *)task->half : task->weight);
-    return seconds() - start;
+    return work_seconds(threads) - start;
 }
 
 /* 64 ulps: the roundings of 2048 additions go either way, and even one by one add up to the root of their number. */
@@ -120,7 +120,9 @@ bool turns_go_on(Turns *turns) {
 }
 
 /* A limit's speed in this go, or the best so far. */
-static double best(double so_far, double work, double start) { return fmax(so_far, work / (seconds() - start)); }
+static double best(double so_far, double work, int threads, double start) {
+    return fmax(so_far, work / (work_seconds(threads) - start));
+}
 
 Speed speed_of(const Step *step, Task *task) {
     size_t bytes = (size_t)IN * task->out * dtype_size(step->dtype);
@@ -129,13 +131,15 @@ Speed speed_of(const Step *step, Task *task) {
     Speed s = {.operations = 2.0 * (step->once ? task->rows : 1) / (double)dtype_size(step->dtype)};
     double time = INFINITY;
     use_threads(threads);
-    run(step, task), must_be_right(step, task);
+    run(step, threads, task), must_be_right(step, task);
     for (Turns turns = turns_new(); turns_go_on(&turns);) {
-        time = fmin(time, run(step, task));
-        double start = seconds();
-        s.bandwidth = best(s.bandwidth, read_memory(threads, turns.count % READING_WAYS, bytes, weights), start), start = seconds();
-        s.fma = best(s.fma, multiply_adds(threads), start), start = seconds();
-        if (step->pairs) s.pairs = best(s.pairs, multiply_bf16_pairs(threads), start);
+        time = fmin(time, run(step, threads, task));
+        double start = work_seconds(threads);
+        s.bandwidth = best(s.bandwidth, read_memory(threads, turns.count % READING_WAYS, bytes, weights), threads, start);
+        start = work_seconds(threads);
+        s.fma = best(s.fma, multiply_adds(threads), threads, start);
+        start = work_seconds(threads);
+        if (step->pairs) s.pairs = best(s.pairs, multiply_bf16_pairs(threads), threads, start);
     }
     use_threads(most);
     s.measured = 2.0 * task->rows * IN * task->out / time;

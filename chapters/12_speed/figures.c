@@ -69,13 +69,13 @@ static void one_layer_free(Model *model) {
 static double layer_weights(const Config *c) { return (double)c->C * (2.0 * c->H * c->D + 2.0 * c->KV * c->D + 3.0 * c->F); }
 
 /* T tokens after `length` others, which nobody read: what the cache holds does not change how fast it is. */
-static double reading_time(Decoder *decoder, int T, int length) {
+static double reading_time(Decoder *decoder, int threads, int T, int length) {
     int ids[T];
     memset(ids, 0, sizeof ids);
     decoder->length = length;
-    double start = seconds();
+    double start = work_seconds(threads);
     decoder_read(decoder, T, ids);
-    return seconds() - start;
+    return work_seconds(threads) - start;
 }
 
 /* The layer's speed as a share of the limit's, measured in turns: reading for one token, multiply-adds for a prompt. */
@@ -88,10 +88,10 @@ static double share(const Model *model, int threads, int T, int length) {
     memset(decoder.keys, 0, cached), memset(decoder.values, 0, cached);
     use_threads(threads);
     for (Turns turns = turns_new(); turns_go_on(&turns);) {
-        time = fmin(time, reading_time(&decoder, T, length));
-        double start = seconds();
+        time = fmin(time, reading_time(&decoder, threads, T, length));
+        double start = work_seconds(threads);
         double done = T > 1 ? multiply_adds(threads) : read_memory(threads, turns.count % READING_WAYS, matrix, model->layers->gate_proj.data);
-        limit = fmax(limit, done / (seconds() - start));
+        limit = fmax(limit, done / (work_seconds(threads) - start));
     }
     decoder_free(&decoder);
     return (T > 1 ? operations : bytes) / time / limit;

@@ -112,11 +112,11 @@ static double share(const Way *way, const Heads *h) {
     double work = h->T > 1 ? 2.0 * H * D * h->T * (h->T + 1) : 2.0 * h->S * KV * D * sizeof(float), time = INFINITY, limit = 0;
     use_threads(threads);
     for (Turns turns = turns_new(); turns_go_on(&turns);) {
-        double start = seconds();
+        double start = work_seconds(threads);
         attend(way, h);
-        time = fmin(time, seconds() - start), start = seconds();
+        time = fmin(time, work_seconds(threads) - start), start = work_seconds(threads);
         double done = h->T > 1 ? multiply_adds(threads) : read_memory(threads, turns.count % READING_WAYS, (size_t)work / 2, h->k);
-        limit = fmax(limit, done / (seconds() - start));
+        limit = fmax(limit, done / (work_seconds(threads) - start));
     }
     use_threads(most);
     return work / time / limit;

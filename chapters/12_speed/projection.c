@@ -2,6 +2,7 @@
 #include "12_speed/pairs.h"
 #include "12_speed/projection.h"
 #include "12_speed/rounding.h"
+#include "13_quantization/products.h" /* a look ahead: weights that are no numbers, but blocks */
 #include "common/error.h"
 
 #include <stdlib.h>
@@ -257,6 +258,10 @@ static bool take_pairs(int rows, int in, const float x[rows][in], const Tensor *
 
 void project(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const Tensor *weight) {
     int done = 0;
+    if (weight->blocks) {
+        project_blocks(rows, in, out, y, x, weight);
+        return;
+    }
     if (rows >= ROWS) done = many_rows(take_pairs(rows, in, x, weight) ? &bf16_pairs : widening(weight->dtype), rows, in, out, y, x, weight);
     few_rows(done, rows, in, out, y, x, weight);
 }

@@ -90,7 +90,7 @@ static void errors(const char *data) {
             round_by(bits, (size_t)shares[k], (size_t)count, (float *)back, (float *)w);
             fprintf(output.file, "%.3f %.4f %d\n", bits + 16.0 / shares[k], error(count, (float *)back, (float *)w), bits);
         }
-    const Format *format;
+    const Blocks *format;
     for (int f = 0; (format = format_at(f)); f++) {
         if (!format->quantize) continue;
         void *blocks = allocate((size_t)(count / 32 * format->bytes));

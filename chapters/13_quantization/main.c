@@ -16,13 +16,13 @@ static Sentence s;
 
 /* ------------------------------------------------------------------ there and back */
 
-static void *quantized(const Format *format, int rows, int n, const float x[rows][n]) {
+static void *quantized(const Blocks *format, int rows, int n, const float x[rows][n]) {
     void *blocks = allocate((size_t)(rows * (n / format->numbers) * format->bytes));
     format->quantize(rows, n, blocks, x);
     return blocks;
 }
 
-static void there_and_back(const Format *format, int rows, int n, float out[rows][n], const float x[rows][n]) {
+static void there_and_back(const Blocks *format, int rows, int n, float out[rows][n], const float x[rows][n]) {
     void *blocks = quantized(format, rows, n, x);
     format->dequantize(rows, n, out, blocks);
     free(blocks);
@@ -45,7 +45,7 @@ static void by_hand(void) {
     Table table = {0};
     table_row(&table, "32 numbers, the others are 0|0.30|-2.00|1.10|0.70|bytes");
     for (int f = 0; f < 3; f++) {
-        const Format *format = format_named(names[f]);
+        const Blocks *format = format_named(names[f]);
         float back[1][32];
         there_and_back(format, 1, 32, back, x);
         table_row(&table, "%s|%.4f|%.4f|%.4f|%.4f|%d", names[f], back[0][0], back[0][1], back[0][2], back[0][3], format->bytes);
@@ -106,7 +106,7 @@ static void weights_are_tame(void) {
 /* The last matrix of feed-forward: of a weight, of the layer's output, with the activations as they are and in Q8_0. */
 static void what_rounding_does(void) {
     int T = s.T, F = s.F, C = s.C;
-    const Format *format, *q8_0 = format_named("Q8_0");
+    const Blocks *format, *q8_0 = format_named("Q8_0");
     const float(*x)[F] = sentence_tensor(&s, "feed_forward/product", 2, T, F);
     float(*w)[F] = sentence_weight(&s, "mlp.down_proj", 2, C, F), (*back)[F] = allocate((size_t)(C * F) * sizeof(float));
     float y[T][C], alone[T][C], both[T][C];
@@ -142,7 +142,7 @@ static void the_cache(void) {
     Table table = {0};
     table_row(&table, "keys and values in|bytes a token and layer|error: both|keys alone|values alone");
     for (int f = 0; f < 3; f++) {
-        const Format *format = format_named(names[f]);
+        const Blocks *format = format_named(names[f]);
         float keys[T][KV][D], values[T][KV][D], out[3][T][H][D];
         there_and_back(format, T * KV, D, (void *)keys, (void *)k);
         there_and_back(format, T * KV, D, (void *)values, (void *)v);

@@ -7,6 +7,7 @@
 #define QUANTIZATION_H
 
 #include "13_quantization/blocks.h"
+#include "common/tensor.h"
 
 /* The bytes are those of quants.py in the Python package gguf 0.19, which rounds in float32 after each operation.
  * (ggml-quants.c of llama.cpp has the same formulas; a compiler may fuse its multiplication and addition, which moves a
@@ -54,17 +55,9 @@ typedef void Quantize(int rows, int n, void *blocks, const float x[rows][n]);
 typedef void Dequantize(int rows, int n, float out[restrict rows][n], const void *blocks);
 typedef float Dot(int n, const void *weight, const void *x);
 
-typedef struct {
-    const char *name;       /* as GGUF's world spells it: "Q4_0" */
-    int type;               /* its number in a GGUF file */
-    int numbers, bytes;     /* of a block */
-    Dequantize *dequantize;
-    Quantize *quantize;     /* NULL: it can only be read */
-    Dot *dot;               /* the same */
-} Format;
-
 /* All of the above, in the order of their type; NULL past the last. */
-const Format *format_at(int index);
-const Format *format_named(const char *name); /* or fail() */
+const Blocks *format_at(int index);
+const Blocks *format_named(const char *name); /* or fail() */
+const Blocks *format_of_type(int type);       /* by its number in a GGUF file; NULL if there is none */
 
 #endif

@@ -26,6 +26,7 @@ sources() {
     config) echo chapters/09_decoder/config.c chapters/09_decoder/print_tree.c chapters/04_rope/rope.c chapters/04_rope/scaling.c ;;
     model)
         echo common/linear.c chapters/09_decoder/config.c chapters/09_decoder/decoder.c chapters/09_decoder/llama2c.c chapters/09_decoder/model.c chapters/09_decoder/projection.c
+        echo common/gguf.c chapters/13_quantization/gguf_model.c chapters/13_quantization/quantization.c
         kernels chapters/0[1-8]_*
         ;;
     esac
@@ -81,9 +82,10 @@ fuzz() {
     grep -oh '"[a-zA-Z0-9_.]\+"' common/safetensors.c common/gguf.c common/tensor.c chapters/09_decoder/config.c | sort -u >"$scratch/words"
     case $1 in safetensors | text) leaks=1 ;; *) leaks=0 ;; esac
     case $1 in text) longest=2048 ;; *) longest=65536 ;; esac
+    case $1 in tokenizer) runs=4000 ;; *) runs=20000 ;; esac
     end=$(($(date +%s) + $2)) inputs=0
     while left=$((end - $(date +%s))) && [ "$left" -gt 0 ]; do
-        ASAN_OPTIONS=detect_leaks=$leaks "$build/fuzz_$1" -max_total_time="$left" -runs=20000 -max_len=$longest -rss_limit_mb=4096 -timeout=60 \
+        ASAN_OPTIONS=detect_leaks=$leaks "$build/fuzz_$1" -max_total_time="$left" -runs=$runs -max_len=$longest -rss_limit_mb=4096 -timeout=60 \
             -dict="$scratch/words" -print_final_stats=1 -artifact_prefix="$build/fuzz-$1-" "$scratch/corpus" "tests/fuzz/corpus/$1" "$scratch/seeds" \
             2>"$build/fuzz.log" || found "$1"
         inputs=$((inputs + $(sed -n 's/.*number_of_executed_units: *//p' "$build/fuzz.log")))

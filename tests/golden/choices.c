@@ -139,8 +139,8 @@ int main(int argc, char **argv) {
     for (int i = 0; i < WAYS; i++)
         results[i] = examine(&model, tokenizer, argv[1], count, stories, &sentence, ways[i].sampling);
 
-    printf("What each way of choosing the next token does to what the model of chapter 9 says. `make ablations` computes\n"
-           "this page anew.\n\n"
+    printf("What each way of choosing the next token does to what the model of chapter 9 says. `make ablations`\n"
+           "computes this page anew.\n\n"
            "answers      of %d questions about %d unseen stories, each asked by itself: those answered rightly\n"
            "red ball     the sentence's question is asked %d times: \"%s\"\n"
            "consistent   of %d stories that the model tells by itself, those in which nothing happens that cannot\n"

@@ -78,13 +78,13 @@ static void round_q4_k(float x[256]) {
     }
 }
 
-static const Format *format_for(const Way *way, int n) {
+static const Blocks *format_for(const Way *way, int n) {
     return format_named(way->instead && n % 256 ? way->instead : way->format);
 }
 
 static void round_matrix(const Way *way, int rows, int n, float x[rows][n]) {
     size_t count = (size_t)rows * (size_t)n, share = way->share == ROW ? (size_t)n : way->share == MATRIX ? count : (size_t)way->share;
-    const Format *format = way->format ? format_for(way, n) : NULL;
+    const Blocks *format = way->format ? format_for(way, n) : NULL;
     if (format && format->quantize) {
         void *blocks = allocate(count / (size_t)format->numbers * (size_t)format->bytes);
         format->quantize(rows, n, blocks, x);
@@ -97,7 +97,7 @@ static void round_matrix(const Way *way, int rows, int n, float x[rows][n]) {
 
 static double bytes_of(const Way *way, int rows, int n) {
     double count = (double)rows * n, scales = way->share == NOBODY ? 0 : way->share == ROW ? rows : way->share == MATRIX ? 1 : count / way->share;
-    const Format *format = way->format ? format_for(way, n) : NULL;
+    const Blocks *format = way->format ? format_for(way, n) : NULL;
     return format ? count / format->numbers * format->bytes : count * way->bits / 8 + 2 * scales;
 }
 

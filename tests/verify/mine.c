@@ -161,6 +161,8 @@ static void use_text(char text[static WORDS], const Row *row, const Choice *choi
     if (part < 0) snprintf(text, WORDS, "not needed");
     else if (!is_written(row->fate)) snprintf(text, WORDS, "ours");
     else if (choice->row[part] != row) snprintf(text, WORDS, "not this one: that of %s", choice->row[part]->file->name);
+    else if (choice->instead[part] && parts[part].covers && choice->row[part_named(choice->instead[part])]->file == row->file)
+        snprintf(text, WORDS, "%s: your %s calls it", parts[part].use, choice->instead[part]);
     else if (choice->instead[part]) snprintf(text, WORDS, "not needed: your %s does it", choice->instead[part]);
     else snprintf(text, WORDS, "%s", parts[part].use);
 }

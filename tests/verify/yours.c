@@ -20,28 +20,36 @@
 
 /* Who does the work of others comes before them. */
 const Part parts[] = {
-    {"rms_norm", "before each block, and before the logits", {0}},
-    {"linear", "every projection, and the logits", {0}},
-    {"rope_frequencies", "how fast each pair turns", {0}},
-    {"rope_table", "the angles of each position", {0}},
-    {"rope_half_split", "turns queries and keys", {0}},
-    {"flash_attention", "attends", {0}},
-    {"cached_attention", "keeps keys and values, and attends", {"flash_attention"}},
-    {"kv_cache_append", "keeps keys and values", {"cached_attention"}},
-    {"attend_last", "attends", {"flash_attention", "cached_attention"}},
-    {"grouped_query_attention", "attends where a text begins", {"flash_attention", "cached_attention", "attend_last"}},
-    {"attention", "attends, head by head", {"flash_attention", "cached_attention", "attend_last"}},
-    {"attention_scores", "queries meet keys", {"flash_attention", "cached_attention", "attend_last", "attention"}},
-    {"softmax", "scores become weights", {"flash_attention", "cached_attention", "attend_last", "attention"}},
-    {"weighted_sum", "weights meet values", {"flash_attention", "cached_attention", "attend_last", "attention"}},
-    {"gated_feed_forward", "the feed-forward layer", {0}},
-    {"swiglu", "the gate opens or shuts", {0}},
-    {"silu", "bends the gate", {"swiglu"}},
-    {"repetition_penalty", "draws the story", {0}},
-    {"temperature", "draws the story", {0}},
-    {"top_k", "draws the story", {0}},
-    {"top_p", "draws the story", {0}},
-    {"min_p", "draws the story", {0}},
+    {"decoder_forward", "the whole way of the stream", ELSEWHERE, {0}, IN_ATTENTION | IN_FEED_FORWARD | AT_THE_END},
+    {"attention_block", "what attention adds", IN_ATTENTION, {0}, IN_ATTENTION},
+    {"feed_forward_block", "what the feed-forward adds", IN_FEED_FORWARD, {0}, IN_FEED_FORWARD},
+    {"decoder_logits", "the logits", FOR_LOGITS, {0}, FOR_LOGITS},
+    {"rms_norm", "before each block, and before the logits", IN_ATTENTION | IN_FEED_FORWARD | AT_THE_END, {0}, 0},
+    {"linear", "every projection, and the logits", IN_ATTENTION | IN_FEED_FORWARD | FOR_LOGITS, {0}, 0},
+    {"rope_frequencies", "how fast each pair turns", ELSEWHERE, {0}, 0},
+    {"rope_table", "the angles of each position", ELSEWHERE, {0}, 0},
+    {"rope_half_split", "turns queries and keys", IN_ATTENTION, {0}, 0},
+    {"flash_attention", "attends", IN_ATTENTION, {0}, 0},
+    {"cached_attention", "keeps keys and values, and attends", IN_ATTENTION, {"flash_attention"}, 0},
+    {"kv_cache_append", "keeps keys and values", IN_ATTENTION, {"cached_attention"}, 0},
+    {"attend_last", "attends", IN_ATTENTION, {"flash_attention", "cached_attention"}, 0},
+    {"grouped_query_attention", "attends where a text begins", IN_ATTENTION,
+     {"flash_attention", "cached_attention", "attend_last"}, 0},
+    {"attention", "attends, head by head", IN_ATTENTION, {"flash_attention", "cached_attention", "attend_last"}, 0},
+    {"attention_scores", "queries meet keys", IN_ATTENTION,
+     {"flash_attention", "cached_attention", "attend_last", "attention"}, 0},
+    {"softmax", "scores become weights", IN_ATTENTION,
+     {"flash_attention", "cached_attention", "attend_last", "attention"}, 0},
+    {"weighted_sum", "weights meet values", IN_ATTENTION,
+     {"flash_attention", "cached_attention", "attend_last", "attention"}, 0},
+    {"gated_feed_forward", "the feed-forward layer", IN_FEED_FORWARD, {0}, 0},
+    {"swiglu", "the gate opens or shuts", IN_FEED_FORWARD, {0}, 0},
+    {"silu", "bends the gate", IN_FEED_FORWARD, {"swiglu"}, 0},
+    {"repetition_penalty", "draws the story", ELSEWHERE, {0}, 0},
+    {"temperature", "draws the story", ELSEWHERE, {0}, 0},
+    {"top_k", "draws the story", ELSEWHERE, {0}, 0},
+    {"top_p", "draws the story", ELSEWHERE, {0}, 0},
+    {"min_p", "draws the story", ELSEWHERE, {0}, 0},
 };
 
 int part_named(const char *name) {
@@ -50,12 +58,25 @@ int part_named(const char *name) {
     return -1;
 }
 
+/* Who does everything that is done at the places where the part is used: of several, the first. NULL: nobody does. */
+static const char *coverer(const bool has[PARTS], int part) {
+    int left = parts[part].places;
+    const char *who = NULL;
+    for (int p = 0; p < part && left; p++) {
+        bool helps = has[p] && (parts[p].covers & left);
+        if (helps && !who) who = parts[p].name;
+        if (helps) left &= ~parts[p].covers;
+    }
+    return left ? NULL : who;
+}
+
 void settle(bool has[PARTS], const char *instead[PARTS]) {
     for (int p = 0; p < PARTS; p++) {
         const char *const *other = parts[p].unless;
         while (*other && !has[part_named(*other)]) other++;
-        instead[p] = has[p] ? *other : NULL;
-        if (*other) has[p] = false;
+        const char *who = *other ? *other : coverer(has, p);
+        instead[p] = has[p] ? who : NULL;
+        if (who) has[p] = false;
     }
 }
 
@@ -79,12 +100,10 @@ static void read_tokens(Examinee *examinee, int T, const int ids[T], int asked, 
 
 /* For texts of T = CAPACITY positions. */
 struct YourRoom {
-    void *x, *normed, *more;       /* [T][C] */
+    void *x, *normed, *delta, *out; /* [T][C] */
     void *q, *turned_q, *attended; /* [T][H][D] */
     void *k, *turned_k, *v;        /* [T][KV][D] */
     void *gate, *up;               /* [T][F] */
-    void *angles;                  /* [2][T][D / 2] */
-    void *keys, *values;           /* [L][T][KV][D] */
     void *scores;                  /* [T][T], and what else one head needs, */
     void *one_q, *one_k, *one_v, *one_out; /* [T][D] */
     float *all;                    /* everything, one behind the other */
@@ -100,15 +119,14 @@ static void *part_of(float **rest, int width) {
 static struct YourRoom *room_for(const Config *c) {
     struct YourRoom *room = allocate(sizeof *room);
     int C = c->C, F = c->F, D = c->D, queries = c->H * D, keys = c->KV * D;
-    size_t width = (size_t)(3 * C + 3 * queries + 3 * keys + 2 * F + D + 2 * c->L * keys + CAPACITY + 4 * D);
+    size_t width = (size_t)(4 * C + 3 * queries + 3 * keys + 2 * F + CAPACITY + 4 * D);
     size_t bytes = CAPACITY * width * sizeof(float);
     float *rest = memset(allocate(bytes), 0, bytes);
     room->all = rest;
-    room->x = part_of(&rest, C), room->normed = part_of(&rest, C), room->more = part_of(&rest, C);
+    room->x = part_of(&rest, C), room->normed = part_of(&rest, C), room->delta = part_of(&rest, C), room->out = part_of(&rest, C);
     room->q = part_of(&rest, queries), room->turned_q = part_of(&rest, queries), room->attended = part_of(&rest, queries);
     room->k = part_of(&rest, keys), room->turned_k = part_of(&rest, keys), room->v = part_of(&rest, keys);
-    room->gate = part_of(&rest, F), room->up = part_of(&rest, F), room->angles = part_of(&rest, D);
-    room->keys = part_of(&rest, c->L * keys), room->values = part_of(&rest, c->L * keys);
+    room->gate = part_of(&rest, F), room->up = part_of(&rest, F);
     room->scores = part_of(&rest, CAPACITY), room->one_q = part_of(&rest, D);
     room->one_k = part_of(&rest, D), room->one_v = part_of(&rest, D), room->one_out = part_of(&rest, D);
     return room;
@@ -128,9 +146,27 @@ static Tensor widened(const Tensor *tensor) {
     return wide;
 }
 
+/* Its blocks tell how far they are. */
+static void note_stage(void *context, int stage, int, int T, int C, const float[T][C]) {
+    Underway *now = context;
+    now->layer = stage / 2; /* from 2 L on it is the end */
+}
+
+/* All zeros, as the rest. */
+static Decoder empty_decoder(const Model *model, Underway *underway) {
+    const Config *c = &model->config;
+    Decoder decoder = decoder_new(model, CAPACITY);
+    size_t cached = (size_t)c->L * CAPACITY * (size_t)(c->KV * c->D) * sizeof(float);
+    memset(decoder.keys, 0, cached), memset(decoder.values, 0, cached);
+    memset(decoder.angles, 0, CAPACITY * (size_t)c->D * sizeof(float));
+    memset(decoder.room, 0, decoder.room_size);
+    decoder.watch = note_stage, decoder.context = underway;
+    return decoder;
+}
+
 YourLlama your_llama(const Model *model, const Tokenizer *tokenizer, const Function yours[PARTS], Underway *underway) {
     YourLlama llama = {.examinee = {.model = model, .tokenizer = tokenizer, .capacity = CAPACITY, .read = read_tokens}, .yours = yours,
-                       .underway = underway, .room = room_for(&model->config)};
+                       .underway = underway, .decoder = empty_decoder(model, underway), .room = room_for(&model->config)};
     int L = model->config.L;
     llama.embed_tokens = widened(&model->embed_tokens), llama.lm_head = widened(&model->lm_head);
     llama.layers = allocate((size_t)L * sizeof *llama.layers);
@@ -144,7 +180,7 @@ void your_llama_free(YourLlama *llama) {
     for (int l = 0; l < llama->examinee.model->config.L; l++)
         for (int m = 0; m < MATRICES; m++) free((void *)matrix(&llama->layers[l], m)->data);
     free((void *)llama->embed_tokens.data), free((void *)llama->lm_head.data), free(llama->layers);
-    free(llama->room->all), free(llama->room);
+    free(llama->room->all), free(llama->room), decoder_free(&llama->decoder);
     *llama = (YourLlama){0};
 }
 
@@ -183,20 +219,16 @@ static void attend(YourLlama *llama, int T, int S, int H, int KV, int D, float o
     else CALL(flash_attention)(T, S, H, KV, D, out, q, k, v);
 }
 
-static void add(int T, int C, float x[restrict T][C], const float more[T][C]) {
-    for (int t = 0; t < T; t++)
-        for (int i = 0; i < C; i++) x[t][i] += more[t][i];
-}
-
-/* x += attention(rms_norm(x)) */
-static void add_attention(YourLlama *llama, int l, int T) {
+/* delta = attention(rms_norm(x)) */
+static void our_attention(YourLlama *llama, int l, int T, int C, float delta[restrict T][C], const float x[T][C]) {
     const Config *c = &llama->examinee.model->config;
     const Layer *layer = &llama->layers[l];
     struct YourRoom *room = llama->room;
-    int C = c->C, H = c->H, KV = c->KV, D = c->D, length = llama->examinee.length;
-    float(*x)[C] = room->x, (*normed)[C] = room->normed, (*more)[C] = room->more;
-    float(*cosine)[D / 2] = room->angles, (*sine)[D / 2] = cosine + T;
-    float(*keys)[CAPACITY][KV][D] = room->keys, (*values)[CAPACITY][KV][D] = room->values;
+    int H = c->H, KV = c->KV, D = c->D, length = llama->examinee.length;
+    float(*normed)[C] = room->normed;
+    float(*cosine)[D / 2] = (void *)llama->decoder.angles, (*sine)[D / 2] = cosine + T;
+    float(*keys)[CAPACITY][KV][D] = (void *)llama->decoder.keys;
+    float(*values)[CAPACITY][KV][D] = (void *)llama->decoder.values;
 
     CALL(rms_norm)(T, C, normed, x, layer->input_layernorm, NULL, (float)c->rms_norm_eps);
     CALL(linear)(T, C, H * D, room->q, normed, layer->q_proj.data, NULL);
@@ -213,8 +245,7 @@ static void add_attention(YourLlama *llama, int l, int T) {
         attend(llama, T, length + T, H, KV, D, room->attended, room->turned_q, keys[l], values[l]);
     }
 
-    CALL(linear)(T, H * D, C, more, room->attended, layer->o_proj.data, NULL);
-    add(T, C, x, more);
+    CALL(linear)(T, H * D, C, delta, room->attended, layer->o_proj.data, NULL);
 }
 
 /* ------------------------------------------------------------------ the feed-forward layer */
@@ -224,27 +255,26 @@ static void unit(YourLlama *llama, int n, float gate[n], const float up[n]) {
     else CALL(swiglu)(n, gate, gate, up);
 }
 
-/* x += swiglu(rms_norm(x)) */
-static void add_feed_forward(YourLlama *llama, int l, int T) {
+/* delta = swiglu(rms_norm(x)) */
+static void our_feed_forward(YourLlama *llama, int l, int T, int C, float delta[restrict T][C], const float x[T][C]) {
     const Config *c = &llama->examinee.model->config;
     const Layer *layer = &llama->layers[l];
     struct YourRoom *room = llama->room;
-    int C = c->C, F = c->F;
-    float(*x)[C] = room->x, (*normed)[C] = room->normed, (*more)[C] = room->more;
+    int F = c->F;
+    float(*normed)[C] = room->normed;
     float(*gate)[F] = room->gate, (*up)[F] = room->up;
     const void *w_gate = layer->gate_proj.data, *w_up = layer->up_proj.data, *w_down = layer->down_proj.data;
 
     CALL(rms_norm)(T, C, normed, x, layer->post_attention_layernorm, NULL, (float)c->rms_norm_eps);
     if (is_yours(llama, "gated_feed_forward")) {
         Gate *swish_gated = is_yours(llama, "swiglu") ? CALL(swiglu) : swiglu;
-        CALL(gated_feed_forward)(T, C, F, more, normed, w_gate, NULL, w_up, NULL, w_down, swish_gated, gate, up);
+        CALL(gated_feed_forward)(T, C, F, delta, normed, w_gate, NULL, w_up, NULL, w_down, swish_gated, gate, up);
     } else {
         CALL(linear)(T, C, F, gate, normed, w_gate, NULL);
         CALL(linear)(T, C, F, up, normed, w_up, NULL);
         unit(llama, T * F, *gate, *up);
-        CALL(linear)(T, F, C, more, gate, w_down, NULL);
+        CALL(linear)(T, F, C, delta, gate, w_down, NULL);
     }
-    add(T, C, x, more);
 }
 
 /* ------------------------------------------------------------------ the decoder */
@@ -256,29 +286,60 @@ static void turn_angles(YourLlama *llama, int T) {
     memset(inv_freq, 0, sizeof inv_freq);
     float factor = CALL(rope_frequencies)(D, inv_freq, &c->rope, CAPACITY);
     for (int t = 0; t < T; t++) positions[t] = llama->examinee.length + t;
-    CALL(rope_table)(T, D, llama->room->angles, positions, inv_freq, factor);
+    CALL(rope_table)(T, D, (void *)llama->decoder.angles, positions, inv_freq, factor);
+}
+
+/* The reader's function for the decoder, ready: it finds the decoder as decoder_read() would leave it. */
+#define BLOCK(kernel) (llama->decoder.length = llama->examinee.length, llama->decoder.taken = 0, CALL(kernel))
+
+static void add(int T, int C, float x[restrict T][C], const float delta[T][C]) {
+    for (int t = 0; t < T; t++)
+        for (int i = 0; i < C; i++) x[t][i] += delta[t][i];
+}
+
+/* The stream from the embedding through the last norm, by our loop. */
+static void our_forward(YourLlama *llama, int T, int C, float out[restrict T][C], const int ids[T]) {
+    const Config *c = &llama->examinee.model->config;
+    float(*x)[C] = llama->room->x, (*delta)[C] = llama->room->delta;
+    const float(*table)[C] = llama->embed_tokens.data;
+    for (int t = 0; t < T; t++) memcpy(x[t], table[ids[t]], sizeof *x);
+    for (int l = 0; l < c->L; l++) {
+        llama->underway->layer = l;
+        if (is_yours(llama, "attention_block")) BLOCK(attention_block)(&llama->decoder, l, T, C, delta, x);
+        else our_attention(llama, l, T, C, delta, x);
+        add(T, C, x, delta);
+        if (is_yours(llama, "feed_forward_block")) BLOCK(feed_forward_block)(&llama->decoder, l, T, C, delta, x);
+        else our_feed_forward(llama, l, T, C, delta, x);
+        add(T, C, x, delta);
+    }
+    llama->underway->layer = c->L;
+    CALL(rms_norm)(T, C, out, x, llama->examinee.model->norm, NULL, (float)c->rms_norm_eps);
+}
+
+static void make_logits(YourLlama *llama, int rows, int C, int V, float logits[rows][V], const float x[rows][C]) {
+    memset(logits, 0, (size_t)rows * sizeof *logits);
+    if (!is_yours(llama, "decoder_logits")) {
+        CALL(linear)(rows, C, V, logits, x, llama->lm_head.data, NULL);
+        return;
+    }
+    for (int r = 0; r < rows; r++) {
+        memcpy(llama->decoder.last, x[r], sizeof *x);
+        BLOCK(decoder_logits)(&llama->decoder, logits[r]);
+    }
 }
 
 static void read_tokens(Examinee *examinee, int T, const int ids[T], int asked, int V, float logits[asked][V]) {
     YourLlama *llama = (YourLlama *)examinee;
-    const Config *c = &examinee->model->config;
     Underway *now = llama->underway;
-    int C = c->C, first = examinee->length;
-    float(*x)[C] = llama->room->x, (*normed)[C] = llama->room->normed;
-    const float(*table)[C] = llama->embed_tokens.data;
+    int C = examinee->model->config.C, first = examinee->length;
+    float(*out)[C] = llama->room->out;
 
     now->first = first, now->last = first + T - 1, now->layer = -1;
     turn_angles(llama, T);
-    for (int t = 0; t < T; t++) memcpy(x[t], table[ids[t]], sizeof *x);
-    for (int l = 0; l < c->L; l++) {
-        now->layer = l;
-        add_attention(llama, l, T);
-        add_feed_forward(llama, l, T);
-    }
-    now->layer = c->L;
-    CALL(rms_norm)(T, C, normed, x, examinee->model->norm, NULL, (float)c->rms_norm_eps);
-    memset(logits, 0, (size_t)asked * sizeof *logits);
-    CALL(linear)(asked, C, V, logits, normed + T - asked, llama->lm_head.data, NULL);
+    if (is_yours(llama, "decoder_forward")) BLOCK(decoder_forward)(&llama->decoder, T, C, out, ids);
+    else our_forward(llama, T, C, out, ids);
+    now->layer = examinee->model->config.L;
+    make_logits(llama, asked, C, V, logits, out + T - asked);
     examinee->length += T;
 }
 

@@ -3,16 +3,22 @@
 #ifndef VERIFY_YOURS_H
 #define VERIFY_YOURS_H
 
+#include "09_decoder/decoder.h"
 #include "tests/golden/examine.h"
 #include "tests/verify/sandbox.h"
+
+/* Where in a Llama something is done. */
+enum { IN_ATTENTION = 1, IN_FEED_FORWARD = 2, AT_THE_END = 4, FOR_LOGITS = 8, ELSEWHERE = 16 };
 
 /* A kernel that the Llama is made of. */
 typedef struct {
     const char *name, *use;
+    int places;            /* where it is used */
     const char *unless[5]; /* the reader's kernels that do its work, too; NULL past the last */
+    int covers;            /* the places where all is done by it */
 } Part;
 
-enum { PARTS = 22 };
+enum { PARTS = 26 };
 extern const Part parts[PARTS];
 int part_named(const char *name); /* -1: a Llama does without it */
 
@@ -34,6 +40,7 @@ typedef struct {
     Examinee examinee;
     const Function *yours;  /* [PARTS]: NULL where ours is used */
     Underway *underway;
+    Decoder decoder;              /* for the reader's blocks; its cache and its angles are ours as well */
     Tensor embed_tokens, lm_head; /* the model's, in float32, */
     Layer *layers;                /* and those of its layers */
     struct YourRoom *room;        /* to work in */

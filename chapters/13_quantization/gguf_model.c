@@ -1,0 +1,217 @@
+#include "13_quantization/gguf_model.h"
+#include "13_quantization/quantization.h"
+#include "common/error.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------ a Llama, in the file's words
+ *
+ * Source: LLM_ARCH_LLAMA in llama-arch.cpp and llama-model.cpp of llama.cpp; Keys in constants.py of the package gguf. */
+
+/* Everything that is said of an architecture begins with its name. What is not known here might change the mathematics. */
+static const char *const known[] = {
+    "vocab_size", "context_length", "embedding_length", "block_count", "feed_forward_length", "rope.dimension_count",
+    "attention.head_count", "attention.head_count_kv", "attention.key_length", "attention.value_length",
+    "attention.layer_norm_rms_epsilon", "rope.freq_base", "rope.scaling.type", "rope.scaling.factor",
+    "rope.scaling.original_context_length", "rope.scaling.attn_factor", "rope.scaling.yarn_beta_fast",
+    "rope.scaling.yarn_beta_slow", "rope.scaling.finetuned", "rope.scale_linear", "expert_count", "expert_used_count",
+    "tensor_data_layout",
+};
+
+static const char prefix[] = "llama.";
+
+static void refuse_the_unknown(const Gguf *file) {
+    for (size_t i = 0; i < file->pair_count; i++) {
+        const char *key = file->pairs[i].key;
+        bool is_known = strncmp(key, prefix, strlen(prefix)) != 0;
+        for (size_t k = 0; k < sizeof known / sizeof *known; k++) is_known = is_known || strcmp(key + strlen(prefix), known[k]) == 0;
+        if (!is_known) fail("%s: it says %.80s: what this changes is not computed here", file->name, key);
+    }
+}
+
+/* One number, or NULL if the file says nothing of it. */
+static const GgufPair *value_of(const Gguf *file, const char *name) {
+    char key[80];
+    snprintf(key, sizeof key, "%s%s", prefix, name);
+    const GgufPair *pair = gguf_pair(file, key);
+    if (pair && pair->is_array) fail("%s: %s: a number for each layer, where this decoder takes one for all", file->name, key);
+    if (pair && pair->type == GGUF_STRING) fail("%s: %s: it must be a number", file->name, key);
+    return pair;
+}
+
+static double number_or(const Gguf *file, const char *name, double otherwise, double least, double most) {
+    const GgufPair *pair = value_of(file, name);
+    double value = pair ? gguf_number(pair, 0) : otherwise;
+    if (!(value >= least && value <= most)) fail("%s: %s%s is %g: it must lie between %g and %g", file->name, prefix, name, value, least, most);
+    return value;
+}
+
+static int whole_or(const Gguf *file, const char *name, int otherwise, int least, int most) {
+    double value = number_or(file, name, otherwise, least, most);
+    if (value != floor(value)) fail("%s: %s%s is %g: it must be a whole number", file->name, prefix, name, value);
+    return (int)value;
+}
+
+static int whole(const Gguf *file, const char *name, int least, int most) {
+    if (!value_of(file, name)) fail("%s: it does not say %s%s", file->name, prefix, name);
+    return whole_or(file, name, 0, least, most);
+}
+
+/* Whether a text of the file is this one. */
+static bool says(const Gguf *file, const char *key, const char *text) {
+    const GgufPair *pair = gguf_pair(file, key);
+    if (!pair || pair->type != GGUF_STRING || pair->is_array) return false;
+    const unsigned char *place = pair->bytes;
+    GgufText said = gguf_text(&place);
+    return said.length == strlen(text) && memcmp(said.letters, text, said.length) == 0;
+}
+
+/* RoPE's parameters. A factor for each pair (Llama 3.1 and later) comes as a tensor. */
+static RopeParameters read_rope(const Gguf *file, int context) {
+    static const char type[] = "llama.rope.scaling.type";
+    RopeParameters p = {.rope_theta = number_or(file, "rope.freq_base", 10000, 1, 1e12), .max_position_embeddings = context};
+    if (value_of(file, "rope.scale_linear")) {
+        p.rope_type = ROPE_LINEAR, p.factor = number_or(file, "rope.scale_linear", 1, 1e-6, 1e6);
+        return p;
+    }
+    if (!gguf_pair(file, type) || says(file, type, "none")) return p;
+    p.factor = number_or(file, "rope.scaling.factor", 1, 1e-6, 1e6);
+    if (says(file, type, "linear")) {
+        p.rope_type = ROPE_LINEAR;
+        return p;
+    }
+    if (!says(file, type, "yarn")) fail("%s: %s must be none, linear or yarn", file->name, type);
+    p.rope_type = ROPE_YARN;
+    p.original_max_position_embeddings = whole_or(file, "rope.scaling.original_context_length", context, 1, MOST_POSITIONS);
+    p.beta_fast = number_or(file, "rope.scaling.yarn_beta_fast", 0, 0, 1e6);
+    p.beta_slow = number_or(file, "rope.scaling.yarn_beta_slow", 0, 0, 1e6);
+    double sharper = number_or(file, "rope.scaling.attn_factor", 1, 1e-6, 1e6); /* on top of YaRN's own */
+    if (sharper != 1) p.attention_factor = sharper * (0.1 * log(fmax(p.factor, 1)) + 1);
+    return p;
+}
+
+static Config read_config(const Gguf *file) {
+    if (!says(file, "general.architecture", "llama")) fail("%s: general.architecture is not llama: not a Llama", file->name);
+    refuse_the_unknown(file);
+    if (number_or(file, "expert_count", 0, 0, 1e9) > 0) fail("%s: %sexpert_count: a mixture of experts is no Llama", file->name, prefix);
+
+    Config c = {.pad = -1, .dtype = F32};
+    c.C = whole(file, "embedding_length", 1, MOST_WIDTH);
+    c.F = whole(file, "feed_forward_length", 1, MOST_WIDTH);
+    c.L = whole(file, "block_count", 1, MOST_LAYERS);
+    c.H = whole(file, "attention.head_count", 1, MOST_WIDTH);
+    c.KV = whole_or(file, "attention.head_count_kv", c.H, 1, MOST_WIDTH);
+    if (!value_of(file, "attention.key_length") && c.C % c.H) fail("%s: a width of %d is no multiple of %d heads", file->name, c.C, c.H);
+    c.D = whole_or(file, "attention.key_length", c.C / c.H, 1, MOST_HEAD);
+    if (whole_or(file, "attention.value_length", c.D, 1, MOST_HEAD) != c.D) fail("%s: keys and values are not as wide as each other", file->name);
+    if (whole_or(file, "rope.dimension_count", c.D, 1, MOST_HEAD) != c.D) fail("%s: a part of each head is turned: a Llama turns the whole", file->name);
+    if (c.D % 2) fail("%s: heads are %d wide: RoPE turns pairs, the width must be even", file->name, c.D);
+    if (c.D > MOST_WIDTH / c.H) fail("%s: %d heads of width %d are more than this decoder takes", file->name, c.H, c.D);
+    if (c.H % c.KV) fail("%s: %d key/value heads do not divide %d heads evenly", file->name, c.KV, c.H);
+    c.max_position_embeddings = whole(file, "context_length", 1, MOST_POSITIONS);
+    if (!value_of(file, "attention.layer_norm_rms_epsilon")) fail("%s: it does not say %sattention.layer_norm_rms_epsilon", file->name, prefix);
+    c.rms_norm_eps = number_or(file, "attention.layer_norm_rms_epsilon", 0, 0, 0.999);
+    c.rope = read_rope(file, c.max_position_embeddings);
+    const GgufPair *eos = gguf_pair(file, "tokenizer.ggml.eos_token_id");
+    if (eos && eos->type == GGUF_U32 && !eos->is_array) c.eos[c.eos_count++] = (int)fmin(gguf_number(eos, 0), 0x7fffffff);
+    return c;
+}
+
+/* ------------------------------------------------------------------ its weights */
+
+typedef struct {
+    const Gguf *file;
+    size_t taken;
+} Weights;
+
+static Tensor as_tensor(const GgufTensor *from) {
+    Tensor tensor = {.name = from->name, .rank = from->rank, .data = from->data, .dtype = F32};
+    memcpy(tensor.shape, from->shape, sizeof from->shape);
+    if (from->type == GGUF_TYPE_BF16) tensor.dtype = BF16;
+    else if (from->type == GGUF_TYPE_F16) tensor.dtype = F16;
+    else if (from->type != GGUF_TYPE_F32) tensor.blocks = format_of_type((int)from->type);
+    return tensor;
+}
+
+/* The tensor of that name, [rows][columns], or [columns] where rows is 0. */
+__attribute__((format(printf, 4, 5))) static Tensor take(Weights *weights, int rows, int columns, const char *format, ...) {
+    char name[80], got[SHAPE_TEXT], right[SHAPE_TEXT];
+    const size_t shape[] = {(size_t)rows, (size_t)columns}, *wanted = rows ? shape : shape + 1;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(name, sizeof name, format, arguments);
+    va_end(arguments);
+
+    const GgufTensor *found = gguf_tensor(weights->file, name);
+    if (!found) fail("%s: the tensor %s is missing", weights->file->name, name);
+    if (found->rank != (rows ? 2 : 1) || memcmp(found->shape, wanted, (size_t)found->rank * sizeof *wanted) != 0)
+        fail("%s: %s is %s, but the file's own numbers make it %s", weights->file->name, name,
+             shape_text(got, found->rank, found->shape), shape_text(right, rows ? 2 : 1, wanted));
+    weights->taken++;
+    return as_tensor(found);
+}
+
+/* A norm's weight, in float32. */
+static float *take_norm(Weights *weights, int C, const char *format, int layer) {
+    char name[80];
+    snprintf(name, sizeof name, format, layer);
+    Tensor weight = take(weights, 0, C, "%s", name);
+    return tensor_to_float(&weight);
+}
+
+static void take_layer(Weights *weights, const Config *c, int l, Layer *layer) {
+    int C = c->C, F = c->F, queries = c->H * c->D, keys = c->KV * c->D;
+    layer->input_layernorm = take_norm(weights, C, "blk.%d.attn_norm.weight", l);
+    layer->q_proj = take(weights, queries, C, "blk.%d.attn_q.weight", l);
+    layer->k_proj = take(weights, keys, C, "blk.%d.attn_k.weight", l);
+    layer->v_proj = take(weights, keys, C, "blk.%d.attn_v.weight", l);
+    layer->o_proj = take(weights, C, queries, "blk.%d.attn_output.weight", l);
+    layer->post_attention_layernorm = take_norm(weights, C, "blk.%d.ffn_norm.weight", l);
+    layer->gate_proj = take(weights, F, C, "blk.%d.ffn_gate.weight", l);
+    layer->up_proj = take(weights, F, C, "blk.%d.ffn_up.weight", l);
+    layer->down_proj = take(weights, C, F, "blk.%d.ffn_down.weight", l);
+}
+
+/* The vocabulary is as large as the embedding says. Without a matrix for the output it is that of the input. */
+static void take_embedding(Weights *weights, Model *model) {
+    static const char input[] = "token_embd.weight", output[] = "output.weight";
+    const GgufTensor *embedding = gguf_tensor(weights->file, input);
+    int C = model->config.C;
+    size_t V = embedding && embedding->rank == 2 ? embedding->shape[0] : 1;
+    if (V > MOST_WIDTH) fail("%s: a vocabulary of %zu is larger than this decoder takes", weights->file->name, V);
+    if (whole_or(weights->file, "vocab_size", (int)V, 1, MOST_WIDTH) != (int)V)
+        fail("%s: %svocab_size is not the number of %s's rows", weights->file->name, prefix, input);
+    model->config.V = (int)V;
+    model->embed_tokens = model->lm_head = take(weights, (int)V, C, input);
+    model->config.tie_word_embeddings = !gguf_tensor(weights->file, output);
+    if (!model->config.tie_word_embeddings) model->lm_head = take(weights, (int)V, C, output);
+}
+
+/* Llama 3.1's scaling as llama.cpp writes it: what each pair's frequency is divided by. */
+static void take_rope_factors(Weights *weights, Config *config) {
+    static const char name[] = "rope_freqs.weight";
+    if (!gguf_tensor(weights->file, name)) return;
+    if (config->rope.rope_type != ROPE_DEFAULT) fail("%s: %s beside another scaling of RoPE", weights->file->name, name);
+    Tensor factors = take(weights, 0, config->D / 2, name);
+    if (factors.blocks || factors.dtype != F32) fail("%s: %s must be F32", weights->file->name, name);
+    config->rope.rope_type = ROPE_FACTORS, config->rope.factors = factors.data;
+    for (int i = 0; i < config->D / 2; i++)
+        if (!(config->rope.factors[i] > 0)) fail("%s: %s: factor %d is %g", weights->file->name, name, i, config->rope.factors[i]);
+}
+
+void gguf_model(Model *model, const Gguf *file) {
+    Weights weights = {.file = file};
+    model->config = read_config(file);
+    model->interleaved = true; /* llama.cpp brings the rows of queries and keys back into Meta's order */
+    model->layers = allocate((size_t)model->config.L * sizeof *model->layers);
+    take_embedding(&weights, model);
+    take_rope_factors(&weights, &model->config);
+    for (int l = 0; l < model->config.L; l++) take_layer(&weights, &model->config, l, &model->layers[l]);
+    model->norm = take_norm(&weights, model->config.C, "output_norm.weight", 0);
+    if (weights.taken != file->tensor_count)
+        fail("%s: %zu of its %zu tensors belong to no Llama", file->name, file->tensor_count - weights.taken, file->tensor_count);
+}
