@@ -130,7 +130,7 @@ static void open_a_spoilt_one(void) {
     Tensor tensors[2 * GOLDEN_MAX];
     size_t count = 0;
     for (; spoilt[count].name; count++)
-        tensors[count] = (Tensor){spoilt[count].name, F32, 1, {spoilt[count].numbers}, zeros};
+        tensors[count] = (Tensor){.name = spoilt[count].name, .dtype = F32, .rank = 1, .shape = {spoilt[count].numbers}, .data = zeros};
     safetensors_save(AT("%s/spoilt.safetensors", folder), count, tensors, 0, NULL);
     golden_open(AT("../../../../../../../../../../../..%s/spoilt", folder));
 }
