@@ -267,7 +267,7 @@ def read_functions(text):
     for match in re.finditer(r"^(/\*.*?\*/)|^(void|int|long|float) (\w+)\(([^;]*?)\);", text, re.M | re.S):
         comment = match[1] or comment
         parameters = match[3] and parameters_of(match[3], match[4])
-        if parameters and hasattr(library, match[3]):  # the parts of chapter 12's fast kernels are in no library
+        if parameters and hasattr(library, match[3]):  # what is fast in chapter 12 would have the names of chapters 8 and 9
             kernels[match[3]] = Kernel(match[2], match[3], parameters, f"{comment}\n{match[0]}")
 
 

@@ -1,0 +1,29 @@
+# The three parts of a blocked product, and where each of them lies: block, panel and tile.
+height = 560
+load "figures/style.gp"
+unset border; unset tics; unset key; unset grid
+set xrange [0:100]; set yrange [0:64]; set lmargin 0; set rmargin 0; set tmargin 0; set bmargin 0
+set title ""
+n = 0
+box(x, y, w, h, fill, edge) = sprintf("n = n + 1; set object n rectangle from %g,%g to %g,%g front fillcolor rgb '%s' fillstyle solid border linecolor rgb '%s' linewidth 1.2", x, y, x + w, y + h, fill, edge)
+pale = "#eeeeee"
+# weight, above y: turned, so that an output is a column; x to the left of y
+eval box(46, 34, 46, 26, pale, grey)
+eval box(60, 46, 6, 14, orange, orange)
+eval box(6, 6, 34, 24, pale, grey)
+eval box(6, 6, 17, 24, "#c5e3f6", sky)
+eval box(6, 21, 17, 3.4, blue, blue)
+eval box(46, 6, 46, 24, pale, grey)
+eval box(60, 21, 6, 3.4, vermillion, vermillion)
+set label "x, a token a row" at 23, 4 center front textcolor rgb grey
+set label "y" at 69, 4 center front textcolor rgb grey
+set label "the weight, turned: an output a column" at 69, 62 center front textcolor rgb grey
+set label "panel\n256 × 32 weights\n32 KiB, in the L1 cache" at 68, 55.5 left front textcolor rgb black
+set label "block: 512 rows × 256 numbers\n512 KiB, in the L2 cache" at 6.8, 35.5 left front textcolor rgb black
+set label "12 rows of it" at 7, 22.6 left front textcolor rgb "#ffffff"
+set label "tile: 12 × 32 sums\nin 24 registers" at 68, 24 left front textcolor rgb black
+set arrow from 23.5, 22.7 to 59.3, 22.7 linewidth 2 linecolor rgb blue size 1.5, 25 filled front
+set arrow from 63, 45.5 to 63, 25.2 linewidth 2 linecolor rgb orange size 1.5, 25 filled front
+set arrow from 14.5, 20.4 to 14.5, 8 linewidth 2 linecolor rgb blue size 1.2, 25 filled front
+set label "tile after tile,\ndown the block:\nthe panel stays,\nx comes by" at 24.5, 17.5 left front textcolor rgb black font ",13"
+plot NaN
