@@ -52,17 +52,19 @@ static double attention_share(int T, int S, int KV, int D, int threads) {
     float *both = some_numbers(2 * keys);
     Heads h = {T, S, H, KV, D, some_numbers(queries), both, both + keys, some_numbers(queries)};
     double bytes = 2.0 * (double)keys * sizeof *both, operations = 2.0 * H * D * T * (T + 1);
-    double result = T > 1 ? share(attend, &h, operations, 0, both, threads) : share(attend, &h, bytes, (size_t)bytes, both, threads);
+    double result = share(attend, &h, T > 1 ? operations : bytes, T > 1 ? 0 : (size_t)bytes, both, threads);
     free(h.q), free(both), free(h.out);
     return result;
 }
 
 static void attention(int threads) {
     Table table = {0};
-    table_row(&table, "attention of 32 heads, %d thread%s|decode after 32768, of read bandwidth|prefill of 4096, of FMA peak", threads, threads == 1 ? "" : "s");
+    table_row(&table, "attention of 32 heads, %d thread%s|decode after 32768, of read bandwidth|prefill of 4096, of FMA peak",
+              threads, threads == 1 ? "" : "s");
     for (int D = 64; D <= 128; D *= 2)
         for (int KV = 4; KV <= 8; KV *= 2)
-            table_row(&table, "D %d, KV %d|%.0f %%|%.0f %%", D, KV, attention_share(1, 32768, KV, D, threads), attention_share(4096, 4096, KV, D, threads));
+            table_row(&table, "D %d, KV %d|%.0f %%|%.0f %%", D, KV, attention_share(1, 32768, KV, D, threads),
+                      attention_share(4096, 4096, KV, D, threads));
     table_print(&table, stdout);
 }
 
@@ -85,7 +87,8 @@ static void turns(void *context) {
     Rows *r = context;
 #pragma omp parallel for
     for (int t = 0; t < T; t++)
-        rope_half_split(1, H, D, (void *)&r->to[t * C], (void *)&r->a[t * C], (void *)&r->cosine[t * D / 2], (void *)&r->sine[t * D / 2]);
+        rope_half_split(1, H, D, (void *)&r->to[t * C], (void *)&r->a[t * C], (void *)&r->cosine[t * D / 2],
+                        (void *)&r->sine[t * D / 2]);
 }
 
 static void gates(void *context) {
@@ -112,7 +115,8 @@ static void rows(int threads) {
     Table table = {0};
     table_row(&table, "%d positions, %d thread%s|of read bandwidth", T, threads, threads == 1 ? "" : "s");
     for (int i = 0; i < 4; i++)
-        table_row(&table, "%s|%.0f %%", kernels[i].name, share(kernels[i].run, &r, kernels[i].numbers * T * sizeof(float), SOME_MEMORY, memory, threads));
+        table_row(&table, "%s|%.0f %%", kernels[i].name,
+                  share(kernels[i].run, &r, kernels[i].numbers * T * sizeof(float), SOME_MEMORY, memory, threads));
     table_print(&table, stdout);
     free(r.a), free(r.b), free(r.to), free(r.cosine), free(r.sine), free(memory);
 }
@@ -120,5 +124,8 @@ static void rows(int threads) {
 int main(int argc, char **argv) {
     no_options(argc, argv, "What a decoder layer does beside its products, on one thread and on all, beside this machine's limits.");
     int most = thread_count();
-    for (int threads = 1; threads <= most; threads += most > 1 ? most - 1 : 1) use_threads(threads), attention(threads), rows(threads);
+    for (int threads = 1; threads <= most; threads += most > 1 ? most - 1 : 1) {
+        use_threads(threads);
+        attention(threads), rows(threads);
+    }
 }

@@ -96,7 +96,8 @@ static void a_row_does_not_see_its_batch(void **state) {
     (void)state;
     enum { IN = 700, OUT = 4 * OUTS, MOST = 530 };
     static const int few[] = {1, 2, 4, ROWS - 1}, many[] = {ROWS, ROWS + 1, 40, MOST};
-    float *x = uniform(MOST * IN, 3), *w = uniform(OUT * IN, 4), *alone = allocate(OUT * sizeof *alone), *y = allocate(MOST * OUT * sizeof *y);
+    float *x = uniform(MOST * IN, 3), *w = uniform(OUT * IN, 4);
+    float *alone = allocate(OUT * sizeof *alone), *y = allocate(MOST * OUT * sizeof *y);
     char *bytes = allocate(OUT * IN * sizeof *w);
     for (DType dtype = F32; dtype <= F16; dtype++)
         for (int kind = 0; kind < 2; kind++)

@@ -32,16 +32,19 @@ static void ladder(const char *data) {
 
 /* ---- one layer of a Llama 3.2 1B, with weights from nowhere */
 
-static Tensor random_matrix(DType dtype, int rows, int columns) {
-    Tensor t = {.name = "random", .dtype = dtype, .rank = 2, .shape = {(size_t)rows, (size_t)columns}};
+static double layer_weights(const Config *c) {
+    return (double)c->C * (2.0 * c->H * c->D + 2.0 * c->KV * c->D + 3.0 * c->F);
+}
+
+/* The next of the matrices that lie one after the other, so that a limit can read all of them. */
+static Tensor random_matrix(DType dtype, char **next, int rows, int columns) {
+    Tensor t = {.name = "random", .dtype = dtype, .rank = 2, .shape = {(size_t)rows, (size_t)columns}, .data = *next};
     size_t count = (size_t)rows * columns, size = dtype_size(dtype);
-    char *bytes = allocate(count * size);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++, *next += size) {
         float number = (float)((i * 7919) % 1009) / 1009 - 0.5F;
         bf16 half = bf16_from_float(number);
-        memcpy(bytes + i * size, size == 4 ? (void *)&number : (void *)&half, size);
+        memcpy(*next, size == 4 ? (void *)&number : (void *)&half, size);
     }
-    t.data = bytes;
     return t;
 }
 
@@ -50,23 +53,25 @@ static Model one_layer(DType dtype) {
     Config *c = &model.config;
     c->L = 1, c->V = 1;
     int C = c->C, F = c->F, queries = c->H * c->D, keys = c->KV * c->D;
+    char *next = allocate((size_t)(layer_weights(c) + C) * dtype_size(dtype));
     float *ones = model.norm = allocate((size_t)C * sizeof *ones);
     for (int i = 0; i < C; i++) ones[i] = 1;
-    model.embed_tokens = model.lm_head = random_matrix(dtype, 1, C);
-    *model.layers = (Layer){
-        random_matrix(dtype, queries, C), random_matrix(dtype, keys, C), random_matrix(dtype, keys, C),
-        random_matrix(dtype, C, queries),
-        random_matrix(dtype, F, C), random_matrix(dtype, F, C), random_matrix(dtype, C, F), ones, ones};
+    Layer *l = model.layers;
+    l->input_layernorm = l->post_attention_layernorm = ones;
+    l->q_proj = random_matrix(dtype, &next, queries, C);
+    l->k_proj = random_matrix(dtype, &next, keys, C);
+    l->v_proj = random_matrix(dtype, &next, keys, C);
+    l->o_proj = random_matrix(dtype, &next, C, queries);
+    l->gate_proj = random_matrix(dtype, &next, F, C);
+    l->up_proj = random_matrix(dtype, &next, F, C);
+    l->down_proj = random_matrix(dtype, &next, C, F);
+    model.embed_tokens = model.lm_head = random_matrix(dtype, &next, 1, C);
     return model;
 }
 
 static void one_layer_free(Model *model) {
-    Tensor *matrices = &model->layers->q_proj;
-    for (int i = 0; i < 7; i++) free((void *)matrices[i].data);
-    free((void *)model->embed_tokens.data), free(model->norm), free(model->layers);
+    free((void *)model->layers->q_proj.data), free(model->norm), free(model->layers);
 }
-
-static double layer_weights(const Config *c) { return (double)c->C * (2.0 * c->H * c->D + 2.0 * c->KV * c->D + 3.0 * c->F); }
 
 /* T tokens after `length` others, which nobody read: what the cache holds does not change how fast it is. */
 static double reading_time(Decoder *decoder, int threads, int T, int length) {
@@ -81,8 +86,8 @@ static double reading_time(Decoder *decoder, int threads, int T, int length) {
 /* The layer's speed as a share of the limit's, measured in turns: reading for one token, multiply-adds for a prompt. */
 static double share(const Model *model, int threads, int T, int length) {
     const Config *c = &model->config;
-    size_t cached = (size_t)(length + T) * c->KV * c->D * sizeof(float), matrix = (size_t)c->F * c->C * dtype_size(model->lm_head.dtype);
-    double bytes = layer_weights(c) * (double)dtype_size(model->lm_head.dtype) + 2.0 * (double)cached;
+    size_t cached = (size_t)(length + T) * c->KV * c->D * sizeof(float);
+    double weights = layer_weights(c) * (double)dtype_size(model->lm_head.dtype), bytes = weights + 2.0 * (double)cached;
     double operations = 2 * layer_weights(c) * T + 2.0 * c->H * c->D * T * (T + 1), time = INFINITY, limit = 0;
     Decoder decoder = decoder_new(model, length + T);
     memset(decoder.keys, 0, cached), memset(decoder.values, 0, cached);
@@ -90,7 +95,8 @@ static double share(const Model *model, int threads, int T, int length) {
     for (Turns turns = turns_new(); turns_go_on(&turns);) {
         time = fmin(time, reading_time(&decoder, threads, T, length));
         double start = work_seconds(threads);
-        double done = T > 1 ? multiply_adds(threads) : read_memory(threads, turns.count % READING_WAYS, matrix, model->layers->gate_proj.data);
+        double done = T > 1 ? multiply_adds(threads)
+                            : read_memory(threads, turns.count % READING_WAYS, (size_t)weights, model->layers->q_proj.data);
         limit = fmax(limit, done / (work_seconds(threads) - start));
     }
     decoder_free(&decoder);
@@ -113,7 +119,8 @@ static void measure_layer(const Model *model, int threads, Table *table, FILE *f
 }
 
 static void layer(const char *data) {
-    Output file = data ? data_open(data, "12_decoder", "0 decode or 1 prefill, 1 if BF16, threads, tokens, share of the limit") : (Output){0};
+    const char *columns = "0 decode or 1 prefill, 1 if BF16, threads, tokens, share of the limit";
+    Output file = data ? data_open(data, "12_decoder", columns) : (Output){0};
     int most = thread_count();
     section("One layer of a Llama 3.2 1B");
     Table table = {0};

@@ -70,7 +70,8 @@ static void climb(const Step *first, const Step *end) {
     }
     table_print(&table, stdout);
     printf("From rung 8 on there are %d threads, and the limits are those of %d.\n", thread_count(), thread_count());
-    if (dots > 0) printf("BF16 dot products do %.2f times the FMA peak: %s.\n", dots, bf16_dots_pay() ? "project() takes them" : "project() does not take them");
+    if (dots > 0)
+        printf("BF16 dot products do %.2f times the FMA peak: project() %s them.\n", dots, bf16_dots_pay() ? "takes" : "does not take");
     task_free(&one), task_free(&many);
 }
 
@@ -92,7 +93,9 @@ typedef struct {
 static Heads heads_new(int T, int S) {
     Random random = {.state = 8};
     size_t queries = (size_t)T * H * D, keys = (size_t)S * KV * D;
-    Heads h = {T, S, allocate(queries * sizeof(float)), allocate(keys * sizeof(float)), allocate(keys * sizeof(float)), allocate(queries * sizeof(float))};
+    Heads h = {.T = T, .S = S,
+               .q = allocate(queries * sizeof(float)), .k = allocate(keys * sizeof(float)),
+               .v = allocate(keys * sizeof(float)), .out = allocate(queries * sizeof(float))};
     random_fill(&random, queries, h.q), random_fill(&random, keys, h.k), random_fill(&random, keys, h.v);
     return h;
 }
@@ -109,7 +112,8 @@ static void attend(const Way *way, const Heads *h) {
 /* The share of what limits it, in turns with it: multiply-adds for many queries, reading for one. */
 static double share(const Way *way, const Heads *h) {
     int threads = way->shared ? thread_count() : 1, most = thread_count();
-    double work = h->T > 1 ? 2.0 * H * D * h->T * (h->T + 1) : 2.0 * h->S * KV * D * sizeof(float), time = INFINITY, limit = 0;
+    double work = h->T > 1 ? 2.0 * H * D * h->T * (h->T + 1) : 2.0 * h->S * KV * D * sizeof(float);
+    double time = INFINITY, limit = 0;
     use_threads(threads);
     for (Turns turns = turns_new(); turns_go_on(&turns);) {
         double start = work_seconds(threads);
@@ -130,7 +134,8 @@ static void climb_attention(void) {
     Table table = {0};
     table_row(&table, "prefill of %d|of FMA peak|decode after %d|of read bandwidth", PREFILL, DECODE);
     for (int i = 0; i < 4; i++)
-        table_row(&table, "%s|%.1f %%|%s|%.1f %%", prefill[i].name, 100 * share(&prefill[i], &many), decode[i].name, 100 * share(&decode[i], &one));
+        table_row(&table, "%s|%.1f %%|%s|%.1f %%", prefill[i].name, 100 * share(&prefill[i], &many), decode[i].name,
+                  100 * share(&decode[i], &one));
     table_print(&table, stdout);
     heads_free(&many), heads_free(&one);
 }
@@ -140,7 +145,8 @@ int main(int argc, char **argv) {
     int count;
     const Step *steps = climb_steps(&count), *first = steps, *end = steps + count;
     const Option options[] = {{"rung", "N", "only rung N, from 0 to 10", &rung}};
-    int rest = parse_options(argc, argv, "[--rung N]", "Chapter 12, speed: a ladder of matrix products, and one of attention.", 1, options);
+    int rest = parse_options(argc, argv, "[--rung N]", "Chapter 12, speed: a ladder of matrix products, and one of attention.", 1,
+                             options);
     if (rest < argc) usage_error("%s is not understood", argv[rest]);
     if (rung) first += option_number("rung", rung, 0, count - 1), end = first + 1;
     if (!rung) what_limits(first, end);

@@ -199,6 +199,8 @@ const Method *widening(DType dtype) {
     return &methods[dtype];
 }
 
+static int smaller(int a, int b) { return a < b ? a : b; }
+
 /* All rows of a block with a panel, tile by tile. Each fetches as much of the next panel as is due. */
 static void multiply_panel(const Method *method, int rows, int count, bool more, int out, float y[][out], const float block[][DEPTH],
                            const float panel[][OUTS], Ahead next) {
@@ -208,7 +210,7 @@ static void multiply_panel(const Method *method, int rows, int count, bool more,
         int from = next.rows * r / rows, to = next.rows * (r + heights[n]) / rows;
         for (int i = 0; i < count; i += PART) {
             Ahead ahead = {to - from, next.from + from * next.pitch + i * next.size, next.pitch, next.size};
-            method->tiles[n](count - i < PART ? count - i : PART, more || i > 0, out, y + r, (const void *)&block[r][i], panel + i, ahead);
+            method->tiles[n](smaller(count - i, PART), more || i > 0, out, y + r, (const void *)&block[r][i], panel + i, ahead);
         }
     }
 }
@@ -225,8 +227,6 @@ static void multiply_block(const Method *method, int rows, int count, bool more,
         multiply_panel(method, rows, count, more, out, (void *)&y[0][o], block, panel, next);
     }
 }
-
-static int smaller(int a, int b) { return a < b ? a : b; }
 
 int many_rows(const Method *method, int rows, int in, int out, float y[rows][out], const float x[rows][in], const Tensor *weight) {
     int numbers = in / method->numbers, outs = out / OUTS * OUTS;
@@ -262,6 +262,9 @@ void project(int rows, int in, int out, float y[restrict rows][out], const float
         project_blocks(rows, in, out, y, x, weight);
         return;
     }
-    if (rows >= ROWS) done = many_rows(take_pairs(rows, in, x, weight) ? &bf16_pairs : widening(weight->dtype), rows, in, out, y, x, weight);
+    if (rows >= ROWS) {
+        const Method *method = take_pairs(rows, in, x, weight) ? &bf16_pairs : widening(weight->dtype);
+        done = many_rows(method, rows, in, out, y, x, weight);
+    }
     few_rows(done, rows, in, out, y, x, weight);
 }
