@@ -10,7 +10,7 @@
  * rung, what you predict for each of the two, what you measure. Judge each rung anew before you time it. */
 #include "common/linear.h"
 
-/* The challenge. Begin with three loops and the bias, which may be NULL, and climb:
+/* The challenge, without a hint: begin with three loops and the bias, which may be NULL, and climb.
  *
  *   1. Three loops, a sum in double. How many lanes, how many accumulators? So what share of the FMA peak?
  *   2. The sum in float, and `#pragma omp simd reduction(+ : sum)`. One case has 4096 terms: is it still right? If not, add up
