@@ -69,7 +69,7 @@ LIBS  = $(LDFLAGS) $(JANSSON) $(PCRE2) -lm
 # ---------------------------------------------------------------- what is built
 
 # Without PCRE2, which splits text for Llama 3, the chapters that need a tokenizer are left out: 10 and 11.
-LEFT_OUT := $(if $(PCRE2),,chapters/10%/main.c chapters/11%/main.c chapters/10%/figures.c chapters/11%/figures.c figures/10%.gp figures/11%.gp chapters/10_tokenizer/byte_level.c tests/test_tokenizer.c tests/test_generation.c tests/test_terminal.c tests/test_edges.c tests/test_mine.c)
+LEFT_OUT := $(if $(PCRE2),,chapters/10%/main.c chapters/11%/main.c chapters/10%/figures.c chapters/11%/figures.c figures/10%.gp figures/11%.gp chapters/10_tokenizer/byte_level.c tests/test_tokenizer.c tests/test_generation.c tests/test_terminal.c tests/test_edges.c tests/test_mine.c tests/test_quantize.c)
 
 CHAPTERS := $(patsubst chapters/%/main.c,%,$(filter-out $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/main.c)))
 PROGRAMS := $(CHAPTERS:%=$(BUILD)/%)
@@ -77,11 +77,11 @@ PROGRAMS := $(CHAPTERS:%=$(BUILD)/%)
 DRAWN    := $(patsubst chapters/%/figures.c,%,$(filter-out $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/figures.c)))
 drawer    = $(firstword $(subst _, ,$(1)))_figures
 DRAWERS  := $(foreach c,$(DRAWN),$(BUILD)/$(call drawer,$(c)))
-TOOLS    := $(BUILD)/verify $(BUILD)/grade $(BUILD)/stories $(if $(PCRE2),$(BUILD)/llama $(BUILD)/mine)
+TOOLS    := $(BUILD)/verify $(BUILD)/grade $(BUILD)/stories $(if $(PCRE2),$(BUILD)/llama $(BUILD)/quantize $(BUILD)/mine)
 # These have the functions of chapters 9 and 8, but fast: a program that runs whole models names them before the library.
 FAST     := chapters/12_speed/projection.c chapters/12_speed/pairs.c chapters/12_speed/flash_attention.c
 CLIMB    := chapters/12_speed/climb.c
-KERNELS  := $(filter-out %/main.c %/figures.c %/exercise.c %/llama.c $(FAST) $(CLIMB) $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/*.c))
+KERNELS  := $(filter-out %/main.c %/figures.c %/exercise.c %/llama.c %/quantize.c $(FAST) $(CLIMB) $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/*.c))
 COMMON   := $(wildcard common/*.c)
 VERIFY   := $(filter-out $(addprefix tests/verify/,main.c grade.c guard.c mine.c yours.c),$(wildcard tests/verify/*.c))
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c))) $(BUILD)/tests/fast_decoder $(BUILD)/tests/fast_flash_attention
@@ -134,8 +134,9 @@ $(BUILD)/verify $(BUILD)/grade $(BUILD)/bench_kernels $(BUILD)/mine:
 
 # The program of chapter 11 that people use, and the one that writes what the course's own model learned.
 $(BUILD)/llama: $(call object,chapters/11_generation/llama.c $(FAST)) $(BUILD)/libllama.a
+$(BUILD)/quantize: $(call object,chapters/13_quantization/quantize.c) $(BUILD)/libllama.a
 $(BUILD)/stories: $(call object,chapters/09_decoder/stories/stories.c) $(BUILD)/libllama.a
-$(BUILD)/llama $(BUILD)/stories:
+$(BUILD)/llama $(BUILD)/quantize $(BUILD)/stories:
 	$(link)
 
 # What the trained model does when something is done to it: tests/golden/NAME.c, whose output is NAME.txt beside it.

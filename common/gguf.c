@@ -366,9 +366,14 @@ static void put_name(FILE *file, const char *name) {
     fputs(name, file);
 }
 
-static void put_pair(FILE *file, const GgufPair *pair) {
+static const unsigned char *end_of(const GgufPair *pair) {
     const unsigned char *end = pair->bytes + pair->count * sizes[pair->type];
     for (size_t i = 0; pair->type == GGUF_STRING && i < pair->count; i++) gguf_text(&end);
+    return end;
+}
+
+static void put_pair(FILE *file, const GgufPair *pair) {
+    const unsigned char *end = end_of(pair);
     put_name(file, pair->key);
     if (pair->is_array) put_u32(file, GGUF_ARRAY);
     put_u32(file, pair->type);
@@ -388,17 +393,19 @@ static void put_padding(FILE *file, size_t size) {
     for (size_t at = size; at < padded(size, ALIGNMENT); at++) fputc(0, file);
 }
 
-static void put_data(FILE *file, const GgufTensor *tensor) {
+static void put_data(FILE *file, const GgufTensor *tensor, size_t index, GgufFill *fill, void *context) {
     size_t size = number_size(tensor->type);
-    void *turned = HIGHEST_FIRST ? allocate(tensor->bytes) : NULL;
-    if (turned) turn_bytes(size, tensor->bytes / size, turned, tensor->data);
-    fwrite(turned ? turned : tensor->data, 1, tensor->bytes, file);
-    free(turned);
+    void *made = tensor->data && !HIGHEST_FIRST ? NULL : allocate(tensor->bytes);
+    if (!tensor->data) fill(context, index, made);
+    else if (made) memcpy(made, tensor->data, tensor->bytes);
+    if (HIGHEST_FIRST) turn_bytes(size, tensor->bytes / size, made, made);
+    fwrite(made ? made : tensor->data, 1, tensor->bytes, file);
+    free(made);
     put_padding(file, tensor->bytes);
 }
 
-void gguf_save(const char *path, size_t pair_count, const GgufPair *pairs, size_t tensor_count,
-               const GgufTensor *tensors) {
+void gguf_save(const char *path, size_t pair_count, const GgufPair *pairs, size_t tensor_count, const GgufTensor *tensors,
+               GgufFill *fill, void *context) {
     Output output = output_open(path);
     size_t offset = 0;
     fputs("GGUF", output.file);
@@ -411,6 +418,56 @@ void gguf_save(const char *path, size_t pair_count, const GgufPair *pairs, size_
     long header = ftell(output.file);
     if (header < 0) fail("cannot write %s: it must be a file", path);
     put_padding(output.file, (size_t)header);
-    for (size_t i = 0; i < tensor_count; i++) put_data(output.file, &tensors[i]);
+    for (size_t i = 0; i < tensor_count; i++) put_data(output.file, &tensors[i], i, fill, context);
     output_close(&output);
+}
+
+static unsigned char *add(GgufPairs *pairs, const char *key, GgufValue type, bool is_array, size_t count, size_t size) {
+    unsigned char *bytes = allocate(size);
+    pairs->pairs = reallocate(pairs->pairs, (pairs->count + 1) * sizeof *pairs->pairs);
+    pairs->pairs[pairs->count++] = (GgufPair){copy_text(key, strlen(key)), type, is_array, count, bytes};
+    return bytes;
+}
+
+void gguf_add_u32s(GgufPairs *pairs, const char *key, GgufValue type, size_t count, const uint32_t values[]) {
+    file_order(sizeof *values, count, add(pairs, key, type, true, count, count * sizeof *values), values);
+}
+
+void gguf_add_u32(GgufPairs *pairs, const char *key, uint32_t value) {
+    file_order(sizeof value, 1, add(pairs, key, GGUF_U32, false, 1, sizeof value), &value);
+}
+
+void gguf_add_f32(GgufPairs *pairs, const char *key, float value) {
+    file_order(sizeof value, 1, add(pairs, key, GGUF_F32, false, 1, sizeof value), &value);
+}
+
+void gguf_add_bool(GgufPairs *pairs, const char *key, bool value) { *add(pairs, key, GGUF_BOOL, false, 1, 1) = value; }
+
+static void add_texts(GgufPairs *pairs, const char *key, bool is_array, size_t count, const GgufText texts[]) {
+    size_t size = 0;
+    for (size_t i = 0; i < count; i++) size += sizeof(uint64_t) + texts[i].length;
+    unsigned char *to = add(pairs, key, GGUF_STRING, is_array, count, size);
+    for (size_t i = 0; i < count; to += sizeof(uint64_t) + texts[i++].length) {
+        file_order(sizeof(uint64_t), 1, to, &(uint64_t){texts[i].length});
+        memcpy(to + sizeof(uint64_t), texts[i].letters, texts[i].length);
+    }
+}
+
+void gguf_add_texts(GgufPairs *pairs, const char *key, size_t count, const GgufText texts[]) {
+    add_texts(pairs, key, true, count, texts);
+}
+
+void gguf_add_text(GgufPairs *pairs, const char *key, const char *text) {
+    add_texts(pairs, key, false, 1, &(GgufText){strlen(text), text});
+}
+
+void gguf_add_copy(GgufPairs *pairs, const GgufPair *pair) {
+    size_t size = (size_t)(end_of(pair) - pair->bytes);
+    memcpy(add(pairs, pair->key, pair->type, pair->is_array, pair->count, size), pair->bytes, size);
+}
+
+void gguf_pairs_free(GgufPairs *pairs) {
+    for (size_t i = 0; i < pairs->count; i++) free((char *)pairs->pairs[i].key), free((unsigned char *)pairs->pairs[i].bytes);
+    free(pairs->pairs);
+    *pairs = (GgufPairs){0};
 }

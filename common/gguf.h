@@ -80,9 +80,30 @@ typedef struct {
 
 GgufText gguf_text(const unsigned char **place);
 
+/* ---- writing */
+
+/* Pairs that are to be written, collected. They own their bytes. */
+typedef struct GgufPairs {
+    size_t count;
+    GgufPair *pairs;
+} GgufPairs;
+
+void gguf_add_u32(GgufPairs *pairs, const char *key, uint32_t value);
+void gguf_add_f32(GgufPairs *pairs, const char *key, float value);
+void gguf_add_bool(GgufPairs *pairs, const char *key, bool value);
+void gguf_add_text(GgufPairs *pairs, const char *key, const char *text);
+void gguf_add_u32s(GgufPairs *pairs, const char *key, GgufValue type, size_t count, const uint32_t values[]); /* or the bits of I32, F32 */
+void gguf_add_texts(GgufPairs *pairs, const char *key, size_t count, const GgufText texts[]);
+void gguf_add_copy(GgufPairs *pairs, const GgufPair *pair);
+void gguf_pairs_free(GgufPairs *pairs);
+
+/* Makes the data of tensor `index`, bytes[tensor.bytes], numbers in this machine's byte order. */
+typedef void GgufFill(void *context, size_t index, void *bytes);
+
 /* Writes version 3 through output.h: the file at `path` is replaced whole or not at all. Pairs and tensors keep the order
- * they are given in; the data are aligned to 32 bytes. */
-void gguf_save(const char *path, size_t pair_count, const GgufPair *pairs, size_t tensor_count,
-               const GgufTensor *tensors);
+ * they are given in; the data are aligned to 32 bytes. Data that a tensor does not have (NULL) fill() makes when they are
+ * due, so that a model need not fit into memory. */
+void gguf_save(const char *path, size_t pair_count, const GgufPair *pairs, size_t tensor_count, const GgufTensor *tensors,
+               GgufFill *fill, void *context);
 
 #endif

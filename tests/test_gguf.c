@@ -110,7 +110,7 @@ static void test_what_is_saved_is_read_again(void **state) {
     close(mkstemp(path));
     good_file();
     Gguf file = parse();
-    gguf_save(path, file.pair_count, file.pairs, file.tensor_count, file.tensors);
+    gguf_save(path, file.pair_count, file.pairs, file.tensor_count, file.tensors, NULL, NULL);
     Gguf again = gguf_open(path);
     unlink(path);
     assert_int_equal(again.pair_count, file.pair_count);

@@ -43,6 +43,22 @@ int alphabet_bytes(int length, const char *name, char *bytes) {
     return count;
 }
 
+static int letter_of_byte(int byte) {
+    int next = 256;
+    for (int b = 0; b < byte; b++) next += !is_printable(b);
+    return is_printable(byte) ? byte : next;
+}
+
+int alphabet_name(int length, const char *bytes, char *name) {
+    int count = 0;
+    for (int i = 0; i < length; i++) {
+        int point = letter_of_byte((unsigned char)bytes[i]);
+        if (point >= 0x80) name[count++] = (char)(0xc0 | point >> 6);
+        name[count++] = (char)(point < 0x80 ? point : 0x80 | (point & 0x3f));
+    }
+    return count;
+}
+
 void byte_level_add(Tokenizer *t, const char *path, Token token, char *room) {
     if (token.kind == NORMAL) {
         int length = alphabet_bytes(token.piece_length, token.piece, room);

@@ -125,6 +125,7 @@ Tokenizer *gguf_tokenizer(const char *path) {
     char model[64], split[64];
     Gguf file = gguf_open(path);
     word(&file, KEY "model", model), word(&file, KEY "pre", split);
+    if (!*model) fail("%s: there is no tokenizer in it: name one with --tokenizer", path);
     const bool byte_level = strcmp(model, "gpt2") == 0;
     if (!byte_level && strcmp(model, "llama") != 0) fail("%s: its tokenizer is \"%s\": a Llama's is llama or gpt2", path, model);
     if (byte_level && strcmp(split, "llama-bpe") != 0) fail("%s: it splits text as \"%s\" does: only llama-bpe is known here", path, split);
@@ -141,4 +142,97 @@ Tokenizer *gguf_tokenizer(const char *path) {
     if (number_or(&file, KEY "add_bos_token", 1) == 0) t->bos = -1;
     gguf_close(&file);
     return t;
+}
+
+/* ------------------------------------------------------------------ writing */
+
+/* As files spell the names of tokens. What is written lies one behind the other at *room. */
+static GgufText spelled(bool byte_level, const Token *token, char **room) {
+    char *start = *room;
+    if (byte_level && token->kind == NORMAL) *room += alphabet_name(token->length, token->bytes, start);
+    else *room = put(start, (size_t)token->piece_length, token->piece);
+    return (GgufText){(size_t)(*room - start), start};
+}
+
+static void add_names(const Tokenizer *t, GgufPairs *pairs) {
+    const Vocabulary *v = &t->vocabulary;
+    size_t size = 1;
+    for (int id = 0; id < v->size; id++) size += 2 * (size_t)v->tokens[id].piece_length + 2 * (size_t)v->tokens[id].length;
+    char *all = allocate(size), *room = all;
+    GgufText *names = allocate((size_t)v->size * sizeof *names);
+    for (int id = 0; id < v->size; id++) names[id] = spelled(t->byte_level, &v->tokens[id], &room);
+    gguf_add_texts(pairs, KEY "tokens", (size_t)v->size, names);
+    free(names), free(all);
+}
+
+static void add_kinds(const Tokenizer *t, GgufPairs *pairs) {
+    static const uint32_t types[] = {[NORMAL] = 1, [UNKNOWN] = 2, [CONTROL] = 3, [USER_DEFINED] = 4, [ADDED] = 4, [BYTE] = 6};
+    const Vocabulary *v = &t->vocabulary;
+    uint32_t *kinds = allocate((size_t)v->size * sizeof *kinds);
+    for (int id = 0; id < v->size; id++) kinds[id] = types[v->tokens[id].kind];
+    gguf_add_u32s(pairs, KEY "token_type", GGUF_I32, (size_t)v->size, kinds);
+    free(kinds);
+}
+
+static void add_scores(const Tokenizer *t, GgufPairs *pairs) {
+    const Vocabulary *v = &t->vocabulary;
+    float *scores = allocate((size_t)v->size * sizeof *scores);
+    for (int id = 0; id < v->size; id++) scores[id] = -v->tokens[id].rank;
+    gguf_add_u32s(pairs, KEY "scores", GGUF_F32, (size_t)v->size, (const uint32_t *)(const void *)scores);
+    free(scores);
+}
+
+/* The merges as texts, collected. */
+typedef struct {
+    size_t count, capacity;
+    GgufText *texts;
+} Merges;
+
+static void add_merge(Merges *merges, int left_length, const char *left, int right_length, const char *right) {
+    char *text = allocate(2 * (size_t)(left_length + right_length) + 1);
+    int length = alphabet_name(left_length, left, text);
+    text[length++] = ' ';
+    length += alphabet_name(right_length, right, text + length);
+    if (merges->count == merges->capacity)
+        merges->texts = reallocate(merges->texts, (merges->capacity = 2 * merges->capacity + 1000) * sizeof *merges->texts);
+    merges->texts[merges->count++] = (GgufText){(size_t)length, text};
+}
+
+/* tiktoken merges whatever makes a token, that of the lowest rank first: so every way to put a token together is a merge, in the
+ * order of the tokens. Source: TikTokenConverter of transformers. */
+static void all_merges(const Vocabulary *v, Merges *merges) {
+    for (int id = 0; id < v->size; id++) {
+        const Token *token = &v->tokens[id];
+        for (int cut = 1; token->kind == NORMAL && cut < token->length; cut++)
+            if (map_find(&v->pieces, (size_t)cut, token->bytes) >= 0 &&
+                map_find(&v->pieces, (size_t)(token->length - cut), token->bytes + cut) >= 0)
+                add_merge(merges, cut, token->bytes, token->length - cut, token->bytes + cut);
+    }
+}
+
+static void add_merges(const Tokenizer *t, GgufPairs *pairs) {
+    const Vocabulary *v = &t->vocabulary;
+    Merges merges = {0};
+    if (!v->lists_merges) all_merges(v, &merges);
+    for (size_t i = 0; v->lists_merges && i < v->pairs.count; i++) {
+        const Token *left = &v->tokens[v->pair_ids[i][0]], *right = &v->tokens[v->pair_ids[i][1]];
+        add_merge(&merges, left->length, left->bytes, right->length, right->bytes);
+    }
+    gguf_add_texts(pairs, KEY "merges", merges.count, merges.texts);
+    for (size_t i = 0; i < merges.count; i++) free((char *)merges.texts[i].letters);
+    free(merges.texts);
+}
+
+void gguf_tokenizer_pairs(const Tokenizer *t, GgufPairs *pairs) {
+    if (!t->byte_level && t->vocabulary.lists_merges)
+        fail("this tokenizer.json has merges where GGUF wants scores: name a tokenizer.model with --tokenizer");
+    gguf_add_text(pairs, KEY "model", t->byte_level ? "gpt2" : "llama");
+    gguf_add_text(pairs, KEY "pre", t->byte_level ? "llama-bpe" : "default");
+    add_names(t, pairs), add_kinds(t, pairs);
+    if (t->byte_level) add_merges(t, pairs);
+    else add_scores(t, pairs);
+    if (!t->byte_level) gguf_add_bool(pairs, KEY "add_space_prefix", t->prefix != NEVER);
+    if (t->bos >= 0) gguf_add_u32(pairs, KEY "bos_token_id", (uint32_t)t->bos);
+    if (t->eos >= 0) gguf_add_u32(pairs, KEY "eos_token_id", (uint32_t)t->eos);
+    gguf_add_bool(pairs, KEY "add_bos_token", t->bos >= 0);
 }
