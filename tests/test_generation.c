@@ -613,7 +613,7 @@ static void texts_come_through_pipes_and_tokenizers_do_not(void **state) {
     }
 }
 
-/* The stories' tokenizer with <S> for <s>: it has no token for the beginning. */
+/* The stories' tokenizer with <S> for <s>: it has no token for the beginning, or none by that name. */
 static void a_text_may_have_no_beginning(void **state) {
     (void)state;
     size_t length;
@@ -623,9 +623,17 @@ static void a_text_may_have_no_beginning(void **state) {
     fwrite(bytes, 1, length, output.file);
     output_close(&output);
     free(bytes);
+    copy_model("renamed", NULL, 0);
+    assert_int_equal(system(AT("cd %s && mv nobos.model renamed/tokenizer.model && sed -i 's/<s>/<S>/' renamed/tokenizer_config.json", folder)), 0);
+    assert_int_equal(run("--temperature 0 --tokens 40 --prompt 'Once upon a time' --quiet --model renamed"), 0);
+    char renamed[sizeof said];
+    strcpy(renamed, said);
+    assert_int_equal(run("--temperature 0 --tokens 40 --prompt 'Once upon a time' --quiet"), 0);
+    assert_string_equal(said, renamed);
+    assert_int_equal(system(AT("mv %s/renamed/tokenizer.model %s/nobos.model", folder, folder)), 0);
     assert_int_equal(run("--tokenizer nobos.model --prompt Once --tokens 2 --seed 1 --quiet"), 0);
     static const char *const bad[][2] = {{"--tokens 2", "no BOS to begin a text with: give a --prompt"},
-                                         {"--chat <text", "has no <s>, which a conversation needs"},
+                                         {"--chat <text", "has no BOS, which a conversation needs"},
                                          {"--perplexity text", "no BOS to begin a window with"}};
     write_text("text", "Once upon a time");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

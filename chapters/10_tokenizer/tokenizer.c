@@ -1,4 +1,5 @@
 #include "10_tokenizer/tokenizer.h"
+#include "10_tokenizer/beginning.h"
 #include "10_tokenizer/byte_level.h"
 #include "10_tokenizer/formats.h"
 #include "10_tokenizer/sentencepiece.h"
@@ -57,7 +58,9 @@ Tokenizer *tokenizer_open(const char *path) {
     size_t length;
     if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) find_in_folder(file, path), path = file;
     char *bytes = file_read_regular(path, &length);
-    return tokenizer_parse(path, length, bytes);
+    Tokenizer *tokenizer = tokenizer_parse(path, length, bytes);
+    beginning_of_folder(tokenizer, path);
+    return tokenizer;
 }
 
 void tokenizer_close(Tokenizer *t) {
@@ -72,6 +75,7 @@ void tokenizer_close(Tokenizer *t) {
 
 int tokenizer_size(const Tokenizer *t) { return t->vocabulary.size; }
 int tokenizer_bos(const Tokenizer *t) { return t->bos; }
+bool tokenizer_adds_bos(const Tokenizer *t) { return t->bos >= 0 && t->adds_bos; }
 int tokenizer_eos(const Tokenizer *t) { return t->eos; }
 bool tokenizer_byte_level(const Tokenizer *t) { return t->byte_level; }
 int tokenizer_special(const Tokenizer *t, const char *name) { return special_id(t, name); }
