@@ -215,6 +215,14 @@ static void read_folder(Model *model, const char *folder) {
 
 /* ------------------------------------------------------------------ any of them */
 
+/* Whether it is the model.safetensors of a model's folder, or its index; and that folder. */
+static bool in_folder(char folder[static PATH], const char *path) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    if (strcmp(name, "model.safetensors") != 0 && strcmp(name, "model.safetensors.index.json") != 0) return false;
+    snprintf(folder, PATH, "%.*s", slash > path ? (int)(slash - path) : 1, slash ? path : ".");
+    return true;
+}
+
 static void open_gguf(Model *model, const char *path) {
     model->files->gguf = gguf_open(path);
     gguf_model(model, &model->files->gguf);
@@ -225,7 +233,9 @@ Model model_open(const char *path) {
     if (stat(path, &status) != 0) fail("%s: %s: name a model's folder, a .gguf or a .bin", path, strerror(errno));
     Model model = {.files = allocate(sizeof *model.files)};
     *model.files = (struct ModelFiles){0};
+    char folder[PATH];
     if (S_ISDIR(status.st_mode)) read_folder(&model, path);
+    else if (in_folder(folder, path)) read_folder(&model, folder);
     else if (gguf_is(path)) open_gguf(&model, path);
     else model.files->bin = llama2c_open(&model, path);
     return model;
