@@ -613,6 +613,56 @@ static void texts_come_through_pipes_and_tokenizers_do_not(void **state) {
     }
 }
 
+/* generation_config.json, over what llama would do by itself, and under what it is asked for. */
+static void llama_follows_the_models_defaults(void **state) {
+    (void)state;
+    static const char ask[] = "--prompt 'Once upon a time' --tokens 60 --seed 2 --quiet --model advised";
+    static const struct {
+        const char *config, *same_as; /* --options that do the same without it */
+    } cases[] = {
+        {"{}", ""},
+        {"{\"do_sample\": false, \"temperature\": 0.6}", "--temperature 0"},
+        {"{\"do_sample\": true, \"temperature\": 2.5, \"top_p\": null}", "--temperature 2.5"},
+        {"{\"temperature\": 2.5, \"top_p\": 1.0, \"top_k\": 3}", "--temperature 2.5 --top-p 1 --top-k 3"},
+        {"{\"temperature\": 2.5, \"min_p\": 0.3, \"repetition_penalty\": 1.5}", "--temperature 2.5 --min-p 0.3 --repetition-penalty 1.5"},
+    };
+    char before[sizeof said], plain[sizeof said] = "";
+    copy_model("advised", NULL, 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        unlink(AT("%s/advised/generation_config.json", folder));
+        assert_int_equal(run("%s %s", ask, cases[i].same_as), 0);
+        strcpy(before, said);
+        write_text("advised/generation_config.json", cases[i].config);
+        assert_int_equal(run("%s", ask), 0);
+        assert_string_equal(said, before);
+        if (i == 0) strcpy(plain, said);
+        else assert_string_not_equal(said, plain);
+    }
+    write_text("advised/generation_config.json", "{\"do_sample\": false, \"top_p\": 0.1, \"top_k\": 1, \"min_p\": 0.9, \"repetition_penalty\": 50}");
+    assert_int_equal(run("%s --temperature 0.8 --top-p 0.95 --top-k 0 --min-p 0 --repetition-penalty 1", ask), 0);
+    assert_string_equal(said, plain);
+
+    /* An end that only this file knows: the full stop. */
+    size_t count;
+    int *full_stop = tokenizer_encode(tokenizer, 1, ".", false, &count);
+    write_text("advised/generation_config.json", AT("{\"eos_token_id\": [2, %d]}", full_stop[count - 1]));
+    assert_int_equal(run("%s --temperature 0", ask), 0);
+    assert_null(strchr(said, '.'));
+    assert_int_equal(run("%s --temperature 0", "--model advised/model.safetensors --prompt Once --quiet"), 0);
+    assert_null(strchr(said, '.'));
+    free(full_stop);
+
+    static const char *const bad[][2] = {{"{\"top_p\": 2}", "top_p must be a number from 0 to 1"}, {"{\"temperature\": \"hot\"}", "temperature must be"},
+                                         {"{\"temperature\": 1e-9}", "temperature must be a number from 0.001"}, {"{\"eos_token_id\": [true]}", "eos_token_id is [true]"},
+                                         {"{", "generation_config.json: line 1: no valid JSON"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        write_text("advised/generation_config.json", bad[i][0]);
+        assert_int_equal(run("%s", ask), 1);
+        assert_one_clear_line();
+        assert_said(bad[i][1]);
+    }
+}
+
 /* The stories' tokenizer with <S> for <s>: it has no token for the beginning, or none by that name. */
 static void a_text_may_have_no_beginning(void **state) {
     (void)state;
@@ -742,6 +792,7 @@ int main(void) {
         cmocka_unit_test(a_model_that_shrinks_is_named),
         cmocka_unit_test(texts_come_through_pipes_and_tokenizers_do_not),
         cmocka_unit_test(a_text_may_have_no_beginning),
+        cmocka_unit_test(llama_follows_the_models_defaults),
         cmocka_unit_test(llama_talks_and_scores),
         cmocka_unit_test(llama_refuses),
         cmocka_unit_test(stories260K_makes_sense),

@@ -135,6 +135,7 @@ static RopeParameters read_rope(const Object *config, int max_positions) {
 
 static void read_eos(const Object *object, Config *config) {
     const json_t *value = value_of(object, "eos_token_id");
+    config->eos_count = 0;
     if (!json_is_array(value)) {
         config->eos[0] = whole_or(object, "eos_token_id", -1, -1, INT_MAX);
         config->eos_count = config->eos[0] >= 0;
@@ -147,6 +148,11 @@ static void read_eos(const Object *object, Config *config) {
             refuse(object, "eos_token_id", "it must be a token's number, or a list of them");
         config->eos[config->eos_count++] = (int)json_integer_value(id);
     }
+}
+
+void config_read_ends(const char *path, const json_t *json, Config *config) {
+    Object object = {path, "", json};
+    if (value_of(&object, "eos_token_id")) read_eos(&object, config);
 }
 
 static DType read_dtype(const Object *config) {

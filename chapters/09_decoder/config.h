@@ -28,7 +28,7 @@ typedef struct {
     bool tie_word_embeddings;    /* lm_head is embed_tokens */
     RopeParameters rope;
     int pad;                     /* pad_token_id, or -1 */
-    int eos_count, eos[CONFIG_EOS];
+    int eos_count, eos[CONFIG_EOS]; /* eos_token_id: any of them ends a text */
     DType dtype;                 /* of the weights, as config.json says: the files decide */
 } Config;
 
@@ -38,6 +38,9 @@ struct json_t *json_open(const char *path);
 /* Reads a config.json, or fail(). What it leaves out is what LlamaConfig of transformers takes for it; the sizes it
  * must give. */
 Config config_read(const char *path);
+
+/* The ends, eos_token_id, that the JSON of another file says, if it says any: generation_config.json. */
+void config_read_ends(const char *path, const struct json_t *json, Config *config);
 
 /* How many positions it can be asked for: with dynamic scaling, which stretches as the text grows, `factor` times
  * max_position_embeddings. */
