@@ -644,6 +644,12 @@ static void good_configurations_are_read(void **state) {
     Config c = config_read(config);
     assert_true(c.rope.rope_theta == 7 && c.rope.rope_type == ROPE_LINEAR && c.rope.factor == 3);
     assert_true(c.eos_count == 2 && c.eos[0] == 2 && c.eos[1] == 3 && c.dtype == BF16 && c.pad == -1);
+    write_config(path, "llama32", "\"rope_parameters\":", "\"rope_scaling\": {}, \"rope_parameters\":");
+    c = config_read(config);
+    assert_true(c.rope.rope_type == ROPE_LLAMA3 && c.rope.factor > 1);
+    write_config(path, "llama3", "\"rope_scaling\": null", "\"rope_scaling\": {}");
+    c = config_read(config);
+    assert_true(c.rope.rope_type == ROPE_DEFAULT && c.rope.rope_theta == 500000);
     write_config(path, "yarn", "\"factor\": 4.0", "\"factor\": null");
     c = config_read(config);
     assert_true(c.rope.rope_type == ROPE_YARN && c.rope.factor == 4 && c.rope.original_max_position_embeddings == 16);

@@ -101,9 +101,10 @@ static RopeType rope_type(const Object *rope) {
 }
 
 /* rope_parameters since transformers 5, rope_scaling with rope_theta outside of it before. Where a file has both
- * spellings, transformers follows the old one. Source: RotaryEmbeddingConfigMixin in modeling_rope_utils.py. */
+ * spellings, transformers follows the old one, unless it is empty. Source: RotaryEmbeddingConfigMixin in modeling_rope_utils.py. */
 static RopeParameters read_rope(const Object *config, int max_positions) {
-    const bool old = value_of(config, "rope_scaling");
+    const json_t *scaling = value_of(config, "rope_scaling");
+    const bool old = scaling && !(json_is_object(scaling) && json_object_size(scaling) == 0);
     const char *key = old ? "rope_scaling" : "rope_parameters";
     Object rope = {config->path, old ? "rope_scaling." : "rope_parameters.", value_of(config, key)};
     if (rope.json && !json_is_object(rope.json)) refuse(config, key, "it must be an object");
