@@ -574,11 +574,14 @@ static void bad_configurations_get_one_line(void **state) {
     static const struct {
         const char *model, *from, *to, *words;
     } bad[] = {
-        {"llama3", "\"model_type\": \"llama\"", "\"model_type\": \"mistral\"", "model_type is \"mistral\": this decoder runs \"llama\" alone"},
+        {"llama3", "\"model_type\": \"llama\"", "\"model_type\": \"gemma\"", "model_type is \"gemma\": this decoder runs \"llama\" and \"mistral\""},
+        {"llama3", "\"model_type\": \"llama\"", "\"model_type\": \"mistral\"", "runs LlamaForCausalLM and MistralForCausalLM, each with its model_type"},
+        {"llama3", "{", "{\"sliding_window\": 0,", "sliding_window is 0: it must be a whole number from 1 to "},
+        {"llama3", "{", "{\"layer_types\": [\"full_attention\", \"sliding_attention\"],", "layer_types is [\"full_attention\",\"sliding_attention\"]"},
         {"llama3", "\"llama\"", "\"a\\u001b[2J\\nb\"", "model_type is \"a\\u001B[2J\\nb\""},
         {"llama3", "\"model_type\": \"llama\"", "\"model_type\": 3", "model_type is 3: it must be a string"},
         {"llama3", "LlamaForCausalLM", "LlamaForSequenceClassification", "architectures is [\"LlamaForSequenceClassification\"]"},
-        {"llama3", "LlamaForCausalLM", "MistralForCausalLM", "runs LlamaForCausalLM alone"},
+        {"llama3", "LlamaForCausalLM", "MistralForCausalLM", "runs LlamaForCausalLM and MistralForCausalLM"},
         {"llama3", "\"attention_bias\": false", "\"attention_bias\": true", "attention_bias is true: a Llama has no biases"},
         {"llama3", "\"mlp_bias\": false", "\"mlp_bias\": true", "mlp_bias is true: a Llama has no biases"},
         {"llama3", "\"mlp_bias\": false", "\"mlp_bias\": 0", "mlp_bias is 0: it must be true or false"},
@@ -650,6 +653,16 @@ static void good_configurations_are_read(void **state) {
     write_config(path, "llama3", "\"rope_scaling\": null", "\"rope_scaling\": {}");
     c = config_read(config);
     assert_true(c.rope.rope_type == ROPE_DEFAULT && c.rope.rope_theta == 500000);
+    static const struct {
+        const char *from, *to;
+        int context;
+    } windows[] = {{"{", "{\"sliding_window\": null,", 64}, {"{", "{\"sliding_window\": 64,", 64}, {"{", "{\"sliding_window\": 63,", 63},
+                   {"\"max_position_embeddings\": 64", "\"max_position_embeddings\": 32768, \"sliding_window\": 4096", 4096}};
+    for (size_t i = 0; i < COUNT(windows); i++) {
+        write_config(path, "llama3", windows[i].from, windows[i].to);
+        c = config_read(config);
+        assert_int_equal(config_context(&c), windows[i].context);
+    }
     write_config(path, "yarn", "\"factor\": 4.0", "\"factor\": null");
     c = config_read(config);
     assert_true(c.rope.rope_type == ROPE_YARN && c.rope.factor == 4 && c.rope.original_max_position_embeddings == 16);
@@ -666,6 +679,33 @@ static void good_configurations_are_read(void **state) {
     assert_true(c.KV == 2 && c.D == 8 && c.rope.rope_type == ROPE_DYNAMIC);
     c = config_read(AT("%s/config.json", GOLDEN("llama1")));
     assert_true(c.KV == 4 && c.rms_norm_eps == 1e-6 && config_context(&c) == 64);
+}
+
+/* A Mistral's weights are a Llama's, and so is its answer; a text that is longer than its window is refused. */
+static void a_mistral_is_a_llama_up_to_its_window(void **state) {
+    (void)state;
+    static const struct {
+        const char *window;
+        int context; /* of 64 */
+    } cases[] = {{"\"sliding_window\": null,", 64}, {"\"sliding_window\": 9,", 9}, {"", 64}};
+    assert_int_equal(run("--model '%s' --ids 1,2,3,4,5,6,7,8,9", GOLDEN("llama3")), 0);
+    char llama[sizeof said];
+    strcpy(llama, strstr(said, "\n"));
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        write_config(AT("%s/mistral", folder), "llama3", "{", AT("{ %s", cases[i].window));
+        assert_int_equal(system(AT("cd %s/mistral && sed -i 's/Llama/Mistral/; s/\"llama\"/\"mistral\"/' config.json && cp '%s'/*.safetensors .", folder, GOLDEN("llama3"))), 0);
+        assert_int_equal(run("--model mistral --ids 1,2,3,4,5,6,7,8,9"), 0);
+        assert_string_equal(strstr(said, "\n"), llama);
+        Config c = config_read(AT("%s/mistral/config.json", folder));
+        assert_int_equal(config_context(&c), cases[i].context);
+        assert_int_equal(run("--model mistral --ids 1,2,3,4,5,6,7,8,9,10"), cases[i].context == 9);
+        if (cases[i].context == 9) assert_one_line("a window", 1, "longer than this model's context of 9, its sliding_window");
+    }
+    /* What the file leaves out is 4096. */
+    write_config(AT("%s/mistral", folder), "llama3", "\"max_position_embeddings\": 64", "\"max_position_embeddings\": 32768");
+    assert_int_equal(system(AT("cd %s/mistral && sed -i 's/Llama/Mistral/; s/\"llama\"/\"mistral\"/' config.json", folder)), 0);
+    Config c = config_read(AT("%s/mistral/config.json", folder));
+    assert_int_equal(config_context(&c), 4096);
 }
 
 static void bad_tensors_get_one_line(void **state) {
@@ -913,6 +953,7 @@ int main(void) {
         cmocka_unit_test(a_bin_that_shrinks_is_named),
         cmocka_unit_test(bad_configurations_get_one_line),
         cmocka_unit_test(good_configurations_are_read),
+        cmocka_unit_test(a_mistral_is_a_llama_up_to_its_window),
         cmocka_unit_test(bad_tensors_get_one_line),
         cmocka_unit_test(many_tensors_take_linear_time),
         cmocka_unit_test(bad_shards_get_one_line),

@@ -73,19 +73,31 @@ static const char *text_or(const Object *object, const char *key, const char *ot
     return json_string_value(value);
 }
 
-/* What would make it another model than the one that this chapter computes. Some early Llamas spell it LLaMA. */
-static void require_llama(const Object *config) {
+/* Whether it is a Mistral, which is a Llama but for its sliding_window; anything else is refused. Some early Llamas spell
+ * it LLaMA. */
+static bool is_mistral(const Object *config) {
     const json_t *architecture = json_array_get(value_of(config, "architectures"), 0);
     const char *type = text_or(config, "model_type", architecture ? "llama" : NULL);
     if (!type) refuse(config, "model_type", "is this a Llama's config.json?");
-    if (strcmp(type, "llama") != 0) refuse(config, "model_type", "this decoder runs \"llama\" alone");
-    if (architecture && (!json_is_string(architecture) ||
-                         strcasecmp(json_string_value(architecture), "LlamaForCausalLM") != 0))
-        refuse(config, "architectures", "this decoder runs LlamaForCausalLM alone");
+    const bool mistral = strcmp(type, "mistral") == 0;
+    if (!mistral && strcmp(type, "llama") != 0) refuse(config, "model_type", "this decoder runs \"llama\" and \"mistral\"");
+    const char *model = mistral ? "MistralForCausalLM" : "LlamaForCausalLM";
+    if (architecture && (!json_is_string(architecture) || strcasecmp(json_string_value(architecture), model) != 0))
+        refuse(config, "architectures", "this decoder runs LlamaForCausalLM and MistralForCausalLM, each with its model_type");
+    return mistral;
+}
+
+/* What would make it another model than the one that this chapter computes. */
+static void require_llama(const Object *config) {
     if (yes_or_no(config, "attention_bias", false)) refuse(config, "attention_bias", "a Llama has no biases");
     if (yes_or_no(config, "mlp_bias", false)) refuse(config, "mlp_bias", "a Llama has no biases");
     if (strcmp(text_or(config, "hidden_act", "silu"), "silu") != 0)
         refuse(config, "hidden_act", "a Llama's is \"silu\"");
+    const json_t *layer_types = value_of(config, "layer_types");
+    for (size_t l = 0; l < json_array_size(layer_types); l++) {
+        const char *type = json_string_value(json_array_get(layer_types, l));
+        if (!type || strcmp(type, "full_attention") != 0) refuse(config, "layer_types", "a Llama's are all full_attention");
+    }
     if (value_of(config, "quantization_config"))
         refuse(config, "quantization_config", "these weights are quantized; fetch them in BF16, F16 or F32");
 }
@@ -165,6 +177,12 @@ static DType read_dtype(const Object *config) {
     refuse(config, key, "it must be float32, bfloat16 or float16");
 }
 
+/* Where the file does not say it, a Mistral has one. */
+static int read_window(const Object *config, bool mistral) {
+    const bool said = json_object_get(config->json, "sliding_window");
+    return mistral && !said ? 4096 : whole_or(config, "sliding_window", 0, 1, MOST_POSITIONS);
+}
+
 static void read_sizes(const Object *object, Config *c) {
     c->C = whole(object, "hidden_size", 1, MOST_WIDTH);
     c->F = whole(object, "intermediate_size", 1, MOST_WIDTH);
@@ -197,8 +215,10 @@ Config config_read(const char *path) {
 
     Object object = {path, "", json};
     Config config = {0};
+    const bool mistral = is_mistral(&object);
     require_llama(&object);
     read_sizes(&object, &config);
+    config.sliding_window = read_window(&object, mistral);
     config.max_position_embeddings = whole_or(&object, "max_position_embeddings", 2048, 1, MOST_POSITIONS);
     config.rms_norm_eps = number_or(&object, "rms_norm_eps", 1e-6, 0);
     if (config.rms_norm_eps >= 1) refuse(&object, "rms_norm_eps", "it must be a small number, such as 1e-05");
@@ -217,7 +237,14 @@ Config config_read(const char *path) {
 
 int config_context(const Config *config) {
     double stretch = config->rope.rope_type == ROPE_DYNAMIC ? fmax(config->rope.factor, 1) : 1;
-    return (int)fmin(config->max_position_embeddings * stretch, MOST_POSITIONS);
+    int made_for = (int)fmin(config->max_position_embeddings * stretch, MOST_POSITIONS), window = config->sliding_window;
+    return window && window < made_for ? window : made_for;
+}
+
+const char *config_limit(const Config *config) {
+    return config_context(config) == config->sliding_window
+               ? "its sliding_window: what a longer text needs, attention that forgets, this decoder does not compute"
+               : "all that this model was made for";
 }
 
 int64_t config_parameters(const Config *config) {

@@ -178,11 +178,11 @@ static Session session_new(const Llama *llama, size_t needed) {
 
 static void read_tokens(Session *s, size_t count, const int ids[count]) {
     double start = seconds();
+    const Config *config = &s->llama->model.config;
     int capacity = s->generation.decoder.capacity, left = capacity - s->generation.decoder.length;
     if (count > (size_t)left)
-        fail("%zu tokens are more than the %d that are left of a context of %d%s", count, left, capacity,
-             capacity < config_context(&s->llama->model.config) ? ": see --context"
-                                                                : ", all that this model was made for");
+        fail("%zu tokens are more than the %d that are left of a context of %d, %s", count, left, capacity,
+             capacity < config_context(config) ? "which --context widens" : config_limit(config));
     generation_read(&s->generation, (int)count, ids);
     s->read += (int)count, s->reading += seconds() - start;
 }
