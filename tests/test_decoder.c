@@ -658,6 +658,15 @@ static void good_configurations_are_read(void **state) {
         int context;
     } windows[] = {{"{", "{\"sliding_window\": null,", 64}, {"{", "{\"sliding_window\": 64,", 64}, {"{", "{\"sliding_window\": 63,", 63},
                    {"\"max_position_embeddings\": 64", "\"max_position_embeddings\": 32768, \"sliding_window\": 4096", 4096}};
+    static const struct {
+        const char *name;
+        DType dtype;
+    } dtypes[] = {{"auto", F32}, {"torch.bfloat16", BF16}, {"torch.float16", F16}, {"float64", F64}};
+    for (size_t i = 0; i < COUNT(dtypes); i++) {
+        write_config(path, "llama3", "\"bfloat16\"", AT("\"%s\"", dtypes[i].name));
+        c = config_read(config);
+        assert_int_equal(c.dtype, dtypes[i].dtype);
+    }
     for (size_t i = 0; i < COUNT(windows); i++) {
         write_config(path, "llama3", windows[i].from, windows[i].to);
         c = config_read(config);
@@ -708,8 +717,31 @@ static void a_mistral_is_a_llama_up_to_its_window(void **state) {
     assert_int_equal(config_context(&c), 4096);
 }
 
+/* A path to a folder's weights is the folder; weights of another kind are refused with what converts them. */
+static void other_files_of_weights_are_told_apart(void **state) {
+    (void)state;
+    assert_int_equal(run("--model '%s' --ids 1,2,3", GOLDEN("llama2_70b")), 0);
+    char whole[sizeof said];
+    strcpy(whole, strstr(said, "\n"));
+    assert_int_equal(run("--model '%s/model.safetensors.index.json' --ids 1,2,3", GOLDEN("llama2_70b")), 0);
+    assert_string_equal(strstr(said, "\n"), whole);
+    assert_int_equal(run("--model '%s/model.safetensors' --ids 1,2,3", GOLDEN("llama3")), 0);
+    assert_int_equal(system(AT("cd %s && mkdir alone && cp '%s'/*.json '%s'/model.safetensors alone", folder, GOLDEN("llama3"), GOLDEN("llama3"))), 0);
+    assert_int_equal(system(AT("cd %s/alone && " PROGRAM " --model model.safetensors --ids 1,2,3 >out", folder)), 0);
+    assert_int_equal(system(AT("cd %s/alone && mv model.safetensors pytorch_model.bin", folder)), 0);
+    assert_one_line("a .bin of PyTorch", run("--model alone --ids 1"), "alone: it holds pytorch_model.bin and no model.safetensors. transformers "
+                    "writes one beside it: python3 -c \"from transformers import AutoModelForCausalLM as M; M.from_pretrained('alone', dtype='auto')"
+                    ".save_pretrained('alone')\"");
+    assert_int_equal(system(AT("cd %s/alone && mv pytorch_model.bin pytorch_model.bin.index.json", folder)), 0);
+    assert_one_line("shards of PyTorch", run("--model alone --ids 1"), "alone: it holds pytorch_model.bin.index.json and no model.safetensors");
+    assert_int_equal(system(AT("cd %s/alone && rm *.json && touch consolidated.00.pth params.json", folder)), 0);
+    assert_one_line("Meta's", run("--model alone --ids 1"), "alone: it is Meta's checkpoint, consolidated.00.pth. ");
+    assert_said("python3 convert_llama_weights_to_hf.py --input_dir 'alone' --model_size 8B");
+}
+
 static void bad_tensors_get_one_line(void **state) {
     (void)state;
+    static const double doubles[32];
     static const struct {
         const char *tensor, *change, *words;
     } bad[] = {
@@ -721,6 +753,8 @@ static void bad_tensors_get_one_line(void **state) {
         {"model.layers.0.self_attn.k_proj.weight", "shape", "k_proj.weight is [16, 32], but config.json makes it [32, 32]"},
         {"model.norm.weight", "shape", "model.norm.weight is [16], but config.json makes it [32]"},
         {"model.norm.weight", "rank", "model.norm.weight is [32, 1], but config.json makes it [32]"},
+        {"model.norm.weight", "double", "model.norm.weight is F64: this decoder takes F32, BF16 and F16. transformers converts it: "
+         "python3 -c \"from transformers import AutoModelForCausalLM as M; M.from_pretrained('"},
         {"model.layers.0.mlp.up_proj.weight", "dtype", "up_proj.weight is I32: this decoder takes F32, BF16 and F16"},
     };
     for (size_t i = 0; i < COUNT(bad); i++) {
@@ -731,6 +765,7 @@ static void bad_tensors_get_one_line(void **state) {
         else if (strcmp(bad[i].change, "shape") == 0) tensor->shape[0] /= 2;
         else if (strcmp(bad[i].change, "rank") == 0) tensor->rank = 2, tensor->shape[1] = 1;
         else if (strcmp(bad[i].change, "dtype") == 0) tensor->dtype = I32;
+        else if (strcmp(bad[i].change, "double") == 0) tensor->dtype = F64, tensor->data = doubles;
         else weights.tensors[weights.count] = *tensor, weights.tensors[weights.count++].name = "model.layers.0.self_attn.q_proj.bias";
         assert_one_line(bad[i].words, run("--model '%s' --ids 1", save_model("bad_tensors", "llama1", &weights)), bad[i].words);
     }
@@ -954,6 +989,7 @@ int main(void) {
         cmocka_unit_test(bad_configurations_get_one_line),
         cmocka_unit_test(good_configurations_are_read),
         cmocka_unit_test(a_mistral_is_a_llama_up_to_its_window),
+        cmocka_unit_test(other_files_of_weights_are_told_apart),
         cmocka_unit_test(bad_tensors_get_one_line),
         cmocka_unit_test(many_tensors_take_linear_time),
         cmocka_unit_test(bad_shards_get_one_line),

@@ -171,10 +171,12 @@ void config_read_ends(const char *path, const json_t *json, Config *config) {
 static DType read_dtype(const Object *config) {
     const char *key = value_of(config, "dtype") ? "dtype" : "torch_dtype";
     const char *name = text_or(config, key, "float32");
-    if (strcmp(name, "float32") == 0) return F32;
+    if (strncmp(name, "torch.", 6) == 0) name += 6;
+    if (strcmp(name, "float32") == 0 || strcmp(name, "auto") == 0) return F32;
     if (strcmp(name, "bfloat16") == 0) return BF16;
     if (strcmp(name, "float16") == 0) return F16;
-    refuse(config, key, "it must be float32, bfloat16 or float16");
+    if (strcmp(name, "float64") == 0) return F64;
+    refuse(config, key, "it must be float32, bfloat16, float16 or auto");
 }
 
 /* Where the file does not say it, a Mistral has one. */
