@@ -280,6 +280,26 @@ static void tokens_have_names_and_bytes(void **state) {
     tokenizer_close(t), free(ids);
 }
 
+/* What stands behind a special token is the same, whether one text or two. */
+static void a_text_goes_on_after_a_special_token(void **state) {
+    (void)state;
+    static const char *const texts[] = {"Hello, llama", " two  spaces", "\n\nlines", "", "▁", "日本 x"};
+    size_t with, without;
+    for (size_t v = 0; v < COUNT(committed); v++) {
+        Tokenizer *t = tokenizer_open(GOLDEN(committed[v]));
+        const char *bos = tokenizer_byte_level(t) ? "<|begin_of_text|>" : "<s>";
+        for (size_t i = 0; i < COUNT(texts); i++) {
+            char *both = AT("%s%s", bos, texts[i]);
+            int *ids = tokenizer_encode(t, strlen(both), both, true, &with);
+            int *after = tokenizer_encode_after(t, strlen(texts[i]), texts[i], &without);
+            assert_int_equal(with, without + 1);
+            if (without) assert_memory_equal(ids + 1, after, without * sizeof *ids);
+            free(ids), free(after);
+        }
+        tokenizer_close(t);
+    }
+}
+
 /* ------------------------------------------------------------------ where a text begins */
 
 #define PUTS(name, id) "\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"" name "\",\"type_id\":0}}," \
@@ -582,6 +602,7 @@ int main(void) {
         cmocka_unit_test(any_bytes_are_encoded),
         cmocka_unit_test(a_long_text_is_its_lines),
         cmocka_unit_test(tokens_have_names_and_bytes),
+        cmocka_unit_test(a_text_goes_on_after_a_special_token),
         cmocka_unit_test(a_text_begins_as_the_folder_says),
         cmocka_unit_test(a_beginning_that_cannot_be_is_refused),
         cmocka_unit_test(other_tokenizers_are_named),

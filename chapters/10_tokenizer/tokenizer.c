@@ -106,8 +106,8 @@ static void encode_plain(const Tokenizer *t, size_t length, const char *text, bo
     else sentencepiece_encode(t, length, text, first, ids);
 }
 
-/* Cuts the text at the names of special tokens; what lies between them is encoded by itself. */
-int *tokenizer_encode(const Tokenizer *t, size_t length, const char *text, bool special, size_t *count) {
+/* Cuts the text at the names of special tokens; what lies between them is encoded by itself. `begins`: nothing is before it. */
+static int *encode(const Tokenizer *t, bool begins, size_t length, const char *text, bool special, size_t *count) {
     if (length > INT_MAX / 4) fail("a text of %zu bytes is too long: encode it in parts", length);
     const Vocabulary *v = &t->vocabulary;
     Ids ids = {0, 1, allocate(sizeof *ids.ids)};
@@ -116,15 +116,23 @@ int *tokenizer_encode(const Tokenizer *t, size_t length, const char *text, bool 
         int id = names_find(&v->special, length - at, text + at);
         size_t name = id < 0 ? 1 : (size_t)v->tokens[id].piece_length;
         if (id >= 0 && (special || v->tokens[id].kind == ADDED)) {
-            encode_plain(t, at - from, text + from, from == 0, &ids);
+            encode_plain(t, at - from, text + from, begins && from == 0, &ids);
             ids_add(&ids, id);
             from = at + name;
         }
         at += name;
     }
-    encode_plain(t, length - from, text + from, from == 0, &ids);
+    encode_plain(t, length - from, text + from, begins && from == 0, &ids);
     *count = ids.count;
     return ids.ids;
+}
+
+int *tokenizer_encode(const Tokenizer *t, size_t length, const char *text, bool special, size_t *count) {
+    return encode(t, true, length, text, special, count);
+}
+
+int *tokenizer_encode_after(const Tokenizer *t, size_t length, const char *text, size_t *count) {
+    return encode(t, false, length, text, false, count);
 }
 
 /* ------------------------------------------------------------------ ids to text */

@@ -45,6 +45,10 @@ bool tokenizer_byte_level(const Tokenizer *tokenizer); /* Llama 3's family; othe
  * tokens, as a chat template wants it; otherwise they are text like any other. The caller frees. */
 int *tokenizer_encode(const Tokenizer *tokenizer, size_t length, const char *text, bool special, size_t *count);
 
+/* The same of a text that stands behind a special token, without any in it. Some tokenizers put ▁ before a text where it
+ * begins, and none here: those of a tokenizer.json whose prepend_scheme is "first". */
+int *tokenizer_encode_after(const Tokenizer *tokenizer, size_t length, const char *text, size_t *count);
+
 /* The text of ids, as the family's own library gives it: without the space that was put before the text, and with U+FFFD
  * for bytes that are no UTF-8. The caller frees; a NUL follows it. */
 char *tokenizer_decode(const Tokenizer *tokenizer, size_t count, const int *ids, size_t *length);

@@ -35,7 +35,7 @@ static void add_text(Turn *turn, const char *before, const char *text, const cha
     size_t count;
     int length = asprintf(&whole, "%s%s%s", before, text, after);
     if (length < 0) fail("out of memory for a message");
-    int *ids = tokenizer_encode(turn->tokenizer, (size_t)length, whole, false, &count);
+    int *ids = tokenizer_encode_after(turn->tokenizer, (size_t)length, whole, &count);
     for (size_t i = 0; i < count; i++) add_token(turn, ids[i]);
     free(ids), free(whole);
 }
