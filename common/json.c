@@ -5,9 +5,15 @@
 
 static void *memory(size_t bytes) { return reallocate(NULL, bytes); }
 
-json_t *json_read(const char *text, size_t length, json_error_t *problem) {
+static json_t *read_as(size_t flags, const char *text, size_t length, json_error_t *problem) {
     json_set_alloc_funcs(memory, free);
-    return json_loadb(text, length, JSON_REJECT_DUPLICATES, problem);
+    return json_loadb(text, length, flags | JSON_REJECT_DUPLICATES, problem);
+}
+
+json_t *json_read(const char *text, size_t length, json_error_t *problem) { return read_as(0, text, length, problem); }
+
+json_t *json_read_reals(const char *text, size_t length, json_error_t *problem) {
+    return read_as(JSON_DECODE_INT_AS_REAL, text, length, problem);
 }
 
 json_t *json_new(void) { return json_read("{}", 2, NULL); }

@@ -9,6 +9,9 @@
 /* NULL if it is no JSON object or array; the problem, which may be NULL, says why. */
 json_t *json_read(const char *text, size_t length, json_error_t *problem);
 
+/* The same, and every whole number becomes a real one: some files have larger ones than 64 bits can hold. */
+json_t *json_read_reals(const char *text, size_t length, json_error_t *problem);
+
 json_t *json_new(void); /* an object, still empty */
 
 #endif

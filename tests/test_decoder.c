@@ -574,11 +574,14 @@ static void bad_configurations_get_one_line(void **state) {
     static const struct {
         const char *model, *from, *to, *words;
     } bad[] = {
-        {"llama3", "\"model_type\": \"llama\"", "\"model_type\": \"mistral\"", "model_type is \"mistral\": this decoder runs \"llama\" alone"},
+        {"llama3", "\"model_type\": \"llama\"", "\"model_type\": \"gemma\"", "model_type is \"gemma\": this decoder runs \"llama\" and \"mistral\""},
+        {"llama3", "\"model_type\": \"llama\"", "\"model_type\": \"mistral\"", "runs LlamaForCausalLM and MistralForCausalLM, each with its model_type"},
+        {"llama3", "{", "{\"sliding_window\": 0,", "sliding_window is 0: it must be a whole number from 1 to "},
+        {"llama3", "{", "{\"layer_types\": [\"full_attention\", \"sliding_attention\"],", "layer_types is [\"full_attention\",\"sliding_attention\"]"},
         {"llama3", "\"llama\"", "\"a\\u001b[2J\\nb\"", "model_type is \"a\\u001B[2J\\nb\""},
         {"llama3", "\"model_type\": \"llama\"", "\"model_type\": 3", "model_type is 3: it must be a string"},
         {"llama3", "LlamaForCausalLM", "LlamaForSequenceClassification", "architectures is [\"LlamaForSequenceClassification\"]"},
-        {"llama3", "LlamaForCausalLM", "MistralForCausalLM", "runs LlamaForCausalLM alone"},
+        {"llama3", "LlamaForCausalLM", "MistralForCausalLM", "runs LlamaForCausalLM and MistralForCausalLM"},
         {"llama3", "\"attention_bias\": false", "\"attention_bias\": true", "attention_bias is true: a Llama has no biases"},
         {"llama3", "\"mlp_bias\": false", "\"mlp_bias\": true", "mlp_bias is true: a Llama has no biases"},
         {"llama3", "\"mlp_bias\": false", "\"mlp_bias\": 0", "mlp_bias is 0: it must be true or false"},
@@ -644,6 +647,31 @@ static void good_configurations_are_read(void **state) {
     Config c = config_read(config);
     assert_true(c.rope.rope_theta == 7 && c.rope.rope_type == ROPE_LINEAR && c.rope.factor == 3);
     assert_true(c.eos_count == 2 && c.eos[0] == 2 && c.eos[1] == 3 && c.dtype == BF16 && c.pad == -1);
+    write_config(path, "llama32", "\"rope_parameters\":", "\"rope_scaling\": {}, \"rope_parameters\":");
+    c = config_read(config);
+    assert_true(c.rope.rope_type == ROPE_LLAMA3 && c.rope.factor > 1);
+    write_config(path, "llama3", "\"rope_scaling\": null", "\"rope_scaling\": {}");
+    c = config_read(config);
+    assert_true(c.rope.rope_type == ROPE_DEFAULT && c.rope.rope_theta == 500000);
+    static const struct {
+        const char *from, *to;
+        int context;
+    } windows[] = {{"{", "{\"sliding_window\": null,", 64}, {"{", "{\"sliding_window\": 64,", 64}, {"{", "{\"sliding_window\": 63,", 63},
+                   {"\"max_position_embeddings\": 64", "\"max_position_embeddings\": 32768, \"sliding_window\": 4096", 4096}};
+    static const struct {
+        const char *name;
+        DType dtype;
+    } dtypes[] = {{"auto", F32}, {"torch.bfloat16", BF16}, {"torch.float16", F16}, {"float64", F64}};
+    for (size_t i = 0; i < COUNT(dtypes); i++) {
+        write_config(path, "llama3", "\"bfloat16\"", AT("\"%s\"", dtypes[i].name));
+        c = config_read(config);
+        assert_int_equal(c.dtype, dtypes[i].dtype);
+    }
+    for (size_t i = 0; i < COUNT(windows); i++) {
+        write_config(path, "llama3", windows[i].from, windows[i].to);
+        c = config_read(config);
+        assert_int_equal(config_context(&c), windows[i].context);
+    }
     write_config(path, "yarn", "\"factor\": 4.0", "\"factor\": null");
     c = config_read(config);
     assert_true(c.rope.rope_type == ROPE_YARN && c.rope.factor == 4 && c.rope.original_max_position_embeddings == 16);
@@ -662,8 +690,58 @@ static void good_configurations_are_read(void **state) {
     assert_true(c.KV == 4 && c.rms_norm_eps == 1e-6 && config_context(&c) == 64);
 }
 
+/* A Mistral's weights are a Llama's, and so is its answer; a text that is longer than its window is refused. */
+static void a_mistral_is_a_llama_up_to_its_window(void **state) {
+    (void)state;
+    static const struct {
+        const char *window;
+        int context; /* of 64 */
+    } cases[] = {{"\"sliding_window\": null,", 64}, {"\"sliding_window\": 9,", 9}, {"", 64}};
+    assert_int_equal(run("--model '%s' --ids 1,2,3,4,5,6,7,8,9", GOLDEN("llama3")), 0);
+    char llama[sizeof said];
+    strcpy(llama, strstr(said, "\n"));
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        write_config(AT("%s/mistral", folder), "llama3", "{", AT("{ %s", cases[i].window));
+        assert_int_equal(system(AT("cd %s/mistral && sed -i 's/Llama/Mistral/; s/\"llama\"/\"mistral\"/' config.json && cp '%s'/*.safetensors .", folder, GOLDEN("llama3"))), 0);
+        assert_int_equal(run("--model mistral --ids 1,2,3,4,5,6,7,8,9"), 0);
+        assert_string_equal(strstr(said, "\n"), llama);
+        Config c = config_read(AT("%s/mistral/config.json", folder));
+        assert_int_equal(config_context(&c), cases[i].context);
+        assert_int_equal(run("--model mistral --ids 1,2,3,4,5,6,7,8,9,10"), cases[i].context == 9);
+        if (cases[i].context == 9) assert_one_line("a window", 1, "longer than this model's context of 9, its sliding_window");
+    }
+    /* What the file leaves out is 4096. */
+    write_config(AT("%s/mistral", folder), "llama3", "\"max_position_embeddings\": 64", "\"max_position_embeddings\": 32768");
+    assert_int_equal(system(AT("cd %s/mistral && sed -i 's/Llama/Mistral/; s/\"llama\"/\"mistral\"/' config.json", folder)), 0);
+    Config c = config_read(AT("%s/mistral/config.json", folder));
+    assert_int_equal(config_context(&c), 4096);
+}
+
+/* A path to a folder's weights is the folder; weights of another kind are refused with what converts them. */
+static void other_files_of_weights_are_told_apart(void **state) {
+    (void)state;
+    assert_int_equal(run("--model '%s' --ids 1,2,3", GOLDEN("llama2_70b")), 0);
+    char whole[sizeof said];
+    strcpy(whole, strstr(said, "\n"));
+    assert_int_equal(run("--model '%s/model.safetensors.index.json' --ids 1,2,3", GOLDEN("llama2_70b")), 0);
+    assert_string_equal(strstr(said, "\n"), whole);
+    assert_int_equal(run("--model '%s/model.safetensors' --ids 1,2,3", GOLDEN("llama3")), 0);
+    assert_int_equal(system(AT("cd %s && mkdir alone && cp '%s'/*.json '%s'/model.safetensors alone", folder, GOLDEN("llama3"), GOLDEN("llama3"))), 0);
+    assert_int_equal(system(AT("cd %s/alone && " PROGRAM " --model model.safetensors --ids 1,2,3 >out", folder)), 0);
+    assert_int_equal(system(AT("cd %s/alone && mv model.safetensors pytorch_model.bin", folder)), 0);
+    assert_one_line("a .bin of PyTorch", run("--model alone --ids 1"), "alone: it holds pytorch_model.bin and no model.safetensors. transformers "
+                    "writes one beside it: python3 -c \"from transformers import AutoModelForCausalLM as M; M.from_pretrained('alone', dtype='auto')"
+                    ".save_pretrained('alone')\"");
+    assert_int_equal(system(AT("cd %s/alone && mv pytorch_model.bin pytorch_model.bin.index.json", folder)), 0);
+    assert_one_line("shards of PyTorch", run("--model alone --ids 1"), "alone: it holds pytorch_model.bin.index.json and no model.safetensors");
+    assert_int_equal(system(AT("cd %s/alone && rm *.json && touch consolidated.00.pth params.json", folder)), 0);
+    assert_one_line("Meta's", run("--model alone --ids 1"), "alone: it is Meta's checkpoint, consolidated.00.pth. ");
+    assert_said("python3 convert_llama_weights_to_hf.py --input_dir 'alone' --model_size 8B");
+}
+
 static void bad_tensors_get_one_line(void **state) {
     (void)state;
+    static const double doubles[32];
     static const struct {
         const char *tensor, *change, *words;
     } bad[] = {
@@ -675,6 +753,8 @@ static void bad_tensors_get_one_line(void **state) {
         {"model.layers.0.self_attn.k_proj.weight", "shape", "k_proj.weight is [16, 32], but config.json makes it [32, 32]"},
         {"model.norm.weight", "shape", "model.norm.weight is [16], but config.json makes it [32]"},
         {"model.norm.weight", "rank", "model.norm.weight is [32, 1], but config.json makes it [32]"},
+        {"model.norm.weight", "double", "model.norm.weight is F64: this decoder takes F32, BF16 and F16. transformers converts it: "
+         "python3 -c \"from transformers import AutoModelForCausalLM as M; M.from_pretrained('"},
         {"model.layers.0.mlp.up_proj.weight", "dtype", "up_proj.weight is I32: this decoder takes F32, BF16 and F16"},
     };
     for (size_t i = 0; i < COUNT(bad); i++) {
@@ -685,6 +765,7 @@ static void bad_tensors_get_one_line(void **state) {
         else if (strcmp(bad[i].change, "shape") == 0) tensor->shape[0] /= 2;
         else if (strcmp(bad[i].change, "rank") == 0) tensor->rank = 2, tensor->shape[1] = 1;
         else if (strcmp(bad[i].change, "dtype") == 0) tensor->dtype = I32;
+        else if (strcmp(bad[i].change, "double") == 0) tensor->dtype = F64, tensor->data = doubles;
         else weights.tensors[weights.count] = *tensor, weights.tensors[weights.count++].name = "model.layers.0.self_attn.q_proj.bias";
         assert_one_line(bad[i].words, run("--model '%s' --ids 1", save_model("bad_tensors", "llama1", &weights)), bad[i].words);
     }
@@ -907,6 +988,8 @@ int main(void) {
         cmocka_unit_test(a_bin_that_shrinks_is_named),
         cmocka_unit_test(bad_configurations_get_one_line),
         cmocka_unit_test(good_configurations_are_read),
+        cmocka_unit_test(a_mistral_is_a_llama_up_to_its_window),
+        cmocka_unit_test(other_files_of_weights_are_told_apart),
         cmocka_unit_test(bad_tensors_get_one_line),
         cmocka_unit_test(many_tensors_take_linear_time),
         cmocka_unit_test(bad_shards_get_one_line),

@@ -414,6 +414,28 @@ static void conversations_are_the_templates(void **state) {
     json_decref(cases), tokenizer_close(llama3);
 }
 
+/* In Llama 2's form ▁ stands before [INST], unless the tokenizer.json puts it only where a text begins. */
+static void a_turn_begins_as_the_tokenizer_has_it(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        bool prefix;
+    } kinds[] = {{"sentencepiece", true}, {"prepend", true}, {"metaspace", false}};
+    for (int i = 0; i < 3; i++) {
+        /* The committed ones have [INST] for a token of its own: not so here. */
+        assert_int_equal(system(AT("cd %s && mkdir %s && cp '%s/tests/golden/tokenizers/%s/'* %s && cd %s && "
+                                   "for f in *.json; do [ ! -f $f ] || sed -i 's/\\[INST\\]/[OTHER]/g' $f; done",
+                                   folder, kinds[i].name, ROOT, kinds[i].name, kinds[i].name, kinds[i].name)), 0);
+        Tokenizer *t = tokenizer_open(AT("%s/%s", folder, kinds[i].name));
+        size_t count, length;
+        int *ids = chat_turn(t, true, NULL, NULL, "Hello!", &count);
+        assert_int_equal(ids[0], tokenizer_bos(t));
+        const char *piece = tokenizer_piece(t, ids[1], &length);
+        assert_int_equal(length >= 3 && memcmp(piece, "▁", 3) == 0, kinds[i].prefix);
+        free(ids), tokenizer_close(t);
+    }
+}
+
 static void what_a_user_writes_stays_text(void **state) {
     (void)state;
     Tokenizer *llama3 = tokenizer_open(ROOT "/tests/golden/tokenizers/tiktoken");
@@ -613,7 +635,57 @@ static void texts_come_through_pipes_and_tokenizers_do_not(void **state) {
     }
 }
 
-/* The stories' tokenizer with <S> for <s>: it has no token for the beginning. */
+/* generation_config.json, over what llama would do by itself, and under what it is asked for. */
+static void llama_follows_the_models_defaults(void **state) {
+    (void)state;
+    static const char ask[] = "--prompt 'Once upon a time' --tokens 60 --seed 2 --quiet --model advised";
+    static const struct {
+        const char *config, *same_as; /* --options that do the same without it */
+    } cases[] = {
+        {"{}", ""},
+        {"{\"do_sample\": false, \"temperature\": 0.6}", "--temperature 0"},
+        {"{\"do_sample\": true, \"temperature\": 2.5, \"top_p\": null}", "--temperature 2.5"},
+        {"{\"temperature\": 2.5, \"top_p\": 1.0, \"top_k\": 3}", "--temperature 2.5 --top-p 1 --top-k 3"},
+        {"{\"temperature\": 2.5, \"min_p\": 0.3, \"repetition_penalty\": 1.5}", "--temperature 2.5 --min-p 0.3 --repetition-penalty 1.5"},
+    };
+    char before[sizeof said], plain[sizeof said] = "";
+    copy_model("advised", NULL, 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        unlink(AT("%s/advised/generation_config.json", folder));
+        assert_int_equal(run("%s %s", ask, cases[i].same_as), 0);
+        strcpy(before, said);
+        write_text("advised/generation_config.json", cases[i].config);
+        assert_int_equal(run("%s", ask), 0);
+        assert_string_equal(said, before);
+        if (i == 0) strcpy(plain, said);
+        else assert_string_not_equal(said, plain);
+    }
+    write_text("advised/generation_config.json", "{\"do_sample\": false, \"top_p\": 0.1, \"top_k\": 1, \"min_p\": 0.9, \"repetition_penalty\": 50}");
+    assert_int_equal(run("%s --temperature 0.8 --top-p 0.95 --top-k 0 --min-p 0 --repetition-penalty 1", ask), 0);
+    assert_string_equal(said, plain);
+
+    /* An end that only this file knows: the full stop. */
+    size_t count;
+    int *full_stop = tokenizer_encode(tokenizer, 1, ".", false, &count);
+    write_text("advised/generation_config.json", AT("{\"eos_token_id\": [2, %d]}", full_stop[count - 1]));
+    assert_int_equal(run("%s --temperature 0", ask), 0);
+    assert_null(strchr(said, '.'));
+    assert_int_equal(run("%s --temperature 0", "--model advised/model.safetensors --prompt Once --quiet"), 0);
+    assert_null(strchr(said, '.'));
+    free(full_stop);
+
+    static const char *const bad[][2] = {{"{\"top_p\": 2}", "top_p must be a number from 0 to 1"}, {"{\"temperature\": \"hot\"}", "temperature must be"},
+                                         {"{\"temperature\": 1e-9}", "temperature must be a number from 0.001"}, {"{\"eos_token_id\": [true]}", "eos_token_id is [true]"},
+                                         {"{", "generation_config.json: line 1: no valid JSON"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        write_text("advised/generation_config.json", bad[i][0]);
+        assert_int_equal(run("%s", ask), 1);
+        assert_one_clear_line();
+        assert_said(bad[i][1]);
+    }
+}
+
+/* The stories' tokenizer with <S> for <s>: it has no token for the beginning, or none by that name. */
 static void a_text_may_have_no_beginning(void **state) {
     (void)state;
     size_t length;
@@ -623,9 +695,17 @@ static void a_text_may_have_no_beginning(void **state) {
     fwrite(bytes, 1, length, output.file);
     output_close(&output);
     free(bytes);
+    copy_model("renamed", NULL, 0);
+    assert_int_equal(system(AT("cd %s && mv nobos.model renamed/tokenizer.model && sed -i 's/<s>/<S>/' renamed/tokenizer_config.json", folder)), 0);
+    assert_int_equal(run("--temperature 0 --tokens 40 --prompt 'Once upon a time' --quiet --model renamed"), 0);
+    char renamed[sizeof said];
+    strcpy(renamed, said);
+    assert_int_equal(run("--temperature 0 --tokens 40 --prompt 'Once upon a time' --quiet"), 0);
+    assert_string_equal(said, renamed);
+    assert_int_equal(system(AT("mv %s/renamed/tokenizer.model %s/nobos.model", folder, folder)), 0);
     assert_int_equal(run("--tokenizer nobos.model --prompt Once --tokens 2 --seed 1 --quiet"), 0);
     static const char *const bad[][2] = {{"--tokens 2", "no BOS to begin a text with: give a --prompt"},
-                                         {"--chat <text", "has no <s>, which a conversation needs"},
+                                         {"--chat <text", "has no BOS, which a conversation needs"},
                                          {"--perplexity text", "no BOS to begin a window with"}};
     write_text("text", "Once upon a time");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -726,6 +806,7 @@ int main(void) {
         cmocka_unit_test(the_loop_says_why_it_stops),
         cmocka_unit_test(what_has_no_text_shows_none),
         cmocka_unit_test(conversations_are_the_templates),
+        cmocka_unit_test(a_turn_begins_as_the_tokenizer_has_it),
         cmocka_unit_test(what_a_user_writes_stays_text),
         cmocka_unit_test(llama_is_told_the_date),
         cmocka_unit_test(llama_tells_a_story),
@@ -734,6 +815,7 @@ int main(void) {
         cmocka_unit_test(a_model_that_shrinks_is_named),
         cmocka_unit_test(texts_come_through_pipes_and_tokenizers_do_not),
         cmocka_unit_test(a_text_may_have_no_beginning),
+        cmocka_unit_test(llama_follows_the_models_defaults),
         cmocka_unit_test(llama_talks_and_scores),
         cmocka_unit_test(llama_refuses),
         cmocka_unit_test(stories260K_makes_sense),

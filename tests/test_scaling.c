@@ -39,6 +39,32 @@ static void the_attention_factor_is_transformers(void **state) {
     }
 }
 
+/* Bases whose powers are whole numbers, which every powf() has right: the rest is the order of the operations. The answers
+ * are those of transformers 5.23; rounded elsewhere, they would be 156, 26, 1 and 1 ulp off. */
+static void it_is_rounded_where_transformers_rounds(void **state) {
+    (void)state;
+    static const struct {
+        int D, pair;
+        RopeParameters parameters;
+        float frequency;
+    } known[] = {
+        {32, 6, {.rope_type = ROPE_LLAMA3, .rope_theta = 65536, .factor = 20, .original_max_position_embeddings = 700,
+                 .low_freq_factor = 1.74, .high_freq_factor = 1.89}, 0x1.c0e15ap-11f},
+        {28, 5, {.rope_type = ROPE_LLAMA3, .rope_theta = 4782969, .factor = 32, .original_max_position_embeddings = 4096,
+                 .low_freq_factor = 2.62, .high_freq_factor = 3.6}, 0x1.925818p-12f},
+        {28, 4, {.rope_type = ROPE_YARN, .rope_theta = 4782969, .factor = 1, .original_max_position_embeddings = 4096,
+                 .keep_fractions = true}, 0x1.948b0ap-7f},
+        {28, 4, {.rope_type = ROPE_YARN, .rope_theta = 4782969, .factor = 4, .original_max_position_embeddings = 8192,
+                 .keep_fractions = true}, 0x1.586304p-7f},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        float inv_freq[16];
+        rope_frequencies(known[i].D, inv_freq, &known[i].parameters, 1);
+        float got = inv_freq[known[i].pair];
+        if (got != known[i].frequency) fail_msg("case %zu: %a, not %a", i, got, known[i].frequency);
+    }
+}
+
 static float y[8];
 
 static void odd_width(void) { rope_frequencies(9, y, &(RopeParameters){.rope_theta = 10000}, 1); }
@@ -59,6 +85,7 @@ static void what_cannot_be_is_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_attention_factor_is_transformers),
+        cmocka_unit_test(it_is_rounded_where_transformers_rounds),
         cmocka_unit_test(what_cannot_be_is_refused),
     };
     return cmocka_run_group_tests_name("scaling", tests, NULL, NULL) != 0;

@@ -281,6 +281,127 @@ static void tokens_have_names_and_bytes(void **state) {
     tokenizer_close(t), free(ids);
 }
 
+/* What stands behind a special token is the same, whether one text or two. */
+static void a_text_goes_on_after_a_special_token(void **state) {
+    (void)state;
+    static const char *const texts[] = {"Hello, llama", " two  spaces", "\n\nlines", "", "▁", "日本 x"};
+    size_t with, without;
+    for (size_t v = 0; v < COUNT(committed); v++) {
+        Tokenizer *t = tokenizer_open(GOLDEN(committed[v]));
+        const char *bos = tokenizer_byte_level(t) ? "<|begin_of_text|>" : "<s>";
+        for (size_t i = 0; i < COUNT(texts); i++) {
+            char *both = AT("%s%s", bos, texts[i]);
+            int *ids = tokenizer_encode(t, strlen(both), both, true, &with);
+            int *after = tokenizer_encode_after(t, strlen(texts[i]), texts[i], &without);
+            assert_int_equal(with, without + 1);
+            if (without) assert_memory_equal(ids + 1, after, without * sizeof *ids);
+            free(ids), free(after);
+        }
+        tokenizer_close(t);
+    }
+}
+
+/* ------------------------------------------------------------------ where a text begins */
+
+#define PUTS(name, id) "\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"" name "\",\"type_id\":0}}," \
+    "{\"Sequence\":{\"id\":\"A\",\"type_id\":0}}],\"pair\":[],\"special_tokens\":{\"" name "\":{\"id\":\"" name "\",\"ids\":[" #id "],\"tokens\":[\"" name "\"]}}}"
+#define PUTS_NONE "\"post_processor\":{\"type\":\"ByteLevel\",\"add_prefix_space\":true,\"trim_offsets\":false,\"use_regex\":true}"
+
+static void write_bytes(const char *path, size_t length, const char *bytes) {
+    Output output = output_open(path);
+    fwrite(bytes, 1, length, output.file);
+    output_close(&output);
+}
+
+/* A committed tokenizer's file in a folder of its own, begins, with these beside it, and its post_processor; NULL for none. */
+static void write_beside(const char *name, const char *post_processor, const char *tokenizer_config, const char *config) {
+    static const char none[] = "\"post_processor\":null";
+    size_t size;
+    char *bytes = file_read(GOLDEN(name), &size), *at = memmem(bytes, size, none, sizeof none - 1);
+    assert_int_equal(system(AT("rm -rf %s/begins; mkdir %s/begins", folder, folder)), 0);
+    Output output = output_open(AT("%s/begins/%s", folder, strchr(name, '/') + 1));
+    size_t before = at ? (size_t)(at - bytes) : size, after = at ? before + sizeof none - 1 : size;
+    fwrite(bytes, 1, before, output.file);
+    if (at) fputs(post_processor ? post_processor : none, output.file);
+    fwrite(bytes + after, 1, size - after, output.file);
+    output_close(&output), free(bytes);
+    if (tokenizer_config) write_bytes(AT("%s/begins/tokenizer_config.json", folder), strlen(tokenizer_config), tokenizer_config);
+    if (config) write_bytes(AT("%s/begins/config.json", folder), strlen(config), config);
+}
+
+/* For tokenizer.json, what transformers 5.23 answers; beside a tokenizer.model, the rule of its LlamaTokenizer. */
+static void a_text_begins_as_the_folder_says(void **state) {
+    (void)state;
+    static const char sp[] = "sentencepiece/tokenizer.model", json[] = "prepend/tokenizer.json", bytes[] = "byte_level/tokenizer.json";
+    static const char huge[] = "{\"bos_token\": \"</s>\", \"model_max_length\": 1000000000000000019884624838656}";
+    static const struct {
+        const char *file, *post_processor, *tokenizer_config, *config;
+        int bos;
+        bool adds;
+    } cases[] = {
+        {sp, NULL, NULL, NULL, 1, true},
+        {sp, NULL, NULL, "{\"bos_token_id\": 2}", 1, true},
+        {sp, NULL, "{\"bos_token\": null, \"add_bos_token\": true}", "{\"bos_token_id\": 2}", 1, true},
+        {sp, NULL, "{\"bos_token\": \"\"}", NULL, 1, true},
+        {sp, NULL, huge, NULL, 2, true},
+        {sp, NULL, "{\"bos_token\": {\"content\": \"</s>\", \"__type\": \"AddedToken\"}, \"add_bos_token\": true}", NULL, 2, true},
+        {sp, NULL, "{\"add_bos_token\": false}", NULL, 1, false},
+        {json, NULL, NULL, NULL, 1, false},
+        {json, NULL, "{\"bos_token\": \"</s>\", \"add_bos_token\": true}", NULL, 2, false},
+        {json, PUTS("<s>", 1), NULL, NULL, 1, true},
+        {json, PUTS("<s>", 1), "{\"bos_token\": \"</s>\", \"add_bos_token\": false}", "{\"bos_token_id\": 0}", 1, true},
+        {json, PUTS("</s>", 2), NULL, NULL, 2, true},
+        {bytes, NULL, "{\"bos_token\": \"<|eot_id|>\"}", NULL, 602, false},
+        {bytes, PUTS_NONE, NULL, NULL, 600, false},
+        {bytes, PUTS("<|eot_id|>", 602), NULL, NULL, 602, true},
+        {bytes, "\"post_processor\":{\"type\":\"Sequence\",\"processors\":[{" /* as in Llama 3 */
+                "\"type\":\"ByteLevel\"},{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"x\"}},{\"Sequence\":{\"id\":\"A\"}}],"
+                "\"special_tokens\":{\"x\":{\"ids\":[601]}}}]}", NULL, NULL, 601, true},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        write_beside(cases[i].file, cases[i].post_processor, cases[i].tokenizer_config, cases[i].config);
+        Tokenizer *t = tokenizer_open(AT("%s/begins", folder));
+        if (tokenizer_bos(t) != cases[i].bos || tokenizer_adds_bos(t) != cases[i].adds)
+            fail_msg("case %zu: BOS is %d, %s", i, tokenizer_bos(t), tokenizer_adds_bos(t) ? "added" : "not added");
+        tokenizer_close(t);
+    }
+    /* A name that is not <s>, in a tokenizer.model; and a tokenizer.json beside it, which decides. */
+    size_t size;
+    char *model = file_read(GOLDEN("sentencepiece/tokenizer.model"), &size);
+    ((char *)memmem(model, size, "<s>", 3))[1] = 'S';
+    static const char *const says[][2] = {{"tokenizer_config.json", "{\"bos_token\": \"<S>\"}"}, {"config.json", "{\"bos_token_id\": 1}"},
+                                          {"tokenizer.json", "{" PUTS("<S>", 1) "}"}};
+    for (size_t i = 0; i < COUNT(says); i++) {
+        assert_int_equal(system(AT("rm -f %s/begins/*", folder)), 0);
+        write_bytes(AT("%s/begins/tokenizer.model", folder), size, model);
+        write_bytes(AT("%s/begins/%s", folder, says[i][0]), strlen(says[i][1]), says[i][1]);
+        Tokenizer *t = tokenizer_open(AT("%s/begins/tokenizer.model", folder));
+        assert_true(tokenizer_bos(t) == 1 && tokenizer_adds_bos(t));
+        tokenizer_close(t);
+    }
+    free(model);
+}
+
+static void a_beginning_that_cannot_be_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *file, *post_processor, *tokenizer_config, *config, *words;
+    } bad[] = {
+        {"sentencepiece/tokenizer.model", NULL, "{\"bos_token\": \"<begin>\"}", NULL, "bos_token is \"<begin>\", and no token has that name"},
+        {"sentencepiece/tokenizer.model", NULL, "{", NULL, "tokenizer_config.json: line 1: no valid JSON"},
+        {"prepend/tokenizer.json", PUTS("<s>", 100000), NULL, NULL, "post_processor: \"<s>\" is not one of the tokens"},
+        {"prepend/tokenizer.json", "\"post_processor\":{\"type\":\"BertProcessing\"}", NULL, NULL, "post_processor: BertProcessing: a Llama's"},
+        {"prepend/tokenizer.json", "\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[{\"Sequence\":{\"id\":\"A\"}},"
+         "{\"SpecialToken\":{\"id\":\"</s>\"}}]}", NULL, NULL, "puts one token before a text, and none behind it"},
+    };
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        write_beside(bad[i].file, bad[i].post_processor, bad[i].tokenizer_config, bad[i].config);
+        assert_int_equal(run("--model begins --encode x"), 1);
+        assert_one_clear_line();
+        assert_said(bad[i].words);
+    }
+}
+
 /* ------------------------------------------------------------------ the time */
 
 /* This process's own time, for other programs run beside it. */
@@ -482,6 +603,9 @@ int main(void) {
         cmocka_unit_test(any_bytes_are_encoded),
         cmocka_unit_test(a_long_text_is_its_lines),
         cmocka_unit_test(tokens_have_names_and_bytes),
+        cmocka_unit_test(a_text_goes_on_after_a_special_token),
+        cmocka_unit_test(a_text_begins_as_the_folder_says),
+        cmocka_unit_test(a_beginning_that_cannot_be_is_refused),
         cmocka_unit_test(other_tokenizers_are_named),
         cmocka_unit_test(files_that_end_too_early_get_one_line),
         cmocka_unit_test(requests_are_answered_or_get_one_line),

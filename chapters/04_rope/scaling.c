@@ -9,15 +9,20 @@ void check_pairs(int D) {
     if (D < 2 || D % 2) fail("rope: a head of width %d cannot be cut into pairs: the width must be even", D);
 }
 
+/* What follows is rounded where PyTorch rounds, step by step: what differs in its last bit here is far off 700 positions
+ * later. A volatile number is rounded before it is used; else a compiler may fuse a product with the sum that it goes into. */
+
 /* Llama 3.1: pairs that turned less than once within the old context are slowed by `factor`; those that turned more
  * than four times stay as they are; between the two it slides. */
 static float llama3_frequency(float frequency, const RopeParameters *p) {
-    double turns = p->original_max_position_embeddings * (double)frequency / (2 * pi); /* within the old context */
-    float slowed = frequency / (float)p->factor;
-    if (turns < p->low_freq_factor) return slowed;
-    if (turns > p->high_freq_factor) return frequency;
-    float smooth = (float)((turns - p->low_freq_factor) / (p->high_freq_factor - p->low_freq_factor));
-    return (1 - smooth) * slowed + smooth * frequency;
+    const int context = p->original_max_position_embeddings;
+    float wavelength = 1 / frequency * (float)(2 * pi); /* in positions */
+    if (wavelength > (float)(context / p->low_freq_factor)) return frequency / (float)p->factor;
+    if (wavelength < (float)(context / p->high_freq_factor)) return frequency;
+    volatile float turns = 1 / wavelength * (float)context; /* within the old context */
+    float smooth = (turns - (float)p->low_freq_factor) / (float)(p->high_freq_factor - p->low_freq_factor);
+    volatile float slowed = (1 - smooth) * frequency / (float)p->factor, kept = smooth * frequency;
+    return slowed + kept;
 }
 
 /* Position interpolation: all pairs are slowed alike, as if the positions were divided. */
@@ -35,15 +40,17 @@ static double yarn_pair(int D, double rotations, const RopeParameters *p) {
     return D * log(p->original_max_position_embeddings / (rotations * 2 * pi)) / (2 * log(p->rope_theta));
 }
 
-/* Yarn slides over the pairs' numbers where llama3 slides over their turns. */
-static float yarn_frequency(int D, int i, float frequency, const RopeParameters *p) {
+/* Yarn slides over the pairs' numbers where llama3 slides over their turns. `base` is theta^(2i/D). */
+static float yarn_frequency(int D, int i, float base, const RopeParameters *p) {
     double low = yarn_pair(D, p->beta_fast ? p->beta_fast : 32, p);
     double high = yarn_pair(D, p->beta_slow ? p->beta_slow : 1, p);
     if (!p->keep_fractions) low = floor(low), high = ceil(high);
     low = fmax(low, 0), high = fmin(high, D - 1);
     if (low == high) high += 0.001; /* or the slide would divide by zero */
     float slide = fminf(fmaxf(((float)i - (float)low) / (float)(high - low), 0), 1);
-    return frequency / (float)p->factor * slide + frequency * (1 - slide);
+    float keep = 1 - slide;
+    volatile float slowed = 1 / ((float)p->factor * base) * (1 - keep), kept = 1 / base * keep;
+    return slowed + kept;
 }
 
 /* Attention over a longer context is flatter; yarn sharpens it again by scaling q and k. */
@@ -60,10 +67,10 @@ float rope_frequencies(int D, float inv_freq[D / 2], const RopeParameters *p, in
     check_pairs(D);
     double theta = p->rope_type == ROPE_DYNAMIC ? dynamic_theta(D, p, length) : p->rope_theta;
     for (int i = 0; i < D / 2; i++) {
-        float frequency = 1 / powf((float)theta, (float)(2 * i) / (float)D);
+        float base = powf((float)theta, (float)(2 * i) / (float)D), frequency = 1 / base;
         if (p->rope_type == ROPE_LLAMA3) frequency = llama3_frequency(frequency, p);
         if (p->rope_type == ROPE_LINEAR) frequency = linear_frequency(frequency, p);
-        if (p->rope_type == ROPE_YARN) frequency = yarn_frequency(D, i, frequency, p);
+        if (p->rope_type == ROPE_YARN) frequency = yarn_frequency(D, i, base, p);
         if (p->rope_type == ROPE_FACTORS) frequency /= p->factors[i];
         inv_freq[i] = frequency;
     }

@@ -24,8 +24,11 @@ typedef struct {
     const float *factors; /* [D/2]. factors, which config.json does not have: each pair is slowed by its own, as GGUF's rope_freqs say */
 } RopeParameters;
 
-/* inv_freq[i] = rope_theta^(-2i/D), then stretched as the type says; in radians a position, in float32 as transformers
- * computes it (yarn and llama3, which slide between two frequencies, to 2 ulp). `length` is the number of positions
+/* inv_freq[i] = rope_theta^(-2i/D), then stretched as the type says; in radians a position, in float32, rounded at every
+ * step where transformers rounds: the same to the last bit, if powf() gives what PyTorch's power gives. It is 1 ulp off in
+ * one or two of a hundred; so are default, linear and dynamic then. Yarn and llama3 slide between two frequencies, and the
+ * closer together the ends of the slide and the larger the factor, the more that ulp grows: with Llama's own to 2, with
+ * a high_freq_factor beside the low_freq_factor and a factor of 30 to 8 and more. `length` is the number of positions
  * in use, which dynamic scaling depends on.
  * Returns the factor that cosine and sine are multiplied by: 1, but for yarn.
  * Source: ROPE_INIT_FUNCTIONS in modeling_rope_utils.py of transformers, without longrope, which no Llama uses. */

@@ -73,19 +73,31 @@ static const char *text_or(const Object *object, const char *key, const char *ot
     return json_string_value(value);
 }
 
-/* What would make it another model than the one that this chapter computes. Some early Llamas spell it LLaMA. */
-static void require_llama(const Object *config) {
+/* Whether it is a Mistral, which is a Llama but for its sliding_window; anything else is refused. Some early Llamas spell
+ * it LLaMA. */
+static bool is_mistral(const Object *config) {
     const json_t *architecture = json_array_get(value_of(config, "architectures"), 0);
     const char *type = text_or(config, "model_type", architecture ? "llama" : NULL);
     if (!type) refuse(config, "model_type", "is this a Llama's config.json?");
-    if (strcmp(type, "llama") != 0) refuse(config, "model_type", "this decoder runs \"llama\" alone");
-    if (architecture && (!json_is_string(architecture) ||
-                         strcasecmp(json_string_value(architecture), "LlamaForCausalLM") != 0))
-        refuse(config, "architectures", "this decoder runs LlamaForCausalLM alone");
+    const bool mistral = strcmp(type, "mistral") == 0;
+    if (!mistral && strcmp(type, "llama") != 0) refuse(config, "model_type", "this decoder runs \"llama\" and \"mistral\"");
+    const char *model = mistral ? "MistralForCausalLM" : "LlamaForCausalLM";
+    if (architecture && (!json_is_string(architecture) || strcasecmp(json_string_value(architecture), model) != 0))
+        refuse(config, "architectures", "this decoder runs LlamaForCausalLM and MistralForCausalLM, each with its model_type");
+    return mistral;
+}
+
+/* What would make it another model than the one that this chapter computes. */
+static void require_llama(const Object *config) {
     if (yes_or_no(config, "attention_bias", false)) refuse(config, "attention_bias", "a Llama has no biases");
     if (yes_or_no(config, "mlp_bias", false)) refuse(config, "mlp_bias", "a Llama has no biases");
     if (strcmp(text_or(config, "hidden_act", "silu"), "silu") != 0)
         refuse(config, "hidden_act", "a Llama's is \"silu\"");
+    const json_t *layer_types = value_of(config, "layer_types");
+    for (size_t l = 0; l < json_array_size(layer_types); l++) {
+        const char *type = json_string_value(json_array_get(layer_types, l));
+        if (!type || strcmp(type, "full_attention") != 0) refuse(config, "layer_types", "a Llama's are all full_attention");
+    }
     if (value_of(config, "quantization_config"))
         refuse(config, "quantization_config", "these weights are quantized; fetch them in BF16, F16 or F32");
 }
@@ -101,9 +113,10 @@ static RopeType rope_type(const Object *rope) {
 }
 
 /* rope_parameters since transformers 5, rope_scaling with rope_theta outside of it before. Where a file has both
- * spellings, transformers follows the old one. Source: RotaryEmbeddingConfigMixin in modeling_rope_utils.py. */
+ * spellings, transformers follows the old one, unless it is empty. Source: RotaryEmbeddingConfigMixin in modeling_rope_utils.py. */
 static RopeParameters read_rope(const Object *config, int max_positions) {
-    const bool old = value_of(config, "rope_scaling");
+    const json_t *scaling = value_of(config, "rope_scaling");
+    const bool old = scaling && !(json_is_object(scaling) && json_object_size(scaling) == 0);
     const char *key = old ? "rope_scaling" : "rope_parameters";
     Object rope = {config->path, old ? "rope_scaling." : "rope_parameters.", value_of(config, key)};
     if (rope.json && !json_is_object(rope.json)) refuse(config, key, "it must be an object");
@@ -135,6 +148,7 @@ static RopeParameters read_rope(const Object *config, int max_positions) {
 
 static void read_eos(const Object *object, Config *config) {
     const json_t *value = value_of(object, "eos_token_id");
+    config->eos_count = 0;
     if (!json_is_array(value)) {
         config->eos[0] = whole_or(object, "eos_token_id", -1, -1, INT_MAX);
         config->eos_count = config->eos[0] >= 0;
@@ -149,13 +163,26 @@ static void read_eos(const Object *object, Config *config) {
     }
 }
 
+void config_read_ends(const char *path, const json_t *json, Config *config) {
+    Object object = {path, "", json};
+    if (value_of(&object, "eos_token_id")) read_eos(&object, config);
+}
+
 static DType read_dtype(const Object *config) {
     const char *key = value_of(config, "dtype") ? "dtype" : "torch_dtype";
     const char *name = text_or(config, key, "float32");
-    if (strcmp(name, "float32") == 0) return F32;
+    if (strncmp(name, "torch.", 6) == 0) name += 6;
+    if (strcmp(name, "float32") == 0 || strcmp(name, "auto") == 0) return F32;
     if (strcmp(name, "bfloat16") == 0) return BF16;
     if (strcmp(name, "float16") == 0) return F16;
-    refuse(config, key, "it must be float32, bfloat16 or float16");
+    if (strcmp(name, "float64") == 0) return F64;
+    refuse(config, key, "it must be float32, bfloat16, float16 or auto");
+}
+
+/* Where the file does not say it, a Mistral has one. */
+static int read_window(const Object *config, bool mistral) {
+    const bool said = json_object_get(config->json, "sliding_window");
+    return mistral && !said ? 4096 : whole_or(config, "sliding_window", 0, 1, MOST_POSITIONS);
 }
 
 static void read_sizes(const Object *object, Config *c) {
@@ -190,8 +217,10 @@ Config config_read(const char *path) {
 
     Object object = {path, "", json};
     Config config = {0};
+    const bool mistral = is_mistral(&object);
     require_llama(&object);
     read_sizes(&object, &config);
+    config.sliding_window = read_window(&object, mistral);
     config.max_position_embeddings = whole_or(&object, "max_position_embeddings", 2048, 1, MOST_POSITIONS);
     config.rms_norm_eps = number_or(&object, "rms_norm_eps", 1e-6, 0);
     if (config.rms_norm_eps >= 1) refuse(&object, "rms_norm_eps", "it must be a small number, such as 1e-05");
@@ -210,7 +239,14 @@ Config config_read(const char *path) {
 
 int config_context(const Config *config) {
     double stretch = config->rope.rope_type == ROPE_DYNAMIC ? fmax(config->rope.factor, 1) : 1;
-    return (int)fmin(config->max_position_embeddings * stretch, MOST_POSITIONS);
+    int made_for = (int)fmin(config->max_position_embeddings * stretch, MOST_POSITIONS), window = config->sliding_window;
+    return window && window < made_for ? window : made_for;
+}
+
+const char *config_limit(const Config *config) {
+    return config_context(config) == config->sliding_window
+               ? "its sliding_window: what a longer text needs, attention that forgets, this decoder does not compute"
+               : "all that this model was made for";
 }
 
 int64_t config_parameters(const Config *config) {

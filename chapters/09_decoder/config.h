@@ -24,11 +24,12 @@ typedef struct {
     int H, KV, D;                /* num_attention_heads, num_key_value_heads, head_dim */
     int V;                       /* vocab_size */
     int max_position_embeddings; /* positions that the model was made for */
+    int sliding_window;          /* a token sees so many, itself the last; 0: all */
     double rms_norm_eps;
     bool tie_word_embeddings;    /* lm_head is embed_tokens */
     RopeParameters rope;
     int pad;                     /* pad_token_id, or -1 */
-    int eos_count, eos[CONFIG_EOS];
+    int eos_count, eos[CONFIG_EOS]; /* eos_token_id: any of them ends a text */
     DType dtype;                 /* of the weights, as config.json says: the files decide */
 } Config;
 
@@ -39,9 +40,13 @@ struct json_t *json_open(const char *path);
  * must give. */
 Config config_read(const char *path);
 
+/* The ends, eos_token_id, that the JSON of another file says, if it says any: generation_config.json. */
+void config_read_ends(const char *path, const struct json_t *json, Config *config);
+
 /* How many positions it can be asked for: with dynamic scaling, which stretches as the text grows, `factor` times
- * max_position_embeddings. */
+ * max_position_embeddings; but no more than the sliding_window, within which attention is a Llama's. */
 int config_context(const Config *config);
+const char *config_limit(const Config *config); /* why no more, in words */
 
 /* Weights, norms included; a tied lm_head is counted once. */
 int64_t config_parameters(const Config *config);

@@ -91,11 +91,26 @@ static void open_shards(struct ModelFiles *files, const char *folder, const char
     json_decref(json);
 }
 
+/* A command for a shell: from a folder, as this dtype, to a folder. */
+#define CONVERT "python3 -c \"from transformers import AutoModelForCausalLM as M; " \
+                "M.from_pretrained('%s', dtype='%s').save_pretrained('%s')\""
+
+/* PyTorch's own files are programs, which a reader of weights would have to run. */
+static _Noreturn void refuse_folder(const char *folder) {
+    static const char *const names[] = {"pytorch_model.bin", "pytorch_model.bin.index.json"};
+    char path[PATH];
+    for (int i = 0; i < 2; i++)
+        if (access(join(path, folder, names[i]), F_OK) == 0)
+            fail("%s: it holds %s and no model.safetensors. transformers writes one beside it: " CONVERT, folder, names[i],
+                 folder, "auto", folder);
+    fail("%s: it holds neither model.safetensors nor model.safetensors.index.json", folder);
+}
+
 static void open_folder(struct ModelFiles *files, const char *folder) {
     char path[PATH];
     if (access(join(path, folder, "model.safetensors"), F_OK) == 0) add_shard(files, folder, "model.safetensors");
     else if (access(join(path, folder, "model.safetensors.index.json"), F_OK) == 0) open_shards(files, folder, path);
-    else fail("%s: it holds neither model.safetensors nor model.safetensors.index.json", folder);
+    else refuse_folder(folder);
 }
 
 /* ------------------------------------------------------------------ every tensor by its name */
@@ -134,6 +149,9 @@ __attribute__((format(printf, 4, 5))) static Tensor take(Tensors *tensors, int r
     if (tensor->rank != rank || memcmp(tensor->shape, shape, (size_t)rank * sizeof *shape) != 0)
         fail("%s: %s is %s, but config.json makes it %s", tensors->folder, name,
              shape_text(got, tensor->rank, tensor->shape), shape_text(right, rank, shape));
+    if (tensor->dtype == F64)
+        fail("%s: %s is F64: this decoder takes F32, BF16 and F16. transformers converts it: " CONVERT, tensors->folder, name,
+             tensors->folder, "float32", "NEW_FOLDER");
     if (tensor->dtype != F32 && tensor->dtype != BF16 && tensor->dtype != F16)
         fail("%s: %s is %s: this decoder takes F32, BF16 and F16", tensors->folder, name, dtype_name(tensor->dtype));
     tensors->taken[tensors->taken_count++] = tensor;
@@ -198,8 +216,19 @@ static void refuse_the_rest(const Tensors *tensors) {
     fail_if_any(&unexpected, tensors->folder, "of no Llama");
 }
 
+/* Meta's own checkpoints have a params.json for a config.json, and other names for everything. */
+static void refuse_metas(const char *folder) {
+    char path[PATH];
+    if (access(join(path, folder, "consolidated.00.pth"), F_OK) != 0 || access(join(path, folder, "config.json"), F_OK) == 0)
+        return;
+    fail("%s: it is Meta's checkpoint, consolidated.00.pth. The script convert_llama_weights_to_hf.py (src/transformers/models/llama "
+         "of github.com/huggingface/transformers, version 4) converts it: python3 convert_llama_weights_to_hf.py --input_dir '%s' "
+         "--model_size 8B --llama_version 3 --output_dir NEW_FOLDER", folder, folder);
+}
+
 static void read_folder(Model *model, const char *folder) {
     char path[PATH];
+    refuse_metas(folder);
     model->config = config_read(join(path, folder, "config.json"));
     open_folder(model->files, folder);
     int L = model->config.L;
@@ -215,6 +244,14 @@ static void read_folder(Model *model, const char *folder) {
 
 /* ------------------------------------------------------------------ any of them */
 
+/* Whether it is the model.safetensors of a model's folder, or its index; and that folder. */
+static bool in_folder(char folder[static PATH], const char *path) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    if (strcmp(name, "model.safetensors") != 0 && strcmp(name, "model.safetensors.index.json") != 0) return false;
+    snprintf(folder, PATH, "%.*s", slash > path ? (int)(slash - path) : 1, slash ? path : ".");
+    return true;
+}
+
 static void open_gguf(Model *model, const char *path) {
     model->files->gguf = gguf_open(path);
     gguf_model(model, &model->files->gguf);
@@ -225,7 +262,9 @@ Model model_open(const char *path) {
     if (stat(path, &status) != 0) fail("%s: %s: name a model's folder, a .gguf or a .bin", path, strerror(errno));
     Model model = {.files = allocate(sizeof *model.files)};
     *model.files = (struct ModelFiles){0};
+    char folder[PATH];
     if (S_ISDIR(status.st_mode)) read_folder(&model, path);
+    else if (in_folder(folder, path)) read_folder(&model, folder);
     else if (gguf_is(path)) open_gguf(&model, path);
     else model.files->bin = llama2c_open(&model, path);
     return model;

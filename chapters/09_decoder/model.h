@@ -26,7 +26,7 @@ typedef struct {
     struct ModelFiles *files;      /* what the weights lie in */
 } Model;
 
-Model model_open(const char *path); /* a folder, a .gguf or a .bin, or fail() */
+Model model_open(const char *path); /* a folder, its model.safetensors, a .gguf or a .bin, or fail() */
 void model_close(Model *model);
 
 #endif

@@ -18,7 +18,7 @@ static void record(void *context, int stage, int first, int T, int C, const floa
 
 Trace trace(const Model *model, int T, const int ids[T]) {
     int C = model->config.C, V = model->config.V, stages = model->config.L + 2, context = config_context(&model->config);
-    if (T > context) fail("a prompt of %d tokens is longer than this model's context of %d", T, context);
+    if (T > context) fail("a prompt of %d tokens is longer than this model's context of %d, %s", T, context, config_limit(&model->config));
     size_t of_states = product(product(stages, T), C), of_logits = product(T, V);
     Trace trace = {T, stages, C, V, allocate((size_t)T * sizeof(int)), allocate(product(of_states, sizeof(float))),
                    allocate(product(of_logits, sizeof(float)))};

@@ -3,7 +3,7 @@
 
 Tokenizer *tokenizer_new(char *file) {
     Tokenizer *tokenizer = allocate(sizeof *tokenizer);
-    *tokenizer = (Tokenizer){.bos = -1, .eos = -1, .file = file};
+    *tokenizer = (Tokenizer){.bos = -1, .eos = -1, .adds_bos = true, .file = file};
     return tokenizer;
 }
 

@@ -21,6 +21,7 @@ typedef enum { NEVER, FIRST, ALWAYS } Prefix; /* FIRST: not anew after a special
 typedef struct Tokenizer {
     Vocabulary vocabulary;
     int bos, eos;        /* or -1 */
+    bool adds_bos;       /* before a text */
     int byte_ids[256];   /* the token of each byte */
     bool byte_level;
     bool whole_pieces;   /* a word that is a token becomes it, even if no merges lead there */

@@ -1,6 +1,7 @@
 #include "10_tokenizer/byte_level.h"
 #include "10_tokenizer/formats.h"
 #include "10_tokenizer/sentencepiece.h"
+#include "10_tokenizer/tokenizer.h"
 #include "common/error.h"
 #include "common/gguf.h"
 
@@ -139,7 +140,7 @@ Tokenizer *gguf_tokenizer(const char *path) {
     if (byte_level) read_merges(t, &file), byte_level_complete(t, path);
     else sentencepiece_complete(t, path);
     t->bos = named_id(t, &file, KEY "bos_token_id", t->bos), t->eos = named_id(t, &file, KEY "eos_token_id", t->eos);
-    if (number_or(&file, KEY "add_bos_token", 1) == 0) t->bos = -1;
+    t->adds_bos = number_or(&file, KEY "add_bos_token", 1) != 0;
     gguf_close(&file);
     return t;
 }
@@ -234,5 +235,5 @@ void gguf_tokenizer_pairs(const Tokenizer *t, GgufPairs *pairs) {
     if (!t->byte_level) gguf_add_bool(pairs, KEY "add_space_prefix", t->prefix != NEVER);
     if (t->bos >= 0) gguf_add_u32(pairs, KEY "bos_token_id", (uint32_t)t->bos);
     if (t->eos >= 0) gguf_add_u32(pairs, KEY "eos_token_id", (uint32_t)t->eos);
-    gguf_add_bool(pairs, KEY "add_bos_token", t->bos >= 0);
+    gguf_add_bool(pairs, KEY "add_bos_token", tokenizer_adds_bos(t));
 }

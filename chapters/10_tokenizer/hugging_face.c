@@ -1,3 +1,4 @@
+#include "10_tokenizer/beginning.h"
 #include "10_tokenizer/byte_level.h"
 #include "10_tokenizer/formats.h"
 #include "10_tokenizer/sentencepiece.h"
@@ -249,5 +250,6 @@ Tokenizer *hugging_face_read(const char *path, size_t length, char *bytes) {
     read_merges(t, path, json_object_get(model, "vocab"), json_object_get(model, "merges"));
     if (t->byte_level) byte_level_complete(t, path);
     else sentencepiece_complete(t, path);
+    beginning_of_json(t, path, json);
     return t;
 }

@@ -1,4 +1,5 @@
 #include "10_tokenizer/tokenizer.h"
+#include "10_tokenizer/beginning.h"
 #include "10_tokenizer/byte_level.h"
 #include "10_tokenizer/formats.h"
 #include "10_tokenizer/sentencepiece.h"
@@ -59,7 +60,9 @@ Tokenizer *tokenizer_open(const char *path) {
     if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) find_in_folder(file, path), path = file;
     if (gguf_is(path)) return gguf_tokenizer(path);
     char *bytes = file_read_regular(path, &length);
-    return tokenizer_parse(path, length, bytes);
+    Tokenizer *tokenizer = tokenizer_parse(path, length, bytes);
+    beginning_of_folder(tokenizer, path);
+    return tokenizer;
 }
 
 void tokenizer_close(Tokenizer *t) {
@@ -74,6 +77,7 @@ void tokenizer_close(Tokenizer *t) {
 
 int tokenizer_size(const Tokenizer *t) { return t->vocabulary.size; }
 int tokenizer_bos(const Tokenizer *t) { return t->bos; }
+bool tokenizer_adds_bos(const Tokenizer *t) { return t->bos >= 0 && t->adds_bos; }
 int tokenizer_eos(const Tokenizer *t) { return t->eos; }
 bool tokenizer_byte_level(const Tokenizer *t) { return t->byte_level; }
 int tokenizer_special(const Tokenizer *t, const char *name) { return special_id(t, name); }
@@ -104,8 +108,8 @@ static void encode_plain(const Tokenizer *t, size_t length, const char *text, bo
     else sentencepiece_encode(t, length, text, first, ids);
 }
 
-/* Cuts the text at the names of special tokens; what lies between them is encoded by itself. */
-int *tokenizer_encode(const Tokenizer *t, size_t length, const char *text, bool special, size_t *count) {
+/* Cuts the text at the names of special tokens; what lies between them is encoded by itself. `begins`: nothing is before it. */
+static int *encode(const Tokenizer *t, bool begins, size_t length, const char *text, bool special, size_t *count) {
     if (length > INT_MAX / 4) fail("a text of %zu bytes is too long: encode it in parts", length);
     const Vocabulary *v = &t->vocabulary;
     Ids ids = {0, 1, allocate(sizeof *ids.ids)};
@@ -114,15 +118,23 @@ int *tokenizer_encode(const Tokenizer *t, size_t length, const char *text, bool 
         int id = names_find(&v->special, length - at, text + at);
         size_t name = id < 0 ? 1 : (size_t)v->tokens[id].piece_length;
         if (id >= 0 && (special || v->tokens[id].kind == ADDED)) {
-            encode_plain(t, at - from, text + from, from == 0, &ids);
+            encode_plain(t, at - from, text + from, begins && from == 0, &ids);
             ids_add(&ids, id);
             from = at + name;
         }
         at += name;
     }
-    encode_plain(t, length - from, text + from, from == 0, &ids);
+    encode_plain(t, length - from, text + from, begins && from == 0, &ids);
     *count = ids.count;
     return ids.ids;
+}
+
+int *tokenizer_encode(const Tokenizer *t, size_t length, const char *text, bool special, size_t *count) {
+    return encode(t, true, length, text, special, count);
+}
+
+int *tokenizer_encode_after(const Tokenizer *t, size_t length, const char *text, size_t *count) {
+    return encode(t, false, length, text, false, count);
 }
 
 /* ------------------------------------------------------------------ ids to text */

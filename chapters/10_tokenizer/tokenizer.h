@@ -24,7 +24,19 @@ Tokenizer *tokenizer_parse(const char *path, size_t length, char *bytes);
 void tokenizer_close(Tokenizer *tokenizer);
 
 int tokenizer_size(const Tokenizer *tokenizer);        /* V: ids are 0 .. V - 1, special tokens included */
-int tokenizer_bos(const Tokenizer *tokenizer);         /* <s> or <|begin_of_text|>, or -1 */
+
+/* BOS, the token that begins a text, is the first that there is of
+ *     the token that the post_processor of tokenizer.json puts before a text;
+ *     bos_token of tokenizer_config.json;
+ *     <s> (SentencePiece) or <|begin_of_text|> (byte level);
+ *     bos_token_id of config.json;
+ * or -1. A model may have one and yet read texts without it: it goes before a text as the post_processor says, wherever
+ * there is a tokenizer.json, and otherwise unless tokenizer_config.json's add_bos_token is false. These files are those
+ * beside the tokenizer's own. Source: transformers 5.23, which does the same with tokenizer.json, and reads add_bos_token
+ * only where it makes a tokenizer of tokenizer.model. */
+int tokenizer_bos(const Tokenizer *tokenizer);
+bool tokenizer_adds_bos(const Tokenizer *tokenizer);
+
 int tokenizer_eos(const Tokenizer *tokenizer);         /* </s> or <|end_of_text|>, or -1 */
 int tokenizer_special(const Tokenizer *tokenizer, const char *name); /* the id of "<|eot_id|>", or -1 */
 bool tokenizer_byte_level(const Tokenizer *tokenizer); /* Llama 3's family; otherwise SentencePiece's */
@@ -32,6 +44,10 @@ bool tokenizer_byte_level(const Tokenizer *tokenizer); /* Llama 3's family; othe
 /* The ids of a text, of any bytes; no BOS is added. With `special`, names of special tokens in the text become those
  * tokens, as a chat template wants it; otherwise they are text like any other. The caller frees. */
 int *tokenizer_encode(const Tokenizer *tokenizer, size_t length, const char *text, bool special, size_t *count);
+
+/* The same of a text that stands behind a special token, without any in it. Some tokenizers put ▁ before a text where it
+ * begins, and none here: those of a tokenizer.json whose prepend_scheme is "first". */
+int *tokenizer_encode_after(const Tokenizer *tokenizer, size_t length, const char *text, size_t *count);
 
 /* The text of ids, as the family's own library gives it: without the space that was put before the text, and with U+FFFD
  * for bytes that are no UTF-8. The caller frees; a NUL follows it. */

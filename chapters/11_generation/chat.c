@@ -23,13 +23,19 @@ static void add_special(Turn *turn, const char *name) {
     add_token(turn, id);
 }
 
+static void add_bos(Turn *turn) {
+    if (tokenizer_bos(turn->tokenizer) < 0)
+        fail("--chat: the tokenizer has no BOS, which a conversation needs: this is no chat model");
+    add_token(turn, tokenizer_bos(turn->tokenizer));
+}
+
 /* Three strings, one after another, as one text. */
 static void add_text(Turn *turn, const char *before, const char *text, const char *after) {
     char *whole;
     size_t count;
     int length = asprintf(&whole, "%s%s%s", before, text, after);
     if (length < 0) fail("out of memory for a message");
-    int *ids = tokenizer_encode(turn->tokenizer, (size_t)length, whole, false, &count);
+    int *ids = tokenizer_encode_after(turn->tokenizer, (size_t)length, whole, &count);
     for (size_t i = 0; i < count; i++) add_token(turn, ids[i]);
     free(ids), free(whole);
 }
@@ -87,8 +93,8 @@ static void add_system(Turn *turn, const char *date, const char *system) {
 }
 
 static void llama3_turn(Turn *turn, bool first, const char *date, const char *system, const char *user) {
-    add_special(turn, first ? "<|begin_of_text|>" : "<|eot_id|>");
-    if (first) add_system(turn, date, system);
+    if (first) add_bos(turn), add_system(turn, date, system);
+    else add_special(turn, "<|eot_id|>");
     add_message(turn, "user", "\n\n", user);
     add_header(turn, "assistant");
     add_text(turn, "\n\n", "", "");
@@ -105,7 +111,7 @@ static void llama2_turn(Turn *turn, bool first, const char *system, const char *
     }
     char *content = trimmed(whole);
     if (!first) add_special(turn, "</s>");
-    add_special(turn, "<s>");
+    add_bos(turn);
     add_text(turn, "[INST] ", content, " [/INST]");
     free(content), free(whole);
 }

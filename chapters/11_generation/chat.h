@@ -12,7 +12,10 @@
  *
  *              Hello!<|eot_id|><|start_header_id|>assistant<|end_header_id|>
  *
- * and after that the model writes, up to </s> or <|eot_id|>. White space at both ends of a message is taken away. From
+ * and after that the model writes, up to </s> or <|eot_id|>. In Llama 2's, Meta's own code puts ▁ before each [INST], as
+ * before every text, and so do we with a tokenizer.model. transformers 5.23 makes of that file a tokenizer that puts none
+ * behind a special token: all its conversations have a ▁ less after <s>. A folder without tokenizer.model has what its
+ * tokenizer.json says. White space at both ends of a message is taken away. From
  * Llama 3.1 on there always is a system's message, and it begins with two dates:
  *
  *              Cutting Knowledge Date: December 2023

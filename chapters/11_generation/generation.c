@@ -60,7 +60,7 @@ Ending generation_write(Generation *g, const Tokenizer *tokenizer, Stream *strea
 
 int *encode_with_bos(const Tokenizer *tokenizer, size_t length, const char text[length], size_t *count) {
     int bos = tokenizer_bos(tokenizer), *ids = tokenizer_encode(tokenizer, length, text, false, count);
-    if (bos < 0) return ids;
+    if (bos < 0 || (*count > 0 && !tokenizer_adds_bos(tokenizer))) return ids;
     int *with = allocate((*count + 1) * sizeof *with);
     with[0] = bos;
     memcpy(with + 1, ids, *count * sizeof *ids);

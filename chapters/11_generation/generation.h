@@ -49,7 +49,7 @@ void stream_end(Stream *stream); /* shows what was held back */
 typedef enum { ENDED, ENOUGH, FULL, STOPPED } Ending;
 Ending generation_write(Generation *generation, const Tokenizer *tokenizer, Stream *stream, int most);
 
-/* The ids of a text with BOS before them, if the tokenizer has one. The caller frees. */
+/* The ids of a text, with BOS before them if the tokenizer wants it there; of an empty text, BOS. The caller frees. */
 int *encode_with_bos(const Tokenizer *tokenizer, size_t length, const char text[length], size_t *count);
 
 /* Whether a token ends the text: one of config.json's eos_token_id, or Llama 3's <|eot_id|> and <|eom_id|>. */

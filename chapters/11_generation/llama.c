@@ -1,6 +1,7 @@
 /* llama: text in, text out. All chapters before this, as one program that people would use: it goes on with a text, it
  * talks, or it scores a text. */
 #include "11_generation/chat.h"
+#include "11_generation/defaults.h"
 #include "11_generation/generation.h"
 #include "12_speed/rounding.h"
 #include "common/error.h"
@@ -51,16 +52,22 @@ static unsigned long seed_of(const char *text) {
     return text ? option_number("seed", text, 0, ULONG_MAX) : (unsigned long)fmod(1e6 * seconds(), 1e6);
 }
 
+/* What the words say, and where they say nothing, what there is otherwise. */
+static Sampling sampling_of(const Words *w, Sampling s) {
+    if (w->temperature) s.temperature = temperature_of(w->temperature);
+    if (w->top_k) s.top_k = (int)option_number("top-k", w->top_k, 0, INT_MAX);
+    if (w->top_p) s.top_p = decimal("top-p", w->top_p, 0, 1);
+    if (w->min_p) s.min_p = decimal("min-p", w->min_p, 0, 1);
+    if (w->repetition_penalty) s.repetition_penalty = decimal("repetition-penalty", w->repetition_penalty, 0.01, 100);
+    return s;
+}
+
 /* Every number is read here, so that a bad one is refused before a large model is opened. */
 static Settings settings_of(const Words *w) {
     if (w->threads) use_threads((int)option_number("threads", w->threads, 1, 1024));
     if (w->context) option_number("context", w->context, 1, MOST_POSITIONS); /* and again when the model is known */
     return (Settings){
-        .sampling = {.temperature = temperature_of(or(w->temperature, "0.8")),
-                     .top_k = (int)option_number("top-k", or(w->top_k, "0"), 0, INT_MAX),
-                     .top_p = decimal("top-p", or(w->top_p, "0.95"), 0, 1),
-                     .min_p = decimal("min-p", or(w->min_p, "0"), 0, 1),
-                     .repetition_penalty = decimal("repetition-penalty", or(w->repetition_penalty, "1"), 0.01, 100)},
+        .sampling = sampling_of(w, (Sampling){.temperature = 0.8f, .top_p = 0.95f, .repetition_penalty = 1}),
         .tokens = (int)option_number("tokens", or(w->tokens, "256"), 0, INT_MAX),
         .seed = seed_of(w->seed)};
 }
@@ -83,16 +90,28 @@ static void check_words(const Words *w) {
 
 /* ------------------------------------------------------------------ opening */
 
-/* The tokenizer lies in the model's folder, in the .gguf, or beside the .bin. */
-static Tokenizer *open_tokenizer(const char *model_path, const char *path) {
+/* The model's folder, or the one that its file lies in. */
+static const char *folder_of(char folder[static PATH_MAX], const char *path) {
     struct stat status;
-    char beside[PATH_MAX];
-    if (path) return tokenizer_open(path);
-    if (gguf_is(model_path) || (stat(model_path, &status) == 0 && S_ISDIR(status.st_mode))) return tokenizer_open(model_path);
-    const char *slash = strrchr(model_path, '/');
-    int length = slash > model_path ? (int)(slash - model_path) : 1; /* or it is "/" */
-    snprintf(beside, sizeof beside, "%.*s", length, slash ? model_path : ".");
-    return tokenizer_open(beside);
+    const char *slash = strrchr(path, '/');
+    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) return path;
+    int length = slash > path ? (int)(slash - path) : 1; /* or it is "/" */
+    snprintf(folder, PATH_MAX, "%.*s", length, slash ? path : ".");
+    return folder;
+}
+
+/* It lies in the model's folder, in the .gguf, or beside the .bin. */
+static Tokenizer *open_tokenizer(const char *model_path, const char *path) {
+    char folder[PATH_MAX];
+    if (!path) path = gguf_is(model_path) ? model_path : folder_of(folder, model_path);
+    return tokenizer_open(path);
+}
+
+/* What the model's maker recommends, and over that what is asked for. */
+static void follow_defaults(const char *path, const Words *words, Sampling *sampling, Config *config) {
+    char folder[PATH_MAX];
+    if (!gguf_is(path)) defaults_read(folder_of(folder, path), sampling, config);
+    *sampling = sampling_of(words, *sampling);
 }
 
 /* Some models have a few rows more than their tokenizer has tokens, to make the number round. */
@@ -117,6 +136,7 @@ static Llama llama_open(const Words *words) {
     Llama llama = {.words = words, .settings = settings_of(words), .model = model_open(path)};
     llama.tokenizer = open_tokenizer(path, words->tokenizer);
     check_vocabularies(&llama.model, llama.tokenizer);
+    follow_defaults(path, words, &llama.settings.sampling, &llama.model.config);
     const char *weights = tensor_type(&llama.model.lm_head);
     if (words->bf16 && strcmp(weights, "BF16") != 0) fail("--bf16: the weights of %s are %s, not BF16: leave it out", path, weights);
     project_rounds = words->bf16;
@@ -160,11 +180,11 @@ static Session session_new(const Llama *llama, size_t needed) {
 
 static void read_tokens(Session *s, size_t count, const int ids[count]) {
     double start = seconds();
+    const Config *config = &s->llama->model.config;
     int capacity = s->generation.decoder.capacity, left = capacity - s->generation.decoder.length;
     if (count > (size_t)left)
-        fail("%zu tokens are more than the %d that are left of a context of %d%s", count, left, capacity,
-             capacity < config_context(&s->llama->model.config) ? ": see --context"
-                                                                : ", all that this model was made for");
+        fail("%zu tokens are more than the %d that are left of a context of %d, %s", count, left, capacity,
+             capacity < config_context(config) ? "which --context widens" : config_limit(config));
     generation_read(&s->generation, (int)count, ids);
     s->read += (int)count, s->reading += seconds() - start;
 }
@@ -341,7 +361,8 @@ int main(int argc, char **argv) {
         {"quiet", NULL, "no speeds, no progress", &w.quiet},
     };
     int rest = parse_options(argc, argv, "[--model DIR|FILE] [--prompt TEXT|-] [--tokens N] [--temperature X] …",
-                             "Writes on from a prompt with any Llama, chats, or scores a text.",
+                             "Writes on from a prompt with any Llama, chats, or scores a text. How a token is chosen, and which\n"
+                             "ones end a text, the model's generation_config.json may say; an option counts more.",
                              sizeof options / sizeof *options, options);
     if (rest < argc) usage_error("%s is not understood: is it the --prompt, in quotes?", argv[rest]);
     check_words(&w);

@@ -1,0 +1,101 @@
+#include "10_tokenizer/beginning.h"
+#include "common/error.h"
+#include "common/file.h"
+#include "common/json.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { PATH = 4096 };
+
+/* ------------------------------------------------------------------ the post_processor */
+
+static bool is_type(const json_t *step, const char *name) {
+    const char *type = json_string_value(json_object_get(step, "type"));
+    return type && strcmp(type, name) == 0;
+}
+
+/* The id of the template's special token of that name. */
+static int template_id(const Tokenizer *t, const char *path, const json_t *template, const char *name) {
+    const json_t *ids = json_object_get(json_object_get(json_object_get(template, "special_tokens"), name), "ids");
+    const json_t *id = json_array_get(ids, 0);
+    if (json_array_size(ids) != 1 || !json_is_number(id) || json_number_value(id) < 0 ||
+        json_number_value(id) >= t->vocabulary.size)
+        fail("%s: post_processor: \"%.80s\" is not one of the tokens", path, name);
+    return (int)json_number_value(id);
+}
+
+/* Its `single` is the text, "A", with tokens around it. */
+static void read_template(Tokenizer *t, const char *path, const json_t *template) {
+    const json_t *single = json_object_get(template, "single");
+    size_t count = json_array_size(single);
+    const json_t *token = json_object_get(json_array_get(single, 0), "SpecialToken");
+    if (!json_object_get(json_array_get(single, count - 1), "Sequence") || count > 2 || (count == 2 && !token))
+        fail("%s: post_processor: a Llama's puts one token before a text, and none behind it", path);
+    if (count < 2) return;
+    const char *name = json_string_value(json_object_get(token, "id"));
+    t->bos = template_id(t, path, template, name ? name : "");
+    t->adds_bos = true;
+}
+
+void beginning_of_json(Tokenizer *t, const char *path, const json_t *json) {
+    const json_t *whole = json_object_get(json, "post_processor");
+    bool sequence = is_type(whole, "Sequence");
+    const json_t *steps = json_object_get(whole, "processors");
+    t->adds_bos = false;
+    for (size_t i = 0; i < (sequence ? json_array_size(steps) : 1); i++) {
+        const json_t *step = sequence ? json_array_get(steps, i) : whole;
+        const char *type = json_string_value(json_object_get(step, "type"));
+        if (is_type(step, "TemplateProcessing")) read_template(t, path, step);
+        else if (type && !is_type(step, "ByteLevel"))
+            fail("%s: post_processor: %.40s: a Llama's is TemplateProcessing or ByteLevel", path, type);
+    }
+}
+
+/* ------------------------------------------------------------------ the files beside a tokenizer */
+
+/* The JSON of that name in the folder of `file`, or NULL if there is none; `path` is where. */
+static json_t *beside(char path[static PATH], const char *file, const char *name) {
+    const char *slash = strrchr(file, '/');
+    size_t length;
+    json_error_t problem;
+    if (snprintf(path, PATH, "%.*s%s", slash ? (int)(slash + 1 - file) : 0, file, name) >= PATH)
+        fail("%.200s…: the path is too long", file);
+    if (access(path, F_OK) != 0) return NULL;
+    char *text = file_read_regular(path, &length);
+    json_t *json = json_read_reals(text, length, &problem);
+    if (!json) fail("%s: line %d: no valid JSON: %s", path, problem.line, problem.text);
+    free(text);
+    return json;
+}
+
+/* "<s>", or {"content": "<s>", …}. Some files have an empty name where there is none. */
+static void read_name(Tokenizer *t, const char *path, const json_t *bos) {
+    const char *name = json_string_value(json_is_object(bos) ? json_object_get(bos, "content") : bos);
+    if (!name || !*name) return;
+    for (t->bos = 0; t->bos < t->vocabulary.size; t->bos++) {
+        const Token *token = &t->vocabulary.tokens[t->bos];
+        if (token->piece_length == (int)strlen(name) && memcmp(token->piece, name, strlen(name)) == 0) return;
+    }
+    fail("%s: bos_token is \"%.80s\", and no token has that name", path, name);
+}
+
+static void read_id(Tokenizer *t, const char *path, const json_t *bos) {
+    if (!json_is_number(bos)) return;
+    if (json_number_value(bos) < 0 || json_number_value(bos) >= t->vocabulary.size)
+        fail("%s: bos_token_id is %g, and there are %d tokens", path, json_number_value(bos), t->vocabulary.size);
+    t->bos = (int)json_number_value(bos);
+}
+
+void beginning_of_folder(Tokenizer *t, const char *file) {
+    char path[PATH];
+    json_t *tokenizer = t->json ? json_incref(t->json) : beside(path, file, "tokenizer.json");
+    if (tokenizer && !t->json) beginning_of_json(t, path, tokenizer);
+    json_t *names = beside(path, file, "tokenizer_config.json");
+    if (!tokenizer) t->adds_bos = !json_is_false(json_object_get(names, "add_bos_token"));
+    if (!tokenizer || !t->adds_bos) read_name(t, path, json_object_get(names, "bos_token"));
+    json_t *config = t->bos < 0 ? beside(path, file, "config.json") : NULL;
+    read_id(t, path, json_object_get(config, "bos_token_id"));
+    json_decref(tokenizer), json_decref(names), json_decref(config);
+}

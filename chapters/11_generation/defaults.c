@@ -1,0 +1,38 @@
+#include "11_generation/defaults.h"
+#include "common/error.h"
+
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* The number of a key, from low to high; null is as good as nothing. */
+static double number_or(const char *path, const json_t *json, const char *key, double otherwise, double low, double high) {
+    const json_t *value = json_object_get(json, key);
+    if (!value || json_is_null(value)) return otherwise;
+    double number = json_number_value(value);
+    if (!json_is_number(value) || number < low || number > high)
+        fail("%s: %s must be a number from %g to %g", path, key, low, high);
+    return number;
+}
+
+static void read_sampling(const char *path, const json_t *json, Sampling *s) {
+    double temperature = number_or(path, json, "temperature", s->temperature, 0, 1000);
+    s->temperature = temperature == 0 ? 0 : (float)number_or(path, json, "temperature", temperature, 0.001, 1000);
+    s->top_k = (int)number_or(path, json, "top_k", s->top_k, 0, INT_MAX);
+    s->top_p = (float)number_or(path, json, "top_p", s->top_p, 0, 1);
+    s->min_p = (float)number_or(path, json, "min_p", s->min_p, 0, 1);
+    s->repetition_penalty = (float)number_or(path, json, "repetition_penalty", s->repetition_penalty, 0.01, 100);
+    if (json_is_false(json_object_get(json, "do_sample"))) s->temperature = 0;
+}
+
+void defaults_read(const char *folder, Sampling *sampling, Config *config) {
+    char path[4096];
+    if (snprintf(path, sizeof path, "%s/generation_config.json", folder) >= (int)sizeof path)
+        fail("%.200s…: the path is too long", folder);
+    if (access(path, F_OK) != 0) return;
+    json_t *json = json_open(path);
+    read_sampling(path, json, sampling);
+    config_read_ends(path, json, config);
+    json_decref(json);
+}
