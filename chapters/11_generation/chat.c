@@ -1,6 +1,7 @@
 #include "11_generation/chat.h"
 #include "common/error.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,8 +121,10 @@ static void llama2_turn(Turn *turn, bool first, const char *system, const char *
 
 const char *chat_date(const Config *config, char date[static 32]) {
     enum { LLAMA_3_2 = 32 };
-    if (config->rope.rope_type != ROPE_LLAMA3) return NULL;
-    if (config->rope.factor != LLAMA_3_2) return "26 Jul 2024";
+    const RopeParameters *rope = &config->rope;
+    if (rope->rope_type != ROPE_LLAMA3 && rope->rope_type != ROPE_FACTORS) return NULL;
+    double factor = rope->rope_type == ROPE_LLAMA3 ? rope->factor : rope->factors[config->D / 2 - 1]; /* of the slowest pair */
+    if (lround(factor) != LLAMA_3_2) return "26 Jul 2024";
     time_t now = time(NULL);
     struct tm today;
     strftime(date, 32, "%d %b %Y", localtime_r(&now, &today));
