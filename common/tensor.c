@@ -9,7 +9,7 @@
 static const struct {
     const char *name;
     size_t size;
-} dtypes[DTYPE_COUNT] = {
+} dtypes[DTYPE_COUNT + 1] = { /* and of no type, which has no size */
     [F64] = {"F64", 8}, [F32] = {"F32", 4}, [BF16] = {"BF16", 2}, [F16] = {"F16", 2}, [I64] = {"I64", 8},
     [I32] = {"I32", 4}, [I16] = {"I16", 2}, [I8] = {"I8", 1},     [U64] = {"U64", 8}, [U32] = {"U32", 4},
     [U16] = {"U16", 2}, [U8] = {"U8", 1},   [BOOL] = {"BOOL", 1},

@@ -330,6 +330,7 @@ static void what_has_no_text_shows_none(void **state) {
     int *ids = tokenizer_encode(tokenizer, 8, "Anna has", false, &count);
     stream_token(&stream, tokenizer, tokenizer_size(tokenizer) + 3);
     stream_token(&stream, tokenizer, tokenizer_bos(tokenizer));
+    fflush(stream.file);
     assert_int_equal(size, 0);
     for (size_t i = 0; i < count; i++) stream_token(&stream, tokenizer, ids[i]);
     stream_end(&stream);
