@@ -21,14 +21,14 @@ set ytics 1
 plot prose using 5:xtic(1) linecolor rgb blue, '' using 8 linecolor rgb vermillion, \
      '' using ($0 - 0.17):5:(sprintf("%.1f", $5)) with labels offset 0, 0.6 font ",14" textcolor rgb blue, \
      '' using ($0 + 0.17):8:(sprintf("%.1f", $8)) with labels offset 0, 0.6 font ",14" textcolor rgb vermillion
-set title "Tokens of one story, told in nine languages"
+set title "Tokens of one story: mostly fewer with Llama 3"
 set lmargin at screen 0.40
 set rmargin at screen 0.99
 set xrange [-0.6:8.6]
 set yrange [0:200]
 set ytics 50
 set key top left
-set xtics font ",12.5"
+set xtics font ",11"
 plot story using 3:xtic(1) linecolor rgb blue title "Llama 2's vocabulary", '' using 5 linecolor rgb vermillion title "Llama 3's", \
      '' using ($0 - 0.19):3:(sprintf("%d", $3)) with labels offset 0, 0.6 font ",13" textcolor rgb blue, \
      '' using ($0 + 0.19):5:(sprintf("%d", $5)) with labels offset 0, 0.6 font ",13" textcolor rgb vermillion
