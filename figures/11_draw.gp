@@ -6,7 +6,7 @@ set title "One throw, u = 0.7, at three temperatures"
 set lmargin 21; set rmargin 4; set tmargin 4; set bmargin 4
 unset grid; set border 1; unset key
 set xtics 0.1
-set ytics ("temperature 0.5" 3, "1, as the model says" 2, "2" 1) scale 0
+set ytics ("temperature 0.5" 3, "1, as the model says" 2, "temperature 2" 1) scale 0
 set xlabel "u"
 array colour[6] = [blue, vermillion, green, purple, orange, "#d9d9d9"]
 names = "She Mia There Not Anna"
