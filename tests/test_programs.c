@@ -35,7 +35,7 @@ static void every_program_helps_and_refuses(void **state) {
         assert_said("--no-such-flag");
         assert_int_equal(run("'%s/%s' --help >/dev/full", BUILD, program), 1);
         assert_one_clear_line();
-        assert_misuse(run("'%s/%s' one two", BUILD, program));
+        assert_misuse(run("'%s/%s' one two three", BUILD, program));
         assert_int_equal(run("'%s/%s' --help >&-", BUILD, program), 1);
         assert_one_clear_line();
         if (!draws) continue;
