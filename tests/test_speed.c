@@ -24,8 +24,9 @@ static void every_rung_agrees(void **state) {
             triple_loop(rows, in, out, right, x, w);
             for (int i = 0; i < rows * out; i++) truth[i] = right[i / out][i % out], y[i / out][i % out] = NAN;
             rungs[k].run(rows, in, out, y, x, w);
-            /* A hundred roundings in float32, where rung 0 has none to speak of, add up to ten or so: they go either way. */
-            if (check_within(10, (size_t)rows * out, (size_t)rows * out, y[0], truth).wrong)
+            /* Up to 270 roundings in float32, where rung 0 has none to speak of. They go either way, so that even one by one, where
+             * there are no vectors, they add up to the root of their number: 16. */
+            if (check_within(16, (size_t)rows * out, (size_t)rows * out, y[0], truth).wrong)
                 fail_msg("%s is wrong at [%d][%d] x [%d][%d]", rungs[k].name, rows, in, out, in);
         }
 }
