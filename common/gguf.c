@@ -262,7 +262,7 @@ static void read_tensors(Reader *reader, Gguf *file) {
     for (size_t i = 0; i < count; i++) place_tensor(reader, &tensors[i], data, offsets[i], step);
     free(offsets);
     check_layout(reader, count, tensors, data, step);
-    if (HIGHEST_FIRST) turn_tensors(reader, data, file);
+    if (HIGHEST_FIRST && data < reader->size) turn_tensors(reader, data, file);
     qsort(tensors, count, sizeof *tensors, by_name);
     for (size_t i = 1; i < count; i++)
         if (by_name(&tensors[i - 1], &tensors[i]) == 0) fail("%s: it has the tensor \"%.80s\" twice", reader->name, tensors[i].name);
