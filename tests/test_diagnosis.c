@@ -584,7 +584,8 @@ BLOCK(feed_forward_other_norm) {
 }
 BLOCK(feed_forward_and_x) {
     feed_forward_block(d, l, T, C, delta, x);
-    for (int i = 0; i < T * C; i++) delta[0][i] += x[0][i];
+    for (int t = 0; t < T; t++)
+        for (int i = 0; i < C; i++) delta[t][i] += x[t][i];
 }
 
 typedef enum { AS_IT_IS, VALUES_TURNED, NO_W_O, ONE_CACHE, NEW_ROWS } Attention;
@@ -644,7 +645,8 @@ static void plain_forward(Loop how, Decoder *d, int T, int C, float out[restrict
         (n % 2 ? feed_forward_block : attention_block)(d, l, T, C, delta, read);
         d->length = length;
         if (how.norm_in_stream) plain_norm(d, T, C, x, read, weight);
-        for (int i = 0; i < T * C; i++) x[0][i] = how.no_residual ? delta[0][i] : x[0][i] + delta[0][i];
+        for (int t = 0; t < T; t++)
+            for (int i = 0; i < C; i++) x[t][i] = how.no_residual ? delta[t][i] : x[t][i] + delta[t][i];
         if (how.norm_after) memcpy(delta, x, sizeof(float[T][C])), plain_norm(d, T, C, x, delta, weight);
         if (n % 2 || !how.hides_attention) show_stage(d, n + 1, T, C, x);
     }
