@@ -254,9 +254,9 @@ def read_types(text):
         NUMBERS[name] = ctypes.c_int
         globals().update({constant: i for i, constant in enumerate(names_in(body))})
     for body, name in re.findall(r"^typedef struct \{([^}]*)\} (\w+);", text, re.M):
-        lines = re.findall(r"(\w+) ([\w, ]+);", re.sub(r"/\*.*?\*/", "", body, flags=re.S))
-        if len(lines) == body.count(";") and all(kind in NUMBERS for kind, _ in lines):
-            fields = [(field, NUMBERS[kind]) for kind, fields in lines for field in fields.split(", ")]
+        lines = re.findall(r"(?:const )?(\w+) (\*?)([\w, ]+);", re.sub(r"/\*.*?\*/", "", body, flags=re.S))
+        if len(lines) == body.count(";") and all(kind in NUMBERS for kind, _, _ in lines):
+            fields = [(field, ctypes.c_void_p if star else NUMBERS[kind]) for kind, star, fields in lines for field in fields.split(", ")]
             structs[name] = globals()[name] = type(name, (ctypes.Structure,), {"_fields_": fields})
     for name, parameters in re.findall(r"^typedef void (\w+)\(([^)]*)\);", text, re.M):
         callbacks[name] = [p.kind for p in parameters_of(name, parameters)]

@@ -21,7 +21,7 @@ typedef struct {
     double beta_fast, beta_slow;                        /* yarn: 32 and 1 if not given */
     double attention_factor, mscale, mscale_all_dim;    /* yarn */
     bool keep_fractions;                                /* yarn: truncate is false */
-    const float *factors; /* [D/2]. factors, which config.json does not have: each pair is slowed by its own, as GGUF's rope_freqs say */
+    const float *factors;                               /* factors: [D/2], each pair is slowed by its own, as a GGUF file has it */
 } RopeParameters;
 
 /* inv_freq[i] = rope_theta^(-2i/D), then stretched as the type says; in radians a position, in float32, rounded at every
