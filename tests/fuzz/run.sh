@@ -19,8 +19,8 @@ sources() {
     safetensors) echo common/error.c common/safetensors.c common/byte_order.c common/tensor.c ;;
     gguf) echo common/gguf.c common/byte_order.c ;;
     config | model) echo common/safetensors.c common/byte_order.c common/tensor.c ;;
-    tokenizer) kernels chapters/10_tokenizer ;;
-    text) echo common/error.c && kernels chapters/10_tokenizer ;;
+    tokenizer) echo common/gguf.c common/byte_order.c && kernels chapters/10_tokenizer ;;
+    text) echo common/error.c common/gguf.c common/byte_order.c && kernels chapters/10_tokenizer ;;
     esac
     case $1 in
     config) echo chapters/09_decoder/config.c chapters/09_decoder/print_tree.c chapters/04_rope/rope.c chapters/04_rope/scaling.c ;;
