@@ -82,8 +82,19 @@ static void what_cannot_be_is_refused(void **state) {
     assert_refused(dynamic_pair, "dynamic scaling needs a head wider than 2");
 }
 
+/* A GGUF file says of each pair what its frequency is divided by. */
+static void each_pair_is_slowed_by_its_own_factor(void **state) {
+    (void)state;
+    static const float factors[D / 2] = {1, 2, 4, 8, 32};
+    const RopeParameters plain = {.rope_theta = 10000}, slowed = {.rope_type = ROPE_FACTORS, .rope_theta = 10000, .factors = factors};
+    float before[D / 2], after[D / 2];
+    assert_true(rope_frequencies(D, before, &plain, 1) == 1 && rope_frequencies(D, after, &slowed, 1) == 1);
+    for (int i = 0; i < D / 2; i++) assert_true(after[i] * factors[i] == before[i]); /* powers of two: nothing is rounded */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_pair_is_slowed_by_its_own_factor),
         cmocka_unit_test(the_attention_factor_is_transformers),
         cmocka_unit_test(it_is_rounded_where_transformers_rounds),
         cmocka_unit_test(what_cannot_be_is_refused),

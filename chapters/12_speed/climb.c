@@ -64,7 +64,7 @@ const Step *climb_steps(int *count) {
 #if defined __SANITIZE_ADDRESS__ || !defined __OPTIMIZE__ || defined UNTIMED
 enum { OUT_ONE = 64, OUT_MANY = 64 };
 #else
-enum { OUT_ONE = 12000, OUT_MANY = 512 };
+enum { OUT_ONE = 12000, OUT_MANY = 384 };
 #endif
 
 Task task_new(int rows) {
@@ -116,7 +116,7 @@ Turns turns_new(void) { return (Turns){.start = seconds()}; }
 
 bool turns_go_on(Turns *turns) {
     double time = seconds() - turns->start;
-    return turns->count++ < 2 || time < 0.06 || (turns->count <= READING_WAYS && time < 0.15);
+    return turns->count++ < 2 || time < 0.05 || (turns->count <= READING_WAYS && time < 0.12);
 }
 
 /* A limit's speed in this go, or the best so far. */
