@@ -49,6 +49,7 @@ BPE = "chapters/10_tokenizer/bpe.c"
 SAMPLING = "chapters/11_generation/sampling.c"
 EITHER = "where they are equal, either will do"
 OVERRUN = "an overrun, for make sanitize to catch, and no other answer"
+SOON = "what is asked for before it is needed decides the speed, and nothing else"
 QUANTIZATION = "chapters/13_quantization/quantization.c"
 BLOCKS = "n is a multiple of the block: the last one begins well before the end"
 EQUIVALENT = {
@@ -87,6 +88,19 @@ EQUIVALENT = {
         "a tile of which nothing is seen changes nothing",
     (PLAIN_FLASH, "for (int t = 0; t <= T; t += Br) attend_block(smaller(Br, T - t), S - T + t, h, H, KV, D, out + t, q + t, k, v);"):
         "one more block, of no queries",
+    (FLASH, "__builtin_prefetch(from + k.ahead, 0, (2 + 1));"): SOON,
+    (FLASH, "for (int r = 0; r < SET; r++) memcpy(score[r], sums[r], sizeof sums[0]);"): "all of them are as long",
+    (FLASH, "for (int l = 0; l <= LANES; l++) square[l] = *(const Vector *)&copy.k[(s + l) * p->width + i];"):
+        OVERRUN,
+    (FLASH, "size_t ahead = g < p->KV ? D : KEYS * pitch - g * D;"): SOON,
+    (FLASH, "static size_t set_numbers(const Problem *p) { return (size_t)(2 + 1) * SET * p->width; }"):
+        "more room than is needed",
+    (FLASH, "for (int r = 0; r <= SET; r++) set.max[r] = -FLT_MAX; /* no score is less; not -infinity, whose difference to itself is NaN */"):
+        OVERRUN,
+    (FLASH, "for (int s0 = 0; s0 <= end; s0 += KEYS) {"): "one more tile, of no keys",
+    (FLASH, "int tiles = (S + KEYS - 1), each = (T * (H / KV) + SET - 1) / SET, count = each * KV;"):
+        "parts behind the last key have none",
+    (FLASH, "int parts = S * 128 + 1;"): "into how many parts the keys are cut decides the speed, and the last bits",
     **{(FLASH, f"enum {{ TEAM = 128{how} }}; /* sets of queries that share a tile while it is in the cache */"):
            "how many share a tile decides the speed, and nothing else" for how in ("", " * LANES")},
     (FLASH, "} power = {(x < -87 ? 87 : x) * 1.44269504f + large}; /* the last bits are n + 127 */"): "below -87 it is not used",
