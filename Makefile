@@ -44,12 +44,15 @@ $(error $(UNFIT))
 endif
 JANSSON := $(call library,jansson,jansson.h,-ljansson)
 PCRE2   := $(call library,libpcre2-8,pcre2.h,-lpcre2-8)
+UTF8    := $(call library,libutf8proc,utf8proc.h,-lutf8proc)
+# MPI runs one model on several machines (chapter 14). The flags of Open MPI's package, or what mpicc says.
+MPI     := $(call library,ompi-c,mpi.h,$(or $(shell mpicc --showme:compile --showme:link 2>/dev/null),-lmpi))
 CMOCKA  := $(call library,cmocka,cmocka.h,-lcmocka)
 # clang warns when it cannot vectorise an `omp simd` loop, as at -O1: that is no fault of the loop.
 QUIET   := $(if $(call accepts,-Wpass-failed),-Wno-pass-failed)
 OPENMP  := $(or $(call accepts,-fopenmp),$(call accepts,-fopenmp-simd -Wno-unknown-pragmas),-Wno-unknown-pragmas)
 GNUPLOT := $(shell command -v gnuplot)
-ifneq ($(filter test sanitize coverage,$(MAKECMDGOALS)),)
+ifneq ($(filter test sanitize coverage configurations,$(MAKECMDGOALS)),)
 ifeq ($(CMOCKA),)
 $(error cmocka, the C test library, is missing for $(CC): apt install libcmocka-dev | dnf install libcmocka-devel | brew install cmocka)
 endif
@@ -61,15 +64,15 @@ endif
 
 # The rounding policy is ours: fused multiply-adds are allowed (they round once instead of twice), nothing else is.
 FLAGS = -std=c2x -Wall -Wextra -g -ffp-contract=fast $(FLOAT) $(OPENMP) $(QUIET) -I. -Ichapters -D_GNU_SOURCE \
-        -DROOT=$(call quote,$(call string,$(CURDIR))) $(if $(EMULATOR),-DUNTIMED) $(CPPFLAGS) $(CFLAGS)
+        -DROOT=$(call quote,$(call string,$(CURDIR))) $(if $(EMULATOR),-DUNTIMED) $(if $(UTF8),-DUTF8PROC) $(CPPFLAGS) $(CFLAGS)
 # What is compiled may become a part of a reader's shared library, which does not show its names.
 SHARED = -fPIC -fvisibility=hidden
-LIBS  = $(LDFLAGS) $(JANSSON) $(PCRE2) -lm
+LIBS  = $(LDFLAGS) $(JANSSON) $(PCRE2) $(UTF8) -lm
 
 # ---------------------------------------------------------------- what is built
 
 # Without PCRE2, which splits text for Llama 3, the chapters that need a tokenizer are left out: 10 and 11.
-LEFT_OUT := $(if $(PCRE2),,chapters/10%/main.c chapters/11%/main.c chapters/10%/figures.c chapters/11%/figures.c figures/10%.gp figures/11%.gp chapters/10_tokenizer/byte_level.c tests/test_tokenizer.c tests/test_generation.c tests/test_terminal.c tests/test_edges.c tests/test_mine.c tests/test_quantize.c)
+LEFT_OUT := $(if $(PCRE2),,chapters/10%/main.c chapters/11%/main.c chapters/10%/figures.c chapters/11%/figures.c figures/10%.gp figures/11%.gp chapters/10_tokenizer/byte_level.c tests/test_tokenizer.c tests/test_generation.c tests/test_terminal.c tests/test_edges.c tests/test_mine.c tests/test_quantize.c tests/test_gguf_model.c tests/test_chat.c chapters/10_tokenizer/pattern.c chapters/14%/main.c chapters/14%/figures.c figures/14%.gp tests/test_parallel.c tests/test_commands.c)
 
 CHAPTERS := $(patsubst chapters/%/main.c,%,$(filter-out $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/main.c)))
 PROGRAMS := $(CHAPTERS:%=$(BUILD)/%)
@@ -79,13 +82,18 @@ drawer    = $(firstword $(subst _, ,$(1)))_figures
 DRAWERS  := $(foreach c,$(DRAWN),$(BUILD)/$(call drawer,$(c)))
 TOOLS    := $(BUILD)/verify $(BUILD)/grade $(BUILD)/stories $(if $(PCRE2),$(BUILD)/llama $(BUILD)/quantize $(BUILD)/mine)
 # These have the functions of chapters 9 and 8, but fast: a program that runs whole models names them before the library.
-FAST     := chapters/12_speed/projection.c chapters/12_speed/pairs.c chapters/12_speed/flash_attention.c
+FAST     := $(addprefix chapters/12_speed/,projection.c pairs.c flash_attention.c)
+# And two of chapters 1 and 3, for a program that calls none of the others in their files: the library would bring both.
+FASTEST  := $(FAST) chapters/12_speed/elementwise.c
 CLIMB    := chapters/12_speed/climb.c
-KERNELS  := $(filter-out %/main.c %/figures.c %/exercise.c %/llama.c %/quantize.c $(FAST) $(CLIMB) $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/*.c))
+LLAMA    := $(addprefix chapters/11_generation/,llama.c session.c settings.c talk.c)
+# The ranks of chapter 14, or the one that there is without MPI.
+SPREAD   := $(addprefix chapters/14_tensor_parallel/,run.c parallel.c $(if $(MPI),ranks.c counted.c,alone.c))
+KERNELS  := $(filter-out %/main.c %/figures.c %/exercise.c %/quantize.c $(LLAMA) $(FASTEST) $(CLIMB) $(LEFT_OUT) $(addprefix %/,run.c parallel.c ranks.c counted.c alone.c),$(wildcard chapters/[0-9][0-9]_*/*.c))
 COMMON   := $(wildcard common/*.c)
-VERIFY   := $(filter-out $(addprefix tests/verify/,main.c grade.c guard.c mine.c yours.c),$(wildcard tests/verify/*.c))
+VERIFY   := $(filter-out $(addprefix tests/verify/,main.c grade.c guard.c mine.c route.c yours.c),$(wildcard tests/verify/*.c))
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c))) $(BUILD)/tests/fast_decoder $(BUILD)/tests/fast_flash_attention
-TESTS    := $(patsubst %/test_generation,%/fast_generation,$(TESTS:%/test_speed=%/fast_speed))
+TESTS    := $(patsubst %/test_generation,%/fast_generation,$(patsubst %/test_elementwise,%/fast_elementwise,$(TESTS:%/test_speed=%/fast_speed)))
 FUZZED   := safetensors gguf config model $(if $(PCRE2),tokenizer text)
 
 object = $(patsubst %.c,$(BUILD)/objects/%.o,$(1))
@@ -93,6 +101,8 @@ object = $(patsubst %.c,$(BUILD)/objects/%.o,$(1))
 all: $(PROGRAMS) $(DRAWERS) $(TOOLS)
 	@$(if $(findstring -fopenmp ,$(OPENMP) ),,echo "note: $(CC) has no OpenMP: everything runs on one thread (apt install libgomp1 or libomp-dev)")
 	@$(if $(PCRE2),,echo "note: no PCRE2: chapters 10 and 11 are left out (apt install libpcre2-dev | dnf install pcre2-devel | brew install pcre2)")
+	@$(if $(UTF8),,echo "note: no utf8proc: a tokenizer.json that normalizes text (NFC, NFKC, Lowercase) is refused (apt install libutf8proc-dev | dnf install utf8proc-devel | brew install utf8proc)")
+	@$(if $(MPI),,echo "note: no MPI: chapter 14 runs on one process only (apt install libopenmpi-dev openmpi-bin | dnf install openmpi-devel | brew install open-mpi)")
 	@$(if $(GNUPLOT),,echo "note: no gnuplot: figures are not drawn (apt install gnuplot-nox | dnf install gnuplot | brew install gnuplot)")
 
 # A program for another machine is run by an emulator: by a script that has the program's name.
@@ -100,7 +110,7 @@ define link
 @mkdir -p $(@D)
 @echo "  link     $@"
 @$(if $(EMULATOR),mkdir -p $(@D)/foreign && printf '\043!/bin/sh\nexec %s "%s" "$$@"\n' $(call quote,$(EMULATOR)) $(call quote,$(abspath $(@D)/foreign/$(@F))) >$@ && chmod +x $@)
-@$(CC) $(FLAGS) $^ -o $(if $(EMULATOR),$(@D)/foreign/$(@F),$@) $(LIBS)
+@$(CC) $(FLAGS) $(filter-out %.a,$^) $(filter %.a,$^) -o $(if $(EMULATOR),$(@D)/foreign/$(@F),$@) $(LIBS)
 endef
 
 # One library holds the kernels of every chapter and common/: a program links what it includes, and so does a reader's
@@ -114,11 +124,14 @@ $(BUILD)/objects/%.o: %.c $(BUILD)/flags
 	@echo "  compile  $<"
 	@$(CC) $(FLAGS) $(SHARED) $(ALSO) -MMD -MP -c $< -o $@
 
-RUNNERS  := $(BUILD)/11_generation $(BUILD)/12_speed
+RUNNERS  := $(BUILD)/11_generation $(BUILD)/12_speed $(BUILD)/14_tensor_parallel
 # They name their parts before the library, too.
 $(BUILD)/12_speed: $(call object,$(CLIMB))
-$(BUILD)/12_figures: $(call object,$(CLIMB) $(FAST))
-$(filter $(RUNNERS),$(PROGRAMS)): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(call object,$(FAST)) $(BUILD)/libllama.a
+$(BUILD)/14_tensor_parallel: $(call object,$(SPREAD))
+$(BUILD)/14_tensor_parallel: LIBS += $(MPI)
+$(call object,$(SPREAD)): ALSO = $(filter -I%,$(MPI))
+$(BUILD)/12_figures: $(call object,$(CLIMB) $(FASTEST))
+$(filter $(RUNNERS),$(PROGRAMS)): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(call object,$(FASTEST)) $(BUILD)/libllama.a
 $(filter-out $(RUNNERS),$(PROGRAMS)): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(BUILD)/libllama.a
 $(foreach c,$(DRAWN),$(eval $(BUILD)/$(call drawer,$(c)): $(BUILD)/objects/chapters/$(c)/figures.o $(BUILD)/libllama.a))
 $(PROGRAMS) $(DRAWERS):
@@ -133,7 +146,7 @@ $(BUILD)/verify $(BUILD)/grade $(BUILD)/bench_kernels $(BUILD)/mine:
 	$(link) -ldl
 
 # The program of chapter 11 that people use, and the one that writes what the course's own model learned.
-$(BUILD)/llama: $(call object,chapters/11_generation/llama.c $(FAST)) $(BUILD)/libllama.a
+$(BUILD)/llama: $(call object,$(LLAMA) $(FASTEST)) $(BUILD)/libllama.a
 $(BUILD)/quantize: $(call object,chapters/13_quantization/quantize.c) $(BUILD)/libllama.a
 $(BUILD)/stories: $(call object,chapters/09_decoder/stories/stories.c) $(BUILD)/libllama.a
 $(BUILD)/llama $(BUILD)/quantize $(BUILD)/stories:
@@ -142,24 +155,36 @@ $(BUILD)/llama $(BUILD)/quantize $(BUILD)/stories:
 # What the trained model does when something is done to it: tests/golden/NAME.c, whose output is NAME.txt beside it.
 STUDIES := ablations beyond choices quantized
 $(STUDIES:%=$(BUILD)/%): $(BUILD)/%: $(call object,tests/golden/examine.c $(FAST)) $(BUILD)/objects/tests/golden/%.o $(BUILD)/libllama.a
-$(BUILD)/bench_decoder: $(call object,tests/bench_decoder.c $(FAST)) $(BUILD)/libllama.a
+$(BUILD)/bench_decoder: $(call object,tests/bench_decoder.c $(FASTEST)) $(BUILD)/libllama.a
+$(BUILD)/bench_parallel: $(call object,tests/bench_parallel.c $(filter-out %/run.c,$(SPREAD)) $(FASTEST)) $(BUILD)/libllama.a
+$(BUILD)/bench_parallel: LIBS += $(MPI)
+$(call object,tests/bench_parallel.c): ALSO = $(filter -I%,$(MPI))
 $(BUILD)/bench_tokenizer: $(call object,tests/bench_tokenizer.c) $(BUILD)/libllama.a
-$(BUILD)/bench_layer: $(call object,tests/bench_layer.c $(FAST)) $(BUILD)/libllama.a
-$(STUDIES:%=$(BUILD)/%) $(BUILD)/bench_decoder $(BUILD)/bench_layer $(BUILD)/bench_tokenizer:
+$(BUILD)/check_tokenizer: $(call object,tests/check_tokenizer.c) $(BUILD)/libllama.a
+$(BUILD)/bench_layer: $(call object,tests/bench_layer.c $(FASTEST)) $(BUILD)/libllama.a
+$(STUDIES:%=$(BUILD)/%) $(BUILD)/bench_decoder $(BUILD)/bench_layer $(BUILD)/bench_tokenizer $(BUILD)/check_tokenizer $(BUILD)/bench_parallel:
 	$(link)
 
 # What a test must know of this build; and who compiles a reader's files.
-$(BUILD)/objects/tests/verify/grade.o $(BUILD)/objects/tests/verify/mine.o: ALSO = -DBUILD=$(call quote,$(call string,$(abspath $(BUILD))))
-$(BUILD)/objects/tests/test_%.o: ALSO = -DBUILD=$(call quote,$(call string,$(abspath $(BUILD)))) -DCHAPTERS='"$(CHAPTERS)"' -DPROGRAMS='"$(CHAPTERS) $(notdir $(DRAWERS) $(TOOLS))"'
+$(BUILD)/objects/tests/verify/grade.o $(BUILD)/objects/tests/verify/mine.o: ALSO = -DBUILD=$(call quote,$(call string,$(abspath $(BUILD)))) -DROUTED='"$(ROUTED)"'
+$(BUILD)/objects/tests/test_%.o: ALSO = -DBUILD=$(call quote,$(call string,$(abspath $(BUILD)))) -DROUTED='"$(ROUTED)"' -DCHAPTERS='"$(CHAPTERS)"' -DPROGRAMS='"$(CHAPTERS) $(notdir $(DRAWERS) $(TOOLS))"'
 
 $(BUILD)/tests/%: $(BUILD)/objects/tests/%.o $(call object,$(VERIFY)) $(BUILD)/libllama.a
 	$(link) $(CMOCKA) -ldl
 
 $(BUILD)/tests/test_mine: $(call object,tests/verify/yours.c tests/golden/examine.c)
 
-# The same tests with chapter 12's functions in place of those of chapters 8 and 9.
-$(BUILD)/tests/fast_%: $(BUILD)/objects/tests/test_%.o $(call object,$(FAST) $(VERIFY)) $(BUILD)/libllama.a
-	$(link) $(CMOCKA) -ldl
+# The same tests with chapter 12's functions in place of those of chapters 1, 3, 8 and 9.
+$(BUILD)/tests/fast_%: $(BUILD)/objects/tests/test_%.o $(call object,$(FASTEST)) $(BUILD)/libllama.a
+	$(link) $(CMOCKA)
+
+# Somebody on another machine who has not pulled for a while.
+$(BUILD)/tests/other_version: $(filter-out %/run.o,$(call object,chapters/14_tensor_parallel/main.c $(SPREAD) $(FASTEST))) $(BUILD)/objects/other_version.o $(BUILD)/libllama.a
+	$(link) $(MPI)
+$(BUILD)/objects/other_version.o: chapters/14_tensor_parallel/run.c $(BUILD)/flags
+	@$(CC) $(FLAGS) -DSPOKEN=2 $(filter -I%,$(MPI)) -c $< -o $@
+$(BUILD)/objects/tests/test_parallel.o: ALSO += $(if $(MPI),-DMPIRUN=$(call quote,$(call string,$(MPIRUN))))
+$(BUILD)/tests/test_parallel: $(if $(MPI),| $(BUILD)/tests/other_version)
 
 # What `make fuzz` ever found, and what was thought of: it is given to the same code, without a fuzzer.
 $(BUILD)/tests/replay_%: $(BUILD)/objects/tests/fuzz/fuzz_%.o $(call object,tests/fuzz/replay.c) $(BUILD)/libllama.a
@@ -177,7 +202,11 @@ $(BUILD)/flags: always
 
 NUMBERS := $(foreach c,$(CHAPTERS),$(firstword $(subst _, ,$(c))))
 
-run: all ## every chapter's program in order, then the figures
+# What is only compiled is so side by side, unless make was told how many at a time.
+SIDE_BY_SIDE = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell getconf _NPROCESSORS_ONLN))
+
+run: ## every chapter's program in order, then the figures
+	@$(MAKE) --no-print-directory $(SIDE_BY_SIDE) all
 	@set -e; for chapter in $(CHAPTERS); do \
 	    printf '\n──────── %s ────────\n' "$$chapter"; case " $(DRAWN) " in *" $$chapter "*) $(BUILD)/$$chapter ;; *) $(BUILD)/$$chapter --data $(BUILD)/data ;; esac; done
 	@echo
@@ -191,6 +220,15 @@ $(NUMBERS): ## build and run one chapter: make 01
 	@$(MAKE) --no-print-directory $(BUILD)/$(filter $@_%,$(CHAPTERS))
 	@$(BUILD)/$(filter $@_%,$(CHAPTERS))
 
+# --oversubscribe: more ranks than cores are welcome. --bind-to none: Open MPI would tie each of two ranks to one core, and all its
+# threads with it. -q: what is wrong a rank says itself, in one line. As root mpirun wants to be asked twice.
+MPIRUN = mpirun -q --oversubscribe --bind-to none $(if $(filter 0,$(shell id -u)),--allow-run-as-root)
+
+parallel: $(BUILD)/14_tensor_parallel ## one model on several processes: make parallel RANKS=3 MODEL=DIR PROMPT="Once"
+	@$(if $(MPI),,echo "parallel: there is no MPI (apt install libopenmpi-dev openmpi-bin | dnf install openmpi-devel | brew install open-mpi)"; exit 1)
+	$(MPIRUN) -n $(or $(RANKS),2) $(BUILD)/14_tensor_parallel --model $(call quote,$(or $(MODEL),chapters/09_decoder/stories/model)) \
+	    --prompt $(call quote,$(or $(PROMPT),Once upon a time)) --report
+
 # What a program prints, for the lessons, and what it computed, for the figures.
 $(BUILD)/data/%.txt: $(BUILD)/%
 	@mkdir -p $(@D)
@@ -198,6 +236,8 @@ $(BUILD)/data/%.txt: $(BUILD)/%
 
 FIGURES := $(patsubst %.gp,$(BUILD)/%.svg,$(filter-out figures/style.gp $(LEFT_OUT),$(wildcard figures/*.gp)))
 DATA    := $(patsubst $(BUILD)/%,$(BUILD)/data/%.txt,$(PROGRAMS) $(DRAWERS))
+# What figures are drawn from. A program that has a figures.c beside it writes nothing for them.
+DRAWINGS := $(filter-out $(DRAWN:%=$(BUILD)/data/%.txt),$(DATA))
 # What only measures takes an emulator long, and no lesson quotes it.
 QUOTED  := $(filter-out %/12_figures.txt,$(DATA))
 
@@ -209,12 +249,12 @@ figures:
 	@echo "figures: skipped, there is no gnuplot (apt install gnuplot-nox | dnf install gnuplot | brew install gnuplot)"
 endif
 
-$(BUILD)/figures/%.svg: figures/%.gp figures/style.gp $(DATA)
+$(BUILD)/figures/%.svg: figures/%.gp figures/style.gp $(DRAWINGS)
 	@mkdir -p $(@D)
 	@echo "  draw     $@"
 	@gnuplot -e "data='$(BUILD)/data'; output='$@'" $<
 
-preview: $(DATA) ## the figures as text, in the terminal
+preview: $(DRAWINGS) ## the figures as text, in the terminal
 	@$(if $(GNUPLOT),,echo "preview: there is no gnuplot (apt install gnuplot-nox | dnf install gnuplot | brew install gnuplot)"; exit 1)
 	@set -e; for figure in $(filter-out figures/style.gp $(LEFT_OUT),$(wildcard figures/*.gp)); do \
 	    echo; echo "$$figure"; gnuplot -e "data='$(BUILD)/data'; preview=1" $$figure; done
@@ -234,17 +274,21 @@ $(BUILD)/libllama.so: $(FOR_PYTHON) $(wildcard common/*.h chapters/*/*.h) $(BUIL
 # preprocessor makes of it. An index beyond the end of an array is told, the heap and the stack are guarded (guard.c), and what
 # the reader defines is what the reader calls, be it called expf. With SANITIZE=1 it is the address sanitizer instead.
 WRAPPED  := $(call accepts,$(foreach f,malloc free calloc realloc posix_memalign aligned_alloc,-Wl$(comma)--wrap=$(f)))
+# What kernels of different files call of each other (route.c).
+CALLED   := rms_norm linear swiglu rope_half_split kv_cache_append cached_attention attend_last flash_attention attention_block feed_forward_block
+ROUTED   := $(if $(WRAPPED),$(CALLED))
 CHECKED  := $(or $(call accepts,-fsanitize=array-bounds),$(call accepts,-fsanitize=bounds -static-libubsan),$(call accepts,-fsanitize=bounds)) $(call accepts,-fstack-protector-all)
-GUARDED   = $(if $(WRAPPED),-fno-sanitize=all $(CHECKED) $(WRAPPED) -Wl$(comma)--as-needed $(call quote,$(abspath $(BUILD))/guard.o))
+GUARDED   = $(if $(WRAPPED),-fno-sanitize=all $(CHECKED) $(WRAPPED) $(ROUTED:%=-Wl$(comma)--wrap=%) -Wl$(comma)--as-needed $(call quote,$(abspath $(BUILD))/guard.o) $(call quote,$(abspath $(BUILD))/route.o))
 
 # The reader's files as "$1", "$2", …: SRC is one file, whose name may have blanks, or several with blanks between them.
 sources = if [ -e $(call quote,$(SRC)) ]; then set -- $(call quote,$(SRC)); else set -- $(or $(SRC),$(1)); fi
 
-$(BUILD)/guard.o: tests/verify/guard.c $(BUILD)/flags
+$(BUILD)/route.o: $(wildcard common/*.h chapters/*/*.h)
+$(BUILD)/guard.o $(BUILD)/route.o: $(BUILD)/%.o: tests/verify/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@$(CC) $(FLAGS) -fno-sanitize=all -fPIC -c $< -o $@
 
-$(BUILD)/compile.sh: Makefile $(BUILD)/flags $(BUILD)/libllama.a $(BUILD)/guard.o
+$(BUILD)/compile.sh: Makefile $(BUILD)/flags $(BUILD)/libllama.a $(BUILD)/guard.o $(BUILD)/route.o
 	@printf '%s\n' 'library=$$1; shift' \
 	    $(call quote,set -- $(CC) $(FLAGS) -UROOT -I$(call quote,$(CURDIR)) -I$(call quote,$(CURDIR)/chapters) "$$@") \
 	    '"$$@" -w -E >"$$library.i" 2>/dev/null' \
@@ -285,7 +329,9 @@ command   = $(or $(if $(filter replay_%,$(1)),"$(BUILD)/tests/$(1) tests/fuzz/co
 
 RUNNING  := $(filter languages lessons $(patsubst tests/%.c,%,$(shell grep -l '[^a-z_]run."' tests/test_*.c)),$(TESTED:fast_%=test_%))
 
-test: $(COMPILED) $(if $(RUNNING),all $(BUILD)/compile.sh) $(if $(filter lessons,$(TESTED)),$(QUOTED)) ## kernels against PyTorch, wrong twins, parsers, programs, lessons; or some: make test ONLY="test_golden test_rope"
+test: ## kernels against PyTorch, wrong twins, parsers, programs, lessons; or some: make test ONLY="test_golden test_rope"
+	@$(MAKE) --no-print-directory $(SIDE_BY_SIDE) $(COMPILED) $(if $(RUNNING),all $(BUILD)/compile.sh)
+	@$(if $(filter lessons,$(TESTED)),$(MAKE) --no-print-directory $(QUOTED))
 	@PYTHON=$(PYTHON) sh tests/run.sh $(foreach t,$(TESTED),$(call command,$(t)))
 
 sanitize: ## the tests under the address, undefined-behaviour and bounds sanitizers; or make sanitize WHAT="faults EVERY=60"
@@ -293,8 +339,8 @@ sanitize: ## the tests under the address, undefined-behaviour and bounds sanitiz
 
 # On one thread, or their counts would get into each other's way. The faults reach what nothing else does.
 coverage: ## which lines and branches of chapters/ and common/ do the tests run? A table, and what nobody runs
-	@OMP_NUM_THREADS=1 $(MAKE) --no-print-directory BUILD=build/coverage CFLAGS="-O1 --coverage -include tests/coverage/coverage.h" \
-	    test faults EVERY=$(or $(EVERY),40)
+	@OMP_NUM_THREADS=1 $(MAKE) --no-print-directory BUILD=build/coverage CPPFLAGS=-DUNTIMED \
+	    CFLAGS="-O1 --coverage -include tests/coverage/coverage.h" test faults build/coverage/data/12_figures.txt EVERY=$(or $(EVERY),40)
 	@sh tests/coverage/table.sh build/coverage
 
 # Preloaded: it must not have what CFLAGS may ask for, a sanitizer, say.
@@ -314,7 +360,7 @@ faults:
 endif
 
 fuzz: ## feed broken files to what reads them, and any text to the tokenizers, a minute each; KEEP=1 keeps what reached new code
-	@sh tests/fuzz/run.sh $(BUILD) $(or $(SECONDS),60) "$(JANSSON)" "$(PCRE2)" $(KEEP)
+	@sh tests/fuzz/run.sh $(BUILD) $(or $(SECONDS),60) "$(JANSSON)" "$(if $(PCRE2),$(PCRE2) $(if $(UTF8),-DUTF8PROC $(UTF8)))" $(KEEP)
 
 mutants: all $(BUILD)/libllama.a ## break our own kernels on purpose, and count how many breaks the golden values catch
 	@$(PYTHON) tests/mutants.py --build $(BUILD) $(if $(EVERY),--every $(EVERY))
@@ -330,7 +376,7 @@ train: $(BUILD)/stories ## train the course's own model again, for three quarter
 	@$(torch)
 	@$(PYTHON) chapters/09_decoder/stories/train.py
 
-GOLDEN := golden printing articles 09_decoder stories sentence 10_tokenizer chat vocabularies 13_gguf
+GOLDEN := golden printing articles 09_decoder 15_gradients stories sentence stand_ins 10_tokenizer 10_others chat vocabularies 13_gguf
 
 golden: ## compute the golden values again
 	@$(torch)
@@ -339,6 +385,10 @@ golden: ## compute the golden values again
 golden-check: ## prove that the committed golden values are what PyTorch computes
 	@$(torch)
 	@set -e; for script in $(GOLDEN); do $(PYTHON) tests/golden/$$script.py --check; done
+
+configurations: $(BUILD)/09_decoder $(if $(PCRE2),$(BUILD)/tests/test_chat) ## random Llamas and conversations that transformers writes: do we give its answers?
+	@$(PYTHON) -c 'import safetensors, torch, transformers' 2>/dev/null || { echo "configurations: skipped: $(PYTHON) has no transformers (make venv)"; exit 0; }; \
+	 $(PYTHON) tests/golden/configurations.py $(BUILD)/09_decoder && $(if $(PCRE2),$(PYTHON) tests/golden/chat.py --many $(BUILD)/tests/test_chat,true)
 
 ablations: $(STUDIES:%=$(BUILD)/%) $(BUILD)/stories ## what each part, each choice and each bit does to the trained model, in some minutes
 	@$(BUILD)/stories --count 300 --seed 2 | $(BUILD)/beyond > $(BUILD)/beyond.txt
@@ -357,8 +407,17 @@ bench: $(BUILD)/bench_kernels $(BUILD)/bench_layer $(BUILD)/bench_decoder ## our
 	@mkdir -p $(BUILD)/bench; memory=$$(mktemp -d -p /dev/shm 2>/dev/null); \
 	 trap 'rm -rf "$$memory" $(BUILD)/bench' EXIT INT TERM; $(BUILD)/bench_decoder $$memory $(BUILD)/bench
 
+bench-parallel: $(BUILD)/bench_parallel $(BUILD)/bench_decoder ## one rank with all cores beside several of one thread: tokens a second, predicted and measured
+	@$(if $(MPI),,echo "bench-parallel: there is no MPI (apt install libopenmpi-dev openmpi-bin)"; exit 1)
+	@memory=$$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d); trap 'rm -rf "$$memory"' EXIT INT TERM; \
+	 $(BUILD)/bench_decoder --write $$memory && $(MPIRUN) -n 1 $(BUILD)/bench_parallel $$memory && \
+	 for ranks in 1 2 4; do OMP_NUM_THREADS=1 $(MPIRUN) -n $$ranks $(BUILD)/bench_parallel $$memory || exit 1; done
+
 bench-tokenizer: $(BUILD)/bench_tokenizer $(BUILD)/stories ## our tokenizer beside sentencepiece, tiktoken and tokenizers: the seconds, and the ids
 	@$(PYTHON) tests/bench_tokenizer.py $(BUILD)/bench_tokenizer $(BUILD)/stories
+
+check-tokenizers: $(BUILD)/check_tokenizer ## whatever the text, are the ids those of the libraries? In a minute or two
+	@$(PYTHON) tests/check_tokenizers.py $(BUILD)/check_tokenizer
 
 notebooks: all $(BUILD)/libllama.so ## run the notebooks, and keep what they show
 	@$(torch)
@@ -379,4 +438,4 @@ help: ## this list
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
-.PHONY: all always run figures preview verify mine grade test sanitize coverage faults fuzz mutants venv train golden golden-check ablations bench bench-tokenizer notebooks notebooks-check docs help clean $(NUMBERS) $(EXERCISES)
+.PHONY: all always run figures preview verify mine grade test sanitize coverage faults fuzz mutants venv train golden golden-check ablations bench bench-tokenizer check-tokenizers notebooks notebooks-check docs help clean $(NUMBERS) $(EXERCISES) configurations parallel bench-parallel

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 void section(const char *format, ...) {
     va_list arguments;
@@ -24,6 +25,18 @@ void table_row(Table *table, const char *format, ...) {
     va_end(arguments);
     table->rows = reallocate(table->rows, (size_t)(table->count + 1) * sizeof *table->rows);
     table->rows[table->count++] = copy_text(row, strlen(row));
+}
+
+void progress_bar(size_t done, size_t all, const char *format, ...) {
+    static const char bar[] = "########################################";
+    int width = sizeof bar - 1, filled = (int)((double)width * (double)done / (double)all);
+    va_list arguments;
+    if (!isatty(STDERR_FILENO)) return;
+    fprintf(stderr, "\r[%.*s%*s] ", filled, bar, width - filled, "");
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    if (done == all) fputc('\n', stderr);
 }
 
 enum { MAX_COLUMNS = 32 };

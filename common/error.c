@@ -20,12 +20,16 @@ void blank_control_characters(char *text) {
 
 static bool said; /* then nothing else is: one line is clearer than two */
 
+static char speaker[32]; /* "rank 1: ", or nothing */
+
+void speak_as(const char *name) { snprintf(speaker, sizeof speaker, "%s: ", name); }
+
 void say_error(const char *format, va_list arguments) {
     char message[4096];
     vsnprintf(message, sizeof message, format, arguments);
     blank_control_characters(message);
     fflush(stdout);
-    fprintf(stderr, "error: %s\n", message);
+    fprintf(stderr, "error: %s%s\n", speaker, message);
     said = true;
 }
 

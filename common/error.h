@@ -8,6 +8,9 @@
 /* Prints "error: " and the message: say what is wrong, where (file, tensor, offset), and what to do. */
 _Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Where several processes speak: from now on a message begins with its name, "error: rank 1: ". */
+void speak_as(const char *name);
+
 /* The message alone, for other ends than that. */
 void say_error(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
 

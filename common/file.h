@@ -20,6 +20,9 @@ enum { FILE_WHY = 160 }; /* bytes of a reason */
 bool file_map(const char *path, void **bytes, size_t *size, char why[static FILE_WHY]);
 void file_unmap(void *bytes, size_t size);
 
+/* Gives the memory of these bytes back, if they lie in a mapped file: who reads them again waits for them again. */
+void file_unload(const void *bytes, size_t size);
+
 bool file_is_mapped(const char *path); /* by that name or another one */
 
 #endif

@@ -2,7 +2,6 @@
 #include "common/byte_order.h"
 #include "common/error.h"
 #include "common/file.h"
-#include "common/output.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,7 +10,6 @@
 static const char magic[] = {'G', 'G', 'U', 'F'};
 
 enum {
-    ALIGNMENT = 32,           /* where the file does not say another */
     LEAST_ALIGNMENT = 8, MOST_ALIGNMENT = 1 << 16, /* a larger one is a lie */
     MOST_LETTERS = 65535,     /* of a key, as the format has it */
     SMALLEST_PAIR = 8 + 1 + 4 + 1,
@@ -48,11 +46,13 @@ enum { TYPES = sizeof types / sizeof *types };
 const char *gguf_type_name(GgufType type) { return types[type].name; }
 size_t gguf_block_numbers(GgufType type) { return types[type].numbers; }
 size_t gguf_block_bytes(GgufType type) { return types[type].bytes; }
+size_t gguf_number_bytes(GgufType type) { return types[type].numbers == 1 ? types[type].bytes : 1; }
 
-/* Bytes of a number in a pair; 0 for a string and an array. */
 static const size_t sizes[GGUF_VALUES] = {
     [GGUF_U8] = 1, [GGUF_I8] = 1, [GGUF_U16] = 2, [GGUF_I16] = 2, [GGUF_U32] = 4, [GGUF_I32] = 4, [GGUF_F32] = 4,
     [GGUF_BOOL] = 1, [GGUF_U64] = 8, [GGUF_I64] = 8, [GGUF_F64] = 8};
+
+size_t gguf_value_bytes(GgufValue type) { return sizes[type]; }
 
 /* ------------------------------------------------------------------ a header, from its first byte to its last */
 
@@ -148,7 +148,7 @@ static void read_pairs(Reader *reader, Gguf *file) {
 
 static size_t alignment(const Gguf *file) {
     const GgufPair *pair = gguf_pair(file, "general.alignment");
-    if (!pair) return ALIGNMENT;
+    if (!pair) return GGUF_ALIGNMENT;
     double value = pair->type == GGUF_U32 && !pair->is_array ? gguf_number(pair, 0) : 0;
     if (value < LEAST_ALIGNMENT || value > MOST_ALIGNMENT || (uint32_t)value & ((uint32_t)value - 1))
         fail("%s: general.alignment must be a power of two from %d to %d, as a u32", file->name, LEAST_ALIGNMENT, MOST_ALIGNMENT);
@@ -204,7 +204,7 @@ static void read_tensor(Reader *reader, GgufTensor *tensor, size_t *offset) {
     *offset = (size_t)place;
 }
 
-static size_t padded(size_t size, size_t to) { return (size + to - 1) / to * to; }
+size_t gguf_padded(size_t size, size_t to) { return (size + to - 1) / to * to; }
 
 /* In the file, where nothing else lies. */
 static void place_tensor(const Reader *reader, GgufTensor *tensor, size_t data, size_t offset, size_t step) {
@@ -235,20 +235,16 @@ static void check_layout(const Reader *reader, size_t count, GgufTensor *tensors
             fail("%s: tensor \"%.80s\": its data overlap those of \"%.80s\"", reader->name, tensors[i].name, tensors[i - 1].name);
         if (place > data)
             fail("%s: tensor \"%.80s\": the %zu bytes before its data belong to no tensor", reader->name, tensors[i].name, place - data);
-        data = padded(place + tensors[i].bytes, step);
+        data = gguf_padded(place + tensors[i].bytes, step);
     }
     if (data < reader->size) fail("%s: the last %zu bytes belong to no tensor", reader->name, reader->size - data);
 }
-
-/* What another byte order turns: numbers; a block's bytes stay as the format has them, and who reads a block reads its scales
- * by their bytes. */
-static size_t number_size(GgufType type) { return types[type].numbers == 1 ? types[type].bytes : 1; }
 
 static void turn_tensors(const Reader *reader, size_t data, Gguf *file) {
     char *turned = file->storage->turned = allocate(reader->size - data);
     for (GgufTensor *tensor = file->storage->tensors; tensor < file->storage->tensors + file->tensor_count; tensor++) {
         char *to = turned + ((const unsigned char *)tensor->data - reader->bytes) - data;
-        size_t size = number_size(tensor->type);
+        size_t size = gguf_number_bytes(tensor->type);
         turn_bytes(size, tensor->bytes / size, to, tensor->data);
         tensor->data = to;
     }
@@ -258,7 +254,7 @@ static void read_tensors(Reader *reader, Gguf *file) {
     GgufTensor *tensors = file->storage->tensors;
     size_t count = file->tensor_count, *offsets = allocate(product(count, sizeof *offsets));
     for (size_t i = 0; i < count; i++) read_tensor(reader, &tensors[i], &offsets[i]);
-    size_t step = alignment(file), data = padded(reader->at, step);
+    size_t step = alignment(file), data = gguf_padded(reader->at, step);
     for (size_t i = 0; i < count; i++) place_tensor(reader, &tensors[i], data, offsets[i], step);
     free(offsets);
     check_layout(reader, count, tensors, data, step);
@@ -347,127 +343,4 @@ GgufText gguf_text(const unsigned char **place) {
     GgufText text = {(size_t)length, (const char *)*place + sizeof length};
     *place += sizeof length + length;
     return text;
-}
-
-/* ------------------------------------------------------------------ writing */
-
-static void put_u32(FILE *file, uint32_t value) {
-    file_order(sizeof value, 1, &value, &value);
-    fwrite(&value, sizeof value, 1, file);
-}
-
-static void put_u64(FILE *file, uint64_t value) {
-    file_order(sizeof value, 1, &value, &value);
-    fwrite(&value, sizeof value, 1, file);
-}
-
-static void put_name(FILE *file, const char *name) {
-    put_u64(file, strlen(name));
-    fputs(name, file);
-}
-
-static const unsigned char *end_of(const GgufPair *pair) {
-    const unsigned char *end = pair->bytes + pair->count * sizes[pair->type];
-    for (size_t i = 0; pair->type == GGUF_STRING && i < pair->count; i++) gguf_text(&end);
-    return end;
-}
-
-static void put_pair(FILE *file, const GgufPair *pair) {
-    const unsigned char *end = end_of(pair);
-    put_name(file, pair->key);
-    if (pair->is_array) put_u32(file, GGUF_ARRAY);
-    put_u32(file, pair->type);
-    if (pair->is_array) put_u64(file, pair->count);
-    fwrite(pair->bytes, 1, (size_t)(end - pair->bytes), file);
-}
-
-static void put_tensor(FILE *file, const GgufTensor *tensor, size_t offset) {
-    put_name(file, tensor->name);
-    put_u32(file, (uint32_t)tensor->rank);
-    for (int d = tensor->rank - 1; d >= 0; d--) put_u64(file, tensor->shape[d]);
-    put_u32(file, tensor->type);
-    put_u64(file, offset);
-}
-
-static void put_padding(FILE *file, size_t size) {
-    for (size_t at = size; at < padded(size, ALIGNMENT); at++) fputc(0, file);
-}
-
-static void put_data(FILE *file, const GgufTensor *tensor, size_t index, GgufFill *fill, void *context) {
-    size_t size = number_size(tensor->type);
-    void *made = tensor->data && !HIGHEST_FIRST ? NULL : allocate(tensor->bytes);
-    if (!tensor->data) fill(context, index, made);
-    else if (made) memcpy(made, tensor->data, tensor->bytes);
-    if (HIGHEST_FIRST) turn_bytes(size, tensor->bytes / size, made, made);
-    fwrite(made ? made : tensor->data, 1, tensor->bytes, file);
-    free(made);
-    put_padding(file, tensor->bytes);
-}
-
-void gguf_save(const char *path, size_t pair_count, const GgufPair *pairs, size_t tensor_count, const GgufTensor *tensors,
-               GgufFill *fill, void *context) {
-    Output output = output_open(path);
-    size_t offset = 0;
-    fputs("GGUF", output.file);
-    put_u32(output.file, 3);
-    put_u64(output.file, tensor_count);
-    put_u64(output.file, pair_count);
-    for (size_t i = 0; i < pair_count; i++) put_pair(output.file, &pairs[i]);
-    for (size_t i = 0; i < tensor_count; offset += padded(tensors[i++].bytes, ALIGNMENT))
-        put_tensor(output.file, &tensors[i], offset);
-    long header = ftell(output.file);
-    if (header < 0) fail("cannot write %s: it must be a file", path);
-    put_padding(output.file, (size_t)header);
-    for (size_t i = 0; i < tensor_count; i++) put_data(output.file, &tensors[i], i, fill, context);
-    output_close(&output);
-}
-
-static unsigned char *add(GgufPairs *pairs, const char *key, GgufValue type, bool is_array, size_t count, size_t size) {
-    unsigned char *bytes = allocate(size);
-    pairs->pairs = reallocate(pairs->pairs, (pairs->count + 1) * sizeof *pairs->pairs);
-    pairs->pairs[pairs->count++] = (GgufPair){copy_text(key, strlen(key)), type, is_array, count, bytes};
-    return bytes;
-}
-
-void gguf_add_u32s(GgufPairs *pairs, const char *key, GgufValue type, size_t count, const uint32_t values[]) {
-    file_order(sizeof *values, count, add(pairs, key, type, true, count, count * sizeof *values), values);
-}
-
-void gguf_add_u32(GgufPairs *pairs, const char *key, uint32_t value) {
-    file_order(sizeof value, 1, add(pairs, key, GGUF_U32, false, 1, sizeof value), &value);
-}
-
-void gguf_add_f32(GgufPairs *pairs, const char *key, float value) {
-    file_order(sizeof value, 1, add(pairs, key, GGUF_F32, false, 1, sizeof value), &value);
-}
-
-void gguf_add_bool(GgufPairs *pairs, const char *key, bool value) { *add(pairs, key, GGUF_BOOL, false, 1, 1) = value; }
-
-static void add_texts(GgufPairs *pairs, const char *key, bool is_array, size_t count, const GgufText texts[]) {
-    size_t size = 0;
-    for (size_t i = 0; i < count; i++) size += sizeof(uint64_t) + texts[i].length;
-    unsigned char *to = add(pairs, key, GGUF_STRING, is_array, count, size);
-    for (size_t i = 0; i < count; to += sizeof(uint64_t) + texts[i++].length) {
-        file_order(sizeof(uint64_t), 1, to, &(uint64_t){texts[i].length});
-        memcpy(to + sizeof(uint64_t), texts[i].letters, texts[i].length);
-    }
-}
-
-void gguf_add_texts(GgufPairs *pairs, const char *key, size_t count, const GgufText texts[]) {
-    add_texts(pairs, key, true, count, texts);
-}
-
-void gguf_add_text(GgufPairs *pairs, const char *key, const char *text) {
-    add_texts(pairs, key, false, 1, &(GgufText){strlen(text), text});
-}
-
-void gguf_add_copy(GgufPairs *pairs, const GgufPair *pair) {
-    size_t size = (size_t)(end_of(pair) - pair->bytes);
-    memcpy(add(pairs, pair->key, pair->type, pair->is_array, pair->count, size), pair->bytes, size);
-}
-
-void gguf_pairs_free(GgufPairs *pairs) {
-    for (size_t i = 0; i < pairs->count; i++) free((char *)pairs->pairs[i].key), free((unsigned char *)pairs->pairs[i].bytes);
-    free(pairs->pairs);
-    *pairs = (GgufPairs){0};
 }

@@ -35,7 +35,7 @@ typedef enum { GGUF_TYPE_F32 = 0, GGUF_TYPE_F16 = 1, GGUF_TYPE_Q4_0 = 2, GGUF_TY
                GGUF_TYPE_Q5_1 = 7, GGUF_TYPE_Q8_0 = 8, GGUF_TYPE_Q2_K = 10, GGUF_TYPE_Q3_K = 11, GGUF_TYPE_Q4_K = 12,
                GGUF_TYPE_Q5_K = 13, GGUF_TYPE_Q6_K = 14, GGUF_TYPE_IQ4_NL = 20, GGUF_TYPE_BF16 = 30 } GgufType;
 
-enum { GGUF_MAX_RANK = 4 };
+enum { GGUF_MAX_RANK = 4, GGUF_ALIGNMENT = 32 /* where the file does not say another */ };
 
 typedef struct {
     const char *name;
@@ -57,6 +57,11 @@ typedef struct {
 const char *gguf_type_name(GgufType type);     /* "Q4_0", as llama.cpp spells it */
 size_t gguf_block_numbers(GgufType type);      /* numbers in a block: 1, 32 or 256 */
 size_t gguf_block_bytes(GgufType type);
+/* What another byte order turns: numbers; a block's bytes (1) stay as the format has them, and who reads a block reads its
+ * scales by their bytes. */
+size_t gguf_number_bytes(GgufType type);
+size_t gguf_value_bytes(GgufValue type);             /* of a number in a pair; 0 for a string and an array */
+size_t gguf_padded(size_t size, size_t to);          /* up to a multiple */
 
 bool gguf_is(const char *path); /* does the file begin with GGUF? */
 

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -21,6 +22,11 @@ static double time_of(clockid_t clock) {
 
 double seconds(void) { return time_of(CLOCK_MONOTONIC); }
 double work_seconds(int threads) { return time_of(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC); }
+
+const char *rate_text(char text[static RATE_TEXT], double rate) {
+    snprintf(text, RATE_TEXT, rate > 0 && rate < 0.995 ? "%.2g" : "%.0f", rate);
+    return text;
+}
 
 double best_seconds(void run(void *context), void *context) {
     double best = INFINITY, end = seconds() + 0.1;

@@ -10,6 +10,10 @@ double seconds(void); /* a clock that never goes back */
 /* A clock for work on so many threads. For one, it stands still while the machine is busy with other programs. */
 double work_seconds(int threads);
 
+/* So many a second, in words: "13", and below 1 two digits, "0.83". */
+enum { RATE_TEXT = 32 };
+const char *rate_text(char text[static RATE_TEXT], double rate);
+
 /* The best of several repetitions of run(context), in seconds; repeats for about a tenth of a second. */
 double best_seconds(void run(void *context), void *context);
 

@@ -51,18 +51,19 @@ static bool names_a_file(const char *argument) {
     return strstr(argument, "FILE") || strstr(argument, "DIR") || strstr(argument, "PATH");
 }
 
-/* Of two values one would be ignored, so an option is given once. */
-static void take(const Option *option, const char *argument, bool *given) {
-    if (*given) usage_error("--%s is there twice", option->name);
+/* Of two values one would be ignored, so most options are given once. */
+static void take(const Option *option, const char *argument, int *given) {
+    if (*given && !(option->argument && strstr(option->argument, "…"))) usage_error("--%s is there twice", option->name);
+    if (*given == OPTION_TIMES) usage_error("--%s is there over %d times", option->name, OPTION_TIMES);
     if (option->argument && !*argument && names_a_file(option->argument))
         usage_error("--%s needs its %s", option->name, option->argument);
-    *option->value = argument, *given = true;
+    option->value[(*given)++] = argument;
 }
 
 int parse_options(int argc, char **argv, const char *usage, const char *about, int count, const Option options[]) {
     fill_closed_streams();
     atexit(finish_output);
-    bool given[count + 1]; /* there is no array of none */
+    int given[count + 1]; /* how often; there is no array of none */
     memset(given, 0, sizeof given);
     shown_program = argv[0], shown_usage = usage;
     int rest = argc; /* words that are no options move there, in their order */
@@ -105,15 +106,31 @@ double option_decimal(const char *name, const char *text, double low, double hig
     usage_error("--%s %s: a number from %g to %g is needed", name, text, low, high);
 }
 
-void no_options(int argc, char **argv, const char *about) {
-    int rest = parse_options(argc, argv, "[--help]", about, 0, NULL);
+int *option_ids(const char *name, const char *text, int *count) {
+    int *ids = allocate((strlen(text) / 2 + 1) * sizeof *ids);
+    for (*count = 0;; text++) {
+        char *end;
+        errno = 0;
+        long id = strtol(text, &end, 10);
+        if (!isdigit((unsigned char)text[*text == '-']) || errno || id < INT_MIN || id > INT_MAX)
+            fail("--%s: \"%.20s\" is no token: write 1,2,3", name, text);
+        ids[(*count)++] = (int)id;
+        if (*end == '\0') return ids;
+        if (*end != ',' && *end != ' ') fail("--%s: \"%.20s\" is no list of tokens: write 1,2,3", name, text);
+        text = end;
+    }
+}
+
+void only_options(int argc, char **argv, const char *usage, const char *about, int count, const Option options[]) {
+    int rest = parse_options(argc, argv, usage, about, count, options);
     if (rest < argc) usage_error("%s is not understood", argv[rest]);
 }
+
+void no_options(int argc, char **argv, const char *about) { only_options(argc, argv, "[--help]", about, 0, NULL); }
 
 const char *chapter_options(int argc, char **argv, const char *about) {
     const char *data = NULL;
     Option options[] = {{"data", "DIR", "write there what the figures are drawn from", &data}};
-    int rest = parse_options(argc, argv, "[--data DIR]", about, 1, options);
-    if (rest < argc) usage_error("%s is not understood", argv[rest]);
+    only_options(argc, argv, "[--data DIR]", about, 1, options);
     return data;
 }

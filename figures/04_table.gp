@@ -1,24 +1,21 @@
-# The cosine of all 64 pairs of a head of 128, theta 10000, at positions 1 to 32768.
-height = 440
+# Between which distances each of the 64 pairs of a head of 128, theta 10000, has turned by an eighth and by a whole turn.
+height = 460
 load "figures/style.gp"
 
 set title "Near tokens are told apart by the fast pairs, far ones by the slow pairs"
-set xlabel "position"
-set ylabel "pair i" offset 2
-set xrange [0:15]
-set yrange [63.5:-0.5]
-set xtics ("1" 0, "8" 3, "64" 6, "512" 9, "4096" 12, "32768" 15)
-set ytics ("fastest, 0" 0, "16" 16, "32" 32, "48" 48, "slowest, 63" 63)
-set cbrange [-1:1]
-set cbtics ("−1" -1, "0" 0, "1" 1)
-set palette defined (-1 blue, 0 "#ffffff", 1 vermillion)
-set border 0
+set xlabel "pair i, from the fastest to the slowest"
+set ylabel "how far apart two tokens are"
+set xrange [0:63]
+set yrange [0.5:100000]
+set xtics ("0" 0, "16" 16, "32" 32, "48" 48, "63" 63)
+set logscale y
+set ytics ("1" 1, "10" 10, "100" 100, "1000" 1000, "10⁴" 1e4)
 unset grid
-set object 1 rectangle from 0, -0.5 to 15, 63.5 fillcolor rgb "#c8c8c8" fillstyle solid noborder behind
-set label 1 "gone round more than twice" at 11, 14 center textcolor rgb black front
-set label 2 "hardly moved yet" at 2.2, 52 center textcolor rgb "#ffffff" front
-set label 4 "in the first turn" at 8.9, 35 center rotate by -29 textcolor rgb "#ffffff" front
-set colorbox user origin 0.905, 0.25 size 0.02, 0.5 noborder
-set label 3 "cosine" at screen 0.915, 0.80 center
-set rmargin at screen 0.88
-plot data."/04_table.dat" using 1:2:3 with image
+set arrow 1 from 0, 1 to 63, 1 nohead linecolor rgb grey linewidth 1 dashtype 2 front
+set arrow 2 from 0, 1000 to 63, 1000 nohead linecolor rgb grey linewidth 1 dashtype 2 front
+set label 1 "gone round: near or far, who knows?" at 14, 12000 center textcolor rgb black
+set label 2 "hardly turned: both look alike" at 47, 10 center textcolor rgb black
+set label 3 "turned, and not come round: told apart" at 27, 95 center rotate by 17.5 textcolor rgb "#ffffff" front
+set label 4 "3 and 4" at 62.5, 1.4 right textcolor rgb grey front
+set label 5 "3000 and 4000" at 0.6, 1400 left textcolor rgb grey front
+plot data."/04_table.dat" using 1:2:3 with filledcurves linecolor rgb blue

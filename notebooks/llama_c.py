@@ -12,6 +12,7 @@ that the kernel fills and one that it reads, with their dtypes and shapes; so no
   torch tensors on the CPU.
 - The first array that the kernel fills is returned, then what the C function returns, if anything. An array that you hand
   over by name (a cache; room to work in, to look at afterwards) is filled where it is, and not returned.
+- Gradients begin as zeros, and all that a kernel adds to are returned: dx, dweight, dbias = c.linear_backward(dy, x, weight).
 - An Activation or a Gate is a kernel: feed_forward(…, activation=c.relu).
 
 c.rms_norm.__doc__ (in a notebook: c.rms_norm?) is the contract in the header.
@@ -29,12 +30,12 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / os.environ.get("BUILD", "build")  # as in the Makefile
 
 NUMBERS = {"int": ctypes.c_int, "long": ctypes.c_long, "float": ctypes.c_float, "double": ctypes.c_double,
-           "bool": ctypes.c_bool}
+           "bool": ctypes.c_bool, "size_t": ctypes.c_size_t}
 ARRAYS = {"float": np.float32, "int": np.int32, "bf16": np.uint16, "float complex": np.complex64, "void": np.uint8}
 
 # Vectors that may be NULL are plain pointers in C: it cannot say how long they are.
 LENGTHS = {("rms_norm", "bias"): "dim", ("linear", "bias"): "out", ("feed_forward", "b1"): "F", ("feed_forward", "b2"): "C",
-           ("gated_feed_forward", "b_gate"): "F", ("gated_feed_forward", "b_up"): "F"}
+           ("gated_feed_forward", "b_gate"): "F", ("gated_feed_forward", "b_up"): "F", ("linear_backward", "dbias"): "out"}
 
 # So are blocks, which have no C type: numbers and bytes of each.
 BLOCKS = {"q8_0": (32, 34), "q4_0": (32, 18), "q4_1": (32, 20), "q5_0": (32, 22), "q5_1": (32, 24), "iq4_nl": (32, 18),
@@ -42,6 +43,7 @@ BLOCKS = {"q8_0": (32, 34), "q4_0": (32, 18), "q4_1": (32, 20), "q5_0": (32, 22)
 
 # What kernels ask of whole numbers, by names that mean the same in every chapter. Otherwise C would end the program.
 MUST_HOLD = ["T >= 1", "T <= S", "D >= 1", "KV >= 1", "H % KV == 0", "V >= 1", "k >= 1",
+             "ranks >= 1", "0 <= rank < ranks", "F % ranks == 0",
              "length >= 0", "length + T <= capacity", "first >= 0", "first + T <= capacity"]
 UNMASKED = ["attention_scores", "weighted_sum"]  # before the mask and after it, more queries than keys do no harm
 
@@ -110,7 +112,8 @@ class Kernel:
         filled = {p.name: np.zeros([number_from(extent, given) for extent in p.shape], ARRAYS[p.type])
                   for p in self.filled if p.name not in given}
         returned = self.function(*(self.passed((given | filled).get(p.name)) for p in self.parameters))
-        results = [filled[p.name] for p in self.filled[:1] if p.name in filled] + [returned] * (returned is not None)
+        wanted = self.filled if self.name.endswith("_backward") else self.filled[:1]
+        results = [filled[p.name] for p in wanted if p.name in filled] + [returned] * (returned is not None)
         return results[0] if len(results) == 1 else tuple(results) or None
 
     def refuse(self, why):
@@ -264,7 +267,7 @@ def read_types(text):
 
 def read_functions(text):
     comment = ""
-    for match in re.finditer(r"^(/\*.*?\*/)|^(void|int|long|float) (\w+)\(([^;]*?)\);", text, re.M | re.S):
+    for match in re.finditer(r"^(/\*.*?\*/)|^(void|int|long|float|double) (\w+)\(([^;]*?)\);", text, re.M | re.S):
         comment = match[1] or comment
         parameters = match[3] and parameters_of(match[3], match[4])
         if parameters and hasattr(library, match[3]):  # what is fast in chapter 12 would have the names of chapters 8 and 9

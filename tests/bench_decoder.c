@@ -6,12 +6,13 @@
  *     prefill   a prompt at once. Operations: two for each weight and token but those of the embedding and the logits,
  *               four for each pair of a query and a key it sees and each number of a head. Beside the FMA peak.
  *
- * Where the processor has BF16 dot products, BF16 is tried once more with what meets the weights rounded to it (llama --bf16),
- * and prefill stands beside the peak of these.
+ * Where BF16 dot products pay, BF16 is tried once more with what meets the weights rounded to it (llama --bf16), and
+ * prefill stands beside the peak of these.
  *
- * Limit and decoder are measured in turns, layer by layer, for the machine may be shared, and what it gives then changes from
- * one moment to the next: after each layer there is a go at the limit, and all of the decoder's work and time stand beside
- * all of the limit's. The limit of reading is the best of several ways, tried on the weights of layers far away.
+ * Limit and decoder are measured in turns, layer by layer, for the machine may be shared, and what it gives then
+ * changes from one moment to the next: after each layer there is a go at the limit, and all of the decoder's work and
+ * time stand beside all of the limit's. The limit of reading is the best of several ways, tried on the weights of
+ * layers far away.
  * A process of its own tells how soon the first token comes, and how much memory a text takes. */
 #include "06_grouped_query/grouped_query.h"
 #include "09_decoder/decoder.h"
@@ -112,9 +113,21 @@ static void write_weights(const char *path, DType dtype) {
 static void write_config(const char *path) {
     Output output = output_open(path);
     fprintf(output.file, "{\"model_type\": \"llama\", \"hidden_size\": %d, \"intermediate_size\": %d, "
-            "\"num_hidden_layers\": %d, \"num_attention_heads\": %d, \"num_key_value_heads\": %d, \"vocab_size\": %d}\n",
+            "\"num_hidden_layers\": %d, \"num_attention_heads\": %d, "
+            "\"num_key_value_heads\": %d, \"vocab_size\": %d}\n",
             shape.C, shape.F, shape.L, shape.H, shape.KV, shape.V);
     output_close(&output);
+}
+
+static const char *path_in(char path[static PATH], const char *folder, const char *name) {
+    if (snprintf(path, PATH, "%s/%s", folder, name) >= PATH) fail("%.80s…: too long a path", folder);
+    return path;
+}
+
+static void write_model(const char *folder, DType dtype) {
+    char path[PATH];
+    write_config(path_in(path, folder, "config.json"));
+    write_weights(path_in(path, folder, "model.safetensors"), dtype);
 }
 
 /* What Linux says in such a file, in bytes; 0 where there is none. */
@@ -128,8 +141,8 @@ static double said_in(const char *path, const char *key) {
     return 1024 * kilobytes;
 }
 
-/* The first of the folders in which so many bytes find room, and 1 GB more. Weights that do not fit into memory would be
- * read from the disk, and the numbers would be the disk's. */
+/* The first of the folders in which so many bytes find room, and 1 GB more. Weights that do not fit into memory would
+ * be read from the disk, and the numbers would be the disk's. */
 static const char *folder_with_room(double bytes, int count, char **folders) {
     double memory = said_in("/proc/meminfo", "MemAvailable:");
     for (int i = 0; i < count && (memory == 0 || memory > bytes + 1e9); i++) {
@@ -245,9 +258,11 @@ static void bench_row(Table *table, const Model *model, DType dtype, int threads
     fprintf(stderr, "\r\033[K%s on %d thread%s…", dtype_name(dtype), threads, threads == 1 ? "" : "s");
     use_threads(threads);
     double speed = decode_speed(model, dtype, threads, &decode);
-    double short_prompt = prefill_share(model, peak, threads, 128), long_prompt = prefill_share(model, peak, threads, 512);
-    table_row(table, "%s%s|%d|%.1f|%.0f %%|%.0f %%|%.0f %%|%s", dtype_name(dtype), project_rounds ? ", rounded" : "", threads, speed,
-              100 * decode, 100 * short_prompt, 100 * long_prompt, project_rounds ? "BF16 dot products" : "FMA");
+    double short_prompt = prefill_share(model, peak, threads, 128);
+    double long_prompt = prefill_share(model, peak, threads, 512);
+    table_row(table, "%s%s|%d|%.1f|%.0f %%|%.0f %%|%.0f %%|%s", dtype_name(dtype), project_rounds ? ", rounded" : "",
+              threads, speed, 100 * decode, 100 * short_prompt, 100 * long_prompt,
+              project_rounds ? "BF16 dot products" : "FMA");
 }
 
 /* ------------------------------------------------------------------ a process of its own */
@@ -269,7 +284,8 @@ static double run_text(const char *program, const char *folder, int T, double *p
     double first, start = seconds();
     snprintf(command, sizeof command, "exec '%s' --text %d '%s'", program, T, folder);
     FILE *process = popen(command, "r");
-    if (!process || fscanf(process, "%lf %lf", &first, peak) != 2 || pclose(process) != 0) fail("cannot run %s", command);
+    if (!process || fscanf(process, "%lf %lf", &first, peak) != 2 || pclose(process) != 0)
+        fail("cannot run %s", command);
     return first - start;
 }
 
@@ -283,9 +299,11 @@ static void bench_process(const char *folder, DType dtype) {
     double weights = (double)config_parameters(&shape) * (double)dtype_size(dtype);
     double cache = (double)TEXT * (double)kv_bytes_per_token(shape.L, shape.KV, shape.D, sizeof(float));
     fprintf(stderr, "\r\033[K");
-    printf("%s, from the start of the process to the first token after %d, weights in the page cache: %.2f s (best of %d)\n",
+    printf("%s, from the start of the process to the first token after %d, weights in the page cache: %.2f s "
+           "(best of %d)\n",
            dtype_name(dtype), PROMPT, best, STARTS);
-    printf("%s, peak memory with a text of %d tokens, mapped weights included (VmHWM): %.0f MiB = weights %.0f + KV cache %.0f + %.0f\n",
+    printf("%s, peak memory with a text of %d tokens, mapped weights included (VmHWM): %.0f MiB = weights %.0f + "
+           "KV cache %.0f + %.0f\n",
            dtype_name(dtype), TEXT, peak / 0x1p20, weights / 0x1p20, cache / 0x1p20, (peak - weights - cache) / 0x1p20);
 }
 
@@ -293,29 +311,29 @@ static void bench_process(const char *folder, DType dtype) {
 
 static void print_limits(int threads) {
     double pairs = bf16_peak(threads);
-    printf("Limits of %d thread%s: memory is read at %.1f GB/s, FMA peak %.0f GFLOP/s, ", threads, threads == 1 ? "" : "s",
+    printf("Limits of %d thread%s: memory is read at %.1f GB/s, FMA peak %.0f GFLOP/s, ", threads,
+           threads == 1 ? "" : "s",
            read_bandwidth(threads, MUCH_MEMORY) / 1e9, fma_peak(threads) / 1e9);
     if (pairs > 0) printf("BF16 dot products %.0f GFLOP/s\n", pairs / 1e9);
     else printf("no BF16 dot products\n");
 }
 
 static void bench_dtype(Table *table, int count, char **folders, DType dtype) {
-    char config[PATH], weights[PATH];
     double bytes = (double)config_parameters(&shape) * (double)dtype_size(dtype);
     const char *folder = folder_with_room(bytes, count, folders);
     if (!folder) {
-        printf("%s is left out: there is no room for %.1f GB, in memory or in the folder.\n", dtype_name(dtype), bytes / 1e9);
+        printf("%s is left out: there is no room for %.1f GB, in memory or in the folder.\n", dtype_name(dtype),
+               bytes / 1e9);
         return;
     }
     fprintf(stderr, "\r\033[K%s is written to %s…", dtype_name(dtype), folder);
-    if (snprintf(config, PATH, "%s/config.json", folder) >= PATH || snprintf(weights, PATH, "%s/model.safetensors", folder) >= PATH)
-        fail("%.80s…: too long a path", folder);
-    write_config(config), write_weights(weights, dtype);
+    write_model(folder, dtype);
     if (dtype == BF16) bench_process(folder, dtype);
     Model model = model_open(folder);
-    unlink(config), unlink(weights); /* as long as they are mapped, they are there */
+    char path[PATH]; /* as long as they are mapped, they are there */
+    unlink(path_in(path, folder, "config.json")), unlink(path_in(path, folder, "model.safetensors"));
     int threads[] = {1, thread_count()};
-    for (int rounds = 0; rounds <= (dtype == BF16 && has_bf16_dots()); rounds++)
+    for (int rounds = 0; rounds <= (dtype == BF16 && bf16_dots_pay()); rounds++)
         for (int i = 0; i < 1 + (threads[1] > 1); i++) {
             project_rounds = rounds;
             bench_row(table, &model, dtype, threads[i]);
@@ -325,11 +343,13 @@ static void bench_dtype(Table *table, int count, char **folders, DType dtype) {
 }
 
 int main(int argc, char **argv) {
-    const char *text = NULL;
-    const Option options[] = {{"text", "N", "only read a text of N tokens with the model in FOLDER", &text}};
+    const char *text = NULL, *write_only = NULL;
+    const Option options[] = {{"text", "N", "only read a text of N tokens with the model in FOLDER", &text},
+                              {"write", NULL, "only write the model to FOLDER, in BF16", &write_only}};
     int rest = parse_options(argc, argv, "FOLDER…", "The decoder's speed and memory, with a random Llama of 1.1 billion "
-                             "weights that is written for a while to the first FOLDER that has room.", 1, options);
+                             "weights that is written for a while to the first FOLDER that has room.", 2, options);
     if (rest == argc) fail("name a folder for the weights: see %s --help", argv[0]);
+    if (write_only) return write_model(argv[rest], BF16), 0;
     if (text) return read_text(argv[rest], atoi(text)), 0;
 
     print_limits(1);

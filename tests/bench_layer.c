@@ -1,6 +1,8 @@
-/* What a decoder layer does beside its products, beside what this machine can do: attention, where decode is limited by reading
- * and prefill by multiply-adds; and norms, RoPE, SiLU · up and the sum, position by position, as the decoder calls them for a
- * chunk of a prompt. Every byte of inputs and output counts once. Kernel and limit are measured in turns. */
+/* What a decoder layer does beside its products, beside what this machine can do. Attention: decode is limited by
+ * reading, and prefill by multiply-adds. Norms, RoPE and SiLU · up, position by position, as the decoder calls them
+ * for a chunk of a prompt: their limit is a loop that moves as many numbers from the same places and does nothing
+ * else. (The sum of a block and its input is such a loop.) Every byte of inputs and output counts once. Kernel and
+ * limit are measured in turns. */
 #include "01_normalization/normalization.h"
 #include "03_feed_forward/feed_forward.h"
 #include "04_rope/rope.h"
@@ -14,52 +16,79 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { TURNS = 2 * READING_WAYS };
-
-typedef struct {
-    int T, S, H, KV, D;
-    float *q, *k, *v, *out;
-} Heads;
-
 static float *some_numbers(size_t count) {
     float *numbers = allocate(count * sizeof *numbers);
     for (size_t i = 0; i < count; i++) numbers[i] = (float)(i * 7919 % 1009) / 500 - 1;
     return numbers;
 }
 
-static void attend(void *context) {
-    Heads *h = context;
-    flash_attention(h->T, h->S, h->H, h->KV, h->D, (void *)h->out, (void *)h->q, (void *)h->k, (void *)h->v);
+/* Does its work, and says how much that was. */
+typedef double Work(const void *context, int turn);
+
+/* The kernel's work a second, at its best, as a share of the limit's. */
+static double share(Work *kernel, Work *limit, const void *context, int turns, int threads) {
+    Work *const works[] = {kernel, limit};
+    double best[2] = {0};
+    for (int turn = 0; turn < turns; turn++)
+        for (int i = 0; i < 2; i++) {
+            double start = work_seconds(threads), work = works[i](context, turn);
+            best[i] = fmax(best[i], work / (work_seconds(threads) - start));
+        }
+    return 100 * best[0] / best[1];
 }
 
-/* The work that run() does beside the limit: reading so many bytes of memory, or, where there are none, multiply-adds. */
-static double share(void run(void *context), void *context, double work, size_t bytes, const void *memory, int threads) {
-    double time = INFINITY, limit = 0;
-    run(context);
-    for (int turn = 0; turn < TURNS; turn++) {
-        double start = work_seconds(threads);
-        run(context);
-        time = fmin(time, work_seconds(threads) - start), start = work_seconds(threads);
-        double done = bytes ? read_memory(threads, turn % READING_WAYS, bytes, memory) : multiply_adds(threads);
-        limit = fmax(limit, done / (work_seconds(threads) - start));
-    }
-    return 100 * work / time / limit;
+/* ------------------------------------------------------------------ attention */
+
+/* Of each layer keys and values, one after the other: so many layers that none is in the cache when its turn comes. */
+typedef struct {
+    int threads, T, S, H, KV, D, layers;
+    float *q, *keys_values, *out;
+} Heads;
+
+static size_t layer_numbers(const Heads *h) { return 2 * (size_t)h->S * h->KV * h->D; }
+
+static const float *layer(const Heads *h, int turn) { return h->keys_values + turn % h->layers * layer_numbers(h); }
+
+static void attend(const Heads *h, int turn) {
+    const float *k = layer(h, turn), *v = k + layer_numbers(h) / 2;
+    flash_attention(h->T, h->S, h->H, h->KV, h->D, (void *)h->out, (void *)h->q, (const void *)k, (const void *)v);
 }
+
+static double decode(const void *context, int turn) {
+    attend(context, turn);
+    return (double)layer_numbers(context) * sizeof(float);
+}
+
+static double prefill(const void *context, int turn) {
+    const Heads *h = context;
+    attend(h, turn);
+    return 2.0 * h->H * h->D * h->T * (h->T + 1);
+}
+
+static double read_far(const void *context, int turn) {
+    const Heads *h = context;
+    return read_memory(h->threads, turn % READING_WAYS, layer_numbers(h) * sizeof(float),
+                       layer(h, turn + h->layers / 2));
+}
+
+static double multiply(const void *context, int) { return multiply_adds(((const Heads *)context)->threads); }
 
 static double attention_share(int T, int S, int KV, int D, int threads) {
-    enum { H = 32 };
-    size_t keys = (size_t)S * KV * D, queries = (size_t)T * H * D;
-    float *both = some_numbers(2 * keys);
-    Heads h = {T, S, H, KV, D, some_numbers(queries), both, both + keys, some_numbers(queries)};
-    double bytes = 2.0 * (double)keys * sizeof *both, operations = 2.0 * H * D * T * (T + 1);
-    double result = share(attend, &h, T > 1 ? operations : bytes, T > 1 ? 0 : (size_t)bytes, both, threads);
-    free(h.q), free(both), free(h.out);
+    Heads h = {threads, T, S, .H = 32, KV, D, .layers = 1};
+    size_t queries = (size_t)T * h.H * D;
+    if (T == 1) h.layers = (int)(MUCH_MEMORY / (layer_numbers(&h) * sizeof(float)));
+    h.keys_values = some_numbers(h.layers * layer_numbers(&h));
+    h.q = some_numbers(queries), h.out = some_numbers(queries);
+    double result = T == 1 ? share(decode, read_far, &h, 3 * READING_WAYS, threads)
+                           : share(prefill, multiply, &h, 3, threads);
+    free(h.q), free(h.keys_values), free(h.out);
     return result;
 }
 
 static void attention(int threads) {
     Table table = {0};
-    table_row(&table, "attention of 32 heads, %d thread%s|decode after 32768, of read bandwidth|prefill of 4096, of FMA peak",
+    table_row(&table,
+              "attention of 32 heads, %d thread%s|decode after 32768, of read bandwidth|prefill of 4096, of FMA peak",
               threads, threads == 1 ? "" : "s");
     for (int D = 64; D <= 128; D *= 2)
         for (int KV = 4; KV <= 8; KV *= 2)
@@ -77,52 +106,72 @@ typedef struct {
     float *cosine, *sine;
 } Rows;
 
-static void norms(void *context) {
-    Rows *r = context;
+static double norms(const void *context, int) {
+    const Rows *r = context;
 #pragma omp parallel for
     for (int t = 0; t < T; t++) rms_norm(1, C, (void *)&r->to[t * C], (void *)&r->a[t * C], r->b, NULL, 1e-5F);
+    return 2.0 * T * C;
 }
 
-static void turns(void *context) {
-    Rows *r = context;
+static double turns(const void *context, int) {
+    const Rows *r = context;
 #pragma omp parallel for
     for (int t = 0; t < T; t++)
         rope_half_split(1, H, D, (void *)&r->to[t * C], (void *)&r->a[t * C], (void *)&r->cosine[t * D / 2],
                         (void *)&r->sine[t * D / 2]);
+    return 2.0 * T * C;
 }
 
-static void gates(void *context) {
-    Rows *r = context;
+static double gates(const void *context, int) {
+    const Rows *r = context;
 #pragma omp parallel for
     for (int t = 0; t < T; t++) swiglu(F, &r->to[t * F], &r->a[t * F], &r->b[t * F]);
+    return 3.0 * T * F;
 }
 
-static void sums(void *context) {
-    Rows *r = context;
+/* Some processors move a row faster that has been read before: every other turn tries that. */
+static void read_row(int n, const float row[n]) {
+    float sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int i = 0; i < n; i++) sum += row[i];
+    keep(&sum);
+}
+
+static double one_to_one(const void *context, int turn) {
+    const Rows *r = context;
 #pragma omp parallel for
-    for (int t = 0; t < T; t++)
-        for (int i = 0; i < C; i++) r->to[t * C + i] += r->a[t * C + i];
+    for (int t = 0; t < T; t++) {
+        if (turn % 2) read_row(C, &r->a[t * C]);
+        for (int i = t * C; i < (t + 1) * C; i++) r->to[i] = r->a[i];
+    }
+    return 2.0 * T * C;
+}
+
+static double two_to_one(const void *context, int turn) {
+    const Rows *r = context;
+#pragma omp parallel for
+    for (int t = 0; t < T; t++) {
+        if (turn % 2) read_row(F, &r->a[t * F]), read_row(F, &r->b[t * F]);
+        for (int i = t * F; i < (t + 1) * F; i++) r->to[i] = r->a[i] + r->b[i];
+    }
+    return 3.0 * T * F;
 }
 
 static void rows(int threads) {
-    static const struct {
-        const char *name;
-        void (*run)(void *);
-        double numbers; /* that are read and written for a position */
-    } kernels[] = {{"RMSNorm", norms, 2 * C}, {"RoPE", turns, 2 * C + D}, {"SwiGLU", gates, 3 * F}, {"sum", sums, 3 * C}};
-    Rows r = {some_numbers(T * F), some_numbers(T * F), some_numbers(T * F), some_numbers(T * D / 2), some_numbers(T * D / 2)};
-    void *memory = some_numbers(SOME_MEMORY / sizeof(float));
+    Rows r = {some_numbers(T * F), some_numbers(T * F), some_numbers(T * F), some_numbers(T * D / 2),
+              some_numbers(T * D / 2)};
     Table table = {0};
-    table_row(&table, "%d positions, %d thread%s|of read bandwidth", T, threads, threads == 1 ? "" : "s");
-    for (int i = 0; i < 4; i++)
-        table_row(&table, "%s|%.0f %%", kernels[i].name,
-                  share(kernels[i].run, &r, kernels[i].numbers * T * sizeof(float), SOME_MEMORY, memory, threads));
+    table_row(&table, "%d positions, %d thread%s|of moving the numbers", T, threads, threads == 1 ? "" : "s");
+    table_row(&table, "RMSNorm|%.0f %%", share(norms, one_to_one, &r, 12, threads));
+    table_row(&table, "RoPE|%.0f %%", share(turns, one_to_one, &r, 12, threads));
+    table_row(&table, "SwiGLU|%.0f %%", share(gates, two_to_one, &r, 12, threads));
     table_print(&table, stdout);
-    free(r.a), free(r.b), free(r.to), free(r.cosine), free(r.sine), free(memory);
+    free(r.a), free(r.b), free(r.to), free(r.cosine), free(r.sine);
 }
 
 int main(int argc, char **argv) {
-    no_options(argc, argv, "What a decoder layer does beside its products, on one thread and on all, beside this machine's limits.");
+    no_options(argc, argv, "What a decoder layer does beside its products, on one thread and on all, beside this "
+                           "machine's limits.");
     int most = thread_count();
     for (int threads = 1; threads <= most; threads += most > 1 ? most - 1 : 1) {
         use_threads(threads);

@@ -2,8 +2,8 @@
  *
  *     bench_tokenizer MODEL TEXTS IDS
  *
- * TEXTS: of each text its length, then its bytes. IDS: of each its number of ids, then these. Every number is an int32 as
- * this machine writes it. Printed are the seconds of the processor, without those of reading and writing. */
+ * TEXTS: of each text its length, then its bytes. IDS: of each its number of ids, then these. Every number is an int32
+ * as this machine writes it. Printed are the seconds of the processor, without those of reading and writing. */
 #include "10_tokenizer/tokenizer.h"
 #include "common/console.h"
 #include "common/error.h"

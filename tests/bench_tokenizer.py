@@ -6,9 +6,7 @@ Texts of 10 MB and strings that are meant to be difficult go through the vocabul
 this repository: where they are, LLAMA_DATA says. One program after the other encodes the same text, three times around, and the
 best time of each counts. Then a word of 10 MB, and how much longer that takes than one of 1 MB.
 """
-import array
 import base64
-import importlib.util
 import json
 import os
 import pathlib
@@ -21,8 +19,9 @@ import time
 os.environ["RAYON_NUM_THREADS"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent
+from check_tokenizers import golden, ours
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
 DATA = pathlib.Path(os.environ.get("LLAMA_DATA", ROOT / "../shared/data"))
 SIZE = 10_000_000
 ROUNDS = 3
@@ -43,15 +42,6 @@ except ImportError as error:
 for file in ("llama2/tokenizer.model", "llama3/tokenizer.model"):
     if not (DATA / file).exists():
         skip(f"{DATA / file} is not here")
-
-
-def golden():
-    """tests/golden/10_tokenizer.py, which knows how the libraries are called."""
-    sys.path.insert(0, str(HERE / "golden"))
-    spec = importlib.util.spec_from_file_location("golden_tokenizer", HERE / "golden/10_tokenizer.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 golden = golden()
@@ -156,21 +146,7 @@ def difficult(tokens, chance):
     return "".join(chance.choice(kinds)() for _ in range(chance.randint(0, 20)))
 
 
-# --- Ours --------------------------------------------------------------------------------------------------
-
-def ours(program, model, folder, many):
-    """The ids of each text, and the seconds."""
-    with open(folder / "texts", "wb") as file:
-        for text in many:
-            file.write(len(text).to_bytes(4, sys.byteorder) + text)
-    printed = subprocess.run([program, model, folder / "texts", folder / "ids"], check=True, capture_output=True, text=True).stdout
-    numbers = array.array("i", (folder / "ids").read_bytes())
-    ids, at = [], 0
-    for _ in many:
-        ids.append(numbers[at + 1 : at + 1 + numbers[at]].tolist())
-        at += 1 + numbers[at]
-    return ids, float(printed)
-
+# --- Ours beside them ------------------------------------------------------------------------------------
 
 def timed(encode, text):
     start = time.process_time()

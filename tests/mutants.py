@@ -33,11 +33,17 @@ MUTATIONS = [
     (r"\b(\d+\.\d+)\b", r"(1.001 * \1)"), (r"(?<![\w.\[])([1-9])(?![\w.])", r"(\1 + 1)"),
 ]
 
+# What is not changed, for it says nothing of what is computed: what is asked for before it is needed, which decides the
+# speed alone; and which element stands behind sizeof, for all of them are as large.
+PREFETCH = "__builtin_prefetch"
+UNEVALUATED = r"\bsizeof [\w.>-]+(\[\w+\])*$"
+
 # A mutant that computes the same function: (file, the changed line, stripped): the reason.
 SAME_SUM = "sum((x + mean)(x - mean)) is sum((x - mean)^2), for sum(x - mean) is 0; in double it is as exact"
 NORMS = "chapters/01_normalization/normalization.c"
 ACTIVATION = "chapters/02_activation/activation.c"
 FEED_FORWARD = "chapters/03_feed_forward/feed_forward.c"
+GATES = "chapters/03_feed_forward/gates.c"
 ROPE = "chapters/04_rope/rope.c"
 SCALING = "chapters/04_rope/scaling.c"
 ATTENTION = "chapters/05_attention/attention.c"
@@ -52,18 +58,34 @@ OVERRUN = "an overrun, for make sanitize to catch, and no other answer"
 SOON = "what is asked for before it is needed decides the speed, and nothing else"
 QUANTIZATION = "chapters/13_quantization/quantization.c"
 BLOCKS = "n is a multiple of the block: the last one begins well before the end"
+BACKWARD = [f"chapters/15_backward/{name}_backward.c" for name in ("linear", "norms", "gates", "attention")]
+EMPTY = "an empty block, or tile"
 EQUIVALENT = {
+    **{(file, "static int smaller(int a, int b) { return a <= b ? a : b; }"): EITHER for file in BACKWARD if "norms" not in file},
+    **{(file, f"for (int start = 0; start <= {size}; start += BLOCK) {{"): EMPTY for file, size in zip(BACKWARD, ("in", "dim", "n"))},
+    (BACKWARD[1], "for (int i = 0; i < dim; i++) squares += (x[i] + mean) * (x[i] - mean);"): SAME_SUM,
+    (BACKWARD[1], "for (int i = 0; i < dim; i++) squares += (x[i] - mean) * (x[i] + mean);"): SAME_SUM,
+    (BACKWARD[1], "int n = dim - start <= BLOCK ? dim - start : BLOCK;"): EITHER,
+    **{(BACKWARD[2], line): OVERRUN for line in ("float slope[BLOCK ? BLOCK - 1 : 0];", "float open[BLOCK ? BLOCK - 1 : 0], slope[BLOCK];",
+                                                 "float open[BLOCK], slope[BLOCK ? BLOCK - 1 : 0];")},
+    **{(BACKWARD[3], f"for (int t = 0; t < T; t++) m[{at}] = -INFINITY, l[t] = 0;"): "where nothing overflows, any maximum will do"
+       for at in ("0", "t ? t - 1 : 0")},
+    (BACKWARD[3], "memset(O, 0, (size_t)T / sizeof *O);"): "memory that nobody had before is zeros",
+    (BACKWARD[3], "for (int s = 0; s <= T; s += TILE) {"): EMPTY,
+    ("chapters/15_backward/loss.c", "for (int v = 0; v < V; v++) max = x[v] >= max ? x[v] : max;"): EITHER,
     (NORMS, "for (int i = 0; i < dim; i++) squares += (x[r][i] + mean) * (x[r][i] - mean);"): SAME_SUM,
     (NORMS, "for (int i = 0; i < dim; i++) squares += (x[r][i] - mean) * (x[r][i] + mean);"): SAME_SUM,
     (NORMS, "for (int r = 0; r < rows; r++) squares += (x[r][i] + mean) * (x[r][i] - mean);"): SAME_SUM,
     (NORMS, "for (int r = 0; r < rows; r++) squares += (x[r][i] - mean) * (x[r][i] + mean);"): SAME_SUM,
     (ACTIVATION, "for (int i = 0; i < n; i++) out[i] = x[i] < 0 ? 0 : x[i]; /* not x > 0 ? x : 0, which would swallow NaN */"):
         "at x = 0 both answers are 0",
-    (FEED_FORWARD, "for (int start = 0; start <= n; start += BLOCK) {"): "one more block, of no elements",
-    (FEED_FORWARD, "int count = n - start <= BLOCK ? n - start : BLOCK;"): "where they are equal, either will do",
-    (FEED_FORWARD, "float open[BLOCK ? BLOCK - 1 : 0];"): "an overrun by one, for make sanitize to catch, and no other answer",
-    (SCALING, "if (turns <= p->low_freq_factor) return slowed;"): "the slide starts there: both answers are the same",
-    (SCALING, "if (turns >= p->high_freq_factor) return frequency;"): "the slide ends there: both answers are the same",
+    (GATES, "for (int start = 0; start <= n; start += BLOCK) {"): "one more block, of no elements",
+    (GATES, "int count = n - start <= BLOCK ? n - start : BLOCK;"): "where they are equal, either will do",
+    (GATES, "float open[BLOCK ? BLOCK - 1 : 0];"): "an overrun by one, for make sanitize to catch, and no other answer",
+    (SCALING, "if (wavelength >= (float)(context / p->low_freq_factor)) return frequency / (float)p->factor;"):
+        "the slide starts there: both answers are the same",
+    (SCALING, "if (wavelength <= (float)(context / p->high_freq_factor)) return frequency;"):
+        "the slide ends there: both answers are the same",
     (SCALING, "if (low == high) high += (1.001 * 0.001); /* or the slide would divide by zero */"):
         "any slide that is narrower than a pair is the same step",
     (SCALING, "static double yarn_mscale(double factor, double mscale) "
@@ -75,71 +97,18 @@ EQUIVALENT = {
     (ATTENTION, "for (int t = 0; t <= T; t++)"): "one more query, that sees all keys: nothing of it is masked",
     (ATTENTION, "for (int t = 0; t < T - 1; t++)"): "the last query sees all keys: nothing of it is masked",
     (ATTENTION, "for (int i = 0; i < n; i++) max = x[r][i] >= max ? x[r][i] : max; /* passes over a NaN, */"): EITHER,
-    (PLAIN_FLASH, "double score[keys ? keys - 1 : 0], before = *m;"): OVERRUN,
+    ("chapters/08_flash_attention/attend_tile.c", "double score[keys ? keys - 1 : 0], before = *m;"): OVERRUN,
     (PLAIN_FLASH, "double m[rows ? rows - 1 : 0], l[rows], O[rows][D];"): OVERRUN,
     (PLAIN_FLASH, "static int smaller(int a, int b) { return a <= b ? a : b; }"): EITHER,
     (PLAIN_FLASH, "l[r ? r - 1 : 0] = 0;"): "the first tile multiplies what was there by 0",
     (PLAIN_FLASH, "memset(O[r ? r - 1 : 0], 0, sizeof O[r]);"): "the first tile multiplies what was there by 0, if it was a number",
-    **{(PLAIN_FLASH, f"memset(O[r], 0, sizeof O[{r}]);"): "all rows are D wide" for r in ("0", "r ? r - 1 : 0")},
     (PLAIN_FLASH, "for (int s = 0; s <= end; s += Bc) {"): "one more tile, of no keys",
-    **{(PLAIN_FLASH, f"memcpy({X}[j], {x}[s + j][g], sizeof {X}[{j}]);"): "all rows are D wide"
-       for X, x in ("Kk", "Vv") for j in ("0", "j ? j - 1 : 0")},
     (PLAIN_FLASH, "if (seen >= 0) attend_tile(smaller(seen, keys), D, &m[r], &l[r], O[r], q[r][h], K, V);"):
         "a tile of which nothing is seen changes nothing",
     (PLAIN_FLASH, "for (int t = 0; t <= T; t += Br) attend_block(smaller(Br, T - t), S - T + t, h, H, KV, D, out + t, q + t, k, v);"):
         "one more block, of no queries",
-    (FLASH, "__builtin_prefetch(from + k.ahead, 0, (2 + 1));"): SOON,
-    (FLASH, "for (int r = 0; r < SET; r++) memcpy(score[r], sums[r], sizeof sums[0]);"): "all of them are as long",
-    (FLASH, "for (int l = 0; l <= LANES; l++) square[l] = *(const Vector *)&copy.k[(s + l) * p->width + i];"):
-        OVERRUN,
-    (FLASH, "size_t ahead = g < p->KV ? D : KEYS * pitch - g * D;"): SOON,
-    (FLASH, "static size_t set_numbers(const Problem *p) { return (size_t)(2 + 1) * SET * p->width; }"):
-        "more room than is needed",
-    (FLASH, "for (int r = 0; r <= SET; r++) set.max[r] = -FLT_MAX; /* no score is less; not -infinity, whose difference to itself is NaN */"):
-        OVERRUN,
     (FLASH, "for (int s0 = 0; s0 <= end; s0 += KEYS) {"): "one more tile, of no keys",
-    (FLASH, "int tiles = (S + KEYS - 1), each = (T * (H / KV) + SET - 1) / SET, count = each * KV;"):
-        "parts behind the last key have none",
     (FLASH, "int parts = S * 128 + 1;"): "into how many parts the keys are cut decides the speed, and the last bits",
-    **{(FLASH, f"enum {{ TEAM = 128{how} }}; /* sets of queries that share a tile while it is in the cache */"):
-           "how many share a tile decides the speed, and nothing else" for how in ("", " * LANES")},
-    (FLASH, "} power = {(x < -87 ? 87 : x) * 1.44269504f + large}; /* the last bits are n + 127 */"): "below -87 it is not used",
-    (FLASH, "} power = {(x <= -87 ? -87 : x) * 1.44269504f + large}; /* the last bits are n + 127 */"): EITHER,
-    (FLASH, "for (int s = 0; s <= 8; s++) sum[s] += query * key[s][i];"): OVERRUN,
-    (FLASH, "for (int s = 0; s < (8 + 1); s++) sum[s] += query * key[s][i];"): OVERRUN,
-    (FLASH, "for (int l = 0; l <= LANES; l++) shrink[l] = max[l];"): OVERRUN,
-    (FLASH, "for (int l = 0; l < LANES; l++) max[l] = scores[s][l] >= max[l] ? scores[s][l] : max[l];"): EITHER,
-    (FLASH, "for (int l = 0; l <= LANES; l++) {"): OVERRUN,
-    (FLASH, "for (int i = 0; i < width - 1; i += 2 * LANES) {"): "the width is a multiple of 2 LANES",
-    (FLASH, "for (int r = 0; r <= 4; r++) {"): OVERRUN,
-    (FLASH, "for (int r = 0; r < (4 + 1); r++) {"): OVERRUN,
-    **{(FLASH, f"value[s] = p->width == D ? v[row][g] : memcpy(padded[s], v[row][g], sizeof v[{row}][{g}]);"): "all rows are D wide"
-       for row, g in [("0", "g"), ("row", "0"), ("row ? row - 1 : 0", "g"), ("row", "g ? g - 1 : 0")]},
-    (FLASH, "float scores[KEYS][LANES], shrink[0];"): OVERRUN,
-    (FLASH, "float scores[KEYS][LANES], shrink[LANES ? LANES - 1 : 0];"): OVERRUN,
-    **{(FLASH, f"if (s0 + count {beyond} queries->last[0]) /* the diagonal crosses this tile */"):
-           "a tile before the diagonal is looked at too, and nothing of it is masked" for beyond in ("+ 1 >", "- 1 >=")},
-    (FLASH, "const float *key[KEYS ? KEYS - 1 : 0], *value[KEYS];"): OVERRUN,
-    (FLASH, "const float *key[KEYS], *value[KEYS ? KEYS - 1 : 0];"): OVERRUN,
-    (FLASH, "for (int s0 = begin; s0 <= end; s0 += KEYS) {"): "one more tile, of no keys",
-    (FLASH, "int keys = end - s0 <= KEYS ? end - s0 : KEYS;"): EITHER,
-    (FLASH, "if (n == 0 || team[n].g != team[n + 1].g) find_tile(team[n].g, s0, keys, p, key, value, padded);"): OVERRUN,
-    **{(FLASH, f"if (s0 <= team[n].last[team[{n}].lanes - 1]) absorb(&team[n], s0, keys, p, key, value);"):
-           "a last set that is not full takes a tile that it sees nothing of, and masks it all" for n in ("0", "n ? n - 1 : 0")},
-    (FLASH, "Queries set = {.g = g, .first = first, .lanes = left <= LANES ? left : LANES};"): EITHER,
-    (FLASH, "int queries = p->T * (p->H / p->KV), teams = (queries + TEAM * LANES + 1) / (TEAM * LANES);"):
-        "one more team, of no sets: it looks before its array, for make sanitize to catch",
-    (FLASH, "if (parts >= MOST_PARTS) parts = MOST_PARTS;"): EITHER,
-    **{(FLASH, f"enum {{ MOST_PARTS = 16, PART = {part} }};"): "how the keys are cut decides the speed, and nothing else"
-       for part in ("8", "(8 + 1) * KEYS")},
-    **{(FLASH, f"int most = ({most}) / KEYS, parts = p->S {parts};"): "the keys are cut elsewhere, and the last part ends with the last key"
-       for most, parts in [("p->S - KEYS - 1", "/ PART + 1"), ("p->S + KEYS + 1", "/ PART + 1"), ("p->S + KEYS - 1", "* PART + 1"),
-                           ("p->S - 1", "/ PART + 1"), ("p->S + KEYS - 1", "+ 1"), ("p->S + KEYS - (1 + 1)", "/ PART + 1"),
-                           ("p->S + KEYS - 1", "/ PART + (1 + 1)")]},
-    **{(FLASH, f"Problem p = {{T, S, H, KV, D, (D + step {padded}, &q[0][0][0], &k[0][0][0], &v[0][0][0]}};"):
-           "a wider padding than is needed" for padded in ("+ 1) / step * step", "- 1) * step")},
-    **{(FLASH, f"if (T * ({few}) decode(&p, &out[0][0][0]);"): "few queries or many, both ways lead to the same answer"
-       for few in ("H * KV) <= LANES", "H / KV) < LANES", "H) <= LANES")},
     **{(TRAIN, f"bool together = {beyond} n && ids[i] == left && ids[i + 1] == right;"): OVERRUN for beyond in ("i - 1 <", "i + 1 <=", "i <")},
     (BPE, "return a->rank < b->rank || (a->rank == b->rank && a->left <= b->left);"): "of two at one place, one is stale",
     (BPE, "for (int child; (child = 2 * i + 1) <= heap->count; i = child) {"): "behind the others stands the last, which is not before itself",
@@ -150,7 +119,6 @@ EQUIVALENT = {
     (BPE, "return left->length == 0 || left->next <= 0 || left->length + symbols[left->next].length != candidate->length;"):
         "the first symbol is nobody's next",
     **{(BPE, f"if (left < 0 || symbols[{which}].next < 0) return;"): OVERRUN for which in ("0", "left ? left - 1 : 0")},
-    (BPE, "Heap heap = {0, allocate((2 + 1) * (size_t)count * sizeof(Candidate))};"): "more room than is needed",
     (BPE, "for (int i = 0; i < count; i++) symbols[i].previous = i - 1, symbols[i].next = i + 1 < count ? i + 1 : -(1 + 1);"):
         "any negative number is an end",
     (BPE, "while (heap.count >= 0) {"): "one more candidate, from the empty heap, is the last again, and stale",
@@ -200,26 +168,46 @@ def mutants(path):
     seen = set()
     for number, start, end in bodies(source):
         line = source[number]
+        if PREFETCH in line:
+            continue
         for pattern, replacement in MUTATIONS:
             for match in re.compile(pattern).finditer(line, start, end):
+                if re.search(UNEVALUATED, line[:match.start()]):
+                    continue
                 changed = line[: match.start()] + match.expand(replacement) + line[match.end():]
                 if changed != line and (number, changed) not in seen:
                     seen.add((number, changed))
                     yield number + 1, changed.strip(), "".join(source[:number] + [changed] + source[number + 1:])
 
 
-TOO_LONG = 10  # seconds; an honest run takes less than two
+def without_a_mutant():
+    """The entries of EQUIVALENT that excuse nothing: the kernel has another text now."""
+    changes = {path: {changed for _, changed, _ in mutants(pathlib.Path(path))} for path, _ in EQUIVALENT}
+    return [(path, line) for path, line in EQUIVALENT if line not in changes[path]]
+
+
+TOO_LONG, SANITIZED_TOO_LONG = 10, 120  # seconds; an honest run takes less than two
 PATIENT = {**os.environ, "OMP_WAIT_POLICY": "passive"}  # many run at once: idle threads must not spin
 
 
-def run(*command):
+def run(*command, long=False):
     try:
-        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, errors="replace", timeout=TOO_LONG, env=PATIENT)
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, errors="replace", env=PATIENT,
+                              timeout=SANITIZED_TOO_LONG if long else TOO_LONG)
     except subprocess.TimeoutExpired:
         return subprocess.CompletedProcess(command, 1, "FAIL: 0 of all: it does not come back", "")
 
 
-def judge(path, text, build, folder):
+def overruns(source, test, build, program):
+    """Does the sanitizer, in the kernel's own test, see it leave an array? What takes too long has shown nothing."""
+    sanitizers = ["-fsanitize=address,undefined,bounds", "-fno-sanitize-recover=all"]
+    if run(*COMPILE, *sanitizers, source, str(test), f"{build}/libllama.a", "-lcmocka", *LIBRARIES, "-o", program, long=True).returncode:
+        return False
+    said = run(program, long=True).stderr
+    return "Sanitizer" in said or "runtime error" in said
+
+
+def judge(path, text, excused, build, folder):
     """'killed' by a golden case or a test, 'random' if only random shapes caught it, 'alive'; None: not C."""
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         mutant, library, program = f"{scratch}/mutant.c", f"{scratch}/mutant.so", f"{scratch}/test"
@@ -233,6 +221,8 @@ def judge(path, text, build, folder):
         if test.exists():
             built = run(*COMPILE, mutant, str(test), f"{build}/libllama.a", "-lcmocka", *LIBRARIES, "-o", program)
             if built.returncode or run(program).returncode:
+                return "killed"
+            if not excused and overruns(mutant, test, build, program):
                 return "killed"
         return "random" if verdict.returncode else "alive"
 
@@ -251,10 +241,14 @@ def main():
         files += sorted(p.relative_to(ROOT) for p in ROOT.glob("chapters/*/*.c")
                         if p.name not in ("main.c", "figures.c", "exercise.c") and kernel.search(p.read_text()))
 
+    if stale := without_a_mutant():
+        print(*(f"{path}: this is no mutant any more, take it out of EQUIVALENT: {line}" for path, line in stale), sep="\n")
+        return 1
+
     counts, survivors, unused = {"killed": 0, "equivalent": 0}, [], set(EQUIVALENT)
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         tried = [(path, *mutant) for path in files for mutant in mutants(path)][::options.every]
-        jobs = [(path, line, changed, pool.submit(judge, path, text, options.build, folder))
+        jobs = [(path, line, changed, pool.submit(judge, path, text, (str(path), changed) in EQUIVALENT, options.build, folder))
                 for path, line, changed, text in tried]
         for done, (path, line, changed, future) in enumerate(jobs, 1):
             fate = future.result()

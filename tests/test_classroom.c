@@ -7,6 +7,7 @@
 #include "tests/program.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -204,10 +205,37 @@ static void without_an_exercise_all_kernels_count(void **state) {
     assert_said("1 of 1 right\n");
 }
 
+/* The processor's seconds of all programs that this one has waited for. */
+static double seconds_of_children(void) {
+    struct rusage used;
+    getrusage(RUSAGE_CHILDREN, &used);
+    return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + 1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
+/* What --help says of a limit is what the compiler gets, and it is run twice: its preprocessor's text is kept. A busy machine may
+ * give it less in the time that it has. */
+static void the_compiler_gets_what_the_help_says(void **state) {
+    (void)state;
+    int times;
+    assert_int_equal(run("'%s/grade' --help", BUILD), 0);
+    const char *line = strstr(said, "compiling ");
+    assert_true(line && sscanf(line, "compiling %d times that on the processor", &times) == 1);
+    assert_int_equal(run("mkdir endless && cp 'submissions/a compiler hangs.c' endless"), 0);
+    double used[2]; /* what else there is to compile takes as long with either limit */
+    for (int limit = 1; limit <= 2; limit++) {
+        double before = seconds_of_children();
+        assert_int_equal(run("'%s/grade' endless --exercise 1 --seconds %d", BUILD, limit), 1);
+        used[limit - 1] = seconds_of_children() - before;
+        assert_true(strstr(line_of("a compiler hangs.c"), "does not compile"));
+    }
+    if (used[1] - used[0] > 2 * times + 1)
+        fail_msg("--seconds 1 and 2: the compiler took %.1f and %.1f of the processor's seconds", used[0], used[1]);
+}
+
 static void bad_requests_get_one_line(void **state) {
     (void)state;
     run("mkdir nothing");
-    static const char *const requests[] = {"nowhere", "nothing", "grades.csv", "submissions --exercise 14", "all --csv /proc/nowhere/x.csv"};
+    static const char *const requests[] = {"nowhere", "nothing", "grades.csv", "submissions --exercise 44", "all --csv /proc/nowhere/x.csv"};
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         int status = run("'%s/grade' %s >/dev/null", BUILD, requests[i]);
         if (status != 1) fail_msg("grade %s: exit status %d", requests[i], status);
@@ -221,7 +249,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_submission_gets_its_verdict), cmocka_unit_test(every_task_has_a_row),
         cmocka_unit_test(nothing_is_left),                   cmocka_unit_test(without_an_exercise_all_kernels_count),
-        cmocka_unit_test(bad_requests_get_one_line),
+        cmocka_unit_test(the_compiler_gets_what_the_help_says), cmocka_unit_test(bad_requests_get_one_line),
     };
     return cmocka_run_group_tests_name("classroom", tests, make_folder, remove_folder) != 0;
 }

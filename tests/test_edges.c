@@ -75,8 +75,8 @@ static void tokens_may_be_long_but_not_too_long(void **state) {
                       "\"prepend_scheme\":\"first\",\"split\":false},\"decoder\":{\"type\":\"Sequence\",\"decoders\":[{\"type\":\"Replace\",\"pattern\":{\"String\":\"▁\"},\"content\":\" \"},"
                       "{\"type\":\"ByteFallback\"},{\"type\":\"Fuse\"}]}}", name);
         write_bytes("long", strlen(file), file);
-        assert_int_equal(run("'" BUILD "/10_tokenizer' --info --model long"), 1);
-        assert_said(words), assert_one_clear_line();
+        assert_int_equal(run("'" BUILD "/10_tokenizer' --info --model long"), length > MOST_PIECE);
+        if (length > MOST_PIECE) assert_said(words), assert_one_clear_line();
     }
     memset(file, 'A', 10668); /* base64 of 8001 bytes */
     write_bytes("long", 10668 + sprintf(file + 10668, " 0\n"), file);

@@ -1,19 +1,18 @@
 /* Chapter 11: the trained model writes what it writes in transformers, token by token; draws are fair; the loop ends when it
- * should; text appears as whole characters; conversations are what apply_chat_template makes of them; and `llama` as a
- * stranger uses it. */
+ * should; text appears as whole characters; and `llama` as a stranger uses it. Conversations: test_chat.c. */
 #include "09_decoder/trace.h"
-#include "11_generation/chat.h"
 #include "11_generation/generation.h"
 #include "12_speed/rounding.h"
 #include "common/error.h"
 #include "common/file.h"
+#include "common/gguf.h"
+#include "common/measure.h"
 #include "common/output.h"
 #include "common/safetensors.h"
 #include "common/sentence.h"
 #define PROGRAM "'" BUILD "/llama'"
 #include "tests/program.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -275,6 +274,40 @@ static void characters_appear_whole(void **state) {
     }
 }
 
+/* Where one of the ends would begin, the text ends; what may become one is held back, and shown if it does not. */
+static void a_text_stops_before_its_ends(void **state) {
+    (void)state;
+    static const char *const ends[] = {"Who", "\n\n", "abab", NULL};
+    static const struct {
+        const char *pieces[6], *shown[6]; /* after each piece; at the end, what stream_end adds */
+        bool ended;
+    } cases[] = {
+        {{"a W", "h", "y?"}, {"a ", "a ", "a Why?", "a Why?"}, false},
+        {{"a W", "h", "o is"}, {"a ", "a ", "a ", "a "}, true},
+        {{"x\n", "\nyWho"}, {"x", "x", "x"}, true},
+        {{"aba", "bb", "aba"}, {"", "", "", ""}, true},
+        {{"ab", "aab", "W"}, {"", "aba", "abaab", "abaabW"}, false},
+        {{"\xc3", "\xa9W", "ho"}, {"", "\xc3\xa9", "\xc3\xa9", "\xc3\xa9"}, true},
+        {{"Who"}, {"", ""}, true},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        char *shown, *too;
+        size_t size, size_too;
+        Stream stream = {.file = open_memstream(&shown, &size), .also = open_memstream(&too, &size_too), .ends = ends};
+        int i = 0;
+        for (; cases[c].pieces[i]; i++) {
+            stream_write(&stream, strlen(cases[c].pieces[i]), cases[c].pieces[i]);
+            assert_string_equal(shown, cases[c].shown[i]);
+        }
+        assert_int_equal(stream.ended, cases[c].ended);
+        stream_end(&stream);
+        assert_string_equal(shown, cases[c].shown[i]);
+        fclose(stream.also);
+        assert_string_equal(too, shown);
+        fclose(stream.file), free(shown), free(too);
+    }
+}
+
 /* ------------------------------------------------------------------ the loop */
 
 /* What the model says after the sentence that runs through the course, in a context with room for so many tokens more. */
@@ -321,6 +354,21 @@ static void the_loop_says_why_it_stops(void **state) {
     free(full_stop), sentence_close(&sentence);
 }
 
+/* After the first half of the text is kept and the rest read again, the model says the same. */
+static void what_was_read_can_be_forgotten(void **state) {
+    (void)state;
+    Sentence sentence = sentence_open();
+    int V = model.config.V, half = sentence.T / 2;
+    Generation generation = generation_new(&model, sentence.T, likeliest, 0);
+    generation_read(&generation, sentence.T, sentence.ids);
+    float before[V];
+    memcpy(before, generation.logits, sizeof before);
+    generation_keep(&generation, half);
+    generation_read(&generation, sentence.T - half, sentence.ids + half);
+    for (int v = 0; v < V; v++) assert_true(fabsf(before[v] - generation.logits[v]) < 1e-3f);
+    generation_free(&generation), sentence_close(&sentence);
+}
+
 /* A model may have a few rows more than its tokenizer has tokens; they have no text. */
 static void what_has_no_text_shows_none(void **state) {
     (void)state;
@@ -336,128 +384,6 @@ static void what_has_no_text_shows_none(void **state) {
     stream_end(&stream);
     assert_string_equal(shown, "Anna has"); /* of the spaces, only the first is left out */
     fclose(stream.file), free(shown), free(ids);
-}
-
-/* ------------------------------------------------------------------ conversations */
-
-/* A turn as text, special tokens by their names: what apply_chat_template writes. Behind <s>, SentencePiece puts a space
- * before the text, which the template does not show. */
-static void turn_text(const Tokenizer *t, size_t count, const int ids[count], char text[static 1024]) {
-    size_t length, used = 0;
-    bool begins = false;
-    for (size_t i = 0; i < count; i++) {
-        const char *bytes = tokenizer_bytes(t, ids[i], &length);
-        bool control = !tokenizer_byte_level(t) && length == 0;
-        if (control) bytes = tokenizer_piece(t, ids[i], &length);
-        size_t skipped = begins && length > 0 && *bytes == ' ';
-        used += (size_t)snprintf(text + used, 1024 - used, "%.*s", (int)(length - skipped), bytes + skipped);
-        begins = control;
-    }
-}
-
-/* What is told in turn, as chat.c writes it, and the answers of the assistant between. */
-static void conversation_text(const Tokenizer *t, const char *date, const char *system, const json_t *said_in_turn,
-                              char text[static 4096]) {
-    size_t count;
-    *text = '\0';
-    for (size_t i = 0; i < json_array_size(said_in_turn); i++) {
-        const char *line = json_string_value(json_array_get(said_in_turn, i));
-        char turn[1024];
-        if (i % 2) {
-            snprintf(turn, sizeof turn, tokenizer_byte_level(t) ? "%s" : " %s ", line);
-        } else {
-            int *ids = chat_turn(t, i == 0, date, system, line, &count);
-            turn_text(t, count, ids, turn);
-            free(ids);
-        }
-        strcat(text, turn);
-    }
-}
-
-/* The day on which this runs, by another program's clock. */
-static void read_today(char today[static 32]) {
-    FILE *clock = popen("LC_ALL=C date '+%d %b %Y'", "r");
-    assert_non_null(fgets(today, 32, clock));
-    today[strcspn(today, "\n")] = '\0';
-    pclose(clock);
-}
-
-static void conversations_are_the_templates(void **state) {
-    (void)state;
-    static const struct {
-        const char *family;
-        RopeParameters rope; /* by which chat_date knows it */
-    } families[] = {{"llama2", {.rope_type = ROPE_LINEAR, .factor = 32}}, {"llama3", {.rope_type = ROPE_DEFAULT}},
-                    {"llama3.1", {.rope_type = ROPE_LLAMA3, .factor = 8}}, {"llama3.2", {.rope_type = ROPE_LLAMA3, .factor = 32}}};
-    Tokenizer *llama3 = tokenizer_open(ROOT "/tests/golden/tokenizers/tiktoken");
-    json_t *cases = json_load_file(ROOT "/tests/golden/chat.json", 0, NULL);
-    size_t seen[4] = {0};
-    assert_non_null(cases);
-    for (size_t i = 0; i < json_array_size(cases); i++) {
-        const json_t *c = json_array_get(cases, i);
-        size_t family = 0;
-        while (strcmp(families[family].family, json_string_value(json_object_get(c, "family"))) != 0) family++;
-        const char *date = json_string_value(json_object_get(c, "date")), *expected = json_string_value(json_object_get(c, "text"));
-        char own[32], before[32], after[32], text[4096], with_date[4096];
-        const char *gap = strstr(expected, "<today>");
-        read_today(before);
-        do { /* it may have been midnight */
-            const char *of_model = chat_date(&(Config){.rope = families[family].rope}, own);
-            conversation_text(family == 0 ? tokenizer : llama3, date ? date : of_model,
-                              json_string_value(json_object_get(c, "system")), json_object_get(c, "said"), text);
-            read_today(after);
-        } while (strcmp(before, after) != 0 && strcpy(before, after));
-        if (gap) snprintf(with_date, sizeof with_date, "%.*s%s%s", (int)(gap - expected), expected, before, gap + strlen("<today>"));
-        assert_string_equal(text, gap ? with_date : expected);
-        seen[family]++;
-    }
-    for (size_t family = 0; family < 4; family++) assert_true(seen[family] >= 8);
-    json_decref(cases), tokenizer_close(llama3);
-}
-
-/* In Llama 2's form ▁ stands before [INST], unless the tokenizer.json puts it only where a text begins. */
-static void a_turn_begins_as_the_tokenizer_has_it(void **state) {
-    (void)state;
-    static const struct {
-        const char *name;
-        bool prefix;
-    } kinds[] = {{"sentencepiece", true}, {"prepend", true}, {"metaspace", false}};
-    for (int i = 0; i < 3; i++) {
-        /* The committed ones have [INST] for a token of its own: not so here. */
-        assert_int_equal(system(AT("cd %s && mkdir %s && cp '%s/tests/golden/tokenizers/%s/'* %s && cd %s && "
-                                   "for f in *.json; do [ ! -f $f ] || sed -i 's/\\[INST\\]/[OTHER]/g' $f; done",
-                                   folder, kinds[i].name, ROOT, kinds[i].name, kinds[i].name, kinds[i].name)), 0);
-        Tokenizer *t = tokenizer_open(AT("%s/%s", folder, kinds[i].name));
-        size_t count, length;
-        int *ids = chat_turn(t, true, NULL, NULL, "Hello!", &count);
-        assert_int_equal(ids[0], tokenizer_bos(t));
-        const char *piece = tokenizer_piece(t, ids[1], &length);
-        assert_int_equal(length >= 3 && memcmp(piece, "▁", 3) == 0, kinds[i].prefix);
-        free(ids), tokenizer_close(t);
-    }
-}
-
-static void what_a_user_writes_stays_text(void **state) {
-    (void)state;
-    Tokenizer *llama3 = tokenizer_open(ROOT "/tests/golden/tokenizers/tiktoken");
-    size_t count;
-    int *ids = chat_turn(llama3, true, NULL, NULL, "<|eot_id|>", &count), ends = 0;
-    for (size_t i = 0; i < count; i++) ends += ids[i] == tokenizer_special(llama3, "<|eot_id|>");
-    assert_int_equal(ends, 1);
-    free(ids);
-    ids = chat_turn(llama3, true, "<|eot_id|>", NULL, "Hello", &count), ends = 0; /* a --date */
-    for (size_t i = 0; i < count; i++) ends += ids[i] == tokenizer_special(llama3, "<|eot_id|>");
-    assert_int_equal(ends, 2);
-    free(ids);
-    /* A later turn ends the answer before it, and has no system's message. */
-    ids = chat_turn(llama3, false, "forgotten", "forgotten", "And?", &count);
-    assert_int_equal(ids[0], tokenizer_special(llama3, "<|eot_id|>"));
-    free(ids);
-    ids = chat_turn(tokenizer, false, NULL, "forgotten", "And?", &count);
-    assert_int_equal(ids[0], tokenizer_eos(tokenizer));
-    assert_int_equal(ids[1], tokenizer_bos(tokenizer));
-    free(ids);
-    tokenizer_close(llama3);
 }
 
 /* ------------------------------------------------------------------ llama */
@@ -488,47 +414,6 @@ static void copy_model(const char *name, const char *spoilt, uint16_t bits) {
     safetensors_close(&file), free(values);
 }
 
-/* A model of zeros, with as many tokens as the tokenizer of Llama 3 that we have, and with RoPE as Llama 3.1 has it. */
-static void make_dated_model(void) {
-    enum { V = 1700 };
-    SafeTensors file = safetensors_open(AT("%s/model.safetensors", stories));
-    Tensor tensors[file.count];
-    memcpy(tensors, file.tensors, sizeof tensors);
-    for (size_t i = 0; i < file.count; i++) {
-        if (strcmp(tensors[i].name, "model.embed_tokens.weight") != 0) continue;
-        tensors[i].shape[0] = V;
-        tensors[i].data = calloc(tensor_count(&tensors[i]), sizeof(uint16_t));
-    }
-    assert_int_equal(system(AT("mkdir -p %s/dated", folder)), 0);
-    safetensors_save(AT("%s/dated/model.safetensors", folder), file.count, tensors, 0, NULL);
-    for (size_t i = 0; i < file.count; i++)
-        if (strcmp(tensors[i].name, "model.embed_tokens.weight") == 0) free((void *)tensors[i].data);
-    safetensors_close(&file);
-    assert_int_equal(system(AT("cp '%s/tests/golden/tokenizers/tiktoken/tokenizer.model' %s/dated/", ROOT, folder)), 0);
-    assert_int_equal(system(AT("sed -e 's/\"vocab_size\": 1024/\"vocab_size\": %d/' -e 's/\"rope_type\": \"default\"/\"rope_type\": \"llama3\", "
-                         "\"factor\": 8.0, \"low_freq_factor\": 1.0, \"high_freq_factor\": 4.0, "
-                         "\"original_max_position_embeddings\": 256/' '%s/config.json' >%s/dated/config.json", V, stories, folder)), 0);
-}
-
-/* How many tokens it reads says what it was told. */
-static void llama_is_told_the_date(void **state) {
-    (void)state;
-    static const char long_ago[] = "the first day of the first year";
-    Tokenizer *llama3 = tokenizer_open(ROOT "/tests/golden/tokenizers/tiktoken");
-    size_t own, said_so, none;
-    free(chat_turn(llama3, true, "26 Jul 2024", "Be kind.", "Hello!", &own));
-    free(chat_turn(llama3, true, long_ago, "Be kind.", "Hello!", &said_so));
-    free(chat_turn(llama3, true, NULL, "Be kind.", "Hello!", &none));
-    assert_true(own != said_so && own != none && said_so != none);
-    make_dated_model();
-    write_text("hello", "Hello!\n");
-    assert_int_equal(run("--model dated --chat --system 'Be kind.' --tokens 0 <hello"), 0);
-    assert_said(AT("prompt: %zu tokens,", own));
-    assert_int_equal(run("--model dated --chat --date '%s' --system 'Be kind.' --tokens 0 <hello", long_ago), 0);
-    assert_said(AT("prompt: %zu tokens,", said_so));
-    tokenizer_close(llama3);
-}
-
 static void llama_tells_a_story(void **state) {
     (void)state;
     assert_int_equal(run("--temperature 0 --prompt 'Once upon a time' --quiet"), 0);
@@ -552,6 +437,99 @@ static void llama_tells_a_story(void **state) {
     assert_string_equal(said, "As it is\n");
     assert_int_equal(run("--context 20 --tokens 30 --seed 1 --quiet"), 0);
     assert_said("note: the context of 20 tokens is full");
+}
+
+static void a_text_ends_where_it_is_told_to(void **state) {
+    (void)state;
+    static const char ask[] = "--temperature 0 --prompt 'Once upon a time' --quiet";
+    assert_int_equal(run("%s", ask), 0);
+    char whole[sizeof said];
+    strcpy(whole, said);
+    assert_int_equal(run("%s --stop '. ' --stop '\nQuestion' --stop nothing", ask), 0);
+    size_t shown = strlen(said) - 1;
+    assert_true(said[shown] == '\n' && memcmp(said, whole, shown) == 0 && strncmp(whole + shown, ". ", 2) == 0);
+    assert_int_equal(run("%s --stop '\nQuestion'", ask), 0);
+    assert_int_equal(strlen(said) - 1, strstr(whole, "\nQuestion") - whole);
+    assert_int_equal(run("%s --stop 'Once'", ask), 0); /* the prompt is not looked at */
+    assert_true(strlen(said) > strlen("Once upon a time\n"));
+    write_text("hello", "Hello!\n");
+    assert_int_equal(run("--chat --quiet --temperature 0 --stop e <hello"), 0);
+    assert_null(strchr(said, 'e'));
+}
+
+/* The numbers of the golden run in, and out come those that follow. */
+static void tokens_go_in_and_out(void **state) {
+    (void)state;
+    char in[400] = "", out[400] = "";
+    const Tensor *expected = safetensors_find(&golden, "greedy");
+    sprintf(in, "%d", tokenizer_bos(tokenizer));
+    for (int i = 0; i < 20; i++) sprintf(in + strlen(in), ",%d", (int)tensor_get(expected, (size_t)i));
+    for (int i = 20; i < 60; i++) sprintf(out + strlen(out), "%d%s", (int)tensor_get(expected, (size_t)i), i < 59 ? " " : "\n");
+    assert_int_equal(run("--ids %s --temperature 0 --tokens 40 --quiet", in), 0);
+    assert_string_equal(said, out);
+    assert_int_equal(run("--ids \"$(echo %s | tr , ' ')\" --temperature 0 --tokens 40 --quiet", in), 0);
+    assert_string_equal(said, out);
+    static const char *const bad[][2] = {{"1,,2", "--ids: \",2\" is no token"}, {"''", "--ids: \"\" is no token"}, {"1,x", "is no token"},
+                                         {"99999", "token 99999 is not in the vocabulary"}, {"-1", "token -1 is not in the vocabulary"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(run("--ids %s --tokens 3", bad[i][0]), 1);
+        assert_said(bad[i][1]);
+        assert_one_clear_line();
+    }
+}
+
+/* Their sum over a text is its perplexity; the likeliest stand in their order. */
+static void log_probabilities_are_the_models(void **state) {
+    (void)state;
+    enum { TOKENS = 30 };
+    assert_int_equal(run("--prompt 'Once upon a time' --seed 2 --tokens %d --ids '' --logprobs 2", TOKENS), 2); /* one or the other */
+    assert_int_equal(run("--ids %d --temperature 1 --top-p 1 --seed 2 --tokens %d --logprobs 2 --quiet", tokenizer_bos(tokenizer), TOKENS), 0);
+    int ids[TOKENS], first, second, used;
+    double sum = 0, p, p_first, p_second;
+    const char *line = said;
+    for (int t = 0; t < TOKENS; t++, line += used) {
+        assert_int_equal(sscanf(line, "%d %lf\t%d %lf\t%d %lf\n%n", &ids[t], &p, &first, &p_first, &second, &p_second, &used), 6);
+        assert_true(p <= p_first && p_first >= p_second && first != second && (p < p_second || ids[t] == first || ids[t] == second));
+        sum += p;
+    }
+    assert_int_equal(*line, '\0');
+    double right = perplexity(&model, tokenizer_bos(tokenizer), TOKENS, ids, TOKENS + 1, no_progress);
+    assert_true(fabs(exp(-sum / TOKENS) / right - 1) < 1e-3);
+    assert_int_equal(run("--prompt 'Once upon a time' --temperature 0 --tokens 2 --logprobs 0 --quiet"), 0);
+    assert_string_equal(said, "▁there 0.0000\n▁was 0.0000\n");
+}
+
+/* A large model on a small machine writes less than a token a second. */
+static void slow_speeds_have_two_digits(void **state) {
+    (void)state;
+    static const struct {
+        double rate;
+        const char *text;
+    } known[] = {{0, "0"}, {0.0123, "0.012"}, {0.834, "0.83"}, {0.994, "0.99"}, {0.996, "1"}, {1.4, "1"}, {12.6, "13"}, {12345.6, "12346"}};
+    char text[RATE_TEXT];
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) assert_string_equal(rate_text(text, known[i].rate), known[i].text);
+}
+
+/* What a .gguf says of the end of a text, of a turn, of a message: each of them ends it. Here it is the full stop. */
+static void a_gguf_says_what_ends_a_text(void **state) {
+    (void)state;
+    static const char *const keys[] = {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"};
+    size_t count;
+    int *full_stop = tokenizer_encode(tokenizer, 1, ".", false, &count);
+    assert_int_equal(system(AT("'%s/quantize' '%s' %s/all.gguf --type bf16 --quiet >/dev/null", BUILD, stories, folder)), 0);
+    Gguf all = gguf_open(AT("%s/all.gguf", folder));
+    for (int k = 0; k < 3; k++) {
+        GgufPairs pairs = {0};
+        for (size_t i = 0; i < all.pair_count; i++)
+            if (strcmp(all.pairs[i].key, keys[k]) != 0) gguf_add_copy(&pairs, &all.pairs[i]);
+        gguf_add_u32(&pairs, keys[k], (uint32_t)full_stop[count - 1]);
+        gguf_save(AT("%s/ends.gguf", folder), pairs.count, pairs.pairs, all.tensor_count, all.tensors, NULL, NULL);
+        gguf_pairs_free(&pairs);
+        assert_int_equal(run("--model ends.gguf --temperature 0 --prompt 'Once upon a time' --quiet"), 0);
+        assert_said("there was");
+        assert_null(strchr(said, '.'));
+    }
+    gguf_close(&all), free(full_stop);
 }
 
 /* A byte that is no UTF-8 is three tokens. Whatever the prompt, there is room for it and for what is to be written. */
@@ -745,7 +723,9 @@ static void llama_refuses(void **state) {
         "--model ''", "--tokenizer ''", "--perplexity ''", "--seed 1 --seed 2", "--quiet --quiet", "--prompt a --prompt b",
         "--perplexity x --prompt y", "--perplexity x --tokens 3", "--perplexity x --temperature 0", "--perplexity x --top-k 1",
         "--perplexity x --top-p 1", "--perplexity x --min-p 0", "--perplexity x --repetition-penalty 1", "--perplexity x --seed 1",
-        "--perplexity x --chat", "--perplexity x --chat --system y", "--perplexity x --ignore-eos"};
+        "--perplexity x --chat", "--perplexity x --stop a", "--perplexity x --ids 1", "--perplexity x --logprobs 1", "--template llama2",
+        "--ids 1 --prompt x", "--chat --ids 1", "--chat --logprobs 1", "--logprobs -1", "--logprobs 101", "--logprobs x", "--stop ''", "--stop",
+        "--perplexity x --chat --system y", "--perplexity x --ignore-eos"};
     for (size_t i = 0; i < sizeof misuses / sizeof *misuses; i++) assert_misuse(run("%s", misuses[i]));
 
     static const char *const bad[][2] = {
@@ -754,7 +734,7 @@ static void llama_refuses(void **state) {
         {"--tokenizer '" ROOT "/tests/golden/tokenizers/sentencepiece'", "vocabulary of 1024 tokens and the tokenizer one of "},
         {"--model '" ROOT "/tests/golden/models/llama3' --tokenizer '" ROOT "/tests/golden/tokenizers/tiktoken'", "vocabulary of 64 tokens and the tokenizer one of "},
         {"--chat --date '1 Mar 2025' </dev/null", "older than Llama 3.1"},
-        {"--context 5 --prompt 'Once upon a time there was a fox'", "more than the 5 that are left"},
+        {"--context 5 --prompt 'Once upon a time there was a fox'", "9 tokens are more than a context of 5 has room for, which --context widens"},
         {"--perplexity nowhere", "nowhere: "},
         {"--perplexity /dev/null", "no text to score"},
         {"--tokens 5 --quiet >/dev/full", "cannot be written"},
@@ -804,13 +784,16 @@ int main(void) {
         cmocka_unit_test(it_answers_questions),
         cmocka_unit_test(the_seed_decides),
         cmocka_unit_test(characters_appear_whole),
+        cmocka_unit_test(a_text_stops_before_its_ends),
         cmocka_unit_test(the_loop_says_why_it_stops),
+        cmocka_unit_test(what_was_read_can_be_forgotten),
         cmocka_unit_test(what_has_no_text_shows_none),
-        cmocka_unit_test(conversations_are_the_templates),
-        cmocka_unit_test(a_turn_begins_as_the_tokenizer_has_it),
-        cmocka_unit_test(what_a_user_writes_stays_text),
-        cmocka_unit_test(llama_is_told_the_date),
         cmocka_unit_test(llama_tells_a_story),
+        cmocka_unit_test(a_text_ends_where_it_is_told_to),
+        cmocka_unit_test(tokens_go_in_and_out),
+        cmocka_unit_test(log_probabilities_are_the_models),
+        cmocka_unit_test(slow_speeds_have_two_digits),
+        cmocka_unit_test(a_gguf_says_what_ends_a_text),
         cmocka_unit_test(the_context_is_as_long_as_it_must_be),
         cmocka_unit_test(logits_that_are_no_numbers_are_said),
         cmocka_unit_test(a_model_that_shrinks_is_named),

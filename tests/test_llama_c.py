@@ -24,8 +24,10 @@ VERIFY = c.BUILD / "verify"
 
 def rope_frequencies(D, length, **fields):
     whole = ("rope_type", "max_position_embeddings", "original_max_position_embeddings")
+    lists = {name: np.ascontiguousarray(fields.pop(name), np.float32) for name in ("short_factor", "long_factor") if name in fields}
     fields = {name: int(value) if name in whole else float(value) for name, value in fields.items()}
     fields["keep_fractions"] = bool(fields.pop("keep_fractions", 0))
+    fields |= {name: values.ctypes.data for name, values in lists.items()}
     return np.append(*c.rope_frequencies(c.RopeParameters(**fields), length, D=D)).astype(np.float32)
 
 
@@ -51,6 +53,26 @@ def causal_mask(scores):
     return scores.numpy()
 
 
+def backward(name):
+    """The gradient that a case is about is among its inputs, as it was before."""
+    def gradient(alone=0, **arguments):
+        wanted = next(p.name for p in c.kernels[name].filled if p.name in arguments)
+        arguments[wanted] = arguments[wanted].clone()
+        c.kernels[name](**arguments)
+        return arguments[wanted].numpy()
+    return gradient
+
+
+def activation_backward(derivative, **arguments):
+    return backward("activation_backward")(derivative=[c.relu_derivative, c.gelu_derivative, c.silu_derivative][derivative], **arguments)
+
+
+def flash_attention_log_sum(of_out, q, k, v):
+    log_sum = np.zeros(q.shape[:2], np.float32)
+    out = c.flash_attention_log_sum(q, k, v, log_sum=log_sum)
+    return out.reshape(len(q), -1) if of_out else log_sum
+
+
 # They take a Vocabulary, a map from strings, or a Decoder with a model in it: neither is an array.
 LEFT_OUT = ["bpe_merge", "attention_block", "feed_forward_block", "decoder_forward", "decoder_logits"]
 ADAPTERS = {
@@ -63,6 +85,12 @@ ADAPTERS = {
        for name in ("q8_0", "q4_0", "q4_1", "q5_0", "q5_1")},
     **{f"dot_{name}": lambda weight, x, name=name: np.float32([[c.kernels[f"dot_{name}"](w, row) for w in weight] for row in x])
        for name in ("q8_0", "q4_0", "q4_1", "q5_0", "q5_1")},
+    "largest_logit": lambda **arguments: np.float32([c.largest_logit(**arguments)]),
+    **{name: backward(name) for name in c.kernels if name.endswith("_backward")},
+    "activation_backward": activation_backward,
+    "flash_attention_log_sum": flash_attention_log_sum,
+    "cross_entropy": lambda **arguments: np.float32([c.cross_entropy(**arguments)]),
+    "gradient_norm": lambda **arguments: np.float32([c.gradient_norm(**arguments)]),
     "pair_counts": lambda **arguments: c.pair_counts(**arguments).astype(np.float32),
     "feed_forward": lambda activation, **arguments: c.feed_forward(
         activation=[c.relu, c.gelu, c.silu][activation], **arguments),
@@ -118,6 +146,8 @@ def same_answers():
     out = c.attention(x, x, x, scores=room)
     yield "room to work in", c.weighted_sum(room, x), out
     yield "filled where it is", c.causal_mask(scores=room) or room.argmin(1), np.array([1, 2, 3, 0])
+    dx, dweight, dbias = c.linear_backward(x[:2], x[2:], np.eye(6, dtype=np.float32))
+    yield "all gradients", np.vstack([dx, dweight, dbias]), np.vstack([x[:2], x[:2].T @ x[2:], x[:2].sum(0)])
     yield "no array at all", c.llama_hidden_width(4096, 1.3, 1024), 14336
 
 

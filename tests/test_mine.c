@@ -1,12 +1,15 @@
 /* The reader's Llama: it is chapter 9's whichever kernels it is made of, and whatever they do, it is told. */
 #include "09_decoder/decoder.h"
+#include "10_tokenizer/families.h"
 #include "11_generation/generation.h"
 #include "common/file.h"
 #include "common/measure.h"
+#include "tests/verify/exercises.h"
 #include "tests/verify/hide.h"
 #include "tests/verify/kernels.h"
 #include "tests/verify/yours.h"
 
+#include <dlfcn.h>
 #include <math.h>
 #include <sys/mman.h>
 
@@ -87,6 +90,7 @@ static void each_part_is_called(void **state) {
         Underway underway = {0};
         YourLlama llama = your_llama(&model, tokenizer, yours, &underway);
         yours[p] = note_the_call;
+        let_it_merge(&llama, tokenizer);
         if (setjmp(called) == 0) {
             say(&llama.examinee, "Once upon", 2, "", drawn, nowhere);
             fail_msg("%s is not called", parts[p].name);
@@ -95,7 +99,57 @@ static void each_part_is_called(void **state) {
         assert_true(underway.is_yours);
         alarm(0), your_llama_free(&llama);
     }
+    tokenizer->merge = bpe_merge;
     fclose(nowhere);
+}
+
+/* Ours, taken for the reader's; and one that gives what lies in no text, and is no token. */
+static int merge_to_nonsense(const Vocabulary *vocabulary, const char *text, int count, Symbol symbols[count]) {
+    (void)text;
+    for (int i = 0; i < count; i++) {
+        static const Symbol nonsense[] = {{.start = -1, .length = 1}, {.start = 1 << 30, .length = 1}, {.length = -1},
+                                          {.length = 1 << 30},        {.length = 1, .id = -2}};
+        symbols[i] = nonsense[i % 5];
+    }
+    if (count) symbols[count - 1] = (Symbol){.length = 1, .id = vocabulary->size};
+    return count + 1;
+}
+
+static void the_readers_merge_makes_the_tokens(void **state) {
+    (void)state;
+    Function yours[PARTS] = {0};
+    Underway underway = {0};
+    YourLlama llama = your_llama(&model, tokenizer, yours, &underway);
+    static const char text[] = "Mia gave the red ball to Anna.";
+    size_t count, again;
+    int *ids = encode_with_bos(tokenizer, strlen(text), text, &count);
+    for (int way = 0; way < 2; way++) {
+        yours[part_named("bpe_merge")] = way == 0 ? (Function)bpe_merge : (Function)merge_to_nonsense;
+        let_it_merge(&llama, tokenizer);
+        int *others = encode_with_bos(tokenizer, strlen(text), text, &again);
+        if (way == 0) assert_int_equal(again, count), assert_memory_equal(others, ids, count * sizeof *ids);
+        else assert_int_equal(again, 1); /* BOS alone */
+        free(others);
+    }
+    assert_int_equal(underway.layer, CUTTING);
+    alarm(0), free(ids), your_llama_free(&llama), tokenizer->merge = bpe_merge;
+}
+
+/* A text of more tokens than are read together. */
+static void a_long_text_is_read_in_pieces(void **state) {
+    (void)state;
+    static const Function yours[PARTS];
+    enum { T = CAPACITY + 5 };
+    int V = model.config.V, ids[T];
+    float logits[V], decoders[V];
+    Underway underway = {0};
+    for (int t = 0; t < T; t++) ids[t] = 1 + 7 * t % (V - 1);
+    YourLlama llama = your_llama(&model, tokenizer, yours, &underway);
+    Decoder decoder = decoder_new(&model, T);
+    decoder_read(&decoder, T, ids), decoder_logits(&decoder, decoders);
+    read_text(&llama.examinee, T, ids, V, logits);
+    assert_alike(V, logits, decoders, "a long text");
+    decoder_free(&decoder), your_llama_free(&llama);
 }
 
 static void one_of_several_does_the_work(void **state) {
@@ -198,10 +252,11 @@ static void read_share(int *right, int *ours) {
 
 static void an_untouched_clone_is_all_ours(void **state) {
     (void)state;
-    int right, ours, count = 0;
+    int right, ours, count = 0, exercises = 0;
+    while (exercise_at(exercises)) exercises++;
     assert_int_equal(run("%s", ""), 0);
     for (const char *at = said; (at = strstr(at, "not written yet")); at++) count++;
-    assert_int_equal(count, 13);
+    assert_int_equal(count, exercises);
     assert_said("chapters/04_rope/exercise.c");
     assert_said("Your Llama, all of it ours so far");
     assert_said("Answer: Anna has the red ball.\n");
@@ -246,6 +301,9 @@ static void wrong_kernels_are_named_and_used(void **state) {
     assert_true(right < ours / 2);
 }
 
+static const char last[] = "attend_last(int T, int S, int H, int KV, int D, float out[restrict T][H][D], const float q[T][H][D], "
+                           "const float k[S][KV][D], const float v[S][KV][D])";
+
 /* Chapter 9's decoder as a reader's file, with something exchanged in it. */
 static void write_decoder(const char *name, const char *from, const char *to) {
     size_t size;
@@ -262,7 +320,7 @@ static void the_decoder_is_the_readers(void **state) {
     write_decoder("whole.c", "#include", "#include");
     assert_int_equal(run("whole.c"), 0);
     assert_said("decoder_forward      right           4 of 4   the whole way of the stream\n");
-    assert_said("attention_block      right           7 of 7   what attention adds: your decoder_forward calls it\n");
+    assert_said("attention_block      right           7 of 7   what attention adds, where your decoder_forward calls it\n");
     assert_said("decoder_logits       right           3 of 3   the logits\n");
     assert_said("Answer: Anna has the red ball.\n");
     read_share(&right, &ours);
@@ -290,6 +348,128 @@ static void a_wrong_decoder_tells_its_story(void **state) {
     fclose(file);
     assert_int_equal(run("nothing.c"), 1);
     assert_said("Here it ends: your feed_forward_block in nothing.c ended the program (exit status 7), in layer 2, reading token ");
+}
+
+/* Every call that the Makefile names goes to the kernel of another file; if there is none, to its own. */
+static const char *asked_for;
+static Function note_the_name(const char *kernel) { return asked_for = kernel, note_the_call; }
+
+static void a_call_goes_to_another_file(void **state) {
+    (void)state;
+    typedef void Route(Function whom(const char *kernel));
+    char names[] = ROUTED;
+    if (!*names) skip(); /* not by this linker */
+    FILE *file = fopen(AT("%s/calls.c", folder), "w");
+    fputs("#include \"06_grouped_query/grouped_query.h\"\n#include \"07_kv_cache/kv_cache.h\"\n"
+          "#include \"08_flash_attention/flash_attention.h\"\n#include \"01_normalization/normalization.h\"\n"
+          "#include \"03_feed_forward/feed_forward.h\"\n#include \"04_rope/rope.h\"\n"
+          "#include \"09_decoder/decoder.h\"\n#include \"common/linear.h\"\n", file);
+    char *rest = names;
+    for (char *name; (name = strsep(&rest, " "));)
+        fprintf(file, "void (*call_%s)(void) = (void (*)(void))%s;\n", name, name);
+    fclose(file);
+    assert_int_equal(system(AT("sh '" BUILD "/compile.sh' %s/calls.so %s/calls.c", folder, folder)), 0);
+    void *library = dlopen(AT("%s/calls.so", folder), RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(library);
+    ((Route *)function_in(library, "llama_route"))(note_the_name);
+    strcpy(names, ROUTED), rest = names;
+    for (char *name; (name = strsep(&rest, " "));) {
+        Function *call = dlsym(library, AT("call_%s", name));
+        asked_for = "nothing";
+        if (setjmp(called) == 0) (*call)();
+        assert_string_equal(asked_for, name);
+        assert_true(part_named(name) >= 0);
+    }
+    dlclose(library);
+}
+
+/* A block is in one file, and what it is made of in others: they are called, right or wrong, and named when they crash. */
+static void the_readers_blocks_call_the_readers_kernels(void **state) {
+    (void)state;
+    int right, ours;
+    if (!*ROUTED) skip();
+    FILE *file = fopen(AT("%s/block.c", folder), "w");
+    fputs("#include \"01_normalization/normalization.h\"\n#include \"03_feed_forward/feed_forward.h\"\n"
+          "#include \"09_decoder/decoder.h\"\n#include \"09_decoder/projection.h\"\n"
+          "void feed_forward_block(Decoder *d, int l, int T, int C, float delta[restrict T][C], const float x[T][C]) {\n"
+          "    const Layer *layer = &d->model->layers[l];\n"
+          "    int F = d->model->config.F;\n"
+          "    float normed[T][C], gate[T][F], up[T][F];\n"
+          "    rms_norm(T, C, normed, x, layer->post_attention_layernorm, NULL, (float)d->model->config.rms_norm_eps);\n"
+          "    project(T, C, F, gate, normed, &layer->gate_proj), project(T, C, F, up, normed, &layer->up_proj);\n"
+          "    for (int t = 0; t < T; t++) swiglu(F, gate[t], gate[t], up[t]);\n"
+          "    project(T, F, C, delta, gate, &layer->down_proj);\n}\n", file);
+    fclose(file);
+    write_kernel("gate.c", swiglu, "for (int i = 0; i < n; i++) out[i] = 0 * gate[i] * up[i];");
+    assert_int_equal(run("block.c gate.c"), 1);
+    assert_said("feed_forward_block   right           5 of 5   what the feed-forward adds\n");
+    assert_said("the gate opens or shuts, where your feed_forward_block calls it\n");
+    assert_null(strstr(said, "Answer: Anna has the red ball."));
+    read_share(&right, &ours);
+    assert_true(right < ours / 2);
+
+    write_kernel("own.c", last, "(void)q, (void)k;\n"
+                                "for (int t = 0; t < T; t++)\n"
+                                "    for (int h = 0; h < H; h++)\n"
+                                "        for (int i = 0; i < D; i++) out[t][h][i] = v[S - T + t][h / (H / KV)][i];");
+    assert_int_equal(system(AT("cp '%s/chapters/07_kv_cache/kv_cache.c' %s/cached.c", ROOT, folder)), 0);
+    assert_int_equal(run("own.c cached.c"), 1);
+    assert_said("cached_attention   right         14 of 14   keeps keys and values, and attends\n");
+    assert_said("attends, where your cached_attention calls it\n");
+    assert_null(strstr(said, "Answer: Anna has the red ball."));
+
+    write_kernel("crash.c", swiglu, "if (n == 512) abort(); /* as many as the model has hidden numbers */\n"
+                                    "for (int i = 0; i < n; i++) out[i] = gate[i] / (1 + expf(-gate[i])) * up[i];");
+    assert_int_equal(run("block.c crash.c"), 1);
+    assert_said("your feed_forward_block in block.c crashed (");
+    assert_said("The kernel that it had called last was yours, too: swiglu in crash.c.\n");
+}
+
+/* Its own tokens: the leftmost pair that merges, whatever its rank. */
+static void the_tokenizer_merges_as_the_reader_does(void **state) {
+    (void)state;
+    int right, ours;
+    static const char merge[] =
+        "#include \"10_tokenizer/bpe.h\"\n#include <stdlib.h>\n"
+        "int bpe_merge(const Vocabulary *vocabulary, const char *text, int count, Symbol symbols[count]) {\n"
+        "    %s\n"
+        "    for (;;) {\n"
+        "        int best = -1;\n"
+        "        Merge first = {0};\n"
+        "        for (int i = 0; i + 1 < count; i++) {\n"
+        "            Symbol *a = &symbols[i], *b = &symbols[i + 1];\n"
+        "            Merge merge = vocabulary_merge(vocabulary, text + a->start, a->length, a->id, b->length, b->id);\n"
+        "            if (merge.id >= 0 && (best < 0 || %s)) best = i, first = merge;\n"
+        "        }\n"
+        "        if (best < 0) return count;\n"
+        "        symbols[best].length += symbols[best + 1].length, symbols[best].id = first.id;\n"
+        "        for (int i = best + 2; i < count; i++) symbols[i - 1] = symbols[i];\n"
+        "        count--;\n"
+        "    }\n"
+        "}\n";
+    static const struct {
+        const char *name, *deed, *better;
+    } files[] = {{"right.c", "", "merge.rank < first.rank"}, {"leftmost.c", "", "0"},
+                 {"exits.c", "if (count > 4 && text[3] == 'O') exit(7);", "merge.rank < first.rank"}};
+    for (size_t f = 0; f < sizeof files / sizeof *files; f++) {
+        FILE *file = fopen(AT("%s/%s", folder, files[f].name), "w");
+        fprintf(file, merge, files[f].deed, files[f].better);
+        fclose(file);
+    }
+    assert_int_equal(run("right.c"), 0);
+    assert_said("right.c   bpe_merge   right         12 of 12   letters become tokens\n");
+    assert_said("Answer: Anna has the red ball.\n");
+    read_share(&right, &ours);
+    assert_int_equal(right, ours);
+
+    assert_int_equal(run("leftmost.c"), 1);
+    assert_said("leftmost.c   bpe_merge   wrong ");
+    read_share(&right, &ours);
+    assert_true(right < ours);
+
+    assert_int_equal(run("exits.c"), 1);
+    assert_said("Answer: Anna has the red ball.\n"); /* and then it is to tell a story, which begins with "Once" */
+    assert_said("Here it ends: your bpe_merge in exits.c ended the program (exit status 7), cutting a text into tokens.\n");
 }
 
 /* What nobody else knows: a kernel that passes, and goes wrong in the Llama alone, whose rows have 192 numbers. */
@@ -350,10 +530,13 @@ static void what_gives_no_kernel_is_told(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_way_through_it_is_chapter_9s), cmocka_unit_test(each_part_is_called),
+        cmocka_unit_test(the_readers_merge_makes_the_tokens), cmocka_unit_test(a_long_text_is_read_in_pieces),
         cmocka_unit_test(one_of_several_does_the_work),      cmocka_unit_test(a_block_does_the_work_of_its_kernels),
         cmocka_unit_test(its_time_has_an_end),
         cmocka_unit_test(an_untouched_clone_is_all_ours),    cmocka_unit_test(a_right_kernel_is_a_part_of_it),
         cmocka_unit_test(wrong_kernels_are_named_and_used),  cmocka_unit_test(the_decoder_is_the_readers),
+        cmocka_unit_test(a_call_goes_to_another_file),       cmocka_unit_test(the_readers_blocks_call_the_readers_kernels),
+        cmocka_unit_test(the_tokenizer_merges_as_the_reader_does),
         cmocka_unit_test(a_wrong_decoder_tells_its_story),   cmocka_unit_test(how_it_ends_is_told),
         cmocka_unit_test(the_golden_values_are_closed_to_it), cmocka_unit_test(what_gives_no_kernel_is_told),
     };

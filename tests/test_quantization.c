@@ -1,8 +1,12 @@
 /* Chapter 13, beyond the golden values: what is refused, what any address must not matter to, how far a number may be
  * from what is read back, and what feedback is for. */
+#include "13_quantization/products.h"
 #include "13_quantization/quantization.h"
 #include "13_quantization/rounding.h"
+#include "common/error.h"
+#include "common/gguf.h"
 #include "common/linear.h"
+#include "common/measure.h"
 #include "common/random.h"
 #include "common/tensor.h"
 #include "tests/refused.h"
@@ -89,6 +93,10 @@ static void formats_have_the_numbers_of_files(void **state) {
         assert_int_equal(ours->numbers, files[f].numbers);
         assert_int_equal(ours->bytes, files[f].bytes);
         assert_true(ours->dequantize && !ours->quantize == !ours->dot);
+        GgufType type = (GgufType)ours->type; /* the reader of files has the same */
+        assert_string_equal(ours->name, gguf_type_name(type));
+        assert_int_equal(ours->numbers, gguf_block_numbers(type));
+        assert_int_equal(ours->bytes, gguf_block_bytes(type));
     }
     assert_null(format_at(FORMATS));
 }
@@ -156,12 +164,154 @@ static void without_company_the_nearest_is_best(void **state) {
     assert_memory_equal(fed, nearest, sizeof fed);
 }
 
+/* ------------------------------------------------------------------ products */
+
+static float half_at(const char *bytes) {
+    HalfBytes half;
+    memcpy(&half, bytes, sizeof half);
+    return f16_to_float(half_bits(half));
+}
+
+static void set_half(char *bytes, float value) {
+    f16 half = f16_from_float(value);
+    bytes[0] = (char)(half & 255), bytes[1] = (char)(half >> 8);
+}
+
+/* Any bytes but for the float16: d between 0.01 and 0.02, and behind it m or dmin. Q6_K, Q3_K and Q2_K have theirs at the end. */
+static Tensor random_weight(const Blocks *format, int in, int out, Random *random) {
+    size_t count = (size_t)(in / format->numbers) * (size_t)out, bytes = (size_t)format->bytes;
+    bool two = format->type == 3 || format->type == 7 || format->type == 10 || format->type == 12 || format->type == 13;
+    bool behind = format->type == 10 || format->type == 11 || format->type == 14;
+    char *blocks = allocate(count * bytes);
+    for (size_t i = 0; i < count * bytes; i++) blocks[i] = (char)random_bits(random);
+    for (size_t b = 0; b < count; b++)
+        for (size_t k = 0; k < 1 + (size_t)two; k++)
+            set_half(blocks + b * bytes + (behind ? bytes - 2 - 2 * (size_t)two : 0) + 2 * k, 0.01f + 0.01f * (float)random_uniform(random));
+    return (Tensor){.rank = 2, .shape = {(size_t)out, (size_t)in}, .data = blocks, .blocks = format};
+}
+
+/* The largest minimum that a block may have, which is added to what d and the levels make. */
+static double minimum_of(const Blocks *format, const char *block) {
+    if (format->type == 3 || format->type == 7) return fabsf(half_at(block + 2));
+    return format->type == 12 || format->type == 13 ? 63 * fabsf(half_at(block + 2)) : 0;
+}
+
+/* x as it is, or as a block of Q8_0 has it but for d, which stays a float32. */
+static void numbers_of(bool exactly, int n, double to[n], const float x[n]) {
+    for (int i = 0; i < n; i++) to[i] = x[i];
+    for (int b = 0; b < n && !exactly; b += 32) {
+        int8_t levels[32];
+        float d = q8_levels(levels, &x[b]);
+        for (int j = 0; j < 32; j++) to[b + j] = (double)d * levels[j];
+    }
+}
+
+/* How many of y are farther from float64's than float32 may lose. Sums of whole numbers have no error, and there are at most
+ * 2^24 of them, so that a float32 holds them. What is rounded: a scale, two or three times; its product with the sum; and as many
+ * additions as there are blocks, two to each if it has a minimum, or numbers, if the weights were widened; at the end the lanes'.
+ * Each rounding is by half an ulp of what is there, which the terms' magnitudes bound. */
+static int count_wrong(bool exactly, int rows, int in, int out, float y[rows][out], const float x[rows][in], const Tensor *weight) {
+    double bound = (exactly ? in + 8 : 2 * in / 32 + 12) * 0x1p-24, numbers[in];
+    const Blocks *format = weight->blocks;
+    float w[in];
+    int wrong = 0;
+    for (int r = 0; r < rows; r++) {
+        numbers_of(exactly, in, numbers, x[r]);
+        for (int o = 0; o < out; o++) {
+            double right = 0, size = 0;
+            tensor_numbers(weight, (size_t)o * (size_t)in, (size_t)in, w);
+            for (int i = 0; i < in; i++) {
+                size_t block = ((size_t)o * (size_t)in + (size_t)i) / (size_t)format->numbers;
+                double m = minimum_of(format, (const char *)weight->data + block * (size_t)format->bytes);
+                right += w[i] * numbers[i], size += (fabsf(w[i]) + 2 * m) * fabs(numbers[i]);
+            }
+            wrong += !(fabs(y[r][o] - right) <= bound * size);
+        }
+    }
+    return wrong;
+}
+
+static void try_products(const Blocks *format, bool exactly, int rows, int in, int out, Random *random) {
+    Tensor weight = random_weight(format, in, out, random);
+    float *x = allocate((size_t)rows * (size_t)in * sizeof *x), *y = allocate((size_t)rows * (size_t)out * sizeof *y);
+    random_fill(random, (size_t)rows * (size_t)in, x);
+    for (int i = 0; i < rows * out; i++) y[i] = 0;
+    if (count_wrong(exactly, rows, in, out, (void *)y, (void *)x, &weight) * 2 < rows * out) fail_msg("%s: zeros are right", format->name);
+    for (int i = 0; i < rows * out; i++) y[i] = NAN;
+    project_exactly = exactly;
+    project_blocks(rows, in, out, (void *)y, (void *)x, &weight);
+    project_exactly = false;
+    int wrong = count_wrong(exactly, rows, in, out, (void *)y, (void *)x, &weight);
+    if (wrong) fail_msg("%s [%d][%d] x [%d][%d]%s: %d are wrong", format->name, rows, in, out, in, exactly ? ", exactly" : "", wrong);
+    free((void *)weight.data), free(x), free(y);
+}
+
+static bool is_widened(const Blocks *format) { return format->type == 10 || format->type == 11 || format->type == 20; }
+
+static void products_are_exact_but_for_the_last_sums(void **state) {
+    (void)state;
+    static const int shapes[][3] = {{1, 1, 1}, {1, 3, 5}, {2, 9, 37}, {5, 8, 12}, {6, 6, 64}, {13, 17, 70}, {40, 2, 33}};
+    const Blocks *format;
+    Random random = {19};
+    for (int f = 0; (format = format_at(f)); f++)
+        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+            int in = shapes[s][1] * (format->numbers == 32 ? 32 : 256);
+            if (format->numbers > 32 && shapes[s][1] > 3) continue;
+            try_products(format, is_widened(format), shapes[s][0], in, shapes[s][2], &random);
+            try_products(format, true, shapes[s][0], in, shapes[s][2], &random);
+        }
+    try_products(format_named("Q8_0"), false, 525, 64, 33, &random); /* more rows than stay in the cache together */
+}
+
+static void threads_change_no_product(void **state) {
+    (void)state;
+    enum { IN = 512, OUT = 333, MOST = 40 };
+    static const int rows[] = {1, 3, MOST};
+    static float x[MOST][IN], y[3][MOST * OUT];
+    const Blocks *format;
+    Random random = {23};
+    random_fill(&random, MOST * IN, (void *)x);
+    for (int f = 0; (format = format_at(f)); f++)
+        for (int r = 0; r < 3; r++) {
+            Tensor weight = random_weight(format, IN, OUT, &random);
+            for (int k = 0; k < 3; k++) {
+                use_threads(k == 0 ? 1 : 2 * k);
+                project_blocks(rows[r], IN, OUT, (void *)y[k], x, &weight);
+                assert_memory_equal(y[0], y[k], (size_t)rows[r] * OUT * sizeof(float));
+            }
+            free((void *)weight.data);
+        }
+}
+
+/* Wherever it stands, and beside whatever: all outputs of its row show it, and no other row's. */
+static void what_is_no_number_stays_none(void **state) {
+    (void)state;
+    enum { ROWS = 12, IN = 256, OUT = 40 };
+    static const float strange[] = {NAN, INFINITY, -INFINITY};
+    static float x[ROWS][IN], y[ROWS][OUT];
+    const Blocks *format;
+    Random random = {29};
+    for (int f = 0; (format = format_at(f)); f++)
+        for (int k = 0; k < 3; k++)
+            for (int rows = 2; rows <= ROWS; rows += ROWS - 2) {
+                Tensor weight = random_weight(format, IN, OUT, &random);
+                random_fill(&random, ROWS * IN, (void *)x);
+                x[1][random_between(&random, 0, IN - 1)] = strange[k];
+                project_blocks(rows, IN, OUT, y, x, &weight);
+                for (int r = 0; r < rows; r++)
+                    for (int o = 0; o < OUT && !is_widened(format); o++) assert_int_equal(isfinite(y[r][o]) != 0, r != 1);
+                free((void *)weight.data);
+            }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_read_back_is_within_a_step), cmocka_unit_test(levels_stay_levels),
         cmocka_unit_test(any_address_will_do),                cmocka_unit_test(half_a_block_is_refused),
         cmocka_unit_test(formats_have_the_numbers_of_files),
         cmocka_unit_test(feedback_saves_the_sum),             cmocka_unit_test(without_company_the_nearest_is_best),
+        cmocka_unit_test(products_are_exact_but_for_the_last_sums), cmocka_unit_test(threads_change_no_product),
+        cmocka_unit_test(what_is_no_number_stays_none),
     };
     return cmocka_run_group_tests_name("quantization", tests, NULL, NULL) != 0;
 }

@@ -1,7 +1,15 @@
 /* build/quantize: the file that it writes is the model that it read, and what it cannot write it names. */
 #define PROGRAM "'" BUILD "/quantize'"
 #include "tests/program.h"
+#include "10_tokenizer/tokenizer.h"
+#include "common/file.h"
 #include "common/gguf.h"
+#include "common/output.h"
+#include "common/random.h"
+#include "common/safetensors.h"
+
+#include <jansson.h>
+#include <stdlib.h>
 
 #define MODEL ROOT "/chapters/09_decoder/stories/model"
 #define IDS "--ids 399,715,262,461,605,310,420,985"
@@ -10,6 +18,29 @@
 static void model_with(const char *name, const char *line) {
     assert_int_equal(system(AT("mkdir %s/%s && ln -s '%s'/model.safetensors '%s'/tokenizer.* %s/%s", folder, name, MODEL, MODEL, folder, name)), 0);
     assert_int_equal(system(AT("sed 's/^{/{%s/' '%s'/config.json >%s/%s/config.json", line, MODEL, folder, name)), 0);
+}
+
+/* The same with a bias in every projection. */
+static void model_with_biases(const char *name) {
+    SafeTensors file = safetensors_open(MODEL "/model.safetensors");
+    size_t count = file.count;
+    Tensor tensors[2 * count];
+    float numbers[4096];
+    char names[count][64];
+    random_fill(&(Random){7}, 4096, numbers);
+    memcpy(tensors, file.tensors, count * sizeof *tensors);
+    for (size_t i = 0; i < file.count; i++) {
+        const char *end = strstr(tensors[i].name, "_proj.weight");
+        if (!end) continue;
+        snprintf(names[i], sizeof names[i], "%.*s_proj.bias", (int)(end - tensors[i].name), tensors[i].name);
+        assert_true(tensors[i].shape[0] <= 4096);
+        tensors[count++] = (Tensor){.name = names[i], .dtype = F32, .rank = 1, .shape = {tensors[i].shape[0]}, .data = numbers};
+    }
+    model_with(name, "\"attention_bias\": true, \"mlp_bias\": true,");
+    assert_int_equal(unlink(AT("%s/%s/model.safetensors", folder, name)), 0);
+    assert_int_equal(system(AT("sed -i 's/_bias\": false/_nobias\": false/' %s/%s/config.json", folder, name)), 0);
+    safetensors_save(AT("%s/%s/model.safetensors", folder, name), count, tensors, 0, NULL);
+    safetensors_close(&file);
 }
 
 /* Both read the same text, and no stage differs. */
@@ -25,7 +56,8 @@ static void without_a_loss_it_is_the_same_model(void **state) {
                          "\"high_freq_factor\": 4.0, \"original_max_position_embeddings\": 64},");
     model_with("linear", "\"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 4.0},");
     model_with("yarn", "\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 4.0, \"original_max_position_embeddings\": 128},");
-    static const char *const names[] = {"plain", "llama3", "linear", "yarn"};
+    model_with_biases("biases");
+    static const char *const names[] = {"plain", "llama3", "linear", "yarn", "biases"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         assert_int_equal(run("%s %s.gguf --type bf16", names[i], names[i]), 0);
         assert_same_model(names[i], AT("%s.gguf", names[i]));
@@ -72,6 +104,44 @@ static void assert_error(int status, const char *words) {
     assert_int_equal(system(AT("! test -e %s/x.gguf && ! ls %s/x.gguf.tmp* >/dev/null 2>&1", folder, folder)), 0);
 }
 
+/* The tokenizer.json of a folder, with a change, in this test's. */
+static void write_json(const char *path, const char *from, const char *to) {
+    size_t size;
+    char *bytes = file_read(AT("%s/tokenizer.json", path), &size), *found = strstr(bytes, from);
+    assert_non_null(found);
+    Output output = output_open(AT("%s/tokenizer.json", folder));
+    fprintf(output.file, "%.*s%s%s", (int)(found - bytes), bytes, to, found + strlen(from));
+    output_close(&output), free(bytes);
+}
+
+#define OWN "{\"id\":720,\"content\":\"[INST]\",\"single_word\":false,\"lstrip\":false,\"rstrip\":false,\"normalized\":false,\"special\":false}"
+#define OTHER "{\"id\":721,\"content\":\"[/INST]\",\"single_word\":false,\"lstrip\":false,\"rstrip\":false,\"normalized\":false,\"special\":false}"
+
+/* GGUF has scores where a tokenizer.json of SentencePiece's family has merges: the ids are the same. */
+static void merges_become_scores(void **state) {
+    (void)state;
+    write_json(ROOT "/tests/golden/tokenizers/prepend", "," OWN "," OTHER, "");
+    assert_int_equal(run("'%s' merges.gguf --tokenizer tokenizer.json", MODEL), 0);
+    Tokenizer *json = tokenizer_open(AT("%s/tokenizer.json", folder)), *gguf = tokenizer_open(AT("%s/merges.gguf", folder));
+    json_t *expected = json_load_file(AT("%s/tests/golden/tokenizers/expected.json", ROOT), JSON_ALLOW_NUL, NULL), *text;
+    size_t i, count, others;
+    json_array_foreach(json_object_get(expected, "texts"), i, text) {
+        int *ids = tokenizer_encode(json, json_string_length(text), json_string_value(text), false, &count);
+        int *its = tokenizer_encode(gguf, json_string_length(text), json_string_value(text), false, &others);
+        if (others != count || (count && memcmp(ids, its, count * sizeof *ids) != 0)) fail_msg("\"%s\" has other ids", json_string_value(text));
+        free(ids), free(its);
+    }
+    assert_true(i > 100);
+    json_decref(expected), tokenizer_close(json), tokenizer_close(gguf);
+
+    write_json(folder, ",[\"数\",\"字\"]", "");
+    assert_error(run("'%s' x.gguf --tokenizer tokenizer.json", MODEL), "does not merge all that makes a token, as \"数字\"");
+    write_json(ROOT "/tests/golden/tokenizers/prepend", "", "");
+    assert_error(run("'%s' x.gguf --tokenizer tokenizer.json", MODEL), "begins anew behind an added token");
+    write_json(ROOT "/tests/golden/tokenizers/metaspace", "," OWN "," OTHER, "");
+    assert_error(run("'%s' x.gguf --tokenizer tokenizer.json", MODEL), "a text that begins with a space gets no other");
+}
+
 static void what_it_cannot_write_it_names(void **state) {
     (void)state;
     assert_error(run("'%s'", MODEL), "give a model and the file to write");
@@ -104,6 +174,7 @@ int main(void) {
         cmocka_unit_test(without_a_loss_it_is_the_same_model),
         cmocka_unit_test(a_quantized_file_is_a_model),
         cmocka_unit_test(the_blocks_are_llama_cpps),
+        cmocka_unit_test(merges_become_scores),
         cmocka_unit_test(what_it_cannot_write_it_names),
         cmocka_unit_test(a_changed_byte_is_no_crash),
     };

@@ -1,5 +1,5 @@
-/* What the golden values of chapter 4's frequencies cannot see: YaRN's attention factor in every spelling, and what is
- * refused. */
+/* What the golden values of chapter 4's frequencies cannot see: the attention factor of YaRN and longrope in every spelling,
+ * and what is refused. */
 #include "04_rope/scaling.h"
 #include "tests/refused.h"
 
@@ -24,6 +24,10 @@ static void the_attention_factor_is_transformers(void **state) {
         {{.rope_type = ROPE_YARN, .factor = 40, .mscale_all_dim = 0.707}, 1.3688879454113936},
         {{.rope_type = ROPE_YARN, .factor = 40, .attention_factor = 0.5}, 0.5},
         {{.rope_type = ROPE_YARN, .factor = 9, .attention_factor = 2, .mscale = 2, .mscale_all_dim = 1}, 2},
+        {{.rope_type = ROPE_LONGROPE, .factor = 32}, 1.1902380714238083}, /* sqrt(1 + ln 32 / ln 4096) */
+        {{.rope_type = ROPE_LONGROPE, .factor = 1}, 1},
+        {{.rope_type = ROPE_LONGROPE, .factor = 0.5}, 1},
+        {{.rope_type = ROPE_LONGROPE, .factor = 32, .attention_factor = 1.25}, 1.25},
         {{.rope_type = ROPE_DEFAULT, .factor = 4, .attention_factor = 0.5}, 1},
         {{.rope_type = ROPE_LINEAR, .factor = 4, .attention_factor = 0.5}, 1},
         {{.rope_type = ROPE_DYNAMIC, .factor = 4, .attention_factor = 0.5}, 1},
@@ -34,6 +38,7 @@ static void the_attention_factor_is_transformers(void **state) {
         parameters.rope_theta = 10000;
         parameters.max_position_embeddings = parameters.original_max_position_embeddings = 4096;
         parameters.low_freq_factor = 1, parameters.high_freq_factor = 4;
+        parameters.short_factor = parameters.long_factor = (const float[D / 2]){1, 1, 1, 1, 1};
         float inv_freq[D / 2];
         assert_float_equal(rope_frequencies(D, inv_freq, &parameters, 4096), known[i].factor, 1e-7);
     }

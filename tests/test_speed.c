@@ -112,6 +112,16 @@ static void a_row_does_not_see_its_batch(void **state) {
     free(x), free(w), free(alone), free(y), free(bytes);
 }
 
+/* What shares of a limit are reckoned from: every machine has one, but for BF16. */
+static void the_machine_has_limits(void **state) {
+    (void)state;
+    for (int threads = 1; threads <= 2; threads++) {
+        assert_true(isfinite(fma_peak(threads)) && fma_peak(threads) > 0);
+        assert_true(isfinite(bf16_peak(threads)) && bf16_peak(threads) >= 0);
+        assert_true(isfinite(read_bandwidth(threads, 1 << 20)) && read_bandwidth(threads, 1 << 20) > 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_rung_agrees),
@@ -121,6 +131,7 @@ int main(void) {
         cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(as_exact_as_pytorch),
         cmocka_unit_test(a_row_does_not_see_its_batch),
+        cmocka_unit_test(the_machine_has_limits),
     };
     return cmocka_run_group_tests_name("speed", tests, NULL, NULL) != 0;
 }

@@ -80,6 +80,11 @@ static void progress_is_shown(void **state) {
     assert_int_equal(end(), 0);
     assert_int_equal(run("'" BUILD "/llama' --perplexity text --context 9"), 0);
     assert_null(strchr(said, '#'));
+    start("exec '" BUILD "/quantize' '" ROOT "/chapters/09_decoder/stories/model' stories.gguf --type q8_0");
+    expect("\r[#");
+    expect("[########################################]");
+    expect("\r\n");
+    assert_int_equal(end(), 0);
 }
 
 static void pieces_are_coloured(void **state) {

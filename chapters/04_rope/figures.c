@@ -224,10 +224,9 @@ static void pairs(const char *data) {
 
 /* ---- the angles */
 
-/* Three pairs of the course's own model, and all pairs of a Llama 2: the cosine at positions 1 to 32768, left out
- * where a pair has come round twice, and is too fast to draw. */
+/* Three pairs of the course's own model, and all pairs of a Llama 2: between which distances does each tell two tokens
+ * apart? */
 static void clocks(const char *data, const Sentence *s) {
-    enum { COLUMNS = 480 };
     if (!data) return;
     float own[s->D / 2], inv_freq[PAIRS];
     rope_frequencies(s->D, own, &llama2, 1);
@@ -240,13 +239,9 @@ static void clocks(const char *data, const Sentence *s) {
             fprintf(output.file, " %.4f %.4f", cos(t * (double)own[shown[n]]), sin(t * (double)own[shown[n]]));
     }
     output_close(&output);
-    output = data_open(data, "04_table", "log2 of the position, pair, cosine");
+    output = data_open(data, "04_table", "pair, positions in an eighth of a turn, in a whole one");
     for (int i = 0; i < PAIRS; i++)
-        for (int n = 0; n <= COLUMNS; n++) {
-            double octave = 15.0 * n / COLUMNS, angle = exp2(octave) * (double)inv_freq[i];
-            if (angle < 2 * 2 * pi) fprintf(output.file, "%.4f %d %.3f\n", octave, i, cos(angle));
-            else fprintf(output.file, "%.4f %d NaN\n", octave, i);
-        }
+        fprintf(output.file, "%d %.4g %.4g\n", i, wavelength(inv_freq[i]) / 8, wavelength(inv_freq[i]));
     output_close(&output);
 }
 

@@ -63,6 +63,18 @@ static float yarn_attention_factor(const RopeParameters *p) {
     return (float)yarn_mscale(p->factor, 1);
 }
 
+/* LongRoPE: somebody searched for the best factor of each pair, for short texts and for long ones. `base` is theta^(2i/D). */
+static float longrope_frequency(int i, float base, const RopeParameters *p, int length) {
+    const float *factors = length > p->original_max_position_embeddings ? p->long_factor : p->short_factor;
+    return 1 / (factors[i] * base);
+}
+
+/* Sharper at any length, so that the model need not be told how long a text will be. */
+static float longrope_attention_factor(const RopeParameters *p) {
+    if (p->attention_factor) return (float)p->attention_factor;
+    return (float)(p->factor <= 1 ? 1 : sqrt(1 + log(p->factor) / log(p->original_max_position_embeddings)));
+}
+
 float rope_frequencies(int D, float inv_freq[D / 2], const RopeParameters *p, int length) {
     check_pairs(D);
     double theta = p->rope_type == ROPE_DYNAMIC ? dynamic_theta(D, p, length) : p->rope_theta;
@@ -71,8 +83,10 @@ float rope_frequencies(int D, float inv_freq[D / 2], const RopeParameters *p, in
         if (p->rope_type == ROPE_LLAMA3) frequency = llama3_frequency(frequency, p);
         if (p->rope_type == ROPE_LINEAR) frequency = linear_frequency(frequency, p);
         if (p->rope_type == ROPE_YARN) frequency = yarn_frequency(D, i, base, p);
+        if (p->rope_type == ROPE_LONGROPE) frequency = longrope_frequency(i, base, p, length);
         if (p->rope_type == ROPE_FACTORS) frequency /= p->factors[i];
         inv_freq[i] = frequency;
     }
-    return p->rope_type == ROPE_YARN ? yarn_attention_factor(p) : 1;
+    if (p->rope_type == ROPE_YARN) return yarn_attention_factor(p);
+    return p->rope_type == ROPE_LONGROPE ? longrope_attention_factor(p) : 1;
 }

@@ -5,6 +5,7 @@
  * judges each function against PyTorch, names the mistake if it knows it, and says how far you are. Fill them in from top
  * to bottom. The (void) lines only keep an empty body from warning; they go when you begin. */
 #include "05_attention/attention.h"
+#include "06_grouped_query/grouped_query.h"
 #include "08_flash_attention/flash_attention.h"
 
 /* Task 1. Chapter 5's softmax reads each row three times: for the maximum, for the sum, for the division. Read it
@@ -14,14 +15,14 @@ void softmax(int rows, int n, float out[rows][n], const float x[rows][n]) {
     (void)rows, (void)n, (void)out, (void)x;
 }
 
-/* Task 2. Chapter 5's attention of one head, but leave `scores` alone: for each query walk along the keys that it
- * sees, s <= S - T + t, and carry maximum, sum and D outputs. One key at a time will do: a tile of 1. */
-void attention(int T, int S, int D, float out[restrict T][D], const float q[T][D], const float k[S][D],
-               const float v[S][D], float scores[restrict T][S]) {
-    (void)T, (void)S, (void)D, (void)out, (void)q, (void)k, (void)v, (void)scores;
+/* Task 2. Chapter 6's attention, with no room for scores: for each query of each head walk along the keys that it sees,
+ * s <= S - T + t, and carry maximum, sum and D outputs. One key at a time will do: a tile of 1. */
+void attend_last(int T, int S, int H, int KV, int D, float out[restrict T][H][D], const float q[T][H][D],
+                 const float k[S][KV][D], const float v[S][KV][D]) {
+    (void)T, (void)S, (void)H, (void)KV, (void)D, (void)out, (void)q, (void)k, (void)v;
 }
 
-/* The challenge, without a hint: all heads, in tiles of keys. If it is right, is it fast? Beside chapter 12's:
+/* The challenge, without a hint: the same in tiles of keys, each of which many queries share. If it is right, is it fast? Beside chapter 12's:
  *
  *     make build/bench_kernels
  *     build/bench_kernels flash_attention --library build/exercise-08/exercise.c.so --bench */

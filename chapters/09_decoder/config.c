@@ -89,8 +89,6 @@ static bool is_mistral(const Object *config) {
 
 /* What would make it another model than the one that this chapter computes. */
 static void require_llama(const Object *config) {
-    if (yes_or_no(config, "attention_bias", false)) refuse(config, "attention_bias", "a Llama has no biases");
-    if (yes_or_no(config, "mlp_bias", false)) refuse(config, "mlp_bias", "a Llama has no biases");
     if (strcmp(text_or(config, "hidden_act", "silu"), "silu") != 0)
         refuse(config, "hidden_act", "a Llama's is \"silu\"");
     const json_t *layer_types = value_of(config, "layer_types");
@@ -104,17 +102,32 @@ static void require_llama(const Object *config) {
 
 static RopeType rope_type(const Object *rope) {
     static const char *const names[] = {[ROPE_DEFAULT] = "default", [ROPE_LINEAR] = "linear", [ROPE_DYNAMIC] = "dynamic",
-                                        [ROPE_YARN] = "yarn", [ROPE_LLAMA3] = "llama3"};
+                                        [ROPE_YARN] = "yarn", [ROPE_LLAMA3] = "llama3", [ROPE_LONGROPE] = "longrope"};
     const char *key = value_of(rope, "rope_type") ? "rope_type" : "type";
     const char *name = text_or(rope, key, "default");
     for (int type = 0; type < (int)(sizeof names / sizeof *names); type++)
         if (strcmp(name, names[type]) == 0) return (RopeType)type;
-    refuse(rope, key, "it must be default, linear, dynamic, yarn or llama3");
+    refuse(rope, key, "it must be default, linear, dynamic, yarn, llama3 or longrope");
+}
+
+/* A number for each pair of a head. */
+static float *factors(const Object *rope, const char *key, int D) {
+    const json_t *list = value_of(rope, key);
+    char why[80];
+    snprintf(why, sizeof why, "longrope needs a list of %d numbers above 0, one a pair", D / 2);
+    if (json_array_size(list) != (size_t)D / 2) refuse(rope, key, why);
+    float *factors = allocate((size_t)D / 2 * sizeof *factors);
+    for (int i = 0; i < D / 2; i++) {
+        const json_t *factor = json_array_get(list, (size_t)i);
+        if (!json_is_number(factor) || !(json_number_value(factor) > 0)) refuse(rope, key, why);
+        factors[i] = (float)json_number_value(factor);
+    }
+    return factors;
 }
 
 /* rope_parameters since transformers 5, rope_scaling with rope_theta outside of it before. Where a file has both
  * spellings, transformers follows the old one, unless it is empty. Source: RotaryEmbeddingConfigMixin in modeling_rope_utils.py. */
-static RopeParameters read_rope(const Object *config, int max_positions) {
+static RopeParameters read_rope(const Object *config, int D, int max_positions) {
     const json_t *scaling = value_of(config, "rope_scaling");
     const bool old = scaling && !(json_is_object(scaling) && json_object_size(scaling) == 0);
     const char *key = old ? "rope_scaling" : "rope_parameters";
@@ -129,7 +142,7 @@ static RopeParameters read_rope(const Object *config, int max_positions) {
     p.original_max_position_embeddings =
         whole_or(config, "original_max_position_embeddings",
                  whole_or(&rope, "original_max_position_embeddings", max_positions, 1, MOST_POSITIONS), 1, MOST_POSITIONS);
-    if (p.rope_type == ROPE_YARN)
+    if (p.rope_type == ROPE_YARN || p.rope_type == ROPE_LONGROPE)
         p.factor = number_or(&rope, "factor", (double)max_positions / p.original_max_position_embeddings, 0);
     else
         p.factor = number(&rope, "factor", 0);
@@ -137,6 +150,8 @@ static RopeParameters read_rope(const Object *config, int max_positions) {
         p.low_freq_factor = number(&rope, "low_freq_factor", 0);
         p.high_freq_factor = number(&rope, "high_freq_factor", p.low_freq_factor);
     }
+    if (p.rope_type == ROPE_LONGROPE)
+        p.short_factor = factors(&rope, "short_factor", D), p.long_factor = factors(&rope, "long_factor", D);
     p.beta_fast = number_or(&rope, "beta_fast", 0, 0);
     p.beta_slow = number_or(&rope, "beta_slow", 0, 0);
     p.attention_factor = number_or(&rope, "attention_factor", 0, 0);
@@ -192,13 +207,8 @@ static void read_sizes(const Object *object, Config *c) {
     c->H = whole(object, "num_attention_heads", 1, MOST_WIDTH);
     c->KV = whole_or(object, "num_key_value_heads", c->H, 1, MOST_WIDTH);
     c->V = whole(object, "vocab_size", 1, MOST_WIDTH);
-    if (!value_of(object, "head_dim") && c->C % c->H)
-        refuse(object, "num_attention_heads", "the hidden_size is not a multiple of it, and there is no head_dim");
-    c->D = whole_or(object, "head_dim", c->C / c->H, 1, MOST_HEAD);
-    if (c->D % 2) fail("%s: heads are %d wide: RoPE turns pairs, the width must be even", object->path, c->D);
-    if (c->D > MOST_HEAD || c->D > MOST_WIDTH / c->H)
-        fail("%s: %d heads of width %d are more than this decoder takes", object->path, c->H, c->D);
-    if (c->H % c->KV) refuse(object, "num_key_value_heads", "it must divide num_attention_heads evenly");
+    c->D = whole_or(object, "head_dim", 0, 1, MOST_HEAD);
+    config_complete_heads(object->path, c);
 }
 
 json_t *json_open(const char *path) {
@@ -225,7 +235,9 @@ Config config_read(const char *path) {
     config.rms_norm_eps = number_or(&object, "rms_norm_eps", 1e-6, 0);
     if (config.rms_norm_eps >= 1) refuse(&object, "rms_norm_eps", "it must be a small number, such as 1e-05");
     config.tie_word_embeddings = yes_or_no(&object, "tie_word_embeddings", false);
-    config.rope = read_rope(&object, config.max_position_embeddings);
+    config.attention_bias = yes_or_no(&object, "attention_bias", false);
+    config.mlp_bias = yes_or_no(&object, "mlp_bias", false);
+    config.rope = read_rope(&object, config.D, config.max_position_embeddings);
     if (config.rope.rope_type == ROPE_DYNAMIC && config.D == 2)
         fail("%s: dynamic scaling needs heads wider than 2", path);
     config.pad = whole_or(&object, "pad_token_id", -1, -1, INT_MAX);
@@ -235,7 +247,17 @@ Config config_read(const char *path) {
     return config;
 }
 
+void config_free(Config *config) { free((float *)config->rope.short_factor), free((float *)config->rope.long_factor); }
+
 /* ------------------------------------------------------------------ what follows from it */
+
+void config_complete_heads(const char *path, Config *c) {
+    if (!c->D && c->C % c->H) fail("%s: a width of %d is no multiple of its %d heads, and none is given for a head", path, c->C, c->H);
+    if (!c->D) c->D = c->C / c->H;
+    if (c->D % 2) fail("%s: heads are %d wide: RoPE turns pairs, the width must be even", path, c->D);
+    if (c->D > MOST_HEAD || c->D > MOST_WIDTH / c->H) fail("%s: %d heads of width %d are more than this decoder takes", path, c->H, c->D);
+    if (c->H % c->KV) fail("%s: %d heads cannot share %d key/value heads evenly", path, c->H, c->KV);
+}
 
 int config_context(const Config *config) {
     double stretch = config->rope.rope_type == ROPE_DYNAMIC ? fmax(config->rope.factor, 1) : 1;
@@ -252,5 +274,7 @@ const char *config_limit(const Config *config) {
 int64_t config_parameters(const Config *config) {
     int64_t C = config->C, F = config->F, H = config->H, KV = config->KV, D = config->D, V = config->V;
     int64_t layer = 2 * C * H * D + 2 * C * KV * D + 3 * C * F + 2 * C;
+    if (config->attention_bias) layer += H * D + 2 * KV * D + C;
+    if (config->mlp_bias) layer += 2 * F + C;
     return (config->tie_word_embeddings ? 1 : 2) * V * C + config->L * layer + C;
 }

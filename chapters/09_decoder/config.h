@@ -1,6 +1,6 @@
 /* Chapter 9: what a Llama is, in fifteen numbers: config.json.
  *
- * Whatever this decoder does not compute is refused by name, never guessed: another architecture, biases, another
+ * Whatever this decoder does not compute is refused by name, never guessed: another architecture, another
  * activation, another scaling of RoPE. Every size is checked here, before anything is multiplied or allocated. */
 #ifndef CONFIG_H
 #define CONFIG_H
@@ -27,6 +27,7 @@ typedef struct {
     int sliding_window;          /* a token sees so many, itself the last; 0: all */
     double rms_norm_eps;
     bool tie_word_embeddings;    /* lm_head is embed_tokens */
+    bool attention_bias, mlp_bias; /* the projections add one: in none of Meta's Llamas */
     RopeParameters rope;
     int pad;                     /* pad_token_id, or -1 */
     int eos_count, eos[CONFIG_EOS]; /* eos_token_id: any of them ends a text */
@@ -39,9 +40,14 @@ struct json_t *json_open(const char *path);
 /* Reads a config.json, or fail(). What it leaves out is what LlamaConfig of transformers takes for it; the sizes it
  * must give. */
 Config config_read(const char *path);
+void config_free(Config *config); /* longrope's factors */
 
 /* The ends, eos_token_id, that the JSON of another file says, if it says any: generation_config.json. */
 void config_read_ends(const char *path, const struct json_t *json, Config *config);
+
+/* What must hold of the heads, wherever a model's sizes come from: D is set where it is still 0, and C, H, KV and D fit
+ * together, or fail(). `path` is for messages. */
+void config_complete_heads(const char *path, Config *config);
 
 /* How many positions it can be asked for: with dynamic scaling, which stretches as the text grows, `factor` times
  * max_position_embeddings; but no more than the sliding_window, within which attention is a Llama's. */

@@ -39,13 +39,22 @@ static void add(int T, int C, float x[restrict T][C], const float delta[T][C]) {
 
 /* ------------------------------------------------------------------ the layer */
 
-/* To a matrix, H heads of D numbers are H D numbers in a row: [T][H][D] and [T][H D] lie in memory alike. */
-static void to_heads(int T, int C, int H, int D, float heads[restrict T][H][D], const float x[T][C], const Tensor *weight) {
-    project(T, C, H * D, (float(*)[H * D])heads, x, weight);
+/* y = x W^T + b. Some Llamas of other makers have a bias b; Meta's have none, NULL. */
+static void affine(int T, int in, int out, float y[restrict T][out], const float x[T][in], const Tensor *weight, const float *bias) {
+    project(T, in, out, y, x, weight);
+    for (int t = 0; bias && t < T; t++)
+        for (int i = 0; i < out; i++) y[t][i] += bias[i];
 }
 
-static void from_heads(int T, int H, int D, int C, float y[restrict T][C], const float heads[T][H][D], const Tensor *weight) {
-    project(T, H * D, C, y, (const float(*)[H * D])heads, weight);
+/* To a matrix, H heads of D numbers are H D numbers in a row: [T][H][D] and [T][H D] lie in memory alike. */
+static void to_heads(int T, int C, int H, int D, float heads[restrict T][H][D], const float x[T][C], const Tensor *weight,
+                     const float *bias) {
+    affine(T, C, H * D, (float(*)[H * D])heads, x, weight, bias);
+}
+
+static void from_heads(int T, int H, int D, int C, float y[restrict T][C], const float heads[T][H][D], const Tensor *weight,
+                       const float *bias) {
+    affine(T, H * D, C, y, (const float(*)[H * D])heads, weight, bias);
 }
 
 /* delta = attention(rms_norm(x)) */
@@ -63,14 +72,14 @@ void attention_block(Decoder *d, int l, int T, int C, float delta[restrict T][C]
     float(*v)[KV][D] = take(d, sizeof(float[T][KV][D])), (*attended)[H][D] = take(d, sizeof(float[T][H][D]));
 
     norm(T, C, normed, x, layer->input_layernorm, c->rms_norm_eps);
-    to_heads(T, C, H, D, q, normed, &layer->q_proj);
-    to_heads(T, C, KV, D, k, normed, &layer->k_proj);
-    to_heads(T, C, KV, D, v, normed, &layer->v_proj);
+    to_heads(T, C, H, D, q, normed, &layer->q_proj, layer->q_bias);
+    to_heads(T, C, KV, D, k, normed, &layer->k_proj, layer->k_bias);
+    to_heads(T, C, KV, D, v, normed, &layer->v_proj, layer->v_bias);
     turn(d->model->interleaved, T, H, D, q_rope, q, cosine, sine);
     turn(d->model->interleaved, T, KV, D, k_rope, k, cosine, sine);
     int S = kv_cache_append(d->capacity, KV, D, keys[l], values[l], d->length, T, k_rope, v);
     flash_attention(T, S, H, KV, D, attended, q_rope, keys[l], values[l]);
-    from_heads(T, H, D, C, delta, attended, &layer->o_proj);
+    from_heads(T, H, D, C, delta, attended, &layer->o_proj, layer->o_bias);
     d->taken = mark;
 }
 
@@ -86,10 +95,10 @@ void feed_forward_block(Decoder *d, int l, int T, int C, float delta[restrict T]
     float(*hidden)[F] = take(d, sizeof(float[T][F]));
 
     norm(T, C, normed, x, layer->post_attention_layernorm, c->rms_norm_eps);
-    project(T, C, F, gate, normed, &layer->gate_proj);
-    project(T, C, F, up, normed, &layer->up_proj);
+    affine(T, C, F, gate, normed, &layer->gate_proj, layer->gate_bias);
+    affine(T, C, F, up, normed, &layer->up_proj, layer->up_bias);
     gated(T, F, hidden, gate, up);
-    project(T, F, C, delta, hidden, &layer->down_proj);
+    affine(T, F, C, delta, hidden, &layer->down_proj, layer->down_bias);
     d->taken = mark;
 }
 
@@ -140,7 +149,7 @@ static void read_chunk(Decoder *d, int T, const int ids[T], int whole) {
     size_t mark = d->taken;
     float(*out)[C] = take(d, sizeof(float[T][C]));
     turn_angles(d, T, whole);
-    decoder_forward(d, T, C, out, ids);
+    d->forward(d, T, C, out, ids);
     memcpy(d->last, out[T - 1], sizeof *out);
     d->length += T;
     d->taken = mark;
@@ -179,7 +188,8 @@ Decoder decoder_new(const Model *model, int capacity) {
     const Config *c = &model->config;
     if (capacity < 1) fail("a decoder for %d positions: give at least one", capacity);
     size_t cached = product(c->L, capacity), keys = (size_t)c->KV * c->D, T = capacity < CHUNK ? capacity : CHUNK;
-    Decoder decoder = {.model = model, .capacity = capacity, .keys = floats(cached, keys), .values = floats(cached, keys),
+    Decoder decoder = {.model = model, .forward = decoder_forward, .capacity = capacity,
+                       .keys = floats(cached, keys), .values = floats(cached, keys),
                        .angles = floats(T, c->D), .last = floats(1, c->C), .room_size = room_bytes(c, T)};
     decoder.room = allocate(decoder.room_size);
     return decoder;

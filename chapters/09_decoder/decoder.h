@@ -15,9 +15,14 @@
  * feed-forward of layer l, 2 L + 1 after the last norm. x is of positions first .. first + T - 1. */
 typedef void Watch(void *context, int stage, int first, int T, int C, const float x[T][C]);
 
+/* The way of the stream: decoder_forward(), or chapter 14's, which adds up what several machines compute. */
+typedef struct Decoder Decoder;
+typedef void Forward(Decoder *decoder, int T, int C, float out[restrict T][C], const int ids[T]);
+
 /* One text, and what the decoder remembers of it. */
-typedef struct {
+struct Decoder {
     const Model *model;
+    Forward *forward;
     int capacity;          /* positions that the text may have */
     int length;            /* positions read so far: the next token stands at this one */
     float *keys, *values;  /* [L][capacity][KV][D]: chapter 7's cache of each layer */
@@ -27,7 +32,7 @@ typedef struct {
     size_t room_size, taken;
     Watch *watch;          /* NULL if nobody watches */
     void *context;
-} Decoder;
+};
 
 Decoder decoder_new(const Model *model, int capacity);
 void decoder_free(Decoder *decoder);

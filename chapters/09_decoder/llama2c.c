@@ -29,10 +29,7 @@ static Config bin_config(const char *path, const int32_t header[7]) {
                      .V = abs(header[5]), .max_position_embeddings = header[6], .rms_norm_eps = 1e-5,
                      .tie_word_embeddings = header[5] > 0, .rope = {.rope_theta = 10000}, .pad = -1,
                      .eos_count = 1, .eos = {2}, .dtype = F32};
-    if (config.C % config.H || config.H % config.KV || config.C / config.H > MOST_HEAD)
-        fail("%s: its header says %d heads and %d key/value heads in a width of %d", path, config.H, config.KV, config.C);
-    config.D = config.C / config.H;
-    if (config.D % 2) fail("%s: heads are %d wide: RoPE turns pairs, the width must be even", path, config.D);
+    config_complete_heads(path, &config);
     return config;
 }
 
@@ -83,6 +80,7 @@ Llama2c llama2c_open(Model *model, const char *path) {
     Reader reader = {words, HEADER, bin.size};
     Tensor(*norms)[2] = allocate(L * sizeof *norms), norm;
     model->layers = allocate(L * sizeof *model->layers);
+    memset(model->layers, 0, L * sizeof *model->layers); /* without biases */
     lay_out(model, &reader, norms, &norm);
     if (reader.offset != reader.size)
         fail("%s: its header makes it %zu bytes long, but it has %zu: truncated, or no .bin of llama2.c", path,

@@ -44,6 +44,8 @@ static void print_modules(const Config *c) {
     module_row(&table, c, "layers.N.mlp.gate_proj", L, F, C);
     module_row(&table, c, "layers.N.mlp.up_proj", L, F, C);
     module_row(&table, c, "layers.N.mlp.down_proj", L, C, F);
+    if (c->attention_bias) module_row(&table, c, "layers.N.self_attn's biases", L, 0, queries + 2 * keys + C);
+    if (c->mlp_bias) module_row(&table, c, "layers.N.mlp's biases", L, 0, 2 * F + C);
     module_row(&table, c, "norm", 1, 0, C);
     module_row(&table, c, c->tie_word_embeddings ? "lm_head (it is embed_tokens)" : "lm_head", !c->tie_word_embeddings, c->V, C);
     int64_t all = config_parameters(c);
@@ -61,6 +63,7 @@ static void print_tree(const char *name) {
     config_print_tree(stdout, &config);
     putchar('\n');
     print_modules(&config);
+    config_free(&config);
 }
 
 static void print_family(void) {
@@ -184,11 +187,9 @@ int main(int argc, char **argv) {
         {"save", "FILE", "write logits and hidden states as .safetensors", &save_to},
         {"compare", "FILE", "find the first stage that differs from such a file; its ids are used without --ids", &dump},
     };
-    int rest = parse_options(argc, argv, "[--tree NAME|DIR] [--model DIR|FILE --ids 1,2,3 [--save FILE] [--compare FILE]]",
-                             "Chapter 9, the decoder: any Llama checkpoint, equal to transformers. Without --tree and "
-                             "--model, a demonstration.",
-                             sizeof options / sizeof *options, options);
-    if (rest < argc) usage_error("%s is not understood", argv[rest]);
+    only_options(argc, argv, "[--tree NAME|DIR] [--model DIR|FILE --ids 1,2,3 [--save FILE] [--compare FILE]]",
+                 "Chapter 9, the decoder: any Llama checkpoint, equal to transformers. Without --tree and --model, a demonstration.",
+                 sizeof options / sizeof *options, options);
     if (!model && (ids || save_to || dump)) usage_error("--ids, --save and --compare need --model");
     if (tree) print_tree(tree);
     if (model) return run_model(model, ids, save_to, dump);

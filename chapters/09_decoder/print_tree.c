@@ -11,8 +11,8 @@ static const char *python_float(char text[static 32], double value) {
     return text;
 }
 
-static void print_linear(FILE *file, int indent, const char *name, int in, int out) {
-    fprintf(file, "%*s(%s): Linear(in_features=%d, out_features=%d, bias=False)\n", indent, "", name, in, out);
+static void print_linear(FILE *file, int indent, const char *name, int in, int out, bool bias) {
+    fprintf(file, "%*s(%s): Linear(in_features=%d, out_features=%d, bias=%s)\n", indent, "", name, in, out, bias ? "True" : "False");
 }
 
 static void print_norm(FILE *file, int indent, const char *name, const Config *config) {
@@ -30,20 +30,20 @@ void config_print_tree(FILE *file, const Config *config) {
     if (L == 1) fprintf(file, "      (0): LlamaDecoderLayer(\n");
     else fprintf(file, "      (0-%d): %d x LlamaDecoderLayer(\n", L - 1, L);
     fprintf(file, "        (self_attn): LlamaAttention(\n");
-    print_linear(file, 10, "q_proj", C, queries);
-    print_linear(file, 10, "k_proj", C, keys);
-    print_linear(file, 10, "v_proj", C, keys);
-    print_linear(file, 10, "o_proj", queries, C);
+    print_linear(file, 10, "q_proj", C, queries, config->attention_bias);
+    print_linear(file, 10, "k_proj", C, keys, config->attention_bias);
+    print_linear(file, 10, "v_proj", C, keys, config->attention_bias);
+    print_linear(file, 10, "o_proj", queries, C, config->attention_bias);
     fprintf(file, "        )\n        (mlp): LlamaMLP(\n");
-    print_linear(file, 10, "gate_proj", C, F);
-    print_linear(file, 10, "up_proj", C, F);
-    print_linear(file, 10, "down_proj", F, C);
+    print_linear(file, 10, "gate_proj", C, F, config->mlp_bias);
+    print_linear(file, 10, "up_proj", C, F, config->mlp_bias);
+    print_linear(file, 10, "down_proj", F, C, config->mlp_bias);
     fprintf(file, "          (act_fn): SiLUActivation()\n        )\n");
     print_norm(file, 8, "input_layernorm", config);
     print_norm(file, 8, "post_attention_layernorm", config);
     fprintf(file, "      )\n    )\n");
     print_norm(file, 4, "norm", config);
     fprintf(file, "    (rotary_emb): LlamaRotaryEmbedding()\n  )\n");
-    print_linear(file, 2, "lm_head", C, V);
+    print_linear(file, 2, "lm_head", C, V, false);
     fprintf(file, ")\n");
 }

@@ -7,8 +7,6 @@
 #include "common/options.h"
 #include "common/safetensors.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdint.h>
@@ -127,24 +125,7 @@ static bool compare(const Trace *run, const SafeTensors *dump) {
 
 /* ------------------------------------------------------------------ the tokens */
 
-/* "1,2,3" */
-static int *parse_ids(const char *text, int *count) {
-    int *ids = allocate((strlen(text) / 2 + 1) * sizeof *ids);
-    for (*count = 0;; text++) {
-        char *end;
-        errno = 0;
-        long id = strtol(text, &end, 10);
-        if (!isdigit((unsigned char)text[*text == '-']) || errno || id < INT_MIN || id > INT_MAX)
-            fail("--ids: \"%.20s\" is no token: write 1,2,3", text);
-        ids[(*count)++] = (int)id;
-        if (*end == '\0') return ids;
-        if (*end != ',') fail("--ids: \"%.20s\" is no list of tokens: write 1,2,3", text);
-        text = end;
-    }
-}
-
-/* A dump says which tokens it is of. */
-static int *dumped_ids(const SafeTensors *dump, int *count) {
+int *dumped_ids(const SafeTensors *dump, int *count) {
     const Tensor *tensor = safetensors_find(dump, "ids");
     if (!tensor || tensor_count(tensor) == 0) fail("--ids 1,2,3 is needed: the dump does not hold its ids");
     if (tensor_count(tensor) > INT_MAX) fail("the dump holds more ids than any context");
@@ -173,7 +154,7 @@ int run_model(const char *path, const char *ids_text, const char *save_to, const
     bool agrees = true;
     if (dump_path) dump = safetensors_open(dump_path);
     if (!ids_text && !dump_path) usage_error("--model needs --ids 1,2,3, or a dump to --compare with");
-    int *ids = ids_text ? parse_ids(ids_text, &T) : dumped_ids(&dump, &T);
+    int *ids = ids_text ? option_ids("ids", ids_text, &T) : dumped_ids(&dump, &T);
 
     Model model = model_open(path);
     if (save_to && file_is_mapped(save_to))

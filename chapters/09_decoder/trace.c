@@ -42,7 +42,7 @@ const char *stage_name(char name[static 32], int stage, int stages) {
 }
 
 /* One head's queries or keys of the normalized stream, turned to their positions. */
-static void head_vectors(const Model *model, int T, int heads, int head, const float *normed, const Tensor *weight,
+static void head_vectors(const Model *model, int T, int heads, int head, const float *normed, const Tensor *weight, const float *bias,
                          float out[restrict T][model->config.D]) {
     int C = model->config.C, D = model->config.D, positions[T];
     float(*all)[heads][D] = allocate((size_t)T * sizeof *all), (*turned)[heads][D] = allocate((size_t)T * sizeof *turned);
@@ -51,6 +51,8 @@ static void head_vectors(const Model *model, int T, int heads, int head, const f
     float factor = rope_frequencies(D, inv_freq, &model->config.rope, T);
     rope_table(T, D, table, positions, inv_freq, factor);
     project(T, C, heads * D, (float(*)[heads * D])all, (const float(*)[C])normed, weight);
+    for (int i = head * D; bias && i < (head + 1) * D; i++)
+        for (int t = 0; t < T; t++) all[t][head][i - head * D] += bias[i];
     (model->interleaved ? rope_interleaved : rope_half_split)(T, heads, D, turned, all, table[0], table[1]);
     for (int t = 0; t < T; t++) memcpy(out[t], turned[t][head], sizeof out[t]);
     free(all), free(turned), free(table);
@@ -64,8 +66,8 @@ void head_weights(const Model *model, const Trace *trace, int l, int h, float we
     float(*q)[D] = allocate((size_t)T * sizeof *q), (*k)[D] = allocate((size_t)T * sizeof *k);
     float(*scores)[T] = allocate((size_t)T * sizeof *scores);
     rms_norm(T, C, normed, states[l], layer->input_layernorm, NULL, (float)c->rms_norm_eps);
-    head_vectors(model, T, c->H, h, (float *)normed, &layer->q_proj, q);
-    head_vectors(model, T, c->KV, h / (c->H / c->KV), (float *)normed, &layer->k_proj, k);
+    head_vectors(model, T, c->H, h, (float *)normed, &layer->q_proj, layer->q_bias, q);
+    head_vectors(model, T, c->KV, h / (c->H / c->KV), (float *)normed, &layer->k_proj, layer->k_bias, k);
     attention_scores(T, T, D, scores, q, k);
     causal_mask(T, T, scores);
     softmax(T, T, weights, scores);

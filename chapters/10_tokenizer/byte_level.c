@@ -1,9 +1,11 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 
 #include "10_tokenizer/byte_level.h"
+#include "10_tokenizer/stand_ins.h"
 #include "common/error.h"
 
 #include <pcre2.h>
+#include <stdlib.h>
 
 /* ------------------------------------------------------------------ splitting
  *
@@ -20,14 +22,14 @@ static const char pcre2_pattern[] = "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}
                                     "| ?[^" S "\\p{L}\\p{N}]+[\\r\\n]*|[" S "]*[\\r\\n]+|[" S "]+(?![^" S "])|[" S "]+";
 
 /* What GPT-2's alphabet writes for a byte: printable characters of Latin-1 for themselves, U+0100 and on for the others in
- * their order. Source: bytes_to_unicode of GPT-2. */
-static bool is_printable(int byte) { return (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte != 0xad); }
+ * their order: 00 to 20, 7F to A0, and AD. Source: bytes_to_unicode of GPT-2. */
+static int letter_of_byte(int byte) {
+    return byte <= 0x20 ? 0x100 + byte : byte >= 0x7f && byte <= 0xa0 ? 0x121 + byte - 0x7f : byte == 0xad ? 0x143 : byte;
+}
 
 static int byte_of_letter(int point) {
-    if (point < 256) return is_printable(point) ? point : -1;
-    for (int byte = 0, next = 256; byte < 256; byte++)
-        if (!is_printable(byte) && next++ == point) return byte;
-    return -1;
+    int byte = point < 0x100 ? point : point <= 0x120 ? point - 0x100 : point <= 0x142 ? point - 0x121 + 0x7f : 0xad;
+    return letter_of_byte(byte) == point ? byte : -1;
 }
 
 int alphabet_bytes(int length, const char *name, char *bytes) {
@@ -41,12 +43,6 @@ int alphabet_bytes(int length, const char *name, char *bytes) {
         bytes[count++] = (char)byte;
     }
     return count;
-}
-
-static int letter_of_byte(int byte) {
-    int next = 256;
-    for (int b = 0; b < byte; b++) next += !is_printable(b);
-    return is_printable(byte) ? byte : next;
 }
 
 int alphabet_name(int length, const char *bytes, char *name) {
@@ -69,7 +65,12 @@ void byte_level_add(Tokenizer *t, const char *path, Token token, char *room) {
     if (vocabulary_add(&t->vocabulary, token) < 0) fail("%s: token %d is there twice", path, t->vocabulary.size);
 }
 
-void byte_level_complete(Tokenizer *t, const char *path) {
+static int byte_symbols(const Tokenizer *t, size_t length, const char *word, Symbol symbols[length]) {
+    for (size_t i = 0; i < length; i++) symbols[i] = (Symbol){.start = (int)i, .length = 1, .id = t->byte_ids[(unsigned char)word[i]]};
+    return (int)length;
+}
+
+void byte_level_complete(Tokenizer *t) {
     int error;
     PCRE2_SIZE place;
     const PCRE2_SPTR pattern = (PCRE2_SPTR)pcre2_pattern;
@@ -78,7 +79,8 @@ void byte_level_complete(Tokenizer *t, const char *path) {
     pcre2_get_error_message(error, why, sizeof why);
     if (!t->split_pattern) fail("PCRE2 does not take the split pattern: %s", (char *)why);
     pcre2_jit_compile(t->split_pattern, PCRE2_JIT_COMPLETE); /* where there is no JIT, it is only slower */
-    tokenizer_complete(t, path, "<|begin_of_text|>", "<|end_of_text|>");
+    t->first_symbols = byte_symbols;
+    tokenizer_complete(t, "<|begin_of_text|>", "<|end_of_text|>");
 }
 
 void split_pattern_free(void *pattern) { pcre2_code_free(pattern); }
@@ -105,7 +107,8 @@ static void splitter_free(Splitter *splitter) {
 
 /* A stretch of the text that is UTF-8: word by word, as the pattern splits it. */
 static void encode_words(const Tokenizer *t, const Splitter *splitter, Words *words, size_t start, size_t length) {
-    const PCRE2_SPTR text = (PCRE2_SPTR)words->text + start;
+    char *copy = with_stand_ins(length, words->text + start);
+    const PCRE2_SPTR text = copy ? (PCRE2_SPTR)copy : (PCRE2_SPTR)words->text + start;
     const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(splitter->found);
     for (size_t at = 0; at < length; at = ends[1]) {
         int found = pcre2_match(t->split_pattern, text, length, at, PCRE2_NO_UTF_CHECK, splitter->found,
@@ -114,6 +117,7 @@ static void encode_words(const Tokenizer *t, const Splitter *splitter, Words *wo
             fail("PCRE2 cannot split the text at byte %zu: error %d", start + at, found);
         words_add(words, start + at, ends[1] - at);
     }
+    free(copy);
 }
 
 /* How many bytes from the beginning are UTF-8, or are none. */

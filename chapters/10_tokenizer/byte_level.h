@@ -15,7 +15,7 @@ int alphabet_name(int length, const char *bytes, char *name); /* and back: at mo
 /* Adds a token whose name is spelled so, if it is NORMAL; at `room` its bytes are written. When all tokens are there,
  * byte_level_complete() is to be called. */
 void byte_level_add(Tokenizer *tokenizer, const char *path, Token token, char *room);
-void byte_level_complete(Tokenizer *tokenizer, const char *path);
+void byte_level_complete(Tokenizer *tokenizer);
 
 void split_pattern_free(void *pattern);
 

@@ -13,8 +13,7 @@ Tokenizer *hugging_face_read(const char *path, size_t length, char *bytes);  /* 
 /* A GGUF file has a tokenizer of either family beside the weights, which are not read. */
 Tokenizer *gguf_tokenizer(const char *path);
 
-/* What such a file says of a tokenizer. One of SentencePiece's family that has merges in place of scores (a tokenizer.json) is
- * refused: GGUF has no words for it. */
+/* What such a file says of a tokenizer. A tokenizer.json that does more than GGUF has words for is refused. */
 struct GgufPairs;
 void gguf_tokenizer_pairs(const Tokenizer *tokenizer, struct GgufPairs *pairs);
 

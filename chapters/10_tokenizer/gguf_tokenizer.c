@@ -1,5 +1,6 @@
 #include "10_tokenizer/byte_level.h"
 #include "10_tokenizer/formats.h"
+#include "10_tokenizer/pipeline.h"
 #include "10_tokenizer/sentencepiece.h"
 #include "10_tokenizer/tokenizer.h"
 #include "common/error.h"
@@ -137,8 +138,8 @@ Tokenizer *gguf_tokenizer(const char *path) {
     t->byte_level = t->whole_pieces = byte_level;
     if (!byte_level && number_or(&file, KEY "add_space_prefix", 1) != 0) t->prefix = ALWAYS, t->drops_prefix = true;
     read_tokens(t, &file, tokens, size);
-    if (byte_level) read_merges(t, &file), byte_level_complete(t, path);
-    else sentencepiece_complete(t, path);
+    if (byte_level) read_merges(t, &file), byte_level_complete(t);
+    else sentencepiece_complete(t);
     t->bos = named_id(t, &file, KEY "bos_token_id", t->bos), t->eos = named_id(t, &file, KEY "eos_token_id", t->eos);
     t->adds_bos = number_or(&file, KEY "add_bos_token", 1) != 0;
     gguf_close(&file);
@@ -170,15 +171,34 @@ static void add_kinds(const Tokenizer *t, GgufPairs *pairs) {
     static const uint32_t types[] = {[NORMAL] = 1, [UNKNOWN] = 2, [CONTROL] = 3, [USER_DEFINED] = 4, [ADDED] = 4, [BYTE] = 6};
     const Vocabulary *v = &t->vocabulary;
     uint32_t *kinds = allocate((size_t)v->size * sizeof *kinds);
-    for (int id = 0; id < v->size; id++) kinds[id] = types[v->tokens[id].kind];
+    for (int id = 0; id < v->size; id++) kinds[id] = types[id == t->unknown ? UNKNOWN : v->tokens[id].kind];
     gguf_add_u32s(pairs, KEY "token_type", GGUF_I32, (size_t)v->size, kinds);
     free(kinds);
+}
+
+/* With scores, whatever makes a token may merge. If a tokenizer.json lists all of that, the place of the first merge that makes a
+ * token is its rank: so does llama.cpp's converter, and the ids are the same. */
+static void find_ranks(const Vocabulary *v, float ranks[v->size]) {
+    for (int id = 0; id < v->size; id++) {
+        const Token *token = &v->tokens[id];
+        ranks[id] = (float)v->pairs.count;
+        for (int cut = 1; token->kind == NORMAL && cut < token->piece_length; cut++) {
+            const int pair[2] = {map_find(&v->pieces, (size_t)cut, token->piece),
+                                 map_find(&v->pieces, (size_t)(token->piece_length - cut), token->piece + cut)};
+            if (pair[0] >= 0 && pair[1] >= 0 && map_find(&v->pairs, sizeof pair, (const char *)pair) < 0)
+                fail("this tokenizer.json does not merge all that makes a token, as \"%.*s\", and GGUF has no words for that: "
+                     "name a tokenizer.model with --tokenizer", token->piece_length, token->piece);
+        }
+    }
+    for (size_t i = v->pairs.count; i-- > 0;) ranks[v->merges[i].id] = (float)i;
 }
 
 static void add_scores(const Tokenizer *t, GgufPairs *pairs) {
     const Vocabulary *v = &t->vocabulary;
     float *scores = allocate((size_t)v->size * sizeof *scores);
-    for (int id = 0; id < v->size; id++) scores[id] = -v->tokens[id].rank;
+    for (int id = 0; id < v->size; id++) scores[id] = v->tokens[id].rank;
+    if (v->lists_merges) find_ranks(v, scores);
+    for (int id = 0; id < v->size; id++) scores[id] = -scores[id];
     gguf_add_u32s(pairs, KEY "scores", GGUF_F32, (size_t)v->size, (const uint32_t *)(const void *)scores);
     free(scores);
 }
@@ -225,8 +245,11 @@ static void add_merges(const Tokenizer *t, GgufPairs *pairs) {
 }
 
 void gguf_tokenizer_pairs(const Tokenizer *t, GgufPairs *pairs) {
-    if (!t->byte_level && t->vocabulary.lists_merges)
-        fail("this tokenizer.json has merges where GGUF wants scores: name a tokenizer.model with --tokenizer");
+    if (t->pipeline && t->pipeline->encodes)
+        fail("this tokenizer.json is of neither of Llama's families, and GGUF has no words for what it does to a text");
+    if (!t->byte_level && t->vocabulary.lists_merges && (t->has_added || t->one_prefix))
+        fail("in this tokenizer.json %s, and GGUF has no words for that: name a tokenizer.model with --tokenizer",
+             t->has_added ? "a text begins anew behind an added token" : "a text that begins with a space gets no other");
     gguf_add_text(pairs, KEY "model", t->byte_level ? "gpt2" : "llama");
     gguf_add_text(pairs, KEY "pre", t->byte_level ? "llama-bpe" : "default");
     add_names(t, pairs), add_kinds(t, pairs);

@@ -1,119 +1,106 @@
 #include "10_tokenizer/beginning.h"
 #include "10_tokenizer/byte_level.h"
 #include "10_tokenizer/formats.h"
+#include "10_tokenizer/pipeline.h"
 #include "10_tokenizer/sentencepiece.h"
 #include "common/error.h"
 #include "common/json.h"
 
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* A tokenizer.json says what happens to a text, step by step: a normalizer, a pre_tokenizer, a model, a decoder. The two
- * families are two ways of filling that in; anything else is another tokenizer, and is refused.
+ * families are two ways of filling that in, and are told here by these; any other is left to pipeline.h.
  * Source: the library tokenizers of Hugging Face; LlamaConverter and TikTokenConverter of transformers. */
-
-/* fail()s with the value as JSON spells it: whatever it is, it stays on one line. */
-static _Noreturn void refuse(const char *path, const char *key, const json_t *value, const char *why) {
-    char *text = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII | JSON_COMPACT) : NULL;
-    fail("%s: %s is %.80s: %s", path, key, text ? text : "missing", why);
-}
-
-/* Whether an object has these values; it may have more. */
-static bool is(const json_t *object, const char *values) {
-    json_t *expected = json_read(values, strlen(values), NULL), *value;
-    const char *key;
-    bool same = json_is_object(object);
-    json_object_foreach(expected, key, value) same = same && json_equal(json_object_get(object, key), value);
-    json_decref(expected);
-    return same;
-}
 
 /* The steps of a Sequence, or the one that stands there without it. NULL behind the last. */
 static const json_t *step(const json_t *steps, const char *list, size_t i) {
-    if (is(steps, "{\"type\": \"Sequence\"}")) return json_array_get(json_object_get(steps, list), i);
+    if (has_values(steps, "{\"type\": \"Sequence\"}")) return json_array_get(json_object_get(steps, list), i);
     return i == 0 && !json_is_null(steps) ? steps : NULL;
 }
 
-/* ------------------------------------------------------------------ the steps */
+/* ------------------------------------------------------------------ which family */
 
 /* Llama 1 and 2, as most files have it: Prepend and Replace do what SentencePiece's normalizer does. */
-static bool read_normalizer(Tokenizer *t, const char *path, const json_t *normalizer) {
-    const json_t *s;
-    bool replaces = false;
-    for (size_t i = 0; (s = step(normalizer, "normalizers", i)); i++) {
-        if (is(s, "{\"type\": \"Prepend\", \"prepend\": \"▁\"}")) t->prefix = ALWAYS;
-        else if (is(s, "{\"type\": \"Replace\", \"pattern\": {\"String\": \" \"}, \"content\": \"▁\"}")) replaces = true;
-        else refuse(path, "normalizer", s, "a Llama's does nothing but put ▁ before the text and for spaces");
-    }
-    if (t->prefix != NEVER && !replaces) refuse(path, "normalizer", normalizer, "it replaces no spaces");
-    return replaces;
+static bool is_prepend(Tokenizer *t, const json_t *normalizer, const json_t *pre_tokenizer) {
+    const json_t *s = step(normalizer, "normalizers", 0);
+    bool prepends = has_values(s, "{\"type\": \"Prepend\", \"prepend\": \"▁\"}");
+    if (prepends) s = step(normalizer, "normalizers", 1);
+    t->prefix = prepends ? ALWAYS : NEVER;
+    return has_values(s, "{\"type\": \"Replace\", \"pattern\": {\"String\": \" \"}, \"content\": \"▁\"}") &&
+           !step(normalizer, "normalizers", prepends ? 2 : 1) && !step(pre_tokenizer, "pretokenizers", 0);
 }
 
 /* The same as newer files have it: here a text that begins with a space gets no second one before it. */
-static bool read_metaspace(Tokenizer *t, const char *path, const json_t *metaspace) {
-    if (!is(metaspace, "{\"type\": \"Metaspace\", \"replacement\": \"▁\"}")) return false;
-    const json_t *scheme = json_object_get(metaspace, "prepend_scheme");
-    const char *name = json_is_string(scheme) ? json_string_value(scheme) : "";
-    if (!json_is_false(json_object_get(metaspace, "split")))
-        refuse(path, "pre_tokenizer", metaspace, "a Llama's does not split at spaces");
-    if (strcmp(name, "never") == 0) t->prefix = NEVER;
-    else if (strcmp(name, "first") == 0) t->prefix = FIRST;
-    else if (strcmp(name, "always") == 0) t->prefix = ALWAYS;
-    else refuse(path, "pre_tokenizer", metaspace, "its prepend_scheme must be never, first or always");
-    t->one_prefix = true;
-    return true;
+static bool is_metaspace(Tokenizer *t, const json_t *normalizer, const json_t *metaspace) {
+    static const char *const schemes[] = {[NEVER] = "never", [FIRST] = "first", [ALWAYS] = "always"};
+    if (step(normalizer, "normalizers", 0) || !has_values(metaspace, "{\"type\": \"Metaspace\", \"replacement\": \"▁\", \"split\": false}"))
+        return false;
+    const char *scheme = json_string_value(json_object_get(metaspace, "prepend_scheme"));
+    for (Prefix prefix = NEVER; scheme && prefix <= ALWAYS; prefix++) {
+        if (strcmp(scheme, schemes[prefix]) != 0) continue;
+        t->prefix = prefix, t->one_prefix = true;
+        return true;
+    }
+    return false;
 }
 
 /* Llama 3: Meta's pattern, then the bytes as they are. */
-static bool read_split(const char *path, const json_t *pre_tokenizer) {
+static bool is_split(const json_t *normalizer, const json_t *pre_tokenizer, const json_t *decoder) {
     const json_t *split = step(pre_tokenizer, "pretokenizers", 0), *bytes = step(pre_tokenizer, "pretokenizers", 1);
-    if (!is(split, "{\"type\": \"Split\"}")) return false;
-    const json_t *pattern = json_object_get(json_object_get(split, "pattern"), "Regex");
-    if (!json_is_string(pattern) || strcmp(json_string_value(pattern), split_pattern) != 0)
-        refuse(path, "pre_tokenizer", split, "its pattern is not Llama 3's");
-    if (!is(split, "{\"behavior\": \"Isolated\", \"invert\": false}") || step(pre_tokenizer, "pretokenizers", 2) ||
-        !is(bytes, "{\"type\": \"ByteLevel\", \"add_prefix_space\": false, \"use_regex\": false}"))
-        refuse(path, "pre_tokenizer", pre_tokenizer, "a Llama's splits by Meta's pattern alone, and then takes bytes");
+    const char *pattern = json_string_value(json_object_get(json_object_get(split, "pattern"), "Regex"));
+    return !step(normalizer, "normalizers", 0) && pattern && strcmp(pattern, split_pattern) == 0 &&
+           has_values(split, "{\"type\": \"Split\", \"behavior\": \"Isolated\", \"invert\": false}") &&
+           has_values(bytes, "{\"type\": \"ByteLevel\", \"add_prefix_space\": false, \"use_regex\": false}") &&
+           !step(pre_tokenizer, "pretokenizers", 2) && has_values(decoder, "{\"type\": \"ByteLevel\"}");
+}
+
+/* Whether the added tokens leave the text around them alone, and are all looked for at once. */
+static bool are_plain(const json_t *added, bool normalizes) {
+    static const char *const flags[] = {"single_word", "lstrip", "rstrip", "normalized"};
+    for (size_t i = 0; i < json_array_size(added); i++)
+        for (size_t f = 0; f < sizeof flags / sizeof *flags; f++) {
+            bool on = json_is_true(json_object_get(json_array_get(added, i), flags[f]));
+            bool first = json_is_true(json_object_get(json_array_get(added, 0), flags[f]));
+            if (on && (strcmp(flags[f], "normalized") != 0 || normalizes)) return false;
+            if (on != first) return false;
+        }
     return true;
 }
 
-static void read_steps(Tokenizer *t, const char *path, const json_t *json) {
-    const json_t *normalizer = json_object_get(json, "normalizer");
-    const json_t *pre_tokenizer = json_object_get(json, "pre_tokenizer");
-    bool replaces = read_normalizer(t, path, normalizer);
-    if (replaces && step(pre_tokenizer, "pretokenizers", 0))
-        refuse(path, "pre_tokenizer", pre_tokenizer, "the normalizer does its work already");
-    if (replaces || read_metaspace(t, path, pre_tokenizer)) return;
-    if (!read_split(path, pre_tokenizer)) refuse(path, "pre_tokenizer", pre_tokenizer, "it is no Llama's");
-    t->byte_level = true;
-}
-
-static void read_decoder(Tokenizer *t, const char *path, const json_t *decoder) {
-    static const char *const steps[] = {
-        "{\"type\": \"Replace\", \"pattern\": {\"String\": \"▁\"}, \"content\": \" \"}", "{\"type\": \"ByteFallback\"}",
-        "{\"type\": \"Fuse\"}", "{\"type\": \"Strip\", \"content\": \" \", \"start\": 1, \"stop\": 0}"};
-    enum { STRIP = 3, STEPS };
-    if (t->byte_level) {
-        if (!is(decoder, "{\"type\": \"ByteLevel\"}")) refuse(path, "decoder", decoder, "at byte level it is ByteLevel");
-        return;
+/* Whether the vocabulary has a token for each byte, as its family spells it. */
+static bool has_bytes(const json_t *vocab, bool byte_level) {
+    for (int byte = 0; byte < 256; byte++) {
+        char name[8] = "";
+        if (byte_level) alphabet_name(1, &(char){(char)byte}, name);
+        else snprintf(name, sizeof name, "<0x%02X>", byte);
+        if (!json_object_get(vocab, name)) return false;
     }
-    size_t i = 0;
-    for (const json_t *s; (s = step(decoder, "decoders", i)); i++)
-        if (i == STEPS || !is(s, steps[i])) refuse(path, "decoder", s, "it is not the next step of a Llama's");
-    if (i < STRIP) refuse(path, "decoder", decoder, "a Llama's is Replace, ByteFallback and Fuse, and mostly Strip");
-    t->drops_prefix = i == STEPS;
+    return true;
 }
 
-static void check_model(const Tokenizer *t, const char *path, const json_t *model) {
-    static const char *const foreign[] = {"dropout", "continuing_subword_prefix", "end_of_word_suffix"};
+/* Sets what the family does; false if it is none of the two. */
+static bool is_family(Tokenizer *t, const json_t *json, const json_t *model) {
+    const json_t *normalizer = json_object_get(json, "normalizer"), *pre_tokenizer = json_object_get(json, "pre_tokenizer");
+    t->byte_level = is_split(normalizer, pre_tokenizer, json_object_get(json, "decoder"));
+    bool characters = has_values(model, "{\"byte_fallback\": true}") && !t->whole_pieces &&
+                      (is_prepend(t, normalizer, pre_tokenizer) || is_metaspace(t, normalizer, pre_tokenizer));
+    return (t->byte_level || characters) && has_bytes(json_object_get(model, "vocab"), t->byte_level) &&
+           are_plain(json_object_get(json, "added_tokens"), step(normalizer, "normalizers", 0));
+}
+
+static void check_model(const char *path, const json_t *model) {
+    static const char *const foreign[] = {"continuing_subword_prefix", "end_of_word_suffix"};
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
         const json_t *value = json_object_get(model, foreign[i]);
         if (value && !json_is_null(value) && !(json_is_string(value) && json_string_length(value) == 0))
-            refuse(path, foreign[i], value, "a Llama's model has none");
+            refuse(path, foreign[i], value, "only a model without is known here");
     }
-    if (!t->byte_level && !json_is_true(json_object_get(model, "byte_fallback")))
-        refuse(path, "byte_fallback", json_object_get(model, "byte_fallback"), "a Llama's is on");
+    const json_t *dropout = json_object_get(model, "dropout");
+    if (dropout && !json_is_null(dropout) && !(json_is_number(dropout) && json_number_value(dropout) == 0))
+        refuse(path, "dropout", dropout, "it is for training: with it a text has other ids each time");
 }
 
 /* ------------------------------------------------------------------ the vocabulary */
@@ -136,19 +123,15 @@ static void take_id(Token tokens[], const char *path, int id, Token token) {
     tokens[id] = token;
 }
 
-static void take_added(Token tokens[], const char *path, const json_t *added, const char *unknown, int most) {
+static void take_added(Token tokens[], const char *path, const json_t *added, int most) {
     const json_t *content = json_object_get(added, "content");
     const char *piece = json_is_string(content) ? json_string_value(content) : "";
-    static const char *const adjustments[] = {"single_word", "lstrip", "rstrip"};
-    for (size_t i = 0; i < sizeof adjustments / sizeof *adjustments; i++)
-        if (json_is_true(json_object_get(added, adjustments[i])))
-            refuse(path, "an added token", added, "only one that leaves the text around it alone can be found");
     Kind kind = json_is_true(json_object_get(added, "special")) ? CONTROL : ADDED;
-    if (strcmp(piece, unknown) == 0) kind = UNKNOWN;
     take_id(tokens, path, read_id(path, piece, json_object_get(added, "id"), most), named(path, piece, kind));
 }
 
-static void add_tokens(Tokenizer *t, const char *path, int count, const Token *tokens, const char *unknown) {
+/* In a pipeline tokens stay as the file spells them; pipeline_complete() finds their bytes. */
+static void add_tokens(Tokenizer *t, const char *path, int count, const Token *tokens) {
     size_t room_needed = 1;
     for (int id = 0; id < count; id++) room_needed += (size_t)tokens[id].piece_length;
     char *room = t->names = allocate(room_needed);
@@ -157,13 +140,10 @@ static void add_tokens(Tokenizer *t, const char *path, int count, const Token *t
         if (!token.piece) fail("%s: no token has the id %d", path, id);
         if (token.piece_length == 0) fail("%s: token %d is empty", path, id);
         t->has_added |= token.kind == ADDED;
-        if (t->byte_level) {
-            byte_level_add(t, path, token, room);
-        } else {
-            if (token.kind == NORMAL && byte_of(token.piece_length, token.piece) >= 0) token.kind = BYTE;
-            if (token.kind == NORMAL && strcmp(token.piece, unknown) == 0) token.kind = UNKNOWN;
-            sentencepiece_add(t, path, token, room);
-        }
+        if (!t->pipeline->encodes && token.kind == NORMAL && byte_of(token.piece_length, token.piece) >= 0) token.kind = BYTE;
+        if (t->pipeline->encodes) vocabulary_add(&t->vocabulary, token);
+        else if (t->byte_level) byte_level_add(t, path, token, room);
+        else sentencepiece_add(t, path, token, room);
         room += token.piece_length;
     }
 }
@@ -171,8 +151,7 @@ static void add_tokens(Tokenizer *t, const char *path, int count, const Token *t
 /* The tokens of the model, and those that were added to them, which may be among the former. */
 static void read_vocabulary(Tokenizer *t, const char *path, const json_t *json, const json_t *model) {
     const json_t *vocab = json_object_get(model, "vocab"), *added = json_object_get(json, "added_tokens");
-    const json_t *unk_token = json_object_get(model, "unk_token");
-    const char *unknown = json_is_string(unk_token) ? json_string_value(unk_token) : "", *piece;
+    const char *piece;
     json_t *id;
     if (!json_is_object(vocab)) fail("%s: its model has no vocab", path);
     size_t most = json_object_size(vocab) + json_array_size(added);
@@ -184,11 +163,11 @@ static void read_vocabulary(Tokenizer *t, const char *path, const json_t *json, 
     json_object_foreach((json_t *)vocab, piece, id)
         take_id(tokens, path, read_id(path, piece, id, (int)most), named(path, piece, NORMAL));
     for (size_t i = 0; i < json_array_size(added); i++)
-        take_added(tokens, path, json_array_get(added, i), unknown, (int)most);
+        take_added(tokens, path, json_array_get(added, i), (int)most);
     for (int i = 0; i < (int)most; i++)
         if (tokens[i].piece) count = i + 1;
     t->vocabulary.tokens = NULL;
-    add_tokens(t, path, count, tokens, unknown);
+    add_tokens(t, path, count, tokens);
     free(tokens);
 }
 
@@ -233,6 +212,23 @@ static void read_merges(Tokenizer *t, const char *path, const json_t *vocab, con
     }
 }
 
+static void complete(Tokenizer *t, const json_t *json, const json_t *model) {
+    const json_t *vocab = json_object_get(model, "vocab"), *unknown = json_object_get(model, "unk_token");
+    if (t->pipeline->encodes) {
+        tokenizer_complete(t, "<s>", "</s>");
+        if (t->bos < 0) t->bos = special_id(t, "<|begin_of_text|>");
+        if (t->eos < 0) t->eos = special_id(t, "<|end_of_text|>");
+    } else if (t->byte_level) {
+        byte_level_complete(t);
+        pipeline_free(t->pipeline), t->pipeline = NULL; /* its decoder would do the same */
+    } else {
+        sentencepiece_complete(t);
+    }
+    if (t->pipeline) pipeline_complete(t, vocab, json_object_get(json, "added_tokens"));
+    const json_t *id = json_is_string(unknown) ? json_object_get(vocab, json_string_value(unknown)) : NULL;
+    if (id) t->unknown = (int)json_integer_value(id);
+}
+
 Tokenizer *hugging_face_read(const char *path, size_t length, char *bytes) {
     Tokenizer *t = tokenizer_new(bytes);
     json_error_t problem;
@@ -240,16 +236,16 @@ Tokenizer *hugging_face_read(const char *path, size_t length, char *bytes) {
     if (!json) fail("%s: line %d: no valid JSON: %s", path, problem.line, problem.text);
     const json_t *model = json_object_get(json, "model");
     if (!json_is_object(model)) fail("%s: it has no model: is this a tokenizer.json?", path);
-    if (!is(model, "{\"type\": \"BPE\"}"))
+    if (!has_values(model, "{\"type\": \"BPE\"}"))
         refuse(path, "the model's type", json_object_get(model, "type"), "a Llama's is BPE");
-    read_steps(t, path, json);
-    read_decoder(t, path, json_object_get(json, "decoder"));
-    check_model(t, path, model);
+    check_model(path, model);
     t->whole_pieces = json_is_true(json_object_get(model, "ignore_merges"));
+    t->pipeline = pipeline_read(path, json);
+    t->pipeline->encodes = !is_family(t, json, model);
+    if (t->pipeline->encodes) t->byte_level = has_values(json_object_get(json, "decoder"), "{\"type\": \"ByteLevel\"}");
     read_vocabulary(t, path, json, model);
     read_merges(t, path, json_object_get(model, "vocab"), json_object_get(model, "merges"));
-    if (t->byte_level) byte_level_complete(t, path);
-    else sentencepiece_complete(t, path);
+    complete(t, json, model);
     beginning_of_json(t, path, json);
     return t;
 }

@@ -44,6 +44,7 @@ Tokenizer *llama2c_read(const char *path, size_t length, char *bytes) {
         at += BEFORE + size;
     }
     t->prefix = ALWAYS, t->drops_prefix = true;
-    sentencepiece_complete(t, path);
+    sentencepiece_complete(t);
+    require_bytes(t, path);
     return t;
 }

@@ -46,7 +46,7 @@ static uint32_t character_at(size_t length, const char *text, size_t *n) {
     return c;
 }
 
-static void find_pairs(Tokenizer *t) {
+void find_pairs(Tokenizer *t) {
     t->beside = allocate((1 << PAIR_BITS) / 8);
     memset(t->beside, 0, (1 << PAIR_BITS) / 8);
     for (int id = 0; id < t->vocabulary.size; id++) {
@@ -61,8 +61,7 @@ static void find_pairs(Tokenizer *t) {
     }
 }
 
-/* How far it is to the next two characters that no token has side by side. */
-static size_t word_length(const Tokenizer *t, size_t length, const char *text) {
+size_t word_length(const Tokenizer *t, size_t length, const char *text) {
     size_t n, at;
     uint32_t left = character_at(length, text, &n), right;
     for (at = n; at < length; at += n, left = right) {
@@ -73,11 +72,23 @@ static size_t word_length(const Tokenizer *t, size_t length, const char *text) {
     return at;
 }
 
+/* A character is a symbol, and so is a user-defined piece. */
+static int character_symbols(const Tokenizer *t, size_t length, const char *word, Symbol symbols[length]) {
+    const Vocabulary *v = &t->vocabulary;
+    int count = 0, n;
+    for (size_t i = 0; i < length; i += (size_t)n) {
+        bool valid;
+        int id = names_find(&v->user_defined, length - i, word + i);
+        n = id >= 0 ? v->tokens[id].piece_length : utf8_character(length - i, word + i, &valid);
+        if (id < 0) id = map_find(&v->pieces, (size_t)n, word + i);
+        symbols[count++] = (Symbol){.start = (int)i, .length = n, .id = id};
+    }
+    return count;
+}
+
 void sentencepiece_encode(const Tokenizer *t, size_t length, const char *text, bool first, Ids *ids) {
     size_t normal_length, n;
     char *normal = normalize(t, length, text, first, &normal_length);
-    int whole = t->whole_pieces ? map_find(&t->vocabulary.pieces, normal_length, normal) : -1;
-    if (whole >= 0) ids_add(ids, whole), normal_length = 0;
     Words words = words_new(t, normal_length, normal, ids);
     for (size_t at = 0; at < normal_length; at += n) {
         n = word_length(t, normal_length - at, normal + at);
@@ -125,7 +136,8 @@ int sentencepiece_add(Tokenizer *t, const char *path, Token token, char *room) {
     return id;
 }
 
-void sentencepiece_complete(Tokenizer *t, const char *path) {
+void sentencepiece_complete(Tokenizer *t) {
     find_pairs(t);
-    tokenizer_complete(t, path, "<s>", "</s>");
+    t->first_symbols = character_symbols;
+    tokenizer_complete(t, "<s>", "</s>");
 }

@@ -143,6 +143,7 @@ Tokenizer *sentencepiece_read(const char *path, size_t length, char *bytes) {
     }
     check_trainer(trainer);
     check_normalizer(t, normalizer);
-    sentencepiece_complete(t, path);
+    sentencepiece_complete(t);
+    require_bytes(t, path);
     return t;
 }

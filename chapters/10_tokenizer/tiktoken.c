@@ -85,6 +85,6 @@ Tokenizer *tiktoken_read(const char *path, size_t length, char *bytes) {
     }
     t->byte_level = t->whole_pieces = true;
     add_specials(t, room);
-    byte_level_complete(t, path);
+    byte_level_complete(t);
     return t;
 }

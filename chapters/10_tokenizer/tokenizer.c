@@ -2,6 +2,7 @@
 #include "10_tokenizer/beginning.h"
 #include "10_tokenizer/byte_level.h"
 #include "10_tokenizer/formats.h"
+#include "10_tokenizer/pipeline.h"
 #include "10_tokenizer/sentencepiece.h"
 #include "common/error.h"
 #include "common/file.h"
@@ -68,7 +69,7 @@ Tokenizer *tokenizer_open(const char *path) {
 void tokenizer_close(Tokenizer *t) {
     if (!t) return;
     vocabulary_free(&t->vocabulary);
-    split_pattern_free(t->split_pattern);
+    split_pattern_free(t->split_pattern), pipeline_free(t->pipeline);
     json_decref(t->json);
     free(t->file), free(t->names), free(t->beside), free(t);
 }
@@ -81,12 +82,6 @@ bool tokenizer_adds_bos(const Tokenizer *t) { return t->bos >= 0 && t->adds_bos;
 int tokenizer_eos(const Tokenizer *t) { return t->eos; }
 bool tokenizer_byte_level(const Tokenizer *t) { return t->byte_level; }
 int tokenizer_special(const Tokenizer *t, const char *name) { return special_id(t, name); }
-
-static const Token *token_of(const Tokenizer *t, int id) {
-    if (id < 0 || id >= t->vocabulary.size)
-        fail("%d is no token: this vocabulary has those from 0 to %d", id, t->vocabulary.size - 1);
-    return &t->vocabulary.tokens[id];
-}
 
 const char *tokenizer_bytes(const Tokenizer *t, int id, size_t *length) {
     const Token *token = token_of(t, id);
@@ -113,6 +108,7 @@ static int *encode(const Tokenizer *t, bool begins, size_t length, const char *t
     if (length > INT_MAX / 4) fail("a text of %zu bytes is too long: encode it in parts", length);
     const Vocabulary *v = &t->vocabulary;
     Ids ids = {0, 1, allocate(sizeof *ids.ids)};
+    if (t->pipeline && t->pipeline->encodes) pipeline_encode(t, begins, length, text, special, &ids), length = 0;
     size_t from = 0;
     for (size_t at = 0; (special || t->has_added) && at < length;) {
         int id = names_find(&v->special, length - at, text + at);
@@ -139,37 +135,10 @@ int *tokenizer_encode_after(const Tokenizer *t, size_t length, const char *text,
 
 /* ------------------------------------------------------------------ ids to text */
 
-/* A text that is being written. */
-typedef struct {
-    size_t length, capacity;
-    char *text;
-} Text;
-
-static void append(Text *out, size_t length, const char *bytes) {
-    if (out->capacity - out->length < length + 1) {
-        out->capacity = 2 * out->capacity + length + 1;
-        out->text = reallocate(out->text, out->capacity);
-    }
-    memcpy(out->text + out->length, bytes, length);
-    out->length += length;
-}
-
-/* Bytes as UTF-8, with U+FFFD where they are none: one for each byte, as SentencePiece has it, or one for all bytes that
- * begin the same character, as Python, and so tiktoken, has it. */
-static void append_characters(Text *out, bool for_each_byte, size_t length, const char *bytes) {
-    for (size_t i = 0; i < length;) {
-        bool valid;
-        int n = utf8_character(length - i, bytes + i, &valid);
-        if (valid) append(out, (size_t)n, bytes + i);
-        else append(out, 3, "\uFFFD");
-        i += (size_t)(!valid && for_each_byte ? 1 : n);
-    }
-}
-
 static Text decode_byte_level(const Tokenizer *t, size_t count, const int *ids) {
     Text bytes = {0}, out = {0};
-    for (size_t i = 0; i < count; i++) append(&bytes, (size_t)token_of(t, ids[i])->length, token_of(t, ids[i])->bytes);
-    append_characters(&out, false, bytes.length, bytes.text);
+    for (size_t i = 0; i < count; i++) text_add(&bytes, (size_t)token_of(t, ids[i])->length, token_of(t, ids[i])->bytes);
+    text_add_characters(&out, false, bytes.length, bytes.text);
     free(bytes.text);
     return out;
 }
@@ -181,24 +150,24 @@ static Text decode_sentencepiece(const Tokenizer *t, size_t count, const int *id
     for (size_t i = 0; i < count; i++) {
         const Token *token = token_of(t, ids[i]);
         if (token->kind == BYTE) {
-            append(&bytes, 1, token->bytes);
+            text_add(&bytes, 1, token->bytes);
             continue;
         }
-        append_characters(&out, true, bytes.length, bytes.text);
+        text_add_characters(&out, true, bytes.length, bytes.text);
         bytes.length = 0;
         begins = begins && out.length == 0;
         int dropped = begins && token->kind != UNKNOWN && token->length > 0 && token->bytes[0] == ' ';
-        append(&out, (size_t)(token->length - dropped), token->bytes + dropped);
+        text_add(&out, (size_t)(token->length - dropped), token->bytes + dropped);
         begins = begins && !dropped;
     }
-    append_characters(&out, true, bytes.length, bytes.text);
+    text_add_characters(&out, true, bytes.length, bytes.text);
     free(bytes.text);
     return out;
 }
 
 char *tokenizer_decode(const Tokenizer *t, size_t count, const int *ids, size_t *length) {
-    Text out = (t->byte_level ? decode_byte_level : decode_sentencepiece)(t, count, ids);
-    append(&out, 0, "");
+    Text out = (t->pipeline ? pipeline_decode : t->byte_level ? decode_byte_level : decode_sentencepiece)(t, count, ids);
+    text_add(&out, 0, "");
     out.text[out.length] = '\0';
     *length = out.length;
     return out.text;

@@ -74,6 +74,14 @@ int utf8_character(size_t length, const char *bytes, bool *valid) {
     return n;
 }
 
+uint32_t utf8_point(const char *bytes, size_t *n) {
+    const unsigned char first = (unsigned char)bytes[0];
+    *n = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    uint32_t point = *n == 1 ? first : first & (0x7fu >> *n);
+    for (size_t i = 1; i < *n; i++) point = point << 6 | ((unsigned char)bytes[i] & 0x3f);
+    return point;
+}
+
 /* ------------------------------------------------------------------ tokens */
 
 int vocabulary_add(Vocabulary *v, Token token) {
@@ -95,6 +103,10 @@ static int by_name(const void *left, const void *right) {
     return order ? order : a->length - b->length;
 }
 
+void names_sort(Names *names) {
+    if (names->count > 0) qsort(names->names, (size_t)names->count, sizeof *names->names, by_name);
+}
+
 static Names sorted_names(const Vocabulary *v, bool of_kind(Kind)) {
     Names names = {0};
     for (int id = 0; id < v->size; id++) names.count += of_kind(v->tokens[id].kind);
@@ -102,7 +114,7 @@ static Names sorted_names(const Vocabulary *v, bool of_kind(Kind)) {
     Name *next = names.names;
     for (int id = 0; id < v->size; id++)
         if (of_kind(v->tokens[id].kind)) *next++ = (Name){v->tokens[id].piece, v->tokens[id].piece_length, id};
-    qsort(names.names, (size_t)names.count, sizeof *names.names, by_name);
+    names_sort(&names);
     return names;
 }
 

@@ -25,6 +25,9 @@ int map_find(const Map *map, size_t length, const char *key); /* or -1 */
  * that does not go on, at least 1 and at most 3, as the Unicode Standard counts it (3.9, "maximal subparts"). */
 int utf8_character(size_t length, const char *bytes, bool *valid);
 
+/* The number of a character that is UTF-8, and how many bytes it has. */
+uint32_t utf8_point(const char *bytes, size_t *n);
+
 /* ---- tokens */
 
 typedef enum {
@@ -93,6 +96,8 @@ Merge vocabulary_merge(const Vocabulary *vocabulary, const char *text, int left_
  * knows. */
 Vocabulary vocabulary_remembering(const Vocabulary *vocabulary);
 void vocabulary_forget(Vocabulary *remembering);
+
+void names_sort(Names *names);
 
 /* The longest of the names that the text begins with: its id, or -1. */
 int names_find(const Names *names, size_t length, const char *text);

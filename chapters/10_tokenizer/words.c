@@ -25,23 +25,21 @@ static void ids_repeat(Ids *ids, size_t first, size_t count) {
 
 /* ------------------------------------------------------------------ a word */
 
-/* What a word begins as: at byte level each byte is a symbol, otherwise each character or user-defined piece. */
-static int first_symbols(const Tokenizer *t, size_t length, const char *word, Symbol symbols[length]) {
-    const Vocabulary *v = &t->vocabulary;
-    int count = 0, n;
-    for (size_t i = 0; i < length; i += (size_t)n) {
-        bool valid;
-        int id = t->byte_level ? t->byte_ids[(unsigned char)word[i]] : names_find(&v->user_defined, length - i, word + i);
-        n = t->byte_level ? 1 : id >= 0 ? v->tokens[id].piece_length : utf8_character(length - i, word + i, &valid);
-        if (id < 0) id = map_find(&v->pieces, (size_t)n, word + i);
-        symbols[count++] = (Symbol){.start = (int)i, .length = n, .id = id};
+/* A stretch that is no token becomes the tokens of its bytes; if one of these is none either, the unknown token. */
+static void fall_back(const Tokenizer *t, size_t length, const char *bytes, Ids *ids) {
+    for (size_t i = 0; i < length; i++) {
+        if (t->byte_ids[(unsigned char)bytes[i]] >= 0) continue;
+        if (t->unknown < 0)
+            fail("the text has the byte 0x%02X, and this vocabulary has no token for it", (unsigned char)bytes[i]);
+        ids_add(ids, t->unknown);
+        return;
     }
-    return count;
+    for (size_t i = 0; i < length; i++) ids_add(ids, t->byte_ids[(unsigned char)bytes[i]]);
 }
 
 static void merge_word(Words *words, size_t length, const char *word) {
     const Tokenizer *t = words->tokenizer;
-    int whole = t->byte_level && t->whole_pieces ? map_find(&t->vocabulary.pieces, length, word) : -1;
+    int whole = t->whole_pieces ? map_find(&t->vocabulary.pieces, length, word) : -1;
     if (whole >= 0) {
         ids_add(words->ids, whole);
         return;
@@ -52,11 +50,10 @@ static void merge_word(Words *words, size_t length, const char *word) {
         words->symbols = allocate(product(words->room, sizeof *words->symbols));
     }
     Symbol *symbols = words->symbols;
-    int count = bpe_merge(&words->vocabulary, word, first_symbols(t, length, word, symbols), symbols);
+    int count = t->merge(&words->vocabulary, word, t->first_symbols(t, length, word, symbols), symbols);
     for (int i = 0; i < count; i++) {
         if (symbols[i].id >= 0) ids_add(words->ids, symbols[i].id);
-        else for (int b = 0; b < symbols[i].length; b++) /* no piece has this character: byte fallback */
-            ids_add(words->ids, t->byte_ids[(unsigned char)word[symbols[i].start + b]]);
+        else fall_back(t, (size_t)symbols[i].length, word + symbols[i].start, words->ids);
     }
 }
 

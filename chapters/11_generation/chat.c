@@ -1,141 +1,175 @@
 #include "11_generation/chat.h"
+#include "11_generation/forms.h"
 #include "common/error.h"
+#include "common/file.h"
+#include "common/gguf.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <unistd.h>
+
+enum { PATH = 4096 };
+
+/* ------------------------------------------------------------------ the model's own template */
+
+static const char *join(char path[static PATH], const char *folder, const char *name) {
+    if (snprintf(path, PATH, "%s/%s", folder, name) >= PATH) fail("%.200s…: the path is too long", folder);
+    return path;
+}
+
+/* A text, or the one that is called "default" in a list of {"name": …, "template": …}. */
+static const char *template_in(const char *path, const json_t *said) {
+    if (json_is_string(said)) return json_string_value(said);
+    for (size_t i = 0; i < json_array_size(said); i++) {
+        const json_t *one = json_array_get(said, i);
+        const char *name = json_string_value(json_object_get(one, "name"));
+        const json_t *template = json_object_get(one, "template");
+        if (name && strcmp(name, "default") == 0 && json_is_string(template)) return json_string_value(template);
+    }
+    fail("%s: its chat_template is neither a text nor a list with one that is called default", path);
+}
+
+/* "</s>", or {"content": "</s>", …}; NULL if it is neither. */
+static const char *token_name(const json_t *said) {
+    return json_string_value(json_is_object(said) ? json_object_get(said, "content") : said);
+}
+
+static void set_template(Chat *chat, const char *path, const char *source, size_t length) {
+    chat->source = copy_text(source, length), chat->path = copy_text(path, strlen(path));
+    chat->is_own = true;
+}
+
+static void read_folder(Chat *chat, const char *folder) {
+    char path[PATH];
+    if (access(join(path, folder, "tokenizer_config.json"), F_OK) == 0) {
+        json_t *json = json_open(path);
+        const json_t *template = json_object_get(json, "chat_template");
+        const char *eos = token_name(json_object_get(json, "eos_token"));
+        if (template && !json_is_null(template)) {
+            const char *source = template_in(path, template);
+            set_template(chat, path, source, strlen(source));
+        }
+        if (eos) chat->eos = copy_text(eos, strlen(eos));
+        json_decref(json);
+    }
+    if (access(join(path, folder, "chat_template.jinja"), F_OK) != 0) return; /* which counts more */
+    size_t length;
+    char *source = file_read_regular(path, &length);
+    free(chat->source), free(chat->path);
+    set_template(chat, path, source, length);
+    free(source);
+}
+
+static void read_gguf(Chat *chat, const char *path) {
+    Gguf file = gguf_open(path);
+    const GgufPair *pair = gguf_pair(&file, "tokenizer.chat_template");
+    if (pair && pair->type == GGUF_STRING && !pair->is_array) {
+        const unsigned char *place = pair->bytes;
+        GgufText source = gguf_text(&place);
+        set_template(chat, path, source.letters, source.length);
+    }
+    gguf_close(&file);
+}
+
+/* ------------------------------------------------------------------ a form by its name */
+
+/* The tokenizers of Llama 3 to 3.3 are alike; which one this is, RoPE's scaling shows. */
+static const char *llama_form(bool byte_level, const Config *config) {
+    enum { LLAMA_3_2 = 32 };
+    const RopeParameters *rope = &config->rope;
+    if (!byte_level) return "llama2";
+    if (rope->rope_type != ROPE_LLAMA3 && rope->rope_type != ROPE_FACTORS) return "llama3";
+    double factor = rope->rope_type == ROPE_LLAMA3 ? rope->factor : rope->factors[config->D / 2 - 1]; /* of the slowest pair */
+    return lround(factor) == LLAMA_3_2 ? "llama3.2" : "llama3.1";
+}
+
+static void take_form(Chat *chat, const char *path, const Form *form) {
+    free(chat->source), free(chat->path);
+    set_template(chat, path, form->template, strlen(form->template));
+    chat->is_own = false;
+    if (strstr(form->template, "bos_token") && !chat->bos)
+        fail("--chat: the tokenizer has no BOS, which a conversation needs: this is no chat model");
+    if (form->needs && tokenizer_special(chat->tokenizer, form->needs) < 0)
+        fail("--chat: the tokenizer has no %s, which the form %s needs: --template NAME takes another", form->needs, form->name);
+}
+
+/* The name of a token; NULL if there is none. */
+static char *name_of(const Tokenizer *tokenizer, int id) {
+    size_t length;
+    if (id < 0) return NULL;
+    const char *piece = tokenizer_piece(tokenizer, id, &length);
+    return copy_text(piece, length);
+}
+
+Chat chat_open(const char *path, const Tokenizer *tokenizer, const Config *config, const char *form, const char *date) {
+    Chat chat = {.tokenizer = tokenizer, .bos = name_of(tokenizer, tokenizer_bos(tokenizer))};
+    if (gguf_is(path)) read_gguf(&chat, path);
+    else read_folder(&chat, path);
+    if (!chat.eos) chat.eos = name_of(tokenizer, tokenizer_eos(tokenizer));
+    if (form || !chat.source) take_form(&chat, path, form_named(form ? form : llama_form(tokenizer_byte_level(tokenizer), config)));
+    if (date && !strstr(chat.source, "date_string")) fail("--date: this model's template has no date: it is older than Llama 3.1, or another's");
+    chat.template = (Template){.path = chat.path, .source = chat.source, .bos = chat.bos, .eos = chat.eos, .date = date};
+    return chat;
+}
+
+void chat_close(Chat *chat) { free(chat->source), free(chat->path), free(chat->bos), free(chat->eos); }
+
+/* ------------------------------------------------------------------ its tokens */
 
 typedef struct {
     const Tokenizer *tokenizer;
     size_t count;
     int *ids;
-} Turn;
+} Ids;
 
-static void add_token(Turn *turn, int id) {
-    turn->ids = reallocate(turn->ids, (turn->count + 1) * sizeof *turn->ids);
-    turn->ids[turn->count++] = id;
+static void add(Ids *ids, size_t count, const int more[count]) {
+    ids->ids = reallocate(ids->ids, (ids->count + count + 1) * sizeof *ids->ids);
+    if (count) memcpy(ids->ids + ids->count, more, count * sizeof *more);
+    ids->count += count;
 }
 
-static void add_special(Turn *turn, const char *name) {
-    int id = tokenizer_special(turn->tokenizer, name);
-    if (id < 0) fail("--chat: the tokenizer has no %s, which a conversation needs: this is no chat model", name);
-    add_token(turn, id);
-}
-
-static void add_bos(Turn *turn) {
-    if (tokenizer_bos(turn->tokenizer) < 0)
-        fail("--chat: the tokenizer has no BOS, which a conversation needs: this is no chat model");
-    add_token(turn, tokenizer_bos(turn->tokenizer));
-}
-
-/* Three strings, one after another, as one text. */
-static void add_text(Turn *turn, const char *before, const char *text, const char *after) {
-    char *whole;
+/* Text between special tokens, without any in it. */
+static void add_text(Ids *ids, size_t length, const char text[length]) {
     size_t count;
-    int length = asprintf(&whole, "%s%s%s", before, text, after);
-    if (length < 0) fail("out of memory for a message");
-    int *ids = tokenizer_encode_after(turn->tokenizer, (size_t)length, whole, &count);
-    for (size_t i = 0; i < count; i++) add_token(turn, ids[i]);
-    free(ids), free(whole);
+    int *more = ids->count ? tokenizer_encode_after(ids->tokenizer, length, text, &count)
+                           : tokenizer_encode(ids->tokenizer, length, text, false, &count);
+    add(ids, count, more);
+    free(more);
 }
 
-/* What the templates' `trim` takes away: Python's white space. */
-static const char *const spaces[] = {
-    " ", "\t", "\n", "\v", "\f", "\r", "\x1c", "\x1d", "\x1e", "\x1f",
-    "\xc2\x85", "\u00a0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005", "\u2006",
-    "\u2007", "\u2008", "\u2009", "\u200a", "\u2028", "\u2029", "\u202f", "\u205f", "\u3000"};
-
-/* The bytes of the white space that a text begins with, or ends with; 0 if there is none. */
-static size_t space(size_t length, const char text[length], bool at_end) {
-    for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
-        size_t n = strlen(spaces[i]);
-        if (n <= length && memcmp(at_end ? text + length - n : text, spaces[i], n) == 0) return n;
+/* The special token whose name, "<…>" or "[…]", begins here and stands in no message; or -1. */
+static int special_at(const Tokenizer *tokenizer, const Rendered *text, size_t at, size_t *end) {
+    char name[128];
+    const char close = text->letters[at] == '<' ? '>' : ']';
+    if (text->letters[at] != '<' && text->letters[at] != '[') return -1;
+    for (size_t i = at; i < text->length && i - at < sizeof name - 1 && !text->said[i]; i++) {
+        name[i - at] = text->letters[i];
+        if (text->letters[i] != close) continue;
+        name[i + 1 - at] = '\0', *end = i + 1;
+        return tokenizer_special(tokenizer, name);
     }
-    return 0;
+    return -1;
 }
 
-/* Without white space at both ends; the caller frees. */
-static char *trimmed(const char *text) {
-    size_t length = strlen(text), n;
-    while ((n = space(length, text, false)) > 0) text += n, length -= n;
-    while ((n = space(length, text, true)) > 0) length -= n;
-    return copy_text(text, length);
-}
-
-/* ------------------------------------------------------------------ Llama 3 */
-
-static void add_header(Turn *turn, const char *role) {
-    add_special(turn, "<|start_header_id|>");
-    add_text(turn, role, "", "");
-    add_special(turn, "<|end_header_id|>");
-}
-
-/* `before` goes before the message, and is not trimmed. */
-static void add_message(Turn *turn, const char *role, const char *before, const char *message) {
-    char *content = trimmed(message);
-    add_header(turn, role);
-    add_text(turn, before, content, "");
-    add_special(turn, "<|eot_id|>");
-    free(content);
-}
-
-static void add_system(Turn *turn, const char *date, const char *system) {
-    if (!date) {
-        if (system) add_message(turn, "system", "\n\n", system);
-        return;
+int *chat_tokens(const Chat *chat, size_t messages_count, const Message messages[messages_count], size_t *count) {
+    Rendered text = template_render(&chat->template, messages_count, messages);
+    Ids ids = {.tokenizer = chat->tokenizer};
+    size_t start = 0, end;
+    for (size_t at = 0; at < text.length;) {
+        int id = special_at(chat->tokenizer, &text, at, &end);
+        if (id < 0) {
+            at++;
+            continue;
+        }
+        if (at > start) add_text(&ids, at - start, text.letters + start);
+        add(&ids, 1, &id);
+        at = start = end;
     }
-    char *dates;
-    if (asprintf(&dates, "\n\nCutting Knowledge Date: December 2023\nToday Date: %s\n\n", date) < 0)
-        fail("out of memory for a message");
-    add_message(turn, "system", dates, system ? system : "");
-    free(dates);
-}
-
-static void llama3_turn(Turn *turn, bool first, const char *date, const char *system, const char *user) {
-    if (first) add_bos(turn), add_system(turn, date, system);
-    else add_special(turn, "<|eot_id|>");
-    add_message(turn, "user", "\n\n", user);
-    add_header(turn, "assistant");
-    add_text(turn, "\n\n", "", "");
-}
-
-/* ------------------------------------------------------------------ Llama 2 */
-
-/* The system's message is a part of the first user's, and only its white space in the middle stays as it is. */
-static void llama2_turn(Turn *turn, bool first, const char *system, const char *user) {
-    char *whole = copy_text(user, strlen(user));
-    if (first && system) {
-        free(whole);
-        if (asprintf(&whole, "<<SYS>>\n%s\n<</SYS>>\n\n%s", system, user) < 0) fail("out of memory for a message");
-    }
-    char *content = trimmed(whole);
-    if (!first) add_special(turn, "</s>");
-    add_bos(turn);
-    add_text(turn, "[INST] ", content, " [/INST]");
-    free(content), free(whole);
-}
-
-/* ------------------------------------------------------------------ either */
-
-const char *chat_date(const Config *config, char date[static 32]) {
-    enum { LLAMA_3_2 = 32 };
-    const RopeParameters *rope = &config->rope;
-    if (rope->rope_type != ROPE_LLAMA3 && rope->rope_type != ROPE_FACTORS) return NULL;
-    double factor = rope->rope_type == ROPE_LLAMA3 ? rope->factor : rope->factors[config->D / 2 - 1]; /* of the slowest pair */
-    if (lround(factor) != LLAMA_3_2) return "26 Jul 2024";
-    time_t now = time(NULL);
-    struct tm today;
-    strftime(date, 32, "%d %b %Y", localtime_r(&now, &today));
-    return date;
-}
-
-int *chat_turn(const Tokenizer *tokenizer, bool first, const char *date, const char *system, const char *user,
-               size_t *count) {
-    Turn turn = {.tokenizer = tokenizer};
-    if (tokenizer_byte_level(tokenizer)) llama3_turn(&turn, first, date, system, user);
-    else llama2_turn(&turn, first, system, user);
-    *count = turn.count;
-    return turn.ids;
+    if (text.length > start) add_text(&ids, text.length - start, text.letters + start);
+    rendered_free(&text);
+    *count = ids.count;
+    return ids.ids;
 }

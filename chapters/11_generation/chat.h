@@ -1,4 +1,4 @@
-/* Chapter 11: a conversation, in the words that Llama's chat models were trained with.
+/* Chapter 11: a conversation, in the words that a chat model was trained with.
  *
  *   Llama 2    <s>[INST] <<SYS>>
  *              You are kind.
@@ -12,34 +12,38 @@
  *
  *              Hello!<|eot_id|><|start_header_id|>assistant<|end_header_id|>
  *
- * and after that the model writes, up to </s> or <|eot_id|>. In Llama 2's, Meta's own code puts ▁ before each [INST], as
- * before every text, and so do we with a tokenizer.model. transformers 5.23 makes of that file a tokenizer that puts none
- * behind a special token: all its conversations have a ▁ less after <s>. A folder without tokenizer.model has what its
- * tokenizer.json says. White space at both ends of a message is taken away. From
- * Llama 3.1 on there always is a system's message, and it begins with two dates:
+ * and after that the model writes, up to </s> or <|eot_id|>. The form is a template in Jinja: the model's own, from
+ * chat_template.jinja or tokenizer_config.json in its folder or from the .gguf, or one of forms.h by name. Where there is
+ * none, Llama's own are taken: Llama 2's with SentencePiece, and at byte level Llama 3's, 3.1's or 3.2's; config.json shows by
+ * RoPE's scaling which: none, by 8, or by 32. From 3.1 on there is a date in it.
  *
- *              Cutting Knowledge Date: December 2023
- *              Today Date: 26 Jul 2024
+ * In Llama 2's, Meta's own code puts ▁ before each [INST], as before every text, and so do we with a tokenizer.model.
+ * transformers 5.23 makes of that file a tokenizer that puts none behind a special token: all its conversations have a ▁ less
+ * after <s>. A folder without tokenizer.model has what its tokenizer.json says.
  *
- *              You are kind.
- *
- * Source: the chat_template of Llama-2-7b-chat-hf, Meta-Llama-3-8B-Instruct, Llama-3.1-8B-Instruct and
- * Llama-3.2-1B-Instruct, by transformers' apply_chat_template; tests/golden/chat.py says what is in them. */
+ * Source: apply_chat_template of transformers; tests/golden/chat.py has the conversations that are compared. */
 #ifndef CHAT_H
 #define CHAT_H
 
 #include "09_decoder/config.h"
 #include "10_tokenizer/tokenizer.h"
+#include "11_generation/jinja.h"
 
-/* The date that the model's own template takes for today, or NULL if it writes none: Llama 3.1 and 3.3 say that it is
- * the 26th of July 2024, Llama 3.2 asks the clock. The tokenizers of Llama 3 to 3.3 are alike; which one this is,
- * config.json shows by RoPE's scaling: none, by 8, or by 32. */
-const char *chat_date(const Config *config, char date[static 32]);
+/* How a model is talked to. */
+typedef struct {
+    Template template;
+    const Tokenizer *tokenizer;
+    bool is_own; /* the model says so itself */
+    char *source, *path, *bos, *eos;
+} Chat;
 
-/* The tokens of a turn: the user's message, and what makes the model answer it. With the first turn goes the system's
- * message, NULL if there is none, and the date, NULL for a model that is told none; every later turn begins with what
- * ends the answer before. Names of special tokens that somebody writes into a message stay text. The caller frees. */
-int *chat_turn(const Tokenizer *tokenizer, bool first, const char *date, const char *system, const char *user,
-               size_t *count);
+/* `path` is the model's folder, or its .gguf. `form` is one of forms.h's names, or NULL; `date` is what the template is told
+ * for today, or NULL: what it takes by itself. A date for a template that asks for none is refused. */
+Chat chat_open(const char *path, const Tokenizer *tokenizer, const Config *config, const char *form, const char *date);
+void chat_close(Chat *chat);
+
+/* The tokens of a conversation, up to where the model is to go on. Names of special tokens that somebody writes into a message
+ * stay text. The caller frees. */
+int *chat_tokens(const Chat *chat, size_t messages_count, const Message messages[messages_count], size_t *count);
 
 #endif

@@ -17,7 +17,7 @@ Generation generation_new(const Model *model, int capacity, Sampling sampling, u
 
 void generation_free(Generation *generation) {
     decoder_free(&generation->decoder);
-    free(generation->ids), free(generation->logits);
+    free(generation->ids), free(generation->logits), free(generation->before);
 }
 
 /* Among nan and infinities there is nothing to choose: one and the same token would come out for ever. */
@@ -37,14 +37,18 @@ void generation_read(Generation *g, int count, const int ids[count]) {
     check_logits(V, g->logits, g->decoder.length);
 }
 
+void generation_keep(Generation *g, int length) { g->decoder.length = length; }
+
 int generation_choose(Generation *g) {
+    int V = g->decoder.model->config.V;
+    if (g->before) memcpy(g->before, g->logits, (size_t)V * sizeof *g->logits);
     g->chosen++;
-    return sample(&g->sampling, g->decoder.model->config.V, g->logits, g->decoder.length, g->ids, &g->random);
+    return g->last = sample(&g->sampling, V, g->logits, g->decoder.length, g->ids, &g->random);
 }
 
 /* Whether the stream still has a reader who wants more. */
 static bool wanted(const Stream *stream) {
-    return !ferror(stream->file) && !(stream->stop && *stream->stop);
+    return !ferror(stream->file) && !stream->ended && !(stream->stop && *stream->stop);
 }
 
 Ending generation_write(Generation *g, const Tokenizer *tokenizer, Stream *stream, int most) {
@@ -71,16 +75,25 @@ int *encode_with_bos(const Tokenizer *tokenizer, size_t length, const char text[
 bool ends_text(const Model *model, const Tokenizer *tokenizer, int id) {
     for (int i = 0; i < model->config.eos_count; i++)
         if (id == model->config.eos[i]) return true;
-    return id == tokenizer_eos(tokenizer) || id == tokenizer_special(tokenizer, "<|eot_id|>") ||
-           id == tokenizer_special(tokenizer, "<|eom_id|>");
+    static const char *const names[] = {"<|eot_id|>", "<|eom_id|>", "<|im_end|>"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (id == tokenizer_special(tokenizer, names[i])) return true;
+    return id == tokenizer_eos(tokenizer);
 }
 
 /* ------------------------------------------------------------------ text as it is made */
 
+static void write_all(Stream *stream, size_t length, const char text[length]) {
+    if (stream->each) return;
+    fwrite(text, 1, length, stream->file);
+    if (stream->also) fwrite(text, 1, length, stream->also);
+}
+
 /* Shows the first n bytes that are held: a character, or U+FFFD for each. */
 static void show(Stream *stream, int n, bool valid) {
-    if (valid) fwrite(stream->held, 1, (size_t)n, stream->file);
-    for (int i = 0; !valid && i < n; i++) fputs("\uFFFD", stream->file);
+    static const char unknown[] = "\uFFFD";
+    if (valid) write_all(stream, (size_t)n, stream->held);
+    for (int i = 0; !valid && i < n; i++) write_all(stream, sizeof unknown - 1, unknown);
     stream->count -= n;
     memmove(stream->held, stream->held + n, (size_t)stream->count);
 }
@@ -95,18 +108,41 @@ static void stream_byte(Stream *stream, char byte) {
     }
 }
 
+/* How much of what is waiting can be shown: up to one of the ends, or to where one may have begun. */
+static size_t ready(Stream *stream) {
+    size_t count = stream->waiting_count, least = count;
+    for (const char *const *end = stream->ends; end && *end; end++) {
+        const char *found = memmem(stream->waiting, count, *end, strlen(*end));
+        if (found && (size_t)(found - stream->waiting) <= least) least = (size_t)(found - stream->waiting), stream->ended = true;
+    }
+    for (const char *const *end = stream->ends; end && *end && !stream->ended; end++)
+        for (size_t from = 0; from < least; from++)
+            if (strncmp(stream->waiting + from, *end, count - from) == 0) least = from;
+    return least;
+}
+
 void stream_end(Stream *stream) {
+    for (size_t i = 0; i < stream->waiting_count && !stream->ended; i++) stream_byte(stream, stream->waiting[i]);
     show(stream, stream->count, false);
     fflush(stream->file);
+    free(stream->waiting);
+    stream->waiting = NULL, stream->waiting_count = 0;
 }
 
 void stream_write(Stream *stream, size_t length, const char text[length]) {
-    for (size_t i = 0; i < length; i++) stream_byte(stream, text[i]);
+    stream->waiting = reallocate(stream->waiting, stream->waiting_count + length + 1);
+    memcpy(stream->waiting + stream->waiting_count, text, length);
+    stream->waiting_count += length;
+    size_t count = ready(stream);
+    for (size_t i = 0; i < count; i++) stream_byte(stream, stream->waiting[i]);
+    stream->waiting_count -= count;
+    memmove(stream->waiting, stream->waiting + count, stream->waiting_count);
     fflush(stream->file);
 }
 
 /* Some models have a few logits more than their tokenizer has tokens; those have no text. */
 void stream_token(Stream *stream, const Tokenizer *tokenizer, int id) {
+    if (stream->each) stream->each(stream->context, id);
     if (id >= tokenizer_size(tokenizer)) return;
     size_t length;
     const char *bytes = tokenizer_bytes(tokenizer, id, &length);
@@ -124,11 +160,10 @@ typedef struct {
     double surprise; /* sum of -log p */
 } Score;
 
-/* -log p of a token: log of the sum of e^logit, less its own logit. */
-static double surprise(int V, const float logits[V], int id) {
+double log_probability(int V, const float logits[V], int id) {
     double most = logits[greedy(V, logits)], sum = 0;
     for (int v = 0; v < V; v++) sum += exp(logits[v] - most);
-    return most + log(sum) - logits[id];
+    return logits[id] - most - log(sum);
 }
 
 /* Watches the decoder: after its last norm, each position foresees the token after it. */
@@ -140,7 +175,7 @@ static void score_positions(void *context, int stage, int first, int T, int C, c
     project(T, C, V, logits, x, &score->model->lm_head);
     for (int t = 0; t < T && first + t + 1 < score->count; t++) {
         check_logits(V, logits[t], first + t + 1);
-        score->surprise += surprise(V, logits[t], score->ids[first + t + 1]);
+        score->surprise -= log_probability(V, logits[t], score->ids[first + t + 1]);
     }
     free(logits);
 }

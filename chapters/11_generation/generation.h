@@ -17,7 +17,9 @@ typedef struct {
     bool ignore_end; /* go on where the text would end */
     int chosen;      /* how many tokens were chosen so far */
     int *ids;        /* [capacity]: all tokens that were read, those of the prompt and those that were chosen */
+    int last;        /* the token that was chosen last; it may be read or not */
     float *logits;   /* [V]: of the token to come next */
+    float *before;   /* NULL, or [V]: the logits that the last token was chosen by */
 } Generation;
 
 Generation generation_new(const Model *model, int capacity, Sampling sampling, unsigned long seed);
@@ -27,6 +29,9 @@ void generation_free(Generation *generation);
  * the model answers with logits that are no numbers. */
 void generation_read(Generation *generation, int count, const int ids[count]);
 
+/* Forgets all but the first `length` tokens. Before the next is chosen, one at least must be read. */
+void generation_keep(Generation *generation, int length);
+
 /* Chooses the token to come next, once; it is not read yet. */
 int generation_choose(Generation *generation);
 
@@ -34,26 +39,37 @@ int generation_choose(Generation *generation);
  * can be no UTF-8 is shown as U+FFFD. */
 typedef struct {
     FILE *file;
+    FILE *also;                        /* NULL, or where the same is written */
     bool skip_space;                   /* of the first bytes: SentencePiece writes " Once" where a text begins */
     const volatile sig_atomic_t *stop; /* NULL, or what Ctrl-C sets: nobody wants to read on */
-    char held[4];
+    const char *const *ends;           /* NULL, or texts, NULL behind the last: where one of them would begin, the text ends */
+    bool ended;                        /* one of them was there */
+    void (*each)(void *context, int id); /* NULL, or what is done with a token in place of showing its text */
+    void *context;
+    char held[4];                      /* of a character */
     int count;
+    size_t waiting_count;
+    char *waiting;                     /* what may become one of the ends */
 } Stream;
 
 void stream_write(Stream *stream, size_t length, const char text[length]);
 void stream_token(Stream *stream, const Tokenizer *tokenizer, int id);
-void stream_end(Stream *stream); /* shows what was held back */
+void stream_end(Stream *stream); /* shows what was held back; frees */
 
 /* The loop: chooses a token, shows it, reads it, and chooses the next, at most so many. Says why it stopped: the model
- * chose an end; there are enough; the last token found no room to be read; or nobody reads the stream any more. */
+ * chose an end; there are enough; the last token found no room to be read; or nobody reads the stream any more, or one of its ends was there. */
 typedef enum { ENDED, ENOUGH, FULL, STOPPED } Ending;
 Ending generation_write(Generation *generation, const Tokenizer *tokenizer, Stream *stream, int most);
 
 /* The ids of a text, with BOS before them if the tokenizer wants it there; of an empty text, BOS. The caller frees. */
 int *encode_with_bos(const Tokenizer *tokenizer, size_t length, const char text[length], size_t *count);
 
-/* Whether a token ends the text: one of config.json's eos_token_id, or Llama 3's <|eot_id|> and <|eom_id|>. */
+/* Whether a token ends the text: one of config.json's eos_token_id, Llama 3's <|eot_id|> and <|eom_id|>, or ChatML's
+ * <|im_end|>. */
 bool ends_text(const Model *model, const Tokenizer *tokenizer, int id);
+
+/* log p of a token: its logit less the log of the sum of e^logit. */
+double log_probability(int V, const float logits[V], int id);
 
 /* exp of the mean of -log p over a text's tokens: between how many the model wavers, on average. The text is cut into
  * pieces; each, with BOS before it, fills a window of so many positions (2 or more) and is read by itself. `progress`

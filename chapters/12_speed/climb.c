@@ -16,22 +16,26 @@ static Tensor as_tensor(DType dtype, int in, int out, const void *weight) {
     return (Tensor){.dtype = dtype, .rank = 2, .shape = {(size_t)out, (size_t)in}, .data = weight};
 }
 
-static void project_f32(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const float weight[out][in]) {
+static void project_f32(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
+                        const float weight[out][in]) {
     Tensor tensor = as_tensor(F32, in, out, weight);
     project(rows, in, out, y, x, &tensor);
 }
 
 /* project() would choose one of the two by what x holds. */
-static void project_bf16(const Method *method, int rows, int in, int out, float y[rows][out], const float x[rows][in], const void *weight) {
+static void project_bf16(const Method *method, int rows, int in, int out, float y[rows][out], const float x[rows][in],
+                         const void *weight) {
     Tensor tensor = as_tensor(BF16, in, out, weight);
     few_rows(rows < ROWS ? 0 : many_rows(method, rows, in, out, y, x, &tensor), rows, in, out, y, x, &tensor);
 }
 
-static void widened(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const float weight[out][in]) {
+static void widened(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
+                    const float weight[out][in]) {
     project_bf16(widening(BF16), rows, in, out, y, x, weight);
 }
 
-static void in_pairs(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const float weight[out][in]) {
+static void in_pairs(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
+                     const float weight[out][in]) {
     project_bf16(&bf16_pairs, rows, in, out, y, x, weight);
 }
 
@@ -71,8 +75,8 @@ Task task_new(int rows) {
     Random random = {.state = 12};
     int out = rows == 1 ? OUT_ONE : OUT_MANY;
     size_t inputs = (size_t)rows * IN, weights = (size_t)IN * out, outputs = (size_t)rows * out;
-    Task t = {.rows = rows, .out = out,
-              .x = allocate(inputs * sizeof(float)), .y = allocate(outputs * sizeof(float)), .right = allocate(outputs * sizeof(float)),
+    Task t = {.rows = rows, .out = out, .x = allocate(inputs * sizeof(float)),
+              .y = allocate(outputs * sizeof(float)), .right = allocate(outputs * sizeof(float)),
               .weight = allocate(weights * sizeof(float)), .half = allocate(weights * sizeof(bf16))};
     for (size_t i = 0; i < inputs; i++) t.x[i] = bf16_to_float(bf16_from_float((float)random_uniform(&random) - 0.5F));
     for (size_t i = 0; i < weights; i++)
@@ -85,12 +89,13 @@ void task_free(Task *task) { free(task->x), free(task->y), free(task->right), fr
 
 /* ------------------------------------------------------------------ predicted */
 
-/* A sum waits some four cycles for its last addition, and two multiply-adds can begin in each, so eight must be under way; two
- * loads can begin in each, too; and memory must keep up. */
+/* A sum waits some four cycles for its last addition, and two multiply-adds can begin in each, so eight must be under
+ * way; two loads can begin in each, too; and memory must keep up. */
 static double predicted(const Step *step, const Task *task, const Speed *limits) {
     const Loop *loop = task->rows == 1 ? &step->one : &step->many;
     double peak = step->pairs && task->rows > 1 ? limits->pairs : limits->fma, lanes = (double)loop->lanes / LANES;
-    double waiting = peak * lanes * fmin(1, loop->sums / 8.0), loading = peak * lanes * fmin(1, (double)loop->uses / loop->loads);
+    double waiting = peak * lanes * fmin(1, loop->sums / 8.0);
+    double loading = peak * lanes * fmin(1, (double)loop->uses / loop->loads);
     return fmin(fmin(waiting, loading), limits->bandwidth * limits->operations);
 }
 
@@ -98,7 +103,8 @@ static double predicted(const Step *step, const Task *task, const Speed *limits)
 
 static double run(const Step *step, int threads, Task *task) {
     double start = work_seconds(threads);
-    step->run(task->rows, IN, task->out, (void *)task->y, (void *)task->x, step->dtype == BF16 ? (void *)task->half : task->weight);
+    step->run(task->rows, IN, task->out, (void *)task->y, (void *)task->x,
+              step->dtype == BF16 ? (void *)task->half : task->weight);
     return work_seconds(threads) - start;
 }
 
@@ -135,7 +141,8 @@ Speed speed_of(const Step *step, Task *task) {
     for (Turns turns = turns_new(); turns_go_on(&turns);) {
         time = fmin(time, run(step, threads, task));
         double start = work_seconds(threads);
-        s.bandwidth = best(s.bandwidth, read_memory(threads, turns.count % READING_WAYS, bytes, weights), threads, start);
+        double done = read_memory(threads, turns.count % READING_WAYS, bytes, weights);
+        s.bandwidth = best(s.bandwidth, done, threads, start);
         start = work_seconds(threads);
         s.fma = best(s.fma, multiply_adds(threads), threads, start);
         start = work_seconds(threads);

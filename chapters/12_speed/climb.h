@@ -26,7 +26,8 @@ typedef struct {
 /* All of them; the last only where the processor has it. */
 const Step *climb_steps(int *count);
 
-/* The rungs' task: one row meets more weights than most caches hold, as in decode; or many rows a matrix, as in prefill. */
+/* The rungs' task: one row meets more weights than most caches hold, as in decode; or many rows a matrix, as in
+ * prefill. */
 enum { IN = 2048, MANY = 128 };
 typedef struct {
     int rows, out;
@@ -38,8 +39,9 @@ typedef struct {
 Task task_new(int rows);
 void task_free(Task *task);
 
-/* What is timed and what limits it go in turns: what a shared machine gives changes from one moment to the next. Each has at least
- * two, and all ways of reading, unless it takes too long. for (Turns turns = turns_new(); turns_go_on(&turns);) … */
+/* What is timed and what limits it go in turns: what a shared machine gives changes from one moment to the next. Each
+ * has at least two, and all ways of reading, unless it takes too long.
+ * for (Turns turns = turns_new(); turns_go_on(&turns);) … */
 typedef struct {
     int count; /* this is turn 1, 2, … */
     double start;

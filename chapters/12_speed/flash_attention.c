@@ -1,6 +1,6 @@
 #include "12_speed/flash_attention.h"
 #include "08_flash_attention/flash_attention.h"
-#include "12_speed/vector.h"
+#include "12_speed/exponential.h"
 #include "common/error.h"
 
 #include <float.h>
@@ -8,12 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Lanes are filled in two ways. Few queries: lanes run along the width, so that a vector of a key, come from memory,
+ * meets four queries, and the sums are added up across the lanes. Many queries: lanes are queries, and nothing is added
+ * across them. */
 enum {
-    SET = 4,              /* queries of one key/value head that are worked on side by side */
-    STEP = REGISTERS / 8, /* keys that meet them at once: STEP x SET sums take half of the registers */
-    KEYS = 2 * LANES,     /* keys of a tile */
-    TEAM = 32,            /* sets that share a tile while it is in the cache */
+    FOUR = 4,             /* queries of a set, where they are few */
+    WIDE = 2 * LANES,     /* and where they are many */
+    KEYS = 32,            /* keys of a tile */
+    STEP = REGISTERS / 8, /* keys that meet four queries at once: STEP x FOUR sums take half of the registers */
+    ROWS = REGISTERS / 4, /* rows of a product with many queries that are summed at once: ROWS x 2 sums, half again */
+    TEAM = 256 / WIDE,    /* sets that share a tile while it is in the cache */
     FEW = 16,             /* queries of a head that are few */
+    LINE = 16,            /* numbers that come from memory together */
 };
 
 /* The problem, and the width that rows are padded to. */
@@ -22,137 +28,166 @@ typedef struct {
     const float *q, *k, *v;
 } Problem;
 
-/* What a set carries from tile to tile: chapter 8's m, l and O of each query. A query here is one (position, head) pair: the
- * heads of a group, and then those of the next position, read the same keys. */
+/* What a set of queries carries from tile to tile: chapter 8's m, l and O of each. A query here is one (position, head)
+ * pair: the heads of a group, and then those of the next position, read the same keys. */
 typedef struct {
-    int g, first, count;          /* their key/value head; queries first … first + count - 1 of it */
-    int last[SET];                /* the last key that each may see */
-    float max[SET];
-    Vector sum[SET]; /* to be added up across the lanes */
-    float *q, *out;  /* [SET][width]: the queries divided by sqrt(D); the sums of e^(score - max) v */
+    int g, first, count;   /* their key/value head; queries first … first + count - 1 of it */
+    int last[WIDE];        /* the last key that each may see */
+    Vector max[2], sum[2]; /* of few, lane l is query l % FOUR */
+    float *q;              /* the queries / sqrt(D): few [FOUR][width], many [width][WIDE] */
+    float *out;            /* the same of the sums of e^(score - max) v */
 } Set;
 
-/* Rows of keys or values, with the numbers of other heads perhaps between them. */
+/* Rows of numbers, with those of other heads perhaps between them. */
 typedef struct {
     const float *first;
-    size_t pitch, ahead; /* numbers from row to row, and to the tile that will be read next */
+    size_t pitch; /* numbers from row to row */
 } Rows;
 
-/* KEYS keys and values. */
+/* KEYS keys and values, and where as many lie that will be needed soon; or NULL. */
 typedef struct {
-    bool turned; /* row i of k has number i of each key */
     Rows k, v;
+    const float *next_k, *next_v;
 } Tile;
 
-/* ------------------------------------------------------------------ four queries and a tile, in vectors */
-
-/* e^x in each lane, for x <= 0, to 1.5 ulp, and 0 below e^-87: e^x = 2^n e^r with n whole and |r| <= ln(2)/2, where eight
- * terms of the series are enough. */
-INLINE Vector exp_negative(Vector x) {
-    const float large = 0x1.8p23f + 127; /* so large that a sum with it is rounded to a whole number */
-    Words tiny = (Words)(x < -87);
-    Vector shifted = blend(tiny, (Vector){0} - 87, x) * 1.44269504f + large; /* the last bits are n + 127 */
-    Vector n = shifted - large;
-    Vector r = (x - n * 0x1.62e4p-1f) - n * 1.42860682e-6f; /* x - n ln 2, with ln 2 in two parts */
-    Vector series = 1.f / 24 + r * (1.f / 120 + r * (1.f / 720 + r * (1.f / 5040)));
-    series = 1 + r * (1 + r * (1.f / 2 + r * (1.f / 6 + r * series)));
-    Vector power = (Vector)((Words)shifted << 23); /* n + 127 in the place of the exponent is 2^n */
-    return (Vector)(~tiny & (Words)(series * power));
+/* Lines of memory are on their way from now on, into the second-level cache. */
+INLINE void ask(int numbers, const float *from) {
+    for (int i = 0; i < numbers; i += LINE) __builtin_prefetch(from + i, 0, 2);
 }
 
-/* out[r] = shrink[r] out[r] + sum over i of x[r][i] w_i, or the sum alone, two vectors of each row w_i at a time. Chapter 12's tile:
- * eight sums in registers, each number of x meets two vectors and each vector four rows of x. */
-INLINE void multiply(bool more, int count, int pitch, float out[SET][pitch], const float shrink[SET], const float x[SET][count],
-                     Rows w, int columns) {
-    for (int c = 0; c < columns; c += 2 * LANES) {
-        Vector sum[SET][2];
-#pragma GCC unroll 4
-        for (int r = 0; r < SET; r++) sum[r][0] = sum[r][1] = (Vector){0};
-        for (int i = 0; i < count; i++) {
-            const float *from = &w.first[i * w.pitch + c];
-            Vector first = *(const Vector *)from, second = *(const Vector *)&from[LANES];
-            __builtin_prefetch(from + w.ahead, 0, 2);
-#pragma GCC unroll 4
-            for (int r = 0; r < SET; r++) sum[r][0] += x[r][i] * first, sum[r][1] += x[r][i] * second;
-        }
-#pragma GCC unroll 4
-        for (int r = 0; r < SET; r++) {
-            Vector *to = (Vector *)&out[r][c];
-            if (more) sum[r][0] += to[0] * shrink[r], sum[r][1] += to[1] * shrink[r];
-            to[0] = sum[r][0], to[1] = sum[r][1];
-        }
+/* sum[r] = sum over i of x[i][r] w_i, two vectors of each row w_i: each number of x meets two vectors, and each vector
+ * `rows` numbers. Scores and weighted values are both such a product. */
+INLINE void multiply(int rows, int count, Vector sum[rows][2], int pitch, const float x[count][pitch], Rows w,
+                     const float *next) {
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++) sum[r][0] = sum[r][1] = (Vector){0};
+    for (int i = 0; i < count; i++) {
+        const float *from = &w.first[i * w.pitch];
+        Vector first = *(const Vector *)from, second = *(const Vector *)&from[LANES];
+        if (next) ask(2 * LANES, next + i * 2 * LANES);
+#pragma GCC unroll 8
+        for (int r = 0; r < rows; r++) sum[r][0] += x[i][r] * first, sum[r][1] += x[i][r] * second;
     }
 }
 
-/* score[r][s] = q_r . k_s for STEP keys as they lie in memory: lanes run along the width, and are added up at the end. */
-INLINE void dot_keys(int width, float score[][KEYS], const float q[SET][width], Rows k) {
-    Vector sum[SET * STEP];
-#pragma GCC unroll 16
-    for (int n = 0; n < SET * STEP; n++) sum[n] = (Vector){0};
-    for (int i = 0; i < width; i += LANES)
-#pragma GCC unroll 4
-        for (int s = 0; s < STEP; s++) {
-            const float *from = &k.first[s * k.pitch + i];
-            Vector key = *(const Vector *)from;
-            __builtin_prefetch(from + k.ahead, 0, 2);
-#pragma GCC unroll 4
-            for (int r = 0; r < SET; r++) sum[r * STEP + s] += *(const Vector *)&q[r][i] * key;
+/* Turns scores into weights e^(score - max) under the new maximum, and says by which factor everything summed under the
+ * old one must shrink. Of few queries, the lanes are four again and again. */
+INLINE void online_softmax(bool few, int rows, float score[rows][WIDE], Set *set, Vector shrink[2]) {
+    Vector most[2] = {set->max[0], set->max[1]};
+    Vector tile[2] = {0}; /* summed apart: the running sum of a long text is too large to add single weights to */
+    for (int i = 0; i < rows; i++)
+        for (int c = 0; c < 2; c++) most[c] = larger(*(const Vector *)&score[i][c * LANES], most[c]);
+    if (few) largest_of_every(FOUR, most);
+    for (int i = 0; i < rows; i++)
+        for (int c = 0; c < 2; c++) {
+            Vector *at = (Vector *)&score[i][c * LANES];
+            tile[c] += *at = exp_negative(0, *at - most[c]);
         }
-    float sums[SET][STEP];
-#pragma GCC unroll 4
-    for (int n = 0; n < SET * STEP; n += LANES) *(Vector *)&sums[n / STEP][0] = totals(&sum[n]);
-#pragma GCC unroll 4
-    for (int r = 0; r < SET; r++) memcpy(score[r], sums[r], sizeof sums[r]);
+    for (int c = 0; c < 2; c++) {
+        shrink[c] = exp_negative(0, set->max[c] - most[c]);
+        set->max[c] = most[c], set->sum[c] = set->sum[c] * shrink[c] + tile[c];
+    }
 }
 
 /* -infinity, where a query may not see a key, or there is none. */
-static void mask(float score[SET][KEYS], int s0, const int last[SET]) {
-    for (int r = 0; r < SET; r++)
-        for (int s = 0; s < KEYS; s++)
-            if (s0 + s > last[r]) score[r][s] = -INFINITY;
+static void mask(int queries, float score[KEYS][queries], int s0, const int last[queries]) {
+    for (int s = 0; s < KEYS; s++)
+        for (int r = 0; r < queries; r++) score[s][r] = s0 + s > last[r] ? -INFINITY : score[s][r];
 }
 
-/* The online softmax: turns scores into weights e^(score - max) under the new maximum, and says by which factor everything
- * summed under the old one must shrink. */
-static void online_softmax(float score[SET][KEYS], float max[SET], Vector sum[SET], float shrink[SET]) {
-    Vector fallen = {0};
-#pragma GCC unroll 4
-    for (int r = 0; r < SET; r++) {
-        Vector most = (Vector){0} + max[r];
-        for (int s = 0; s < KEYS; s += LANES) {
-            Vector some = *(const Vector *)&score[r][s];
-            most = blend((Words)(some > most), some, most);
-        }
-        float now = largest(most);
-        fallen[r] = max[r] - now, max[r] = now;
-    }
-    *(Vector *)shrink = exp_negative(fallen);
-#pragma GCC unroll 4
-    for (int r = 0; r < SET; r++) {
-        Vector tile = {0}; /* summed apart: the running sum of a long text is too large to add single weights to */
-        for (int s = 0; s < KEYS; s += LANES) {
-            Vector weight = exp_negative(*(const Vector *)&score[r][s] - max[r]);
-            *(Vector *)&score[r][s] = weight, tile += weight;
-        }
-        sum[r] = sum[r] * shrink[r] + tile;
-    }
-}
+/* ------------------------------------------------------------------ many queries and a tile */
 
 /* Chapter 8's attend_tile for a set: the tile begins with key s0. */
-static void attend_tile_of_set(Set *set, int s0, int width, const Tile *tile) {
-    float score[SET][KEYS], shrink[LANES];
-    if (tile->turned) multiply(false, width, KEYS, score, NULL, (const void *)set->q, tile->k, KEYS);
-    else
-        for (int s = 0; s < KEYS; s += STEP) {
-            Rows k = {&tile->k.first[s * tile->k.pitch], tile->k.pitch, tile->k.ahead};
-            dot_keys(width, (void *)&score[0][s], (const void *)set->q, k);
+static void many_meet(Set *set, int s0, int width, const Tile *tile) {
+    float score[KEYS][WIDE], (*out)[WIDE] = (void *)set->out;
+    const float(*keys)[KEYS] = (const void *)tile->k.first, (*values)[width] = (const void *)tile->v.first;
+    Vector sum[ROWS][2], shrink[2];
+    for (int s = 0; s < KEYS; s += ROWS) {
+        multiply(ROWS, width, sum, KEYS, (const void *)&keys[0][s], (Rows){set->q, WIDE}, NULL);
+        memcpy(score[s], sum, sizeof sum);
+    }
+    if (s0 + KEYS - 1 > set->last[0]) mask(WIDE, score, s0, set->last);
+    online_softmax(false, KEYS, score, set, shrink);
+    for (int i = 0; i < width; i += ROWS) {
+        multiply(ROWS, KEYS, sum, width, (const void *)&values[0][i], (Rows){score[0], WIDE}, NULL);
+#pragma GCC unroll 8
+        for (int r = 0; r < ROWS; r++) {
+            Vector *to = (Vector *)out[i + r];
+            to[0] = to[0] * shrink[0] + sum[r][0], to[1] = to[1] * shrink[1] + sum[r][1];
         }
-    if (s0 + KEYS - 1 > set->last[0]) mask(score, s0, set->last);
-    online_softmax(score, set->max, set->sum, shrink);
-    multiply(true, KEYS, width, (void *)set->out, shrink, score, tile->v, width);
+    }
+}
+
+/* ------------------------------------------------------------------ few queries and a tile */
+
+/* score[s][r] = q_r . k_s for STEP keys as they lie in memory: lanes run along the width, to be added up at the end. */
+INLINE void dot_keys(int width, float score[STEP][FOUR], const float q[FOUR][width], Rows k, const float *next) {
+    Vector sum[STEP * FOUR];
+#pragma GCC unroll 16
+    for (int n = 0; n < STEP * FOUR; n++) sum[n] = (Vector){0};
+    for (int i = 0; i < width; i += LANES) {
+        Vector query[FOUR];
+        if (next) ask(STEP * LANES, next + STEP * i);
+#pragma GCC unroll 4
+        for (int r = 0; r < FOUR; r++) query[r] = *(const Vector *)&q[r][i];
+#pragma GCC unroll 16
+        for (int n = 0; n < STEP * FOUR; n++)
+            sum[n] += query[n % FOUR] * *(const Vector *)&k.first[n / FOUR * k.pitch + i];
+    }
+#pragma GCC unroll 4
+    for (int n = 0; n < STEP * FOUR; n += LANES) *(Vector *)&score[n / FOUR][n % FOUR] = totals(&sum[n]);
+}
+
+/* Two vectors of each query's sums shrink, and get what a tile adds to them. */
+INLINE void add_values(int width, float out[FOUR][width], Vector shrink, const float weight[KEYS][FOUR], Rows v,
+                       const float *next) {
+    Vector sum[FOUR][2];
+    multiply(FOUR, KEYS, sum, FOUR, weight, v, next);
+#pragma GCC unroll 4
+    for (int r = 0; r < FOUR; r++) {
+        Vector *to = (Vector *)out[r];
+        to[0] = to[0] * shrink[r] + sum[r][0], to[1] = to[1] * shrink[r] + sum[r][1];
+    }
+}
+
+/* The first set asks for what comes next. */
+static const float *asked(int set, const float *next, int from) { return set == 0 && next ? next + from : NULL; }
+
+/* Chapter 8's attend_tile for the sets of a head: STEP keys, or two vectors of each value, meet all of the sets before
+ * others are read. */
+static void few_meet(int sets, Set set[sets], int s0, int width, const Tile *tile) {
+    float score[sets][KEYS][FOUR];
+    Vector shrink[sets][2];
+    for (int s = 0; s < KEYS; s += STEP) {
+        Rows k = {&tile->k.first[s * tile->k.pitch], tile->k.pitch};
+        for (int n = 0; n < sets; n++)
+            dot_keys(width, &score[n][s], (const void *)set[n].q, k, asked(n, tile->next_k, s * width));
+    }
+    for (int n = 0; n < sets; n++) {
+        if (s0 + KEYS - 1 > set[n].last[0]) mask(FOUR, score[n], s0, set[n].last);
+        online_softmax(true, KEYS * FOUR / WIDE, (void *)score[n], &set[n], shrink[n]);
+    }
+    for (int c = 0; c < width; c += 2 * LANES) {
+        Rows v = {&tile->v.first[c], tile->v.pitch};
+        for (int n = 0; n < sets; n++)
+            add_values(width, (void *)&set[n].out[c], shrink[n][0], score[n], v, asked(n, tile->next_v, c * KEYS));
+    }
 }
 
 /* ------------------------------------------------------------------ the tiles of a text */
+
+/* to[i][r] = from[r][i]. Both are whole squares. */
+static void turn_rows(int rows, int width, float to[width][rows], const float from[rows][width]) {
+    for (int r = 0; r < rows; r += LANES)
+        for (int i = 0; i < width; i += LANES) {
+            Vector square[LANES];
+#pragma GCC unroll 16
+            for (int l = 0; l < LANES; l++) square[l] = *(const Vector *)&from[r + l][i];
+            turn(square);
+#pragma GCC unroll 16
+            for (int l = 0; l < LANES; l++) *(Vector *)&to[i + l][r] = square[l];
+        }
+}
 
 /* Room for a tile of its own. */
 typedef struct {
@@ -166,8 +201,8 @@ static Copy copy_new(const Problem *p) {
     return (Copy){room, room + numbers, room + 2 * numbers};
 }
 
-/* The rows side by side: in their places, a power of two apart, they would drive each other out of the cache. Where the text
- * or the width ends there are zeros. */
+/* The rows side by side: in their places, a power of two apart, they would drive each other out of the cache. Where the
+ * text or the width ends there are zeros. */
 static Tile copied_tile(int g, int s0, int end, const Problem *p, Copy copy) {
     int D = p->D, KV = p->KV, width = p->width;
     const float(*k)[KV][D] = (const void *)p->k, (*v)[KV][D] = (const void *)p->v;
@@ -177,46 +212,38 @@ static Tile copied_tile(int g, int s0, int end, const Problem *p, Copy copy) {
         memcpy(to_k[s], k[s0 + s][g], sizeof k[s0 + s][g]);
         memcpy(to_v[s], v[s0 + s][g], sizeof v[s0 + s][g]);
     }
-    return (Tile){false, {copy.k, (size_t)width, 0}, {copy.v, (size_t)width, 0}};
+    return (Tile){.k = {copy.k, (size_t)width}, .v = {copy.v, (size_t)width}};
 }
 
-/* For many queries the keys are turned as well: then no sum runs across lanes. */
 static Tile turned_tile(int g, int s0, int end, const Problem *p, Copy copy) {
     Tile tile = copied_tile(g, s0, end, p, copy);
-    float(*turned)[KEYS] = (void *)copy.turned;
-    for (int s = 0; s < KEYS; s += LANES)
-        for (int i = 0; i < p->width; i += LANES) {
-            Vector square[LANES];
-#pragma GCC unroll 16
-            for (int l = 0; l < LANES; l++) square[l] = *(const Vector *)&copy.k[(s + l) * p->width + i];
-            turn(square);
-#pragma GCC unroll 16
-            for (int l = 0; l < LANES; l++) *(Vector *)&turned[i + l][s] = square[l];
-        }
-    return (Tile){true, {copy.turned, KEYS, 0}, tile.v};
+    turn_rows(KEYS, p->width, (void *)copy.turned, (const void *)copy.k);
+    return (Tile){.k = {copy.turned, KEYS}, .v = tile.v};
 }
 
-/* For few queries a copy does not pay: they read a whole tile where it lies, and meanwhile ask for the next head's. */
+/* For few queries a copy does not pay: they read a whole tile where it lies, and meanwhile ask for the next, from its
+ * beginning to its end: each head for its share. */
 static Tile tile_in_place(int g, int s0, int end, const Problem *p, Copy copy) {
-    size_t D = (size_t)p->D, pitch = p->KV * D, at = s0 * pitch + g * D;
+    size_t D = (size_t)p->D, pitch = p->KV * D, at = s0 * pitch + g * D, next = (s0 + KEYS) * pitch + g * KEYS * D;
     if (s0 + KEYS > end || p->width != p->D) return copied_tile(g, s0, end, p, copy);
-    size_t ahead = g + 1 < p->KV ? D : KEYS * pitch - g * D;
-    return (Tile){false, {p->k + at, pitch, ahead}, {p->v + at, pitch, ahead}};
+    Tile tile = {.k = {p->k + at, pitch}, .v = {p->v + at, pitch}};
+    if (s0 + 2 * KEYS <= end) tile.next_k = p->k + next, tile.next_v = p->v + next;
+    return tile;
 }
 
 /* ------------------------------------------------------------------ in and out of the sets */
 
-static size_t set_numbers(const Problem *p) { return (size_t)2 * SET * p->width; }
+static size_t set_numbers(int queries, const Problem *p) { return (size_t)2 * queries * p->width; }
 
-/* Queries first, first + 1, … of head g, in room for set_numbers(). What is left of the set is zeros, which see no key. */
-static Set gather(int g, int first, const Problem *p, float *room) {
+/* Queries first, first + 1, … of head g, in room for set_numbers(). What is left of the set is zeros. */
+static Set gather(int queries, int g, int first, const Problem *p, float *room) {
     int H = p->H, D = p->D, width = p->width, group = H / p->KV, left = p->T * group - first;
     const float(*q)[H][D] = (const void *)p->q;
     float(*to)[width] = (void *)room, scale = (float)(1 / sqrt(D));
-    Set set = {.g = g, .first = first, .count = left < SET ? left : SET, .q = room, .out = room + (size_t)SET * width};
-    memset(room, 0, set_numbers(p) * sizeof *room);
-    for (int r = 0; r < SET; r++) set.max[r] = -FLT_MAX; /* no score is less; not -infinity, whose difference to itself is NaN */
-    for (int r = 0; r < SET; r++) {
+    Set set = {g, first, left < queries ? left : queries, .q = room, .out = room + (size_t)queries * width};
+    memset(room, 0, set_numbers(queries, p) * sizeof *room);
+    set.max[0] = set.max[1] = (Vector){0} - FLT_MAX; /* no score is less; not -infinity: -infinity + infinity is NaN */
+    for (int r = 0; r < queries; r++) {
         int t = (first + r) / group, h = g * group + (first + r) % group;
         set.last[r] = r < set.count ? p->S - p->T + t : set.last[r - 1];
         for (int i = 0; i < D && r < set.count; i++) to[r][i] = q[t][h][i] * scale;
@@ -224,27 +251,38 @@ static Set gather(int g, int first, const Problem *p, float *room) {
     return set;
 }
 
-static void scatter(const Set *set, const Problem *p, float *out_) {
+/* Many queries: row i has number i of each. */
+static Set gather_turned(int g, int first, const Problem *p, float *room) {
+    Set set = gather(WIDE, g, first, p, room);
+    turn_rows(WIDE, p->width, (void *)set.out, (const void *)set.q);
+    set.q = set.out, set.out = memset(room, 0, (size_t)WIDE * p->width * sizeof *room);
+    return set;
+}
+
+static void scatter(int queries, const Set *set, const Problem *p, float *out_) {
     int H = p->H, D = p->D, width = p->width, group = H / p->KV;
-    float(*out)[H][D] = (void *)out_;
-    const float(*from)[width] = (const void *)set->out;
+    float(*out)[H][D] = (void *)out_, (*rows)[width] = (void *)set->out, sums[WIDE];
+    if (queries == WIDE) turn_rows(width, WIDE, rows = (void *)set->q, (const void *)set->out);
+    memcpy(sums, set->sum, sizeof sums);
+    for (int l = FOUR; l < WIDE && queries == FOUR; l++) sums[l % FOUR] += sums[l];
     for (int r = 0; r < set->count; r++) {
         int t = (set->first + r) / group, h = set->g * group + (set->first + r) % group;
-        float sum = total(set->sum[r]);
-        for (int i = 0; i < D; i++) out[t][h][i] = from[r][i] / sum;
+        for (int i = 0; i < D; i++) out[t][h][i] = rows[r][i] / sums[r];
     }
 }
 
-/* Chapter 8's merge: what two sets of the same queries saw of different keys. */
+/* Chapter 8's merge: what two sets of the same four queries saw of different keys. */
 static void merge_sets(Set *into, const Set *from, int width) {
     float(*to)[width] = (void *)into->out;
     const float(*more)[width] = (const void *)from->out;
-    for (int r = 0; r < SET; r++) {
-        float max = fmaxf(into->max[r], from->max[r]);
-        Vector fallen = {into->max[r] - max, from->max[r] - max}, factor = exp_negative(fallen);
-        into->max[r] = max, into->sum[r] = factor[0] * into->sum[r] + factor[1] * from->sum[r];
-        for (int i = 0; i < width; i++) to[r][i] = factor[0] * to[r][i] + factor[1] * more[r][i];
+    Vector old[2], new[2];
+    for (int c = 0; c < 2; c++) {
+        Vector max = larger(into->max[c], from->max[c]);
+        old[c] = exp_negative(0, into->max[c] - max), new[c] = exp_negative(0, from->max[c] - max);
+        into->max[c] = max, into->sum[c] = old[c] * into->sum[c] + new[c] * from->sum[c];
     }
+    for (int r = 0; r < FOUR; r++)
+        for (int i = 0; i < width; i++) to[r][i] = old[0][r] * to[r][i] + new[0][r] * more[r][i];
 }
 
 static Problem problem(int T, int S, int H, int KV, int D, const float *q, const float *k, const float *v) {
@@ -258,31 +296,31 @@ static Problem problem(int T, int S, int H, int KV, int D, const float *q, const
 
 /* Shows a team of one head all keys that its last query may see. */
 static void attend_team(int count, Set team[count], const Problem *p, Copy copy) {
-    int end = team[count - 1].last[SET - 1] + 1;
+    int end = team[count - 1].last[WIDE - 1] + 1;
     for (int s0 = 0; s0 < end; s0 += KEYS) {
         Tile tile = turned_tile(team->g, s0, end, p, copy);
         for (Set *set = team; set < team + count; set++)
-            if (s0 <= set->last[SET - 1]) attend_tile_of_set(set, s0, p->width, &tile);
+            if (s0 <= set->last[WIDE - 1]) many_meet(set, s0, p->width, &tile);
     }
 }
 
-void team_attention(int sets, int T, int S, int H, int KV, int D, float out[restrict T][H][D], const float q[T][H][D],
-                    const float k[S][KV][D], const float v[S][KV][D]) {
+void team_attention(int sets, int T, int S, int H, int KV, int D, float out[restrict T][H][D],
+                    const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]) {
     const Problem p = problem(T, S, H, KV, D, &q[0][0][0], &k[0][0][0], &v[0][0][0]);
-    int queries = T * (H / KV), teams = (queries + sets * SET - 1) / (sets * SET);
+    int queries = T * (H / KV), teams = (queries + sets * WIDE - 1) / (sets * WIDE);
 #pragma omp parallel
     {
-        float *room = allocate(sets * set_numbers(&p) * sizeof *room);
+        float *room = allocate(sets * set_numbers(WIDE, &p) * sizeof *room);
         Set *team = allocate((size_t)sets * sizeof *team);
         Copy copy = copy_new(&p);
 #pragma omp for collapse(2) schedule(dynamic)
         for (int n = teams - 1; n >= 0; n--) /* the last teams have the most keys to read: they go first */
             for (int g = 0; g < KV; g++) {
                 int count = 0;
-                for (int first = n * sets * SET; first < queries && count < sets; first += SET, count++)
-                    team[count] = gather(g, first, &p, room + (size_t)count * set_numbers(&p));
+                for (int first = n * sets * WIDE; first < queries && count < sets; first += WIDE, count++)
+                    team[count] = gather_turned(g, first, &p, room + count * set_numbers(WIDE, &p));
                 attend_team(count, team, &p, copy);
-                for (int i = 0; i < count; i++) scatter(&team[i], &p, &out[0][0][0]);
+                for (int i = 0; i < count; i++) scatter(WIDE, &team[i], &p, &out[0][0][0]);
             }
         free(room), free(team), free(copy.k);
     }
@@ -296,36 +334,35 @@ static void attend_part(int each, Set sets[][each], int begin, int end, const Pr
     for (int s0 = begin; s0 < end; s0 += KEYS)
         for (int g = 0; g < p->KV; g++) {
             Tile tile = tile_in_place(g, s0, end, p, copy);
-            for (int n = 0; n < each; n++) {
-                attend_tile_of_set(&sets[g][n], s0, p->width, &tile);
-                tile.k.ahead = tile.v.ahead = 0; /* the first set has asked */
-            }
+            few_meet(each, sets[g], s0, p->width, &tile);
         }
     free(copy.k);
 }
 
-void split_attention(int parts, int T, int S, int H, int KV, int D, float out[restrict T][H][D], const float q[T][H][D],
-                     const float k[S][KV][D], const float v[S][KV][D]) {
+void split_attention(int parts, int T, int S, int H, int KV, int D, float out[restrict T][H][D],
+                     const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]) {
     const Problem p = problem(T, S, H, KV, D, &q[0][0][0], &k[0][0][0], &v[0][0][0]);
-    int tiles = (S + KEYS - 1) / KEYS, each = (T * (H / KV) + SET - 1) / SET, count = each * KV;
-    float *room = allocate((size_t)parts * count * set_numbers(&p) * sizeof *room);
+    int tiles = (S + KEYS - 1) / KEYS, each = (T * (H / KV) + FOUR - 1) / FOUR, count = each * KV;
+    float *room = allocate((size_t)parts * count * set_numbers(FOUR, &p) * sizeof *room);
     Set(*sets)[count] = allocate((size_t)parts * sizeof *sets);
 #pragma omp parallel for
     for (int part = 0; part < parts; part++) {
         long first = (long)tiles * part / parts * KEYS, end = (long)tiles * (part + 1) / parts * KEYS;
-        for (int n = 0; n < count; n++)
-            sets[part][n] = gather(n / each, n % each * SET, &p, room + ((size_t)part * count + n) * set_numbers(&p));
+        for (int n = 0; n < count; n++) {
+            float *own = room + ((size_t)part * count + n) * set_numbers(FOUR, &p);
+            sets[part][n] = gather(FOUR, n / each, n % each * FOUR, &p, own);
+        }
         attend_part(each, (void *)sets[part], (int)first, (int)(end < S ? end : S), &p);
     }
     for (int n = 0; n < count; n++) {
         for (int part = 1; part < parts; part++) merge_sets(&sets[0][n], &sets[part][n], p.width);
-        scatter(&sets[0][n], &p, &out[0][0][0]);
+        scatter(FOUR, &sets[0][n], &p, &out[0][0][0]);
     }
     free(sets), free(room);
 }
 
-/* How many parts there are depends on the text alone: so does the order of the sums, and the answer is the same whatever the
- * number of threads. The room grows with the text to S = 1920, and then stays. */
+/* How many parts there are depends on the text alone: so does the order of the sums, and the answer is the same with
+ * any number of threads. The room grows with the text to S = 1920, and then stays. */
 void flash_attention(int T, int S, int H, int KV, int D, float out[restrict T][H][D], const float q[T][H][D],
                      const float k[S][KV][D], const float v[S][KV][D]) {
     int parts = S / 128 + 1;

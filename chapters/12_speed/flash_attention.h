@@ -1,9 +1,9 @@
-/* Chapter 12: the two halves of the fast flash_attention(), whose contract is chapter 8's. Each has a number that says how far
- * up its own ladder it stands; flash_attention() calls one or the other with the numbers that were fastest. */
+/* Chapter 12: the two halves of the fast flash_attention(), whose contract is chapter 8's. Each has a number that says
+ * how far up its own ladder it stands; flash_attention() calls one or the other with the numbers that were fastest. */
 #ifndef SPEED_FLASH_ATTENTION_H
 #define SPEED_FLASH_ATTENTION_H
 
-/* Many queries: so many sets of four read the keys together, tile by tile, while the tile is in the cache. sets >= 1. */
+/* Many queries: so many sets of them read the keys together, tile by tile, while a tile is in the cache. sets >= 1. */
 void team_attention(int sets, int T, int S, int H, int KV, int D, float out[restrict T][H][D], const float q[T][H][D],
                     const float k[S][KV][D], const float v[S][KV][D]);
 

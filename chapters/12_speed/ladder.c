@@ -1,7 +1,8 @@
 #include "12_speed/ladder.h"
 #include "12_speed/vector.h"
 
-void triple_loop(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const float weight[out][in]) {
+void triple_loop(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
+                 const float weight[out][in]) {
     for (int r = 0; r < rows; r++)
         for (int o = 0; o < out; o++) {
             double sum = 0;
@@ -10,7 +11,8 @@ void triple_loop(int rows, int in, int out, float y[restrict rows][out], const f
         }
 }
 
-void loop_order(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const float weight[out][in]) {
+void loop_order(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
+                const float weight[out][in]) {
     for (int o = 0; o < out; o++)
         for (int r = 0; r < rows; r++) {
             double sum = 0;
@@ -19,7 +21,8 @@ void loop_order(int rows, int in, int out, float y[restrict rows][out], const fl
         }
 }
 
-void float_sum(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const float weight[out][in]) {
+void float_sum(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
+               const float weight[out][in]) {
     for (int o = 0; o < out; o++)
         for (int r = 0; r < rows; r++) {
             float sum = 0;
@@ -36,13 +39,15 @@ static float dot(int n, const float a[n], const float b[n]) {
     return sum;
 }
 
-void simd_sum(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const float weight[out][in]) {
+void simd_sum(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
+              const float weight[out][in]) {
     for (int o = 0; o < out; o++)
         for (int r = 0; r < rows; r++) y[r][o] = dot(in, x[r], weight[o]);
 }
 
 /* Four outputs of one row; the last few outputs one by one. */
-void several_sums(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const float weight[out][in]) {
+void several_sums(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
+                  const float weight[out][in]) {
     int o = 0;
     for (; o + 4 <= out; o += 4)
         for (int r = 0; r < rows; r++) {
@@ -76,7 +81,8 @@ static void four_by_four(int count, int in, float sum[4][4], const float x[4][in
 }
 
 /* Sixteen sums of four rows of x and four of the weight. What no tile covers is done as before. */
-void register_tile(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const float weight[out][in]) {
+void register_tile(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
+                   const float weight[out][in]) {
     int whole = in / LANES * LANES, r4 = rows / 4 * 4, o4 = out / 4 * 4;
     for (int o = 0; o < o4; o += 4)
         for (int r = 0; r < r4; r += 4) {
@@ -100,8 +106,9 @@ static void pack(int count, int in, float panel[DEPTH][WIDTH], const float weigh
         for (int o = 0; o < WIDTH; o++) panel[i][o] = weight[o][i];
 }
 
-/* y[r][o] += sum over i < count of x[r][i] panel[i][o]. Lanes are outputs, so no sum has to be added up across lanes. */
-INLINE void add_tile(int rows, int count, int in, int out, float y[rows][out], const float x[rows][in], const float panel[DEPTH][WIDTH]) {
+/* y[r][o] += sum over i < count of x[r][i] panel[i][o]. Lanes are outputs: no sum has to be added up across lanes. */
+INLINE void add_tile(int rows, int count, int in, int out, float y[rows][out], const float x[rows][in],
+                     const float panel[DEPTH][WIDTH]) {
     Vector sum[HEIGHT][2];
 #pragma GCC unroll 12
     for (int r = 0; r < rows; r++) sum[r][0] = *(Vector *)y[r], sum[r][1] = *(Vector *)&y[r][LANES];
@@ -115,7 +122,8 @@ INLINE void add_tile(int rows, int count, int in, int out, float y[rows][out], c
 }
 
 /* A panel is packed once and meets all rows of x. The last outputs, and few rows, are done as before. */
-void packed_panels(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const float weight[out][in]) {
+void packed_panels(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
+                   const float weight[out][in]) {
     int outs = rows < HEIGHT ? 0 : out / WIDTH * WIDTH;
     for (int r = 0; r < rows; r++)
         for (int o = 0; o < outs; o++) y[r][o] = 0;
@@ -124,7 +132,8 @@ void packed_panels(int rows, int in, int out, float y[restrict rows][out], const
             int r = 0, count = in - i < DEPTH ? in - i : DEPTH;
             float panel[DEPTH][WIDTH];
             pack(count, in, panel, (const void *)&weight[o][i]);
-            for (; r + HEIGHT <= rows; r += HEIGHT) add_tile(HEIGHT, count, in, out, (void *)&y[r][o], (const void *)&x[r][i], panel);
+            for (; r + HEIGHT <= rows; r += HEIGHT)
+                add_tile(HEIGHT, count, in, out, (void *)&y[r][o], (const void *)&x[r][i], panel);
             for (; r < rows; r++) add_tile(1, count, in, out, (void *)&y[r][o], (const void *)&x[r][i], panel);
         }
     if (outs == 0) several_sums(rows, in, out, y, x, weight);

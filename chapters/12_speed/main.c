@@ -65,13 +65,15 @@ static void climb(const Step *first, const Step *end) {
         Speed few = speed_of(s, &one), most = speed_of(s, &many);
         table_row(&table, "%s|%.0f %%|%.0f %%|%.1f %%|%.1f %%", s->name,
                   100 * share_of_limit(&few, &one, few.predicted), 100 * share_of_limit(&few, &one, few.measured),
-                  100 * share_of_limit(&most, &many, most.predicted), 100 * share_of_limit(&most, &many, most.measured));
+                  100 * share_of_limit(&most, &many, most.predicted),
+                  100 * share_of_limit(&most, &many, most.measured));
         if (s->pairs) dots = most.pairs / most.fma;
     }
     table_print(&table, stdout);
     printf("From rung 8 on there are %d threads, and the limits are those of %d.\n", thread_count(), thread_count());
     if (dots > 0)
-        printf("BF16 dot products do %.2f times the FMA peak: project() %s them.\n", dots, bf16_dots_pay() ? "takes" : "does not take");
+        printf("BF16 dot products do %.2f times the FMA peak: project() %s them.\n", dots,
+               bf16_dots_pay() ? "takes" : "does not take");
     task_free(&one), task_free(&many);
 }
 
@@ -104,9 +106,10 @@ static void heads_free(Heads *h) { free(h->q), free(h->k), free(h->v), free(h->o
 
 static void attend(const Way *way, const Heads *h) {
     int T = h->T, S = h->S;
-    if (way->number == 0) attend_last(T, S, H, KV, D, (void *)h->out, (void *)h->q, (void *)h->k, (void *)h->v);
-    else if (T > 1) team_attention(way->number, T, S, H, KV, D, (void *)h->out, (void *)h->q, (void *)h->k, (void *)h->v);
-    else split_attention(way->number, T, S, H, KV, D, (void *)h->out, (void *)h->q, (void *)h->k, (void *)h->v);
+    void *out = h->out, *q = h->q, *k = h->k, *v = h->v;
+    if (way->number == 0) attend_last(T, S, H, KV, D, out, q, k, v);
+    else if (T > 1) team_attention(way->number, T, S, H, KV, D, out, q, k, v);
+    else split_attention(way->number, T, S, H, KV, D, out, q, k, v);
 }
 
 /* The share of what limits it, in turns with it: multiply-adds for many queries, reading for one. */
@@ -119,7 +122,8 @@ static double share(const Way *way, const Heads *h) {
         double start = work_seconds(threads);
         attend(way, h);
         time = fmin(time, work_seconds(threads) - start), start = work_seconds(threads);
-        double done = h->T > 1 ? multiply_adds(threads) : read_memory(threads, turns.count % READING_WAYS, (size_t)work / 2, h->k);
+        int way_to_read = turns.count % READING_WAYS;
+        double done = h->T > 1 ? multiply_adds(threads) : read_memory(threads, way_to_read, (size_t)work / 2, h->k);
         limit = fmax(limit, done / (work_seconds(threads) - start));
     }
     use_threads(most);
@@ -127,8 +131,10 @@ static double share(const Way *way, const Heads *h) {
 }
 
 static void climb_attention(void) {
-    static const Way prefill[] = {{"chapter 6", false, 0}, {"vectors", false, 1}, {"teams", false, 32}, {"threads", true, 32}};
-    static const Way decode[] = {{"chapter 6", false, 0}, {"vectors", false, 1}, {"split keys", false, 16}, {"threads", true, 16}};
+    static const Way prefill[] = {{"chapter 6", false, 0}, {"vectors", false, 1}, {"teams", false, 8},
+                                  {"threads", true, 8}};
+    static const Way decode[] = {{"chapter 6", false, 0}, {"vectors", false, 1}, {"split keys", false, 16},
+                                 {"threads", true, 16}};
     Heads many = heads_new(PREFILL, PREFILL), one = heads_new(1, DECODE);
     section("Attention");
     Table table = {0};
@@ -145,9 +151,8 @@ int main(int argc, char **argv) {
     int count;
     const Step *steps = climb_steps(&count), *first = steps, *end = steps + count;
     const Option options[] = {{"rung", "N", "only rung N, from 0 to 10", &rung}};
-    int rest = parse_options(argc, argv, "[--rung N]", "Chapter 12, speed: a ladder of matrix products, and one of attention.", 1,
-                             options);
-    if (rest < argc) usage_error("%s is not understood", argv[rest]);
+    only_options(argc, argv, "[--rung N]", "Chapter 12, speed: a ladder of matrix products, and one of attention.", 1,
+                 options);
     if (rung) first += option_number("rung", rung, 0, count - 1), end = first + 1;
     if (!rung) what_limits(first, end);
     against_pytorch(first, end);

@@ -30,13 +30,16 @@ static void copy_pairs(int rows, int count, int in, float block[rows][DEPTH], co
         }
 }
 
-static void whole_tile(int count, bool more, int out, float y[][out], const float x[][DEPTH], const float w[][OUTS], Ahead ahead) {
+static void whole_tile(int count, bool more, int out, float y[][out], const float x[][DEPTH], const float w[][OUTS],
+                       Ahead ahead) {
     tile(add_pairs, ROWS, count, more, out, y, x, w, ahead);
 }
-static void third_tile(int count, bool more, int out, float y[][out], const float x[][DEPTH], const float w[][OUTS], Ahead ahead) {
+static void third_tile(int count, bool more, int out, float y[][out], const float x[][DEPTH], const float w[][OUTS],
+                       Ahead ahead) {
     tile(add_pairs, ROWS / 3, count, more, out, y, x, w, ahead);
 }
-static void single_row(int count, bool more, int out, float y[][out], const float x[][DEPTH], const float w[][OUTS], Ahead ahead) {
+static void single_row(int count, bool more, int out, float y[][out], const float x[][DEPTH], const float w[][OUTS],
+                       Ahead ahead) {
     tile(add_pairs, 1, count, more, out, y, x, w, ahead);
 }
 

@@ -1,5 +1,5 @@
-/* Chapter 12: many rows of x meet a weight as fast as can be multiplied. The weight is cut into panels of OUTS rows and DEPTH
- * columns, x into blocks that fit the cache with a panel; and a tile of both is summed in registers.
+/* Chapter 12: many rows of x meet a weight as fast as can be multiplied. The weight is cut into panels of OUTS rows
+ * and DEPTH columns, x into blocks that fit the cache with a panel; and a tile of both is summed in registers.
  *
  *     x      block  [CHUNK][DEPTH]    in the second-level cache
  *     weight panel  [DEPTH][OUTS]     turned, in the first-level cache
@@ -12,10 +12,10 @@
 #include <stddef.h>
 
 enum {
-    ROWS = REGISTERS * 3 / 8, /* rows of x in a tile: its sums, two vectors a row, are three quarters of the registers */
+    ROWS = REGISTERS * 3 / 8, /* rows of x in a tile: two vectors of sums each take three quarters of the registers */
     OUTS = 2 * LANES,         /* outputs of a tile */
     DEPTH = 256,              /* numbers of each sum that are worked on while they are in the cache */
-    PART = 64,                /* that are added up one after the other: in longer sums the roundings would add up, too */
+    PART = 64,                /* that are added up one after the other: in longer sums roundings would add up, too */
     CHUNK = 512,              /* rows of x in a block */
 };
 
@@ -27,7 +27,8 @@ typedef struct {
 } Ahead;
 
 /* y[r][o] = sum over i < count of x[r][i] w[i][o], or so much more, for as many rows as the tile has. count <= PART. */
-typedef void Tile(int count, bool more, int out, float y[][out], const float x[][DEPTH], const float w[][OUTS], Ahead ahead);
+typedef void Tile(int count, bool more, int out, float y[][out], const float x[][DEPTH], const float w[][OUTS],
+                  Ahead ahead);
 
 /* What a weight's dtype decides. */
 typedef struct {
@@ -42,17 +43,18 @@ void pack_f32(int count, float panel[DEPTH][OUTS], const char *weight, size_t pi
 
 typedef Vector MultiplyAdd(Vector sum, float x, Vector w);
 
-/* What is needed soon is asked for a little at a time, for too much at once would hold up what is needed now: of each row
- * ahead a line of memory, and some rows of y. */
+/* What is needed soon is asked for a little at a time, for too much at once would hold up what is needed now: of each
+ * row ahead a line of memory, and some rows of y. */
 INLINE void fetch(int i, int rows, int out, float y[][out], Ahead ahead) {
     for (int o = 0; o < ahead.rows; o++) __builtin_prefetch(ahead.from + o * ahead.pitch + i * ahead.size);
     for (int r = i * rows / PART; r < (i + LANES) * rows / PART; r++)
         __builtin_prefetch(&y[r][0], 1), __builtin_prefetch(&y[r][LANES], 1);
 }
 
-/* Each number of x meets two vectors of weights, and each of these `rows` numbers of x, with all the sums in registers. */
-INLINE void tile(MultiplyAdd *multiply_add, int rows, int count, bool more, int out, float y[][out], const float x[][DEPTH],
-                 const float w[][OUTS], Ahead ahead) {
+/* Each number of x meets two vectors of weights, and each of these `rows` numbers of x, with all the sums in
+ * registers. */
+INLINE void tile(MultiplyAdd *multiply_add, int rows, int count, bool more, int out, float y[][out],
+                 const float x[][DEPTH], const float w[][OUTS], Ahead ahead) {
     Vector sum[ROWS][2];
 #pragma GCC unroll 12
     for (int r = 0; r < rows; r++) sum[r][0] = sum[r][1] = (Vector){0};

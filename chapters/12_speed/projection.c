@@ -24,8 +24,8 @@ static void copy_row(int count, float to[count], const float from[count]) {
 
 /* ------------------------------------------------------------------ few rows: as fast as the weights can be read */
 
-/* 2 LANES weights as float32, from any address. BF16 comes as the even ones and the odd ones: a shift and a mask are less
- * than the instructions that widen. */
+/* 2 LANES weights as float32, from any address. BF16 comes as the even ones and the odd ones: a shift and a mask are
+ * less than the instructions that widen. */
 INLINE void widen(DType dtype, Vector to[2], const char *from) {
     if (dtype == F32) to[0] = ((const Vector *)from)[0], to[1] = ((const Vector *)from)[1];
     else if (dtype == F16) to[0] = widen_f16(from), to[1] = widen_f16(from + LANES * sizeof(f16));
@@ -44,8 +44,10 @@ static void copy_in_order(DType dtype, int in, float to[], const float from[in])
     }
 }
 
-/* 2 LANES weights of one stream meet all rows of x. `left` numbers are left of the row: beyond its end nothing is read. */
-INLINE void add_step(DType dtype, int rows, int left, Vector sum[], int pitch, int width, const float x[][width], const char *from) {
+/* 2 LANES weights of one stream meet all rows of x. `left` numbers are left of the row: beyond its end nothing is
+ * read. */
+INLINE void add_step(DType dtype, int rows, int left, Vector sum[], int pitch, int width, const float x[][width],
+                     const char *from) {
     const size_t size = dtype == F32 ? 4 : 2;
     char rest[2 * LANES * sizeof(float)] = {0};
     Vector w[2];
@@ -59,9 +61,9 @@ INLINE void add_step(DType dtype, int rows, int left, Vector sum[], int pitch, i
     }
 }
 
-/* y[r][s * apart] = w_s . x_r, for rows of the weight that lie `apart` rows from each other. Each is read from end to end
- * beside the others, so that several lines of memory, and several additions, are under way at any time. A long sum is a
- * sum of parts: in one go each lane would add up thousands of roundings, and the more the fewer lanes there are. */
+/* y[r][s * apart] = w_s . x_r, for rows of the weight that lie `apart` rows from each other. Each is read from end to
+ * end beside the others, so that several lines of memory, and several additions, are under way at any time. A long sum
+ * is a sum of parts: in one go each lane would add up thousands of roundings, the more the fewer lanes there are. */
 INLINE void dot_products(DType dtype, int rows, int streams, int in, int out, float y[][out], int width,
                          const float x[][width], const char *weight, int apart) {
     const size_t size = dtype == F32 ? 4 : 2, stream = (size_t)apart * in * size;
@@ -72,7 +74,8 @@ INLINE void dot_products(DType dtype, int rows, int streams, int in, int out, fl
         for (int i = first; i < end; i += 2 * LANES)
 #pragma GCC unroll 4
             for (int s = 0; s < streams; s++)
-                add_step(dtype, rows, in - i, &part[0][s], STREAMS, width, (const void *)&x[0][i], weight + s * stream + i * size);
+                add_step(dtype, rows, in - i, &part[0][s], STREAMS, width, (const void *)&x[0][i],
+                         weight + s * stream + i * size);
         for (int r = 0; r < rows; r++)
 #pragma GCC unroll 4
             for (int s = 0; s < streams; s++) sum[r][s] += part[r][s];
@@ -96,7 +99,8 @@ static void some_products(DType dtype, int rows, int streams, int in, int out, f
     int r = 0;
     for (; streams == STREAMS && r + FEW <= rows; r += FEW)
         dtype_products(dtype, FEW, STREAMS, in, out, y + r, width, x + r, weight, apart);
-    for (; streams == STREAMS && r < rows; r++) dtype_products(dtype, 1, STREAMS, in, out, y + r, width, x + r, weight, apart);
+    for (; streams == STREAMS && r < rows; r++)
+        dtype_products(dtype, 1, STREAMS, in, out, y + r, width, x + r, weight, apart);
     for (; r < rows; r++)
         for (int s = 0; s < streams; s++)
             dtype_products(dtype, 1, 1, in, out, (void *)&y[r][s * apart], width, x + r, weight + s * stream, apart);
@@ -180,13 +184,16 @@ static void pack_f16(int count, float panel[DEPTH][OUTS], const char *weight, si
 INLINE Vector multiply_add(Vector sum, float x, Vector w) { return sum + x * w; }
 
 /* Each in a function of its own, so that no other code takes registers from it. */
-static void whole_tile(int count, bool more, int out, float y[][out], const float x[][DEPTH], const float w[][OUTS], Ahead ahead) {
+static void whole_tile(int count, bool more, int out, float y[][out], const float x[][DEPTH], const float w[][OUTS],
+                       Ahead ahead) {
     tile(multiply_add, ROWS, count, more, out, y, x, w, ahead);
 }
-static void third_tile(int count, bool more, int out, float y[][out], const float x[][DEPTH], const float w[][OUTS], Ahead ahead) {
+static void third_tile(int count, bool more, int out, float y[][out], const float x[][DEPTH], const float w[][OUTS],
+                       Ahead ahead) {
     tile(multiply_add, ROWS / 3, count, more, out, y, x, w, ahead);
 }
-static void single_row(int count, bool more, int out, float y[][out], const float x[][DEPTH], const float w[][OUTS], Ahead ahead) {
+static void single_row(int count, bool more, int out, float y[][out], const float x[][DEPTH], const float w[][OUTS],
+                       Ahead ahead) {
     tile(multiply_add, 1, count, more, out, y, x, w, ahead);
 }
 
@@ -202,15 +209,16 @@ const Method *widening(DType dtype) {
 static int smaller(int a, int b) { return a < b ? a : b; }
 
 /* All rows of a block with a panel, tile by tile. Each fetches as much of the next panel as is due. */
-static void multiply_panel(const Method *method, int rows, int count, bool more, int out, float y[][out], const float block[][DEPTH],
-                           const float panel[][OUTS], Ahead next) {
+static void multiply_panel(const Method *method, int rows, int count, bool more, int out, float y[][out],
+                           const float block[][DEPTH], const float panel[][OUTS], Ahead next) {
     static const int heights[] = {ROWS, ROWS / 3, 1};
     for (int r = 0, n = 0; r < rows; r += heights[n]) {
         while (heights[n] > rows - r) n++;
         int from = next.rows * r / rows, to = next.rows * (r + heights[n]) / rows;
         for (int i = 0; i < count; i += PART) {
             Ahead ahead = {to - from, next.from + from * next.pitch + i * next.size, next.pitch, next.size};
-            method->tiles[n](smaller(count - i, PART), more || i > 0, out, y + r, (const void *)&block[r][i], panel + i, ahead);
+            method->tiles[n](smaller(count - i, PART), more || i > 0, out, y + r, (const void *)&block[r][i],
+                             panel + i, ahead);
         }
     }
 }
@@ -228,7 +236,8 @@ static void multiply_block(const Method *method, int rows, int count, bool more,
     }
 }
 
-int many_rows(const Method *method, int rows, int in, int out, float y[rows][out], const float x[rows][in], const Tensor *weight) {
+int many_rows(const Method *method, int rows, int in, int out, float y[rows][out], const float x[rows][in],
+              const Tensor *weight) {
     int numbers = in / method->numbers, outs = out / OUTS * OUTS;
     size_t size = dtype_size(weight->dtype) * method->numbers, pitch = numbers * size;
 #pragma omp parallel
@@ -238,7 +247,8 @@ int many_rows(const Method *method, int rows, int in, int out, float y[rows][out
             for (int i = 0; i < numbers; i += DEPTH) {
                 int height = smaller(rows - r, CHUNK), depth = smaller(numbers - i, DEPTH);
                 method->copy_block(height, depth, in, block, (const void *)&x[r][i * method->numbers]);
-                multiply_block(method, height, depth, i > 0, outs, out, y + r, block, (const char *)weight->data + i * size, pitch, size);
+                multiply_block(method, height, depth, i > 0, outs, out, y + r, block,
+                               (const char *)weight->data + i * size, pitch, size);
             }
         free(block);
     }

@@ -1,4 +1,5 @@
-/* Chapter 12: the parts of the fast project(), whose contract is chapter 9's, for who wants to choose between them himself. */
+/* Chapter 12: the parts of the fast project(), whose contract is chapter 9's, for who wants to choose between them
+ * himself. */
 #ifndef SPEED_PROJECTION_H
 #define SPEED_PROJECTION_H
 
@@ -9,7 +10,8 @@
 void few_rows(int first, int rows, int in, int out, float y[rows][out], const float x[rows][in], const Tensor *weight);
 
 /* As fast as can be multiplied: all outputs that fill panels, and those are returned; the rest is for few_rows(). */
-int many_rows(const Method *method, int rows, int in, int out, float y[rows][out], const float x[rows][in], const Tensor *weight);
+int many_rows(const Method *method, int rows, int in, int out, float y[rows][out], const float x[rows][in],
+              const Tensor *weight);
 
 /* The method for weights of a dtype that are widened to float32. */
 const Method *widening(DType dtype);

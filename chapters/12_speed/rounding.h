@@ -1,5 +1,6 @@
-/* Chapter 12: a setting of its project(). PyTorch's bfloat16 rounds whatever an operation gives. Here, if it is wanted, what
- * meets a matrix is rounded and nothing else: where the matrix is BF16, too, some processors multiply it twice as fast. */
+/* Chapter 12: a setting of its project(). PyTorch's bfloat16 rounds whatever an operation gives. Here, if it is
+ * wanted, what meets a matrix is rounded and nothing else: where the matrix is BF16, too, some processors multiply it
+ * twice as fast. */
 #ifndef ROUNDING_H
 #define ROUNDING_H
 

@@ -10,19 +10,18 @@
 #include <immintrin.h>
 #endif
 
-/* SHUFFLE_…: what shuffling cards does to two vectors: their first halves, one by one in turn; and their second halves. */
+/* EACH_LANE(f, x): what f(x, lane) is for each lane. */
 #ifdef __AVX512F__
 enum { LANES = 16 };
-#define SHUFFLE_FIRST(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
-#define SHUFFLE_SECOND(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#define EACH_LANE(f, x) \
+    f(x, 0), f(x, 1), f(x, 2), f(x, 3), f(x, 4), f(x, 5), f(x, 6), f(x, 7), \
+    f(x, 8), f(x, 9), f(x, 10), f(x, 11), f(x, 12), f(x, 13), f(x, 14), f(x, 15)
 #elif defined __AVX__
 enum { LANES = 8 };
-#define SHUFFLE_FIRST(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
-#define SHUFFLE_SECOND(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#define EACH_LANE(f, x) f(x, 0), f(x, 1), f(x, 2), f(x, 3), f(x, 4), f(x, 5), f(x, 6), f(x, 7)
 #else /* NEON, SSE */
 enum { LANES = 4 };
-#define SHUFFLE_FIRST(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
-#define SHUFFLE_SECOND(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#define EACH_LANE(f, x) f(x, 0), f(x, 1), f(x, 2), f(x, 3)
 #endif
 
 #if defined __AVX512F__ || defined __aarch64__
@@ -40,13 +39,18 @@ typedef uint16_t Halves __attribute__((vector_size(LANES * sizeof(uint16_t)), al
 /* In each lane a, where the mask (of a comparison) has all bits, and b, where it has none. */
 INLINE Vector blend(Words mask, Vector a, Vector b) { return (Vector)((mask & (Words)a) | (~mask & (Words)b)); }
 
-/* The largest of all lanes. */
-INLINE float largest(Vector numbers) {
-    float part[LANES];
-    *(Vector *)part = numbers;
-    for (int n = LANES / 2; n > 0; n /= 2)
-        for (int l = 0; l < n; l++) part[l] = part[l] > part[l + n] ? part[l] : part[l + n];
-    return part[0];
+/* The larger number of each lane. */
+INLINE Vector larger(Vector a, Vector b) { return blend((Words)(a > b), a, b); }
+
+/* Each lane of both vectors becomes the largest of all that lie a multiple of n lanes from it. */
+INLINE void largest_of_every(int n, Vector numbers[2]) {
+    float twice[2 * LANES];
+    Vector most = larger(numbers[0], numbers[1]);
+    for (; n < LANES; n *= 2) {
+        memcpy(twice, &most, sizeof most), memcpy(twice + LANES, &most, sizeof most);
+        most = larger(*(const Vector *)&twice[n], most);
+    }
+    numbers[0] = numbers[1] = most;
 }
 
 /* The sum of all lanes, halved again and again. */
@@ -58,36 +62,43 @@ INLINE float total(Vector sum) {
     return part[0];
 }
 
-/* 2 n vectors become n: the first half is shuffled with the second, like cards, and what came from one vector is added. */
-INLINE void fold(int n, Vector cards[2 * n]) {
+/* Cut into pieces of n lanes: FIRSTS has the first, third, fifth … piece of a, with that of b after each; SECONDS the
+ * second, fourth, sixth … pieces. */
+#define FIRST(n, lane) ((lane) & (n) ? LANES + (lane) - (n) : (lane))
+#define SECOND(n, lane) ((lane) & (n) ? LANES + (lane) : (lane) + (n))
+#define FIRSTS(n, a, b) __builtin_shufflevector(a, b, EACH_LANE(FIRST, (n) % LANES))
+#define SECONDS(n, a, b) __builtin_shufflevector(a, b, EACH_LANE(SECOND, (n) % LANES))
+
+/* The sums of LANES vectors, one in each lane. A round adds up the halves of what is left of a vector, and puts two
+ * vectors into one. */
+INLINE Vector totals(Vector v[LANES]) {
 #pragma GCC unroll 8
-    for (int l = 0; l < n; l++) cards[l] = SHUFFLE_FIRST(cards[l], cards[l + n]) + SHUFFLE_SECOND(cards[l], cards[l + n]);
+    for (int l = 0; l < 8 && LANES > 8; l++) v[l] = FIRSTS(8, v[l], v[l + 8]) + SECONDS(8, v[l], v[l + 8]);
+#pragma GCC unroll 4
+    for (int l = 0; l < 4 && LANES > 4; l++) v[l] = FIRSTS(4, v[l], v[l + 4]) + SECONDS(4, v[l], v[l + 4]);
+#pragma GCC unroll 2
+    for (int l = 0; l < 2; l++) v[l] = FIRSTS(2, v[l], v[l + 2]) + SECONDS(2, v[l], v[l + 2]);
+    return FIRSTS(1, v[0], v[1]) + SECONDS(1, v[0], v[1]);
 }
 
-/* The sums of LANES vectors, one in each lane. The rounds are written out, so that a compiler keeps all in registers. */
-INLINE Vector totals(Vector cards[LANES]) {
-    if (LANES > 8) fold(8, cards);
-    if (LANES > 4) fold(4, cards);
-    fold(2, cards);
-    fold(1, cards);
-    return cards[0];
-}
+/* Two rows of a square exchange pieces: the second of the upper for the first of the lower. */
+#define EXCHANGE(n, square) \
+    for (int l = 0; l < LANES; l++) \
+        if ((n) < LANES && !(l & (n))) { \
+            Vector upper = square[l], lower = square[l + (n)]; \
+            square[l] = FIRSTS(n, upper, lower), square[l + (n)] = SECONDS(n, upper, lower); \
+        }
 
-/* The first half of the vectors with the second, like cards. */
-INLINE void shuffle(Vector to[LANES], const Vector from[LANES]) {
-#pragma GCC unroll 8
-    for (int l = 0; l < LANES / 2; l++) {
-        to[2 * l] = SHUFFLE_FIRST(from[l], from[l + LANES / 2]);
-        to[2 * l + 1] = SHUFFLE_SECOND(from[l], from[l + LANES / 2]);
-    }
-}
-
-/* Turns a square: row l becomes column l. Each round shuffles the first half of the rows with the second. */
+/* Turns a square: row l becomes column l. First its quarters, then those of each quarter, and so on. */
 INLINE void turn(Vector square[LANES]) {
-    Vector shuffled[LANES];
-    shuffle(shuffled, square), shuffle(square, shuffled);
-    if (LANES == 8) shuffle(shuffled, square), memcpy(square, shuffled, sizeof shuffled);
-    if (LANES == 16) shuffle(shuffled, square), shuffle(square, shuffled);
+#pragma GCC unroll 16
+    EXCHANGE(8, square)
+#pragma GCC unroll 16
+    EXCHANGE(4, square)
+#pragma GCC unroll 16
+    EXCHANGE(2, square)
+#pragma GCC unroll 16
+    EXCHANGE(1, square)
 }
 
 /* Two BF16 numbers lie in each word: the first of each as float32, and the second. */

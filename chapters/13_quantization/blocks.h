@@ -11,6 +11,8 @@
 
 typedef struct { uint8_t low, high; } HalfBytes; /* a float16 */
 
+static inline uint16_t half_bits(HalfBytes bytes) { return (uint16_t)(bytes.low | bytes.high << 8); }
+
 /* ------------------------------------------------------------------ 32 numbers a block */
 
 /* In half a byte each, number j (of 16) is the low one of byte j, and number j + 16 the high one. In the formats of

@@ -1,9 +1,9 @@
 #include "13_quantization/gguf_model.h"
+#include "09_decoder/weights.h"
 #include "13_quantization/quantization.h"
 #include "common/error.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +94,15 @@ static RopeParameters read_rope(const Gguf *file, int context) {
     return p;
 }
 
+/* The end of a text, of a turn, of a message to a tool. */
+static void read_ends(const Gguf *file, Config *config) {
+    static const char *const keys[] = {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const GgufPair *id = gguf_pair(file, keys[i]);
+        if (id && id->type == GGUF_U32 && !id->is_array) config->eos[config->eos_count++] = (int)fmin(gguf_number(id, 0), 0x7fffffff);
+    }
+}
+
 static Config read_config(const Gguf *file) {
     if (!says(file, "general.architecture", "llama")) fail("%s: general.architecture is not llama: not a Llama", file->name);
     refuse_the_unknown(file);
@@ -105,28 +114,23 @@ static Config read_config(const Gguf *file) {
     c.L = whole(file, "block_count", 1, MOST_LAYERS);
     c.H = whole(file, "attention.head_count", 1, MOST_WIDTH);
     c.KV = whole_or(file, "attention.head_count_kv", c.H, 1, MOST_WIDTH);
-    if (!value_of(file, "attention.key_length") && c.C % c.H) fail("%s: a width of %d is no multiple of %d heads", file->name, c.C, c.H);
-    c.D = whole_or(file, "attention.key_length", c.C / c.H, 1, MOST_HEAD);
+    if (value_of(file, "attention.key_length")) c.D = whole(file, "attention.key_length", 1, MOST_HEAD);
+    config_complete_heads(file->name, &c);
     if (whole_or(file, "attention.value_length", c.D, 1, MOST_HEAD) != c.D) fail("%s: keys and values are not as wide as each other", file->name);
     if (whole_or(file, "rope.dimension_count", c.D, 1, MOST_HEAD) != c.D) fail("%s: a part of each head is turned: a Llama turns the whole", file->name);
-    if (c.D % 2) fail("%s: heads are %d wide: RoPE turns pairs, the width must be even", file->name, c.D);
-    if (c.D > MOST_WIDTH / c.H) fail("%s: %d heads of width %d are more than this decoder takes", file->name, c.H, c.D);
-    if (c.H % c.KV) fail("%s: %d key/value heads do not divide %d heads evenly", file->name, c.KV, c.H);
     c.max_position_embeddings = whole(file, "context_length", 1, MOST_POSITIONS);
     if (!value_of(file, "attention.layer_norm_rms_epsilon")) fail("%s: it does not say %sattention.layer_norm_rms_epsilon", file->name, prefix);
     c.rms_norm_eps = number_or(file, "attention.layer_norm_rms_epsilon", 0, 0, 0.999);
     c.rope = read_rope(file, c.max_position_embeddings);
-    const GgufPair *eos = gguf_pair(file, "tokenizer.ggml.eos_token_id");
-    if (eos && eos->type == GGUF_U32 && !eos->is_array) c.eos[c.eos_count++] = (int)fmin(gguf_number(eos, 0), 0x7fffffff);
+    read_ends(file, &c);
     return c;
 }
 
 /* ------------------------------------------------------------------ its weights */
 
-typedef struct {
-    const Gguf *file;
-    size_t taken;
-} Weights;
+static const Names names = {
+    "token_embd", "output", "output_norm", "blk.%d.attn_norm", "blk.%d.attn_q", "blk.%d.attn_k", "blk.%d.attn_v",
+    "blk.%d.attn_output", "blk.%d.ffn_norm", "blk.%d.ffn_gate", "blk.%d.ffn_up", "blk.%d.ffn_down"};
 
 static Tensor as_tensor(const GgufTensor *from) {
     Tensor tensor = {.name = from->name, .rank = from->rank, .data = from->data, .dtype = F32};
@@ -137,81 +141,43 @@ static Tensor as_tensor(const GgufTensor *from) {
     return tensor;
 }
 
-/* The tensor of that name, [rows][columns], or [columns] where rows is 0. */
-__attribute__((format(printf, 4, 5))) static Tensor take(Weights *weights, int rows, int columns, const char *format, ...) {
-    char name[80], got[SHAPE_TEXT], right[SHAPE_TEXT];
-    const size_t shape[] = {(size_t)rows, (size_t)columns}, *wanted = rows ? shape : shape + 1;
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(name, sizeof name, format, arguments);
-    va_end(arguments);
-
-    const GgufTensor *found = gguf_tensor(weights->file, name);
-    if (!found) fail("%s: the tensor %s is missing", weights->file->name, name);
-    if (found->rank != (rows ? 2 : 1) || memcmp(found->shape, wanted, (size_t)found->rank * sizeof *wanted) != 0)
-        fail("%s: %s is %s, but the file's own numbers make it %s", weights->file->name, name,
-             shape_text(got, found->rank, found->shape), shape_text(right, rows ? 2 : 1, wanted));
-    weights->taken++;
-    return as_tensor(found);
-}
-
-/* A norm's weight, in float32. */
-static float *take_norm(Weights *weights, int C, const char *format, int layer) {
-    char name[80];
-    snprintf(name, sizeof name, format, layer);
-    Tensor weight = take(weights, 0, C, "%s", name);
-    return tensor_to_float(&weight);
-}
-
-static void take_layer(Weights *weights, const Config *c, int l, Layer *layer) {
-    int C = c->C, F = c->F, queries = c->H * c->D, keys = c->KV * c->D;
-    layer->input_layernorm = take_norm(weights, C, "blk.%d.attn_norm.weight", l);
-    layer->q_proj = take(weights, queries, C, "blk.%d.attn_q.weight", l);
-    layer->k_proj = take(weights, keys, C, "blk.%d.attn_k.weight", l);
-    layer->v_proj = take(weights, keys, C, "blk.%d.attn_v.weight", l);
-    layer->o_proj = take(weights, C, queries, "blk.%d.attn_output.weight", l);
-    layer->post_attention_layernorm = take_norm(weights, C, "blk.%d.ffn_norm.weight", l);
-    layer->gate_proj = take(weights, F, C, "blk.%d.ffn_gate.weight", l);
-    layer->up_proj = take(weights, F, C, "blk.%d.ffn_up.weight", l);
-    layer->down_proj = take(weights, C, F, "blk.%d.ffn_down.weight", l);
+static Weights weights_of(const Gguf *file) {
+    Tensor *tensors = allocate(file->tensor_count * sizeof *tensors);
+    for (size_t i = 0; i < file->tensor_count; i++) tensors[i] = as_tensor(&file->tensors[i]);
+    return weights_new(file->name, "the file's header", &names, file->tensor_count, tensors);
 }
 
 /* The vocabulary is as large as the embedding says. Without a matrix for the output it is that of the input. */
-static void take_embedding(Weights *weights, Model *model) {
-    static const char input[] = "token_embd.weight", output[] = "output.weight";
-    const GgufTensor *embedding = gguf_tensor(weights->file, input);
-    int C = model->config.C;
+static void read_vocabulary(const Gguf *file, Config *config) {
+    static const char input[] = "token_embd.weight";
+    const GgufTensor *embedding = gguf_tensor(file, input);
     size_t V = embedding && embedding->rank == 2 ? embedding->shape[0] : 1;
-    if (V > MOST_WIDTH) fail("%s: a vocabulary of %zu is larger than this decoder takes", weights->file->name, V);
-    if (whole_or(weights->file, "vocab_size", (int)V, 1, MOST_WIDTH) != (int)V)
-        fail("%s: %svocab_size is not the number of %s's rows", weights->file->name, prefix, input);
-    model->config.V = (int)V;
-    model->embed_tokens = model->lm_head = take(weights, (int)V, C, input);
-    model->config.tie_word_embeddings = !gguf_tensor(weights->file, output);
-    if (!model->config.tie_word_embeddings) model->lm_head = take(weights, (int)V, C, output);
+    if (V > MOST_WIDTH) fail("%s: a vocabulary of %zu is larger than this decoder takes", file->name, V);
+    if (whole_or(file, "vocab_size", (int)V, 1, MOST_WIDTH) != (int)V)
+        fail("%s: %svocab_size is not the number of %s's rows", file->name, prefix, input);
+    config->V = (int)V;
+    config->tie_word_embeddings = !gguf_tensor(file, "output.weight");
 }
 
 /* Llama 3.1's scaling as llama.cpp writes it: what each pair's frequency is divided by. */
 static void take_rope_factors(Weights *weights, Config *config) {
     static const char name[] = "rope_freqs.weight";
-    if (!gguf_tensor(weights->file, name)) return;
-    if (config->rope.rope_type != ROPE_DEFAULT) fail("%s: %s beside another scaling of RoPE", weights->file->name, name);
-    Tensor factors = take(weights, 0, config->D / 2, name);
-    if (factors.blocks || factors.dtype != F32) fail("%s: %s must be F32", weights->file->name, name);
-    config->rope.rope_type = ROPE_FACTORS, config->rope.factors = factors.data;
+    RopeParameters *rope = &config->rope;
+    if (!weights_find(weights, name)) return;
+    if (rope->rope_type != ROPE_DEFAULT) fail("%s: %s beside another scaling of RoPE", weights->path, name);
+    Tensor factors = weights_take(weights, 0, config->D / 2, name);
+    if (factors.blocks || factors.dtype != F32) fail("%s: %s must be F32", weights->path, name);
+    rope->rope_type = ROPE_FACTORS, rope->factors = factors.data;
     for (int i = 0; i < config->D / 2; i++)
-        if (!(config->rope.factors[i] > 0)) fail("%s: %s: factor %d is %g", weights->file->name, name, i, config->rope.factors[i]);
+        if (!(rope->factors[i] > 0)) fail("%s: %s: factor %d is %g", weights->path, name, i, rope->factors[i]);
 }
 
 void gguf_model(Model *model, const Gguf *file) {
-    Weights weights = {.file = file};
+    Weights weights = weights_of(file);
     model->config = read_config(file);
     model->interleaved = true; /* llama.cpp brings the rows of queries and keys back into Meta's order */
-    model->layers = allocate((size_t)model->config.L * sizeof *model->layers);
-    take_embedding(&weights, model);
+    read_vocabulary(file, &model->config);
+    model->config.attention_bias = gguf_tensor(file, "blk.0.attn_q.bias"), model->config.mlp_bias = gguf_tensor(file, "blk.0.ffn_gate.bias");
     take_rope_factors(&weights, &model->config);
-    for (int l = 0; l < model->config.L; l++) take_layer(&weights, &model->config, l, &model->layers[l]);
-    model->norm = take_norm(&weights, model->config.C, "output_norm.weight", 0);
-    if (weights.taken != file->tensor_count)
-        fail("%s: %zu of its %zu tensors belong to no Llama", file->name, file->tensor_count - weights.taken, file->tensor_count);
+    weights_take_model(&weights, model);
 }

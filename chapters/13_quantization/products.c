@@ -1,4 +1,323 @@
 #include "13_quantization/products.h"
+#include "13_quantization/quantization.h"
+#include "13_quantization/unpack.h"
+#include "common/error.h"
+
+#include <stdlib.h>
+
+enum {
+    STREAMS = 4,                /* rows of the weight that are read side by side, as in chapter 12 */
+    AHEAD = 1024, FAR = 4096,   /* bytes that are asked for before they are needed */
+    LINE = 64,                  /* bytes that come from memory together */
+    TALL = REGISTERS * 3 / 16,  /* rows of x in a tile: it has sums of whole numbers and as many of float32 */
+    OUTS = 2 * LANES,           /* outputs of a tile */
+    CHUNK = 512,                /* rows of x that stay in the cache */
+};
+
+bool project_exactly = false;
+
+static int smaller(int a, int b) { return a < b ? a : b; }
+static int parts_of(int in) { return (in + PART - 1) / PART; }
+
+/* ------------------------------------------------------------------ x in Q8_0 */
+
+/* A part of a row of x. The sums of its products with levels begin at `start`, with what the zero of these levels makes too much:
+ * sum (q - zero) x = sum q x - zero sum x. */
+typedef struct {
+    int8_t level[PART];
+    int32_t start[BLOCKS][8]; /* 16 numbers of a block begin in the first of eight lanes, 16 in the fifth; or all in the first */
+    float scale[MOST_SCALES]; /* as many as the weight has */
+    float sum[BLOCKS];        /* of the numbers */
+} Part;
+
+static int sum_of(int n, const int8_t level[n]) {
+    int sum = 0;
+    for (int i = 0; i < n; i++) sum += level[i];
+    return sum;
+}
+
+static void quantize_part(Kind kind, int n, Part *part, const float x[n]) {
+    *part = (Part){0};
+    for (int b = 0; b < n / BLOCK; b++) {
+        int8_t *level = &part->level[b * BLOCK];
+        float d = q8_levels(level, &x[b * BLOCK]);
+        part->sum[b] = d * (float)sum_of(BLOCK, level);
+        for (int i = 0; i < BLOCK; i += kind.share) {
+            part->scale[(b * BLOCK + i) / kind.share] = d;
+            part->start[b][i / 4] = -kind.zero * sum_of(kind.share, level + i);
+        }
+    }
+}
+
+/* All of x, [parts of a row][rows]: what meets a part of the weight lies together. */
+static Part *quantize(Kind kind, int rows, int in, const float x[rows][in]) {
+    int parts = parts_of(in);
+    Part(*all)[rows] = allocate((size_t)parts * sizeof *all);
+#pragma omp parallel for if ((double)rows * in > 1e5)
+    for (int r = 0; r < rows; r++)
+        for (int p = 0; p < parts; p++) quantize_part(kind, smaller(in - p * PART, PART), &all[p][r], &x[r][p * PART]);
+    return *all;
+}
+
+/* ------------------------------------------------------------------ few rows: as fast as the weights can be read */
+
+/* sum[s] += w_s . x, in eight lanes each, for the parts of rows that lie `stride` bytes from each other. */
+INLINE void add_parts(int type, int streams, float sum[streams][8], const Part *x, const char *weight, size_t stride) {
+    const Kind kind = kind_of(type);
+    float scale[STREAMS][MOST_SCALES], minimum[BLOCKS];
+    Eight lanes[STREAMS];
+#pragma GCC unroll 4
+    for (int s = 0; s < streams; s++) {
+        const char *part = weight + s * stride;
+        for (int b = 0; b < kind.bytes; b += LINE) __builtin_prefetch(part + b + FAR, 0, 2), __builtin_prefetch(part + b + AHEAD, 0, 2);
+        scales_of(type, scale[s], minimum, part);
+        for (int k = 0; k < PART / kind.share; k += 8) *(Eight *)&scale[s][k] *= *(const Eight *)&x->scale[k];
+        lanes[s] = *(Eight *)sum[s];
+        if (kind.has_minimum) lanes[s] += *(Eight *)minimum * *(const Eight *)x->sum; /* here a block has a lane */
+    }
+    __asm__("" : "+m"(scale)); /* from memory a scale comes to all lanes at once: in registers it would have to be shuffled there */
+#pragma GCC unroll 8
+    for (int b = 0; b < BLOCKS; b++)
+#pragma GCC unroll 4
+        for (int s = 0; s < streams; s++) {
+            uint8_t levels[BLOCK];
+            int32_t products[8];
+            const float *k = &scale[s][b * BLOCK / kind.share], *l = k + (kind.share < BLOCK);
+            levels_of(type, b, levels, weight + s * stride);
+            add_products(products, x->start[b], levels, &x->level[b * BLOCK]);
+            lanes[s] += (Eight){*k, *k, *k, *k, *l, *l, *l, *l} * __builtin_convertvector(*(EightWholes *)products, Eight);
+        }
+#pragma GCC unroll 4
+    for (int s = 0; s < streams; s++) *(Eight *)sum[s] = lanes[s];
+}
+
+typedef void AddParts(float sum[][8], const Part *x, const char *weight, size_t stride);
+
+static float total_of(float lanes[8]) {
+    for (int n = 4; n > 0; n /= 2)
+        for (int l = 0; l < n; l++) lanes[l] += lanes[l + n];
+    return lanes[0];
+}
+
+/* Where a row ends before the part does, there are zeros; beyond it nothing is read. */
+static const char *whole_part(char rest[MOST_BYTES], int bytes, int left, const char *weight) {
+    if (left >= bytes) return weight;
+    memset(rest, 0, MOST_BYTES);
+    return memcpy(rest, weight, (size_t)left);
+}
+
+/* y[s * apart] = w_s . x, of rows of the weight that lie `apart` rows of `pitch` bytes from each other. */
+static void dot_products(AddParts *add, int bytes, int streams, float *y, int rows, const Part x[][rows], const char *weight, size_t pitch,
+                         int apart) {
+    float sum[STREAMS][8] = {0};
+    char rest[STREAMS][MOST_BYTES];
+    size_t at = 0, stride = (size_t)apart * pitch, part = (size_t)bytes;
+    for (; at + part <= pitch; at += part) add(sum, x[at / part], weight + at, stride);
+    if (at < pitch) {
+        for (int s = 0; s < streams; s++) whole_part(rest[s], bytes, (int)(pitch - at), weight + s * stride + at);
+        add(sum, x[at / part], rest[0], sizeof rest[0]);
+    }
+    for (int s = 0; s < streams; s++) y[s * apart] = total_of(sum[s]);
+}
+
+/* ------------------------------------------------------------------ many rows: as fast as can be multiplied */
+
+typedef struct {
+    Lane level[PART / STEP][OUTS];
+    float scale[MOST_SCALES][OUTS], minimum[BLOCKS][OUTS];
+} Panel;
+
+/* A part of a row of the weight, as output o of a panel whose levels are still in rows. */
+INLINE void unpack(int type, int o, Level level[PART], Panel *panel, const char *weight) {
+    const Kind kind = kind_of(type);
+    float scale[MOST_SCALES], minimum[BLOCKS];
+    scales_of(type, scale, minimum, weight);
+    for (int k = 0; k < PART / kind.share; k++) panel->scale[k][o] = scale[k];
+    for (int b = 0; b < BLOCKS && kind.has_minimum; b++) panel->minimum[b][o] = minimum[b];
+    for (int b = 0; b < BLOCKS; b++) {
+        int8_t levels[BLOCK];
+        levels_of(type, b, (uint8_t *)levels, weight);
+        for (int i = 0; i < BLOCK; i++) level[b * BLOCK + i] = levels[i];
+    }
+}
+
+typedef void Unpack(int o, Level level[PART], Panel *panel, const char *weight);
+
+/* Squares of steps are turned as chapter 12 turns squares of float32. */
+static void pack(Unpack *unpack_row, int bytes, int left, Panel *panel, const char *weight, size_t pitch) {
+    Level rows[OUTS][PART];
+    char rest[MOST_BYTES];
+    for (int o = 0; o < OUTS; o++) unpack_row(o, rows[o], panel, whole_part(rest, bytes, left, weight + o * pitch));
+    for (int o = 0; o < OUTS; o += LANES)
+        for (int i = 0; i < PART; i += STEP * LANES) {
+            Vector square[LANES];
+#pragma GCC unroll 16
+            for (int l = 0; l < LANES; l++) square[l] = *(const Vector *)&rows[o + l][i];
+            turn(square);
+#pragma GCC unroll 16
+            for (int l = 0; l < LANES; l++) *(Vector *)&panel->level[i / STEP + l][o] = square[l];
+        }
+}
+
+/* sum[r] = `share` levels of x_r with those of the panel, from number i on. */
+INLINE void add_levels(int share, int rows, int i, Lanes sum[][2], const Part x[], const Level block[][PART], const Panel *panel) {
+#pragma GCC unroll 6
+    for (int r = 0; r < rows; r++) sum[r][0] = sum[r][1] = (Lanes){0} + (Lane)x[r].start[i / BLOCK][i % BLOCK / 4];
+#pragma GCC unroll 8
+    for (int j = i; j < i + share; j += STEP) {
+        const Lanes *w = (const Lanes *)panel->level[j / STEP];
+#pragma GCC unroll 6
+        for (int r = 0; r < rows; r++) {
+            Lane step;
+            memcpy(&step, &block[r][j], sizeof step);
+            sum[r][0] = add_step(sum[r][0], w[0], (Lanes){0} + step);
+            sum[r][1] = add_step(sum[r][1], w[1], (Lanes){0} + step);
+        }
+    }
+}
+
+/* y[r] (+)= the numbers of the panel with those of x_r, for as many rows as the tile has. */
+INLINE void tile(int share, bool has_minimum, int rows, bool more, int out, float y[][out], const Part x[],
+                 const Level block[][PART], const Panel *panel) {
+    Vector total[TALL][2];
+#pragma GCC unroll 6
+    for (int r = 0; r < rows; r++) total[r][0] = total[r][1] = (Vector){0};
+    for (int i = 0; i < PART; i += share) {
+        Lanes sum[TALL][2];
+        const Vector *scale = (const Vector *)panel->scale[i / share], *minimum = (const Vector *)panel->minimum[i / BLOCK];
+        add_levels(share, rows, i, sum, x, block, panel);
+#pragma GCC unroll 6
+        for (int r = 0; r < rows; r++)
+#pragma GCC unroll 2
+            for (int v = 0; v < 2; v++) {
+                total[r][v] += scale[v] * x[r].scale[i / share] * __builtin_convertvector(sum[r][v], Vector);
+                if (has_minimum) total[r][v] += minimum[v] * x[r].sum[i / BLOCK];
+            }
+    }
+#pragma GCC unroll 6
+    for (int r = 0; r < rows; r++) {
+        Vector *to = (Vector *)y[r];
+        if (more) total[r][0] += to[0], total[r][1] += to[1];
+        to[0] = total[r][0], to[1] = total[r][1];
+    }
+}
+
+typedef void Tile(bool more, int out, float y[][out], const Part x[], const Level block[][PART], const Panel *panel);
+
+/* ------------------------------------------------------------------ what a format decides */
+
+typedef struct {
+    AddParts *four, *one;
+    Unpack *unpack;
+    Tile *tall, *single;
+} Method;
+
+/* Each in a function of its own, where what the format decides is a constant. */
+#define TILES(name, share, has_minimum)                                                                                \
+    static void tall_##name(bool more, int out, float y[][out], const Part x[], const Level block[][PART],             \
+                            const Panel *panel) {                                                                      \
+        tile(share, has_minimum, TALL, more, out, y, x, block, panel);                                                 \
+    }                                                                                                                  \
+    static void single_##name(bool more, int out, float y[][out], const Part x[], const Level block[][PART],           \
+                              const Panel *panel) {                                                                    \
+        tile(share, has_minimum, 1, more, out, y, x, block, panel);                                                    \
+    }
+#define PARTS(type)                                                                                                    \
+    static void four_##type(float sum[][8], const Part *x, const char *weight, size_t stride) {                        \
+        add_parts(GGUF_TYPE_##type, STREAMS, sum, x, weight, stride);                                                  \
+    }                                                                                                                  \
+    static void one_##type(float sum[][8], const Part *x, const char *weight, size_t stride) {                         \
+        add_parts(GGUF_TYPE_##type, 1, sum, x, weight, stride);                                                        \
+    }                                                                                                                  \
+    static void unpack_##type(int o, Level level[PART], Panel *panel, const char *weight) {                            \
+        unpack(GGUF_TYPE_##type, o, level, panel, weight);                                                             \
+    }
+
+TILES(blocks, 32, false)
+TILES(least, 32, true)
+TILES(half_blocks, 16, false)
+PARTS(Q8_0)
+PARTS(Q4_0)
+PARTS(Q4_1)
+PARTS(Q5_0)
+PARTS(Q5_1)
+PARTS(Q4_K)
+PARTS(Q5_K)
+PARTS(Q6_K)
+
+static const Method methods[] = {
+    [GGUF_TYPE_Q8_0] = {four_Q8_0, one_Q8_0, unpack_Q8_0, tall_blocks, single_blocks},
+    [GGUF_TYPE_Q4_0] = {four_Q4_0, one_Q4_0, unpack_Q4_0, tall_blocks, single_blocks},
+    [GGUF_TYPE_Q5_0] = {four_Q5_0, one_Q5_0, unpack_Q5_0, tall_blocks, single_blocks},
+    [GGUF_TYPE_Q4_1] = {four_Q4_1, one_Q4_1, unpack_Q4_1, tall_least, single_least},
+    [GGUF_TYPE_Q5_1] = {four_Q5_1, one_Q5_1, unpack_Q5_1, tall_least, single_least},
+    [GGUF_TYPE_Q4_K] = {four_Q4_K, one_Q4_K, unpack_Q4_K, tall_least, single_least},
+    [GGUF_TYPE_Q5_K] = {four_Q5_K, one_Q5_K, unpack_Q5_K, tall_least, single_least},
+    [GGUF_TYPE_Q6_K] = {four_Q6_K, one_Q6_K, unpack_Q6_K, tall_half_blocks, single_half_blocks},
+};
+
+/* ------------------------------------------------------------------ all rows, all outputs */
+
+static size_t pitch_of(int in, const Tensor *weight) { return (size_t)(in / weight->blocks->numbers) * (size_t)weight->blocks->bytes; }
+
+/* The outputs from `first` on: four rows of the weight at a time meet all rows of x. */
+static void few_rows(int first, int rows, int in, int out, float y[rows][out], const Part x[][rows], const Tensor *weight) {
+    const Method *method = &methods[weight->blocks->type];
+    int apart = (out - first + STREAMS - 1) / STREAMS, bytes = kind_of(weight->blocks->type).bytes;
+    size_t pitch = pitch_of(in, weight);
+#pragma omp parallel for if ((double)in * (out - first) > 1e5)
+    for (int o = first; o < first + apart; o++) {
+        const char *from = (const char *)weight->data + o * pitch;
+        int streams = (out - o + apart - 1) / apart;
+        for (int r = 0; r < rows; r++) {
+            const Part(*row)[rows] = (const void *)&x[0][r];
+            if (streams == STREAMS) dot_products(method->four, bytes, STREAMS, &y[r][o], rows, row, from, pitch, apart);
+            for (int s = 0; s < streams && streams < STREAMS; s++)
+                dot_products(method->one, bytes, 1, &y[r][o + s * apart], rows, row, from + (size_t)s * apart * pitch, pitch, apart);
+        }
+    }
+}
+
+/* A panel with some rows of x, which fetch the rows of the next on the way. */
+static void multiply_panel(const Method *method, int rows, bool more, int out, float y[][out], const Part x[], const Level block[][PART],
+                           const Panel *panel, int ahead, const char *next, size_t pitch, int bytes) {
+    for (int r = 0; r < rows;) {
+        int height = r + TALL <= rows ? TALL : 1;
+        for (int o = ahead * r / rows; o < ahead * (r + height) / rows; o++)
+            for (int b = 0; b < bytes + LINE; b += LINE) __builtin_prefetch(next + o * pitch + b);
+        (height == TALL ? method->tall : method->single)(more, out, y + r, x + r, block + r, panel);
+        r += height;
+    }
+}
+
+/* All outputs that fill panels. The threads share them, and each meets the same for every part of the rows. */
+static int many_rows(int rows, int in, int out, float y[rows][out], const Part x[][rows], const Tensor *weight) {
+    const Method *method = &methods[weight->blocks->type];
+    int outs = out / OUTS * OUTS, bytes = kind_of(weight->blocks->type).bytes;
+    size_t pitch = pitch_of(in, weight);
+#pragma omp parallel
+    {
+        Level(*block)[PART] = allocate(CHUNK * sizeof *block);
+        Panel panel;
+        for (int r = 0; r < rows; r += CHUNK)
+            for (int p = 0; p < parts_of(in); p++) {
+                int height = smaller(rows - r, CHUNK);
+                for (int h = 0; h < height; h++)
+                    for (int i = 0; i < PART; i++) block[h][i] = x[p][r + h].level[i];
+#pragma omp for schedule(static) nowait
+                for (int o = 0; o < outs; o += OUTS) {
+                    const char *from = (const char *)weight->data + o * pitch + (size_t)p * bytes;
+                    pack(method->unpack, bytes, (int)pitch - p * bytes, &panel, from, pitch);
+                    multiply_panel(method, height, p > 0, out, (void *)&y[r][o], &x[p][r], block, &panel, o + OUTS < outs ? OUTS : 0,
+                                   from + OUTS * pitch, pitch, bytes);
+                }
+            }
+        free(block);
+    }
+    return outs;
+}
+
+/* ------------------------------------------------------------------ exactly: x as it is, weights widened to float32 */
 
 enum {
     SIDE = 4,     /* rows of the weight that are widened together: a number of x is loaded for all of them */
@@ -13,13 +332,13 @@ static void dots(int n, float sum[SIDE], const float x[n], const float w[SIDE][P
     sum[0] += a, sum[1] += b, sum[2] += c, sum[3] += d;
 }
 
-void project_blocks(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const Tensor *weight) {
+static void project_widened(int rows, int in, int out, float y[rows][out], const float x[rows][in], const Tensor *weight) {
 #pragma omp parallel for if ((double)in * out > 1e5)
     for (int o = 0; o < out; o += SIDE) {
         float w[SIDE][PIECE] = {0};
-        int side = out - o < SIDE ? out - o : SIDE;
+        int side = smaller(out - o, SIDE);
         for (int i = 0; i < in; i += PIECE) {
-            int n = in - i < PIECE ? in - i : PIECE;
+            int n = smaller(in - i, PIECE);
             for (int s = 0; s < side; s++) tensor_numbers(weight, (size_t)(o + s) * in + i, n, w[s]);
             for (int r = 0; r < rows; r++) {
                 float sum[SIDE] = {0};
@@ -28,4 +347,17 @@ void project_blocks(int rows, int in, int out, float y[restrict rows][out], cons
             }
         }
     }
+}
+
+void project_blocks(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const Tensor *weight) {
+    const Kind kind = kind_of(weight->blocks->type);
+    int done = 0;
+    if (project_exactly || kind.bytes == 0) {
+        project_widened(rows, in, out, y, x, weight);
+        return;
+    }
+    Part(*parts)[rows] = (void *)quantize(kind, rows, in, x);
+    if (rows >= TALL) done = many_rows(rows, in, out, y, parts, weight);
+    few_rows(done, rows, in, out, y, parts, weight);
+    free(parts);
 }

@@ -7,7 +7,7 @@
 
 enum { BLOCK = 32, HALF = 16, SUPER = 256 };
 
-static float half_read(HalfBytes bytes) { return f16_to_float((f16)(bytes.low | bytes.high << 8)); }
+static float half_read(HalfBytes bytes) { return f16_to_float(half_bits(bytes)); }
 
 static HalfBytes half_made(float value) {
     f16 bits = f16_from_float(value);
@@ -51,15 +51,34 @@ static void pack_fifth(uint8_t fifth[4], const uint8_t levels[BLOCK]) {
     for (int j = 0; j < BLOCK; j++) fifth[j / 8] |= (uint8_t)(levels[j] >> 4 << j % 8);
 }
 
+/* Taken for whole numbers, the bits of magnitudes are in the same order, and those of infinity and NaN come last: none is lost. */
+static float largest_magnitude(const float x[BLOCK]) {
+    uint32_t bits[BLOCK], most = 0;
+    float result;
+    memcpy(bits, x, sizeof bits);
+    for (int j = 0; j < BLOCK; j++) most = (bits[j] & INT32_MAX) > most ? bits[j] & INT32_MAX : most;
+    memcpy(&result, &most, sizeof result);
+    return result;
+}
+
+/* A half goes away from zero, as roundf has it, but many at once. (To a number just below 0.5 a whole half would be too much.) Of a
+ * magnitude no compiler fuses the multiplication and the addition. */
+float q8_levels(int8_t levels[BLOCK], const float x[BLOCK]) {
+    const float nearly_half = 0.49999997f;
+    float d = largest_magnitude(x) / 127, scale = isfinite(d) ? inverse(d) : 0;
+    for (int j = 0; j < BLOCK; j++) {
+        float steps = isfinite(d) ? fabsf(x[j] * scale) : 0;
+        int magnitude = (int)(steps + nearly_half);
+        levels[j] = (int8_t)(x[j] < 0 ? -magnitude : magnitude);
+    }
+    return d;
+}
+
 void quantize_q8_0(int rows, int n, void *blocks, const float x[rows][n]) {
     BlockQ8_0 *block = blocks;
     require_blocks(n, BLOCK);
     for (int r = 0; r < rows; r++)
-        for (int i = 0; i < n; i += BLOCK, block++) {
-            float d = fabsf(largest(&x[r][i])) / 127, scale = inverse(d);
-            block->d = half_made(d);
-            for (int j = 0; j < BLOCK; j++) block->q[j] = (int8_t)roundf(x[r][i + j] * scale);
-        }
+        for (int i = 0; i < n; i += BLOCK, block++) block->d = half_made(q8_levels(block->q, &x[r][i]));
 }
 
 void quantize_q4_0(int rows, int n, void *blocks, const float x[rows][n]) {

@@ -3,6 +3,7 @@
 #include "10_tokenizer/formats.h"
 #include "10_tokenizer/tokenizer.h"
 #include "13_quantization/quantization.h"
+#include "common/console.h"
 #include "common/error.h"
 #include "common/file.h"
 #include "common/gguf.h"
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ------------------------------------------------------------------ what is to be written */
 
@@ -72,6 +72,12 @@ __attribute__((format(printf, 4, 5))) static void add(Plan *plan, Tensor from, i
 
 static Tensor row(const float *numbers, int n) { return (Tensor){.dtype = F32, .rank = 1, .shape = {(size_t)n}, .data = numbers}; }
 
+/* A matrix, and its bias if it has one. */
+static void add_projection(Plan *plan, Tensor weight, const float *bias, int out, int heads, const char *name, int layer) {
+    add(plan, weight, heads, "blk.%d.%s.weight", layer, name);
+    if (bias) add(plan, row(bias, out), heads, "blk.%d.%s.bias", layer, name);
+}
+
 /* What each pair's frequency is divided by, where that is not the same for all. */
 static float *rope_factors(const Config *c) {
     const RopeParameters plain = {.rope_theta = c->rope.rope_theta};
@@ -91,15 +97,16 @@ static void add_all(Plan *plan, const Model *model) {
     }
     for (int l = 0; l < c->L; l++) {
         const Layer *layer = &model->layers[l];
-        add(plan, row(layer->input_layernorm, c->C), 0, "blk.%d.attn_norm.weight", l);
-        add(plan, layer->q_proj, turn ? c->H : 0, "blk.%d.attn_q.weight", l);
-        add(plan, layer->k_proj, turn ? c->KV : 0, "blk.%d.attn_k.weight", l);
-        add(plan, layer->v_proj, 0, "blk.%d.attn_v.weight", l);
-        add(plan, layer->o_proj, 0, "blk.%d.attn_output.weight", l);
-        add(plan, row(layer->post_attention_layernorm, c->C), 0, "blk.%d.ffn_norm.weight", l);
-        add(plan, layer->gate_proj, 0, "blk.%d.ffn_gate.weight", l);
-        add(plan, layer->up_proj, 0, "blk.%d.ffn_up.weight", l);
-        add(plan, layer->down_proj, 0, "blk.%d.ffn_down.weight", l);
+        int C = c->C, queries = c->H * c->D, keys = c->KV * c->D;
+        add(plan, row(layer->input_layernorm, C), 0, "blk.%d.attn_norm.weight", l);
+        add_projection(plan, layer->q_proj, layer->q_bias, queries, turn ? c->H : 0, "attn_q", l);
+        add_projection(plan, layer->k_proj, layer->k_bias, keys, turn ? c->KV : 0, "attn_k", l);
+        add_projection(plan, layer->v_proj, layer->v_bias, keys, 0, "attn_v", l);
+        add_projection(plan, layer->o_proj, layer->o_bias, C, 0, "attn_output", l);
+        add(plan, row(layer->post_attention_layernorm, C), 0, "blk.%d.ffn_norm.weight", l);
+        add_projection(plan, layer->gate_proj, layer->gate_bias, c->F, 0, "ffn_gate", l);
+        add_projection(plan, layer->up_proj, layer->up_bias, c->F, 0, "ffn_up", l);
+        add_projection(plan, layer->down_proj, layer->down_bias, C, 0, "ffn_down", l);
     }
     add(plan, row(model->norm, c->C), 0, "output_norm.weight");
     if (!c->tie_word_embeddings) add(plan, model->lm_head, 0, "output.weight");
@@ -109,6 +116,7 @@ static void add_config(GgufPairs *pairs, const Config *c, uint32_t file_type) {
     static const char *const scalings[] = {[ROPE_LINEAR] = "linear", [ROPE_YARN] = "yarn"};
     const RopeParameters *rope = &c->rope;
     if (rope->rope_type == ROPE_DYNAMIC) fail("dynamic scaling of RoPE: GGUF has no words for it");
+    if (rope->rope_type == ROPE_LONGROPE) fail("longrope, with factors for short texts and for long ones: it is not written here");
     if (rope->rope_type == ROPE_YARN && (rope->attention_factor || rope->mscale || rope->mscale_all_dim || rope->keep_fractions))
         fail("YaRN with an attention_factor, mscale or fractions of its own: GGUF has no words for it");
     gguf_add_text(pairs, "general.architecture", "llama");
@@ -137,13 +145,6 @@ static void add_config(GgufPairs *pairs, const Config *c, uint32_t file_type) {
 
 /* ------------------------------------------------------------------ one tensor after the other */
 
-static void show_progress(const Plan *plan, const char *name) {
-    static const char bar[] = "########################################";
-    int width = sizeof bar - 1, filled = (int)((double)width * (double)plan->done / (double)plan->all);
-    if (plan->quiet || !isatty(STDERR_FILENO)) return;
-    fprintf(stderr, "\r[%.*s%*s] %-32.32s%s", filled, bar, width - filled, "", name, plan->done == plan->all ? "\n" : "");
-}
-
 /* Row `out` of a head in the interleaved order is which one in the half-split order? */
 static size_t row_before(size_t out, size_t D) { return out / D * D + out % D / 2 + (out % 2 ? D / 2 : 0); }
 
@@ -160,7 +161,7 @@ static void fill(void *context, size_t index, void *bytes) {
     Plan *plan = context;
     const GgufTensor *tensor = &plan->tensors[index];
     const Source *source = &plan->sources[index];
-    int rows = tensor->rank == 1 ? 1 : (int)tensor->shape[0], n = (int)tensor->shape[tensor->rank - 1];
+    int rows = (int)tensor->shape[0], n = tensor->rank == 1 ? 1 : (int)tensor->shape[1];
     size_t step = tensor->bytes / (size_t)rows, D = source->heads ? (size_t)rows / (size_t)source->heads : 1;
 #pragma omp parallel
     {
@@ -174,7 +175,7 @@ static void fill(void *context, size_t index, void *bytes) {
         free(numbers);
     }
     plan->done += tensor->bytes;
-    show_progress(plan, tensor->name);
+    if (!plan->quiet) progress_bar(plan->done, plan->all, "%-32.32s", tensor->name);
 }
 
 /* ------------------------------------------------------------------ the program */

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Feeds broken files to what reads files, and any text to what reads text, for a while: with libFuzzer where clang has it,
 # otherwise the safetensors reader alone, with the plain driver at the end of fuzz_safetensors.c.
-#     sh tests/fuzz/run.sh BUILD SECONDS "flags of jansson" "flags of PCRE2, or nothing" [keep]
+#     sh tests/fuzz/run.sh BUILD SECONDS "flags of jansson" "flags of PCRE2 and utf8proc, or nothing" [keep]
 # It starts from tests/fuzz/corpus, which `make test` replays, and from the golden files. With `keep`, what reaches code
 # that nothing in there reaches is added to it.
 build=$1 seconds=$2 jansson=$3 pcre2=$4 keep=$5
@@ -19,13 +19,13 @@ sources() {
     safetensors) echo common/error.c common/safetensors.c common/byte_order.c common/tensor.c ;;
     gguf) echo common/gguf.c common/byte_order.c ;;
     config | model) echo common/safetensors.c common/byte_order.c common/tensor.c ;;
-    tokenizer) echo common/gguf.c common/byte_order.c && kernels chapters/10_tokenizer ;;
-    text) echo common/error.c common/gguf.c common/byte_order.c && kernels chapters/10_tokenizer ;;
+    tokenizer) echo common/gguf.c common/gguf_write.c common/byte_order.c && kernels chapters/10_tokenizer ;;
+    text) echo common/error.c common/gguf.c common/gguf_write.c common/byte_order.c && kernels chapters/10_tokenizer ;;
     esac
     case $1 in
     config) echo chapters/09_decoder/config.c chapters/09_decoder/print_tree.c chapters/04_rope/rope.c chapters/04_rope/scaling.c ;;
     model)
-        echo common/linear.c chapters/09_decoder/config.c chapters/09_decoder/decoder.c chapters/09_decoder/llama2c.c chapters/09_decoder/model.c chapters/09_decoder/projection.c
+        echo common/linear.c chapters/09_decoder/config.c chapters/09_decoder/decoder.c chapters/09_decoder/llama2c.c chapters/09_decoder/model.c chapters/09_decoder/projection.c chapters/09_decoder/weights.c
         echo common/gguf.c chapters/13_quantization/gguf_model.c chapters/13_quantization/quantization.c
         kernels chapters/0[1-8]_*
         ;;
@@ -49,7 +49,7 @@ seeds() {
             } >"$2/${model##*/}"
         done
         ;;
-    tokenizer) for file in tests/golden/tokenizers/*/*; do cp "$file" "$2/$(basename "$(dirname "$file")")"; done ;;
+    tokenizer) for file in tests/golden/tokenizers/*/*; do cp "$file" "$2/$(basename "$(dirname "$file")")"; done && cp tests/golden/others/[!e]*.json "$2" ;;
     esac
 }
 
@@ -79,7 +79,7 @@ keep_new() {
 # What fail() loses adds up: a process is followed by the next after so many inputs, and leaks are none of its findings.
 fuzz() {
     rm -f "$build/fuzz-$1"-* && rm -rf "$scratch/corpus" "$scratch/seeds" && mkdir "$scratch/corpus" "$scratch/seeds" && seeds "$1" "$scratch/seeds"
-    grep -oh '"[a-zA-Z0-9_.]\+"' common/safetensors.c common/gguf.c common/tensor.c chapters/09_decoder/config.c | sort -u >"$scratch/words"
+    grep -oh '"[a-zA-Z0-9_.]\+"' common/safetensors.c common/gguf.c common/tensor.c chapters/09_decoder/config.c chapters/10_tokenizer/pipeline_json.c | sort -u >"$scratch/words"
     case $1 in safetensors | text) leaks=1 ;; *) leaks=0 ;; esac
     case $1 in text) longest=2048 ;; *) longest=65536 ;; esac
     case $1 in tokenizer) runs=4000 ;; *) runs=20000 ;; esac

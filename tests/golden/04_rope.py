@@ -24,8 +24,8 @@ INF, NAN = np.inf, np.nan
 
 # --- The frequencies ---------------------------------------------------------------------------------------
 
-TYPES = "default", "linear", "dynamic", "yarn", "llama3"
-EVERY_TYPE = DEFAULT, LINEAR, DYNAMIC, YARN, LLAMA3 = range(5)
+TYPES = "default", "linear", "dynamic", "yarn", "llama3", "longrope"
+EVERY_TYPE = DEFAULT, LINEAR, DYNAMIC, YARN, LLAMA3, LONGROPE = range(6)
 
 
 @dataclass
@@ -46,6 +46,8 @@ class Parameters:
     mscale: float = 0
     mscale_all_dim: float = 0
     keep_fractions: float = 0
+    short_factor: torch.Tensor = None
+    long_factor: torch.Tensor = None
 
 
 # As transformers computes them, operation by operation.
@@ -92,10 +94,17 @@ def llama3(p):
     return torch.where(between, (1 - smooth) * outer / p.factor + smooth * outer, outer)
 
 
-def transformers_frequencies(**parameters):
+def longrope(p):
+    factors = p.long_factor if p.length > p.original_max_position_embeddings else p.short_factor
+    return 1 / (factors * p.rope_theta ** (torch.arange(0, p.D, 2) / p.D))
+
+
+def transformers_frequencies(short_factor=None, long_factor=None, **parameters):
     """The very function that a LlamaForCausalLM calls."""
     p = Parameters(**parameters)
     given = {name: number for name, number in asdict(p).items() if number and name not in ("D", "length")}
+    if p.rope_type == LONGROPE:
+        given |= {"short_factor": short_factor.tolist(), "long_factor": long_factor.tolist()}
     given["rope_type"], given["truncate"] = TYPES[p.rope_type], not given.pop("keep_fractions", 0)
     config = transformers.LlamaConfig(
         hidden_size=p.D, head_dim=p.D, num_attention_heads=1,
@@ -156,6 +165,8 @@ def by_hand(p, exponents=exponents, share_kept=share_kept):
     if p.rope_type == DYNAMIC:
         theta *= stretch(p, length_or_more(p)) ** (p.D / (p.D - 2))
     frequency = theta ** -exponents(p)
+    if p.rope_type == LONGROPE:
+        return frequency / (p.long_factor if p.length > p.original_max_position_embeddings else p.short_factor)
     if p.rope_type == LINEAR:
         return frequency / p.factor
     if p.rope_type in (YARN, LLAMA3):
@@ -165,10 +176,13 @@ def by_hand(p, exponents=exponents, share_kept=share_kept):
 
 
 def attention_factor(p):
-    """What yarn multiplies cosine and sine by."""
+    """What yarn and longrope multiply cosine and sine by."""
     def mscale(scale):
         return 0.1 * scale * math.log(p.factor) + 1 if p.factor > 1 else 1
 
+    if p.rope_type == LONGROPE:
+        sharper = math.sqrt(1 + math.log(p.factor) / math.log(p.original_max_position_embeddings)) if p.factor > 1 else 1
+        return p.attention_factor or sharper
     if p.rope_type != YARN:
         return 1
     both = p.mscale and p.mscale_all_dim
@@ -186,7 +200,7 @@ def on_parameters(frequencies, factor=attention_factor):
 
 rope_frequencies = Kernel(
     "rope_frequencies", CHAPTER, f"ROPE_INIT_FUNCTIONS in modeling_rope_utils.py of {TRANSFORMERS}",
-    pytorch=on_parameters(lambda p: [default, linear, dynamic, yarn, llama3][p.rope_type](p)),
+    pytorch=on_parameters(lambda p: [default, linear, dynamic, yarn, llama3, longrope][p.rope_type](p)),
     formula=on_parameters(by_hand))
 rope_frequencies.agrees("transformers", transformers_frequencies)
 
@@ -199,8 +213,9 @@ def wrong_frequency(name, types, advice, formula):
 
 rope_frequencies.wrong(
     "attention_factor_ignored",
-    "You return 1. Yarn also scales cosine and sine: return attention_factor, or 0.1 ln(factor) + 1 where it is not given",
-    on_parameters(lambda p: by_hand(p) if p.rope_type == YARN else None, factor=lambda p: 1))
+    "You return 1. Yarn and longrope also scale cosine and sine: return attention_factor, or where it is not given, yarn's "
+    "0.1 ln(factor) + 1, longrope's sqrt(1 + ln(factor) / ln(original))",
+    on_parameters(lambda p: by_hand(p) if p.rope_type in (YARN, LONGROPE) else None, factor=lambda p: 1))
 
 
 def wrong_exponent(name, advice, change):
@@ -246,10 +261,10 @@ wrong_frequency("theta_always_500000", EVERY_TYPE,
 wrong_frequency("theta_ignored", EVERY_TYPE,
                 "Your theta is always 10000. Take rope_theta: Llama 3's is 500000",
                 lambda p: by_hand(replace(p, rope_theta=10000.0)))
-wrong_frequency("scaling_ignored", [LINEAR, DYNAMIC, YARN, LLAMA3],
+wrong_frequency("scaling_ignored", [LINEAR, DYNAMIC, YARN, LLAMA3, LONGROPE],
                 "Your frequencies are not scaled. Look at rope_type, and stretch them as it says",
                 lambda p: by_hand(replace(p, rope_type=DEFAULT)))
-wrong_frequency("linear_for_all", [DYNAMIC, YARN, LLAMA3],
+wrong_frequency("linear_for_all", [DYNAMIC, YARN, LLAMA3, LONGROPE],
                 "Your scaling is linear whatever rope_type is. Not every type divides all frequencies alike",
                 lambda p: by_hand(replace(p, rope_type=LINEAR)))
 wrong_frequency("factor_multiplied", [LINEAR, YARN, LLAMA3],
@@ -267,9 +282,9 @@ wrong_theta("dynamic_shrinks",
             "Your theta shrinks within the trained length. Take max_position_embeddings if length is less",
             lambda p: stretch(p, p.length) ** (p.D / (p.D - 2)))
 
-wrong_frequency("max_for_original", [YARN, LLAMA3],
-                "You count turns within max_position_embeddings. Take original_max_position_embeddings: the "
-                "context before it was stretched",
+wrong_frequency("max_for_original", [YARN, LLAMA3, LONGROPE],
+                "You measure by max_position_embeddings. Take original_max_position_embeddings: the context before it was "
+                "stretched",
                 lambda p: by_hand(replace(p, original_max_position_embeddings=p.max_position_embeddings)))
 wrong_share("two_pi_forgotten", [YARN, LLAMA3],
             "You count radians within the old context as if they were turns. A turn is 2 pi of them",
@@ -307,6 +322,25 @@ wrong_frequency("yarn_rounded_otherwise", [YARN],
 wrong_frequency("yarn_betas_ignored", [YARN],
                 "Your slide always runs from 32 turns to 1. Take beta_fast and beta_slow if they are given",
                 lambda p: by_hand(replace(p, beta_fast=0, beta_slow=0)))
+
+wrong_frequency("longrope_always_short", [LONGROPE],
+                "You take short_factor at any length. Beyond original_max_position_embeddings it is long_factor",
+                lambda p: by_hand(replace(p, long_factor=p.short_factor)))
+wrong_frequency("longrope_short_and_long_swapped", [LONGROPE],
+                "Your short_factor and long_factor are swapped. long_factor is for texts beyond "
+                "original_max_position_embeddings",
+                lambda p: by_hand(replace(p, long_factor=p.short_factor, short_factor=p.long_factor)))
+wrong_frequency("longrope_long_at_the_edge", [LONGROPE],
+                "You take long_factor at original_max_position_embeddings itself. It is for longer texts alone",
+                lambda p: by_hand(replace(p, length=p.length + 1)))
+wrong_frequency("longrope_multiplied", [LONGROPE],
+                "Your frequency is multiplied by the pair's factor. Divide it: more positions, slower turns",
+                lambda p: by_hand(replace(p, short_factor=1 / p.short_factor, long_factor=1 / p.long_factor)))
+rope_frequencies.wrong(
+    "longrope_factor_of_yarn",
+    "You return yarn's attention factor. Longrope's is sqrt(1 + ln(factor) / ln(original_max_position_embeddings))",
+    on_parameters(lambda p: by_hand(p) if p.rope_type == LONGROPE else None,
+                  factor=lambda p: attention_factor(replace(p, rope_type=YARN))))
 
 PLAIN = dict(length=2048, rope_type=DEFAULT, rope_theta=10000.0)
 STRETCHED = dict(rope_theta=10000.0, factor=4.0, max_position_embeddings=4096.0)
@@ -353,6 +387,14 @@ rope_frequencies.case("llama32", "Llama 3.2 1B: D = 64, factor 32.", **LLAMA_3_1
 rope_frequencies.case("llama3_of_others", "The same scaling with none of Llama 3.1's numbers.",
                       **LLAMA_3_1 | dict(D=32, rope_theta=10000.0, factor=4.0, low_freq_factor=2.0,
                                          high_freq_factor=6.0, original_max_position_embeddings=1024.0))
+LONG = dict(D=16, length=9000, rope_type=LONGROPE, rope_theta=10000.0, factor=4.0, max_position_embeddings=16384.0,
+            original_max_position_embeddings=4096.0, short_factor=[1.0, 1.0, 1.05, 1.1, 1.2, 1.25, 1.3, 1.5],
+            long_factor=[1.1, 1.3, 1.9, 3.7, 6.2, 9.1, 17.3, 32.0])
+rope_frequencies.case("longrope", "LongRoPE beyond the old context: the long factors.", **LONG)
+rope_frequencies.case("longrope_at_the_edge", "The longest text that has the short ones.", **LONG | dict(length=4096))
+rope_frequencies.case("longrope_too_long", "A text beyond what the model was stretched to.", **LONG | dict(length=20000))
+rope_frequencies.case("longrope_attention", "Its attention factor is given.", **LONG | dict(attention_factor=1.2))
+rope_frequencies.case("longrope_unstretched", "A factor of 1: nothing is sharpened.", **LONG | dict(factor=1.0))
 
 
 # --- The table ---------------------------------------------------------------------------------------------

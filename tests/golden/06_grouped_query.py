@@ -202,6 +202,31 @@ attend_last.wrong("mask_from_the_top_left",
                   lambda q, k, v: attend(q, k[:len(q)], v[:len(q)]))
 
 
+# Chapter 8's exercise reads one key after the other, under the largest score so far. These are the weights that come of it.
+def under_the_running_maximum(scores):
+    return torch.exp(scores - scores.cummax(KEYS).values)
+
+
+def under_the_last_maximum(scores):
+    return torch.exp(scores - highest(scores))
+
+
+def wrong_carry(name, advice, of_output, of_sum):
+    attend_last.wrong(name, advice, lambda q, k, v: attend(
+        q, k, v, softmax=lambda scores: of_output(scores) / of_sum(scores).sum(KEYS, keepdim=True)))
+
+
+wrong_carry("output_not_rescaled",
+            "Your output is not rescaled where the maximum grows. Multiply it by e^(old max - new max), as the sum",
+            under_the_running_maximum, under_the_last_maximum)
+wrong_carry("sum_not_rescaled",
+            "Your sum is not rescaled where the maximum grows. Multiply it by e^(old max - new max), as the output",
+            under_the_last_maximum, under_the_running_maximum)
+wrong_carry("nothing_rescaled",
+            "Your sum and output are not rescaled where the maximum grows. Multiply both by e^(old max - new max)",
+            under_the_running_maximum, under_the_running_maximum)
+
+
 def heads(T, H, KV, D):
     return dict(q=normal(T, H, D), k=normal(T, KV, D), v=normal(T, KV, D))
 

@@ -11,7 +11,7 @@ models/NAME/ is a model's folder as transformers saves one, and expected.safeten
     norm         [T, C]    and after the last norm
     logits       [T, V]    at every position, the whole text read at once
     by_token     [T, V]    the same token by token with transformers' cache, where that gives other numbers: with
-                           dynamic scaling past the trained length, where earlier keys were turned by other angles
+                           dynamic scaling and longrope past the trained length, where earlier keys were turned by other angles
 
 and as metadata what print(model) prints (`tree`); each as transformers' float32 answer, and as NAME/float64 in float64. Weights in BF16 and F16 are widened to float32
 first, which is exact; everything after that is computed in float32, as the decoder of chapter 9 does.
@@ -57,6 +57,11 @@ CASES = {
     "yarn": ("YaRN by 4, in rope_parameters", torch.float16, 1,
              dict(rope_parameters={"rope_type": "yarn", "rope_theta": 1e4, "factor": 4.0,
                                    "original_max_position_embeddings": 16}), "new"),
+    "biases": ("biases everywhere, one layer, heads narrower than C / H", torch.float16, 1,
+               dict(attention_bias=True, mlp_bias=True, num_hidden_layers=1, head_dim=6, rope_parameters={"rope_theta": 1e4}), "new"),
+    "longrope": ("LongRoPE, past the length of the short factors", torch.bfloat16, 1,
+                 dict(rope_parameters={"rope_type": "longrope", "rope_theta": 1e4, "original_max_position_embeddings": 8,
+                                       "short_factor": [1.0, 1.1, 1.3, 1.5], "long_factor": [1.0, 2.0, 5.0, 8.0]}), "old"),
     "dynamic": ("dynamic scaling, past the trained length", torch.float32, 1,
                 dict(max_position_embeddings=8, num_hidden_layers=1,
                      rope_parameters={"rope_type": "dynamic", "rope_theta": 1e4, "factor": 2.0}), "oldest"),
@@ -70,7 +75,9 @@ def seeded_weights(name, model, dtype):
     weights = {}
     for key, tensor in model.state_dict().items():
         random = np.random.default_rng(list(f"09_decoder {name} {key}".encode()))
-        if tensor.ndim == 1:
+        if key.endswith("bias"):
+            drawn = 0.5 * random.standard_normal(tensor.shape)
+        elif tensor.ndim == 1:
             drawn = 1 + 0.25 * random.standard_normal(tensor.shape)
         elif "embed" in key:
             drawn = 0.5 * random.standard_normal(tensor.shape)
@@ -137,21 +144,25 @@ class RotaryInDouble(modeling_llama.LlamaRotaryEmbedding):
         return angles.cos() * self.attention_scaling, angles.sin() * self.attention_scaling
 
 
-def open_model(folder, dtype):
-    """The folder as transformers reads it, in float32; for float64, with what forces float32 replaced."""
-    model = LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="sdpa").eval()
-    if dtype is torch.float64:
-        model.double()
-        for module in model.modules():
-            if isinstance(module, modeling_llama.LlamaRMSNorm):
-                module.forward = norm_in_its_own_dtype.__get__(module)
-        model.model.rotary_emb = RotaryInDouble(model.config)
+def in_double(model):
+    """The model in float64, with what forces float32 replaced."""
+    model.double()
+    for module in model.modules():
+        if isinstance(module, modeling_llama.LlamaRMSNorm):
+            module.forward = norm_in_its_own_dtype.__get__(module)
+    model.model.rotary_emb = RotaryInDouble(model.config)
     return model
 
 
+def open_model(folder, dtype):
+    """The folder as transformers reads it, computing in this dtype."""
+    model = LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="sdpa").eval()
+    return in_double(model) if dtype is torch.float64 else model
+
+
 @torch.no_grad()
-def stages(folder, dtype, ids):
-    model, seen = open_model(folder, dtype), {}
+def stages(model, ids):
+    seen = {}
 
     def keep(name):
         def hook(module, inputs, output):
@@ -163,7 +174,7 @@ def stages(folder, dtype, ids):
         layer.register_forward_hook(keep(f"layers.{number}"))
     model.model.norm.register_forward_hook(keep("norm"))
     seen["logits"] = model(ids[None], use_cache=False).logits[0]
-    return {name: tensor.reshape(T, -1).contiguous() for name, tensor in seen.items()}
+    return {name: tensor.reshape(len(ids), -1).contiguous() for name, tensor in seen.items()}
 
 
 @torch.no_grad()
@@ -186,13 +197,13 @@ def compute(name, folder):
 
     random = np.random.default_rng(list(f"09_decoder {name} ids".encode()))
     ids = torch.from_numpy(random.integers(0, config.vocab_size, T))
-    single, double = stages(folder, torch.float32, ids), stages(folder, torch.float64, ids)
+    single, double = (stages(open_model(folder, dtype), ids) for dtype in (torch.float32, torch.float64))
     steps = token_by_token(folder, torch.float64, ids)
     apart = distance(steps, double["logits"])
-    if name == "dynamic":
+    if name in ("dynamic", "longrope"):
         single["by_token"], double["by_token"] = token_by_token(folder, torch.float32, ids), steps
         if apart < 1e4:
-            raise GoldenError("dynamic: token by token should give other logits than all at once")
+            raise GoldenError(f"{name}: token by token should give other logits than all at once")
     elif apart > 1e-3:
         raise GoldenError(f"{name}: token by token gives other logits than all at once")
     tensors = {"ids": ids.int()} | single

@@ -153,6 +153,9 @@ INVALID = [b"\xff", b"\x80", b"a\xffb", b"\xc3", b"\xc3(", b"\xe4\xbd", b"\xe4\x
            b"\xed\xa0\x80", b"\xed\xa0\xbd\xed\xb8\x80", b"\xf4\x90\x80\x80", b"\xf8\x88\x80\x80\x80", b"\xe0\x80\x80", b"\xff\xfe\xfd a \xff \xfe",
            b"\xc3\xa9\xc3", b" \xff ", b"\xe2\x96\x81\xe2\x96", b"a\xf0\x9f\x91\x8d\xf0b", bytes(range(128, 256)), bytes(range(256))]
 
+# Letters and digits since Unicode 15 and 16, which the byte level's libraries know, and some of Unicode 17, which they do not.
+NEWER = ["\U00031350's", "\u1c8a's \U000105c0're", "\U00010d40012", "\U0001ccf0 \U0001ccf1012x", "\U00011db0's", "\U00011de0012"]
+
 # Each is decoded: these ids, modulo the vocabulary's size.
 DECODED = [[1], [0], [2], [1, 300], [300, 1, 300], [0, 300, 0], [258], [231, 192], [231, 192, 163], [1, 258, 231, 192, 163, 243],
            [240, 163, 131], [195, 131], [35, 300], [1, 35, 35, 300], [3], [242, 194, 192], [300, 231, 300], list(range(3, 259)), list(range(256)),
@@ -277,7 +280,8 @@ class HuggingFace:
         return self.tokenizer.encode(text.decode(), add_special_tokens=False).ids
 
     def decode(self, ids):
-        return None  # of bytes that are no UTF-8, and of special tokens, it makes something else than either family
+        """At byte level, special tokens are their names, as in tiktoken; otherwise they are no text, as in sentencepiece."""
+        return self.tokenizer.decode(ids, skip_special_tokens=not isinstance(self.tokenizer.decoder, decoders.ByteLevel))
 
 
 def field(number, value):
@@ -608,7 +612,7 @@ def cases(library):
         with_special = library.encode_special(text) if valid else None
         special.append(with_special if with_special != answers[-1] else None)
     lists = [[i % library.size for i in ids] for ids in DECODED]
-    return {"ids": answers, "special": special, "decoded": [[ids, library.decode(ids)] for ids in lists if library.decode(ids) is not None]}
+    return {"ids": answers, "special": special, "decoded": [[ids, library.decode(ids)] for ids in lists]}
 
 
 def compute():
@@ -622,7 +626,8 @@ def compute():
     versions = {name: importlib.metadata.version(name) for name in ("sentencepiece", "tiktoken", "tokenizers")}
     expected = {"versions": versions, "texts": TEXTS, "bytes": [text.hex() for text in INVALID],
                 "vocabularies": {name: cases(library) for name, library in libraries.items()} | others}
-    return files | {"expected.json": compact(expected)}
+    newer = {name: [library.encode(text.encode()) for text in NEWER] for name, library in libraries.items() if name in ("tiktoken", "byte_level")}
+    return files | {"expected.json": compact(expected | {"newer": {"texts": NEWER} | newer})}
 
 
 def main():

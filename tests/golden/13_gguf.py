@@ -19,7 +19,6 @@ import torch
 import transformers
 from gguf import GGMLQuantizationType as Type, quants
 from transformers import LlamaConfig, LlamaForCausalLM
-from transformers.models.llama import modeling_llama
 
 from golden import CHECK_ULPS, ELSEWHERE, GoldenError, distance, load, raw, save
 
@@ -133,8 +132,8 @@ def write(path, name, tensors):
     writer.close()
 
 
-@torch.no_grad()
-def stages(name, weights, factors, dtype, ids):
+def open_model(name, weights, factors, dtype):
+    """transformers' model of these weights, computing in this dtype."""
     sizes, _, tied, _ = CASES[name]
     sizes = dict(sizes)
     config = LlamaConfig(**sizes | dict(rope_parameters={"rope_theta": sizes.pop("rope_theta")}, tie_word_embeddings=tied))
@@ -144,26 +143,10 @@ def stages(name, weights, factors, dtype, ids):
     if unexpected or set(missing) - ({"lm_head.weight"} if tied else set()):
         raise GoldenError(f"{name}: {missing} {unexpected}")
     if dtype is torch.float64:
-        model.double()
-        for module in model.modules():
-            if isinstance(module, modeling_llama.LlamaRMSNorm):
-                module.forward = decoder.norm_in_its_own_dtype.__get__(module)
-        model.model.rotary_emb = decoder.RotaryInDouble(model.config)
+        decoder.in_double(model)
     if factors is not None:
         model.model.rotary_emb.inv_freq = model.model.rotary_emb.inv_freq.float() / torch.from_numpy(factors)
-    seen = {}
-
-    def keep(stage):
-        def hook(module, inputs, output):
-            seen[stage] = (output[0] if isinstance(output, tuple) else output)[0].clone()
-        return hook
-
-    model.model.embed_tokens.register_forward_hook(keep("embed_tokens"))
-    for number, layer in enumerate(model.model.layers):
-        layer.register_forward_hook(keep(f"layers.{number}"))
-    model.model.norm.register_forward_hook(keep("norm"))
-    seen["logits"] = model(ids[None], use_cache=False).logits[0]
-    return {stage: tensor.reshape(T, -1).contiguous() for stage, tensor in seen.items()}
+    return model
 
 
 def compute(name, path):
@@ -172,7 +155,7 @@ def compute(name, path):
     write(path, name, tensors)
     random = np.random.default_rng(list(f"13_gguf {name} ids".encode()))
     ids = torch.from_numpy(random.integers(0, CASES[name][0]["vocab_size"], T))
-    single, double = (stages(name, weights, factors, dtype, ids) for dtype in (torch.float32, torch.float64))
+    single, double = (decoder.stages(open_model(name, weights, factors, dtype), ids) for dtype in (torch.float32, torch.float64))
     metadata = {"model": name, "torch": torch.__version__.split("+")[0], "transformers": transformers.__version__,
                 "numpy": np.__version__, "gguf": "0.19.0", "source": "transformers LlamaForCausalLM on dequantized weights"}
     return {"ids": ids.int()} | single | {f"{stage}/float64": tensor for stage, tensor in double.items()}, metadata

@@ -14,8 +14,6 @@
 #include "11_generation/generation.h"
 #include "common/console.h"
 #include "common/error.h"
-#include "common/file.h"
-#include "common/sentence.h"
 #include "tests/golden/examine.h"
 
 #include <math.h>
@@ -496,31 +494,25 @@ static void print_all(int stories, const char *sentence, Result results[MISTAKES
 }
 
 int main(void) {
-    enum { MOST = 1000 };
-    static char *stories[MOST];
     static Result results[MISTAKES];
-    Model model = model_open(ROOT "/chapters/09_decoder/stories/model");
-    Tokenizer *tokenizer = tokenizer_open(ROOT "/chapters/09_decoder/stories/model");
-    Sentence sentence = sentence_open();
-    const char *prompt = safetensors_metadata(&sentence.file, "story");
-    size_t length, rows = (size_t)model.config.L * LETTERS * model.config.KV * model.config.D;
-    char *text = file_read("-", &length);
-    int count = cut(text, MOST, stories);
+    Study study = study_open();
+    const Config *c = &study.model.config;
+    size_t rows = (size_t)c->L * LETTERS * c->KV * c->D;
 #pragma omp parallel for schedule(dynamic)
     for (int i = 0; i < MISTAKES; i++) {
-        Llama llama = {.examinee = {.model = &model, .tokenizer = tokenizer, .read = read_tokens,
+        Llama llama = {.examinee = {.model = &study.model, .tokenizer = study.tokenizer, .read = read_tokens,
                                     .encode = encoding(mistakes[i].mistake), .capacity = LETTERS,
                                     .sees_ahead = mistakes[i].mistake == NO_MASK},
                        .mistake = mistakes[i].mistake, .layer = mistakes[i].layer,
                        .by_token = strcmp(mistakes[i].part, "KV cache") == 0,
                        .keys = calloc(rows, sizeof(float)), .values = calloc(rows, sizeof(float))};
-        if (i == 0) compare_with_decoder(&llama.examinee, prompt);
-        results[i] = examine(&llama.examinee, count, stories, prompt);
+        if (i == 0) compare_with_decoder(&llama.examinee, study.prompt);
+        results[i] = examine(&llama.examinee, study.count, study.stories, study.prompt);
         results[i].mistake = i;
         free(llama.keys), free(llama.values);
     }
-    print_all(count, prompt, results);
+    print_all(study.count, study.prompt, results);
     for (int i = 0; i < MISTAKES; i++) free(results[i].answer);
-    sentence_close(&sentence), tokenizer_close(tokenizer), model_close(&model), free(text);
+    study_close(&study);
     return 0;
 }

@@ -7,8 +7,6 @@
 #include "11_generation/generation.h"
 #include "common/console.h"
 #include "common/error.h"
-#include "common/file.h"
-#include "common/sentence.h"
 #include "tests/golden/examine.h"
 
 #include <stdlib.h>
@@ -125,19 +123,12 @@ static Result examine(const Model *model, const Tokenizer *tokenizer, const char
 }
 
 int main(int argc, char **argv) {
-    enum { MOST = 1000 };
-    static char *stories[MOST];
     static Result results[WAYS];
     if (argc != 2) fail("the program is needed that judges stories");
-    Model model = model_open(ROOT "/chapters/09_decoder/stories/model");
-    Tokenizer *tokenizer = tokenizer_open(ROOT "/chapters/09_decoder/stories/model");
-    Sentence sentence = sentence_open();
-    size_t length;
-    char *text = file_read("-", &length);
-    int count = cut(text, MOST, stories);
+    Study study = study_open();
 #pragma omp parallel for schedule(dynamic)
     for (int i = 0; i < WAYS; i++)
-        results[i] = examine(&model, tokenizer, argv[1], count, stories, &sentence, ways[i].sampling);
+        results[i] = examine(&study.model, study.tokenizer, argv[1], study.count, study.stories, &study.sentence, ways[i].sampling);
 
     printf("What each way of choosing the next token does to what the model of chapter 9 says. `make ablations`\n"
            "computes this page anew.\n\n"
@@ -145,7 +136,7 @@ int main(int argc, char **argv) {
            "red ball     the sentence's question is asked %d times: \"%s\"\n"
            "consistent   of %d stories that the model tells by itself, those in which nothing happens that cannot\n"
            "different    how many different stories there are among these\n",
-           results[0].questions, count, ASKED, safetensors_metadata(&sentence.file, "answer"), TOLD);
+           results[0].questions, study.count, ASKED, safetensors_metadata(&study.sentence.file, "answer"), TOLD);
     section("Choosing");
     Table table = {0};
     table_row(&table, "how a token is chosen|answers|red ball|consistent|different");
@@ -155,6 +146,6 @@ int main(int argc, char **argv) {
                   100.0 * r->sentence / ASKED, 100.0 * r->consistent / r->told, r->different);
     }
     table_print(&table, stdout);
-    sentence_close(&sentence), tokenizer_close(tokenizer), model_close(&model), free(text);
+    study_close(&study);
     return 0;
 }

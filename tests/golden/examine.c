@@ -1,6 +1,7 @@
 #include "tests/golden/examine.h"
 #include "11_generation/generation.h"
 #include "common/error.h"
+#include "common/file.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -115,4 +116,19 @@ int cut(char *text, int most, char *stories[most]) {
         text[end ? -2 : -1] = '\0'; /* the end of the story's last line */
     }
     return count;
+}
+
+Study study_open(void) {
+    static const char folder[] = ROOT "/chapters/09_decoder/stories/model";
+    Study study = {.model = model_open(folder), .tokenizer = tokenizer_open(folder), .sentence = sentence_open()};
+    size_t length;
+    study.prompt = safetensors_metadata(&study.sentence.file, "story");
+    study.text = file_read("-", &length);
+    study.count = cut(study.text, MOST_STORIES, study.stories);
+    return study;
+}
+
+void study_close(Study *study) {
+    sentence_close(&study->sentence), tokenizer_close(study->tokenizer), model_close(&study->model);
+    free(study->text);
 }

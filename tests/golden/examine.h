@@ -7,6 +7,7 @@
 
 #include "09_decoder/model.h"
 #include "10_tokenizer/tokenizer.h"
+#include "common/sentence.h"
 
 enum { CAPACITY = 512, LETTERS = 2048 }; /* tokens of a text, and of one that is read letter by letter */
 
@@ -44,5 +45,20 @@ int add_surprise(Examinee *examinee, const char *text, double *sum);
 
 /* The stories of a text, between which stands a blank line: the text is cut into them, and their number returned. */
 int cut(char *text, int most, char *stories[most]);
+
+/* What each study is of: the course's own model, the stories on standard input, and the sentence that all chapters have. */
+enum { MOST_STORIES = 1000 };
+
+typedef struct {
+    Model model;
+    Tokenizer *tokenizer;
+    Sentence sentence;
+    const char *prompt; /* the sentence's story and its question */
+    int count;
+    char *stories[MOST_STORIES], *text;
+} Study;
+
+Study study_open(void);
+void study_close(Study *study);
 
 #endif

@@ -69,12 +69,12 @@ def ulp(scale):
     return np.ldexp(1.0, np.frexp(np.maximum(scale, 2.0**-126))[1] - 24)
 
 
-def distance(got, right):
+def distance(got, right, mixes=False):
     """The largest error of `got` in ulps of its row's scale; infinite if a NaN or infinity is out of place.
 
-    The last axis is a row; a vector comes from a pointwise kernel, and each of its elements is a row."""
+    The last axis is a row; a vector comes from a pointwise kernel, and each of its elements is a row, unless it mixes."""
     got, right = (tensor.double().numpy() for tensor in (got, right))
-    got, right = (array.reshape(-1, array.shape[-1] if array.ndim > 1 else 1) for array in (got, right))
+    got, right = (array.reshape(-1, array.shape[-1] if array.ndim > 1 or mixes else 1) for array in (got, right))
     scale = np.max(np.abs(right), axis=1, keepdims=True, where=np.isfinite(right), initial=0)
     with np.errstate(invalid="ignore"):
         ulps = np.abs(got - right) / ulp(scale)
@@ -140,12 +140,13 @@ class Case:
     expected64: torch.Tensor   # None where one answer alone is right
     error: float               # PyTorch's own, in ulps
     mistakes: dict             # mistake -> Twin
+    mixes: bool                # the numbers of a vector are one row
 
     def tolerances(self, got, right):
         """How far two outputs are apart. An exact one is right to the bit, or infinitely wrong."""
         if self.expected64 is None:
             return 0.0 if same(got, right) else np.inf
-        return distance(got, right) / (CHECK_MULTIPLE * self.error + CHECK_ULPS)
+        return distance(got, right, self.mixes) / (CHECK_MULTIPLE * self.error + CHECK_ULPS)
 
     def twins(self, margin=1):
         """The wrong answers worth storing. One that is mostly rounding error comes out differently elsewhere
@@ -170,13 +171,15 @@ class Kernel:
                A bf16 kernel's takes `noise`, a factor on its float32 inside, and must not depend on it.
     exact      there is one right answer, to the bit, as in bf16: what is rounded is rounded by definition. Nobody must
                get another by computing in float64 up to there, so the formula does not, either.
-    library    what is asked, where it is not PyTorch"""
+    library    what is asked, where it is not PyTorch
+    mixes      a vector is one row, and no pointwise kernel's: the gradient of a weight, say"""
     all = []
 
-    def __init__(self, name, chapter, source, pytorch, formula, dtype=torch.float32, exact=False, library=None):
+    def __init__(self, name, chapter, source, pytorch, formula, dtype=torch.float32, exact=False, library=None,
+                 mixes=False):
         self.name, self.chapter, self.source, self.dtype, self.library = name, chapter, source, dtype, library
         self.exact = exact or dtype is not torch.float32
-        self.pytorch, self.formula = pytorch, formula
+        self.pytorch, self.formula, self.mixes = pytorch, formula, mixes
         self.mistakes, self.cases, self.spellings = {}, {}, {}
         self.file = f"{name}.safetensors"
         Kernel.all.append(self)
@@ -224,8 +227,8 @@ class Kernel:
         expected = evaluate(self.pytorch, inputs, self.dtype)
         expected64 = None if exact else evaluate(self.pytorch, inputs, torch.float64)
         right = expected if exact else expected64
-        error = 0.0 if exact else distance(expected, expected64)
-        case = Case(name, inputs, expected, expected64, error, {})
+        error = 0.0 if exact else distance(expected, expected64, self.mixes)
+        case = Case(name, inputs, expected, expected64, error, {}, self.mixes)
 
         if error == np.inf:
             refuse("float32 and float64 disagree on where the answer is finite")
@@ -236,7 +239,7 @@ class Kernel:
             refuse("the formula does not give the reference's bits")
         if exact and not self.steady(self.formula, inputs):
             refuse("an output lies near a tie, where noise flips its last bit: choose another seed")
-        if not exact and distance(evaluate(self.formula, inputs, torch.float64), right) > (1 + error) / 100:
+        if not exact and distance(evaluate(self.formula, inputs, torch.float64), right, self.mixes) > (1 + error) / 100:
             refuse("the formula in float64 is not PyTorch's")
         if case.tolerances(torch.zeros_like(expected), right) < CLEARLY:
             refuse("all zeros would pass, or nearly")
@@ -341,7 +344,7 @@ def compare(committed, metadata, kernel, cases):
         else:
             allowed = {"expected64": 1e-12 * 2**24, "expected": ELSEWHERE * case.error + CHECK_ULPS}.get(
                 kind, 2 * (ELSEWHERE * case.error + CHECK_ULPS))  # a twin, with rounding errors of its own
-            ulps = distance(theirs, case.expected64 if kind == "expected" else tensor)
+            ulps = distance(theirs, case.expected64 if kind == "expected" else tensor, case.mixes)
             if ulps > allowed:
                 where = first_difference(theirs, tensor)
                 yield f"{name}: {ulps:.3g} ulps apart, {allowed:.3g} allowed{where}"

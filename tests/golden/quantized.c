@@ -9,8 +9,6 @@
 #include "13_quantization/rounding.h"
 #include "common/console.h"
 #include "common/error.h"
-#include "common/file.h"
-#include "common/sentence.h"
 #include "tests/golden/examine.h"
 
 #include <math.h>
@@ -206,7 +204,7 @@ static Result examine(const Model *reference, const Tokenizer *tokenizer, const 
                       char *stories[count], const char *prompt) {
     Result result = {0};
     Model model = quantized_model(reference, way, &result.bytes);
-    Reader reader = {.examinee = {.model = &model, .tokenizer = tokenizer, .read = read_tokens},
+    Reader reader = {.examinee = {.model = &model, .tokenizer = tokenizer, .read = read_tokens, .capacity = CAPACITY},
                      .decoder = decoder_new(&model, CAPACITY)};
     for (int i = 0; i < count; i++) {
         compare(reference, &model, tokenizer, stories[i], &result);
@@ -251,28 +249,21 @@ static void print_shares(const Result results[WAYS]) {
 }
 
 int main(void) {
-    enum { MOST = 1000 };
-    static char *stories[MOST];
     static Result results[WAYS];
-    Model model = model_open(ROOT "/chapters/09_decoder/stories/model");
-    Tokenizer *tokenizer = tokenizer_open(ROOT "/chapters/09_decoder/stories/model");
-    Sentence sentence = sentence_open();
-    const char *prompt = safetensors_metadata(&sentence.file, "story");
-    size_t length;
-    char *text = file_read("-", &length);
-    int count = cut(text, MOST, stories);
+    Study study = study_open();
 #pragma omp parallel for schedule(dynamic)
-    for (int i = 0; i < WAYS; i++) results[i] = examine(&model, tokenizer, &ways[i], count, stories, prompt);
+    for (int i = 0; i < WAYS; i++)
+        results[i] = examine(&study.model, study.tokenizer, &ways[i], study.count, study.stories, study.prompt);
     printf("What fewer bits do to the model of chapter 9: its matrices are quantized and read back, and it reads %d "
            "unseen stories.\n`make ablations` computes this page anew.\n\n"
            "kB, bits a weight   of all weights, the norms' in BF16\n"
            "KL to BF16          of the probabilities of the next token, in nats, the mean over %d tokens\n"
            "right               of %d questions about these stories (standard error: 1.1 points at 94 %%)\n"
            "what it answers     to the sentence of the course; it should be: Anna has the red ball.\n",
-           count, results[0].tokens, results[0].questions);
+           study.count, results[0].tokens, results[0].questions);
     print_formats(results);
     print_shares(results);
     for (int i = 0; i < WAYS; i++) free(results[i].answer);
-    sentence_close(&sentence), tokenizer_close(tokenizer), model_close(&model), free(text);
+    study_close(&study);
     return 0;
 }

@@ -65,6 +65,7 @@ static RopeParameters rope_parameters(const Call *c) {
         .mscale = number_or_0(c, "mscale"),
         .mscale_all_dim = number_or_0(c, "mscale_all_dim"),
         .keep_fractions = number_or_0(c, "keep_fractions") != 0,
+        .short_factor = argument(c, "short_factor"), .long_factor = argument(c, "long_factor"),
     };
 }
 

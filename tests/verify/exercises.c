@@ -2,6 +2,7 @@
 #include "common/console.h"
 #include "common/error.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,13 +13,15 @@ static const Exercise exercises[] = {
     {"04_rope", {"rope_interleaved", "rope_half_split", "rope_table", "rope_frequencies"}},
     {"05_attention", {"softmax", "attention_scores", "causal_mask", "weighted_sum", "attention"}},
     {"06_grouped_query", {"grouped_query_attention", "attend_last"}},
-    {"07_kv_cache", {"kv_cache_append", "attend_last", "cached_attention"}},
-    {"08_flash_attention", {"softmax", "attention", "flash_attention"}},
+    {"07_kv_cache", {"kv_cache_append", "cached_attention"}},
+    {"08_flash_attention", {"softmax", "attend_last", "flash_attention"}},
     {"09_decoder", {"feed_forward_block", "attention_block", "decoder_logits", "decoder_forward"}},
     {"10_tokenizer", {"pair_counts", "merge_pair", "bpe_merge"}},
     {"11_generation", {"temperature", "top_k", "min_p", "repetition_penalty", "top_p"}},
     {"12_speed", {"linear"}},
     {"13_quantization", {"dequantize_q8_0", "quantize_q8_0", "dequantize_q4_0", "dot_q4_0", "dequantize_q4_k"}},
+    {"14_tensor_parallel", {"shard_columns", "shard_rows", "shard_heads", "vocabulary_embedding", "parallel_feed_forward"}},
+    {"15_backward", {"linear_backward", "swiglu_backward", "rms_norm_backward", "softmax_backward", "grouped_query_attention_backward"}},
 };
 enum { EXERCISES = sizeof exercises / sizeof *exercises };
 
@@ -55,6 +58,24 @@ static void next_step(const Exercise *exercise, const char *source, const char *
     else printf("Next: %s %s in %s, then make exercise-%.2s again.\n", is_wrong ? "mend" : "write", task, source, exercise->chapter);
 }
 
+/* Does the reader's function of this name call the other one? */
+static bool calls(const char *source, const char *name, const char *other) {
+    size_t length = strlen(other);
+    for (const char *at = source; (at = strstr(at, name)); at++) {
+        const char *body = at + strcspn(at, "{;"), *end = *body == '{' ? strstr(body, "\n}") : NULL;
+        for (const char *call = body; end && (call = strstr(call + 1, other)) && call < end;)
+            if (call[length] == '(' && !isalnum((unsigned char)call[-1]) && call[-1] != '_') return true;
+    }
+    return false;
+}
+
+/* What is wrong may be right, and call what does nothing yet. */
+static void what_it_calls(const Exercise *exercise, const char *source, int wrong, const Judgement judgements[]) {
+    for (int t = 0; source && t < task_count(exercise); t++)
+        if (judgements[t].fate == NOT_IMPLEMENTED && calls(source, exercise->tasks[wrong], exercise->tasks[t]))
+            printf("  It calls %s, which is not written yet.\n", exercise->tasks[t]);
+}
+
 bool show_progress(const Exercise *exercise, Library *library, const char *source) {
     int count = task_count(exercise), solved = 0, wrong = -1, missing = -1;
     Judgement judgements[MOST_TASKS];
@@ -72,6 +93,7 @@ bool show_progress(const Exercise *exercise, Library *library, const char *sourc
     printf("Chapter %.2s, %s: %d of %d tasks solved\n", exercise->chapter, source, solved, count);
     table_print(&table, stdout);
     if (wrong >= 0) putchar('\n'), judgement_print(&judgements[wrong], source);
+    if (wrong >= 0) what_it_calls(exercise, library_source(library), wrong, judgements);
     putchar('\n');
     int next = wrong >= 0 ? wrong : missing;
     next_step(exercise, source, next >= 0 ? exercise->tasks[next] : NULL, wrong >= 0);

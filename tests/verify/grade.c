@@ -380,14 +380,10 @@ static int remove_one(const char *path, const struct stat *status, int kind, str
     return remove(path), 0;
 }
 
-static void progress_bar(int done, int count) {
-    enum { WIDTH = 40 };
+static void show_done(int done, int count) {
     static int shown = -1;
-    if (done == shown || !isatty(STDERR_FILENO)) return;
+    if (done != shown) progress_bar((size_t)done, (size_t)count, "%d of %d", done, count);
     shown = done;
-    int full = done * WIDTH / count;
-    fprintf(stderr, "\r[%.*s%*s] %d of %d", full, "########################################", WIDTH - full, "", done, count);
-    if (done == count) fprintf(stderr, "\r\033[K");
 }
 
 /* Grades them all, `jobs` at a time. */
@@ -401,7 +397,7 @@ static void grade_submissions(int count, Submission submissions[count], int jobs
         for (; next < count && running < jobs; next++, running++) start(&submissions[next], next, exercise);
         for (int s = 0; s < next; s++)
             if (submissions[s].process > 0 && over(&submissions[s])) done++, running--;
-        progress_bar(done, count);
+        show_done(done, count);
         nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
     }
     for (int s = 0; s < next; s++)
@@ -531,10 +527,13 @@ static int find_submissions(const char *folder, const Exercise *exercise, Submis
 
 int main(int argc, char **argv) {
     const char *number = NULL, *csv = NULL, *limit = "10", *jobs = "2";
+    char limits[200];
+    snprintf(limits, sizeof limits, "a case may take so long, as may loading; compiling %d times that on the processor; compiling or a task "
+             "in all %d times that: 10", TO_COMPILE, FOR_A_TASK);
     const Option options[] = {
         {"exercise", "NN", "the tasks of chapter NN's exercise; otherwise every kernel that a submission defines", &number},
         {"csv", "FILE", "write there what every task of every submission is worth", &csv},
-        {"seconds", "N", "a case may take so long, as may loading; compiling twice that on the processor; compiling or a task in all ten times that: 10", &limit},
+        {"seconds", "N", limits, &limit},
         {"jobs", "N", "so many submissions at a time: 2", &jobs},
     };
     int rest = parse_options(argc, argv, "FOLDER [options]",

@@ -155,14 +155,28 @@ static bool any_is_used(const Choice *choice) {
     return false;
 }
 
+/* Where the linker can, kernels of different files call each other: tests/verify/route.c. */
+static bool is_routed(const char *kernel) {
+    static const char names[] = " " ROUTED " ";
+    const char *at = strstr(names, kernel);
+    return at && at[-1] == ' ' && at[strlen(kernel)] == ' ';
+}
+
+/* Where another of the reader's kernels does this one's work: may it do so by calling this one? */
+static bool may_be_called(const Row *row, const Choice *choice, const char *instead) {
+    int other = part_named(instead);
+    bool calls = parts[other].covers || strcmp(instead, "cached_attention") == 0;
+    return calls && (choice->row[other]->file == row->file || is_routed(row->kernel->name));
+}
+
 /* "turns queries and keys" */
 static void use_text(char text[static WORDS], const Row *row, const Choice *choice) {
     int part = part_named(row->kernel->name);
     if (part < 0) snprintf(text, WORDS, "not needed");
     else if (!is_written(row->fate)) snprintf(text, WORDS, "ours");
     else if (choice->row[part] != row) snprintf(text, WORDS, "not this one: that of %s", choice->row[part]->file->name);
-    else if (choice->instead[part] && parts[part].covers && choice->row[part_named(choice->instead[part])]->file == row->file)
-        snprintf(text, WORDS, "%s: your %s calls it", parts[part].use, choice->instead[part]);
+    else if (choice->instead[part] && may_be_called(row, choice, choice->instead[part]))
+        snprintf(text, WORDS, "%s, where your %s calls it", parts[part].use, choice->instead[part]);
     else if (choice->instead[part]) snprintf(text, WORDS, "not needed: your %s does it", choice->instead[part]);
     else snprintf(text, WORDS, "%s", parts[part].use);
 }
@@ -246,10 +260,23 @@ static void close_subjects(Subjects *subjects) {
     free(subjects->text);
 }
 
+/* The reader's kernels that may be called by each other, and what is under way. */
+static Function yours_of[PARTS];
+static Underway *underway;
+
+static Function yours_for(const char *kernel) {
+    int part = part_named(kernel);
+    if (yours_of[part]) underway->asked = parts[part].name;
+    return yours_of[part];
+}
+
 static Function function_of(const Row *row, Told *told) {
+    typedef void Route(Function whom(const char *kernel));
     told->loading = row->file;
     void *library = dlopen(row->file->library, RTLD_NOW | RTLD_LOCAL); /* once it is loaded, the same again */
     told->loading = NULL;
+    Route *route = (Route *)function_in(library, "llama_route");
+    if (route) route(yours_for);
     return function_in(library, row->kernel->name);
 }
 
@@ -271,10 +298,14 @@ static void speak(Examinee *examinee, const char *prompt, int most, const char *
 static void run_yours(const Choice *choice, const Subjects *subjects, Told *told) {
     enum { CALLS = 12 }; /* in all, it has the time of so many calls that just come back */
     Function yours[PARTS] = {0};
-    for (int p = 0; p < PARTS; p++)
-        if (is_used(choice, p)) yours[p] = function_of(choice->row[p], told);
+    underway = &told->underway;
+    for (int p = 0; p < PARTS; p++) {
+        if (choice->row[p]) yours_of[p] = function_of(choice->row[p], told);
+        if (is_used(choice, p)) yours[p] = yours_of[p];
+    }
     told->underway.deadline = seconds() + CALLS * call_time_limit;
     YourLlama llama = your_llama(&subjects->model, subjects->tokenizer, yours, &told->underway);
+    let_it_merge(&llama, subjects->tokenizer);
     speak(&llama.examinee, safetensors_metadata(&subjects->sentence.file, "story"), ANSWER_TOKENS, ".\n", likeliest);
     speak(&llama.examinee, "Once upon a time", STORY_TOKENS, "", drawn);
     told->right = examine(&llama.examinee, subjects, &told->questions);
@@ -317,6 +348,10 @@ static int run_apart(void run(const Choice *, const Subjects *, Told *), const C
 /* "in layer 0, reading tokens 0 to 12" */
 static void where_text(char text[static WORDS], const Underway *now, int L) {
     char layer[32] = "before layer 0", tokens[64];
+    if (now->layer == CUTTING) {
+        snprintf(text, WORDS, "cutting a text into tokens");
+        return;
+    }
     if (now->layer == L) snprintf(layer, sizeof layer, "after the last layer");
     else if (now->layer >= 0) snprintf(layer, sizeof layer, "in layer %d", now->layer);
     if (now->first == now->last) snprintf(tokens, sizeof tokens, "token %d", now->first);
@@ -336,9 +371,13 @@ static void print_end(const Told *told, const Choice *choice, int status, int L)
 
     where_text(where, now, L);
     if (told->loading) printf("\n%s %s when it was loaded.\n", told->loading->name, what);
-    else if (now->is_yours)
+    else if (now->is_yours) {
         printf("\nHere it ends: your %s in %s %s, %s.\n", now->kernel, choice->row[part_named(now->kernel)]->file->name,
                what, where);
+        if (now->asked)
+            printf("The kernel that it had called last was yours, too: %s in %s.\n", now->asked,
+                   choice->row[part_named(now->asked)]->file->name);
+    }
     else if (now->kernel)
         printf("\nHere it ends: our %s %s, %s. Has one of yours written past its arrays?\n", now->kernel, what, where);
 }

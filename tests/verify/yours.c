@@ -6,6 +6,7 @@
 #include "06_grouped_query/grouped_query.h"
 #include "07_kv_cache/kv_cache.h"
 #include "08_flash_attention/flash_attention.h"
+#include "10_tokenizer/families.h"
 #include "11_generation/generation.h"
 #include "common/error.h"
 #include "common/linear.h"
@@ -45,6 +46,7 @@ const Part parts[] = {
     {"gated_feed_forward", "the feed-forward layer", IN_FEED_FORWARD, {0}, 0},
     {"swiglu", "the gate opens or shuts", IN_FEED_FORWARD, {0}, 0},
     {"silu", "bends the gate", IN_FEED_FORWARD, {"swiglu"}, 0},
+    {"bpe_merge", "letters become tokens", ELSEWHERE, {0}, 0},
     {"repetition_penalty", "draws the story", ELSEWHERE, {0}, 0},
     {"temperature", "draws the story", ELSEWHERE, {0}, 0},
     {"top_k", "draws the story", ELSEWHERE, {0}, 0},
@@ -85,7 +87,7 @@ static bool is_yours(const YourLlama *llama, const char *kernel) { return llama-
 /* The kernel, about to be called. A reader's is not waited for longer than verify would. */
 static Function ready(const YourLlama *llama, const char *name, Function ours) {
     Underway *now = llama->underway;
-    now->kernel = name, now->is_yours = is_yours(llama, name);
+    now->kernel = name, now->is_yours = is_yours(llama, name), now->asked = NULL;
     now->too_slow = now->deadline && seconds() > now->deadline;
     if (now->too_slow) _exit(1);
     alarm(now->is_yours ? call_time_limit : 0);
@@ -98,20 +100,21 @@ static Function ready(const YourLlama *llama, const char *name, Function ours) {
 
 static void read_tokens(Examinee *examinee, int T, const int ids[T], int asked, int V, float logits[asked][V]);
 
-/* For texts of T = CAPACITY positions. */
+/* For T = CAPACITY tokens that are read together, and S = LETTERS positions in all: without merges a text is as long. */
 struct YourRoom {
     void *x, *normed, *delta, *out; /* [T][C] */
     void *q, *turned_q, *attended; /* [T][H][D] */
     void *k, *turned_k, *v;        /* [T][KV][D] */
     void *gate, *up;               /* [T][F] */
-    void *scores;                  /* [T][T], and what else one head needs, */
-    void *one_q, *one_k, *one_v, *one_out; /* [T][D] */
+    void *scores;                  /* [T][S], and what else one head needs, */
+    void *one_q, *one_out;         /* [T][D], */
+    void *one_k, *one_v;           /* [S][D] */
     float *all;                    /* everything, one behind the other */
 };
 
-static void *part_of(float **rest, int width) {
+static void *part_of(float **rest, int rows, int width) {
     float *array = *rest;
-    *rest += (size_t)CAPACITY * (size_t)width;
+    *rest += (size_t)rows * (size_t)width;
     return array;
 }
 
@@ -119,16 +122,20 @@ static void *part_of(float **rest, int width) {
 static struct YourRoom *room_for(const Config *c) {
     struct YourRoom *room = allocate(sizeof *room);
     int C = c->C, F = c->F, D = c->D, queries = c->H * D, keys = c->KV * D;
-    size_t width = (size_t)(4 * C + 3 * queries + 3 * keys + 2 * F + CAPACITY + 4 * D);
-    size_t bytes = CAPACITY * width * sizeof(float);
+    size_t together = CAPACITY * (size_t)(4 * C + 3 * queries + 3 * keys + 2 * F + 2 * D + LETTERS);
+    size_t bytes = (together + LETTERS * (size_t)(2 * D)) * sizeof(float);
     float *rest = memset(allocate(bytes), 0, bytes);
     room->all = rest;
-    room->x = part_of(&rest, C), room->normed = part_of(&rest, C), room->delta = part_of(&rest, C), room->out = part_of(&rest, C);
-    room->q = part_of(&rest, queries), room->turned_q = part_of(&rest, queries), room->attended = part_of(&rest, queries);
-    room->k = part_of(&rest, keys), room->turned_k = part_of(&rest, keys), room->v = part_of(&rest, keys);
-    room->gate = part_of(&rest, F), room->up = part_of(&rest, F);
-    room->scores = part_of(&rest, CAPACITY), room->one_q = part_of(&rest, D);
-    room->one_k = part_of(&rest, D), room->one_v = part_of(&rest, D), room->one_out = part_of(&rest, D);
+    room->x = part_of(&rest, CAPACITY, C), room->normed = part_of(&rest, CAPACITY, C);
+    room->delta = part_of(&rest, CAPACITY, C), room->out = part_of(&rest, CAPACITY, C);
+    room->q = part_of(&rest, CAPACITY, queries), room->turned_q = part_of(&rest, CAPACITY, queries);
+    room->attended = part_of(&rest, CAPACITY, queries);
+    room->k = part_of(&rest, CAPACITY, keys), room->turned_k = part_of(&rest, CAPACITY, keys);
+    room->v = part_of(&rest, CAPACITY, keys);
+    room->gate = part_of(&rest, CAPACITY, F), room->up = part_of(&rest, CAPACITY, F);
+    room->scores = part_of(&rest, CAPACITY, LETTERS);
+    room->one_q = part_of(&rest, CAPACITY, D), room->one_out = part_of(&rest, CAPACITY, D);
+    room->one_k = part_of(&rest, LETTERS, D), room->one_v = part_of(&rest, LETTERS, D);
     return room;
 }
 
@@ -155,8 +162,8 @@ static void note_stage(void *context, int stage, int, int T, int C, const float[
 /* All zeros, as the rest. */
 static Decoder empty_decoder(const Model *model, Underway *underway) {
     const Config *c = &model->config;
-    Decoder decoder = decoder_new(model, CAPACITY);
-    size_t cached = (size_t)c->L * CAPACITY * (size_t)(c->KV * c->D) * sizeof(float);
+    Decoder decoder = decoder_new(model, LETTERS);
+    size_t cached = (size_t)c->L * LETTERS * (size_t)(c->KV * c->D) * sizeof(float);
     memset(decoder.keys, 0, cached), memset(decoder.values, 0, cached);
     memset(decoder.angles, 0, CAPACITY * (size_t)c->D * sizeof(float));
     memset(decoder.room, 0, decoder.room_size);
@@ -165,7 +172,8 @@ static Decoder empty_decoder(const Model *model, Underway *underway) {
 }
 
 YourLlama your_llama(const Model *model, const Tokenizer *tokenizer, const Function yours[PARTS], Underway *underway) {
-    YourLlama llama = {.examinee = {.model = model, .tokenizer = tokenizer, .capacity = CAPACITY, .read = read_tokens}, .yours = yours,
+    Examinee examinee = {.model = model, .tokenizer = tokenizer, .capacity = LETTERS, .read = read_tokens};
+    YourLlama llama = {.examinee = examinee, .yours = yours,
                        .underway = underway, .decoder = empty_decoder(model, underway), .room = room_for(&model->config)};
     int L = model->config.L;
     llama.embed_tokens = widened(&model->embed_tokens), llama.lm_head = widened(&model->lm_head);
@@ -227,8 +235,8 @@ static void our_attention(YourLlama *llama, int l, int T, int C, float delta[res
     int H = c->H, KV = c->KV, D = c->D, length = llama->examinee.length;
     float(*normed)[C] = room->normed;
     float(*cosine)[D / 2] = (void *)llama->decoder.angles, (*sine)[D / 2] = cosine + T;
-    float(*keys)[CAPACITY][KV][D] = (void *)llama->decoder.keys;
-    float(*values)[CAPACITY][KV][D] = (void *)llama->decoder.values;
+    float(*keys)[LETTERS][KV][D] = (void *)llama->decoder.keys;
+    float(*values)[LETTERS][KV][D] = (void *)llama->decoder.values;
 
     CALL(rms_norm)(T, C, normed, x, layer->input_layernorm, NULL, (float)c->rms_norm_eps);
     CALL(linear)(T, C, H * D, room->q, normed, layer->q_proj.data, NULL);
@@ -238,10 +246,10 @@ static void our_attention(YourLlama *llama, int l, int T, int C, float delta[res
     CALL(rope_half_split)(T, H, D, room->turned_q, room->q, cosine, sine);
     CALL(rope_half_split)(T, KV, D, room->turned_k, room->k, cosine, sine);
     if (is_yours(llama, "cached_attention")) {
-        CALL(cached_attention)(CAPACITY, length, T, H, KV, D, room->attended, keys[l], values[l],
+        CALL(cached_attention)(LETTERS, length, T, H, KV, D, room->attended, keys[l], values[l],
                                room->turned_q, room->turned_k, room->v);
     } else {
-        CALL(kv_cache_append)(CAPACITY, KV, D, keys[l], values[l], length, T, room->turned_k, room->v);
+        CALL(kv_cache_append)(LETTERS, KV, D, keys[l], values[l], length, T, room->turned_k, room->v);
         attend(llama, T, length + T, H, KV, D, room->attended, room->turned_q, keys[l], values[l]);
     }
 
@@ -328,19 +336,52 @@ static void make_logits(YourLlama *llama, int rows, int C, int V, float logits[r
     }
 }
 
+/* The last of them are in the room when it is done. */
+static void read_piece(YourLlama *llama, int T, const int ids[T]) {
+    Underway *now = llama->underway;
+    int C = llama->examinee.model->config.C;
+
+    now->first = llama->examinee.length, now->last = now->first + T - 1, now->layer = -1;
+    turn_angles(llama, T);
+    if (is_yours(llama, "decoder_forward")) BLOCK(decoder_forward)(&llama->decoder, T, C, llama->room->out, ids);
+    else our_forward(llama, T, C, llama->room->out, ids);
+    llama->examinee.length += T;
+}
+
+/* As many together as there is room for; the `asked` ones are among the last. */
 static void read_tokens(Examinee *examinee, int T, const int ids[T], int asked, int V, float logits[asked][V]) {
     YourLlama *llama = (YourLlama *)examinee;
-    Underway *now = llama->underway;
-    int C = examinee->model->config.C, first = examinee->length;
+    int C = examinee->model->config.C, together = 0;
     float(*out)[C] = llama->room->out;
+    for (int t = 0; t < T; t += together) {
+        together = T - t < CAPACITY ? T - t : CAPACITY;
+        read_piece(llama, together, ids + t);
+    }
+    llama->underway->layer = examinee->model->config.L;
+    make_logits(llama, asked, C, V, logits, out + together - asked);
+}
 
-    now->first = first, now->last = first + T - 1, now->layer = -1;
-    turn_angles(llama, T);
-    if (is_yours(llama, "decoder_forward")) BLOCK(decoder_forward)(&llama->decoder, T, C, out, ids);
-    else our_forward(llama, T, C, out, ids);
-    now->layer = examinee->model->config.L;
-    make_logits(llama, asked, C, V, logits, out + T - asked);
-    examinee->length += T;
+/* ------------------------------------------------------------------ tokens */
+
+static const YourLlama *merging;
+
+/* Of what comes back only that is taken which lies in the text, and is a token or none. */
+static int merge_yours(const Vocabulary *vocabulary, const char *text, int count, Symbol symbols[count]) {
+    const YourLlama *llama = merging;
+    int end = count ? symbols[count - 1].start + symbols[count - 1].length : 0, good = 0;
+    llama->underway->layer = CUTTING;
+    int kept = CALL(bpe_merge)(vocabulary, text, count, symbols);
+    for (int i = 0; i < kept && i < count; i++) {
+        Symbol s = symbols[i];
+        bool in_text = s.start >= 0 && s.start <= end && s.length >= 0 && s.length <= end - s.start;
+        if (in_text && s.id >= -1 && s.id < vocabulary->size) symbols[good++] = s;
+    }
+    return good;
+}
+
+void let_it_merge(const YourLlama *llama, Tokenizer *tokenizer) {
+    merging = llama;
+    tokenizer->merge = is_yours(llama, "bpe_merge") ? merge_yours : bpe_merge;
 }
 
 int drawn(Examinee *examinee, int T, const int ids[T], int V, float logits[V]) {

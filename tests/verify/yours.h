@@ -18,7 +18,7 @@ typedef struct {
     int covers;            /* the places where all is done by it */
 } Part;
 
-enum { PARTS = 26 };
+enum { PARTS = 27 };
 extern const Part parts[PARTS];
 int part_named(const char *name); /* -1: a Llama does without it */
 
@@ -26,11 +26,14 @@ int part_named(const char *name); /* -1: a Llama does without it */
  * instead[part] is who does it. */
 void settle(bool has[PARTS], const char *instead[PARTS]);
 
+enum { CUTTING = -2 }; /* a text into tokens */
+
 /* What is under way. */
 typedef struct {
     const char *kernel; /* the one that was called last; NULL: none yet */
     bool is_yours;
-    int layer;          /* -1: before the first; L: after the last */
+    const char *asked;  /* by it, a kernel of the reader's that is in another file; NULL: none */
+    int layer;          /* CUTTING; -1: before the first; L: after the last */
     int first, last;    /* the tokens that are being read */
     double deadline;    /* on the clock of seconds(): nobody waits longer */
     bool too_slow;      /* it has come to that */
@@ -49,6 +52,9 @@ typedef struct {
 /* `yours` as settled. */
 YourLlama your_llama(const Model *model, const Tokenizer *tokenizer, const Function yours[PARTS], Underway *underway);
 void your_llama_free(YourLlama *llama);
+
+/* From now on the tokenizer merges with the reader's bpe_merge, if there is one; of several Llamas, the last one counts. */
+void let_it_merge(const YourLlama *llama, Tokenizer *tokenizer);
 
 /* The next token as chapter 11 draws it, by all of its samplers. */
 Choose drawn;

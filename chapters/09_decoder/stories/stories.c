@@ -459,9 +459,8 @@ int main(int argc, char **argv) {
         {"seed", "S", "other stories for another seed (1)", &seed},
         {"check", "FILE|-", "read stories instead, and judge their facts and their answers", &check},
     };
-    int rest = parse_options(argc, argv, "[--count N] [--seed S] | --check FILE|-",
-                             "Writes short stories with questions about them, or judges those of another.", COUNT(options), options);
-    if (rest < argc) usage_error("%s is not understood", argv[rest]);
+    only_options(argc, argv, "[--count N] [--seed S] | --check FILE|-",
+                 "Writes short stories with questions about them, or judges those of another.", COUNT(options), options);
     if (check) return judge_file(check), 0;
     Random random = {option_number("seed", seed, 0, ULONG_MAX)};
     for (unsigned long i = 0, stories = option_number("count", count, 0, ULONG_MAX); i < stories; i++) {

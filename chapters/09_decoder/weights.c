@@ -1,0 +1,151 @@
+#include "09_decoder/weights.h"
+#include "common/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------ what is wrong */
+
+void list(List *list, const char *name) {
+    size_t length = strlen(list->names);
+    if (++list->count <= 4)
+        snprintf(list->names + length, sizeof list->names - length, "%s%.80s", length ? ", " : "", name);
+}
+
+void fail_if_any(const List *list, const char *path, const char *what) {
+    if (list->count == 0) return;
+    fail("%s: %d tensor%s %s: %s%s", path, list->count, list->count == 1 ? "" : "s", what, list->names,
+         list->count > 4 ? ", …" : "");
+}
+
+/* ------------------------------------------------------------------ a tensor by its name */
+
+static int by_name(const void *left, const void *right) {
+    return strcmp(((const Tensor *)left)->name, ((const Tensor *)right)->name);
+}
+
+Weights weights_new(const char *path, const char *config, const Names *names, size_t count, Tensor *tensors) {
+    qsort(tensors, count, sizeof *tensors, by_name);
+    bool *taken = allocate(count * sizeof *taken);
+    memset(taken, 0, count * sizeof *taken);
+    return (Weights){.path = path, .config = config, .names = names, .count = count, .tensors = tensors, .taken = taken};
+}
+
+const Tensor *weights_find(const Weights *weights, const char *name) {
+    return bsearch(&(Tensor){.name = name}, weights->tensors, weights->count, sizeof *weights->tensors, by_name);
+}
+
+static void check_type(const Weights *weights, const Tensor *tensor) {
+    if (tensor->blocks || tensor->dtype == F32 || tensor->dtype == BF16 || tensor->dtype == F16) return;
+    if (tensor->dtype == F64)
+        fail("%s: %s is F64: this decoder takes F32, BF16 and F16. transformers converts it: " CONVERT, weights->path, tensor->name,
+             weights->path, "float32", "NEW_FOLDER");
+    fail("%s: %s is %s: this decoder takes F32, BF16 and F16", weights->path, tensor->name, dtype_name(tensor->dtype));
+}
+
+Tensor weights_take(Weights *weights, int rows, int columns, const char *name) {
+    char got[SHAPE_TEXT], right[SHAPE_TEXT];
+    const size_t shape[] = {(size_t)rows, (size_t)columns}, *wanted = rows ? shape : shape + 1;
+    const int rank = rows ? 2 : 1;
+    const Tensor *tensor = weights_find(weights, name);
+    if (!tensor) {
+        list(&weights->missing, name);
+        return (Tensor){0};
+    }
+    if (tensor->rank != rank || memcmp(tensor->shape, wanted, (size_t)rank * sizeof *wanted) != 0)
+        fail("%s: %s is %s, but %s makes it %s", weights->path, name, shape_text(got, tensor->rank, tensor->shape), weights->config,
+             shape_text(right, rank, wanted));
+    check_type(weights, tensor);
+    weights->taken[tensor - weights->tensors] = true;
+    return *tensor;
+}
+
+/* ------------------------------------------------------------------ the parts of a model */
+
+enum { NAME = 128 };
+
+/* "model.layers.7.mlp.up_proj.weight" */
+static const char *name_of(char name[static NAME], const char *part, int layer, const char *what) {
+    int length = snprintf(name, NAME, part, layer);
+    snprintf(name + length, NAME - (size_t)length, ".%s", what);
+    return name;
+}
+
+static Tensor take_matrix(Weights *weights, int rows, int columns, const char *part, int layer) {
+    char name[NAME];
+    return weights_take(weights, rows, columns, name_of(name, part, layer, "weight"));
+}
+
+/* Small enough to be copied: n numbers in float32. */
+static float *take_vector(Weights *weights, int n, const char *part, int layer, const char *what) {
+    char name[NAME];
+    Tensor tensor = weights_take(weights, 0, n, name_of(name, part, layer, what));
+    return tensor.data ? tensor_to_float(&tensor) : NULL;
+}
+
+static void take_biases(Weights *weights, const Config *c, int l, Layer *layer) {
+    const Names *names = weights->names;
+    int C = c->C, F = c->F, queries = c->H * c->D, keys = c->KV * c->D;
+    if (c->attention_bias) {
+        layer->q_bias = take_vector(weights, queries, names->q_proj, l, "bias");
+        layer->k_bias = take_vector(weights, keys, names->k_proj, l, "bias");
+        layer->v_bias = take_vector(weights, keys, names->v_proj, l, "bias");
+        layer->o_bias = take_vector(weights, C, names->o_proj, l, "bias");
+    }
+    if (c->mlp_bias) {
+        layer->gate_bias = take_vector(weights, F, names->gate_proj, l, "bias");
+        layer->up_bias = take_vector(weights, F, names->up_proj, l, "bias");
+        layer->down_bias = take_vector(weights, C, names->down_proj, l, "bias");
+    }
+}
+
+static void take_layer(Weights *weights, const Config *c, int l, Layer *layer) {
+    const Names *names = weights->names;
+    int C = c->C, F = c->F, queries = c->H * c->D, keys = c->KV * c->D;
+    layer->input_layernorm = take_vector(weights, C, names->input_layernorm, l, "weight");
+    layer->q_proj = take_matrix(weights, queries, C, names->q_proj, l);
+    layer->k_proj = take_matrix(weights, keys, C, names->k_proj, l);
+    layer->v_proj = take_matrix(weights, keys, C, names->v_proj, l);
+    layer->o_proj = take_matrix(weights, C, queries, names->o_proj, l);
+    layer->post_attention_layernorm = take_vector(weights, C, names->post_attention_layernorm, l, "weight");
+    layer->gate_proj = take_matrix(weights, F, C, names->gate_proj, l);
+    layer->up_proj = take_matrix(weights, F, C, names->up_proj, l);
+    layer->down_proj = take_matrix(weights, C, F, names->down_proj, l);
+    take_biases(weights, c, l, layer);
+}
+
+/* Tied weights are one matrix with two names, and a file may have it under either, or under both. */
+static void take_embedding(Weights *weights, Model *model) {
+    int V = model->config.V, C = model->config.C;
+    bool tied = model->config.tie_word_embeddings;
+    char input[NAME], output[NAME];
+    name_of(input, weights->names->embed_tokens, 0, "weight"), name_of(output, weights->names->lm_head, 0, "weight");
+    model->embed_tokens = weights_take(weights, V, C, tied && !weights_find(weights, input) ? output : input);
+    model->lm_head = tied && !weights_find(weights, output) ? model->embed_tokens : weights_take(weights, V, C, output);
+}
+
+/* Early checkpoints hold RoPE's frequencies, which follow from the configuration. */
+static bool is_stray(const char *name) {
+    static const char end[] = ".rotary_emb.inv_freq";
+    size_t length = strlen(name);
+    return length >= sizeof end - 1 && strcmp(name + length - (sizeof end - 1), end) == 0;
+}
+
+static void refuse_the_rest(const Weights *weights) {
+    List unexpected = {0};
+    for (size_t i = 0; i < weights->count; i++)
+        if (!weights->taken[i] && !is_stray(weights->tensors[i].name)) list(&unexpected, weights->tensors[i].name);
+    fail_if_any(&unexpected, weights->path, "of no Llama");
+}
+
+void weights_take_model(Weights *weights, Model *model) {
+    int L = model->config.L;
+    model->layers = allocate((size_t)L * sizeof *model->layers);
+    memset(model->layers, 0, (size_t)L * sizeof *model->layers);
+    take_embedding(weights, model);
+    for (int l = 0; l < L; l++) take_layer(weights, &model->config, l, &model->layers[l]);
+    model->norm = take_vector(weights, model->config.C, weights->names->norm, 0, "weight");
+    fail_if_any(&weights->missing, weights->path, weights->missing.count == 1 ? "is missing" : "are missing");
+    refuse_the_rest(weights);
+    free(weights->tensors), free(weights->taken);
+}

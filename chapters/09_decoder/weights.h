@@ -1,0 +1,53 @@
+/* Chapter 9: a model's weights out of the tensors of its files: each by its name, in the right shape. None may be missing, and
+ * none left over. */
+#ifndef WEIGHTS_H
+#define WEIGHTS_H
+
+#include "09_decoder/model.h"
+
+/* A command for a shell that converts weights: from a folder, as this dtype, to a folder. */
+#define CONVERT "python3 -c \"from transformers import AutoModelForCausalLM as M; " \
+                "M.from_pretrained('%s', dtype='%s').save_pretrained('%s')\""
+
+/* What a format calls the parts of a model, a layer's with %d for the layer's number; ".weight" or ".bias" comes behind. */
+typedef struct {
+    const char *embed_tokens, *lm_head, *norm;
+    const char *input_layernorm, *q_proj, *k_proj, *v_proj, *o_proj;
+    const char *post_attention_layernorm, *gate_proj, *up_proj, *down_proj;
+} Names;
+
+/* What is wrong with the tensors, collected: the first few names, and how many more. */
+typedef struct {
+    int count;
+    char names[400];
+} List;
+
+void list(List *list, const char *name);
+
+/* "3 tensors are missing: a, b, c" */
+void fail_if_any(const List *list, const char *path, const char *what);
+
+/* The tensors of a model's files, while a model is made of them. */
+typedef struct {
+    const char *path;   /* the folder or the file, for messages */
+    const char *config; /* what says how large they must be: "config.json" */
+    const Names *names;
+    size_t count;
+    Tensor *tensors;    /* by their names */
+    bool *taken;
+    List missing;
+} Weights;
+
+/* The tensors may come in any order; the array becomes the weights'. */
+Weights weights_new(const char *path, const char *config, const Names *names, size_t count, Tensor *tensors);
+
+const Tensor *weights_find(const Weights *weights, const char *name); /* NULL if there is none */
+
+/* The tensor of that name, [rows][columns], or [columns] where rows is 0. A missing one is noted, and empty. */
+Tensor weights_take(Weights *weights, int rows, int columns, const char *name);
+
+/* Fills in all of the model but its config, which says what there must be, and its files. Or fail(): a tensor is missing,
+ * of another shape, or none of a Llama's. */
+void weights_take_model(Weights *weights, Model *model);
+
+#endif

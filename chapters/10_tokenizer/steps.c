@@ -1,0 +1,261 @@
+#include "10_tokenizer/steps.h"
+#include "10_tokenizer/byte_level.h"
+#include "common/error.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------ pieces */
+
+static void add_piece(Pieces *pieces, Piece piece) {
+    if (pieces->count == pieces->capacity) {
+        pieces->capacity = 2 * pieces->capacity + 8;
+        pieces->pieces = reallocate(pieces->pieces, product(pieces->capacity, sizeof *pieces->pieces));
+    }
+    pieces->pieces[pieces->count++] = piece;
+}
+
+void pieces_add(Pieces *pieces, size_t length, const char *text, bool begins) {
+    add_piece(pieces, (Piece){pieces->text.length, length, begins});
+    text_add(&pieces->text, length, text);
+}
+
+void pieces_free(Pieces *pieces) { free(pieces->text.text), free(pieces->pieces); }
+
+/* ------------------------------------------------------------------ steps that rewrite a piece */
+
+static bool starts_with(size_t length, const char *text, const char *start) {
+    size_t n = strlen(start);
+    return n <= length && memcmp(text, start, n) == 0;
+}
+
+static bool wants_prefix(const Step *step, const Piece *piece, const char *text) {
+    return piece->length > 0 && (piece->begins || !step->first_alone) &&
+           !(step->unless_it_begins && starts_with(piece->length, text, step->content));
+}
+
+static void replace(const Step *step, Search *search, const Piece *piece, const char *text, Text *to) {
+    size_t from, end, done = 0;
+    search_part(search, piece->start, piece->length);
+    while (search_next(search, &from, &end)) {
+        text_add(to, from - done, text + done);
+        text_add(to, strlen(step->content), step->content);
+        done = end;
+    }
+    text_add(to, piece->length - done, text + done);
+}
+
+static void spell_bytes(size_t length, const char *text, Text *to) {
+    for (size_t i = 0; i < length; i++) {
+        char letter[2];
+        text_add(to, (size_t)alphabet_name(1, text + i, letter), letter);
+    }
+}
+
+/* Up to `most` times `content`, from the front; how many bytes that is. */
+static size_t stripped(size_t length, const char *text, const char *content, int most) {
+    size_t n = strlen(content), at = 0;
+    for (int i = 0; i < most && starts_with(length - at, text + at, content); i++) at += n;
+    return at;
+}
+
+static void strip(const Step *step, size_t length, const char *text, Text *to) {
+    size_t n = strlen(step->content), from = stripped(length, text, step->content, step->before);
+    for (int i = 0; i < step->behind && length - from >= n && memcmp(text + length - n, step->content, n) == 0; i++) length -= n;
+    text_add(to, length - from, text + from);
+}
+
+static void drop(const char *content, size_t length, const char *text, Text *to) {
+    for (size_t i = 0; i < length;) {
+        if (starts_with(length - i, text + i, content)) i += strlen(content);
+        else text_add(to, 1, text + i++);
+    }
+}
+
+static void rewrite(const Step *step, Search *search, size_t place, const Piece *piece, const char *text, Text *to) {
+    switch (step->kind) {
+    case PREFIX:
+        if (wants_prefix(step, piece, text)) text_add(to, strlen(step->content), step->content);
+        text_add(to, piece->length, text);
+        break;
+    case REPLACE: replace(step, search, piece, text, to); break;
+    case NORMAL_FORM: add_normal_form(to, step->composed, step->compatible, piece->length, text); break;
+    case LOWER_CASE: add_lower_case(to, piece->length, text); break;
+    case SPELL_BYTES: spell_bytes(piece->length, text, to); break;
+    case STRIP: strip(step, piece->length, text, to); break;
+    case DROP_FIRST: drop(place == 0 ? step->content : "\xff", piece->length, text, to); break; /* FF is in no text */
+    default: break;
+    }
+}
+
+static void rewrite_all(const Step *step, Pieces *pieces) {
+    Pieces out = {0};
+    Search *search = step->pattern ? search_new(step->pattern, pieces->text.length, pieces->text.text) : NULL;
+    for (size_t i = 0; i < pieces->count; i++) {
+        const Piece *piece = &pieces->pieces[i];
+        size_t start = out.text.length;
+        rewrite(step, search, i, piece, pieces->text.text + piece->start, &out.text);
+        add_piece(&out, (Piece){start, out.text.length - start, piece->begins});
+    }
+    if (search) search_free(search);
+    pieces_free(pieces);
+    *pieces = out;
+}
+
+/* ------------------------------------------------------------------ steps that cut a piece */
+
+/* What is found, and what lies between, one behind the other. */
+typedef struct {
+    size_t end;
+    bool found;
+} Part;
+
+typedef struct {
+    size_t count, capacity;
+    Part *parts;
+} Parts;
+
+static void add_part(Parts *parts, size_t end, bool found) {
+    if (parts->count == parts->capacity) {
+        parts->capacity = 2 * parts->capacity + 8;
+        parts->parts = reallocate(parts->parts, product(parts->capacity, sizeof *parts->parts));
+    }
+    parts->parts[parts->count++] = (Part){end, found};
+}
+
+static void find_parts(const Step *step, Search *search, const Piece *piece, Parts *parts) {
+    size_t from, to, done = 0;
+    parts->count = 0;
+    search_part(search, piece->start, piece->length);
+    while (search_next(search, &from, &to)) {
+        if (from > done) add_part(parts, from, step->inverted);
+        add_part(parts, to, !step->inverted);
+        done = to;
+    }
+    if (done < piece->length) add_part(parts, piece->length, step->inverted);
+}
+
+/* Whether the piece goes on behind parts[i]: what is found stays with its neighbour, unless that was found, too. */
+static bool goes_on(Behavior behavior, const Parts *parts, size_t i) {
+    if (i + 1 == parts->count) return false;
+    bool one = parts->parts[i].found, next = parts->parts[i + 1].found;
+    switch (behavior) {
+    case CONTIGUOUS: return one == next;
+    case MERGED_WITH_PREVIOUS: return next && !one;
+    case MERGED_WITH_NEXT: return one && !next;
+    default: return false;
+    }
+}
+
+static void split(const Step *step, Pieces *pieces) {
+    Pieces out = {.text = pieces->text};
+    Parts parts = {0};
+    Search *search = search_new(step->pattern, pieces->text.length, pieces->text.text);
+    for (size_t p = 0; p < pieces->count; p++) {
+        const Piece *piece = &pieces->pieces[p];
+        find_parts(step, search, piece, &parts);
+        for (size_t i = 0, start = 0; i < parts.count; i++) {
+            if (goes_on(step->behavior, &parts, i)) continue;
+            size_t end = parts.parts[i].end;
+            bool removed = end == start || (step->behavior == REMOVED && parts.parts[i].found);
+            if (!removed) add_piece(&out, (Piece){piece->start + start, end - start, piece->begins && start == 0});
+            start = end;
+        }
+    }
+    search_free(search);
+    free(pieces->pieces), free(parts.parts);
+    *pieces = out;
+}
+
+/* ------------------------------------------------------------------ steps that join pieces */
+
+/* Bytes as UTF-8; or, if they are not as a whole, U+FFFD for every one of them. */
+static void add_bytes(Text *to, size_t length, const char *bytes) {
+    bool valid = true;
+    for (size_t i = 0; valid && i < length;) i += (size_t)utf8_character(length - i, bytes + i, &valid);
+    for (size_t i = 0; !valid && i < length; i++) text_add(to, 3, "\uFFFD");
+    if (valid) text_add(to, length, bytes);
+}
+
+/* A token that is not spelled in the alphabet stands for itself. */
+static void read_bytes(Pieces *pieces) {
+    Text bytes = {0};
+    Pieces out = {0};
+    for (size_t i = 0; i < pieces->count; i++) {
+        const Piece *piece = &pieces->pieces[i];
+        char *text = pieces->text.text + piece->start, *read = allocate(piece->length + 1);
+        int length = alphabet_bytes((int)piece->length, text, read);
+        text_add(&bytes, length < 0 ? piece->length : (size_t)length, length < 0 ? text : read);
+        free(read);
+    }
+    Text text = {0};
+    text_add_characters(&text, false, bytes.length, bytes.text);
+    pieces_add(&out, text.length, text.text, true);
+    free(bytes.text), free(text.text), pieces_free(pieces);
+    *pieces = out;
+}
+
+int byte_named(size_t length, const char *name) {
+    if (length != 6 || memcmp(name, "<0x", 3) != 0 || name[5] != '>') return -1;
+    bool is = (isxdigit((unsigned char)name[3]) || name[3] == '+') && isxdigit((unsigned char)name[4]);
+    return is ? (int)strtol(name + 3, NULL, 16) : -1;
+}
+
+static void fall_back(Pieces *pieces) {
+    Text bytes = {0}, text = {0};
+    Pieces out = {0};
+    for (size_t i = 0; i <= pieces->count; i++) {
+        const Piece *piece = i < pieces->count ? &pieces->pieces[i] : NULL;
+        const char *its = piece ? pieces->text.text + piece->start : "";
+        int byte = piece ? byte_named(piece->length, its) : -1;
+        if (byte >= 0) {
+            text_add(&bytes, 1, &(char){(char)byte});
+            continue;
+        }
+        text.length = 0;
+        add_bytes(&text, bytes.length, bytes.text);
+        if (bytes.length > 0) pieces_add(&out, text.length, text.text, false);
+        if (piece) pieces_add(&out, piece->length, its, false);
+        bytes.length = 0;
+    }
+    free(bytes.text), free(text.text), pieces_free(pieces);
+    *pieces = out;
+}
+
+static void fuse(const char *between, Pieces *pieces) {
+    Text text = {0};
+    for (size_t i = 0; i < pieces->count; i++) {
+        if (i > 0) text_add(&text, strlen(between), between);
+        text_add(&text, pieces->pieces[i].length, pieces->text.text + pieces->pieces[i].start);
+    }
+    Pieces out = {0};
+    pieces_add(&out, text.length, text.text, true);
+    free(text.text), pieces_free(pieces);
+    *pieces = out;
+}
+
+/* ------------------------------------------------------------------ all of them */
+
+void steps_add(Steps *steps, Step step) {
+    steps->steps = reallocate(steps->steps, (size_t)(steps->count + 1) * sizeof *steps->steps);
+    steps->steps[steps->count++] = step;
+}
+
+void steps_apply(const Steps *steps, Pieces *pieces) {
+    for (int i = 0; i < steps->count; i++) {
+        const Step *step = &steps->steps[i];
+        switch (step->kind) {
+        case SPLIT: split(step, pieces); break;
+        case READ_BYTES: read_bytes(pieces); break;
+        case FALL_BACK: fall_back(pieces); break;
+        case FUSE: fuse(step->content, pieces); break;
+        default: rewrite_all(step, pieces);
+        }
+    }
+}
+
+void steps_free(Steps *steps) {
+    for (int i = 0; i < steps->count; i++) pattern_free(steps->steps[i].pattern);
+    free(steps->steps);
+}

@@ -1,0 +1,323 @@
+#include "11_generation/jinja_parts.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------ words and signs */
+
+static void skip_blanks(Jinja *j) { j->at += strspn(j->at, " \t\r\n"); }
+
+static size_t name_length(const char *at) {
+    size_t length = 0;
+    while (isalpha((unsigned char)at[length]) || at[length] == '_' || (length && isdigit((unsigned char)at[length]))) length++;
+    return length;
+}
+
+bool jinja_word(Jinja *j, const char *word) {
+    skip_blanks(j);
+    size_t length = name_length(j->at);
+    if (length != strlen(word) || memcmp(j->at, word, length) != 0) return false;
+    j->at += length;
+    return true;
+}
+
+bool jinja_sign(Jinja *j, const char *sign) {
+    skip_blanks(j);
+    if (strncmp(j->at, sign, strlen(sign)) != 0) return false;
+    j->at += strlen(sign);
+    return true;
+}
+
+Text jinja_name(Jinja *j) {
+    skip_blanks(j);
+    size_t length = name_length(j->at);
+    if (length == 0) jinja_wrong(j, "a name should stand at \"%.20s\"", j->at);
+    Text name = text_of(j, j->at, length, false);
+    j->at += length;
+    return name;
+}
+
+static void expect(Jinja *j, const char *sign) {
+    if (!jinja_sign(j, sign)) jinja_wrong(j, "\"%s\" should stand at \"%.20s\"", sign, j->at);
+}
+
+/* ------------------------------------------------------------------ what functions and filters are given */
+
+/* What stands between parentheses, of which the first is taken already. */
+static Arguments arguments(Jinja *j) {
+    Arguments a = {0};
+    while (!jinja_sign(j, ")")) {
+        if (a.count == 8) jinja_wrong(j, "over 8 arguments");
+        skip_blanks(j);
+        size_t length = name_length(j->at), blanks = strspn(j->at + length, " ");
+        const char *sign = j->at + length + blanks;
+        if (length && sign[0] == '=' && sign[1] != '=') {
+            a.names[a.count] = jinja_name(j);
+            expect(j, "=");
+        }
+        a.values[a.count++] = jinja_expression(j);
+        if (!jinja_sign(j, ",") && *j->at != ')') jinja_wrong(j, "\")\" should stand at \"%.20s\"", j->at);
+    }
+    return a;
+}
+
+/* ------------------------------------------------------------------ the smallest parts */
+
+/* 'text', "text"; those that follow each other are one. */
+static Text literal(Jinja *j) {
+    static const char escapes[] = "n\nt\tr\r\\\\''\"\"";
+    Text whole = text_of(j, "", 0, false);
+    for (skip_blanks(j); *j->at == '\'' || *j->at == '"'; skip_blanks(j)) {
+        const char quote = *j->at++;
+        char *letters = jinja_room(j, strlen(j->at)), *to = letters;
+        for (; *j->at && *j->at != quote; j->at++) {
+            const char *escape = *j->at == '\\' && j->at[1] ? strchr(escapes, j->at[1]) : NULL;
+            if (*j->at == '\\' && (!escape || (escape - escapes) % 2)) jinja_wrong(j, "\"%.2s\" in a text is not known here", j->at);
+            *to++ = escape ? escape[1] : *j->at;
+            j->at += escape != NULL;
+        }
+        if (!*j->at++) jinja_wrong(j, "a text without its end");
+        whole = text_joined(j, whole, text_of(j, letters, (size_t)(to - letters), false));
+    }
+    return whole;
+}
+
+static Value list_literal(Jinja *j) {
+    enum { MOST = 64 };
+    Values *list = values_new(j, MOST);
+    for (list->count = 0; !jinja_sign(j, "]"); list->count++) {
+        if (list->count == MOST) jinja_wrong(j, "a list of over %d", MOST);
+        list->values[list->count] = jinja_expression(j);
+        if (!jinja_sign(j, ",") && *j->at != ']') jinja_wrong(j, "\"]\" should stand at \"%.20s\"", j->at);
+    }
+    return (Value){.kind = LIST, .list = list};
+}
+
+static Value primary(Jinja *j) {
+    skip_blanks(j);
+    if (*j->at == '\'' || *j->at == '"') return value_of_text(literal(j));
+    if (isdigit((unsigned char)*j->at)) return value_of_number(NUMBER, strtol(j->at, (char **)&j->at, 10));
+    if (jinja_sign(j, "[")) return list_literal(j);
+    if (jinja_sign(j, "(")) {
+        Value value = jinja_expression(j);
+        expect(j, ")");
+        return value;
+    }
+    if (jinja_word(j, "true") || jinja_word(j, "True")) return value_of_number(BOOLEAN, true);
+    if (jinja_word(j, "false") || jinja_word(j, "False")) return value_of_number(BOOLEAN, false);
+    if (jinja_word(j, "none") || jinja_word(j, "None")) return value_of_number(NONE, 0);
+    Text name = jinja_name(j);
+    if (!jinja_sign(j, "(")) return names_get(j->scope, name);
+    Arguments a = arguments(j);
+    return jinja_call(j, name, &a);
+}
+
+/* ------------------------------------------------------------------ what stands behind them */
+
+static Value attribute(Jinja *j, Value value, Text name) {
+    if (!j->live) return (Value){0};
+    if (value.kind == UNDEFINED || value.kind == NONE) jinja_wrong(j, "there is nothing of which \"%.*s\" could be asked", (int)name.length, name.letters);
+    return value.kind == MAP ? names_get(value.map, name) : (Value){0};
+}
+
+/* From Python's number, where -1 is the last, to a place from 0 to count. */
+static size_t place_of(long number, size_t count) {
+    if (number < 0) number += (long)count;
+    return number < 0 ? 0 : (size_t)number > count ? count : (size_t)number;
+}
+
+static Value slice(Jinja *j, Value value, const Value *from, const Value *to) {
+    size_t count = value.kind == LIST ? value.list->count : value.kind == TEXT ? value.text.length : 0;
+    size_t first = from ? place_of(from->number, count) : 0, end = to ? place_of(to->number, count) : count;
+    if (end < first) end = first;
+    if (value.kind != LIST) jinja_wrong(j, "only of lists pieces are known here");
+    Values *list = values_new(j, end - first);
+    memcpy(list->values, value.list->values + first, (end - first) * sizeof *list->values);
+    return (Value){.kind = LIST, .list = list};
+}
+
+/* list[index], list[from:to], map["name"]; the bracket is taken already. */
+static Value subscript(Jinja *j, Value value) {
+    Value from = {0}, to = {0};
+    bool has_from = !jinja_sign(j, ":"), has_to = false, is_slice = !has_from;
+    if (has_from) from = jinja_expression(j), is_slice = jinja_sign(j, ":");
+    if (is_slice && !jinja_sign(j, "]")) has_to = true, to = jinja_expression(j), expect(j, "]");
+    if (!is_slice) expect(j, "]");
+    if (!j->live) return (Value){0};
+    if (is_slice) return slice(j, value, has_from ? &from : NULL, has_to ? &to : NULL);
+    if (from.kind == TEXT) return attribute(j, value, from.text);
+    if (value.kind != LIST || from.kind != NUMBER) jinja_wrong(j, "[…] of what is no list");
+    long index = from.number < 0 ? from.number + (long)value.list->count : from.number;
+    return index >= 0 && (size_t)index < value.list->count ? value.list->values[index] : (Value){0};
+}
+
+static Value postfix(Jinja *j) {
+    Value value = primary(j);
+    for (;;) {
+        if (jinja_sign(j, ".")) {
+            Text name = jinja_name(j);
+            Arguments a;
+            if (jinja_sign(j, "(")) a = arguments(j), value = jinja_method(j, value, name, &a);
+            else value = attribute(j, value, name);
+        } else if (jinja_sign(j, "[")) value = subscript(j, value);
+        else if (jinja_sign(j, "|")) {
+            Text name = jinja_name(j);
+            Arguments a = {0};
+            if (jinja_sign(j, "(")) a = arguments(j);
+            value = jinja_filter(j, value, name, &a);
+        } else if (jinja_word(j, "is")) {
+            bool negative = jinja_word(j, "not");
+            value = value_of_number(BOOLEAN, jinja_test(j, value, jinja_name(j)) != negative);
+        } else return value;
+    }
+}
+
+/* ------------------------------------------------------------------ operators, those that bind closest first */
+
+static Value unary(Jinja *j) {
+    if (!jinja_sign(j, "-")) return postfix(j);
+    jinja_deeper(j, 1);
+    Value value = unary(j);
+    jinja_deeper(j, -1);
+    if (j->live && (value.kind != NUMBER || value.number < -0x7fffffff)) jinja_wrong(j, "\"-\" before what is no number");
+    return value_of_number(NUMBER, -value.number);
+}
+
+/* A sign that does not begin the end of the braces. */
+static bool operator(Jinja *j, const char *sign) {
+    skip_blanks(j);
+    if (strncmp(j->at, "-}}", 3) == 0 || strncmp(j->at, "-%}", 3) == 0 || strncmp(j->at, "%}", 2) == 0) return false;
+    return jinja_sign(j, sign);
+}
+
+static Value factors(Jinja *j) {
+    for (Value left = unary(j);;) {
+        bool times = operator(j, "*"), remainder = !times && operator(j, "%");
+        if (!times && !remainder) return left;
+        Value right = unary(j);
+        if (!j->live) continue;
+        if (left.kind != NUMBER || right.kind != NUMBER || (remainder && right.number <= 0)) jinja_wrong(j, "no numbers to multiply or divide");
+        if (times && __builtin_mul_overflow(left.number, right.number, &left.number)) jinja_wrong(j, "too large a number");
+        if (remainder) left.number = ((left.number % right.number) + right.number) % right.number;
+    }
+}
+
+static Value add(Jinja *j, Value left, Value right, bool minus) {
+    if (!j->live) return (Value){0};
+    if (left.kind == TEXT && right.kind == TEXT && !minus) return value_of_text(text_joined(j, left.text, right.text));
+    if (left.kind != NUMBER || right.kind != NUMBER) jinja_wrong(j, "what is neither two texts nor two numbers is added");
+    if (minus ? __builtin_sub_overflow(left.number, right.number, &left.number) : __builtin_add_overflow(left.number, right.number, &left.number))
+        jinja_wrong(j, "too large a number");
+    return left;
+}
+
+static Value sums(Jinja *j) {
+    for (Value left = factors(j);;) {
+        bool joins = operator(j, "~"), minus = !joins && operator(j, "-");
+        if (!joins && !minus && !operator(j, "+")) return left;
+        Value right = factors(j);
+        if (!joins) left = add(j, left, right, minus);
+        else if (j->live) left = value_of_text(text_joined(j, value_text(j, left), value_text(j, right)));
+    }
+}
+
+static bool contains(Jinja *j, Value part, Value whole) {
+    if (!j->live) return false;
+    if (whole.kind == TEXT && part.kind == TEXT) return text_has(whole.text, part.text, NULL);
+    if (whole.kind == MAP && part.kind == TEXT) return names_get(whole.map, part.text).kind != UNDEFINED;
+    if (whole.kind != LIST) jinja_wrong(j, "\"in\" what is neither text, list nor object");
+    for (size_t i = 0; i < whole.list->count; i++)
+        if (value_equal(part, whole.list->values[i])) return true;
+    return false;
+}
+
+static Value comparisons(Jinja *j) {
+    for (Value left = sums(j);;) {
+        const char *start = j->at;
+        bool result;
+        if (operator(j, "==")) result = value_equal(left, sums(j));
+        else if (operator(j, "!=")) result = !value_equal(left, sums(j));
+        else if (operator(j, "<=")) result = left.number <= sums(j).number;
+        else if (operator(j, ">=")) result = left.number >= sums(j).number;
+        else if (operator(j, "<")) result = left.number < sums(j).number;
+        else if (operator(j, ">")) result = left.number > sums(j).number;
+        else if (jinja_word(j, "in")) result = contains(j, left, sums(j));
+        else if (jinja_word(j, "not") && jinja_word(j, "in")) result = j->live && !contains(j, left, sums(j));
+        else {
+            j->at = start;
+            return left;
+        }
+        left = value_of_number(BOOLEAN, result);
+    }
+}
+
+static Value negation(Jinja *j) {
+    if (!jinja_word(j, "not")) return comparisons(j);
+    jinja_deeper(j, 1);
+    bool holds = !value_true(negation(j));
+    jinja_deeper(j, -1);
+    return value_of_number(BOOLEAN, holds);
+}
+
+/* The part that does not count is only read over. */
+static Value choose(Jinja *j, Value left, bool reads_on, Value next(Jinja *)) {
+    bool live = j->live;
+    j->live = live && reads_on;
+    Value right = next(j);
+    j->live = live;
+    return reads_on ? right : left;
+}
+
+static Value conjunction(Jinja *j) {
+    Value left = negation(j);
+    while (jinja_word(j, "and")) left = choose(j, left, value_true(left), negation);
+    return left;
+}
+
+static Value disjunction(Jinja *j) {
+    Value left = conjunction(j);
+    while (jinja_word(j, "or")) left = choose(j, left, !value_true(left), conjunction);
+    return left;
+}
+
+/* Where the `if` of "this if condition else that" stands, in this expression and not in parentheses within it; or NULL. */
+static const char *find_condition(const char *at) {
+    for (int depth = 0; *at; at++) {
+        if (*at == '\'' || *at == '"') {
+            const char quote = *at++;
+            while (*at && *at != quote) at += *at == '\\' && at[1] ? 2 : 1;
+            if (!*at) return NULL;
+        } else if (strchr("([{", *at)) depth++;
+        else if (strchr(")]}", *at) && depth-- == 0) return NULL;
+        else if (*at == ',' && depth == 0) return NULL;
+        size_t length = name_length(at);
+        if (depth == 0 && length == 2 && memcmp(at, "if", 2) == 0) return at;
+        if (depth == 0 && length == 4 && memcmp(at, "else", 4) == 0) return NULL;
+        if (length) at += length - 1;
+    }
+    return NULL;
+}
+
+/* The condition comes behind what depends on it, and is asked first. */
+Value jinja_expression(Jinja *j) {
+    const char *start = j->at, *condition = find_condition(start);
+    const bool live = j->live;
+    jinja_deeper(j, 1);
+    if (condition) j->at = condition + strlen("if");
+    bool holds = !condition || value_true(disjunction(j));
+    const char *behind = j->at;
+    j->at = start, j->live = live && holds;
+    Value value = disjunction(j);
+    if (condition) {
+        if (!jinja_word(j, "if")) jinja_wrong(j, "an operator should stand at \"%.20s\"", j->at);
+        j->at = behind, j->live = live;
+        if (!holds) value = (Value){0};
+        if (jinja_word(j, "else")) value = choose(j, value, !holds, jinja_expression);
+    }
+    j->live = live;
+    jinja_deeper(j, -1);
+    return value;
+}
+
+Value jinja_unconditional(Jinja *j) { return disjunction(j); }

@@ -1,0 +1,181 @@
+#include "11_generation/session.h"
+#include "10_tokenizer/command.h"
+#include "11_generation/defaults.h"
+#include "12_speed/rounding.h" /* looks ahead: --bf16, and --exact */
+#include "13_quantization/products.h"
+#include "common/error.h"
+#include "common/file.h"
+#include "common/gguf.h"
+#include "common/measure.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char bundled[] = ROOT "/chapters/09_decoder/stories/model";
+
+/* ------------------------------------------------------------------ opening */
+
+/* The .gguf, the model's folder, or the one that its file lies in. */
+static char *home_of(const char *path) {
+    struct stat status;
+    const char *slash = strrchr(path, '/');
+    if (gguf_is(path) || (stat(path, &status) == 0 && S_ISDIR(status.st_mode))) return copy_text(path, strlen(path));
+    return slash ? copy_text(path, slash > path ? (size_t)(slash - path) : 1) : copy_text(".", 1); /* or it is "/" */
+}
+
+/* Some models have a few rows more than their tokenizer has tokens, to make the number round. */
+static void check_vocabularies(const Model *model, const Tokenizer *tokenizer) {
+    enum { PADDING = 256 };
+    int V = model->config.V, size = tokenizer_size(tokenizer);
+    if (size > V || V - size >= PADDING)
+        fail("the model has a vocabulary of %d tokens and the tokenizer one of %d: they do not belong together", V,
+             size);
+}
+
+/* The tokenizer lies in the model's folder, in the .gguf, or beside the .bin. How the model's maker recommends to write
+ * counts, but what is asked for counts more. */
+Llama llama_open(const Words *words) {
+    const char *path = or(words->model, bundled);
+    Llama llama = {.words = words, .settings = settings_of(words), .model = model_open(path), .path = home_of(path)};
+    llama.tokenizer_path = home_of(or(words->tokenizer, path));
+    llama.tokenizer = tokenizer_open(or(words->tokenizer, llama.path));
+    check_vocabularies(&llama.model, llama.tokenizer);
+    if (!gguf_is(llama.path)) defaults_read(llama.path, &llama.settings.sampling, &llama.model.config);
+    llama.settings.sampling = sampling_of(words, llama.settings.sampling);
+    const char *weights = tensor_type(&llama.model.lm_head);
+    if (words->bf16 && strcmp(weights, "BF16") != 0) fail("--bf16: the weights of %s are %s, not BF16: leave it out", path, weights);
+    project_rounds = words->bf16, project_exactly = words->exact;
+    return llama;
+}
+
+void llama_close(Llama *llama) {
+    tokenizer_close(llama->tokenizer);
+    model_close(&llama->model);
+    free(llama->path), free(llama->tokenizer_path);
+}
+
+int llama_context(const Llama *llama, size_t needed) {
+    int most = config_context(&llama->model.config);
+    const char *said = llama->words->context;
+    if (said) return (int)option_number("context", said, 1, (unsigned long)most);
+    return needed < (size_t)most ? (int)needed : most;
+}
+
+/* ------------------------------------------------------------------ reading */
+
+volatile sig_atomic_t interrupted;
+
+Session session_new(const Llama *llama, size_t needed) {
+    const Settings *settings = &llama->settings;
+    Generation generation = generation_new(&llama->model, llama_context(llama, needed), settings->sampling, settings->seed);
+    generation.ignore_end = llama->words->ignore_eos;
+    if (settings->logprobs >= 0) generation.before = allocate((size_t)llama->model.config.V * sizeof(float));
+    return (Session){.llama = llama, .generation = generation};
+}
+
+/* How many of these tokens it has read already. One is left, for the logits behind it. */
+static size_t in_common(const Generation *g, size_t count, const int ids[count]) {
+    size_t same = 0, length = (size_t)g->decoder.length;
+    while (same < length && same + 1 < count && g->ids[same] == ids[same]) same++;
+    return same;
+}
+
+void session_read(Session *s, size_t count, const int ids[count]) {
+    double start = seconds();
+    const Config *config = &s->llama->model.config;
+    size_t known = in_common(&s->generation, count, ids);
+    int capacity = s->generation.decoder.capacity;
+    if (count > (size_t)capacity)
+        fail("%zu tokens are more than a context of %d has room for, %s", count, capacity,
+             capacity < config_context(config) ? "which --context widens" : config_limit(config));
+    generation_keep(&s->generation, (int)known);
+    generation_read(&s->generation, (int)(count - known), ids + known);
+    s->read += (int)(count - known), s->reading += seconds() - start;
+}
+
+/* ------------------------------------------------------------------ writing */
+
+static void print_id(void *context, int id) {
+    const Session *s = context;
+    printf(s->generation.chosen > 1 ? " %d" : "%d", id);
+    fflush(stdout);
+}
+
+static void print_probability(const Session *s, int id) {
+    const Generation *g = &s->generation;
+    size_t length = 0;
+    const char *bytes = id < tokenizer_size(s->llama->tokenizer) ? tokenizer_bytes(s->llama->tokenizer, id, &length) : "";
+    if (length == 0 && id < tokenizer_size(s->llama->tokenizer)) bytes = tokenizer_piece(s->llama->tokenizer, id, &length);
+    if (s->llama->words->ids) printf("%d", id);
+    else print_bytes(length, bytes);
+    double p = log_probability(s->llama->model.config.V, g->before, id);
+    printf(" %.4f", p > -0.00005 ? 0 : p); /* and not -0.0000 */
+}
+
+/* A line for the token: itself, and the likeliest ones, each with log p. Those that are shown are ruled out. */
+static void print_probabilities(void *context, int id) {
+    Session *s = context;
+    int V = s->llama->model.config.V, count = s->llama->settings.logprobs;
+    float *left = allocate((size_t)V * sizeof *left);
+    memcpy(left, s->generation.before, (size_t)V * sizeof *left);
+    print_probability(s, id);
+    for (int i = 0; i < count && i < V; i++) {
+        int next = greedy(V, left);
+        left[next] = -INFINITY;
+        putchar('\t');
+        print_probability(s, next);
+    }
+    putchar('\n');
+    fflush(stdout);
+    free(left);
+}
+
+Ending session_write(Session *s, bool skip_space, int most, FILE *also) {
+    Stream stream = {.file = stdout, .also = also, .skip_space = skip_space, .stop = &interrupted, .context = s,
+                     .ends = s->llama->words->stops[0] ? s->llama->words->stops : NULL};
+    if (s->generation.before) stream.each = print_probabilities;
+    else if (s->llama->words->ids) stream.each = print_id;
+    double start = seconds();
+    Ending ending = generation_write(&s->generation, s->llama->tokenizer, &stream, most);
+    if (ferror(stdout) && !interrupted) exit(1); /* nobody can read it: finish_output() says why */
+    stream_end(&stream);
+    if (interrupted) clearerr(stdout); /* what Ctrl-C cut off is not missing */
+    s->writing += seconds() - start;
+    return ending;
+}
+
+/* ------------------------------------------------------------------ how fast it was */
+
+/* Bytes that one more token has to read: every weight once, and the cache. */
+static double bytes_per_token(const Model *model, int length) {
+    const Config *c = &model->config;
+    double bytes = (double)tensor_bytes(&model->lm_head);
+    for (int l = 0; l < c->L; l++) {
+        const Layer *layer = &model->layers[l];
+        const Tensor *const weights[] = {&layer->q_proj, &layer->k_proj, &layer->v_proj, &layer->o_proj, &layer->gate_proj,
+                                         &layer->up_proj, &layer->down_proj};
+        for (size_t i = 0; i < sizeof weights / sizeof *weights; i++) bytes += (double)tensor_bytes(weights[i]);
+    }
+    return bytes + 2.0 * c->L * length * c->KV * c->D * sizeof(float);
+}
+
+static void print_speed(const Session *s) {
+    int written = s->generation.chosen;
+    char prefill[RATE_TEXT], rate[RATE_TEXT];
+    double reads = s->reading > 0 ? s->read / s->reading : 0, writes = s->writing > 0 ? written / s->writing : 0;
+    double bytes = bytes_per_token(&s->llama->model, s->generation.decoder.length);
+    double share = writes * bytes / read_bandwidth(thread_count(), SOME_MEMORY);
+    fprintf(stderr,
+            "prompt: %d tokens, %s a second; "
+            "written: %d tokens, %s a second, %.0f %% of what memory allows; seed %lu\n",
+            s->read, rate_text(prefill, reads), written, rate_text(rate, writes), 100 * share, s->llama->settings.seed);
+}
+
+void session_end(Session *s) {
+    fflush(stdout);
+    if (!s->llama->words->quiet) print_speed(s);
+    generation_free(&s->generation);
+}

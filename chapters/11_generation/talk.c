@@ -1,0 +1,152 @@
+#include "11_generation/talk.h"
+#include "11_generation/chat.h"
+#include "common/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------ what the user says */
+
+static void interrupt(int signal) { (void)signal, interrupted = 1; }
+
+/* A line without its end, or NULL: at the end of the conversation, or where Ctrl-C cut it off. */
+static char *read_line(const char *prompt) {
+    char *line = NULL;
+    size_t room = 0;
+    if (isatty(STDIN_FILENO)) fputs(prompt, stderr);
+    ssize_t length = getline(&line, &room, stdin);
+    if (length >= 0 && memchr(line, '\0', (size_t)length)) fail("--chat: a line has a NUL in it: this is no text of UTF-8");
+    if (length >= 0) {
+        line[strcspn(line, "\r\n")] = '\0';
+        return line;
+    }
+    if (!interrupted && !feof(stdin)) fail("--chat: standard input: %s", strerror(errno));
+    if (!feof(stdin)) clearerr(stdin), fputc('\n', stderr);
+    free(line);
+    return NULL;
+}
+
+/* Whether the line goes on, and then without the \ that says so. */
+static bool goes_on(char *line) {
+    size_t length = strlen(line);
+    if (length == 0 || line[length - 1] != '\\') return false;
+    line[length - 1] = '\0';
+    return true;
+}
+
+/* A message and its next line; without one it is whole, or given up. */
+static char *joined(char *message, char *more) {
+    char *whole = NULL;
+    if (!more && feof(stdin)) return message;
+    if (more && asprintf(&whole, "%s\n%s", message, more) < 0) fail("out of memory for a message");
+    free(message), free(more);
+    return whole;
+}
+
+/* A message of one line or several, or NULL. Ctrl-C here only begins a new one. */
+static char *ask(void) {
+    for (;;) {
+        char *message = read_line("> ");
+        while (message && goes_on(message)) message = joined(message, read_line("… "));
+        interrupted = 0;
+        if (message && message[strspn(message, " \t\n")]) return message;
+        free(message);
+        if (feof(stdin)) return NULL;
+    }
+}
+
+/* ------------------------------------------------------------------ what was said so far */
+
+typedef struct {
+    Session session;
+    Chat chat;
+    size_t count;
+    Message *messages; /* each content is ours */
+} Conversation;
+
+static void add_message(Conversation *c, const char *role, char *content) {
+    c->messages = reallocate(c->messages, (c->count + 1) * sizeof *c->messages);
+    c->messages[c->count++] = (Message){role, content};
+}
+
+/* The oldest turn, a user's message and its answer; what the system said stays, and so does what was said last. */
+static bool forget_oldest(Conversation *c) {
+    size_t first = c->count && strcmp(c->messages[0].role, "system") == 0, turn = 2;
+    if (c->count < first + turn + 1) return false;
+    for (size_t i = first; i < first + turn; i++) free((char *)c->messages[i].content);
+    memmove(c->messages + first, c->messages + first + turn, (c->count - first - turn) * sizeof *c->messages);
+    c->count -= turn;
+    return true;
+}
+
+/* Reads all that was said, and of the answer what there is of it already. What does not fit, with a token more, makes place. */
+static void read_all(Conversation *c, size_t answered, const int answer[answered], int forgotten) {
+    size_t count, capacity = (size_t)c->session.generation.decoder.capacity;
+    int *ids;
+    for (;;) {
+        ids = chat_tokens(&c->chat, c->count, c->messages, &count);
+        if (count + answered < capacity || !forget_oldest(c)) break;
+        free(ids), forgotten++;
+    }
+    if (forgotten)
+        fprintf(stderr, "\nnote: the context of %zu tokens is full: the oldest %d turn%s forgotten\n", capacity, forgotten,
+                forgotten == 1 ? " is" : "s are");
+    ids = reallocate(ids, (count + answered + 1) * sizeof *ids);
+    if (answered) memcpy(ids + count, answer, answered * sizeof *ids);
+    session_read(&c->session, count + answered, ids);
+    free(ids);
+}
+
+/* The tokens of the answer up to now. The last one was chosen, but found no room. */
+static int *answer_so_far(const Generation *g, int start, size_t *count) {
+    *count = (size_t)(g->decoder.length - start) + 1;
+    int *answer = allocate(*count * sizeof *answer);
+    memcpy(answer, g->ids + start, (*count - 1) * sizeof *answer);
+    answer[*count - 1] = g->last;
+    return answer;
+}
+
+/* Answers. Where the context is full in the middle of that, the oldest turn makes place, and the answer goes on. */
+static char *answer(Conversation *c) {
+    Generation *g = &c->session.generation;
+    const Llama *llama = c->session.llama;
+    char *text = NULL;
+    size_t length, answered = 0;
+    FILE *said = open_memstream(&text, &length);
+    if (!said) fail("out of memory for an answer");
+    read_all(c, 0, NULL, 0);
+    int most = llama->settings.tokens, chosen = g->chosen, start = g->decoder.length;
+    Ending ending = session_write(&c->session, !tokenizer_byte_level(llama->tokenizer), most, said);
+    while (ending == FULL && forget_oldest(c)) {
+        int *ids = answer_so_far(g, start, &answered);
+        read_all(c, answered, ids, 1);
+        free(ids);
+        start = g->decoder.length - (int)answered;
+        ending = session_write(&c->session, false, most - (g->chosen - chosen), said);
+    }
+    if (ending == FULL) fprintf(stderr, "\nnote: the context of %d tokens is full\n", g->decoder.capacity);
+    putchar('\n');
+    fclose(said);
+    return text;
+}
+
+void talk(const Llama *llama) {
+    enum { CONTEXT = 8192 }; /* nobody knows how long it will be */
+    const Words *words = llama->words;
+    Conversation c = {.chat = chat_open(llama->tokenizer_path, llama->tokenizer, &llama->model.config, words->template, words->date)};
+    c.session = session_new(llama, CONTEXT);
+    sigaction(SIGINT, &(struct sigaction){.sa_handler = interrupt}, NULL); /* without SA_RESTART: it interrupts reading, too */
+    if (words->system) add_message(&c, "system", copy_text(words->system, strlen(words->system)));
+    for (char *message; (message = ask());) {
+        add_message(&c, "user", message);
+        add_message(&c, "assistant", answer(&c));
+    }
+    session_end(&c.session);
+    if (!c.chat.is_own && !words->template && !words->quiet)
+        fprintf(stderr, "note: the model does not say how it is talked to, so that was Llama's way; --template NAME takes another\n");
+    chat_close(&c.chat);
+    for (size_t i = 0; i < c.count; i++) free((char *)c.messages[i].content);
+    free(c.messages);
+}

@@ -1,0 +1,112 @@
+/* Chapter 13: whole numbers side by side, for products.c. A processor that computes with bytes multiplies 16, 32 or 64 pairs of
+ * them at once, and in each lane of 32 bits it adds up what a few neighbours make. How, is another matter on every machine, and
+ * all of it is here. The sums are whole numbers: every machine has the same.
+ *
+ * The levels of weights are bytes from 0 to 63. Those of Q8_0 may be negative, and have MOVED added. */
+#ifndef LANES_H
+#define LANES_H
+
+#include "12_speed/vector.h"
+
+#if defined __SSE2__
+#include <immintrin.h>
+#elif defined __aarch64__
+#include <arm_neon.h>
+#endif
+
+#if defined __AVX512VNNI__ && defined __AVX512VL__ || defined __AVXVNNI__
+#define VNNI      /* x86's dot products of four bytes: the first ones have no sign */
+#elif defined __ARM_FEATURE_DOTPROD
+#define SDOT      /* ARM's: all have one */
+#elif defined __AVX512BW__ || (defined __AVX2__ && !defined __AVX512F__) || (defined __SSE2__ && !defined __AVX__)
+#define PAIR_DOTS /* dot products of two numbers of 16 bits, in vectors as wide as those of float32 */
+#endif
+
+#ifdef VNNI
+enum { MOVED = 128 };
+#else
+enum { MOVED = 0 };
+#endif
+
+/* ------------------------------------------------------------------ a block of weights and one of activations */
+
+#if defined VNNI || defined __AVX2__
+/* sum = start + w x: the first 16 products go to the first four lanes, the others to the last four. */
+INLINE void add_products(int32_t sum[8], const int32_t start[8], const uint8_t w[32], const int8_t x[32]) {
+    __m256i lanes = _mm256_loadu_si256((const void *)start);
+    __m256i a = _mm256_loadu_si256((const void *)w), b = _mm256_loadu_si256((const void *)x);
+#if defined VNNI && defined __AVX512VL__
+    lanes = _mm256_dpbusd_epi32(lanes, a, b);
+#elif defined VNNI
+    lanes = _mm256_dpbusd_avx_epi32(lanes, a, b);
+#else /* x gets the sign of w, whose magnitude is left; two products fit into 16 bits, for 2 * 128 * 127 < 32768 */
+    __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(a), _mm256_sign_epi8(b, a));
+    lanes = _mm256_add_epi32(lanes, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+#endif
+    _mm256_storeu_si256((void *)sum, lanes);
+}
+#else
+/* The same with half a block. */
+INLINE void add_sixteen(int32_t sum[4], const int32_t start[4], const int8_t w[16], const int8_t x[16]) {
+#if defined __SSE2__ /* a byte beside itself makes 16 bits; shifted down with its sign, the byte is left */
+    __m128i lanes = _mm_loadu_si128((const void *)start);
+    __m128i a = _mm_loadu_si128((const void *)w), b = _mm_loadu_si128((const void *)x);
+    __m128i low = _mm_madd_epi16(_mm_srai_epi16(_mm_unpacklo_epi8(a, a), 8), _mm_srai_epi16(_mm_unpacklo_epi8(b, b), 8));
+    __m128i high = _mm_madd_epi16(_mm_srai_epi16(_mm_unpackhi_epi8(a, a), 8), _mm_srai_epi16(_mm_unpackhi_epi8(b, b), 8));
+    _mm_storeu_si128((void *)sum, _mm_add_epi32(lanes, _mm_add_epi32(low, high)));
+#elif defined SDOT
+    vst1q_s32(sum, vdotq_s32(vld1q_s32(start), vld1q_s8(w), vld1q_s8(x)));
+#elif defined __aarch64__
+    int8x16_t a = vld1q_s8(w), b = vld1q_s8(x);
+    int32x4_t first = vpadalq_s16(vld1q_s32(start), vmull_s8(vget_low_s8(a), vget_low_s8(b)));
+    vst1q_s32(sum, vpadalq_s16(first, vmull_high_s8(a, b)));
+#else
+    memcpy(sum, start, 4 * sizeof *sum);
+    for (int i = 0; i < 16; i++) sum[i / 4] += w[i] * x[i];
+#endif
+}
+
+INLINE void add_products(int32_t sum[8], const int32_t start[8], const uint8_t w[32], const int8_t x[32]) {
+    const int8_t *levels = (const int8_t *)w;
+    add_sixteen(sum, start, levels, x), add_sixteen(sum + 4, start + 4, levels + 16, x + 16);
+}
+#endif
+
+/* ------------------------------------------------------------------ panels, where every lane has an output of its own */
+
+/* STEP levels take the room of a lane. Where there is nothing better they are float32, whose 24 bits hold these sums as well. */
+#if defined VNNI || defined SDOT
+enum { STEP = 4 };
+typedef int8_t Level;
+typedef int32_t Lane;
+#elif defined PAIR_DOTS
+enum { STEP = 2 };
+typedef int16_t Level;
+typedef int32_t Lane;
+#else
+enum { STEP = 1 };
+typedef float Level, Lane;
+#endif
+
+typedef Lane Lanes __attribute__((vector_size(LANES * sizeof(Lane)), aligned(1), may_alias));
+
+/* sum + w x in each lane. */
+INLINE Lanes add_step(Lanes sum, Lanes w, Lanes x) {
+#if defined VNNI && defined __AVX512VL__
+    return (Lanes)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)w, (__m512i)x);
+#elif defined VNNI
+    return (Lanes)_mm256_dpbusd_avx_epi32((__m256i)sum, (__m256i)w, (__m256i)x);
+#elif defined SDOT
+    return (Lanes)vdotq_s32((int32x4_t)sum, (int8x16_t)w, (int8x16_t)x);
+#elif defined PAIR_DOTS && defined __AVX512BW__
+    return sum + (Lanes)_mm512_madd_epi16((__m512i)w, (__m512i)x);
+#elif defined PAIR_DOTS && defined __AVX2__
+    return sum + (Lanes)_mm256_madd_epi16((__m256i)w, (__m256i)x);
+#elif defined PAIR_DOTS
+    return sum + (Lanes)_mm_madd_epi16((__m128i)w, (__m128i)x);
+#else
+    return sum + w * x;
+#endif
+}
+
+#endif

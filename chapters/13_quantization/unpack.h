@@ -1,0 +1,161 @@
+/* Chapter 13: blocks taken apart for products.c, a part of a row at a time: 256 numbers, or what is left of the row. A number is
+ * scale (level - zero), or scale level + minimum. */
+#ifndef UNPACK_H
+#define UNPACK_H
+
+#include "13_quantization/blocks.h"
+#include "13_quantization/lanes.h"
+#include "common/gguf.h"
+#include "common/tensor.h"
+
+enum { BLOCK = 32, PART = 256, BLOCKS = PART / BLOCK, MOST_SCALES = 16, MOST_BYTES = BLOCKS * sizeof(BlockQ8_0) };
+
+/* What all parts of a format have in common. */
+typedef struct {
+    int bytes; /* of a whole part */
+    int share; /* numbers that share a scale */
+    int zero;
+    bool has_minimum; /* then each block has one */
+} Kind;
+
+/* Of the formats that are multiplied in whole numbers; for the others 0 bytes. */
+INLINE Kind kind_of(int type) {
+    switch (type) {
+    case GGUF_TYPE_Q8_0: return (Kind){BLOCKS * sizeof(BlockQ8_0), 32, MOVED, false};
+    case GGUF_TYPE_Q4_0: return (Kind){BLOCKS * sizeof(BlockQ4_0), 32, 8, false};
+    case GGUF_TYPE_Q5_0: return (Kind){BLOCKS * sizeof(BlockQ5_0), 32, 16, false};
+    case GGUF_TYPE_Q4_1: return (Kind){BLOCKS * sizeof(BlockQ4_1), 32, 0, true};
+    case GGUF_TYPE_Q5_1: return (Kind){BLOCKS * sizeof(BlockQ5_1), 32, 0, true};
+    case GGUF_TYPE_Q4_K: return (Kind){sizeof(BlockQ4_K), 32, 0, true};
+    case GGUF_TYPE_Q5_K: return (Kind){sizeof(BlockQ5_K), 32, 0, true};
+    case GGUF_TYPE_Q6_K: return (Kind){sizeof(BlockQ6_K), 16, 32, false};
+    default: return (Kind){0};
+    }
+}
+
+/* ------------------------------------------------------------------ levels */
+
+typedef uint8_t Bytes __attribute__((vector_size(32), aligned(1), may_alias));
+typedef uint16_t Twos __attribute__((vector_size(32), aligned(1), may_alias));
+/* Some bits of each byte, from `from` on, become those from `to` on. Processors shift no single bytes; of two that are shifted
+ * together, the mask takes away what came from the neighbour. */
+INLINE void add_bits(uint8_t levels[32], int to, const uint8_t bytes[32], int from, uint8_t mask) {
+    Bytes bits = (Bytes)(*(const Twos *)bytes >> from) & mask;
+    *(Bytes *)levels |= (Bytes)((Twos)bits << to);
+}
+
+/* Of 16 bytes the low halves, and behind them the high ones: of two copies one is shifted. */
+INLINE void add_nibbles(uint8_t levels[32], const uint8_t q[16]) {
+    typedef uint32_t Eights __attribute__((vector_size(32), aligned(1), may_alias));
+#ifdef __AVX2__
+    Eights copies = (Eights)_mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)q));
+#else
+    Eights copies;
+    memcpy(&copies, q, 16), memcpy((char *)&copies + 16, q, 16);
+#endif
+    *(Bytes *)levels |= (Bytes)(copies >> (Eights){0, 0, 0, 0, 4, 4, 4, 4}) & 15;
+}
+
+/* Bit j of four bytes, as level j's fifth: eight copies of each byte, and in each copy another bit counts. */
+INLINE void add_fifths(uint8_t levels[32], const uint8_t fifth[4]) {
+    const Bytes bit = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+    uint8_t again[8][4];
+    for (int k = 0; k < 8; k++) memcpy(again[k], fifth, 4);
+    Bytes all = *(Bytes *)again;
+    Bytes copies = __builtin_shufflevector(all, all, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 18, 18, 18, 18, 18, 18, 18, 18,
+                                           19, 19, 19, 19, 19, 19, 19, 19);
+    *(Bytes *)levels |= (Bytes)((copies & bit) != 0) & 16;
+}
+
+/* Those of the 32 numbers from 32 b on. */
+INLINE void levels_of(int type, int b, uint8_t levels[32], const void *part) {
+    const BlockQ8_0 *q8_0 = part;
+    const BlockQ4_0 *q4_0 = part;
+    const BlockQ4_1 *q4_1 = part;
+    const BlockQ5_0 *q5_0 = part;
+    const BlockQ5_1 *q5_1 = part;
+    const BlockQ4_K *q4_k = part;
+    const BlockQ5_K *q5_k = part;
+    const BlockQ6_K *q6_k = part;
+    *(Bytes *)levels = (Bytes){0};
+    switch (type) {
+    case GGUF_TYPE_Q8_0: *(Bytes *)levels = *(const Bytes *)q8_0[b].q ^ MOVED; break;
+    case GGUF_TYPE_Q4_0: add_nibbles(levels, q4_0[b].q); break;
+    case GGUF_TYPE_Q4_1: add_nibbles(levels, q4_1[b].q); break;
+    case GGUF_TYPE_Q5_0: add_nibbles(levels, q5_0[b].q), add_fifths(levels, q5_0[b].fifth); break;
+    case GGUF_TYPE_Q5_1: add_nibbles(levels, q5_1[b].q), add_fifths(levels, q5_1[b].fifth); break;
+    case GGUF_TYPE_Q4_K: add_bits(levels, 0, &q4_k->q[b / 2 * 32], b % 2 * 4, 15); break;
+    case GGUF_TYPE_Q5_K: add_bits(levels, 0, &q5_k->q[b / 2 * 32], b % 2 * 4, 15), add_bits(levels, 4, q5_k->fifth, b, 1); break;
+    case GGUF_TYPE_Q6_K:
+        add_bits(levels, 0, &q6_k->low[b / 4 * 64 + b % 2 * 32], b / 2 % 2 * 4, 15);
+        add_bits(levels, 4, &q6_k->high[b / 4 * 32], b % 4 * 2, 3);
+    }
+}
+
+/* ------------------------------------------------------------------ scales */
+
+typedef float Eight __attribute__((vector_size(32), aligned(1), may_alias));
+typedef int32_t EightWholes __attribute__((vector_size(32), aligned(1), may_alias));
+
+/* Eight float16 that lie `apart` bytes from each other. */
+INLINE void widen_halves(float to[8], const char *from, size_t apart) {
+#ifdef __F16C__
+    uint64_t fours[2] = {0};
+    for (int i = 7; i >= 0; i--) fours[i / 4] = fours[i / 4] << 16 | half_bits(*(const HalfBytes *)(from + i * apart));
+    *(Eight *)to = (Eight)_mm256_cvtph_ps(_mm_set_epi64x((long long)fours[1], (long long)fours[0]));
+#else
+    f16 halves[LANES > 8 ? LANES : 8] = {0};
+    float wide[LANES > 8 ? LANES : 8];
+    for (int i = 0; i < 8; i++) halves[i] = half_bits(*(const HalfBytes *)(from + i * apart));
+    for (int i = 0; i < 8; i += LANES) *(Vector *)&wide[i] = widen_f16((const char *)&halves[i]);
+    memcpy(to, wide, 8 * sizeof *to);
+#endif
+}
+
+/* One. */
+INLINE float widen_half(HalfBytes half) {
+#ifdef __F16C__
+    return _cvtsh_ss(half_bits(half));
+#else
+    return f16_to_float(half_bits(half));
+#endif
+}
+
+INLINE void widen_bytes(float to[8], const int8_t from[8]) {
+#ifdef __AVX2__
+    *(Eight *)to = (Eight)_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const void *)from)));
+#else
+    for (int i = 0; i < 8; i++) to[i] = from[i];
+#endif
+}
+
+/* Of each block d, and m if it has one: they come first in all five formats. */
+INLINE void scales_of_32(Kind kind, float scale[BLOCKS], float minimum[BLOCKS], const char *part) {
+    widen_halves(scale, part, (size_t)kind.bytes / BLOCKS);
+    if (kind.has_minimum) widen_halves(minimum, part + sizeof(HalfBytes), (size_t)kind.bytes / BLOCKS);
+}
+
+/* Eight of six bits and eight more, in twelve bytes: scale_of_8 and minimum_of_8 in quantization.c take one of them, here four
+ * lie in a word. */
+INLINE void scales_of_k(float scale[BLOCKS], float minimum[BLOCKS], const BlockQ4_K *block) {
+    const uint32_t two = 0x03030303, four = 0x0f0f0f0f, six = 0x3f3f3f3f;
+    typedef uint32_t Four __attribute__((vector_size(16), aligned(1), may_alias));
+    Four all = *(const Four *)block; /* d and dmin, then the twelve bytes */
+    Four low = __builtin_shufflevector(all, all, 1, 3, 2, 3) >> (Four){0, 0, 0, 4} & (Four){six, four, six, four};
+    Four high = (__builtin_shufflevector(all, all, 1, 1, 2, 2) >> 6 & (Four){0, two, 0, two}) << 4;
+    int8_t packed[2][BLOCKS];
+    *(Four *)packed = low | high;
+    widen_bytes(scale, packed[0]), widen_bytes(minimum, packed[1]);
+    *(Eight *)scale *= widen_half(block->d), *(Eight *)minimum *= -widen_half(block->dmin);
+}
+
+/* scale[k] belongs to the numbers from k * share on, minimum[b] to block b. Where a format has none, or the part ends, it is 0. */
+INLINE void scales_of(int type, float scale[MOST_SCALES], float minimum[BLOCKS], const void *part) {
+    const BlockQ6_K *q6_k = part;
+    if (type == GGUF_TYPE_Q4_K || type == GGUF_TYPE_Q5_K) scales_of_k(scale, minimum, part);
+    else if (type == GGUF_TYPE_Q6_K) {
+        for (int k = 0; k < MOST_SCALES; k += 8) widen_bytes(&scale[k], &q6_k->scales[k]), *(Eight *)&scale[k] *= widen_half(q6_k->d);
+    } else scales_of_32(kind_of(type), scale, minimum, part);
+}
+
+#endif

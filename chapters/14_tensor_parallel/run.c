@@ -1,0 +1,239 @@
+#include "14_tensor_parallel/run.h"
+#include "09_decoder/run_model.h"
+#include "11_generation/generation.h"
+#include "14_tensor_parallel/parallel.h"
+#include "14_tensor_parallel/traffic.h"
+#include "common/check.h"
+#include "common/console.h"
+#include "common/error.h"
+#include "common/options.h"
+#include "common/safetensors.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------ are they the same? */
+
+/* What all ranks must have alike. The version changes with what they say to each other. */
+enum { VERSION = 1 };
+#ifndef SPOKEN
+#define SPOKEN VERSION
+#endif
+
+static void check_agreement(Ranks ranks, const Wish *wish, const Shard *shard) {
+    struct { uint64_t version, model; int tokens; float temperature; bool compare, report; } own = {
+        SPOKEN, shard_fingerprint(shard), wish->tokens, wish->temperature, wish->compare, wish->report}, all[ranks.count];
+    gather_ranks(sizeof own, &own, all);
+    for (int r = 1; ranks.rank == 0 && r < ranks.count; r++) {
+        if (all[r].version != own.version)
+            fail("rank %d runs another version of this program: %d, not %d", r, (int)all[r].version, (int)own.version);
+        if (all[r].model != own.model) fail("rank %d has another model than rank 0: are the files the same?", r);
+        if (all[r].tokens != own.tokens || all[r].temperature != own.temperature || all[r].compare != own.compare ||
+            all[r].report != own.report)
+            fail("rank %d is asked for something else than rank 0: give all ranks the same options", r);
+    }
+}
+
+/* ------------------------------------------------------------------ the text */
+
+typedef struct {
+    Ranks ranks;
+    const Wish *wish;
+    Shard shard;
+    Decoder decoder;
+    Tokenizer *tokenizer; /* of rank 0, unless the tokens are given as numbers */
+    Stream stream;
+    Random random;
+    int shown;
+    Sent for_a_token; /* all that this rank sent for the first token that was written */
+} Run;
+
+static Run run_open(Ranks ranks, const Wish *wish) {
+    Run run = {.ranks = ranks, .wish = wish, .shard = shard_open(wish->model, ranks.count, ranks.rank),
+               .stream = {.file = stdout}, .random = {wish->seed}};
+    if (ranks.rank == 0 && !wish->ids && !wish->compare)
+        run.tokenizer = tokenizer_open(wish->tokenizer ? wish->tokenizer : wish->model);
+    turn_end();
+    check_agreement(ranks, wish, &run.shard);
+    shard_load(&run.shard);
+    return run;
+}
+
+static void run_close(Run *run) {
+    decoder_free(&run->decoder), shard_close(&run->shard);
+    if (run->tokenizer) tokenizer_close(run->tokenizer);
+}
+
+/* Rank 0 has the prompt, and tells it. The caller frees. */
+static int *prompt_of(const Run *run, int *count) {
+    int *ids = NULL;
+    size_t length = 0;
+    *count = 0;
+    if (run->ranks.rank == 0 && run->wish->ids) ids = option_ids("ids", run->wish->ids, count);
+    else if (run->ranks.rank == 0) {
+        const char *text = run->wish->prompt ? run->wish->prompt : "";
+        ids = encode_with_bos(run->tokenizer, strlen(text), text, &length);
+        if (length > (size_t)config_context(&run->shard.whole.config)) fail("the prompt's %zu tokens do not fit the model's context", length);
+        *count = (int)length;
+        fputs(text, stdout);
+    }
+    broadcast_bytes(sizeof *count, count);
+    if (run->ranks.rank > 0) ids = allocate((size_t)*count * sizeof *ids);
+    broadcast_bytes((size_t)*count * sizeof *ids, ids);
+    return ids;
+}
+
+static int drawn(Run *run) {
+    int V = run->shard.whole.config.V, C = run->shard.whole.config.C;
+    const Sampling sampling = {.temperature = run->wish->temperature, .top_p = 1, .repetition_penalty = 1};
+    if (sampling.temperature == 0) return parallel_greedy(&run->shard, C, run->decoder.last);
+    float *logits = allocate((size_t)V * sizeof *logits);
+    parallel_logits(&run->shard, 1, C, (const float(*)[C])run->decoder.last, (float(*)[V])logits);
+    int id = run->ranks.rank == 0 ? sample(&sampling, V, logits, 0, &V, &run->random) : 0;
+    free(logits);
+    return id;
+}
+
+/* The next token, which rank 0 chooses and shows; -1, on all ranks, where the text ends. */
+static int next_token(Run *run) {
+    int id = drawn(run);
+    if (run->ranks.rank == 0) {
+        bool ends = run->tokenizer && !run->wish->ignore_end && ends_text(&run->shard.whole, run->tokenizer, id);
+        if (ends) id = -1;
+        else if (run->tokenizer) stream_token(&run->stream, run->tokenizer, id);
+        else printf("%s%d", run->shown++ ? "," : "", id), fflush(stdout);
+    }
+    broadcast_bytes(sizeof id, &id);
+    return id;
+}
+
+static void write_on(Run *run) {
+    int count, id = 0, most = config_context(&run->shard.whole.config);
+    int *ids = prompt_of(run, &count);
+    int capacity = count + run->wish->tokens < most ? count + run->wish->tokens : most;
+    run->decoder = parallel_decoder(&run->shard, capacity);
+    run->stream.skip_space = count <= 1;
+    decoder_read(&run->decoder, count, ids);
+    for (int n = 0; n < run->wish->tokens && id >= 0; n++) {
+        Sent before = sent_so_far();
+        id = next_token(run);
+        if (id < 0 || run->decoder.length == capacity) break;
+        decoder_read(&run->decoder, 1, &id);
+        Sent after = sent_so_far();
+        if (n == 0) run->for_a_token = (Sent){after.messages - before.messages, after.bytes - before.bytes};
+    }
+    if (run->ranks.rank == 0) stream_end(&run->stream), putchar('\n');
+    free(ids);
+}
+
+/* ------------------------------------------------------------------ beside transformers */
+
+/* The rows after the last norm. */
+typedef struct {
+    int T, last;
+    float *rows; /* [T][C] */
+} Normed;
+
+static void keep_last_stage(void *context, int stage, int first, int T, int C, const float x[T][C]) {
+    const Normed *normed = context;
+    float(*rows)[C] = (void *)normed->rows;
+    if (stage == normed->last) memcpy(rows[first], x, (size_t)T * sizeof *x);
+}
+
+static const Tensor *tensor_of(const SafeTensors *dump, const char *name, int T, int V) {
+    const Tensor *tensor = safetensors_find(dump, name);
+    if (!tensor || tensor_count(tensor) != (size_t)T * (size_t)V) fail("the dump has no %s of [%d, %d]", name, T, V);
+    return tensor;
+}
+
+static int judge(const Run *run, const SafeTensors *dump, int T, int V, const float *logits) {
+    float *expected = tensor_to_float(tensor_of(dump, "logits", T, V));
+    double *truth = tensor_to_double(tensor_of(dump, "logits/float64", T, V));
+    Agreement a = check((size_t)T * (size_t)V, (size_t)V, logits, expected, truth);
+    printf("%d rank%s: %zu of %d x %d logits wrong; the worst error against float64 is %.1f ulps, transformers' %.1f\n",
+           run->ranks.count, run->ranks.count == 1 ? "" : "s", a.wrong, T, V, a.ulps, a.reference);
+    free(expected), free(truth);
+    return a.wrong > 0;
+}
+
+static int compare(Run *run) {
+    SafeTensors dump = safetensors_open(run->wish->compare);
+    int T, V = run->shard.whole.config.V, C = run->shard.whole.config.C, status = 0;
+    int *ids = dumped_ids(&dump, &T);
+    Normed normed = {T, 2 * run->shard.whole.config.L + 1, allocate((size_t)T * (size_t)C * sizeof(float))};
+    float *logits = allocate((size_t)T * (size_t)V * sizeof *logits);
+    run->decoder = parallel_decoder(&run->shard, T);
+    run->decoder.watch = keep_last_stage, run->decoder.context = &normed;
+    decoder_read(&run->decoder, T, ids);
+    parallel_logits(&run->shard, T, C, (const float(*)[C])normed.rows, (float(*)[V])logits);
+    if (run->ranks.rank == 0) status = judge(run, &dump, T, V, logits);
+    broadcast_bytes(sizeof status, &status);
+    free(logits), free(normed.rows), free(ids);
+    safetensors_close(&dump);
+    return status;
+}
+
+/* ------------------------------------------------------------------ the report */
+
+/* What Linux says of this process: the most memory it ever had, mapped files with it; or 0. */
+static double most_memory(void) {
+    double kilobytes = 0;
+    char line[256];
+    FILE *file = fopen("/proc/self/status", "r");
+    while (file && fgets(line, sizeof line, file)) sscanf(line, "VmHWM: %lf", &kilobytes);
+    if (file) fclose(file);
+    return 1024 * kilobytes;
+}
+
+typedef struct {
+    Part heads, kv_heads, hidden, tokens;
+    double matrices, cache, memory;
+    Sent sent;
+} Holding;
+
+static void part_cell(Table *table, const Holding *all, int count) {
+    table_row(table, "rank|query heads|key/value heads|hidden features|tokens|kB of matrices|bytes of cache a token");
+    for (int r = 0; r < count; r++) {
+        const Holding *h = &all[r];
+        const Part *p[] = {&h->heads, &h->kv_heads, &h->hidden, &h->tokens};
+        char cells[4][40];
+        for (int i = 0; i < 4; i++)
+            snprintf(cells[i], sizeof cells[i], p[i]->count == 1 ? "%d" : "%d - %d", p[i]->first, p[i]->first + p[i]->count - 1);
+        table_row(table, "%d|%s|%s|%s|%s|%.0f|%.0f", r, cells[0], cells[1], cells[2], cells[3], h->matrices / 1e3, h->cache);
+    }
+}
+
+static void report(const Run *run) {
+    const Config *c = &run->shard.model.config;
+    Holding own = {run->shard.heads, run->shard.kv_heads, run->shard.hidden, run->shard.tokens, (double)shard_bytes(&run->shard),
+                   2.0 * c->L * c->KV * c->D * sizeof(float), most_memory(), run->for_a_token}, all[run->ranks.count];
+    double messages = 0, bytes = 0;
+    gather_ranks(sizeof own, &own, all);
+    if (run->ranks.rank > 0) return;
+    Traffic formula = traffic_of_token(&run->shard.whole.config, run->ranks.count);
+    for (int r = 0; r < run->ranks.count; r++) messages += (double)all[r].sent.messages, bytes += (double)all[r].sent.bytes;
+    section("What each rank of %d holds", run->ranks.count);
+    Table table = {0};
+    part_cell(&table, all, run->ranks.count);
+    table_print(&table, stdout);
+    section("What %d ranks send for a token", run->ranks.count);
+    table_row(&table, "|messages|bytes");
+    table_row(&table, "counted|%.0f|%.0f", messages, bytes);
+    table_row(&table, "by formula|%.0f|%.0f", formula.messages, formula.bytes);
+    table_print(&table, stdout);
+    section("Memory");
+    for (int r = 0; r < run->ranks.count; r++)
+        table_row(&table, "rank %d|%.0f MB at most, of them %.0f of matrices", r, all[r].memory / 1e6, all[r].matrices / 1e6);
+    table_print(&table, stdout);
+}
+
+int run_on_ranks(Ranks ranks, const Wish *wish) {
+    int status = 0;
+    Run run = run_open(ranks, wish);
+    if (wish->compare) status = compare(&run);
+    else write_on(&run);
+    if (wish->report) report(&run);
+    run_close(&run);
+    return status;
+}

@@ -1,0 +1,18 @@
+# How far a nudged slope is from the gradient, for nudges of every size: too large, and the curve bends; too small, and the
+# loss has no digits left for so small a change.
+height = 420
+load "figures/style.gp"
+set title "Nudging errs by the bend of the curve, and then by the last digit of the loss"
+set logscale xy
+set xrange [2.5e-6:4]
+set yrange [5e-7:1]
+set format x "10^{%L}"
+set format y "10^{%L}"
+set xlabel "the nudge, h"
+set ylabel "error, as a share of the gradient"
+set key bottom left
+set label "rounding" at 2.5e-5, 0.15 center textcolor rgb black
+set label "the bend" at 0.7, 5e-4 center textcolor rgb black
+file = data . "/15_error.dat"
+plot file using 1:2 with linespoints linetype 2 title "(f(x + h) - f(x)) / h", \
+     "" using 1:3 with linespoints linetype 1 title "(f(x + h) - f(x - h)) / 2h"

@@ -1,0 +1,17 @@
+# Whose rows would have to change, for the answer to be Mia: the gradient of that answer's loss, at every stage of the stream.
+height = 460
+load "figures/style.gp"
+set title "What would make the answer Mia? From the last token back to the giver's sentence"
+unset border; unset grid; unset key
+set tics scale 0
+set xrange [-0.5:28.5]
+set yrange [-0.5:8.5]
+set ytics ("embedding" 0, "layer 0" 2, "layer 1" 4, "layer 2" 6, "layer 3" 8)
+set xtics rotate by 60 right font ",14"
+set palette defined (0 "#ffffff", 0.35 "#f6c9a0", 1 "#D55E00")
+set cblabel "change of the loss for 1 % of a row"
+set style fill solid border linecolor rgb "#ffffff"
+set bmargin 5
+file = data . "/15_rows.dat"
+plot file using 2:1:(0.48):(0.48):3 with boxxyerror linewidth 1 fillcolor palette, \
+     file every :::0::0 using 2:(-0.5):xticlabels(4) with points pointtype 0 linecolor rgb "#ffffff"

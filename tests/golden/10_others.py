@@ -1,0 +1,195 @@
+"""Chapter 10: tokenizer.json of other people's Llamas, and what the library tokenizers makes of texts with them.
+
+    python tests/golden/10_others.py            writes others/ anew
+    python tests/golden/10_others.py --check    computes it anew and compares it with what is committed
+
+Each vocabulary is trained here, on the texts of 10_tokenizer.py, to be small and to have what the folders of some models have:
+their normalizers, pre-tokenizers, decoders and added tokens. expected.json holds the ids of some texts, and the text of some ids.
+"""
+import importlib
+import importlib.metadata
+import json
+import random
+import sys
+
+from golden import HERE
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+golden = importlib.import_module("10_tokenizer")
+FOLDER = HERE / "others"
+
+# --- Texts ---------------------------------------------------------------------------------------------------
+
+KINDS = [" ", " ", "  ", "\n", "\r\n", "\t", "\u00a0", "\u3000", "\u2028", "\u200b", "▁", "▁▁", "a", "the", "The", " llama", "ing", "I'm", "'s", "'LL", "don't",
+         "0", "12", "2025", "3.14", "٣٤", "ⅻ", "½", "一", "羊驼", "语言模型", "ラマ", "라마", "Größe", "STRASSE", "É", "e\u0301", "\u1e9b\u0323", "ﬁ", "①", "Å",
+         "İstanbul", "ΣΑΣ", "Лама", "اللاما", "हिन्दी", "ﷺ", "㌀", "가\u11a8", "\u1100\u1161\u11a8", "q\u0323\u0307", "q\u0307\u0323", "😀", "👨\u200d👩\u200d👧", "🇩🇪", "𝕳",
+         "\U00031350", "\u1c8a", "\U00010d40", "\u1df9\u0301", "\ua7f2", "\ufffd", "\x00", "\x7f", "_", "-", "---", ".", "...", ",", "!?", "(", ")", "[", "]", "{}", "#", "@",
+         "<", ">", "<0x0A>", "<0x41>", "<unk>", "<s>", "</s>", "<mask>", "<word>", "<left>", "<right>", "<both>", "<sep>", "[INST]", "[/INST]", "<|im_start|>",
+         "<|im_end|>", "<A>", "<a>", "ⓐ", "²", "\u200d", "ａ", "ⅷ", "ſ", "K"]
+# Digits of Unicode 17: the pre-tokenizer Digits knows them, all patterns do not.
+LEFT_OUT = [*range(0x11de0, 0x11dea), *range(0x16ff4, 0x16ff7)]
+
+
+def difficult(chance, names=()):
+    """Parts that are hard on some step, one after the other, some of them again and again."""
+    parts = []
+    for _ in range(chance.randint(0, 14)):
+        kind = chance.random()
+        if kind < 0.75:
+            part = chance.choice([*KINDS, *names])
+        elif kind < 0.85:
+            part = chance.choice(golden.ENGLISH.split(" "))
+        elif kind < 0.95:
+            part = chr(chance.choice([chance.randint(0, 0x7ff), chance.randint(0x800, 0xd7ff), chance.randint(0xe000, 0x1ffff), chance.randint(0x20000, 0x32000)]))
+        else:
+            part = chance.choice(KINDS) * chance.randint(2, 9)
+        parts.append(part if not (len(part) == 1 and ord(part) in LEFT_OUT) else "x")
+    return "".join(parts)
+
+
+# --- Vocabularies ----------------------------------------------------------------------------------------------
+
+BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
+ALPHABET = pre_tokenizers.ByteLevel.alphabet()
+
+
+def named(*names, **flags):
+    return [AddedToken(name, **{"normalized": False} | flags) for name in names]
+
+
+FLAGGED = [*named("<mask>", lstrip=True, special=True), *named("<word>", single_word=True), *named("<left>", lstrip=True), *named("<right>", rstrip=True),
+           *named("<both>", lstrip=True, rstrip=True, special=True)]
+NORMALIZED = [*named("[INST]", "<A>", normalized=True), *named("<sep>", normalized=True, special=True), *named("<word>", normalized=True, single_word=True),
+              *named("<left>", normalized=True, lstrip=True), *named("<right>", normalized=True, rstrip=True)]
+LLAMA = [*named("<unk>", "<s>", "</s>", special=True)]
+
+
+def train(size, normalizer=None, pre_tokenizer=None, decoder=None, special=(), more=(), initial=(), **model):
+    """`special` are in the model's vocabulary, `more` behind it."""
+    tokenizer = Tokenizer(models.BPE(**model))
+    if normalizer:
+        tokenizer.normalizer = normalizer
+    if pre_tokenizer:
+        tokenizer.pre_tokenizer = pre_tokenizer
+    if decoder:
+        tokenizer.decoder = decoder
+    trainer = trainers.BpeTrainer(vocab_size=size, special_tokens=list(special), initial_alphabet=list(initial), show_progress=False,
+                                  limit_alphabet=400)
+    tokenizer.train_from_iterator(golden.CORPUS, trainer)
+    for token in more:
+        (tokenizer.add_special_tokens if token.special else tokenizer.add_tokens)([token])
+    return tokenizer
+
+
+def without(tokenizer, *names):
+    """Without these tokens in the model, and others in their place, which nothing becomes."""
+    settings = json.loads(tokenizer.to_str())
+    vocab = settings["model"]["vocab"]
+    for name in names:
+        vocab[f"gone {name}"] = vocab.pop(name)
+    settings["model"]["merges"] = [pair for pair in settings["model"]["merges"] if pair[0] in vocab and pair[1] in vocab and "".join(pair) in vocab]
+    return Tokenizer.from_str(json.dumps(settings))
+
+
+def byte_level(size, *steps, use_regex=False, prefix=False, **more):
+    steps = [*steps, pre_tokenizers.ByteLevel(add_prefix_space=prefix, use_regex=use_regex)]
+    return train(size, pre_tokenizer=pre_tokenizers.Sequence(steps), decoder=decoders.ByteLevel(), initial=ALPHABET, **more)
+
+
+def split(pattern, behavior, invert=False):
+    return pre_tokenizers.Split(Regex(pattern), behavior=behavior, invert=invert)
+
+
+def fallback(size, normalizer, pre_tokenizer=None, strip=True, **more):
+    steps = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), *([decoders.Strip(" ", 1, 0)] if strip else [])]
+    return train(size, normalizer, pre_tokenizer or pre_tokenizers.Metaspace(prepend_scheme="never", split=True), decoders.Sequence(steps),
+                 special=[*LLAMA, *BYTES], unk_token="<unk>", byte_fallback=True, **more)
+
+
+def after_training(tokenizer, pre_tokenizer=None, normalizer=None, decoder=None):
+    settings = json.loads(tokenizer.to_str())
+    settings["pre_tokenizer"] = pre_tokenizer and json.loads(pre_tokenizer.__getstate__())
+    if normalizer:
+        settings["normalizer"] = json.loads(normalizer.__getstate__())
+    if decoder:
+        settings["decoder"] = json.loads(decoder.__getstate__())
+    settings["added_tokens"] = [token for token in settings["added_tokens"] if not token["content"].startswith("<0x")]
+    return Tokenizer.from_str(json.dumps(settings))
+
+
+LLAMA_NORMALIZER = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+O200K = (r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"
+         r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}|"
+         r" ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+
+
+def vocabularies():
+    """As the folders of these have it, more or less; then what is left of the steps."""
+    metaspace = pre_tokenizers.Metaspace
+    yield "smollm", byte_level(420, pre_tokenizers.Digits(individual_digits=True), use_regex=True, special=named("<|im_start|>", "<|im_end|>", special=True))
+    yield "gpt2", byte_level(420, use_regex=True, prefix=True, more=FLAGGED)
+    yield "deepseek", byte_level(420, split("[\r\n]", "isolated"), split(r"\s?\p{L}+", "isolated"), split(r"\s?\p{P}+", "isolated"),
+                                 split("[一-龥ࠀ-一가-\ud7ff]+", "isolated"), pre_tokenizers.Digits(individual_digits=True), normalizer=normalizers.Sequence([]), more=NORMALIZED)
+    yield "o200k", byte_level(420, split(O200K, "isolated"), ignore_merges=True, more=[*FLAGGED, *LLAMA])
+    prepend = fallback(520, LLAMA_NORMALIZER, more=NORMALIZED, fuse_unk=True)
+    yield "llama_normalized", after_training(prepend)
+    flagged = fallback(520, LLAMA_NORMALIZER, more=[*FLAGGED, *named("[INST]", "<A>")], fuse_unk=True)
+    yield "llama_flags", after_training(flagged)
+    yield "llama_few_bytes", without(after_training(flagged), "<0xF0>", "<0xE2>", "<0x0A>")
+    yield "metaspace_split", after_training(flagged, metaspace(prepend_scheme="first", split=True), normalizers.Sequence([normalizers.NFC()]),
+                                            decoders.Metaspace(prepend_scheme="first"))
+    yield "lowercase", train(420, normalizers.Sequence([normalizers.NFKC(), normalizers.Lowercase(), normalizers.Replace(Regex(r"\s+"), " ")]),
+                             pre_tokenizers.Sequence([pre_tokenizers.Whitespace(), pre_tokenizers.Digits(individual_digits=False)]),
+                             special=named("<unk>", special=True), unk_token="<unk>", fuse_unk=True, more=NORMALIZED)
+    yield "decomposed", train(420, normalizers.NFKD(), pre_tokenizers.WhitespaceSplit(), special=named("<unk>", special=True), unk_token="<unk>", more=FLAGGED)
+    yield "merged", byte_level(400, split(r"\s+", "merged_with_next"), split(r"[.,!?]", "merged_with_previous"), split(r"\d+", "contiguous"),
+                               split("'", "removed"), normalizer=normalizers.NFD())
+
+
+# --- The file ----------------------------------------------------------------------------------------------------
+
+def answers(tokenizer, texts, lists):
+    def ids(text, special):
+        tokenizer.encode_special_tokens = not special
+        return tokenizer.encode(text, add_special_tokens=False).ids
+    plain, special = [ids(text, False) for text in texts], [ids(text, True) for text in texts]
+    return {"ids": plain, "special": [its if its != other else None for its, other in zip(special, plain)],
+            "decoded": [[its, decode(tokenizer, its)] for its in lists]}
+
+
+def decode(tokenizer, ids):
+    """As ours does: at byte level special tokens are their names."""
+    return tokenizer.decode(ids, skip_special_tokens=not isinstance(tokenizer.decoder, decoders.ByteLevel))
+
+
+def compute():
+    chance, files, expected = random.Random(10), {}, {"version": importlib.metadata.version("tokenizers")}
+    for name, tokenizer in vocabularies():
+        settings = json.loads(tokenizer.to_str())
+        size = len(tokenizer.get_vocab())
+        texts = ["", *(difficult(chance) for _ in range(40))]
+        lists = [[chance.randrange(size) for _ in range(chance.randint(1, 12))] for _ in range(12)]
+        files[f"{name}.json"] = golden.compact(settings)
+        forms = any(word in json.dumps(settings["normalizer"]) for word in ("NF", "Lowercase"))
+        expected[name] = {"normal_forms": forms, "texts": texts} | answers(tokenizer, texts, lists)
+    return files | {"expected.json": golden.compact(expected)}
+
+
+def main():
+    files = compute()
+    if "--check" not in sys.argv[1:]:
+        FOLDER.mkdir(exist_ok=True)
+        for name, data in files.items():
+            (FOLDER / name).write_bytes(data)
+            print(f"others/{name:28} {len(data) / 1000:6.1f} kB")
+        return 0
+    failed = 0
+    for name in sorted({path.name for path in FOLDER.iterdir()} | files.keys()):
+        same = name in files and (FOLDER / name).exists() and (FOLDER / name).read_bytes() == files[name]
+        print(f"{'ok  ' if same else 'FAIL'} others/{name}")
+        failed += not same
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,294 @@
+/* Chapter 15: the whole decoder backwards against torch.autograd, and what the golden cases of single kernels cannot see. */
+#include "04_rope/rope.h"
+#include "05_attention/attention.h"
+#include "08_flash_attention/flash_attention.h"
+#include "15_backward/backward.h"
+#include "15_backward/compare.h"
+#include "15_backward/decoder_backward.h"
+#include "15_backward/reader.h"
+#include "common/error.h"
+#include "common/random.h"
+#include "tests/program.h"
+#include "tests/refused.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char *const models[] = {"llama1", "llama2_70b", "llama3", "llama31", "llama32", "yarn", "dynamic"};
+enum { MODELS = sizeof models / sizeof *models };
+
+/* A golden model, its batch, and the gradients that our decoder finds. */
+typedef struct {
+    Model model;
+    GradientFile file;
+    Parameters weights, gradients;
+    Activations activations;
+} Case;
+
+static Case open_case(const char *name) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/tests/golden/models/%s", ROOT, name);
+    Case c = {.model = model_open(path)};
+    snprintf(path, sizeof path, "%s/tests/golden/gradients/%s.safetensors", ROOT, name);
+    c.file = gradient_file_open(path);
+    c.weights = parameters_of(&c.model), c.gradients = parameters_new(&c.model.config);
+    c.activations = activations_new(&c.model.config, c.file.B, c.file.T);
+    return c;
+}
+
+static void close_case(Case *c) {
+    activations_free(&c->activations), parameters_free(&c->gradients), parameters_free(&c->weights);
+    gradient_file_close(&c->file), model_close(&c->model);
+}
+
+static void assert_gradients_agree(const Case *c, const Parameters *gradients, const char *what) {
+    Agreement agreement;
+    for (int i = 0; i < gradients->tensor_count; i++) {
+        const Tensor *tensor = &gradients->tensors[i];
+        assert_true(gradient_judge(&c->file, tensor, &agreement));
+        if (agreement.wrong)
+            fail_msg("%s, %s: %zu of %zu differ, by up to %.1f ulps", what, tensor->name, agreement.wrong, agreement.count, agreement.ulps);
+    }
+}
+
+static void every_gradient_is_autograd_s(void **state) {
+    (void)state;
+    for (int m = 0; m < MODELS; m++) {
+        Case c = open_case(models[m]);
+        Agreement agreement;
+        float loss = (float)decoder_backward(&c.weights, &c.gradients, &c.activations, c.file.ids, c.file.targets, 1);
+        Tensor of_loss = {.name = "loss", .dtype = F32, .rank = 1, .shape = {1}, .data = &loss};
+        assert_true(gradient_judge(&c.file, &of_loss, &agreement));
+        if (agreement.wrong) fail_msg("%s: the loss is %.1f ulps from autograd's", models[m], agreement.ulps);
+        assert_gradients_agree(&c, &c.gradients, models[m]);
+        assert_true(safetensors_find(&c.file.file, "lm_head.weight") != NULL || c.model.config.tie_word_embeddings);
+        close_case(&c);
+    }
+}
+
+/* A float32 that rounds honestly passes; one number that is off by a thousandth of its row does not. */
+static void a_small_mistake_is_seen(void **state) {
+    (void)state;
+    Case c = open_case("llama32");
+    Agreement agreement;
+    decoder_backward(&c.weights, &c.gradients, &c.activations, c.file.ids, c.file.targets, 1);
+    for (int i = 0; i < c.gradients.tensor_count; i++) {
+        Tensor *tensor = &c.gradients.tensors[i];
+        float *numbers = (float *)tensor->data;
+        size_t columns = tensor->shape[tensor->rank - 1], most = 0;
+        for (size_t k = 0; k < columns; k++)
+            if (fabsf(numbers[k]) > fabsf(numbers[most])) most = k;
+        if (numbers[most] == 0) continue; /* a token that is not in the text */
+        numbers[most] *= 1.001f;
+        assert_true(gradient_judge(&c.file, tensor, &agreement));
+        assert_int_equal(agreement.wrong, 1);
+    }
+    close_case(&c);
+}
+
+/* Two halves of a batch, each with its share of the mean, add up to the whole: accumulation without a mean of means. */
+static void shares_add_up(void **state) {
+    (void)state;
+    Case c = open_case("llama3");
+    int T = c.file.T, counted[2] = {0};
+    for (int i = 0; i < 2 * T; i++) counted[i / T] += c.file.targets[i] >= 0;
+    assert_int_not_equal(counted[0], counted[1]);
+    Activations one = activations_new(&c.model.config, 1, T);
+    double loss = 0;
+    for (int b = 0; b < 2; b++) {
+        float share = (float)counted[b] / (float)(counted[0] + counted[1]);
+        loss += share * decoder_backward(&c.weights, &c.gradients, &one, c.file.ids + b * T, c.file.targets + b * T, share);
+    }
+    assert_float_equal(loss, decoder_loss(&c.weights, &c.activations, c.file.ids, c.file.targets), 1e-6);
+    assert_gradients_agree(&c, &c.gradients, "in two parts");
+    activations_free(&one), close_case(&c);
+}
+
+/* Called again without zeros in between, the gradients are twice as large, to the bit. */
+static void gradients_are_added(void **state) {
+    (void)state;
+    Case c = open_case("yarn");
+    decoder_backward(&c.weights, &c.gradients, &c.activations, c.file.ids, c.file.targets, 1);
+    Parameters once = parameters_of(&c.model);
+    memcpy(once.numbers, c.gradients.numbers, once.count * sizeof *once.numbers);
+    memset(c.gradients.numbers, 0, c.gradients.count * sizeof *c.gradients.numbers);
+    decoder_backward(&c.weights, &c.gradients, &c.activations, c.file.ids, c.file.targets, 1);
+    assert_memory_equal(once.numbers, c.gradients.numbers, once.count * sizeof *once.numbers); /* nothing is kept from before */
+    decoder_backward(&c.weights, &c.gradients, &c.activations, c.file.ids, c.file.targets, 1);
+    for (size_t i = 0; i < once.count; i++) assert_float_equal(c.gradients.numbers[i], 2 * once.numbers[i], 1e-5 * fabsf(once.numbers[i]) + 1e-6);
+    parameters_free(&once), close_case(&c);
+}
+
+/* The same model in the interleaved layout: the rows of q_proj and k_proj change places, and so do those of their gradients. */
+static void interleaved_gradients_are_the_same_rows(void **state) {
+    (void)state;
+    Case c = open_case("llama2_70b");
+    const Config *f = &c.model.config;
+    int H = f->H, KV = f->KV, D = f->D, C = f->C;
+    float *room = allocate(sizeof(float[H * D][C]));
+    c.weights.interleaved = true;
+    for (int l = 0; l < f->L; l++) {
+        LayerParameters *w = &c.weights.layers[l];
+        rows_to_interleaved(H, D, C, (void *)room, (void *)w->q_proj), memcpy(w->q_proj, room, sizeof(float[H * D][C]));
+        rows_to_interleaved(KV, D, C, (void *)room, (void *)w->k_proj), memcpy(w->k_proj, room, sizeof(float[KV * D][C]));
+    }
+    decoder_backward(&c.weights, &c.gradients, &c.activations, c.file.ids, c.file.targets, 1);
+    for (int l = 0; l < f->L; l++) {
+        LayerParameters *g = &c.gradients.layers[l];
+        rows_to_half_split(H, D, C, (void *)room, (void *)g->q_proj), memcpy(g->q_proj, room, sizeof(float[H * D][C]));
+        rows_to_half_split(KV, D, C, (void *)room, (void *)g->k_proj), memcpy(g->k_proj, room, sizeof(float[KV * D][C]));
+    }
+    assert_gradients_agree(&c, &c.gradients, "interleaved");
+    free(room), close_case(&c);
+}
+
+/* More rows than the logits of one chunk, some of whose chunks have no target at all: the loss of one text by itself. */
+static void chunks_of_logits_make_no_difference(void **state) {
+    (void)state;
+    enum { TEXTS = 12 };
+    Case c = open_case("llama1");
+    int T = c.file.T, ids[TEXTS * T], targets[TEXTS * T];
+    for (int i = 0; i < TEXTS * T; i++) ids[i] = c.file.ids[i % (2 * T)], targets[i] = i < 2 * T ? c.file.targets[i] : -100;
+    Activations many = activations_new(&c.model.config, TEXTS, T);
+    double loss = decoder_backward(&c.weights, &c.gradients, &many, ids, targets, 1);
+    assert_float_equal(loss, decoder_loss(&c.weights, &c.activations, c.file.ids, c.file.targets), 1e-12);
+    assert_gradients_agree(&c, &c.gradients, "in chunks");
+    for (int i = 0; i < TEXTS * T; i++) targets[i] = -1;
+    assert_true(isnan(decoder_backward(&c.weights, &c.gradients, &many, ids, targets, 1)));
+    assert_gradients_agree(&c, &c.gradients, "with nothing to learn");
+    activations_free(&many), close_case(&c);
+}
+
+/* The trained model on the course's sentence: of every tensor the number with the largest gradient, nudged to both sides. */
+static void nudging_the_sentence_s_model_agrees(void **state) {
+    (void)state;
+    Reader r = reader_open();
+    reader_gradients(&r);
+    for (int i = 0; i < r.weights.tensor_count; i++) {
+        float *numbers = (float *)r.weights.tensors[i].data;
+        const float *gradients = r.gradients.tensors[i].data;
+        size_t most = 0;
+        for (size_t k = 0; k < tensor_count(&r.weights.tensors[i]); k++)
+            if (fabsf(gradients[k]) > fabsf(gradients[most])) most = k;
+        const float was = numbers[most], more = was + 0.01f, less = was - 0.01f;
+        numbers[most] = more;
+        double up = reader_loss(&r);
+        numbers[most] = less;
+        double slope = (up - reader_loss(&r)) / ((double)more - less);
+        numbers[most] = was;
+        if (fabs(slope / gradients[most] - 1) > 0.02)
+            fail_msg("%s [%zu]: %g by nudging, %g by the backward pass", r.weights.tensors[i].name, most, slope, gradients[most]);
+    }
+    reader_close(&r);
+}
+
+/* ------------------------------------------------------------------ attention */
+
+static void log_sum_is_that_of_the_scores(void **state) {
+    (void)state;
+    enum { T = 41, H = 4, KV = 2, D = 6 };
+    static float q[T][H][D], k[T][KV][D], v[T][KV][D], out[T][H][D], expected[T][H][D], log_sum[T][H];
+    Random random = {.state = 7};
+    random_fill(&random, T * H * D, (float *)q), random_fill(&random, T * KV * D, (float *)k), random_fill(&random, T * KV * D, (float *)v);
+    flash_attention_log_sum(T, H, KV, D, out, log_sum, q, k, v);
+    flash_attention(T, T, H, KV, D, expected, q, k, v);
+    for (int t = 0; t < T; t++)
+        for (int h = 0; h < H; h++) {
+            double sum = 0;
+            for (int s = 0; s <= t; s++) {
+                double score = 0;
+                for (int i = 0; i < D; i++) score += (double)q[t][h][i] * k[s][h / (H / KV)][i];
+                sum += exp(score / sqrt(D));
+            }
+            assert_float_equal(log_sum[t][h], log(sum), 1e-6);
+            for (int i = 0; i < D; i++) assert_float_equal(out[t][h][i], expected[t][h][i], 1e-6);
+        }
+}
+
+/* ------------------------------------------------------------------ the loss */
+
+static void large_and_small_numbers_are_no_trouble(void **state) {
+    (void)state;
+    float logits[1][3] = {{3e38f, -3e38f, 0}}, dlogits[1][3] = {{0}}, huge[2] = {3e30f, 4e30f}, tiny[2] = {3e-30f, 4e-30f};
+    assert_float_equal(cross_entropy(1, 3, logits, (int[]){0}), 0, 0);
+    cross_entropy_backward(1, 3, dlogits, logits, (int[]){0}, 1);
+    assert_float_equal(dlogits[0][0], 0, 0);
+    assert_true(isnan(cross_entropy(1, 3, logits, (int[]){-1})));
+    assert_float_equal(gradient_norm(2, huge) / 5e30, 1, 1e-6);
+    assert_float_equal(gradient_norm(2, tiny) / 5e-30, 1, 1e-6);
+    assert_float_equal(gradient_norm(0, NULL), 0, 0);
+}
+
+/* ------------------------------------------------------------------ what is refused */
+
+static void too_long(void) {
+    Case c = open_case("llama1");
+    activations_new(&c.model.config, 1, c.model.config.max_position_embeddings + 1);
+}
+static void no_text(void) {
+    Case c = open_case("llama1");
+    activations_new(&c.model.config, 0, 3);
+}
+static void with(int id, int target) {
+    Case c = open_case("llama1");
+    c.file.ids[3] = id, c.file.targets[3] = target;
+    decoder_backward(&c.weights, &c.gradients, &c.activations, c.file.ids, c.file.targets, 1);
+}
+static void an_unknown_token(void) { with(64, 1); }
+static void an_unknown_target(void) { with(1, 64); }
+
+static void what_cannot_be_is_refused(void **state) {
+    (void)state;
+    assert_refused(too_long, "a text of 65 tokens does not fit the context of 64");
+    assert_refused(no_text, "a batch of 0 texts of 3 tokens: give at least one of each");
+    assert_refused(an_unknown_token, "token 64 is not in the vocabulary of 64");
+    assert_refused(an_unknown_target, "target 64 is not in the vocabulary of 64");
+}
+
+/* ------------------------------------------------------------------ the program */
+
+/* A copy of a golden file whose tensor of this name has another first number. */
+static void spoil(const char *to, const char *name) {
+    SafeTensors file = safetensors_open(ROOT "/tests/golden/gradients/llama31.safetensors");
+    Tensor *tensors = allocate(file.count * sizeof *tensors);
+    memcpy(tensors, file.tensors, file.count * sizeof *tensors);
+    for (size_t i = 0; i < file.count; i++)
+        if (strcmp(tensors[i].name, name) == 0) {
+            float *numbers = tensor_to_float(&tensors[i]);
+            numbers[0] += 1, tensors[i].data = numbers;
+        }
+    safetensors_save(to, file.count, tensors, file.metadata_count, file.metadata);
+    free(tensors), safetensors_close(&file);
+}
+
+static void the_first_that_differs_is_named(void **state) {
+    (void)state;
+    const char *model = ROOT "/tests/golden/models/llama31";
+    assert_int_equal(run("'%s/15_backward' --model '%s' --compare '%s/tests/golden/gradients/llama31.safetensors'", BUILD, model, ROOT), 0);
+    assert_non_null(strstr(said, "Nothing differs."));
+    spoil(AT("%s/spoiled.safetensors", folder), "model.layers.0.mlp.up_proj.weight");
+    assert_int_equal(run("'%s/15_backward' --model '%s' --compare spoiled.safetensors", BUILD, model), 1);
+    assert_non_null(strstr(said, "model.layers.0.mlp.up_proj.weight is the first that differs"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_cannot_be_is_refused), /* in child processes, which are best made before there are threads */
+        cmocka_unit_test(every_gradient_is_autograd_s),
+        cmocka_unit_test(a_small_mistake_is_seen),
+        cmocka_unit_test(shares_add_up),
+        cmocka_unit_test(gradients_are_added),
+        cmocka_unit_test(interleaved_gradients_are_the_same_rows),
+        cmocka_unit_test(chunks_of_logits_make_no_difference),
+        cmocka_unit_test(nudging_the_sentence_s_model_agrees),
+        cmocka_unit_test(log_sum_is_that_of_the_scores),
+        cmocka_unit_test(large_and_small_numbers_are_no_trouble),
+        cmocka_unit_test(the_first_that_differs_is_named),
+    };
+    return cmocka_run_group_tests_name("backward", tests, make_folder, remove_folder) != 0;
+}

@@ -1,0 +1,365 @@
+/* What a GGUF file says of a model and of a tokenizer: a good file with one thing changed means what it says then, or is
+ * refused with one line that names it; and a tokenizer that is written into such a file is the same when it is read again. */
+#include "09_decoder/model.h"
+#include "10_tokenizer/formats.h"
+#include "10_tokenizer/tokenizer.h"
+#include "common/byte_order.h"
+#include "common/gguf.h"
+#include "tests/program.h"
+#include "tests/refused.h"
+
+#include <math.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+#define GOLDEN ROOT "/tests/golden/"
+
+static const char plain[] = GOLDEN "gguf/plain.gguf", mixed[] = GOLDEN "gguf/mixed.gguf";
+static const char bytes[] = GOLDEN "tokenizers/byte_level.gguf", pieces[] = GOLDEN "tokenizers/user_defined.gguf";
+
+/* ------------------------------------------------------------------ a good file, with something changed */
+
+/* What becomes of a pair: it goes; it is another number or text, or a list of one number; the list's last element goes, or
+ * one element is another. */
+typedef struct {
+    const char *key;
+    enum { GOES, WHOLE_NUMBER, REAL_NUMBER, A_TEXT, A_LIST, LOSES_ONE, AN_ELEMENT } what;
+    double number; /* or which element */
+    const char *text;
+} Change;
+
+#define GONE(key) {key, GOES, 0, NULL}
+#define WHOLE(key, number) {key, WHOLE_NUMBER, number, NULL}
+#define REAL(key, number) {key, REAL_NUMBER, number, NULL}
+#define TEXT(key, text) {key, A_TEXT, 0, text}
+#define LIST(key) {key, A_LIST, 1, NULL}
+#define SHORTER(key) {key, LOSES_ONE, 0, NULL}
+#define ELEMENT(key, index, text) {key, AN_ELEMENT, index, text}
+
+static void shorten(GgufPairs *pairs, GgufPair pair) {
+    pair.count--;
+    gguf_add_copy(pairs, &pair);
+}
+
+/* An element that is a number becomes the first letter of the text, one that is a text the whole text. */
+static void change_element(GgufPairs *pairs, const GgufPair *pair, size_t index, const char *text) {
+    if (pair->type != GGUF_STRING) {
+        float real = *text == 'n' ? NAN : (float)(*text - '0');
+        uint32_t whole = (uint32_t)(*text - '0');
+        gguf_add_copy(pairs, pair);
+        char *element = (char *)pairs->pairs[pairs->count - 1].bytes + 4 * index;
+        file_order(4, 1, element, pair->type == GGUF_F32 ? (void *)&real : &whole);
+        return;
+    }
+    GgufText *texts = malloc(pair->count * sizeof *texts);
+    const unsigned char *place = pair->bytes;
+    for (size_t i = 0; i < pair->count; i++) texts[i] = gguf_text(&place);
+    texts[index] = (GgufText){*text == '0' ? 1 : strlen(text), *text == '0' ? "" : text}; /* "0" is the letter NUL */
+    gguf_add_texts(pairs, pair->key, pair->count, texts);
+    free(texts);
+}
+
+static void add_change(GgufPairs *pairs, const Gguf *good, const Change *c) {
+    const GgufPair *pair = gguf_pair(good, c->key);
+    switch (c->what) {
+    case GOES: break;
+    case WHOLE_NUMBER: gguf_add_u32(pairs, c->key, (uint32_t)c->number); break;
+    case REAL_NUMBER: gguf_add_f32(pairs, c->key, (float)c->number); break;
+    case A_TEXT: gguf_add_text(pairs, c->key, c->text); break;
+    case A_LIST: gguf_add_u32s(pairs, c->key, GGUF_U32, 1, (const uint32_t[]){(uint32_t)c->number}); break;
+    case LOSES_ONE: shorten(pairs, *pair); break;
+    case AN_ELEMENT: change_element(pairs, pair, (size_t)c->number, c->text); break;
+    }
+}
+
+static char path[PATH];
+
+/* The pairs of `good`, with the changes; they are less than `count` where one has no key. */
+static GgufPairs change_pairs(const Gguf *good, size_t count, const Change changes[]) {
+    GgufPairs pairs = {0};
+    while (count > 0 && !changes[count - 1].key) count--;
+    for (size_t i = 0; i < good->pair_count; i++) {
+        bool stays = true;
+        for (size_t c = 0; c < count; c++) stays = stays && strcmp(good->pairs[i].key, changes[c].key) != 0;
+        if (stays) gguf_add_copy(&pairs, &good->pairs[i]);
+    }
+    for (size_t c = 0; c < count; c++) add_change(&pairs, good, &changes[c]);
+    return pairs;
+}
+
+static void write_changed(const char *from, size_t count, const Change changes[]) {
+    Gguf good = gguf_open(from);
+    GgufPairs pairs = change_pairs(&good, count, changes);
+    gguf_save(text(path, "%s/changed.gguf", folder), pairs.count, pairs.pairs, good.tensor_count, good.tensors, NULL, NULL);
+    gguf_pairs_free(&pairs), gguf_close(&good);
+}
+
+static void open_model(void) {
+    Model model = model_open(path);
+    model_close(&model);
+}
+
+static void open_tokenizer(void) { tokenizer_close(tokenizer_open(path)); }
+
+/* ------------------------------------------------------------------ what is said of a model */
+
+static void what_no_model_says_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        Change changes[3];
+        const char *words;
+    } refused[] = {
+        {{GONE("general.architecture")}, "not a Llama"},
+        {{TEXT("general.architecture", "falcon")}, "not a Llama"},
+        {{TEXT("general.architecture", "lläma")}, "not a Llama"},
+        {{LIST("general.architecture")}, "not a Llama"},
+        {{WHOLE("general.architecture", 1)}, "not a Llama"},
+        {{WHOLE("llama.attention.sliding_window", 16)}, "llama.attention.sliding_window"},
+        {{WHOLE("llama.expert_count", 8)}, "mixture of experts"},
+        {{GONE("llama.block_count")}, "does not say llama.block_count"},
+        {{TEXT("llama.block_count", "1")}, "must be a number"},
+        {{LIST("llama.block_count")}, "a number for each layer"},
+        {{WHOLE("llama.block_count", 0)}, "llama.block_count is 0"},
+        {{REAL("llama.block_count", NAN)}, "llama.block_count is nan"},
+        {{REAL("llama.embedding_length", 64.5)}, "llama.embedding_length is 64.5: it must be a whole number"},
+        {{WHOLE("llama.embedding_length", 1u << 31)}, "llama.embedding_length is 2.14748e+09"},
+        {{GONE("llama.attention.key_length"), WHOLE("llama.embedding_length", 66)}, "a width of 66 is no multiple of"},
+        {{WHOLE("llama.attention.key_length", 17), GONE("llama.attention.value_length"), GONE("llama.rope.dimension_count")},
+         "17 wide"},
+        {{WHOLE("llama.attention.value_length", 8)}, "not as wide as each other"},
+        {{WHOLE("llama.rope.dimension_count", 8)}, "a part of each head is turned"},
+        {{WHOLE("llama.attention.head_count", 1 << 20)}, "heads of width 16 are more"},
+        {{WHOLE("llama.attention.head_count_kv", 3)}, "3 key/value heads"},
+        {{GONE("llama.context_length")}, "does not say llama.context_length"},
+        {{GONE("llama.attention.layer_norm_rms_epsilon")}, "does not say llama.attention.layer_norm_rms_epsilon"},
+        {{REAL("llama.attention.layer_norm_rms_epsilon", 1)}, "layer_norm_rms_epsilon is 1"},
+        {{REAL("llama.rope.freq_base", 0)}, "llama.rope.freq_base is 0"},
+        {{TEXT("llama.rope.scaling.type", "longrope")}, "must be none, linear or yarn"},
+        {{TEXT("llama.rope.scaling.type", "yarn"), WHOLE("llama.rope.scaling.original_context_length", 0)},
+         "original_context_length is 0"},
+        {{WHOLE("llama.vocab_size", 63)}, "vocab_size is not the number"},
+        {{WHOLE("llama.feed_forward_length", 64)}, "is [96, 64], but the file's header makes it [64, 64]"},
+    };
+    for (size_t i = 0; i < COUNT(refused); i++) {
+        write_changed(plain, 3, refused[i].changes);
+        assert_refused(open_model, refused[i].words);
+    }
+}
+
+static Config config_with(size_t count, const Change changes[]) {
+    write_changed(plain, count, changes);
+    Model model = model_open(path);
+    Config config = model.config;
+    model_close(&model);
+    return config;
+}
+
+static void what_a_model_says_counts(void **state) {
+    (void)state;
+    const Change less[] = {GONE("llama.vocab_size"), GONE("llama.attention.key_length"), WHOLE("llama.expert_count", 0)};
+    Config c = config_with(3, less);
+    assert_int_equal(c.V, 64), assert_int_equal(c.D, 16), assert_int_equal(c.eos_count, 0);
+    assert_int_equal(c.rope.rope_type, ROPE_DEFAULT);
+    c = config_with(1, &(const Change)WHOLE("tokenizer.ggml.eos_token_id", 7));
+    assert_int_equal(c.eos_count, 1), assert_int_equal(c.eos[0], 7);
+    assert_int_equal(config_with(1, &(const Change)LIST("tokenizer.ggml.eos_token_id")).eos_count, 0);
+    assert_int_equal(config_with(1, &(const Change)TEXT("tokenizer.ggml.eos_token_id", "</s>")).eos_count, 0);
+    assert_int_equal(config_with(1, &(const Change)TEXT("llama.rope.scaling.type", "none")).rope.rope_type, ROPE_DEFAULT);
+    c = config_with(1, &(const Change)REAL("llama.rope.scale_linear", 4));
+    assert_int_equal(c.rope.rope_type, ROPE_LINEAR), assert_true(c.rope.factor == 4);
+    c = config_with(2, (const Change[]){TEXT("llama.rope.scaling.type", "linear"), REAL("llama.rope.scaling.factor", 8)});
+    assert_int_equal(c.rope.rope_type, ROPE_LINEAR), assert_true(c.rope.factor == 8);
+
+    const Change yarn[] = {TEXT("llama.rope.scaling.type", "yarn"),
+                           REAL("llama.rope.scaling.factor", 8),
+                           WHOLE("llama.rope.scaling.original_context_length", 32),
+                           REAL("llama.rope.scaling.yarn_beta_fast", 16),
+                           REAL("llama.rope.scaling.yarn_beta_slow", 2),
+                           REAL("llama.rope.scaling.attn_factor", 0.5)};
+    c = config_with(5, yarn);
+    assert_int_equal(c.rope.rope_type, ROPE_YARN), assert_int_equal(c.rope.original_max_position_embeddings, 32);
+    assert_true(c.rope.beta_fast == 16 && c.rope.beta_slow == 2 && c.rope.attention_factor == 0); /* YaRN's own */
+    c = config_with(6, yarn);
+    assert_true(fabs(c.rope.attention_factor - 0.5 * (0.1 * log(8) + 1)) < 1e-12);
+}
+
+/* ------------------------------------------------------------------ a model's tensors */
+
+static void rename_it(GgufTensor *tensor) { tensor->name = "other"; }
+static void lose_a_dimension(GgufTensor *tensor) { tensor->rank = 1, tensor->shape[0] *= tensor->shape[1]; }
+static void double_the_rows(GgufTensor *tensor) { tensor->shape[0] *= 2, tensor->shape[1] /= 2; }
+static void make_it_a_row(GgufTensor *tensor) {
+    tensor->rank = 2, tensor->shape[1] = tensor->shape[0], tensor->shape[0] = 1;
+}
+static void cut_it_short(GgufTensor *tensor) { tensor->shape[0] /= 2, tensor->bytes /= 2; }
+static void halve_its_numbers(GgufTensor *tensor) { tensor->type = GGUF_TYPE_F16, tensor->bytes /= 2; }
+
+static void turn_backwards(GgufTensor *tensor) {
+    static const float factors[8] = {1, 1, 1, -1, 1, 1, 1, 1};
+    tensor->data = factors;
+}
+
+static void tensors_have_their_names_and_shapes(void **state) {
+    (void)state;
+    static const struct {
+        const char *from, *name;
+        void (*change)(GgufTensor *tensor);
+        const char *words;
+    } refused[] = {
+        {plain, "blk.0.attn_q.weight", rename_it, "missing"},
+        {plain, "token_embd.weight", rename_it, "token_embd.weight"},
+        {plain, "output.weight", rename_it, "no Llama"},
+        {plain, "token_embd.weight", lose_a_dimension, "token_embd.weight"},
+        {plain, "blk.0.attn_k.weight", double_the_rows, "is [64, 32], but the file's header makes it [32, 64]"},
+        {plain, "blk.0.attn_v.weight", lose_a_dimension, "is [2048], but the file's header makes it [32, 64]"},
+        {plain, "output_norm.weight", make_it_a_row, "is [1, 64], but the file's header makes it [64]"},
+        {mixed, "rope_freqs.weight", cut_it_short, "is [4], but the file's header makes it [8]"},
+        {mixed, "rope_freqs.weight", halve_its_numbers, "rope_freqs.weight must be F32"},
+        {mixed, "rope_freqs.weight", turn_backwards, "rope_freqs.weight: factor 3 is -1"},
+    };
+    for (size_t i = 0; i < COUNT(refused); i++) {
+        Gguf good = gguf_open(refused[i].from);
+        GgufTensor tensors[good.tensor_count];
+        memcpy(tensors, good.tensors, sizeof tensors);
+        refused[i].change(&tensors[gguf_tensor(&good, refused[i].name) - good.tensors]);
+        gguf_save(text(path, "%s/changed.gguf", folder), good.pair_count, good.pairs, good.tensor_count, tensors, NULL, NULL);
+        gguf_close(&good);
+        assert_refused(open_model, refused[i].words);
+    }
+    write_changed(mixed, 1, &(const Change)REAL("llama.rope.scale_linear", 4));
+    assert_refused(open_model, "rope_freqs.weight beside another scaling");
+}
+
+/* ------------------------------------------------------------------ a tokenizer */
+
+#define KEY "tokenizer.ggml."
+
+static void what_no_tokenizer_says_is_refused(void **state) {
+    (void)state;
+    static char longest[8002]; /* more than the letters of any token */
+    memset(longest, 'a', sizeof longest - 1);
+    const struct {
+        const char *from;
+        Change change;
+        const char *words;
+    } refused[] = {
+        {bytes, GONE(KEY "model"), "there is no tokenizer in it"},
+        {bytes, LIST(KEY "model"), "there is no tokenizer in it"},
+        {bytes, WHOLE(KEY "model", 1), "there is no tokenizer in it"},
+        {bytes, TEXT(KEY "model", "bert"), "its tokenizer is \"bert\""},
+        {bytes, TEXT(KEY "model", longest), "a Llama's is llama or gpt2"},
+        {bytes, TEXT(KEY "pre", "qwen2"), "\"qwen2\""},
+        {bytes, GONE(KEY "tokens"), KEY "tokens is missing"},
+        {bytes, TEXT(KEY "tokens", "a"), KEY "tokens is missing, or no list"},
+        {bytes, LIST(KEY "tokens"), KEY "tokens is missing, or no list"},
+        {bytes, ELEMENT(KEY "tokens", 5, ""), "token 5 is empty"},
+        {bytes, ELEMENT(KEY "tokens", 5, longest), "token 5 is empty, or too long"},
+        {bytes, ELEMENT(KEY "tokens", 5, "0"), "token 5 has a NUL in it"},
+        {bytes, ELEMENT(KEY "tokens", 5, "!"), "token 5 is there twice"},
+        {bytes, ELEMENT(KEY "tokens", 5, "羊"), "not written in the byte-level alphabet"},
+        {bytes, SHORTER(KEY "token_type"), "has 602 elements for 603 tokens"},
+        {bytes, ELEMENT(KEY "token_type", 5, "0"), "token 5 is of no known type: 0"},
+        {bytes, ELEMENT(KEY "token_type", 5, "7"), "token 5 is of no known type: 7"},
+        {bytes, GONE(KEY "merges"), KEY "merges is missing"},
+        {bytes, ELEMENT(KEY "merges", 3, "ab"), "merge 3 is not of two tokens"},
+        {bytes, ELEMENT(KEY "merges", 3, " a"), "merge 3 is not of two tokens"},
+        {bytes, ELEMENT(KEY "merges", 3, "a "), "merge 3 is not of two tokens"},
+        {bytes, ELEMENT(KEY "merges", 3, "羊 a"), "merge 3 is not of two tokens"},
+        {bytes, ELEMENT(KEY "merges", 3, "a 羊"), "merge 3 is not of two tokens"},
+        {bytes, ELEMENT(KEY "merges", 3, "zqzq a"), "merge 3 is not of two tokens"},
+        {bytes, ELEMENT(KEY "merges", 3, "a zqzq"), "merge 3 is not of two tokens"},
+        {bytes, ELEMENT(KEY "merges", 3, "z q"), "merge 3 is not of two tokens that make a third"},
+        {bytes, ELEMENT(KEY "merges", 3, "Ġ t"), "merge 3 is there twice"},
+        {bytes, WHOLE(KEY "bos_token_id", 603), "bos_token_id is 603, of 603 tokens"},
+        {bytes, REAL(KEY "bos_token_id", -2), "bos_token_id is -2, of 603 tokens"},
+        {bytes, TEXT(KEY "bos_token_id", "600"), "bos_token_id is no number"},
+        {bytes, LIST(KEY "eos_token_id"), "eos_token_id is no number"},
+        {pieces, GONE(KEY "scores"), KEY "scores is missing"},
+        {pieces, SHORTER(KEY "scores"), "has 579 elements for 580 tokens"},
+        {pieces, ELEMENT(KEY "scores", 9, "n"), "the score of token 9 is no number"},
+    };
+    for (size_t i = 0; i < COUNT(refused); i++) {
+        write_changed(refused[i].from, 1, &refused[i].change);
+        assert_refused(open_tokenizer, refused[i].words);
+    }
+}
+
+static Tokenizer *tokenizer_with(const char *from, const Change *change) {
+    write_changed(from, 1, change);
+    return tokenizer_open(path);
+}
+
+static size_t tokens_of(const Tokenizer *t, const char *words) {
+    size_t count;
+    free(tokenizer_encode(t, strlen(words), words, false, &count));
+    return count;
+}
+
+static void what_a_tokenizer_says_counts(void **state) {
+    (void)state;
+    Tokenizer *t = tokenizer_with(bytes, &(const Change)REAL(KEY "bos_token_id", -1));
+    assert_int_equal(tokenizer_bos(t), -1), assert_false(tokenizer_adds_bos(t));
+    tokenizer_close(t);
+    t = tokenizer_with(bytes, &(const Change)WHOLE(KEY "add_bos_token", 0));
+    assert_int_equal(tokenizer_bos(t), 600), assert_false(tokenizer_adds_bos(t));
+    assert_true(tokens_of(t, "<|eot_id|>") > 1);
+    tokenizer_close(t);
+    t = tokenizer_with(bytes, &(const Change)ELEMENT(KEY "token_type", 602, "4")); /* now it is one token in any text */
+    assert_int_equal(tokens_of(t, "<|eot_id|>"), 1);
+    tokenizer_close(t);
+    t = tokenizer_with(pieces, &(const Change)WHOLE(KEY "add_space_prefix", 0));
+    size_t without = tokens_of(t, ".");
+    tokenizer_close(t);
+    t = tokenizer_with(pieces, &(const Change)WHOLE(KEY "add_space_prefix", 1));
+    assert_int_equal(tokens_of(t, "."), without + 1);
+    tokenizer_close(t);
+}
+
+static void assert_same_tokens(const char *name, const Tokenizer *a, const Tokenizer *b) {
+    static const char *const texts[] = {"", "Once upon a time, there were 12345 llamas.", "  two  blanks\n\tand a tab ",
+                                        "羊驼 ünïcödé 🦙", "\xff\xfe broken \xe2\x96", "don't, I'll",
+                                        "<s></s><|eot_id|><|begin_of_text|><unk>"};
+    assert_int_equal(tokenizer_size(a), tokenizer_size(b));
+    assert_int_equal(tokenizer_bos(a), tokenizer_bos(b)), assert_int_equal(tokenizer_eos(a), tokenizer_eos(b));
+    assert_int_equal(tokenizer_adds_bos(a), tokenizer_adds_bos(b));
+    for (size_t i = 0; i < 2 * COUNT(texts); i++) {
+        const char *words = texts[i / 2];
+        size_t one, other;
+        int *ids = tokenizer_encode(a, strlen(words), words, i % 2, &one);
+        int *again = tokenizer_encode(b, strlen(words), words, i % 2, &other);
+        if (one != other || memcmp(ids, again, one * sizeof *ids) != 0) fail_msg("%s: \"%s\" has other ids now", name, words);
+        free(ids), free(again);
+    }
+}
+
+static Tokenizer *to_write;
+static void write_it(void) {
+    GgufPairs pairs = {0};
+    gguf_tokenizer_pairs(to_write, &pairs);
+    gguf_save(text(path, "%s/written.gguf", folder), pairs.count, pairs.pairs, 0, NULL, NULL, NULL);
+    gguf_pairs_free(&pairs);
+}
+
+static void a_tokenizer_is_read_as_it_was_written(void **state) {
+    (void)state;
+    static const char *const names[] = {"sentencepiece", "user_defined", "tiktoken", "byte_level", "user_defined.gguf",
+                                        "byte_level.gguf"};
+    for (size_t i = 0; i < COUNT(names); i++) {
+        to_write = tokenizer_open(AT(GOLDEN "tokenizers/%s", names[i]));
+        write_it();
+        Tokenizer *again = tokenizer_open(path);
+        assert_same_tokens(names[i], to_write, again);
+        tokenizer_close(again), tokenizer_close(to_write);
+    }
+    to_write = tokenizer_open(GOLDEN "tokenizers/metaspace");
+    assert_refused(write_it, "a text begins anew behind an added token");
+    tokenizer_close(to_write);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_no_model_says_is_refused),       cmocka_unit_test(what_a_model_says_counts),
+        cmocka_unit_test(tensors_have_their_names_and_shapes), cmocka_unit_test(what_no_tokenizer_says_is_refused),
+        cmocka_unit_test(what_a_tokenizer_says_counts),        cmocka_unit_test(a_tokenizer_is_read_as_it_was_written),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
