@@ -186,3 +186,12 @@ static double peak_of(double go(int threads), int threads) {
 
 double fma_peak(int threads) { return peak_of(multiply_adds, threads); }
 double bf16_peak(int threads) { return peak_of(multiply_bf16_pairs, threads); }
+
+double peak_memory(void) {
+    double kilobytes = 0;
+    char line[256];
+    FILE *file = fopen("/proc/self/status", "r");
+    while (file && fgets(line, sizeof line, file)) sscanf(line, "VmHWM: %lf", &kilobytes);
+    if (file) fclose(file);
+    return 1024 * kilobytes;
+}

@@ -42,6 +42,9 @@ double multiply_bf16_pairs(int threads);
 int thread_count(void);
 void use_threads(int threads); /* from now on; without OpenMP there is but one */
 
+/* What Linux says of this process: the most memory in bytes that it ever had, mapped files with it; or 0. */
+double peak_memory(void);
+
 /* Keeps the compiler from dropping a computation whose result nobody reads. */
 void keep(const void *result);
 

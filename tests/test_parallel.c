@@ -1,4 +1,5 @@
 /* Chapter 14's program, on one rank and on several: the same tokens, the same logits, and one line when something goes wrong. */
+#include "tests/llama2c.h"
 #include "tests/program.h"
 
 #include <time.h>
@@ -97,11 +98,14 @@ static void the_same_seed_draws_the_same_text(void **state) {
 
 static void files_of_other_formats_are_cut_as_well(void **state) {
     (void)state;
-    static const char *const files[] = {"plain.gguf", "mixed.gguf"};
-    for (int f = 0; f < 2; f++) {
-        assert_int_equal(run("'" OURS "' --model '%s/tests/golden/gguf/%s' --ids 1,2,3 --tokens 30", ROOT, files[f]), 0);
+    static const char *const files[] = {ROOT "/tests/golden/gguf/plain.gguf", ROOT "/tests/golden/gguf/mixed.gguf", "a.bin"};
+    Model model = model_open(golden_model("llama2_70b"));
+    write_bin(AT("%s/a.bin", folder), &model);
+    model_close(&model);
+    for (int f = 0; f < 3; f++) {
+        assert_int_equal(run("'" OURS "' --model '%s' --ids 1,2,3 --tokens 30", files[f]), 0);
         keep_what_was_said();
-        assert_int_equal(RANKS(2, "--model '%s/tests/golden/gguf/%s' --ids 1,2,3 --tokens 30", ROOT, files[f]), 0);
+        assert_int_equal(RANKS(2, "--model '%s' --ids 1,2,3 --tokens 30", files[f]), 0);
         assert_string_equal(said, one);
     }
 }

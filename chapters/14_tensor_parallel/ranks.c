@@ -93,8 +93,9 @@ Ranks ranks_open(void) {
     MPI_Comm_rank(MPI_COMM_WORLD, &ranks.rank);
     snprintf(name, sizeof name, "rank %d", ranks.rank);
     speak_as(name);
+    handle(SIGUSR1, end_quietly); /* before the others know this rank: one that fails at once may tell it to end */
     meet();
-    handle(SIGUSR1, end_quietly), handle(SIGTERM, end_loudly), handle(SIGINT, end_loudly);
+    handle(SIGTERM, end_loudly), handle(SIGINT, end_loudly);
     atexit(end_the_others);
     share_cores();
     return ranks;

@@ -6,6 +6,7 @@
 #include "common/check.h"
 #include "common/console.h"
 #include "common/error.h"
+#include "common/measure.h"
 #include "common/options.h"
 #include "common/safetensors.h"
 
@@ -176,16 +177,6 @@ static int compare(Run *run) {
 
 /* ------------------------------------------------------------------ the report */
 
-/* What Linux says of this process: the most memory it ever had, mapped files with it; or 0. */
-static double most_memory(void) {
-    double kilobytes = 0;
-    char line[256];
-    FILE *file = fopen("/proc/self/status", "r");
-    while (file && fgets(line, sizeof line, file)) sscanf(line, "VmHWM: %lf", &kilobytes);
-    if (file) fclose(file);
-    return 1024 * kilobytes;
-}
-
 typedef struct {
     Part heads, kv_heads, hidden, tokens;
     double matrices, cache, memory;
@@ -207,7 +198,7 @@ static void part_cell(Table *table, const Holding *all, int count) {
 static void report(const Run *run) {
     const Config *c = &run->shard.model.config;
     Holding own = {run->shard.heads, run->shard.kv_heads, run->shard.hidden, run->shard.tokens, (double)shard_bytes(&run->shard),
-                   2.0 * c->L * c->KV * c->D * sizeof(float), most_memory(), run->for_a_token}, all[run->ranks.count];
+                   2.0 * c->L * c->KV * c->D * sizeof(float), peak_memory(), run->for_a_token}, all[run->ranks.count];
     double messages = 0, bytes = 0;
     gather_ranks(sizeof own, &own, all);
     if (run->ranks.rank > 0) return;
