@@ -23,7 +23,7 @@ TRIED = $(filter-out --coverage,$(CFLAGS))
 accepts = $(shell echo 'int main(void) { return 0; }' | $(CC) $(CPPFLAGS) $(TRIED) -x c - $(1) $(LDFLAGS) -o /dev/null 2>/dev/null && echo '$(1)')
 # $(call library,PACKAGE,HEADER,FLAG): the flags of a library, or nothing. What pkg-config says is of this machine: a compiler
 # for another may not take it.
-library = $(shell for flags in "$$(pkg-config --cflags --libs $(1) 2>/dev/null)" $(3); do \
+library = $(shell for flags in "$$(pkg-config --cflags --libs $(1) 2>/dev/null)" "$(3)"; do \
             printf '\043include <stdarg.h>\n\043include <stddef.h>\n\043include <setjmp.h>\n\043include <stdint.h>\n\043include <$(2)>\nint main(void) { return 0; }' | \
             $(CC) $(CPPFLAGS) $(TRIED) -x c -DPCRE2_CODE_UNIT_WIDTH=8 - $(LDFLAGS) $${flags:-$(3)} -o /dev/null 2>/dev/null && echo "$${flags:-$(3)}" && break; done)
 
