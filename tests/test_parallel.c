@@ -5,14 +5,14 @@
 #include <time.h>
 
 #define MODEL ROOT "/chapters/09_decoder/stories/model"
-#define OURS BUILD "/14_tensor_parallel"
+#define OURS "'" BUILD "/14_tensor_parallel'"
 
 #ifndef MPIRUN
 
 static void without_mpi_it_is_one_rank(void **state) {
     (void)state;
-    assert_int_equal(run("'%s' --model '%s' --prompt Once --tokens 20", OURS, MODEL), 0);
-    assert_int_equal(run("OMPI_COMM_WORLD_SIZE=2 '%s' --model '%s'", OURS, MODEL), 1);
+    assert_int_equal(run("%s --model '%s' --prompt Once --tokens 20", OURS, MODEL), 0);
+    assert_int_equal(run("OMPI_COMM_WORLD_SIZE=2 %s --model '%s'", OURS, MODEL), 1);
     assert_said("without MPI");
 }
 
@@ -28,12 +28,12 @@ int main(void) {
 #define RANKS(count, ...) run_ranks(count, AT(__VA_ARGS__))
 
 static int run_ranks(int count, const char *words) {
-    return run("timeout 240 " MPIRUN " -n %d '" OURS "' %s", count, words);
+    return run("timeout 240 " MPIRUN " -n %d " OURS " %s", count, words);
 }
 
 /* Rank 0 has these words, and rank 1 is another program with others. */
 static int two(const char *words, const char *program, const char *others) {
-    return run("timeout 240 " MPIRUN " -n 1 '" OURS "' %s : -n 1 %s %s", words, program, others);
+    return run("timeout 240 " MPIRUN " -n 1 " OURS " %s : -n 1 %s %s", words, program, others);
 }
 
 static const char *golden_model(const char *name) {
@@ -66,7 +66,7 @@ enum { MODELS = sizeof models / sizeof *models };
 static void golden_models_go_on_the_same(void **state) {
     (void)state;
     for (int m = 0; m < MODELS; m++) {
-        assert_int_equal(run("'" OURS "' --model '%s' --ids 1,5,9 --tokens 256", golden_model(models[m].name)), 0);
+        assert_int_equal(run("" OURS " --model '%s' --ids 1,5,9 --tokens 256", golden_model(models[m].name)), 0);
         keep_what_was_said();
         assert_true(strlen(one) > 20);
         for (int count = 2; count <= models[m].most; count *= 2) {
@@ -103,7 +103,7 @@ static void files_of_other_formats_are_cut_as_well(void **state) {
     write_bin(AT("%s/a.bin", folder), &model);
     model_close(&model);
     for (int f = 0; f < 3; f++) {
-        assert_int_equal(run("'" OURS "' --model '%s' --ids 1,2,3 --tokens 30", files[f]), 0);
+        assert_int_equal(run("" OURS " --model '%s' --ids 1,2,3 --tokens 30", files[f]), 0);
         keep_what_was_said();
         assert_int_equal(RANKS(2, "--model '%s' --ids 1,2,3 --tokens 30", files[f]), 0);
         assert_string_equal(said, one);
@@ -162,7 +162,7 @@ static void ranks_that_are_not_alike_are_told(void **state) {
     assert_int_equal(two(words, OURS, AT("--model '%s'", golden_model("llama3"))), 1);
     assert_one_clear_line();
     assert_said("rank 1 has another model");
-    assert_int_equal(two(words, BUILD "/tests/other_version", AT("--model '%s'", MODEL)), 1);
+    assert_int_equal(two(words, "'" BUILD "/tests/other_version'", AT("--model '%s'", MODEL)), 1);
     assert_one_clear_line();
     assert_said("rank 1 runs another version of this program: 2, not 1");
     assert_int_equal(two(words, OURS, AT("--model '%s' --tokens 7", MODEL)), 1);
@@ -189,7 +189,7 @@ static double now(void) {
 /* Starts three ranks that would go on for long, and sends a signal to what the shell's words find. All must be gone soon. */
 static void assert_ends_soon(const char *whom, const char *words) {
     const char *begun = "for i in $(seq 100); do [ -s story ] && break; sleep 0.1; done";
-    run("rm -f story; ln -sfn '" MODEL "' model; " MPIRUN " -n 3 '" OURS "' --model $PWD/model --ignore-eos --tokens 490 --prompt Once "
+    run("rm -f story; ln -sfn '" MODEL "' model; " MPIRUN " -n 3 " OURS " --model $PWD/model --ignore-eos --tokens 490 --prompt Once "
         ">story 2>last & %s; sleep 0.2; %s; wait $!; echo $? >status", begun, whom);
     double start = now();
     int left;
