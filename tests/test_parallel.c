@@ -66,7 +66,7 @@ enum { MODELS = sizeof models / sizeof *models };
 static void golden_models_go_on_the_same(void **state) {
     (void)state;
     for (int m = 0; m < MODELS; m++) {
-        assert_int_equal(run("" OURS " --model '%s' --ids 1,5,9 --tokens 256", golden_model(models[m].name)), 0);
+        assert_int_equal(run(OURS " --model '%s' --ids 1,5,9 --tokens 256", golden_model(models[m].name)), 0);
         keep_what_was_said();
         assert_true(strlen(one) > 20);
         for (int count = 2; count <= models[m].most; count *= 2) {
@@ -103,7 +103,7 @@ static void files_of_other_formats_are_cut_as_well(void **state) {
     write_bin(AT("%s/a.bin", folder), &model);
     model_close(&model);
     for (int f = 0; f < 3; f++) {
-        assert_int_equal(run("" OURS " --model '%s' --ids 1,2,3 --tokens 30", files[f]), 0);
+        assert_int_equal(run(OURS " --model '%s' --ids 1,2,3 --tokens 30", files[f]), 0);
         keep_what_was_said();
         assert_int_equal(RANKS(2, "--model '%s' --ids 1,2,3 --tokens 30", files[f]), 0);
         assert_string_equal(said, one);
