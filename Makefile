@@ -388,7 +388,7 @@ golden-check: ## prove that the committed golden values are what PyTorch compute
 
 configurations: $(BUILD)/09_decoder $(if $(PCRE2),$(BUILD)/tests/test_chat) ## random Llamas and conversations that transformers writes: do we give its answers?
 	@$(PYTHON) -c 'import safetensors, torch, transformers' 2>/dev/null || { echo "configurations: skipped: $(PYTHON) has no transformers (make venv)"; exit 0; }; \
-	 $(PYTHON) tests/golden/configurations.py $(BUILD)/09_decoder && $(if $(PCRE2),$(PYTHON) tests/golden/chat.py --many $(BUILD)/tests/test_chat,true)
+	 $(PYTHON) tests/golden/configurations.py $(BUILD)/09_decoder && $(PYTHON) tests/golden/checkpoints.py $(BUILD)/09_decoder && $(if $(PCRE2),$(PYTHON) tests/golden/chat.py --many $(BUILD)/tests/test_chat,true)
 
 ablations: $(STUDIES:%=$(BUILD)/%) $(BUILD)/stories ## what each part, each choice and each bit does to the trained model, in some minutes
 	@$(BUILD)/stories --count 300 --seed 2 | $(BUILD)/beyond > $(BUILD)/beyond.txt

@@ -208,7 +208,9 @@ static Value factors(Jinja *j) {
         if (!j->live) continue;
         if (left.kind != NUMBER || right.kind != NUMBER || (remainder && right.number <= 0)) jinja_wrong(j, "no numbers to multiply or divide");
         if (times && __builtin_mul_overflow(left.number, right.number, &left.number)) jinja_wrong(j, "too large a number");
-        if (remainder) left.number = ((left.number % right.number) + right.number) % right.number;
+        if (!remainder) continue;
+        left.number %= right.number;
+        if (left.number < 0) left.number += right.number; /* Python's is never negative */
     }
 }
 
