@@ -227,7 +227,8 @@ static void the_models_own_template_counts(void **state) {
     Tokenizer *tokenizer = tokenizer_open(stories);
     assert_int_equal(system(AT("mkdir %s/own", folder)), 0);
     const char *own = AT("%s/own", folder);
-    write_text("own/tokenizer_config.json", "{\"chat_template\": \"{{ eos_token }}\", \"eos_token\": {\"content\": \"<end>\"}}");
+    write_text("own/tokenizer_config.json", "{\"chat_template\": \"{{ eos_token }}\", \"eos_token\": {\"content\": \"<end>\"},"
+                                            "\"model_max_length\": 1000000000000000019884624838656}");
     assert_chat_is(own, tokenizer, NULL, "{{ eos_token }}");
     Chat chat = chat_open(own, tokenizer, &plain, NULL, NULL);
     assert_string_equal(chat.template.eos, "<end>");

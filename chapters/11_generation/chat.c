@@ -44,7 +44,7 @@ static void set_template(Chat *chat, const char *path, const char *source, size_
 static void read_folder(Chat *chat, const char *folder) {
     char path[PATH];
     if (access(join(path, folder, "tokenizer_config.json"), F_OK) == 0) {
-        json_t *json = json_open(path);
+        json_t *json = json_open_reals(path); /* its model_max_length mostly has 31 digits */
         const json_t *template = json_object_get(json, "chat_template");
         const char *eos = token_name(json_object_get(json, "eos_token"));
         if (template && !json_is_null(template)) {
