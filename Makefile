@@ -94,7 +94,7 @@ COMMON   := $(wildcard common/*.c)
 VERIFY   := $(filter-out $(addprefix tests/verify/,main.c grade.c guard.c mine.c route.c yours.c),$(wildcard tests/verify/*.c))
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c))) $(BUILD)/tests/fast_decoder $(BUILD)/tests/fast_flash_attention
 TESTS    := $(patsubst %/test_generation,%/fast_generation,$(patsubst %/test_elementwise,%/fast_elementwise,$(TESTS:%/test_speed=%/fast_speed)))
-FUZZED   := safetensors gguf config model $(if $(PCRE2),tokenizer text)
+FUZZED   := safetensors gguf config model template $(if $(PCRE2),tokenizer text)
 
 object = $(patsubst %.c,$(BUILD)/objects/%.o,$(1))
 
@@ -359,7 +359,7 @@ faults:
 	@echo "faults: skipped: only Linux lets another process answer system calls"
 endif
 
-fuzz: ## feed broken files to what reads them, and any text to the tokenizers, a minute each; KEEP=1 keeps what reached new code
+fuzz: ## feed broken files to what reads them, any text to the tokenizers and any template to Jinja, a minute each; KEEP=1 keeps what reached new code
 	@sh tests/fuzz/run.sh $(BUILD) $(or $(SECONDS),60) "$(JANSSON)" "$(if $(PCRE2),$(PCRE2) $(if $(UTF8),-DUTF8PROC $(UTF8)))" $(KEEP)
 
 mutants: all $(BUILD)/libllama.a ## break our own kernels on purpose, and count how many breaks the golden values catch
@@ -388,7 +388,7 @@ golden-check: ## prove that the committed golden values are what PyTorch compute
 
 configurations: $(BUILD)/09_decoder $(if $(PCRE2),$(BUILD)/tests/test_chat) ## random Llamas and conversations that transformers writes: do we give its answers?
 	@$(PYTHON) -c 'import safetensors, torch, transformers' 2>/dev/null || { echo "configurations: skipped: $(PYTHON) has no transformers (make venv)"; exit 0; }; \
-	 $(PYTHON) tests/golden/configurations.py $(BUILD)/09_decoder && $(if $(PCRE2),$(PYTHON) tests/golden/chat.py --many $(BUILD)/tests/test_chat,true)
+	 $(PYTHON) tests/golden/configurations.py $(BUILD)/09_decoder && $(PYTHON) tests/golden/checkpoints.py $(BUILD)/09_decoder && $(if $(PCRE2),$(PYTHON) tests/golden/chat.py --many $(BUILD)/tests/test_chat,true)
 
 ablations: $(STUDIES:%=$(BUILD)/%) $(BUILD)/stories ## what each part, each choice and each bit does to the trained model, in some minutes
 	@$(BUILD)/stories --count 300 --seed 2 | $(BUILD)/beyond > $(BUILD)/beyond.txt

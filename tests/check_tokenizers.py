@@ -104,15 +104,16 @@ def draw(chance, others):
     n, p, d = normalizers, pre_tokenizers, decoders
     patterns = [r"\s+", r"\d", r"\w+", r"[^\s\w]+", "[aeiou]", r"\p{Lu}", r"\p{N}{1,3}", "▁", "(?i:the)", r"(?<=a)\S", r"x*", r"\s+$", "^.", r"\p{M}+", r"(?:a|the)\b"[:-2],
                 r"[一-龥]", r"\p{Han}+", r"\p{P}", r"\S+(?=\s)"]
+    behaviors = ["isolated", "removed", "merged_with_previous", "merged_with_next", "contiguous"]
     def pattern():
         return Regex(chance.choice(patterns)) if chance.random() < 0.8 else chance.choice([" ", "the", "a", "▁", ".", "12"])
-    def scheme(first=True):
-        return chance.choice(["always", "never", *(["first"] if first else [])])
+    def scheme():
+        return chance.choice(["always", "never", "first"])
     normalizer = [lambda: chance.choice([n.NFC, n.NFD, n.NFKC, n.NFKD])(), n.Lowercase, lambda: n.Prepend(chance.choice(["▁", "x", " ", "é"])),
                   lambda: n.Replace(pattern(), chance.choice(["▁", "", " ", "ab"]))]
-    pre_tokenizer = [lambda: p.Split(pattern(), behavior=chance.choice(["isolated", "removed", "merged_with_previous", "merged_with_next", "contiguous"]),
-                                     invert=chance.random() < 0.2), lambda: p.Digits(individual_digits=chance.random() < 0.5), p.Whitespace, p.WhitespaceSplit,
-                     lambda: p.Metaspace(prepend_scheme=scheme(first=False), split=chance.random() < 0.5),
+    pre_tokenizer = [lambda: p.Split(pattern(), behavior=chance.choice(behaviors),
+                                     invert=chance.random() < 0.2), lambda: p.Digits(individual_digits=chance.random() < 0.5), lambda: p.Punctuation(behavior=chance.choice(behaviors)), p.Whitespace, p.WhitespaceSplit,
+                     lambda: p.Metaspace(prepend_scheme=scheme(), split=chance.random() < 0.5),
                      lambda: p.ByteLevel(add_prefix_space=chance.random() < 0.5, use_regex=chance.random() < 0.5)]
     decoder = [d.ByteLevel, d.ByteFallback, d.Fuse, lambda: d.Replace(chance.choice(["▁", " ", "a"]), chance.choice([" ", "", "bb"])),
                lambda: d.Strip(chance.choice([" ", "a", "▁"]), chance.randint(0, 2), 0), lambda: d.Metaspace(prepend_scheme=scheme())]
@@ -126,8 +127,6 @@ def draw(chance, others):
     more = chance.sample([*others.FLAGGED, *others.NORMALIZED[:3], *others.named("  ", " the", "▁", "\n", "é")], chance.randint(0, 7))
     initial = others.ALPHABET if chance.random() < 0.5 else []
     steps, before = sequence(p.Sequence, pre_tokenizer, 3), sequence(n.Sequence, normalizer, 3)
-    if "Replace" not in str(before) and chance.random() < 0.3:  # known as the first step alone, and without a Replace
-        steps = p.Sequence([p.Metaspace(prepend_scheme="first", split=chance.random() < 0.5), *([] if isinstance(steps, p.Sequence) else [steps])])
     tokenizer = others.train(700, before, steps, sequence(d.Sequence, decoder, 3), special=special, initial=initial, more=more, **model)
     return others.after_training(tokenizer, steps)
 

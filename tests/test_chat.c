@@ -218,7 +218,7 @@ static const Config plain = {.rope = {.rope_type = ROPE_DEFAULT}};
 static void assert_chat_is(const char *path, const Tokenizer *tokenizer, const char *form, const char *expected) {
     Chat chat = chat_open(path, tokenizer, &plain, form, NULL);
     assert_string_equal(chat.template.source, expected);
-    assert_int_equal(chat.is_own, !form_if_any("llama2") || strcmp(expected, form_if_any("llama2")->template) != 0);
+    assert_null(chat.form);
     chat_close(&chat);
 }
 
@@ -227,10 +227,8 @@ static void the_models_own_template_counts(void **state) {
     Tokenizer *tokenizer = tokenizer_open(stories);
     assert_int_equal(system(AT("mkdir %s/own", folder)), 0);
     const char *own = AT("%s/own", folder);
-    assert_chat_is(own, tokenizer, NULL, form_named("llama2")->template);
-    write_text("own/tokenizer_config.json", "{\"chat_template\": null}");
-    assert_chat_is(own, tokenizer, NULL, form_named("llama2")->template);
-    write_text("own/tokenizer_config.json", "{\"chat_template\": \"{{ eos_token }}\", \"eos_token\": {\"content\": \"<end>\"}}");
+    write_text("own/tokenizer_config.json", "{\"chat_template\": \"{{ eos_token }}\", \"eos_token\": {\"content\": \"<end>\"},"
+                                            "\"model_max_length\": 1000000000000000019884624838656}");
     assert_chat_is(own, tokenizer, NULL, "{{ eos_token }}");
     Chat chat = chat_open(own, tokenizer, &plain, NULL, NULL);
     assert_string_equal(chat.template.eos, "<end>");
@@ -242,6 +240,7 @@ static void the_models_own_template_counts(void **state) {
     assert_chat_is(own, tokenizer, NULL, "c");
     chat = chat_open(own, tokenizer, &plain, "zephyr", NULL);
     assert_string_equal(chat.template.source, form_named("zephyr")->template);
+    assert_string_equal(chat.form, "zephyr");
     assert_string_equal(chat.template.eos, "</s>");
     chat_close(&chat);
 
@@ -264,10 +263,14 @@ static void llamas_own_forms_are_known_by_the_model(void **state) {
     for (size_t i = 0; i < COUNT(cases); i++) {
         Chat chat = chat_open(folder, llama3, &(Config){.rope = cases[i].rope}, NULL, NULL);
         assert_string_equal(chat.template.source, form_named(cases[i].form)->template);
-        assert_false(chat.is_own);
+        assert_string_equal(chat.form, cases[i].form);
         chat_close(&chat);
     }
     tokenizer_close(llama3);
+    Tokenizer *smollm = tokenizer_open(ROOT "/tests/golden/others/smollm.json");
+    Chat chat = chat_open(folder, smollm, &plain, NULL, NULL);
+    assert_string_equal(chat.form, "chatml");
+    chat_close(&chat), tokenizer_close(smollm);
 }
 
 /* In Llama 2's form ▁ stands before [INST], unless the tokenizer.json puts it only where a text begins. */
@@ -376,9 +379,23 @@ static void a_template_decides_what_is_read(void **state) {
     assert_int_equal(run("--model asked --chat --temperature 0 --tokens 20 --quiet <once"), 0);
     assert_string_equal(said, told);
     assert_int_equal(run("--chat --tokens 3 <once"), 0);
-    assert_said("note: the model does not say how it is talked to");
+    assert_said("note: the model has no chat_template, and is talked to as llama2; --template NAME takes another form\n");
+    assert_int_equal(run("--chat --template vicuna --tokens 3 <once"), 0);
+    assert_null(strstr(said, "note:"));
     assert_int_equal(run("--model asked --chat --tokens 3 <once"), 0);
     assert_null(strstr(said, "note:"));
+    /* Without a template there may be tokens that show the form; otherwise none is guessed. */
+    assert_int_equal(run("--model dated --chat --tokens 0 <once"), 0);
+    assert_said("talked to as llama3.1; ");
+    static const char *const no_template[] = {"{}", "{\"chat_template\": null}"};
+    for (size_t i = 0; i < COUNT(no_template); i++) {
+        assert_int_equal(system(AT("rm -f %s/asked/chat_template.jinja", folder)), 0);
+        write_text("asked/tokenizer_config.json", no_template[i]);
+        assert_int_equal(run("--model asked --chat --tokens 3 <once"), 1);
+        assert_said("asked: it has no chat_template, and no tokens that show how it is talked to: --template NAME says so, if it is a chat model (llama2, ");
+        assert_one_clear_line();
+        assert_int_equal(run("--model asked --chat --template vicuna --tokens 3 --quiet <once"), 0);
+    }
 
     write_text("asked/chat_template.jinja", "{% macro x() %}{% endmacro %}");
     assert_int_equal(run("--model asked --chat --tokens 3 <once"), 1);

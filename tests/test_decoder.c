@@ -691,7 +691,7 @@ static void other_files_of_weights_are_told_apart(void **state) {
     assert_one_line("shards of PyTorch", run("--model alone --ids 1"), "alone: it holds pytorch_model.bin.index.json and no model.safetensors");
     assert_int_equal(system(AT("cd %s/alone && rm *.json && touch consolidated.00.pth params.json", folder)), 0);
     assert_one_line("Meta's", run("--model alone --ids 1"), "alone: it is Meta's checkpoint, consolidated.00.pth. ");
-    assert_said("python3 convert_llama_weights_to_hf.py --input_dir 'alone' --model_size 8B");
+    assert_said("python3 '" ROOT "/chapters/09_decoder/meta.py' 'alone'");
 }
 
 static void bad_tensors_get_one_line(void **state) {

@@ -564,7 +564,7 @@ static void logits_that_are_no_numbers_are_said(void **state) {
                {"model.norm.weight", 0x7f7f, "is "}}; /* a sum overflows: infinities, or their difference */
     write_text("text", "Once upon a time there was Anna, a brave fox.");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        static const char *const ways[] = {"--prompt Once --temperature 0", "--prompt Once --top-p 1 --quiet", "--perplexity text", "--chat <text"};
+        static const char *const ways[] = {"--prompt Once --temperature 0", "--prompt Once --top-p 1 --quiet", "--perplexity text", "--chat --template llama2 <text"};
         copy_model("broken", bad[i].tensor, bad[i].bits);
         for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
             if (run("--model broken %s", ways[w]) != 1) fail_msg("%s, %s: %s", bad[i].tensor, ways[w], said);
@@ -584,7 +584,7 @@ static void logits_that_are_no_numbers_are_said(void **state) {
 static void a_model_that_shrinks_is_named(void **state) {
     (void)state;
     copy_model("shrinking", NULL, 0);
-    assert_int_equal(run("--chat --tokens 3 --ignore-eos --model shrinking <lines >answer & exec 3>lines; trap '' PIPE; echo Hello >&3;"
+    assert_int_equal(run("--chat --template llama2 --tokens 3 --ignore-eos --model shrinking <lines >answer & exec 3>lines; trap '' PIPE; echo Hello >&3;"
                          "while kill -0 $! && ! [ -s answer ]; do sleep 0.05; done; : >shrinking/model.safetensors;"
                          "echo Hello 2>/dev/null >&3; exec 3>&-; wait $!"), 1); /* it may be gone before it reads this */
     assert_one_clear_line();

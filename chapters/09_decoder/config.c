@@ -211,15 +211,19 @@ static void read_sizes(const Object *object, Config *c) {
     config_complete_heads(object->path, c);
 }
 
-json_t *json_open(const char *path) {
+static json_t *open_by(json_t *read(const char *, size_t, json_error_t *), const char *path) {
     size_t length;
     char *text = file_read_regular(path, &length);
     json_error_t problem;
-    json_t *json = json_read(text, length, &problem);
+    json_t *json = read(text, length, &problem);
     if (!json) fail("%s: line %d: no valid JSON: %s", path, problem.line, problem.text);
     free(text);
     return json;
 }
+
+json_t *json_open(const char *path) { return open_by(json_read, path); }
+
+json_t *json_open_reals(const char *path) { return open_by(json_read_reals, path); }
 
 Config config_read(const char *path) {
     json_t *json = json_open(path);

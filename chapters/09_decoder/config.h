@@ -36,6 +36,7 @@ typedef struct {
 
 /* A JSON file's value, as jansson has it, or fail(). */
 struct json_t *json_open(const char *path);
+struct json_t *json_open_reals(const char *path); /* as json_read_reals() does */
 
 /* Reads a config.json, or fail(). What it leaves out is what LlamaConfig of transformers takes for it; the sizes it
  * must give. */

@@ -114,9 +114,8 @@ static void refuse_metas(const char *folder) {
     char path[PATH];
     if (access(join(path, folder, "consolidated.00.pth"), F_OK) != 0 || access(join(path, folder, "config.json"), F_OK) == 0)
         return;
-    fail("%s: it is Meta's checkpoint, consolidated.00.pth. The script convert_llama_weights_to_hf.py (src/transformers/models/llama "
-         "of github.com/huggingface/transformers, version 4) converts it: python3 convert_llama_weights_to_hf.py --input_dir '%s' "
-         "--model_size 8B --llama_version 3 --output_dir NEW_FOLDER", folder, folder);
+    fail("%s: it is Meta's checkpoint, consolidated.00.pth. This writes config.json and model.safetensors beside it: "
+         "python3 '" ROOT "/chapters/09_decoder/meta.py' '%s'", folder, folder);
 }
 
 static void read_folder(Model *model, const char *folder) {

@@ -26,17 +26,20 @@ static int template_id(const Tokenizer *t, const char *path, const json_t *templ
     return (int)json_number_value(id);
 }
 
-/* Its `single` is the text, "A", with tokens around it. */
+/* Its `single` is the text, "A", with tokens around it. Those behind it would end the text, and here a text is to go on: they are
+ * left out. */
 static void read_template(Tokenizer *t, const char *path, const json_t *template) {
     const json_t *single = json_object_get(template, "single");
-    size_t count = json_array_size(single);
-    const json_t *token = json_object_get(json_array_get(single, 0), "SpecialToken");
-    if (!json_object_get(json_array_get(single, count - 1), "Sequence") || count > 2 || (count == 2 && !token))
-        fail("%s: post_processor: a Llama's puts one token before a text, and none behind it", path);
-    if (count < 2) return;
-    const char *name = json_string_value(json_object_get(token, "id"));
-    t->bos = template_id(t, path, template, name ? name : "");
-    t->adds_bos = true;
+    size_t count = json_array_size(single), texts = 0, before = 0;
+    for (size_t i = 0; i < count; i++) {
+        const json_t *token = json_object_get(json_array_get(single, i), "SpecialToken");
+        const char *name = json_string_value(json_object_get(token, "id"));
+        texts += json_object_get(json_array_get(single, i), "Sequence") != NULL;
+        if (!token) continue;
+        int id = template_id(t, path, template, name ? name : "");
+        if (texts == 0 && before++ == 0) t->bos = id, t->adds_bos = true;
+    }
+    if (texts != 1 || before > 1) fail("%s: post_processor: a Llama's puts one token before a text, or none", path);
 }
 
 void beginning_of_json(Tokenizer *t, const char *path, const json_t *json) {

@@ -107,7 +107,7 @@ static void splitter_free(Splitter *splitter) {
 
 /* A stretch of the text that is UTF-8: word by word, as the pattern splits it. */
 static void encode_words(const Tokenizer *t, const Splitter *splitter, Words *words, size_t start, size_t length) {
-    char *copy = with_stand_ins(length, words->text + start);
+    char *copy = with_stand_ins(UNICODE_16, length, words->text + start);
     const PCRE2_SPTR text = copy ? (PCRE2_SPTR)copy : (PCRE2_SPTR)words->text + start;
     const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(splitter->found);
     for (size_t at = 0; at < length; at = ends[1]) {

@@ -17,6 +17,7 @@ struct Pattern {
     const char *text; /* to be found as it stands; NULL: what this finds: */
     pcre2_code *code;
     bool classes; /* it asks for classes of characters: newer ones need stand-ins */
+    Unicode unicode;
 };
 
 /* ------------------------------------------------------------------ what Oniguruma means, said to PCRE2 */
@@ -187,7 +188,7 @@ static Pattern *compile(const char *path, const char *where, const char *express
     }
     pcre2_jit_compile(code, PCRE2_JIT_COMPLETE); /* where there is no JIT, it is only slower */
     Pattern *pattern = allocate(sizeof *pattern);
-    *pattern = (Pattern){NULL, code, classes};
+    *pattern = (Pattern){.code = code, .classes = classes};
     return pattern;
 }
 
@@ -202,6 +203,21 @@ Pattern *pattern_new(const char *path, const char *where, const char *expression
 Pattern *pattern_of_words(bool signs) {
     const char *spelled = signs ? "[" RUSTS_WORD "]+|[^" RUSTS_WORD BLANK "]+" : "[" RUSTS_WORD "]+";
     return compile("PCRE2", "words", spelled, spelled, true);
+}
+
+Pattern *pattern_of_digits(void) {
+    Pattern *pattern = compile("PCRE2", "digits", "\\p{N}", "\\p{N}", true);
+    pattern->unicode = UNICODE_17;
+    return pattern;
+}
+
+/* All signs of ASCII, and what was punctuation in Unicode 7. */
+Pattern *pattern_of_punctuation(void) {
+    static const char spelled[] = "[!-/:-@\\[-`{-~\\x{166d}\\x{111c9}]|(?![\\x{2e43}\\x{2e44}\\x{1144b}-\\x{1144f}\\x{1145b}\\x{1145d}"
+                                  "\\x{11660}-\\x{1166c}\\x{11c41}-\\x{11c45}\\x{11c70}\\x{11c71}\\x{1e95e}\\x{1e95f}])\\p{P}";
+    Pattern *pattern = compile("PCRE2", "punctuation", spelled, spelled, true);
+    pattern->unicode = UNICODE_OLD;
+    return pattern;
 }
 
 Pattern *pattern_of_text(const char *text) {
@@ -232,7 +248,7 @@ Search *search_new(const Pattern *pattern, size_t length, const char *text) {
     Search *search = allocate(sizeof *search);
     *search = (Search){.pattern = pattern, .text = text};
     if (pattern->text) return search;
-    if (pattern->classes) search->copy = with_stand_ins(length, text);
+    if (pattern->classes) search->copy = with_stand_ins(pattern->unicode, length, text);
     search->found = pcre2_match_data_create(1, NULL), search->limits = pcre2_match_context_create(NULL);
     if (!search->found || !search->limits) fail("out of memory");
     /* A run of blanks may take a try for each; an expression that takes many more would never come to an end. */

@@ -12,6 +12,8 @@ typedef struct Pattern Pattern;
 Pattern *pattern_new(const char *path, const char *where, const char *expression);
 Pattern *pattern_of_text(const char *text); /* finds that text; the text's letters stay the caller's */
 Pattern *pattern_of_words(bool signs);      /* words as Rust has them; with `signs`, runs of what is neither word nor blank, too */
+Pattern *pattern_of_digits(void);           /* one digit or other numeral, as Rust has them */
+Pattern *pattern_of_punctuation(void);      /* one sign of punctuation, as the library tokenizers has them */
 void pattern_free(Pattern *pattern);
 
 /* A search through parts of one text, which is UTF-8. */

@@ -129,7 +129,7 @@ static void merge_words(const Tokenizer *t, const Pieces *pieces, Ids *ids) {
     words_free(&words);
 }
 
-static void encode_normalized(const Tokenizer *t, bool begins, size_t length, const char *text, bool special, Ids *ids) {
+static void encode_normalized(const Tokenizer *t, size_t first, size_t length, const char *text, bool special, Ids *ids) {
     Sections sections = {0};
     find_added(t->pipeline, &t->pipeline->in_normalized, special, length, text, &sections);
     for (size_t i = 0; i < sections.count; i++) {
@@ -139,7 +139,7 @@ static void encode_normalized(const Tokenizer *t, bool begins, size_t length, co
             continue;
         }
         Pieces pieces = {0};
-        pieces_add(&pieces, s->to - s->from, text + s->from, begins && s->from == 0);
+        pieces_add(&pieces, s->to - s->from, text + s->from, first > s->from ? first - s->from : 0);
         steps_apply(&t->pipeline->pre_tokenizer, &pieces);
         merge_words(t, &pieces, ids);
         pieces_free(&pieces);
@@ -149,9 +149,11 @@ static void encode_normalized(const Tokenizer *t, bool begins, size_t length, co
 
 static void encode_section(const Tokenizer *t, bool begins, size_t length, const char *text, bool special, Ids *ids) {
     Pieces whole = {0};
-    pieces_add(&whole, length, text, begins);
+    size_t first = 0;
+    if (begins) utf8_point(text, &first);
+    pieces_add(&whole, length, text, first);
     steps_apply(&t->pipeline->normalizer, &whole);
-    encode_normalized(t, begins, whole.text.length, whole.text.text, special, ids);
+    encode_normalized(t, whole.pieces[0].first, whole.text.length, whole.text.text, special, ids);
     pieces_free(&whole);
 }
 
@@ -174,7 +176,7 @@ Text pipeline_decode(const Tokenizer *t, size_t count, const int *ids) {
     Pieces pieces = {0};
     for (size_t i = 0; i < count; i++) {
         const Spoken *spoken = &t->pipeline->spoken[token_of(t, ids[i]) - t->vocabulary.tokens];
-        if (!spoken->silent) pieces_add(&pieces, (size_t)spoken->length, spoken->name, false);
+        if (!spoken->silent) pieces_add(&pieces, (size_t)spoken->length, spoken->name, 0);
     }
     steps_apply(&t->pipeline->decoder, &pieces);
     Text out = {0};
@@ -206,7 +208,7 @@ static void find_bytes(Tokenizer *t) {
     Token *tokens = t->vocabulary.tokens;
     for (int id = 0; id < t->vocabulary.size; id++) {
         const Spoken *spoken = &t->pipeline->spoken[id];
-        pieces_add(&pieces, spoken->silent ? 0 : (size_t)spoken->length, spoken->name, false);
+        pieces_add(&pieces, spoken->silent ? 0 : (size_t)spoken->length, spoken->name, 0);
     }
     steps_apply(&alone, &pieces);
     for (int id = 0; id < t->vocabulary.size; id++) {
@@ -254,7 +256,7 @@ static void read_added(Pipeline *p, const json_t *tokens) {
             .strips_left = json_is_true(json_object_get(token, "lstrip")),
             .strips_right = json_is_true(json_object_get(token, "rstrip")),
         };
-        if (json_is_true(json_object_get(token, "normalized"))) pieces_add(&names, strlen(content), content, true);
+        if (json_is_true(json_object_get(token, "normalized"))) pieces_add(&names, strlen(content), content, 0);
         else want(&p->in_text, (Name){content, (int)strlen(content), (int)i});
         if (p->added[i].single_word && !p->word) p->word = pattern_of_words(false);
     }

@@ -144,9 +144,7 @@ static void read_metaspace(Steps *steps, const Place *p) {
     const char *mark = character_of(p, "replacement");
     bool first;
     steps_add(steps, (Step){.kind = REPLACE, .content = mark, .pattern = pattern_of_text(" ")});
-    bool marks = marks_beginning(p, &first);
-    if (first && steps->count > 1) refuse(p->path, p->key, p->step, "behind another step, which piece is the first is not known here");
-    if (marks) steps_add(steps, (Step){.kind = PREFIX, .content = mark, .unless_it_begins = true, .first_alone = first});
+    if (marks_beginning(p, &first)) steps_add(steps, (Step){.kind = PREFIX, .content = mark, .unless_it_begins = true, .first_alone = first});
     if (is_on(p, "split", true)) steps_add(steps, (Step){.kind = SPLIT, .pattern = pattern_of_text(mark), .behavior = MERGED_WITH_NEXT});
 }
 
@@ -159,13 +157,16 @@ static void read_pre_tokenizer(Steps *steps, const Place *p) {
         steps_add(steps, (Step){.kind = SPLIT, .pattern = pattern_at(p), .behavior = behavior_at(p), .inverted = is_on(p, "invert", false)});
     } else if (strcmp(p->type, "Digits") == 0) {
         Behavior behavior = is_on(p, "individual_digits", false) ? ISOLATED : CONTIGUOUS;
-        steps_add(steps, (Step){.kind = SPLIT, .pattern = pattern_new(p->path, p->key, "\\p{N}"), .behavior = behavior});
+        steps_add(steps, (Step){.kind = SPLIT, .pattern = pattern_of_digits(), .behavior = behavior});
+    } else if (strcmp(p->type, "Punctuation") == 0) {
+        Behavior behavior = json_object_get(p->step, "behavior") ? behavior_at(p) : ISOLATED;
+        steps_add(steps, (Step){.kind = SPLIT, .pattern = pattern_of_punctuation(), .behavior = behavior});
     } else if (strcmp(p->type, "Whitespace") == 0) {
         steps_add(steps, (Step){.kind = SPLIT, .pattern = pattern_of_words(true), .behavior = REMOVED, .inverted = true});
     } else if (strcmp(p->type, "WhitespaceSplit") == 0) {
         steps_add(steps, (Step){.kind = SPLIT, .pattern = pattern_new(p->path, p->key, "\\s"), .behavior = REMOVED});
     } else {
-        refuse(p->path, p->key, p->step, "known are ByteLevel, Split, Digits, Whitespace, WhitespaceSplit and Metaspace");
+        refuse(p->path, p->key, p->step, "known are ByteLevel, Split, Digits, Punctuation, Whitespace, WhitespaceSplit and Metaspace");
     }
 }
 
@@ -194,20 +195,12 @@ static void read_decoder(Steps *steps, const Place *p) {
 
 /* ------------------------------------------------------------------ all of it */
 
-static bool has_kind(const Steps *steps, StepKind kind, bool first_alone) {
-    for (int i = 0; i < steps->count; i++)
-        if (steps->steps[i].kind == kind && steps->steps[i].first_alone == first_alone) return true;
-    return false;
-}
-
 Pipeline *pipeline_read(const char *path, const json_t *json) {
     Pipeline *p = allocate(sizeof *p);
     *p = (Pipeline){0};
     const json_t *decoder = json_object_get(json, "decoder"), *model = json_object_get(json, "model");
     read_steps(&p->normalizer, path, "normalizer", "normalizers", json_object_get(json, "normalizer"), read_normalizer);
     read_steps(&p->pre_tokenizer, path, "pre_tokenizer", "pretokenizers", json_object_get(json, "pre_tokenizer"), read_pre_tokenizer);
-    if (has_kind(&p->pre_tokenizer, PREFIX, true) && has_kind(&p->normalizer, REPLACE, false))
-        refuse(path, "pre_tokenizer", json_object_get(json, "pre_tokenizer"), "behind a Replace, where a text begins is not known here");
     read_steps(&p->decoder, path, "decoder", "decoders", decoder, read_decoder);
     if (!decoder || json_is_null(decoder)) steps_add(&p->decoder, (Step){.kind = FUSE, .content = " "});
     p->byte_fallback = json_is_true(json_object_get(model, "byte_fallback"));

@@ -13,6 +13,12 @@ static const char *const stand_ins[CLASSES][3] = {
     [FORMAT] = {"\u00AD", "\u2060", "\U000E0001"},
 };
 
+static Class class_in(Unicode unicode, Class class) {
+    if (unicode == UNICODE_OLD) return NONE;
+    if (class != NEWEST_DIGIT) return class;
+    return unicode == UNICODE_17 ? DIGIT : NONE;
+}
+
 /* The first range that ends at `point` or behind it. */
 static int range_at(uint32_t point) {
     int low = 0, high = newer_count;
@@ -43,7 +49,7 @@ static bool is_newer(uint32_t point, Gap *gap, Class *class) {
     return false;
 }
 
-char *with_stand_ins(size_t length, const char *text) {
+char *with_stand_ins(Unicode unicode, size_t length, const char *text) {
     char *copy = NULL;
     Gap gap = {0};
     Class class;
@@ -53,7 +59,7 @@ char *with_stand_ins(size_t length, const char *text) {
         uint32_t point = utf8_point(text + i, &n);
         if (!is_newer(point, &gap, &class)) continue;
         if (!copy) copy = memcpy(allocate(length), text, length);
-        memcpy(copy + i, stand_ins[class][n - 2], n);
+        memcpy(copy + i, stand_ins[class_in(unicode, class)][n - 2], n);
     }
     return copy;
 }

@@ -9,8 +9,12 @@
 #include <stdint.h>
 
 typedef enum {
-    NONE, UPPER, LOWER, MODIFIER, LETTER, HAN, MARK, SPACING, DIGIT, NUMBER, PUNCTUATION, SYMBOL, FORMAT, CLASSES
+    NONE, UPPER, LOWER, MODIFIER, LETTER, HAN, MARK, SPACING, DIGIT, NUMBER, PUNCTUATION, SYMBOL, FORMAT, NEWEST_DIGIT, CLASSES
 } Class;
+
+/* As whose Unicode: UNICODE_16 is that of the patterns of tiktoken and tokenizers; tokenizers' pre-tokenizer Digits knows those of
+ * UNICODE_17, too, which are of the class NEWEST_DIGIT, and Punctuation knows none of the newer characters. */
+typedef enum { UNICODE_16, UNICODE_17, UNICODE_OLD } Unicode;
 
 /* The characters [first, last] are of this class; NONE: they are not assigned yet. */
 typedef struct {
@@ -34,6 +38,6 @@ extern const int newer_case_count;
 const Newer *newer_range(uint32_t point);
 
 /* The copy of a text that is UTF-8, as long as it; NULL if it needs none. The caller frees. */
-char *with_stand_ins(size_t length, const char *text);
+char *with_stand_ins(Unicode unicode, size_t length, const char *text);
 
 #endif

@@ -16,8 +16,8 @@ static void add_piece(Pieces *pieces, Piece piece) {
     pieces->pieces[pieces->count++] = piece;
 }
 
-void pieces_add(Pieces *pieces, size_t length, const char *text, bool begins) {
-    add_piece(pieces, (Piece){pieces->text.length, length, begins});
+void pieces_add(Pieces *pieces, size_t length, const char *text, size_t first) {
+    add_piece(pieces, (Piece){pieces->text.length, length, first});
     text_add(&pieces->text, length, text);
 }
 
@@ -31,19 +31,28 @@ static bool starts_with(size_t length, const char *text, const char *start) {
 }
 
 static bool wants_prefix(const Step *step, const Piece *piece, const char *text) {
-    return piece->length > 0 && (piece->begins || !step->first_alone) &&
+    return piece->length > 0 && (piece->first > 0 || !step->first_alone) &&
            !(step->unless_it_begins && starts_with(piece->length, text, step->content));
 }
 
-static void replace(const Step *step, Search *search, const Piece *piece, const char *text, Text *to) {
-    size_t from, end, done = 0;
+/* How many of the piece's bytes [from, to) stand for the text's first character. */
+static size_t first_within(const Piece *piece, size_t from, size_t to) {
+    size_t end = to < piece->first ? to : piece->first;
+    return end > from ? end - from : 0;
+}
+
+/* What is put in stands for the last character of what it replaces. Returns how much stands for the first one now. */
+static size_t replace(const Step *step, Search *search, const Piece *piece, const char *text, Text *to) {
+    size_t from, end, done = 0, first = 0, length = strlen(step->content);
     search_part(search, piece->start, piece->length);
     while (search_next(search, &from, &end)) {
+        first += first_within(piece, done, from) + (piece->first > 0 && end <= piece->first ? length : 0);
         text_add(to, from - done, text + done);
-        text_add(to, strlen(step->content), step->content);
+        text_add(to, length, step->content);
         done = end;
     }
     text_add(to, piece->length - done, text + done);
+    return first + first_within(piece, done, piece->length);
 }
 
 static void spell_bytes(size_t length, const char *text, Text *to) {
@@ -73,13 +82,12 @@ static void drop(const char *content, size_t length, const char *text, Text *to)
     }
 }
 
-static void rewrite(const Step *step, Search *search, size_t place, const Piece *piece, const char *text, Text *to) {
+static void rewrite(const Step *step, size_t place, const Piece *piece, const char *text, Text *to) {
     switch (step->kind) {
     case PREFIX:
         if (wants_prefix(step, piece, text)) text_add(to, strlen(step->content), step->content);
         text_add(to, piece->length, text);
         break;
-    case REPLACE: replace(step, search, piece, text, to); break;
     case NORMAL_FORM: add_normal_form(to, step->composed, step->compatible, piece->length, text); break;
     case LOWER_CASE: add_lower_case(to, piece->length, text); break;
     case SPELL_BYTES: spell_bytes(piece->length, text, to); break;
@@ -89,14 +97,31 @@ static void rewrite(const Step *step, Search *search, size_t place, const Piece 
     }
 }
 
+/* What the first character of the whole text becomes: as many characters as it would alone. */
+static size_t first_of(const Step *step, size_t place, const Piece *piece, const char *text, size_t length, const char *written) {
+    Text alone = {0};
+    size_t first = 0, n;
+    if (piece->first > 0) rewrite(step, place, &(Piece){0, piece->first, piece->first}, text, &alone);
+    for (size_t i = 0; i < alone.length && first < length; i += n) {
+        size_t of_it;
+        utf8_point(alone.text + i, &n), utf8_point(written + first, &of_it);
+        first += of_it;
+    }
+    free(alone.text);
+    return first;
+}
+
 static void rewrite_all(const Step *step, Pieces *pieces) {
     Pieces out = {0};
     Search *search = step->pattern ? search_new(step->pattern, pieces->text.length, pieces->text.text) : NULL;
     for (size_t i = 0; i < pieces->count; i++) {
         const Piece *piece = &pieces->pieces[i];
-        size_t start = out.text.length;
-        rewrite(step, search, i, piece, pieces->text.text + piece->start, &out.text);
-        add_piece(&out, (Piece){start, out.text.length - start, piece->begins});
+        const char *text = pieces->text.text + piece->start;
+        size_t start = out.text.length, first = 0;
+        if (step->kind == REPLACE) first = replace(step, search, piece, text, &out.text);
+        else rewrite(step, i, piece, text, &out.text);
+        if (step->kind != REPLACE) first = first_of(step, i, piece, text, out.text.length - start, out.text.text + start);
+        add_piece(&out, (Piece){start, out.text.length - start, first});
     }
     if (search) search_free(search);
     pieces_free(pieces);
@@ -159,7 +184,7 @@ static void split(const Step *step, Pieces *pieces) {
             if (goes_on(step->behavior, &parts, i)) continue;
             size_t end = parts.parts[i].end;
             bool removed = end == start || (step->behavior == REMOVED && parts.parts[i].found);
-            if (!removed) add_piece(&out, (Piece){piece->start + start, end - start, piece->begins && start == 0});
+            if (!removed) add_piece(&out, (Piece){piece->start + start, end - start, first_within(piece, start, end)});
             start = end;
         }
     }
@@ -191,7 +216,7 @@ static void read_bytes(Pieces *pieces) {
     }
     Text text = {0};
     text_add_characters(&text, false, bytes.length, bytes.text);
-    pieces_add(&out, text.length, text.text, true);
+    pieces_add(&out, text.length, text.text, 0);
     free(bytes.text), free(text.text), pieces_free(pieces);
     *pieces = out;
 }
@@ -215,8 +240,8 @@ static void fall_back(Pieces *pieces) {
         }
         text.length = 0;
         add_bytes(&text, bytes.length, bytes.text);
-        if (bytes.length > 0) pieces_add(&out, text.length, text.text, false);
-        if (piece) pieces_add(&out, piece->length, its, false);
+        if (bytes.length > 0) pieces_add(&out, text.length, text.text, 0);
+        if (piece) pieces_add(&out, piece->length, its, 0);
         bytes.length = 0;
     }
     free(bytes.text), free(text.text), pieces_free(pieces);
@@ -230,7 +255,7 @@ static void fuse(const char *between, Pieces *pieces) {
         text_add(&text, pieces->pieces[i].length, pieces->text.text + pieces->pieces[i].start);
     }
     Pieces out = {0};
-    pieces_add(&out, text.length, text.text, true);
+    pieces_add(&out, text.length, text.text, 0);
     free(text.text), pieces_free(pieces);
     *pieces = out;
 }

@@ -9,7 +9,7 @@
 
 typedef struct {
     size_t start, length; /* in the text of all pieces */
-    bool begins;          /* it stands where the whole text begins */
+    size_t first;         /* so many of its bytes, from its start on, stand for the first character of the whole text */
 } Piece;
 
 typedef struct {
@@ -18,7 +18,7 @@ typedef struct {
     Piece *pieces;
 } Pieces;
 
-void pieces_add(Pieces *pieces, size_t length, const char *text, bool begins);
+void pieces_add(Pieces *pieces, size_t length, const char *text, size_t first);
 void pieces_free(Pieces *pieces);
 
 typedef enum {
@@ -46,7 +46,7 @@ typedef struct {
     Behavior behavior;
     bool inverted;         /* SPLIT: what the pattern does not find */
     bool unless_it_begins; /* PREFIX: with `content` */
-    bool first_alone;      /* PREFIX: where the whole text begins */
+    bool first_alone;      /* PREFIX: of what has the first character of the whole text */
     bool composed, compatible;
     int before, behind;
 } Step;

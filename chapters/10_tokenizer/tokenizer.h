@@ -26,7 +26,7 @@ void tokenizer_close(Tokenizer *tokenizer);
 int tokenizer_size(const Tokenizer *tokenizer);        /* V: ids are 0 .. V - 1, special tokens included */
 
 /* BOS, the token that begins a text, is the first that there is of
- *     the token that the post_processor of tokenizer.json puts before a text;
+ *     the token that the post_processor of tokenizer.json puts before a text (what it puts behind one is left out);
  *     bos_token of tokenizer_config.json;
  *     <s> (SentencePiece) or <|begin_of_text|> (byte level);
  *     bos_token_id of config.json;

@@ -39,13 +39,12 @@ static const char *token_name(const json_t *said) {
 
 static void set_template(Chat *chat, const char *path, const char *source, size_t length) {
     chat->source = copy_text(source, length), chat->path = copy_text(path, strlen(path));
-    chat->is_own = true;
 }
 
 static void read_folder(Chat *chat, const char *folder) {
     char path[PATH];
     if (access(join(path, folder, "tokenizer_config.json"), F_OK) == 0) {
-        json_t *json = json_open(path);
+        json_t *json = json_open_reals(path); /* its model_max_length mostly has 31 digits */
         const json_t *template = json_object_get(json, "chat_template");
         const char *eos = token_name(json_object_get(json, "eos_token"));
         if (template && !json_is_null(template)) {
@@ -76,11 +75,14 @@ static void read_gguf(Chat *chat, const char *path) {
 
 /* ------------------------------------------------------------------ a form by its name */
 
-/* The tokenizers of Llama 3 to 3.3 are alike; which one this is, RoPE's scaling shows. */
-static const char *llama_form(bool byte_level, const Config *config) {
+/* The form that these tokens are made for. Those of Llama 3 to 3.3 are alike; which one this is, RoPE's scaling shows. */
+static const char *form_of_tokens(const char *path, const Tokenizer *tokenizer, const Config *config) {
     enum { LLAMA_3_2 = 32 };
     const RopeParameters *rope = &config->rope;
-    if (!byte_level) return "llama2";
+    if (tokenizer_special(tokenizer, "<|im_start|>") >= 0) return "chatml";
+    if (tokenizer_special(tokenizer, "<|start_header_id|>") < 0)
+        fail("%s: it has no chat_template, and no tokens that show how it is talked to: --template NAME says so, if it is a chat "
+             "model (%s)", path, form_names());
     if (rope->rope_type != ROPE_LLAMA3 && rope->rope_type != ROPE_FACTORS) return "llama3";
     double factor = rope->rope_type == ROPE_LLAMA3 ? rope->factor : rope->factors[config->D / 2 - 1]; /* of the slowest pair */
     return lround(factor) == LLAMA_3_2 ? "llama3.2" : "llama3.1";
@@ -89,7 +91,7 @@ static const char *llama_form(bool byte_level, const Config *config) {
 static void take_form(Chat *chat, const char *path, const Form *form) {
     free(chat->source), free(chat->path);
     set_template(chat, path, form->template, strlen(form->template));
-    chat->is_own = false;
+    chat->form = form->name;
     if (strstr(form->template, "bos_token") && !chat->bos)
         fail("--chat: the tokenizer has no BOS, which a conversation needs: this is no chat model");
     if (form->needs && tokenizer_special(chat->tokenizer, form->needs) < 0)
@@ -109,7 +111,7 @@ Chat chat_open(const char *path, const Tokenizer *tokenizer, const Config *confi
     if (gguf_is(path)) read_gguf(&chat, path);
     else read_folder(&chat, path);
     if (!chat.eos) chat.eos = name_of(tokenizer, tokenizer_eos(tokenizer));
-    if (form || !chat.source) take_form(&chat, path, form_named(form ? form : llama_form(tokenizer_byte_level(tokenizer), config)));
+    if (form || !chat.source) take_form(&chat, path, form_named(form ? form : form_of_tokens(path, tokenizer, config)));
     if (date && !strstr(chat.source, "date_string")) fail("--date: this model's template has no date: it is older than Llama 3.1, or another's");
     chat.template = (Template){.path = chat.path, .source = chat.source, .bos = chat.bos, .eos = chat.eos, .date = date};
     return chat;

@@ -14,8 +14,9 @@
  *
  * and after that the model writes, up to </s> or <|eot_id|>. The form is a template in Jinja: the model's own, from
  * chat_template.jinja or tokenizer_config.json in its folder or from the .gguf, or one of forms.h by name. Where there is
- * none, Llama's own are taken: Llama 2's with SentencePiece, and at byte level Llama 3's, 3.1's or 3.2's; config.json shows by
- * RoPE's scaling which: none, by 8, or by 32. From 3.1 on there is a date in it.
+ * none, special tokens that are made for a form show it: ChatML's, or those of Llama 3, 3.1 or 3.2; config.json shows by
+ * RoPE's scaling which: none, by 8, or by 32. From 3.1 on there is a date in it. Llama 2's, Vicuna's and others have no tokens
+ * of their own, and a name must be given.
  *
  * In Llama 2's, Meta's own code puts ▁ before each [INST], as before every text, and so do we with a tokenizer.model.
  * transformers 5.23 makes of that file a tokenizer that puts none behind a special token: all its conversations have a ▁ less
@@ -33,7 +34,7 @@
 typedef struct {
     Template template;
     const Tokenizer *tokenizer;
-    bool is_own; /* the model says so itself */
+    const char *form; /* one of forms.h's names; NULL: the model has a template of its own */
     char *source, *path, *bos, *eos;
 } Chat;
 

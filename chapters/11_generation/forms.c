@@ -74,12 +74,15 @@ enum { FORMS = sizeof forms / sizeof *forms };
 
 const Form *form_at(int index) { return index < FORMS ? &forms[index] : NULL; }
 
-const Form *form_named(const char *name) {
-    char names[200];
+const char *form_names(void) {
+    static char names[200];
     int length = 0;
-    for (int f = 0; f < FORMS; f++) {
+    for (int f = 0; f < FORMS; f++) length += snprintf(names + length, sizeof names - (size_t)length, "%s%s", f ? ", " : "", forms[f].name);
+    return names;
+}
+
+const Form *form_named(const char *name) {
+    for (int f = 0; f < FORMS; f++)
         if (strcmp(forms[f].name, name) == 0) return &forms[f];
-        length += snprintf(names + length, sizeof names - (size_t)length, "%s%s", f ? ", " : "", forms[f].name);
-    }
-    fail("--template %s: it must be one of %s", name, names);
+    fail("--template %s: it must be one of %s", name, form_names());
 }

@@ -11,5 +11,6 @@ typedef struct {
 
 const Form *form_named(const char *name); /* or fail(), which lists them */
 const Form *form_at(int index);           /* NULL past the last */
+const char *form_names(void);             /* "llama2, llama3, …" */
 
 #endif

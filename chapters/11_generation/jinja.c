@@ -23,6 +23,12 @@ void jinja_deeper(Jinja *j, int by) {
     if (j->depth > DEEPEST) jinja_wrong(j, "over %d parts stand in each other", DEEPEST);
 }
 
+void jinja_works(Jinja *j, size_t bytes) {
+    enum { MOST_WORK = 1 << 26, LEAST = 128 };
+    j->work += LEAST + (bytes < MOST_WORK ? bytes : MOST_WORK);
+    if (j->work > MOST_WORK) jinja_wrong(j, "it would take too long for a conversation");
+}
+
 /* ------------------------------------------------------------------ what is written */
 
 static void write_text(Jinja *j, Text text) {
@@ -30,8 +36,11 @@ static void write_text(Jinja *j, Text text) {
     Rendered *out = &j->out;
     if (!j->live || text.length == 0) return;
     if (text.length > MOST_TEXT - out->length) jinja_wrong(j, "it writes more than a conversation can be");
-    out->letters = reallocate(out->letters, out->length + text.length + 1);
-    out->said = reallocate(out->said, (out->length + text.length) * sizeof *out->said);
+    if (out->length + text.length > j->room) {
+        j->room = 2 * (out->length + text.length);
+        out->letters = reallocate(out->letters, j->room);
+        out->said = reallocate(out->said, j->room * sizeof *out->said);
+    }
     memcpy(out->letters + out->length, text.letters, text.length);
     memcpy(out->said + out->length, text.said, text.length * sizeof *out->said);
     out->length += text.length;
@@ -50,7 +59,8 @@ static void write_up_to_braces(Jinja *j) {
     if (*end && end[2] == '-')
         while (last > start && is_space(last[-1])) last--;
     else if (*end && end[1] != '{' && end[2] != '+' && begins_line) last = line;
-    write_text(j, text_of(j, start, (size_t)(last - start), false));
+    jinja_works(j, (size_t)(end - start));
+    if (j->live && last > start) write_text(j, text_of(j, start, (size_t)(last - start), false));
     j->at = end;
 }
 
@@ -66,6 +76,7 @@ static void close_braces(Jinja *j, const char *sign) {
 static void skip_comment(Jinja *j) {
     const char *end = strstr(j->at, "#}");
     if (!end) jinja_wrong(j, "a comment without its end");
+    jinja_works(j, (size_t)(end - j->at));
     j->at = end[-1] == '-' ? end - 1 : end;
     close_braces(j, "#}");
 }
@@ -95,6 +106,7 @@ static void run_if(Jinja *j) {
 
 static void set_loop(Jinja *j, Names *scope, size_t index, size_t count) {
     Names *loop = names_new(j, NULL);
+    loop->unique = true;
     const struct {
         const char *name;
         Kind kind;
@@ -147,7 +159,7 @@ static void run_set(Jinja *j) {
         names_set(j, j->scope, name, value);
         return;
     }
-    Value space = names_get(j->scope, name);
+    Value space = names_get(j, j->scope, name);
     if (space.kind != MAP) jinja_wrong(j, "%.*s is no namespace", (int)name.length, name.letters);
     names_set(j, space.map, part, value);
 }

@@ -69,15 +69,17 @@ static Text literal(Jinja *j) {
     static const char escapes[] = "n\nt\tr\r\\\\''\"\"";
     Text whole = text_of(j, "", 0, false);
     for (skip_blanks(j); *j->at == '\'' || *j->at == '"'; skip_blanks(j)) {
-        const char quote = *j->at++;
-        char *letters = jinja_room(j, strlen(j->at)), *to = letters;
-        for (; *j->at && *j->at != quote; j->at++) {
+        const char quote = *j->at++, *end = j->at;
+        while (*end && *end != quote) end += *end == '\\' && end[1] ? 2 : 1;
+        if (!*end) jinja_wrong(j, "a text without its end");
+        char *letters = jinja_room(j, (size_t)(end - j->at)), *to = letters;
+        for (; j->at < end; j->at++) {
             const char *escape = *j->at == '\\' && j->at[1] ? strchr(escapes, j->at[1]) : NULL;
             if (*j->at == '\\' && (!escape || (escape - escapes) % 2)) jinja_wrong(j, "\"%.2s\" in a text is not known here", j->at);
             *to++ = escape ? escape[1] : *j->at;
             j->at += escape != NULL;
         }
-        if (!*j->at++) jinja_wrong(j, "a text without its end");
+        j->at++;
         whole = text_joined(j, whole, text_of(j, letters, (size_t)(to - letters), false));
     }
     return whole;
@@ -96,6 +98,7 @@ static Value list_literal(Jinja *j) {
 
 static Value primary(Jinja *j) {
     skip_blanks(j);
+    jinja_works(j, 0);
     if (*j->at == '\'' || *j->at == '"') return value_of_text(literal(j));
     if (isdigit((unsigned char)*j->at)) return value_of_number(NUMBER, strtol(j->at, (char **)&j->at, 10));
     if (jinja_sign(j, "[")) return list_literal(j);
@@ -108,7 +111,7 @@ static Value primary(Jinja *j) {
     if (jinja_word(j, "false") || jinja_word(j, "False")) return value_of_number(BOOLEAN, false);
     if (jinja_word(j, "none") || jinja_word(j, "None")) return value_of_number(NONE, 0);
     Text name = jinja_name(j);
-    if (!jinja_sign(j, "(")) return names_get(j->scope, name);
+    if (!jinja_sign(j, "(")) return names_get(j, j->scope, name);
     Arguments a = arguments(j);
     return jinja_call(j, name, &a);
 }
@@ -118,7 +121,7 @@ static Value primary(Jinja *j) {
 static Value attribute(Jinja *j, Value value, Text name) {
     if (!j->live) return (Value){0};
     if (value.kind == UNDEFINED || value.kind == NONE) jinja_wrong(j, "there is nothing of which \"%.*s\" could be asked", (int)name.length, name.letters);
-    return value.kind == MAP ? names_get(value.map, name) : (Value){0};
+    return value.kind == MAP ? names_get(j, value.map, name) : (Value){0};
 }
 
 /* From Python's number, where -1 is the last, to a place from 0 to count. */
@@ -127,11 +130,17 @@ static size_t place_of(long number, size_t count) {
     return number < 0 ? 0 : (size_t)number > count ? count : (size_t)number;
 }
 
-static Value slice(Jinja *j, Value value, const Value *from, const Value *to) {
-    size_t count = value.kind == LIST ? value.list->count : value.kind == TEXT ? value.text.length : 0;
-    size_t first = from ? place_of(from->number, count) : 0, end = to ? place_of(to->number, count) : count;
-    if (end < first) end = first;
+/* An end that is none is as good as one that is not there. */
+static size_t end_of(Jinja *j, Value end, size_t otherwise, size_t count) {
+    if (end.kind == NONE) return otherwise;
+    if (end.kind != NUMBER) jinja_wrong(j, "[from:to] of what is no number");
+    return place_of(end.number, count);
+}
+
+static Value slice(Jinja *j, Value value, Value from, Value to) {
     if (value.kind != LIST) jinja_wrong(j, "only of lists pieces are known here");
+    size_t count = value.list->count, first = end_of(j, from, 0, count), end = end_of(j, to, count, count);
+    if (end < first) end = first;
     Values *list = values_new(j, end - first);
     memcpy(list->values, value.list->values + first, (end - first) * sizeof *list->values);
     return (Value){.kind = LIST, .list = list};
@@ -139,13 +148,13 @@ static Value slice(Jinja *j, Value value, const Value *from, const Value *to) {
 
 /* list[index], list[from:to], map["name"]; the bracket is taken already. */
 static Value subscript(Jinja *j, Value value) {
-    Value from = {0}, to = {0};
-    bool has_from = !jinja_sign(j, ":"), has_to = false, is_slice = !has_from;
-    if (has_from) from = jinja_expression(j), is_slice = jinja_sign(j, ":");
-    if (is_slice && !jinja_sign(j, "]")) has_to = true, to = jinja_expression(j), expect(j, "]");
+    Value from = {.kind = NONE}, to = {.kind = NONE};
+    bool is_slice = jinja_sign(j, ":");
+    if (!is_slice) from = jinja_expression(j), is_slice = jinja_sign(j, ":");
+    if (is_slice && !jinja_sign(j, "]")) to = jinja_expression(j), expect(j, "]");
     if (!is_slice) expect(j, "]");
     if (!j->live) return (Value){0};
-    if (is_slice) return slice(j, value, has_from ? &from : NULL, has_to ? &to : NULL);
+    if (is_slice) return slice(j, value, from, to);
     if (from.kind == TEXT) return attribute(j, value, from.text);
     if (value.kind != LIST || from.kind != NUMBER) jinja_wrong(j, "[…] of what is no list");
     long index = from.number < 0 ? from.number + (long)value.list->count : from.number;
@@ -199,7 +208,9 @@ static Value factors(Jinja *j) {
         if (!j->live) continue;
         if (left.kind != NUMBER || right.kind != NUMBER || (remainder && right.number <= 0)) jinja_wrong(j, "no numbers to multiply or divide");
         if (times && __builtin_mul_overflow(left.number, right.number, &left.number)) jinja_wrong(j, "too large a number");
-        if (remainder) left.number = ((left.number % right.number) + right.number) % right.number;
+        if (!remainder) continue;
+        left.number %= right.number;
+        if (left.number < 0) left.number += right.number; /* Python's is never negative */
     }
 }
 
@@ -224,24 +235,31 @@ static Value sums(Jinja *j) {
 
 static bool contains(Jinja *j, Value part, Value whole) {
     if (!j->live) return false;
+    if (whole.kind == TEXT) jinja_works(j, whole.text.length);
     if (whole.kind == TEXT && part.kind == TEXT) return text_has(whole.text, part.text, NULL);
-    if (whole.kind == MAP && part.kind == TEXT) return names_get(whole.map, part.text).kind != UNDEFINED;
+    if (whole.kind == MAP && part.kind == TEXT) return names_get(j, whole.map, part.text).kind != UNDEFINED;
     if (whole.kind != LIST) jinja_wrong(j, "\"in\" what is neither text, list nor object");
     for (size_t i = 0; i < whole.list->count; i++)
-        if (value_equal(part, whole.list->values[i])) return true;
+        if (value_equal(j, part, whole.list->values[i])) return true;
     return false;
+}
+
+/* Whether left < right, if they are numbers. */
+static bool less(Jinja *j, Value left, Value right) {
+    if (j->live && (left.kind != NUMBER || right.kind != NUMBER)) jinja_wrong(j, "what is no number is larger or smaller");
+    return left.number < right.number;
 }
 
 static Value comparisons(Jinja *j) {
     for (Value left = sums(j);;) {
         const char *start = j->at;
         bool result;
-        if (operator(j, "==")) result = value_equal(left, sums(j));
-        else if (operator(j, "!=")) result = !value_equal(left, sums(j));
-        else if (operator(j, "<=")) result = left.number <= sums(j).number;
-        else if (operator(j, ">=")) result = left.number >= sums(j).number;
-        else if (operator(j, "<")) result = left.number < sums(j).number;
-        else if (operator(j, ">")) result = left.number > sums(j).number;
+        if (operator(j, "==")) result = value_equal(j, left, sums(j));
+        else if (operator(j, "!=")) result = !value_equal(j, left, sums(j));
+        else if (operator(j, "<=")) result = !less(j, sums(j), left);
+        else if (operator(j, ">=")) result = !less(j, left, sums(j));
+        else if (operator(j, "<")) result = less(j, left, sums(j));
+        else if (operator(j, ">")) result = less(j, sums(j), left);
         else if (jinja_word(j, "in")) result = contains(j, left, sums(j));
         else if (jinja_word(j, "not") && jinja_word(j, "in")) result = j->live && !contains(j, left, sums(j));
         else {
@@ -304,6 +322,7 @@ Value jinja_expression(Jinja *j) {
     const char *start = j->at, *condition = find_condition(start);
     const bool live = j->live;
     jinja_deeper(j, 1);
+    jinja_works(j, condition ? (size_t)(condition - start) : 0);
     if (condition) j->at = condition + strlen("if");
     bool holds = !condition || value_true(disjunction(j));
     const char *behind = j->at;

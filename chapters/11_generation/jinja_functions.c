@@ -29,6 +29,7 @@ Value jinja_call(Jinja *j, Text name, const Arguments *a) {
     if (text_is(name, "strftime_now")) return strftime_now(j, text_argument(j, a, 0));
     if (!text_is(name, "namespace")) jinja_wrong(j, "%.*s(…) is not known here", (int)name.length, name.letters);
     Names *names = names_new(j, NULL);
+    names->unique = true;
     for (int i = 0; i < a->count; i++)
         if (a->names[i].length) names_set(j, names, a->names[i], a->values[i]);
     return (Value){.kind = MAP, .map = names};
@@ -78,9 +79,10 @@ static Value of_text(Jinja *j, Text text, Text name, const Arguments *a) {
 
 Value jinja_method(Jinja *j, Value value, Text name, const Arguments *a) {
     if (!j->live) return (Value){0};
+    if (value.kind == TEXT) jinja_works(j, value.text.length);
     Value result = value.kind == TEXT ? of_text(j, value.text, name, a) : (Value){0};
     if (value.kind == MAP && text_is(name, "get")) {
-        result = names_get(value.map, text_argument(j, a, 0));
+        result = names_get(j, value.map, text_argument(j, a, 0));
         return result.kind != UNDEFINED ? result : a->count > 1 ? a->values[1] : value_of_number(NONE, 0);
     }
     if (result.kind == UNDEFINED) jinja_wrong(j, ".%.*s(…) is not known here", (int)name.length, name.letters);
@@ -97,14 +99,15 @@ static Value select_by(Jinja *j, Value value, const Arguments *a, bool wanted) {
     list->count = 0;
     for (size_t i = 0; i < value.list->count; i++) {
         Value item = value.list->values[i];
-        Value attribute = item.kind == MAP ? names_get(item.map, text_argument(j, a, 0)) : (Value){0};
-        if (value_equal(attribute, a->values[2]) == wanted) list->values[list->count++] = item;
+        Value attribute = item.kind == MAP ? names_get(j, item.map, text_argument(j, a, 0)) : (Value){0};
+        if (value_equal(j, attribute, a->values[2]) == wanted) list->values[list->count++] = item;
     }
     return (Value){.kind = LIST, .list = list};
 }
 
 Value jinja_filter(Jinja *j, Value value, Text name, const Arguments *a) {
     if (!j->live) return (Value){0};
+    if (value.kind == TEXT) jinja_works(j, value.text.length);
     if ((text_is(name, "length") || text_is(name, "count")) && value.kind == TEXT) {
         long characters = 0;
         for (size_t i = 0; i < value.text.length; i++) characters += (value.text.letters[i] & 0xc0) != 0x80;

@@ -29,6 +29,7 @@ typedef struct Values {
 /* Variables of a scope, or what a message, a loop and a namespace have. */
 typedef struct Names {
     struct Names *outer; /* the scope around this one */
+    bool unique;         /* equal to itself alone: a namespace, a loop */
     size_t count;
     struct {
         Text name;
@@ -43,9 +44,10 @@ typedef struct Jinja {
     bool live;               /* false where a branch is not taken: it is only read over */
     int depth;               /* of what stands in each other */
     Names *scope;
-    size_t taken;            /* bytes of memory */
+    size_t taken, work;      /* bytes of memory; bytes that were looked at, again and again in a loop */
     struct Piece *memory;    /* all of it, to be freed in the end */
     Rendered out;
+    size_t room;             /* for as many letters of it */
 } Jinja;
 
 /* fail() with the line. */
@@ -53,6 +55,9 @@ _Noreturn void jinja_wrong(const Jinja *jinja, const char *format, ...) __attrib
 
 /* One step deeper, or back (-1): no template stands in itself without end. */
 void jinja_deeper(Jinja *jinja, int by);
+
+/* So many bytes more are looked at: no template goes on without end. */
+void jinja_works(Jinja *jinja, size_t bytes);
 
 /* ---- values */
 
@@ -71,12 +76,12 @@ Value value_of_number(Kind kind, long number);
 Values *values_new(Jinja *jinja, size_t count);
 
 bool value_true(Value value);
-bool value_equal(Value left, Value right);
+bool value_equal(Jinja *jinja, Value left, Value right);
 Text value_text(Jinja *jinja, Value value); /* as it is printed */
 
 Names *names_new(Jinja *jinja, Names *outer);
 void names_set(Jinja *jinja, Names *names, Text name, Value value);
-Value names_get(const Names *names, Text name); /* or of the scopes around it; or UNDEFINED */
+Value names_get(Jinja *jinja, const Names *names, Text name); /* or of the scopes around it; or UNDEFINED */
 
 /* ---- expressions */
 

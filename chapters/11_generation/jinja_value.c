@@ -14,7 +14,8 @@ struct Piece {
 };
 
 void *jinja_room(Jinja *j, size_t bytes) {
-    j->taken += bytes + sizeof *j->memory;
+    enum { EACH = 64 }; /* what a small piece takes at least */
+    j->taken += bytes + EACH;
     if (bytes > MOST_MEMORY || j->taken > MOST_MEMORY) jinja_wrong(j, "it takes too much memory for a conversation");
     struct Piece *piece = allocate(sizeof *piece + bytes);
     piece->before = j->memory, j->memory = piece;
@@ -31,8 +32,8 @@ void jinja_free(Jinja *j) {
 /* ------------------------------------------------------------------ texts */
 
 Text text_of(Jinja *j, const char *letters, size_t length, bool said) {
-    char *copy = jinja_room(j, length);
-    bool *marks = jinja_room(j, length * sizeof *marks);
+    bool *marks = jinja_room(j, length * (sizeof *marks + 1));
+    char *copy = (char *)(marks + length);
     memcpy(copy, letters, length);
     for (size_t i = 0; i < length; i++) marks[i] = said;
     return (Text){length, copy, marks};
@@ -41,8 +42,8 @@ Text text_of(Jinja *j, const char *letters, size_t length, bool said) {
 bool text_is(Text text, const char *letters) { return text.length == strlen(letters) && memcmp(text.letters, letters, text.length) == 0; }
 
 Text text_joined(Jinja *j, Text left, Text right) {
-    char *letters = jinja_room(j, left.length + right.length);
-    bool *said = jinja_room(j, (left.length + right.length) * sizeof *said);
+    bool *said = jinja_room(j, (left.length + right.length) * (sizeof *said + 1));
+    char *letters = (char *)(said + left.length + right.length);
     memcpy(letters, left.letters, left.length), memcpy(letters + left.length, right.letters, right.length);
     memcpy(said, left.said, left.length * sizeof *said), memcpy(said + left.length, right.said, right.length * sizeof *said);
     return (Text){left.length + right.length, letters, said};
@@ -99,24 +100,30 @@ bool value_true(Value value) {
     }
 }
 
-static bool maps_equal(const Names *left, const Names *right) {
+static bool maps_equal(Jinja *j, const Names *left, const Names *right) {
     if (left == right) return true;
-    if (left->count != right->count) return false;
+    if (left->count != right->count || left->unique || right->unique) return false;
     for (size_t i = 0; i < left->count; i++)
-        if (!value_equal(left->entries[i].value, names_get(right, left->entries[i].name))) return false;
+        if (!value_equal(j, left->entries[i].value, names_get(j, right, left->entries[i].name))) return false;
     return true;
 }
 
-bool value_equal(Value left, Value right) {
+static bool lists_equal(Jinja *j, const Values *left, const Values *right) {
+    bool equal = left->count == right->count;
+    jinja_deeper(j, 1);
+    for (size_t i = 0; equal && i < left->count; i++) equal = value_equal(j, left->values[i], right->values[i]);
+    jinja_deeper(j, -1);
+    return equal;
+}
+
+bool value_equal(Jinja *j, Value left, Value right) {
     bool numbers = (left.kind == BOOLEAN || left.kind == NUMBER) && (right.kind == BOOLEAN || right.kind == NUMBER);
     if (numbers) return left.number == right.number;
+    jinja_works(j, left.kind == TEXT ? left.text.length : 0);
     if (left.kind != right.kind) return false;
-    if (left.kind == MAP) return maps_equal(left.map, right.map);
+    if (left.kind == MAP) return maps_equal(j, left.map, right.map);
     if (left.kind == TEXT) return left.text.length == right.text.length && memcmp(left.text.letters, right.text.letters, left.text.length) == 0;
-    if (left.kind != LIST) return true;
-    bool equal = left.list->count == right.list->count;
-    for (size_t i = 0; equal && i < left.list->count; i++) equal = value_equal(left.list->values[i], right.list->values[i]);
-    return equal;
+    return left.kind != LIST || lists_equal(j, left.list, right.list);
 }
 
 Text value_text(Jinja *j, Value value) {
@@ -158,8 +165,9 @@ void names_set(Jinja *j, Names *names, Text name, Value value) {
     names->entries[names->count].name = name, names->entries[names->count++].value = value;
 }
 
-Value names_get(const Names *names, Text name) {
+Value names_get(Jinja *j, const Names *names, Text name) {
     for (; names; names = names->outer) {
+        jinja_works(j, names->count);
         const Value *found = find(names, name);
         if (found) return *found;
     }

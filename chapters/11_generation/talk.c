@@ -132,20 +132,24 @@ static char *answer(Conversation *c) {
     return text;
 }
 
+static void note_form(const Chat *chat) {
+    fprintf(stderr, "note: the model has no chat_template, and is talked to as %s; --template NAME takes another form\n", chat->form);
+}
+
 void talk(const Llama *llama) {
     enum { CONTEXT = 8192 }; /* nobody knows how long it will be */
     const Words *words = llama->words;
-    Conversation c = {.chat = chat_open(llama->tokenizer_path, llama->tokenizer, &llama->model.config, words->template, words->date)};
+    const char *form = words->template || words->model ? words->template : "llama2"; /* the course's own knows none */
+    Conversation c = {.chat = chat_open(llama->tokenizer_path, llama->tokenizer, &llama->model.config, form, words->date)};
     c.session = session_new(llama, CONTEXT);
     sigaction(SIGINT, &(struct sigaction){.sa_handler = interrupt}, NULL); /* without SA_RESTART: it interrupts reading, too */
     if (words->system) add_message(&c, "system", copy_text(words->system, strlen(words->system)));
     for (char *message; (message = ask());) {
+        if (c.count <= (words->system != NULL) && c.chat.form && !words->template && !words->quiet) note_form(&c.chat);
         add_message(&c, "user", message);
         add_message(&c, "assistant", answer(&c));
     }
     session_end(&c.session);
-    if (!c.chat.is_own && !words->template && !words->quiet)
-        fprintf(stderr, "note: the model does not say how it is talked to, so that was Llama's way; --template NAME takes another\n");
     chat_close(&c.chat);
     for (size_t i = 0; i < c.count; i++) free((char *)c.messages[i].content);
     free(c.messages);

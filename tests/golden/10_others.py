@@ -23,11 +23,9 @@ FOLDER = HERE / "others"
 KINDS = [" ", " ", "  ", "\n", "\r\n", "\t", "\u00a0", "\u3000", "\u2028", "\u200b", "▁", "▁▁", "a", "the", "The", " llama", "ing", "I'm", "'s", "'LL", "don't",
          "0", "12", "2025", "3.14", "٣٤", "ⅻ", "½", "一", "羊驼", "语言模型", "ラマ", "라마", "Größe", "STRASSE", "É", "e\u0301", "\u1e9b\u0323", "ﬁ", "①", "Å",
          "İstanbul", "ΣΑΣ", "Лама", "اللاما", "हिन्दी", "ﷺ", "㌀", "가\u11a8", "\u1100\u1161\u11a8", "q\u0323\u0307", "q\u0307\u0323", "😀", "👨\u200d👩\u200d👧", "🇩🇪", "𝕳",
-         "\U00031350", "\u1c8a", "\U00010d40", "\u1df9\u0301", "\ua7f2", "\ufffd", "\x00", "\x7f", "_", "-", "---", ".", "...", ",", "!?", "(", ")", "[", "]", "{}", "#", "@",
+         "\U00031350", "\u1c8a", "\U00010d40", "\U00011de3", "\u2e43", "\u166d", "\U00011c42", "\u1df9\u0301", "\ua7f2", "\ufffd", "\x00", "\x7f", "_", "-", "---", ".", "...", ",", "!?", "(", ")", "[", "]", "{}", "#", "@",
          "<", ">", "<0x0A>", "<0x41>", "<unk>", "<s>", "</s>", "<mask>", "<word>", "<left>", "<right>", "<both>", "<sep>", "[INST]", "[/INST]", "<|im_start|>",
          "<|im_end|>", "<A>", "<a>", "ⓐ", "²", "\u200d", "ａ", "ⅷ", "ſ", "K"]
-# Digits of Unicode 17: the pre-tokenizer Digits knows them, all patterns do not.
-LEFT_OUT = [*range(0x11de0, 0x11dea), *range(0x16ff4, 0x16ff7)]
 
 
 def difficult(chance, names=()):
@@ -43,7 +41,7 @@ def difficult(chance, names=()):
             part = chr(chance.choice([chance.randint(0, 0x7ff), chance.randint(0x800, 0xd7ff), chance.randint(0xe000, 0x1ffff), chance.randint(0x20000, 0x32000)]))
         else:
             part = chance.choice(KINDS) * chance.randint(2, 9)
-        parts.append(part if not (len(part) == 1 and ord(part) in LEFT_OUT) else "x")
+        parts.append(part)
     return "".join(parts)
 
 
@@ -93,7 +91,11 @@ def without(tokenizer, *names):
 
 def byte_level(size, *steps, use_regex=False, prefix=False, **more):
     steps = [*steps, pre_tokenizers.ByteLevel(add_prefix_space=prefix, use_regex=use_regex)]
-    return train(size, pre_tokenizer=pre_tokenizers.Sequence(steps), decoder=decoders.ByteLevel(), initial=ALPHABET, **more)
+    return train(size, pre_tokenizer=pre_tokenizers.Sequence(list(steps)), decoder=decoders.ByteLevel(), initial=ALPHABET, **more)
+
+
+def byte_level_first(size, *steps, **more):
+    return train(size, pre_tokenizer=pre_tokenizers.Sequence(list(steps)), decoder=decoders.ByteLevel(), initial=ALPHABET, **more)
 
 
 def split(pattern, behavior, invert=False):
@@ -142,6 +144,11 @@ def vocabularies():
                              pre_tokenizers.Sequence([pre_tokenizers.Whitespace(), pre_tokenizers.Digits(individual_digits=False)]),
                              special=named("<unk>", special=True), unk_token="<unk>", fuse_unk=True, more=NORMALIZED)
     yield "decomposed", train(420, normalizers.NFKD(), pre_tokenizers.WhitespaceSplit(), special=named("<unk>", special=True), unk_token="<unk>", more=FLAGGED)
+    yield "falcon", byte_level_first(420, pre_tokenizers.Punctuation(behavior="contiguous"), pre_tokenizers.ByteLevel(add_prefix_space=False),
+                                     pre_tokenizers.Digits(individual_digits=False), split("[0-9][0-9][0-9]", "isolated"))
+    yield "first", after_training(flagged, pre_tokenizers.Sequence([pre_tokenizers.Punctuation(), metaspace(prepend_scheme="first", split=True)]),
+                                  normalizers.Sequence([normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), "▁"), normalizers.Replace("a", "")]),
+                                  decoders.Metaspace(prepend_scheme="first"))
     yield "merged", byte_level(400, split(r"\s+", "merged_with_next"), split(r"[.,!?]", "merged_with_previous"), split(r"\d+", "contiguous"),
                                split("'", "removed"), normalizer=normalizers.NFD())
 

@@ -5,7 +5,7 @@
 
 What a letter is says Unicode, anew each year. The regular expressions of tiktoken and of tokenizers have Unicode 16: the one and
 the other are asked here about every code point. Whatever was no character in Unicode 9, or has changed since, is listed, with
-what it is in Unicode 16. Unicode 9 is what the normal forms of tokenizers know, and older than any PCRE2 that one still meets.
+what it is in Unicode 16; the digits of 17, which the pre-tokenizer Digits knows, have a class of their own. Unicode 9 is what the normal forms of tokenizers know, and older than any PCRE2 that one still meets.
 
 Lower case is of Unicode 17 there: a second list has those of the newer characters that have one.
 """
@@ -45,6 +45,9 @@ def ranges():
         if "&&" not in pattern and points != matches_in_tokenizers(pattern):
             sys.exit(f"tiktoken and tokenizers differ in {pattern}")
         classes |= dict.fromkeys(points, name)
+    digits = pre_tokenizers.Digits(individual_digits=True).pre_tokenize_str("a".join(TEXT))
+    newest = {ord(piece) for piece, _ in digits if len(piece) == 1 and ord(piece) not in known | classes.keys()}
+    classes |= dict.fromkeys(newest, "NEWEST_DIGIT")
     if strange := matches(r"\p{age:16.0}") - known - classes.keys():
         sys.exit(f"these are of no class: {strange}")
     listed = []
