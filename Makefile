@@ -85,14 +85,16 @@ TOOLS    := $(BUILD)/verify $(BUILD)/grade $(BUILD)/stories $(if $(PCRE2),$(BUIL
 FAST     := $(addprefix chapters/12_speed/,projection.c pairs.c flash_attention.c)
 # And two of chapters 1 and 3, for a program that calls none of the others in their files: the library would bring both.
 FASTEST  := $(FAST) chapters/12_speed/elementwise.c
+# And what goes backward, of chapter 15, with common/linear.c: a program that trains names them as well.
+BACKWARD := $(FASTEST) $(addprefix chapters/16_training/,product.c linear.c attention.c gates.c loss.c)
 CLIMB    := chapters/12_speed/climb.c
 LLAMA    := $(addprefix chapters/11_generation/,llama.c session.c settings.c talk.c)
 # The ranks of chapter 14, or the one that there is without MPI.
 SPREAD   := $(addprefix chapters/14_tensor_parallel/,run.c parallel.c $(if $(MPI),ranks.c counted.c,alone.c))
-KERNELS  := $(filter-out %/main.c %/figures.c %/exercise.c %/quantize.c $(LLAMA) $(FASTEST) $(CLIMB) $(LEFT_OUT) $(addprefix %/,run.c parallel.c ranks.c counted.c alone.c),$(wildcard chapters/[0-9][0-9]_*/*.c))
+KERNELS  := $(filter-out %/main.c %/figures.c %/exercise.c %/quantize.c $(LLAMA) $(BACKWARD) $(CLIMB) $(LEFT_OUT) $(addprefix %/,run.c parallel.c ranks.c counted.c alone.c),$(wildcard chapters/[0-9][0-9]_*/*.c))
 COMMON   := $(wildcard common/*.c)
 VERIFY   := $(filter-out $(addprefix tests/verify/,main.c grade.c guard.c mine.c route.c yours.c),$(wildcard tests/verify/*.c))
-TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c))) $(BUILD)/tests/fast_decoder $(BUILD)/tests/fast_flash_attention
+TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c))) $(BUILD)/tests/fast_decoder $(BUILD)/tests/fast_flash_attention $(BUILD)/tests/fast_backward $(BUILD)/tests/fast_step
 TESTS    := $(patsubst %/test_generation,%/fast_generation,$(patsubst %/test_elementwise,%/fast_elementwise,$(TESTS:%/test_speed=%/fast_speed)))
 FUZZED   := safetensors gguf config model $(if $(PCRE2),tokenizer text)
 
@@ -177,6 +179,9 @@ $(BUILD)/tests/test_mine: $(call object,tests/verify/yours.c tests/golden/examin
 # The same tests with chapter 12's functions in place of those of chapters 1, 3, 8 and 9.
 $(BUILD)/tests/fast_%: $(BUILD)/objects/tests/test_%.o $(call object,$(FASTEST)) $(BUILD)/libllama.a
 	$(link) $(CMOCKA)
+
+# And of chapter 15.
+$(BUILD)/tests/fast_backward $(BUILD)/tests/fast_step: $(call object,$(filter-out $(FASTEST),$(BACKWARD)))
 
 # Somebody on another machine who has not pulled for a while.
 $(BUILD)/tests/other_version: $(filter-out %/run.o,$(call object,chapters/14_tensor_parallel/main.c $(SPREAD) $(FASTEST))) $(BUILD)/objects/other_version.o $(BUILD)/libllama.a
