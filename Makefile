@@ -164,7 +164,8 @@ $(call object,tests/bench_parallel.c): ALSO = $(filter -I%,$(MPI))
 $(BUILD)/bench_tokenizer: $(call object,tests/bench_tokenizer.c) $(BUILD)/libllama.a
 $(BUILD)/check_tokenizer: $(call object,tests/check_tokenizer.c) $(BUILD)/libllama.a
 $(BUILD)/bench_layer: $(call object,tests/bench_layer.c $(FASTEST)) $(BUILD)/libllama.a
-$(STUDIES:%=$(BUILD)/%) $(BUILD)/bench_decoder $(BUILD)/bench_layer $(BUILD)/bench_tokenizer $(BUILD)/check_tokenizer $(BUILD)/bench_parallel:
+$(BUILD)/bench_training: $(call object,tests/bench_training.c $(BACKWARD)) $(BUILD)/libllama.a
+$(STUDIES:%=$(BUILD)/%) $(BUILD)/bench_training $(BUILD)/bench_decoder $(BUILD)/bench_layer $(BUILD)/bench_tokenizer $(BUILD)/check_tokenizer $(BUILD)/bench_parallel:
 	$(link)
 
 # What a test must know of this build; and who compiles a reader's files.
