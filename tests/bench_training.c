@@ -1,11 +1,11 @@
-/* How fast is training, beside what this machine can do? A step is what chapter 16 does in one: the gradients of a batch,
- * clipping, AdamW. The model is random, and so are its texts.
+/* How fast is training, beside what this machine can do? A step is what chapter 16 does in one: the gradients of a
+ * batch, clipping, AdamW. The model is random, and so are its texts.
  *
  *     bench_training CONFIG.json B T
  *
- * For each line that comes on its input it trains for some seconds, and answers with a line: tokens a second, operations a
- * second, the FMA peak. tests/bench_training.py asks, in turns with PyTorch. (Its first line, 0, are the bytes of memory
- * that it has without a model: few.)
+ * For each line that comes on its input it trains for some seconds, and answers with a line: tokens a second,
+ * operations a second, the FMA peak. tests/bench_training.py asks, in turns with PyTorch. (Its first line, 0, are the
+ * bytes of memory that it has without a model: few.)
  *
  * Operations: two for each weight and token forward, twice as many backward; attention's four for each pair of a query
  * and a key it sees and each number of a head, and again twice as many. What is computed again on the way back does not
@@ -34,8 +34,9 @@ typedef struct {
 static Training training_new(const Config *config, int B, int T) {
     int threads = thread_count() < B ? thread_count() : B;
     size_t tokens = (size_t)B * (size_t)T;
-    Training t = {B, T, 0, parameters_new(config), parameters_new(config), parameters_new(config), parameters_new(config),
-                  workers_new(config, T, threads), allocate(tokens * sizeof(int)), allocate(tokens * sizeof(int))};
+    Training t = {.B = B, .T = T, .weights = parameters_new(config), .gradients = parameters_new(config),
+                  .m = parameters_new(config), .v = parameters_new(config), .workers = workers_new(config, T, threads),
+                  .ids = allocate(tokens * sizeof(int)), .targets = allocate(tokens * sizeof(int))};
     Random random = {.state = 1};
     for (int i = 0; i < t.weights.tensor_count; i++) {
         Tensor *tensor = &t.weights.tensors[i];
@@ -69,8 +70,8 @@ static void train_step(Training *t) {
 }
 
 static double operations(const Config *c, int B, int T) {
-    double pairs = T * (T + 1.0) / 2, weights = (double)config_parameters(c) - (c->tie_word_embeddings ? 0 : (double)c->V * c->C);
-    return B * (6 * weights * T + 12 * pairs * c->L * c->H * c->D);
+    double pairs = T * (T + 1.0) / 2, looked_up = c->tie_word_embeddings ? 0 : (double)c->V * c->C;
+    return B * (6 * ((double)config_parameters(c) - looked_up) * T + 12 * pairs * c->L * c->H * c->D);
 }
 
 /* Some seconds of steps, each followed by a go at the peak. */

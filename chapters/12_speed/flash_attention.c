@@ -176,19 +176,6 @@ static void few_meet(int sets, Set set[sets], int s0, int width, const Tile *til
 
 /* ------------------------------------------------------------------ the tiles of a text */
 
-/* to[i][r] = from[r][i]. Both are whole squares. */
-static void turn_rows(int rows, int width, float to[width][rows], const float from[rows][width]) {
-    for (int r = 0; r < rows; r += LANES)
-        for (int i = 0; i < width; i += LANES) {
-            Vector square[LANES];
-#pragma GCC unroll 16
-            for (int l = 0; l < LANES; l++) square[l] = *(const Vector *)&from[r + l][i];
-            turn(square);
-#pragma GCC unroll 16
-            for (int l = 0; l < LANES; l++) *(Vector *)&to[i + l][r] = square[l];
-        }
-}
-
 /* Room for a tile of its own. */
 typedef struct {
     float *k, *v;  /* [KEYS][width] */

@@ -40,8 +40,8 @@ typedef struct {
     size_t row, step;
 } Singles;
 
-/* to[r] (+)= sum over i < count of x(r, i) w[i], of two vectors in each row of w; the rows of w and `to` lie `pitch` and
- * `apart` numbers from each other. */
+/* to[r] (+)= sum over i < count of x(r, i) w[i], of two vectors in each row of w. The rows of w lie `pitch` numbers
+ * from each other, those of `to` lie `apart`. */
 INLINE void multiply(int rows, int count, bool add, float *to, size_t apart, Singles x, const float *w, size_t pitch) {
     for (int r = 0; r < rows; r += ROWS) {
         Vector sum[ROWS][2];
@@ -63,29 +63,15 @@ INLINE void multiply(int rows, int count, bool add, float *to, size_t apart, Sin
     }
 }
 
-/* to[i][r] = from[r][i]. Both are whole squares. */
-static void turn_rows(int rows, int width, float to[width][rows], const float from[rows][width]) {
-    for (int r = 0; r < rows; r += LANES)
-        for (int i = 0; i < width; i += LANES) {
-            Vector square[LANES];
-#pragma GCC unroll 16
-            for (int l = 0; l < LANES; l++) square[l] = *(const Vector *)&from[r + l][i];
-            turn(square);
-#pragma GCC unroll 16
-            for (int l = 0; l < LANES; l++) *(Vector *)&to[i + l][r] = square[l];
-        }
-}
-
 /* ------------------------------------------------------------------ one head's queries */
 
 /* The queries of one head, WIDE at a time, filled up with zeros: those have no gradient to pass on. Rows are padded to
  * `width` numbers, and what is turned has a row for each of these. */
 typedef struct {
     int T, D, width, sets;
-    float *q, *dout;             /* [sets][WIDE][width]; q / sqrt(D) */
-    float *q_turned, *dout_turned; /* [sets][width][WIDE] */
-    float *dq_turned;            /* [sets][width][WIDE] */
-    float *log_sum, *common;     /* [sets][WIDE]; common is the sum of p dp over all keys, which is out . dout */
+    float *q, *dout;                           /* [sets][WIDE][width]; q / sqrt(D) */
+    float *q_turned, *dout_turned, *dq_turned; /* [sets][width][WIDE] */
+    float *log_sum, *common;                   /* [sets][WIDE]; the sum of p dp over all keys is out . dout */
 } Head;
 
 static Head head_new(int T, int D) {
@@ -103,8 +89,9 @@ static float dot(int n, const float a[n], const float b[n]) {
     return (float)sum;
 }
 
-static void head_fill(Head *head, int H, int h, const float q[head->T][H][head->D], const float dout[head->T][H][head->D],
-                      const float out[head->T][H][head->D], const float log_sum[head->T][H]) {
+static void head_fill(Head *head, int H, int h, const float q[head->T][H][head->D],
+                      const float dout[head->T][H][head->D], const float out[head->T][H][head->D],
+                      const float log_sum[head->T][H]) {
     int D = head->D, width = head->width, rows = head->sets * WIDE;
     float(*to_q)[width] = (void *)head->q, (*to_dout)[width] = (void *)head->dout, scale = (float)(1 / sqrt(D));
     float(*q_turned)[width][WIDE] = (void *)head->q_turned, (*dout_turned)[width][WIDE] = (void *)head->dout_turned;
@@ -125,7 +112,8 @@ static void head_fill(Head *head, int H, int h, const float q[head->T][H][head->
 /* Adds what has come together for the queries to dq. Their own copies have had their use, and make room. */
 static void head_empty(Head *head, int H, int h, float dq[restrict head->T][H][head->D]) {
     int width = head->width;
-    float(*rows)[width] = (void *)head->q, (*turned)[width][WIDE] = (void *)head->dq_turned, scale = (float)(1 / sqrt(head->D));
+    float(*rows)[width] = (void *)head->q, (*turned)[width][WIDE] = (void *)head->dq_turned;
+    float scale = (float)(1 / sqrt(head->D));
     for (int n = 0; n < head->sets; n++) turn_rows(width, WIDE, (void *)rows[n * WIDE], (const void *)turned[n]);
     for (int t = 0; t < head->T; t++)
         for (int i = 0; i < head->D; i++) dq[t][h][i] += rows[t][i] * scale;
@@ -179,16 +167,17 @@ static void weights_backward(int s0, int t0, float p[KEYS][WIDE], float dp[KEYS]
 
 /* Set n of the head's queries with the tile. */
 static void meet(const Head *head, int n, const Tile *tile) {
-    size_t width = (size_t)head->width, set = (size_t)n * WIDE;
+    int D = head->width;
+    size_t width = (size_t)D, first = (size_t)n * WIDE, set = first * width;
     float p[KEYS][WIDE] __attribute__((aligned(64))), dscore[KEYS][WIDE] __attribute__((aligned(64)));
-    multiply(KEYS, head->width, false, p[0], WIDE, (Singles){tile->k, width, 1}, head->q_turned + set * width, WIDE);
-    multiply(KEYS, head->width, false, dscore[0], WIDE, (Singles){tile->v, width, 1}, head->dout_turned + set * width, WIDE);
-    weights_backward(tile->first, n * WIDE, p, dscore, head->log_sum + set, head->common + set);
+    multiply(KEYS, D, false, p[0], WIDE, (Singles){tile->k, width, 1}, head->q_turned + set, WIDE);
+    multiply(KEYS, D, false, dscore[0], WIDE, (Singles){tile->v, width, 1}, head->dout_turned + set, WIDE);
+    weights_backward(tile->first, n * WIDE, p, dscore, head->log_sum + first, head->common + first);
     for (size_t i = 0; i < width; i += WIDE) {
-        multiply(KEYS, WIDE, true, tile->dv + i, width, (Singles){p[0], WIDE, 1}, head->dout + set * width + i, width);
-        multiply(KEYS, WIDE, true, tile->dk + i, width, (Singles){dscore[0], WIDE, 1}, head->q + set * width + i, width);
+        multiply(KEYS, WIDE, true, tile->dv + i, width, (Singles){p[0], WIDE, 1}, head->dout + set + i, width);
+        multiply(KEYS, WIDE, true, tile->dk + i, width, (Singles){dscore[0], WIDE, 1}, head->q + set + i, width);
     }
-    multiply(head->width, KEYS, true, head->dq_turned + set * width, WIDE, (Singles){tile->k, 1, width}, dscore[0], WIDE);
+    multiply(D, KEYS, true, head->dq_turned + set, WIDE, (Singles){tile->k, 1, width}, dscore[0], WIDE);
 }
 
 /* ------------------------------------------------------------------ all heads */
@@ -220,7 +209,8 @@ void flash_attention_backward(int T, int H, int KV, int D, float dq[restrict T][
         Head head = head_new(T, D);
         Tile tile = tile_new(head.width);
 #pragma omp for
-        for (int g = 0; g < KV; g++) group_backward(T, H, KV, D, g, &head, &tile, dq, dk, dv, dout, q, k, v, out, log_sum);
+        for (int g = 0; g < KV; g++)
+            group_backward(T, H, KV, D, g, &head, &tile, dq, dk, dv, dout, q, k, v, out, log_sum);
         free(head.q), free(tile.k);
     }
 }

@@ -13,7 +13,8 @@ INLINE Shares shares_of(Vector x) {
     return (Shares){more, power * more};
 }
 
-/* silu(x) = x s and its slope s (1 + x (1 - s)), where s = 1 / (1 + e^-x); 1 - s is not subtracted, but the other share. */
+/* silu(x) = x s and its slope s (1 + x (1 - s)), where s = 1 / (1 + e^-x). 1 - s would round what is small: it is the
+ * other share. */
 INLINE void add_step(Vector *dgate, Vector *dup, Vector dout, Vector gate, Vector up) {
     Shares of = shares_of(gate);
     Words negative = (Words)(gate < 0);

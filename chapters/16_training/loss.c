@@ -12,7 +12,7 @@ static float largest(int V, const float x[V]) {
     return most;
 }
 
-/* The sum of e^(x - max), of which none overflows. A long sum is a sum of parts: each lane adds up no more than PART. */
+/* The sum of e^(x - max), of which none overflows. A long sum is a sum of parts, for the sake of exactness. */
 static double sum_of_powers(int V, const float x[V], float max) {
     enum { PART = 64 * LANES };
     double sum = 0;

@@ -13,21 +13,12 @@ static Matrix part(Matrix m, int r, int c) {
 
 /* ------------------------------------------------------------------ copies that lie as a tile reads them */
 
-/* to[r][c] = from(r, c), LANES of each, where the columns of `from` lie together: they are read, and turned into rows. */
-static void copy_square(size_t pitch, float to[][pitch], Matrix from) {
-    Vector square[LANES];
-#pragma GCC unroll 16
-    for (int l = 0; l < LANES; l++) square[l] = *(const Vector *)(from.first + l * from.column);
-    turn(square);
-#pragma GCC unroll 16
-    for (int l = 0; l < LANES; l++) *(Vector *)to[l] = square[l];
-}
-
-/* Square by square; what is left at the ends is copied number by number. */
+/* to[r][c] = from(r, c), where the columns of `from` lie together: square by square they are turned into rows. What is
+ * left at the ends is copied number by number. */
 static void copy_turned(int rows, int columns, size_t pitch, float to[][pitch], Matrix from) {
     int high = rows / LANES * LANES, wide = columns / LANES * LANES;
     for (int c = 0; c < wide; c += LANES)
-        for (int r = 0; r < high; r += LANES) copy_square(pitch, (void *)&to[r][c], part(from, r, c));
+        for (int r = 0; r < high; r += LANES) turn_square(&to[r][c], pitch, part(from, r, c).first, from.column);
     for (int r = 0; r < rows; r++)
         for (int c = r < high ? wide : 0; c < columns; c++) to[r][c] = *part(from, r, c).first;
 }

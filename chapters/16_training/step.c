@@ -1,4 +1,5 @@
 #include "16_training/step.h"
+#include "16_training/optimizer.h"
 #include "common/error.h"
 
 #include <math.h>
@@ -19,12 +20,6 @@ void workers_free(Workers *w) {
     for (int i = 1; i < w->threads; i++) parameters_free(&w->gradients[i]);
     free(w->activations), free(w->gradients);
     *w = (Workers){0};
-}
-
-static size_t count_targets(size_t n, const int targets[n]) {
-    size_t count = 0;
-    for (size_t i = 0; i < n; i++) count += targets[i] >= 0;
-    return count;
 }
 
 /* A batch's loss, or with gradients both, while the threads compute it. */
