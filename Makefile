@@ -80,7 +80,7 @@ PROGRAMS := $(CHAPTERS:%=$(BUILD)/%)
 DRAWN    := $(patsubst chapters/%/figures.c,%,$(filter-out $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/figures.c)))
 drawer    = $(firstword $(subst _, ,$(1)))_figures
 DRAWERS  := $(foreach c,$(DRAWN),$(BUILD)/$(call drawer,$(c)))
-TOOLS    := $(BUILD)/verify $(BUILD)/grade $(BUILD)/stories $(if $(PCRE2),$(BUILD)/llama $(BUILD)/quantize $(BUILD)/mine)
+TOOLS    := $(BUILD)/verify $(BUILD)/grade $(BUILD)/stories $(if $(PCRE2),$(BUILD)/llama $(BUILD)/quantize $(BUILD)/mine $(BUILD)/train)
 # These have the functions of chapters 9 and 8, but fast: a program that runs whole models names them before the library.
 FAST     := $(addprefix chapters/12_speed/,projection.c pairs.c flash_attention.c)
 # And two of chapters 1 and 3, for a program that calls none of the others in their files: the library would bring both.
@@ -89,7 +89,9 @@ CLIMB    := chapters/12_speed/climb.c
 LLAMA    := $(addprefix chapters/11_generation/,llama.c session.c settings.c talk.c)
 # The ranks of chapter 14, or the one that there is without MPI.
 SPREAD   := $(addprefix chapters/14_tensor_parallel/,run.c parallel.c $(if $(MPI),ranks.c counted.c,alone.c))
-KERNELS  := $(filter-out %/main.c %/figures.c %/exercise.c %/quantize.c $(LLAMA) $(FASTEST) $(CLIMB) $(LEFT_OUT) $(addprefix %/,run.c parallel.c ranks.c counted.c alone.c),$(wildcard chapters/[0-9][0-9]_*/*.c))
+# The program of chapter 16; its functions are for it and its tests.
+TRAINER  := $(addprefix chapters/16_training/,checkpoint.c documents.c folder.c mixture.c recipe.c report.c sample.c)
+KERNELS  := $(filter-out %/main.c %/figures.c %/exercise.c %/quantize.c chapters/16_training/train.c $(LLAMA) $(TRAINER) $(FASTEST) $(CLIMB) $(LEFT_OUT) $(addprefix %/,run.c parallel.c ranks.c counted.c alone.c),$(wildcard chapters/[0-9][0-9]_*/*.c))
 COMMON   := $(wildcard common/*.c)
 VERIFY   := $(filter-out $(addprefix tests/verify/,main.c grade.c guard.c mine.c route.c yours.c),$(wildcard tests/verify/*.c))
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c))) $(BUILD)/tests/fast_decoder $(BUILD)/tests/fast_flash_attention
@@ -149,7 +151,8 @@ $(BUILD)/verify $(BUILD)/grade $(BUILD)/bench_kernels $(BUILD)/mine:
 $(BUILD)/llama: $(call object,$(LLAMA) $(FASTEST)) $(BUILD)/libllama.a
 $(BUILD)/quantize: $(call object,chapters/13_quantization/quantize.c) $(BUILD)/libllama.a
 $(BUILD)/stories: $(call object,chapters/09_decoder/stories/stories.c) $(BUILD)/libllama.a
-$(BUILD)/llama $(BUILD)/quantize $(BUILD)/stories:
+$(BUILD)/train: $(call object,chapters/16_training/train.c $(TRAINER) $(FAST)) $(BUILD)/libllama.a
+$(BUILD)/llama $(BUILD)/quantize $(BUILD)/stories $(BUILD)/train:
 	$(link)
 
 # What the trained model does when something is done to it: tests/golden/NAME.c, whose output is NAME.txt beside it.
@@ -172,6 +175,7 @@ $(BUILD)/objects/tests/test_%.o: ALSO = -DBUILD=$(call quote,$(call string,$(abs
 $(BUILD)/tests/%: $(BUILD)/objects/tests/%.o $(call object,$(VERIFY)) $(BUILD)/libllama.a
 	$(link) $(CMOCKA) -ldl
 
+$(BUILD)/tests/test_training: $(call object,$(TRAINER))
 $(BUILD)/tests/test_mine: $(call object,tests/verify/yours.c tests/golden/examine.c)
 
 # The same tests with chapter 12's functions in place of those of chapters 1, 3, 8 and 9.
