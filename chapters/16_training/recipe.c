@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* The numbers, word by word; NULL for what the command line does not say. */
 typedef struct {
@@ -86,6 +87,14 @@ Recipe recipe_read(int argc, char **argv) {
     return r;
 }
 
+/* A whole number, or the fewest digits that are this float32 again. */
+static void number_text(char text[24], double value) {
+    for (int digits = value == floor(value) ? 17 : 1; digits <= 17; digits++) {
+        snprintf(text, 24, "%.*g", digits, value);
+        if ((float)strtod(text, NULL) == (float)value) break;
+    }
+}
+
 void recipe_ingredients(const Recipe *r, Ingredients *in) {
     const struct {
         const char *name;
@@ -94,7 +103,7 @@ void recipe_ingredients(const Recipe *r, Ingredients *in) {
                           {"lowest", r->lowest}, {"decay", r->decay}, {"beta1", r->beta1}, {"beta2", r->beta2}, {"eps", r->eps},
                           {"clip", r->clip}, {"seed", (double)r->seed}, {"cut", r->cut}};
     for (int i = 0; i < INGREDIENTS; i++) {
-        snprintf(in->text[i], sizeof in->text[i], "%.8g", all[i].value);
+        number_text(in->text[i], all[i].value);
         in->each[i] = (Metadata){all[i].name, in->text[i]};
     }
 }

@@ -210,6 +210,7 @@ int main(int argc, char **argv) {
     if (resumed) printf("resumed behind step %d\n", run.state.step);
     fflush(stdout);
     mixture_seek(&run.data, run.state.drawn);
+    if (resumed) folder_save_model(r->out, &run.state.weights); /* perhaps it was killed between the checkpoint and this */
     folder_describe(r->out, run.config_path, run.tokenizer_folder, run.tokenizer);
     train(&run, fingerprint);
     if (r->plot) report_plot(r->out, true);
