@@ -85,16 +85,18 @@ TOOLS    := $(BUILD)/verify $(BUILD)/grade $(BUILD)/stories $(if $(PCRE2),$(BUIL
 FAST     := $(addprefix chapters/12_speed/,projection.c pairs.c flash_attention.c)
 # And two of chapters 1 and 3, for a program that calls none of the others in their files: the library would bring both.
 FASTEST  := $(FAST) chapters/12_speed/elementwise.c
+# And what goes backward, of chapter 15, with common/linear.c: a program that trains names them as well.
+BACKWARD := $(FASTEST) $(addprefix chapters/16_training/,product.c linear.c attention.c gates.c loss.c)
 CLIMB    := chapters/12_speed/climb.c
 LLAMA    := $(addprefix chapters/11_generation/,llama.c session.c settings.c talk.c)
 # The ranks of chapter 14, or the one that there is without MPI.
 SPREAD   := $(addprefix chapters/14_tensor_parallel/,run.c parallel.c $(if $(MPI),ranks.c counted.c,alone.c))
 # The program of chapter 16; its functions are for it and its tests.
 TRAINER  := $(addprefix chapters/16_training/,checkpoint.c documents.c folder.c mixture.c recipe.c report.c sample.c)
-KERNELS  := $(filter-out %/main.c %/figures.c %/exercise.c %/quantize.c chapters/16_training/train.c $(LLAMA) $(TRAINER) $(FASTEST) $(CLIMB) $(LEFT_OUT) $(addprefix %/,run.c parallel.c ranks.c counted.c alone.c),$(wildcard chapters/[0-9][0-9]_*/*.c))
+KERNELS  := $(filter-out %/main.c %/figures.c %/exercise.c %/quantize.c chapters/16_training/train.c $(LLAMA) $(TRAINER) $(BACKWARD) $(CLIMB) $(LEFT_OUT) $(addprefix %/,run.c parallel.c ranks.c counted.c alone.c),$(wildcard chapters/[0-9][0-9]_*/*.c))
 COMMON   := $(wildcard common/*.c)
 VERIFY   := $(filter-out $(addprefix tests/verify/,main.c grade.c guard.c mine.c route.c yours.c),$(wildcard tests/verify/*.c))
-TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c))) $(BUILD)/tests/fast_decoder $(BUILD)/tests/fast_flash_attention
+TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c))) $(BUILD)/tests/fast_decoder $(BUILD)/tests/fast_flash_attention $(BUILD)/tests/fast_backward $(BUILD)/tests/fast_step
 TESTS    := $(patsubst %/test_generation,%/fast_generation,$(patsubst %/test_elementwise,%/fast_elementwise,$(TESTS:%/test_speed=%/fast_speed)))
 FUZZED   := safetensors gguf config model $(if $(PCRE2),tokenizer text)
 
@@ -151,7 +153,7 @@ $(BUILD)/verify $(BUILD)/grade $(BUILD)/bench_kernels $(BUILD)/mine:
 $(BUILD)/llama: $(call object,$(LLAMA) $(FASTEST)) $(BUILD)/libllama.a
 $(BUILD)/quantize: $(call object,chapters/13_quantization/quantize.c) $(BUILD)/libllama.a
 $(BUILD)/stories: $(call object,chapters/09_decoder/stories/stories.c) $(BUILD)/libllama.a
-$(BUILD)/train: $(call object,chapters/16_training/train.c $(TRAINER) $(FAST)) $(BUILD)/libllama.a
+$(BUILD)/train: $(call object,chapters/16_training/train.c $(TRAINER) $(BACKWARD)) $(BUILD)/libllama.a
 $(BUILD)/llama $(BUILD)/quantize $(BUILD)/stories $(BUILD)/train:
 	$(link)
 
@@ -181,6 +183,9 @@ $(BUILD)/tests/test_mine: $(call object,tests/verify/yours.c tests/golden/examin
 # The same tests with chapter 12's functions in place of those of chapters 1, 3, 8 and 9.
 $(BUILD)/tests/fast_%: $(BUILD)/objects/tests/test_%.o $(call object,$(FASTEST)) $(BUILD)/libllama.a
 	$(link) $(CMOCKA)
+
+# And of chapter 15.
+$(BUILD)/tests/fast_backward $(BUILD)/tests/fast_step: $(call object,$(filter-out $(FASTEST),$(BACKWARD)))
 
 # Somebody on another machine who has not pulled for a while.
 $(BUILD)/tests/other_version: $(filter-out %/run.o,$(call object,chapters/14_tensor_parallel/main.c $(SPREAD) $(FASTEST))) $(BUILD)/objects/other_version.o $(BUILD)/libllama.a

@@ -45,7 +45,8 @@ static void assert_gradients_agree(const Case *c, const char *what) {
         const Tensor *tensor = &c->gradients.tensors[i];
         assert_true(gradient_judge(&c->file, tensor, &agreement));
         if (agreement.wrong)
-            fail_msg("%s, %s: %zu of %zu differ, by up to %.1f ulps", what, tensor->name, agreement.wrong, agreement.count, agreement.ulps);
+            fail_msg("%s, %s: %zu of %zu differ, by up to %.1f ulps", what, tensor->name, agreement.wrong,
+                     agreement.count, agreement.ulps);
     }
 }
 
@@ -90,7 +91,8 @@ static void accumulated_batches_weigh_by_their_targets(void **state) {
     double loss = 0;
     for (int b = 0; b < 2; b++) {
         double share = (double)counted[b] / (counted[0] + counted[1]);
-        loss += share * batch_backward(&workers, &c.weights, &c.gradients, (Batch){1, c.file.ids + b * T, c.file.targets + b * T}, share);
+        Batch batch = {1, c.file.ids + b * T, c.file.targets + b * T};
+        loss += share * batch_backward(&workers, &c.weights, &c.gradients, batch, share);
     }
     assert_float_equal(loss, batch_loss(&workers, &c.weights, whole(&c)), 1e-6);
     assert_gradients_agree(&c, "in two batches");
@@ -103,8 +105,9 @@ static void sequences_without_targets_count_nothing(void **state) {
     Case c = open_case("llama1");
     int T = c.file.T, ids[4 * T], targets[4 * T];
     for (int i = 0; i < 4 * T; i++) {
+        int of_file = i / (2 * T) * T + i % T;
         bool empty = i / T % 2 == 0;
-        ids[i] = empty ? 1 : c.file.ids[i / (2 * T) * T + i % T], targets[i] = empty ? -1 : c.file.targets[i / (2 * T) * T + i % T];
+        ids[i] = empty ? 1 : c.file.ids[of_file], targets[i] = empty ? -1 : c.file.targets[of_file];
     }
     Workers workers = workers_new(&c.model.config, T, 2);
     double loss = batch_backward(&workers, &c.weights, &c.gradients, (Batch){4, ids, targets}, 1);

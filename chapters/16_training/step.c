@@ -52,7 +52,8 @@ static void some_sequences(const Work *work, int thread, Parameters *gradients) 
     const Workers *w = work->workers;
     Parameters *own = gradients && thread ? &w->gradients[thread] : gradients;
     if (own != gradients) memset(own->numbers, 0, own->count * sizeof *own->numbers);
-    for (int b = thread; b < work->batch.B; b += w->threads) work->loss[b] = sequence(work, b, &w->activations[thread], own);
+    for (int b = thread; b < work->batch.B; b += w->threads)
+        work->loss[b] = sequence(work, b, &w->activations[thread], own);
 }
 
 /* Each number is the sum of all threads' in the order of the threads, whoever adds it up. */
@@ -75,4 +76,6 @@ double batch_backward(const Workers *w, const Parameters *weights, Parameters *g
     return mean;
 }
 
-double batch_loss(const Workers *w, const Parameters *weights, Batch batch) { return batch_backward(w, weights, NULL, batch, 0); }
+double batch_loss(const Workers *w, const Parameters *weights, Batch batch) {
+    return batch_backward(w, weights, NULL, batch, 0);
+}

@@ -3,10 +3,10 @@
  *     forward, backward    here: B sequences of T tokens, each from its first number to its last on one thread
  *     clip, adamw          optimizer.h
  *
- * Sequences know nothing of each other, so each thread takes whole ones: 0, n, 2 n, … is the first thread's of n. It adds
- * up their gradients in an array of its own, for two threads must not add to the same number at once, and at the end the
- * arrays are added up thread by thread. The order of all sums is fixed by the number of threads: the same seed and as many
- * threads give the same bits. Another number of threads adds in another order, and rounds otherwise. */
+ * Sequences know nothing of each other, so each thread takes whole ones: 0, n, 2 n, … is the first thread's of n. It
+ * adds up their gradients in an array of its own, for two threads must not add to the same number at once, and at the
+ * end the arrays are added up thread by thread. The order of all sums is fixed by the number of threads: the same seed
+ * and as many threads give the same bits. Another number of threads adds in another order, and rounds otherwise. */
 #ifndef STEP_H
 #define STEP_H
 
@@ -35,8 +35,9 @@ typedef struct {
 double batch_loss(const Workers *workers, const Parameters *weights, Batch batch);
 
 /* The same loss, and dloss times its gradient with respect to every weight, added to `gradients`. dloss is 1; or, where
- * gradients are accumulated over several batches or machines, the share that this batch's count of targets has in that of
- * all: every token then weighs the same, however many its batch has. */
-double batch_backward(const Workers *workers, const Parameters *weights, Parameters *gradients, Batch batch, double dloss);
+ * gradients are accumulated over several batches or machines, the share that this batch's count of targets has in that
+ * of all: every token then weighs the same, however many its batch has. */
+double batch_backward(const Workers *workers, const Parameters *weights, Parameters *gradients, Batch batch,
+                      double dloss);
 
 #endif
