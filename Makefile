@@ -385,7 +385,16 @@ train: $(BUILD)/stories ## train the course's own model again, for three quarter
 	@$(torch)
 	@$(PYTHON) chapters/09_decoder/stories/train.py
 
-GOLDEN := golden printing articles 09_decoder 15_gradients stories sentence stand_ins 10_tokenizer 10_others chat vocabularies 13_gguf
+SMALL := $(BUILD)/train-small
+train-small: $(BUILD)/train $(BUILD)/stories $(BUILD)/llama ## train a smaller model by build/train, in a minute or two: its loss, its stories
+	@rm -rf $(SMALL) && mkdir -p $(SMALL)
+	@$(BUILD)/stories --count 8000 --seed 1 > $(SMALL)/stories.txt
+	@$(BUILD)/stories --count 100 --seed 2 > $(SMALL)/unseen.txt
+	@$(BUILD)/train --config chapters/16_training/small.json --tokenizer chapters/09_decoder/stories/model --data $(SMALL)/stories.txt \
+	    --valid $(SMALL)/unseen.txt --rate 0.005 --sample 100 --plot --out $(SMALL)/model
+	@echo "It writes: $(BUILD)/llama --model $(SMALL)/model --prompt \"Once upon a time\""
+
+GOLDEN := golden printing articles 09_decoder 15_gradients 16_run stories sentence stand_ins 10_tokenizer 10_others chat vocabularies 13_gguf
 
 golden: ## compute the golden values again
 	@$(torch)
@@ -447,4 +456,4 @@ help: ## this list
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
-.PHONY: all always run figures preview verify mine grade test sanitize coverage faults fuzz mutants venv train golden golden-check ablations bench bench-tokenizer check-tokenizers notebooks notebooks-check docs help clean $(NUMBERS) $(EXERCISES) configurations parallel bench-parallel
+.PHONY: all always run figures preview verify mine grade test sanitize coverage faults fuzz mutants venv train train-small golden golden-check ablations bench bench-tokenizer check-tokenizers notebooks notebooks-check docs help clean $(NUMBERS) $(EXERCISES) configurations parallel bench-parallel

@@ -63,10 +63,18 @@ double training_operations(const Config *c, int B, int T) {
     return 6.0 * B * T * (matrices + c->L * attention);
 }
 
-void report_measure(Report *r, const Config *config, int B, int T) {
+void report_batch(Report *r, const Config *config, int B, int T) {
     r->tokens = B * T;
     r->operations = training_operations(config, B, T);
-    r->peak = fma_peak(thread_count());
+}
+
+/* Some thousandths of a second, now and then: what a shared machine gives changes. */
+static void measure_peak(Report *r) {
+    const double every = 2, start = seconds();
+    if (r->measured && start < r->measured + every) return;
+    r->multiplied += multiply_adds(thread_count());
+    r->measured = seconds();
+    r->measuring += r->measured - start;
 }
 
 static const char *time_text(char text[static 32], double s) {
@@ -80,7 +88,7 @@ static const char *line_text(char text[static 160], const Report *r, const Row *
     char rate[RATE_TEXT], left[32];
     double a_second = r->done / r->seconds;
     snprintf(text, 160, "step %d of %d   loss %.4f   %s tokens a second, %.0f %% of FMA peak   %s left", row->step, r->steps, row->loss,
-             rate_text(rate, a_second * r->tokens), 100 * a_second * r->operations / r->peak,
+             rate_text(rate, a_second * r->tokens), 100 * a_second * r->operations * r->measuring / r->multiplied,
              time_text(left, (r->steps - row->step) / a_second));
     return text;
 }
@@ -88,6 +96,7 @@ static const char *line_text(char text[static 160], const Report *r, const Row *
 void report_step(Report *r, const Row *row) {
     char text[160];
     r->done++, r->seconds += row->seconds;
+    measure_peak(r);
     write_row(r, row);
     progress_bar((size_t)row->step, (size_t)r->steps, "%-90s", line_text(text, r, row));
 }
@@ -115,8 +124,8 @@ static char *quoted(const char *name, const char *folder, const char *file) {
     return text;
 }
 
-static bool gnuplot(char *style, char *data, char *how) {
-    char *words[] = {"gnuplot", "-e", style, "-e", data, "-e", how, ROOT "/chapters/16_training/loss.gp", NULL};
+static bool gnuplot(char *style, char *data, char *validation, char *how) {
+    char *words[] = {"gnuplot", "-e", style, "-e", data, "-e", validation, "-e", how, ROOT "/chapters/16_training/loss.gp", NULL};
     pid_t child;
     int status;
     fflush(stdout);
@@ -124,9 +133,10 @@ static bool gnuplot(char *style, char *data, char *how) {
     return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-void report_plot(const char *folder, bool terminal) {
+void report_plot(const char *folder, bool validated) {
     char *style = quoted("style", ROOT, "figures/style.gp"), *data = quoted("data", folder, "log.csv"), *output = quoted("output", folder, "loss.svg");
-    if (!gnuplot(style, data, output)) printf("note: the loss was not drawn: gnuplot is missing, or could not (apt install gnuplot-nox)\n");
-    else if (terminal) gnuplot(style, data, "preview=1");
+    char *validation = validated ? "validation=1" : "";
+    if (!gnuplot(style, data, validation, output)) printf("note: the loss was not drawn: gnuplot is missing, or could not (apt install gnuplot-nox)\n");
+    else gnuplot(style, data, validation, "preview=1");
     free(style), free(data), free(output);
 }

@@ -10,7 +10,8 @@ typedef struct {
     const char *folder;
     FILE *log;
     int steps, tokens;        /* of the run; of a step */
-    double operations, peak;  /* floating-point ones of a step; a second, of nothing but multiply-adds */
+    double operations;        /* floating-point ones of a step */
+    double measured, measuring, multiplied; /* the machine's peak: when last, seconds in all, operations in all */
     double before, seconds;   /* of training: in runs that were resumed, and in this one */
     int done;                 /* steps of this run */
     bool renews;              /* the line is on a terminal */
@@ -26,14 +27,14 @@ typedef struct {
 /* Behind `step` steps, in so many seconds: what the table says of later ones is done again, and is taken out. */
 Report report_open(const char *folder, int step, int steps, double before);
 
-/* Of a step of B sequences: measures the machine's peak, too. */
-void report_measure(Report *report, const Config *config, int B, int T);
+/* A step is of B sequences of T tokens. */
+void report_batch(Report *report, const Config *config, int B, int T);
 void report_step(Report *report, const Row *row);
 void report_line(const Report *report, const Row *row); /* a line that stays */
 void report_close(Report *report);
 
-/* Draws the loss with gnuplot: as FOLDER/loss.svg and, if asked for, in the terminal. */
-void report_plot(const char *folder, bool terminal);
+/* Draws the loss with gnuplot, as FOLDER/loss.svg and in the terminal; and that of the validation, if there was one. */
+void report_plot(const char *folder, bool validated);
 
 /* Floating-point operations of training on B sequences of T tokens: 6 for each weight of a matrix and token, two forward and
  * four backward; and attention's, where a token meets those before it alone. */

@@ -186,7 +186,7 @@ static void save(const Run *run, uint64_t fingerprint) {
 static void train(Run *run, uint64_t fingerprint) {
     const Recipe *r = &run->recipe;
     Report report = report_open(r->out, run->state.step, r->steps, run->state.seconds);
-    report_measure(&report, &run->config, r->batch, r->length);
+    report_batch(&report, &run->config, r->batch, r->length);
     while (run->state.step < r->steps) {
         Row row = step(run);
         if (due(r->validate, run)) row.validation = validate(run);
@@ -213,7 +213,7 @@ int main(int argc, char **argv) {
     if (resumed) folder_save_model(r->out, &run.state.weights); /* perhaps it was killed between the checkpoint and this */
     folder_describe(r->out, run.config_path, run.tokenizer_folder, run.tokenizer);
     train(&run, fingerprint);
-    if (r->plot) report_plot(r->out, true);
+    if (r->plot) report_plot(r->out, r->valid);
     close_run(&run);
     return 0;
 }
