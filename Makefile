@@ -92,7 +92,7 @@ LLAMA    := $(addprefix chapters/11_generation/,llama.c session.c settings.c tal
 # The ranks of chapter 14, or the one that there is without MPI.
 SPREAD   := $(addprefix chapters/14_tensor_parallel/,run.c parallel.c $(if $(MPI),ranks.c counted.c,alone.c))
 # The program of chapter 16; its functions are for it and its tests.
-TRAINER  := $(addprefix chapters/16_training/,checkpoint.c documents.c folder.c mixture.c recipe.c report.c sample.c)
+TRAINER  := $(addprefix chapters/16_training/,checkpoint.c documents.c folder.c mixture.c recipe.c report.c sample.c setup.c)
 KERNELS  := $(filter-out %/main.c %/figures.c %/exercise.c %/quantize.c chapters/16_training/train.c $(LLAMA) $(TRAINER) $(BACKWARD) $(CLIMB) $(LEFT_OUT) $(addprefix %/,run.c parallel.c ranks.c counted.c alone.c),$(wildcard chapters/[0-9][0-9]_*/*.c))
 COMMON   := $(wildcard common/*.c)
 VERIFY   := $(filter-out $(addprefix tests/verify/,main.c grade.c guard.c mine.c route.c yours.c),$(wildcard tests/verify/*.c))
@@ -153,7 +153,9 @@ $(BUILD)/verify $(BUILD)/grade $(BUILD)/bench_kernels $(BUILD)/mine:
 $(BUILD)/llama: $(call object,$(LLAMA) $(FASTEST)) $(BUILD)/libllama.a
 $(BUILD)/quantize: $(call object,chapters/13_quantization/quantize.c) $(BUILD)/libllama.a
 $(BUILD)/stories: $(call object,chapters/09_decoder/stories/stories.c) $(BUILD)/libllama.a
-$(BUILD)/train: $(call object,chapters/16_training/train.c $(TRAINER) $(BACKWARD)) $(BUILD)/libllama.a
+RANKS    := $(filter-out %/run.c %/parallel.c,$(SPREAD))
+$(BUILD)/train: $(call object,chapters/16_training/train.c $(TRAINER) $(RANKS) $(BACKWARD)) $(BUILD)/libllama.a
+$(BUILD)/train: LIBS += $(MPI)
 $(BUILD)/llama $(BUILD)/quantize $(BUILD)/stories $(BUILD)/train:
 	$(link)
 
@@ -192,7 +194,7 @@ $(BUILD)/tests/other_version: $(filter-out %/run.o,$(call object,chapters/14_ten
 	$(link) $(MPI)
 $(BUILD)/objects/other_version.o: chapters/14_tensor_parallel/run.c $(BUILD)/flags
 	@$(CC) $(FLAGS) -DSPOKEN=2 $(filter -I%,$(MPI)) -c $< -o $@
-$(BUILD)/objects/tests/test_parallel.o: ALSO += $(if $(MPI),-DMPIRUN=$(call quote,$(call string,$(MPIRUN))))
+$(BUILD)/objects/tests/test_parallel.o $(BUILD)/objects/tests/test_training.o: ALSO += $(if $(MPI),-DMPIRUN=$(call quote,$(call string,$(MPIRUN))))
 $(BUILD)/tests/test_parallel: $(if $(MPI),| $(BUILD)/tests/other_version)
 
 # What `make fuzz` ever found, and what was thought of: it is given to the same code, without a fuzzer.

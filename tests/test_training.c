@@ -1,5 +1,5 @@
-/* Chapter 16: the program that trains. A hundred steps beside PyTorch's; killed at any moment and resumed, the same bits; what
- * is read, in which order and shares; and everything that can be wrong. */
+/* Chapter 16: the program that trains. A hundred steps beside PyTorch's; killed at any moment and resumed, the same
+ * bits; what is read, in which order and shares; and everything that can be wrong. */
 #include "09_decoder/model.h"
 #include "16_training/documents.h"
 #include "16_training/mixture.h"
@@ -72,10 +72,14 @@ static void assert_weights_agree(const SafeTensors *golden, const char *path) {
     for (size_t i = 0; i < ours.count; i++) {
         const Tensor *tensor = &ours.tensors[i], *truth = safetensors_find(golden, tensor->name);
         assert_non_null(truth);
-        double *right = tensor_to_double(truth), ulps = strtod(safetensors_metadata(golden, AT("ulps/%s", tensor->name)), NULL);
+        double *right = tensor_to_double(truth), ulps = strtod(safetensors_metadata(golden,
+                                                                                    AT("ulps/%s", tensor->name)), NULL);
         float *got = tensor_to_float(tensor);
-        Agreement a = check_within(CHECK_MULTIPLE * ulps + CHECK_ULPS, tensor_count(tensor), tensor->shape[tensor->rank - 1], got, right);
-        if (a.wrong) fail_msg("%s: %zu of %zu differ, by up to %.1f ulps; PyTorch's own float32 by %.1f", tensor->name, a.wrong, a.count, a.ulps, ulps);
+        Agreement a = check_within(CHECK_MULTIPLE * ulps + CHECK_ULPS, tensor_count(tensor),
+                                   tensor->shape[tensor->rank - 1], got, right);
+        if (a.wrong)
+            fail_msg("%s: %zu of %zu differ, by up to %.1f ulps; PyTorch's own float32 by %.1f", tensor->name, a.wrong,
+                     a.count, a.ulps, ulps);
         free(right), free(got);
     }
     safetensors_close(&ours);
@@ -87,14 +91,17 @@ static void a_hundred_steps_are_pytorch_s(void **state) {
     enum { STEPS = 100 };
     for (int n = 0; n < 2; n++) {
         SafeTensors golden = safetensors_open(AT(GOLDEN "/run/%s.safetensors", names[n]));
-        int status = run("'" BUILD "/train' --model '" GOLDEN "/models/%s' --data '" GOLDEN "/run/words.safetensors':3 --data '" GOLDEN
-                         "/run/answers.safetensors':1 %s --out %s", names[n], safetensors_metadata(&golden, "options"), names[n]);
+        int status = run("'" BUILD "/train' --model '" GOLDEN "/models/%s' --data "
+                         "'" GOLDEN "/run/words.safetensors':3 --data '" GOLDEN
+                         "/run/answers.safetensors':1 %s --out %s", names[n], safetensors_metadata(&golden, "options"),
+                             names[n]);
         if (status) fail_msg("%s", said);
         double losses[STEPS + 1], right;
         assert_int_equal(read_column(AT("%s/%s/log.csv", folder, names[n]), LOSS, STEPS + 1, losses), STEPS);
         for (size_t s = 0; s < STEPS; s++) {
             right = tensor_get(safetensors_find(&golden, "losses"), s);
-            if (!(fabs(losses[s] / right - 1) < 1e-4)) fail_msg("%s, step %zu: %.9g, not %.9g", names[n], s + 1, losses[s], right);
+            if (!(fabs(losses[s] / right - 1) < 1e-4))
+                fail_msg("%s, step %zu: %.9g, not %.9g", names[n], s + 1, losses[s], right);
         }
         assert_weights_agree(&golden, AT("%s/%s/model.safetensors", folder, names[n]));
         safetensors_close(&golden);
@@ -105,7 +112,8 @@ static void a_hundred_steps_are_pytorch_s(void **state) {
 
 static void assert_same_file(const char *one, const char *other) {
     size_t size, other_size;
-    char *bytes = file_read(AT("%s/%s", folder, one), &size), *others = file_read(AT("%s/%s", folder, other), &other_size);
+    char *bytes = file_read(AT("%s/%s", folder, one), &size),
+        *others = file_read(AT("%s/%s", folder, other), &other_size);
     assert_int_equal(size, other_size);
     assert_memory_equal(bytes, others, size);
     free(bytes), free(others);
@@ -119,7 +127,8 @@ static void assert_same_run(const char *one, const char *other) {
     SafeTensors a = safetensors_open(AT("%s/%s/checkpoint.safetensors", folder, one));
     SafeTensors b = safetensors_open(AT("%s/%s/checkpoint.safetensors", folder, other));
     assert_int_equal(a.count, b.count);
-    for (size_t i = 0; i < a.count; i++) assert_memory_equal(a.tensors[i].data, b.tensors[i].data, tensor_bytes(&a.tensors[i]));
+    for (size_t i = 0; i < a.count; i++)
+        assert_memory_equal(a.tensors[i].data, b.tensors[i].data, tensor_bytes(&a.tensors[i]));
     safetensors_close(&a), safetensors_close(&b);
     int rows = read_column(AT("%s/%s/log.csv", folder, one), LOSS, MOST, losses[0]);
     assert_int_equal(rows, read_column(AT("%s/%s/log.csv", folder, other), LOSS, MOST, losses[1]));
@@ -177,7 +186,8 @@ static void killed_at_any_moment_it_gives_the_same_bits(void **state) {
 /* Other intervals, and a validation, change nothing of the training. */
 static void what_is_only_looked_at_changes_nothing(void **state) {
     (void)state;
-    assert_int_equal(run("%s", SMALL "--save 3 --valid '" GOLDEN "/run/answers.safetensors' --validate 4 --out watched"), 0);
+    assert_int_equal(run("%s", SMALL "--save 3 --valid '" GOLDEN "/run/answers.safetensors' --validate 4 --out "
+                         "watched"), 0);
     assert_same_run("whole", "watched");
     double validations[13];
     assert_int_equal(read_column(AT("%s/watched/log.csv", folder), VALIDATION, 13, validations), 12);
@@ -200,20 +210,47 @@ static void only_the_same_run_is_resumed(void **state) {
         assert_one_clear_line();
         assert_said(others[i][1]);
     }
-    assert_int_equal(run("'" BUILD "/train' --model '" GOLDEN "/models/llama32' --data words.safetensors --length 24 --resume --out whole"), 1);
+    assert_int_equal(run("'" BUILD "/train' --model '" GOLDEN "/models/llama32' --data words.safetensors --length 24 "
+                         "--resume --out whole"), 1);
     assert_one_clear_line();
-    assert_said("it is of a model of another shape: its model.layers.0.self_attn.q_proj.weight is [32, 32], and the model's [48, 32]");
+    assert_said("it is of a model of another shape: its model.layers.0.self_attn.q_proj.weight is [32, 32], and the "
+                "model's [48, 32]");
     assert_same_run("whole", "killed"); /* nothing was lost */
 }
+
+/* ------------------------------------------------------------------ several processes */
+
+#ifdef MPIRUN
+/* Each process has a part of the batch: the losses of one with the whole, to rounding; and killed and resumed by another
+ * number of them, the run comes to its end. */
+static void several_processes_share_a_batch(void **state) {
+    (void)state;
+    enum { STEPS = 12 };
+    double whole[STEPS], shared[STEPS];
+    read_column(AT("%s/whole/log.csv", folder), LOSS, STEPS, whole);
+    for (int ranks = 2; ranks <= 3; ranks++) {
+        if (run("timeout 240 " MPIRUN " -n %d %s --out shared%d", ranks, SMALL, ranks)) fail_msg("%s", said);
+        /* 2 (n - 1) / n numbers for each weight */
+        assert_said(AT("rank 0 has sent %.2f MB to the others", 2.0 * (ranks - 1) / ranks * 4 * 21664 / 1e6));
+        assert_int_equal(read_column(AT("%s/shared%d/log.csv", folder, ranks), LOSS, STEPS, shared), STEPS);
+        for (int s = 0; s < STEPS; s++)
+            if (!(fabs(shared[s] / whole[s] - 1) < 1e-5)) fail_msg("step %d: %.9g, not %.9g", s + 1, shared[s], whole[s]);
+    }
+    assert_int_equal(run("timeout 240 " MPIRUN " -n 4 %s --out shared4", SMALL), 1);
+    assert_said("a --batch of 3 sequences cannot be shared by 4 ranks");
+}
+#endif
 
 /* ------------------------------------------------------------------ the result */
 
 static void the_result_is_a_model(void **state) {
     (void)state;
     assert_int_equal(run("'" BUILD "/stories' --count 40 --seed 3 > stories.txt"), 0);
-    write_text("tiny.json", "{\"model_type\": \"llama\", \"vocab_size\": 1024, \"hidden_size\": 16, \"intermediate_size\": 24, "
+    write_text("tiny.json", "{\"model_type\": \"llama\", \"vocab_size\": 1024, \"hidden_size\": 16, "
+               "\"intermediate_size\": 24, "
                             "\"num_hidden_layers\": 1, \"num_attention_heads\": 2, \"max_position_embeddings\": 600}");
-    if (run("'" BUILD "/train' --config tiny.json --tokenizer '" STORIES "' --data stories.txt --batch 2 --steps 2 --sample 1 "
+    if (run("'" BUILD "/train' --config tiny.json --tokenizer '" STORIES "' --data stories.txt --batch 2 --steps 2 "
+            "--sample 1 "
             "--prompt 'Once upon' --out model")) fail_msg("%s", said);
     assert_said("    Once upon");
     Model model = model_open(AT("%s/model", folder));
@@ -240,8 +277,8 @@ static Mixture mixture_of(const Reading *how, int count, const char *const names
     return mixture_open(count, specs, how, 9);
 }
 
-/* Every token but a document's first is a target once, behind the token that it follows; and documents are whole, unless they
- * may be cut. */
+/* Every token but a document's first is a target once, behind the token that it follows; and documents are whole,
+ * unless they may be cut. */
 static void every_token_is_told_once(void **state) {
     (void)state;
     static const int lengths[] = {5, 16, 9, 3, 2, 11, 7, 7, 4, 15, 1, 8, 6, 10, 0};
@@ -288,7 +325,8 @@ static void weights_are_shares(void **state) {
     static const int four[] = {4, 4, 4, 4, 4, 4, 4, 0}, three[] = {4, 4, 4, 0};
     write_tokens("seven.safetensors", four), write_tokens("three.safetensors", three);
     Reading how = reading(NULL, T, false, NULL);
-    Mixture m = mixture_of(&how, 3, (const char *[]){"seven.safetensors:0.5", "three.safetensors:0.3", "three.safetensors:0.2:10"});
+    Mixture m = mixture_of(&how, 3, (const char *[]){"seven.safetensors:0.5", "three.safetensors:0.3",
+                                                     "three.safetensors:0.2:10"});
     int ids[1][T], targets[1][T];
     for (int n = 1; n <= DRAWN; n++) {
         mixture_next(&m, 1, ids, targets);
@@ -330,7 +368,8 @@ static void an_epoch_is_all_of_a_file(void **state) {
 
 static void only_what_follows_a_text_is_learned(void **state) {
     (void)state;
-    write_text("questions.txt", "Mia has a ball.\nQuestion: Who has it?\nAnswer: Mia has it.\nQuestion: Who is it?\nAnswer: Mia."
+    write_text("questions.txt", "Mia has a ball.\nQuestion: Who has it?\nAnswer: Mia has it.\nQuestion: Who is "
+               "it?\nAnswer: Mia."
                                 "\n\n\nTom sang.\n\nQuestion: What?\nAnswer: A song.\n");
     Tokenizer *tokenizer = tokenizer_open(STORIES);
     Reading how = reading(tokenizer, 128, false, "Answer:");
@@ -384,17 +423,22 @@ static void bad_data_are_refused(void **state) {
     assert_not_begun(TEXTS "- </dev/null", "-: it is empty: there is nothing to learn");
     assert_not_begun(TEXTS "blank.txt", "blank.txt: it holds no document of two tokens or more");
     assert_not_begun(MODEL "one.safetensors", "one.safetensors: it holds no document of two tokens or more");
-    assert_not_begun(MODEL "tokens.safetensors", "token 1 of document 2 is 64, which is not in the model's vocabulary of 64 (0 to 63)");
+    assert_not_begun(MODEL "tokens.safetensors", "token 1 of document 2 is 64, which is not in the model's "
+                     "vocabulary of 64 (0 to 63)");
     assert_not_begun(MODEL "missing.txt", "missing.txt: it is a text, and there is no tokenizer");
     assert_not_begun(TEXTS "missing.txt", "missing.txt: No such file or directory");
-    assert_not_begun(MODEL "tokens.safetensors --length 24", "document 1 has 63 tokens, and a sequence only 24: --cut cuts documents");
+    assert_not_begun(MODEL "tokens.safetensors --length 24",
+                     "document 1 has 63 tokens, and a sequence only 24: --cut cuts documents");
     assert_not_begun(MODEL "tokens.safetensors --length 65", "--length 65: the model's context is 64");
     assert_not_begun(TEXTS "story.txt --learn-after Answer:", "nothing in it stands behind \"Answer:\"");
     assert_not_begun(TEXTS "story.txt", "the data are fewer sequences than a --batch of 8");
-    assert_not_begun(TEXTS "story.txt::3 --steps 4 --batch 1", "--steps 4: read as often as it is said, the data are enough for 3");
-    assert_not_begun("--config tiny.json --tokenizer . --data story.txt", "--tokenizer .: no folder with a tokenizer.model, .json or .bin");
+    assert_not_begun(TEXTS "story.txt::3 --steps 4 --batch 1",
+                     "--steps 4: read as often as it is said, the data are enough for 3");
+    assert_not_begun("--config tiny.json --tokenizer . --data story.txt",
+                     "--tokenizer .: no folder with a tokenizer.model, .json or .bin");
     assert_not_begun("--model '" GOLDEN "/models/biases' --data story.txt", "its projections have a bias");
-    assert_not_begun("--model '" GOLDEN "/models/llama1' --tokenizer '" STORIES "' --data story.txt", "the tokenizer has 1024 tokens, and");
+    assert_not_begun("--model '" GOLDEN "/models/llama1' --tokenizer '" STORIES "' --data story.txt",
+                     "the tokenizer has 1024 tokens, and");
     assert_misuse(run("'" BUILD "/train' --out refused --data story.txt"));
     assert_misuse(run("'" BUILD "/train' --out refused --config tiny.json --data story.txt:x:1:2e"));
 }
@@ -410,7 +454,8 @@ static void what_is_no_number_ends_the_run(void **state) {
     assert_said("a lower --rate, a longer --warmup or a smaller --clip may help; what was saved is as it was");
     SafeTensors saved = safetensors_open(AT("%s/grown/model.safetensors", folder));
     for (size_t i = 0; i < saved.count; i++)
-        for (size_t n = 0; n < tensor_count(&saved.tensors[i]); n++) assert_true(isfinite(tensor_get(&saved.tensors[i], n)));
+        for (size_t n = 0; n < tensor_count(&saved.tensors[i]); n++)
+            assert_true(isfinite(tensor_get(&saved.tensors[i], n)));
     safetensors_close(&saved);
 }
 
@@ -468,6 +513,9 @@ int main(void) {
         cmocka_unit_test(killed_at_any_moment_it_gives_the_same_bits),
         cmocka_unit_test(what_is_only_looked_at_changes_nothing),
         cmocka_unit_test(only_the_same_run_is_resumed),
+#ifdef MPIRUN
+        cmocka_unit_test(several_processes_share_a_batch),
+#endif
         cmocka_unit_test(the_result_is_a_model),
         cmocka_unit_test(every_token_is_told_once),
         cmocka_unit_test(long_documents_are_cut_where_asked),

@@ -17,7 +17,8 @@ static double initializer_range(const char *path) {
     const json_t *value = json_object_get(json, "initializer_range");
     double range = json_is_number(value) ? json_number_value(value) : 0.02;
     json_decref(json);
-    if (!(range > 0 && range < 100)) fail("%s: initializer_range is %g: it must be a number above 0, such as 0.02", path, range);
+    if (!(range > 0 && range < 100))
+        fail("%s: initializer_range is %g: it must be a number above 0, such as 0.02", path, range);
     return range;
 }
 
@@ -54,7 +55,8 @@ static const char *const kinds[] = {"", "m/", "v/"};
 enum { KINDS = 3 };
 
 static const char *checkpoint_path(char path[static PATH], const char *folder) {
-    if (snprintf(path, PATH, "%s/checkpoint.safetensors", folder) >= PATH) fail("%.200s…: the path is too long", folder);
+    if (snprintf(path, PATH, "%s/checkpoint.safetensors", folder) >= PATH)
+        fail("%.200s…: the path is too long", folder);
     return path;
 }
 
@@ -81,7 +83,8 @@ void checkpoint_save(const char *folder, const State *s, const Recipe *recipe, u
     char path[PATH];
     Notes notes;
     fill_notes(&notes, s, recipe, data);
-    Metadata metadata[OTHERS + INGREDIENTS] = {{"step", notes.step}, {"drawn", notes.drawn}, {"seconds", notes.seconds}, {"data", notes.data}};
+    Metadata metadata[OTHERS + INGREDIENTS] = {{"step", notes.step}, {"drawn", notes.drawn}, {"seconds", notes.seconds},
+                                               {"data", notes.data}};
     memcpy(metadata + OTHERS, notes.recipe.each, sizeof notes.recipe.each);
     const Parameters *const each[KINDS] = {&s->weights, &s->m, &s->v};
     size_t count = (size_t)s->weights.tensor_count;
@@ -99,8 +102,10 @@ void checkpoint_save(const char *folder, const State *s, const Recipe *recipe, u
 static void restore_tensor(const char *path, const SafeTensors *file, const char *kind, const Tensor *to) {
     char *name = name_of(kind, to), is[SHAPE_TEXT], wanted[SHAPE_TEXT];
     const Tensor *from = safetensors_find(file, name);
-    if (!from || from->dtype != F32 || from->rank != to->rank || memcmp(from->shape, to->shape, (size_t)to->rank * sizeof *to->shape) != 0)
-        fail("%s: it is of a model of another shape: its %s is %s, and the model's %s. Another --out begins anew", path, name,
+    if (!from || from->dtype != F32 || from->rank != to->rank ||
+        memcmp(from->shape, to->shape, (size_t)to->rank * sizeof *to->shape) != 0)
+        fail("%s: it is of a model of another shape: its %s is %s, and the model's %s. Another --out begins anew", path,
+             name,
              from ? shape_text(is, from->rank, from->shape) : "missing", shape_text(wanted, to->rank, to->shape));
     tensor_numbers(from, 0, tensor_count(to), (float *)to->data);
     free(name);
@@ -118,7 +123,8 @@ static void check_notes(const char *path, const SafeTensors *file, const Notes *
         const Metadata *m = &now->recipe.each[i];
         const char *was = note(path, file, m->key);
         if (strcmp(was, m->value) != 0)
-            fail("%s: it was begun with --%s %s, and now that is %s: --resume goes on as it was begun", path, m->key, was, m->value);
+            fail("%s: it was begun with --%s %s, and now that is %s: --resume goes on as it was begun", path, m->key,
+                 was, m->value);
     }
     if (strcmp(note(path, file, "data"), now->data) != 0)
         fail("%s: it was begun with other --data, or another tokenizer: --resume goes on as it was begun", path);

@@ -1,5 +1,6 @@
-/* Chapter 16: what a run remembers from one step to the next, and how it outlives the program. Killed at any instant, there is
- * the last checkpoint, whole: it is written beside the one before it, brought to the disk, and then takes its name. */
+/* Chapter 16: what a run remembers from one step to the next, and how it outlives the program. Killed at any instant,
+ * there is the last checkpoint, whole: it is written beside the one before it, brought to the disk, and then takes its
+ * name. */
 #ifndef CHECKPOINT_H
 #define CHECKPOINT_H
 
@@ -20,8 +21,8 @@ State state_new(const Config *config, const char *config_path, unsigned long see
 State state_of(const Config *config, const char *model);
 void state_free(State *state);
 
-/* FOLDER/checkpoint.safetensors: the weights under their names, m and v under m/NAME and v/NAME; and as metadata step, drawn,
- * seconds, the recipe, and the data's fingerprint. */
+/* FOLDER/checkpoint.safetensors: the weights under their names, m and v under m/NAME and v/NAME; and as metadata step,
+ * drawn, seconds, the recipe, and the data's fingerprint. */
 void checkpoint_save(const char *folder, const State *state, const Recipe *recipe, uint64_t data);
 
 /* Returns false if there is none. Or fail(): it is of a model of another shape, of another recipe, or of other data. */

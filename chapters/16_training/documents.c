@@ -49,26 +49,28 @@ static void end_document(Reader *r, size_t length) {
     r->seen++;
     for (size_t i = 0; i < length; i++)
         if (ids[i] < 0 || ids[i] >= V)
-            fail("%s: token %zu of document %zu is %d, which is not in the model's vocabulary of %d (0 to %d)", r->path, i,
+            fail("%s: token %zu of document %zu is %d, which is not in the model's vocabulary of %d (0 to %d)", r->path,
+                 i,
                  r->seen, ids[i], V, V - 1);
     if (!documents_teach(d, d->tokens, length)) {
         d->left_out++;
         return;
     }
     if (length > (size_t)r->reading->T && !r->reading->cut)
-        fail("%s: document %zu has %zu tokens, and a sequence only %d: --cut cuts documents, --length may give more room", r->path,
-             r->seen, length, r->reading->T);
+        fail("%s: document %zu has %zu tokens, and a sequence only %d: --cut cuts documents, --length may give more "
+             "room", r->path, r->seen, length, r->reading->T);
     add_span(r, d->tokens, length);
     d->tokens += length;
 }
 
 /* ------------------------------------------------------------------ texts */
 
-/* Marks the tokens that reach behind a place where `after` stands, up to the end of that line. What the tokens spell is the
- * text: no bookkeeping of the tokenizer is needed. */
+/* Marks the tokens that reach behind a place where `after` stands, up to the end of that line. What the tokens spell is
+ * the text: no bookkeeping of the tokenizer is needed. */
 static void learn_after(Reader *r, const char *after, size_t count, const int *ids, bool *learned) {
     size_t *ends = allocate(count * sizeof *ends), size = 0, length;
-    for (size_t i = 0; i < count; i++) tokenizer_bytes(r->reading->tokenizer, ids[i], &length), ends[i] = size += length;
+    for (size_t i = 0; i < count; i++)
+        tokenizer_bytes(r->reading->tokenizer, ids[i], &length), ends[i] = size += length;
     char *spelled = allocate(size + 1), *to = spelled;
     for (size_t i = 0; i < count; i++) {
         const char *bytes = tokenizer_bytes(r->reading->tokenizer, ids[i], &length);
@@ -151,14 +153,16 @@ static void read_tokens(Reader *r) {
     const Tensor *ids = safetensors_find(&file, "ids"), *learned = safetensors_find(&file, "learned");
     const Tensor *begins = safetensors_find(&file, "begins");
     if (!ids || ids->rank < 1 || ids->rank > 2) fail("%s: it has no ids, of [tokens] or [documents, tokens]", r->path);
-    if (learned && tensor_count(learned) != tensor_count(ids)) fail("%s: its learned are not as many as its ids", r->path);
+    if (learned && tensor_count(learned) != tensor_count(ids))
+        fail("%s: its learned are not as many as its ids", r->path);
     if (r->reading->learn_after) fail("%s: --learn-after is for texts; in a token file `learned` says it", r->path);
     size_t end = tensor_count(ids), begin = next_begin(ids, begins, 0), next;
     if (end == 0) fail("%s: it is empty: there is nothing to learn", r->path);
     if (begin != 0) fail("%s: begins[0] is not 0", r->path);
     for (size_t d = 0; begin < end; d++, begin = next) {
         next = next_begin(ids, begins, d + 1);
-        if (next <= begin || next > end) fail("%s: begins[%zu] is not behind the one before it, or there is no such token", r->path, d + 1);
+        if (next <= begin || next > end)
+            fail("%s: begins[%zu] is not behind the one before it, or there is no such token", r->path, d + 1);
         make_room(r, next - begin);
         Documents *to = &r->documents;
         for (size_t i = begin; i < next; i++) {

@@ -3,7 +3,8 @@
  *     a text, or - for standard input    a document ends at a blank line; or, where the file has <|endoftext|>, at that
  *                                        alone. Each becomes BOS, its tokens, EOS, as far as the tokenizer has them
  *     a token file, .safetensors         ids [N], whole numbers, in which documents begin at begins [documents]; or ids
- *                                        [documents][tokens]. learned, of the same shape, is 0 where a token is not to be told
+ *                                        [documents][tokens]. learned, of the same shape, is 0 where a token is not to
+ *                                        be told
  *
  * What follows a certain text in its line can be all that is learned: the answers, behind "Answer:". */
 #ifndef DOCUMENTS_H

@@ -14,7 +14,8 @@
 #include <unistd.h>
 
 const char *in_folder(char path[static FOLDER_PATH], const char *folder, const char *name) {
-    if (snprintf(path, FOLDER_PATH, "%s/%s", folder, name) >= FOLDER_PATH) fail("%.200s…: the path is too long", folder);
+    if (snprintf(path, FOLDER_PATH, "%s/%s", folder, name) >= FOLDER_PATH)
+        fail("%.200s…: the path is too long", folder);
     return path;
 }
 
@@ -30,7 +31,8 @@ static void lock(const char *folder) {
     int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0) fail("--out %s: %s", folder, strerror(errno));
     if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) return;
-    if (errno == EWOULDBLOCK) fail("--out %s: another run is at work there: let it end, or name another folder", folder);
+    if (errno == EWOULDBLOCK)
+        fail("--out %s: another run is at work there: let it end, or name another folder", folder);
     fail("--out %s: it cannot be locked: %s", folder, strerror(errno));
 }
 
@@ -40,7 +42,8 @@ static void remove_unfinished(const char *folder) {
     DIR *directory = opendir(folder);
     if (!directory) fail("--out %s: %s", folder, strerror(errno));
     for (const struct dirent *entry; (entry = readdir(directory));)
-        if (strstr(entry->d_name, ".safetensors.tmp-") || strstr(entry->d_name, ".csv.tmp-") || strstr(entry->d_name, ".json.tmp-"))
+        if (strstr(entry->d_name, ".safetensors.tmp-") || strstr(entry->d_name, ".csv.tmp-") ||
+            strstr(entry->d_name, ".json.tmp-"))
             unlink(in_folder(path, folder, entry->d_name));
     closedir(directory);
 }
@@ -49,7 +52,8 @@ void folder_claim(const char *folder, bool resume) {
     if (mkdir(folder, 0777) != 0 && errno != EEXIST) fail("--out %s: %s", folder, strerror(errno));
     lock(folder);
     bool begun = has(folder, "checkpoint.safetensors");
-    if (begun && !resume) fail("--out %s: a run has begun there: --resume goes on with it, another --out begins anew", folder);
+    if (begun && !resume)
+        fail("--out %s: a run has begun there: --resume goes on with it, another --out begins anew", folder);
     if (!begun && (has(folder, "model.safetensors") || has(folder, "model.safetensors.index.json")))
         fail("--out %s: a model lies there that no run of this program began: name another folder", folder);
     remove_unfinished(folder);
@@ -80,7 +84,9 @@ static void write_config(const char *folder, const char *config_path, const Toke
     if (!says(json, "architectures")) json_object_set_new(json, "architectures", json_pack("[s]", "LlamaForCausalLM"));
     json_object_del(json, "torch_dtype");
     json_object_set_new(json, "dtype", json_string("float32"));
-    if (tokenizer) say_token(json, "bos_token_id", tokenizer_bos(tokenizer)), say_token(json, "eos_token_id", tokenizer_eos(tokenizer));
+    if (tokenizer)
+        say_token(json, "bos_token_id", tokenizer_bos(tokenizer)),
+            say_token(json, "eos_token_id", tokenizer_eos(tokenizer));
     char *text = json_dumps(json, JSON_INDENT(2));
     size_t length = strlen(text);
     text[length] = '\n'; /* in place of the NUL */
@@ -97,11 +103,14 @@ static void copy_file(const char *from_folder, const char *to_folder, const char
     free(bytes);
 }
 
-void folder_describe(const char *folder, const char *config_path, const char *tokenizer_folder, const Tokenizer *tokenizer) {
+void folder_describe(const char *folder, const char *config_path, const char *tokenizer_folder,
+                     const Tokenizer *tokenizer) {
     static const char *const names[] = {"tokenizer.model", "tokenizer.json", "tokenizer.bin", "tokenizer_config.json",
-                                        "special_tokens_map.json", "added_tokens.json", "generation_config.json", "chat_template.jinja"};
+                                        "special_tokens_map.json", "added_tokens.json", "generation_config.json",
+                                        "chat_template.jinja"};
     write_config(folder, config_path, tokenizer);
-    for (size_t i = 0; tokenizer && i < sizeof names / sizeof *names; i++) copy_file(tokenizer_folder, folder, names[i]);
+    for (size_t i = 0; tokenizer && i < sizeof names / sizeof *names; i++)
+        copy_file(tokenizer_folder, folder, names[i]);
 }
 
 void folder_save_model(const char *folder, const Parameters *weights) {

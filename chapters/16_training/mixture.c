@@ -68,22 +68,23 @@ static void add_piece(Packing *p, Span piece) {
     p->room -= (int)piece.length;
 }
 
-/* Documents one behind the other; where a sequence is full, the next goes on. The last token of a piece is the first of the
- * next: so every token but a document's first is told once. */
+/* Documents one behind the other; where a sequence is full, the next goes on. The last token of a piece is the first of
+ * the next: so every token but a document's first is told once. */
 static void pack_pieces(Packing *p, const Documents *d, const size_t order[d->count]) {
     for (size_t i = 0; i < d->count; i++)
         for (Span rest = d->spans[order[i]]; rest.length > 1;) {
-            if (p->room < 2) begin_sequence(p);
-            size_t length = rest.length < (size_t)p->room ? rest.length : (size_t)p->room;
-            if (documents_teach(d, rest.begin, length)) add_piece(p, (Span){rest.begin, length});
+            size_t room = (size_t)(p->room < 2 ? p->T : p->room), length = rest.length < room ? rest.length : room;
+            bool teaches = documents_teach(d, rest.begin, length);
+            if (teaches && p->room < 2) begin_sequence(p);
+            if (teaches) add_piece(p, (Span){rest.begin, length});
             rest.begin += length - 1, rest.length -= length - 1;
         }
 }
 
 enum { WAITING = 64 }; /* documents among which the next sequence is looked for */
 
-/* Which of the documents that wait leave as little room as can be, together with the first of them, which has waited longest.
- * Every sum of lengths is tried: last[sum] is the last document of those that make it, or -1. */
+/* Which of the documents that wait leave as little room as can be, together with the first of them, which has waited
+ * longest. Every sum of lengths is tried: last[sum] is the last document of those that make it, or -1. */
 static void fill_sequence(Packing *p, const Documents *d, int *waiting, size_t wait[WAITING], int16_t last[p->T + 1]) {
     bool chosen[WAITING] = {true};
     int sum = (int)d->spans[wait[0]].length, left = 0;
@@ -167,7 +168,8 @@ static double weight_of(const Source *s) {
     return s->weight > 0 ? s->weight : (double)s->count * (s->epochs > 0 ? s->epochs : 1);
 }
 
-/* Each file is owed its share of a sequence; the one that is owed most has its turn, and pays a whole one. NULL: all are read. */
+/* Each file is owed its share of a sequence; the one that is owed most has its turn, and pays a whole one. NULL: all
+ * are read. */
 static Source *next_source(Mixture *mixture) {
     double weights = 0;
     for (int i = 0; i < mixture->count; i++) weights += weight_of(&mixture->sources[i]);
@@ -196,7 +198,8 @@ static bool advance(Mixture *mixture, Source **from) {
 }
 
 bool mixture_seek(Mixture *mixture, size_t drawn) {
-    for (Source *s = mixture->sources; s < mixture->sources + mixture->count; s++) s->credit = 0, s->drawn = 0, s->epoch = SIZE_MAX;
+    for (Source *s = mixture->sources; s < mixture->sources + mixture->count; s++)
+        s->credit = 0, s->drawn = 0, s->epoch = SIZE_MAX;
     mixture->drawn = 0;
     for (Source *from; mixture->drawn < drawn;)
         if (!advance(mixture, &from)) return false;
@@ -205,10 +208,12 @@ bool mixture_seek(Mixture *mixture, size_t drawn) {
 
 /* ------------------------------------------------------------------ the tokens */
 
-void mixture_sequence(const Mixture *mixture, const Source *source, size_t s, int ids[mixture->T], int targets[mixture->T]) {
+void mixture_sequence(const Mixture *mixture, const Source *source, size_t s, int ids[mixture->T],
+                      int targets[mixture->T]) {
     const Documents *d = &source->documents;
     int t = 0;
-    for (const Span *piece = source->pieces + source->first[s]; piece < source->pieces + source->first[s + 1]; piece++) {
+    for (size_t p = source->first[s]; p < source->first[s + 1]; p++) {
+        const Span *piece = &source->pieces[p];
         size_t end = piece->begin + piece->length;
         for (size_t i = piece->begin; i < end; i++, t++)
             ids[t] = d->ids[i], targets[t] = i + 1 < end && d->learned[i + 1] ? d->ids[i + 1] : -1;
@@ -219,7 +224,8 @@ void mixture_sequence(const Mixture *mixture, const Source *source, size_t s, in
 void mixture_next(Mixture *mixture, int B, int ids[B][mixture->T], int targets[B][mixture->T]) {
     for (int b = 0; b < B; b++) {
         Source *from;
-        if (!advance(mixture, &from)) fail("the data are read as often as they may be, after %zu sequences", mixture->drawn);
+        if (!advance(mixture, &from))
+            fail("the data are read as often as they may be, after %zu sequences", mixture->drawn);
         size_t number = from->drawn - 1, epoch = number / from->count;
         if (epoch != from->epoch) begin_epoch(mixture, from, epoch);
         mixture_sequence(mixture, from, from->order[number % from->count], ids[b], targets[b]);
@@ -254,8 +260,9 @@ void mixture_print(Mixture *mixture, size_t drawn) {
     mixture_seek(mixture, drawn);
     table_row(&table, "data|documents|tokens|sequences|filled up|share|times read");
     for (const Source *s = mixture->sources; s < mixture->sources + mixture->count; s++)
-        table_row(&table, "%s|%zu|%zu|%zu|%.1f %%|%.1f %%|%.2f", s->path, s->documents.count, s->documents.tokens, s->count,
-                  100 * left_over(s, mixture->T), 100.0 * (double)s->drawn / (double)drawn, (double)s->drawn / (double)s->count);
+        table_row(&table, "%s|%zu|%zu|%zu|%.1f %%|%.1f %%|%.2f", s->path, s->documents.count, s->documents.tokens,
+                  s->count, 100 * left_over(s, mixture->T), 100.0 * (double)s->drawn / (double)drawn,
+                  (double)s->drawn / (double)s->count);
     table_print(&table, stdout);
     mixture_seek(mixture, 0);
 }

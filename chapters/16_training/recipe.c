@@ -9,8 +9,8 @@
 
 /* The numbers, word by word; NULL for what the command line does not say. */
 typedef struct {
-    const char *resume, *cut, *plot, *steps, *warmup, *batch, *length, *threads, *save, *validate, *sample, *rate, *lowest, *decay,
-        *beta1, *beta2, *eps, *clip, *seed;
+    const char *resume, *cut, *plot, *steps, *warmup, *batch, *length, *threads, *save, *validate, *sample, *rate,
+        *lowest, *decay, *beta1, *beta2, *eps, *clip, *seed;
 } Words;
 
 static int whole_or(const char *name, const char *text, int otherwise, int low) {
@@ -24,12 +24,15 @@ static float decimal_or(const char *name, const char *text, double otherwise, do
 /* Of two options that do not go together, one would be ignored without a word. */
 static void check(const Recipe *r, const Words *w) {
     if (!r->out) usage_error("--out DIR is missing");
-    if (!r->config == !r->model) usage_error("name a --config FILE to begin with random weights, or a --model DIR to begin with its own");
+    if (!r->config == !r->model)
+        usage_error("name a --config FILE to begin with random weights, or a --model DIR to begin with its own");
     if (!r->data[0]) usage_error("--data FILE is missing");
+    if (r->learn_after && !*r->learn_after) usage_error("--learn-after needs a text");
     if (w->validate && !r->valid) usage_error("--validate %s needs a --valid FILE", w->validate);
     if (r->prompt && !r->sample) usage_error("--prompt needs a --sample N");
     if (r->lowest > r->rate) usage_error("--lowest %g is above the --rate of %g", r->lowest, r->rate);
-    if (r->steps >= 0 && r->warmup > r->steps) usage_error("--warmup %d is longer than the %d --steps", r->warmup, r->steps);
+    if (r->steps >= 0 && r->warmup > r->steps)
+        usage_error("--warmup %d is longer than the %d --steps", r->warmup, r->steps);
 }
 
 static void take_words(Recipe *r, const Words *w) {
@@ -39,9 +42,11 @@ static void take_words(Recipe *r, const Words *w) {
     r->threads = whole_or("threads", w->threads, thread_count(), 1);
     r->save = whole_or("save", w->save, 100, 1), r->sample = whole_or("sample", w->sample, 0, 1);
     r->validate = r->valid ? whole_or("validate", w->validate, r->save, 1) : 0;
-    r->rate = decimal_or("rate", w->rate, 0.001, 0, 100), r->lowest = decimal_or("lowest", w->lowest, (double)r->rate / 10, 0, 100);
+    r->rate = decimal_or("rate", w->rate, 0.001, 0, 100);
+    r->lowest = decimal_or("lowest", w->lowest, (double)r->rate / 10, 0, 100);
     r->decay = decimal_or("decay", w->decay, 0.1, 0, 100), r->eps = decimal_or("eps", w->eps, 1e-8, 1e-30, 1);
-    r->beta1 = decimal_or("beta1", w->beta1, 0.9, 0, 0.999999), r->beta2 = decimal_or("beta2", w->beta2, 0.95, 0, 0.999999);
+    r->beta1 = decimal_or("beta1", w->beta1, 0.9, 0, 0.999999);
+    r->beta2 = decimal_or("beta2", w->beta2, 0.95, 0, 0.999999);
     r->clip = decimal_or("clip", w->clip, 1, 0, 1e9);
     r->seed = w->seed ? option_number("seed", w->seed, 0, UINT32_MAX) : 1;
     while (r->data_count < OPTION_TIMES && r->data[r->data_count]) r->data_count++;
@@ -54,11 +59,13 @@ Recipe recipe_read(int argc, char **argv) {
         {"config", "FILE", "a config.json: the model's shape; its weights begin as random numbers", &r.config},
         {"model", "DIR", "a Hugging Face folder: begin with its weights, shape and tokenizer instead", &r.model},
         {"tokenizer", "DIR", "whose tokenizer it is; without it, that beside config.json", &r.tokenizer},
-        {"data", "FILE[:weight[:epochs]] …", "a text, tokens (.safetensors) or -; its share; how often it is read at most", r.data},
+        {"data", "FILE[:weight[:epochs]] …", "a text, tokens (.safetensors) or -; its share; how often it is read at most",
+         r.data},
         {"learn-after", "TEXT", "learn only what follows this in its line, such as \"Answer:\"", &r.learn_after},
         {"cut", NULL, "a document may go on in the next sequence: then none is too long, and no room is left", &w.cut},
         {"out", "DIR", "the folder that becomes the model, with checkpoint.safetensors and log.csv", &r.out},
-        {"resume", NULL, "go on from the checkpoint in --out, if there is one: the same bits as without a stop", &w.resume},
+        {"resume", NULL, "go on from the checkpoint in --out, if there is one: the same bits as without a stop",
+         &w.resume},
         {"steps", "N", "steps; without it, until every file is read as often as it says, or once", &w.steps},
         {"batch", "N", "sequences a step (8)", &w.batch},
         {"length", "N", "tokens of a sequence (512, or the model's context if that is less)", &w.length},
@@ -99,9 +106,9 @@ void recipe_ingredients(const Recipe *r, Ingredients *in) {
     const struct {
         const char *name;
         double value;
-    } all[INGREDIENTS] = {{"steps", r->steps}, {"batch", r->batch}, {"length", r->length}, {"rate", r->rate}, {"warmup", r->warmup},
-                          {"lowest", r->lowest}, {"decay", r->decay}, {"beta1", r->beta1}, {"beta2", r->beta2}, {"eps", r->eps},
-                          {"clip", r->clip}, {"seed", (double)r->seed}, {"cut", r->cut}};
+    } all[INGREDIENTS] = {{"steps", r->steps}, {"batch", r->batch}, {"length", r->length}, {"rate", r->rate},
+                          {"warmup", r->warmup}, {"lowest", r->lowest}, {"decay", r->decay}, {"beta1", r->beta1},
+                          {"beta2", r->beta2}, {"eps", r->eps}, {"clip", r->clip}, {"seed", (double)r->seed}, {"cut", r->cut}};
     for (int i = 0; i < INGREDIENTS; i++) {
         number_text(in->text[i], all[i].value);
         in->each[i] = (Metadata){all[i].name, in->text[i]};

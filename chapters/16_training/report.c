@@ -35,19 +35,21 @@ Report report_open(const char *folder, int step, int steps, double before) {
     fputs(header, output.file);
     copy_rows(path, output.file, step);
     output_close(&output);
-    Report report = {.folder = folder, .log = fopen(path, "ab"), .steps = steps, .before = before, .renews = isatty(STDERR_FILENO)};
+    Report report = {.folder = folder, .log = fopen(path, "ab"), .steps = steps, .before = before,
+                     .renews = isatty(STDERR_FILENO)};
     if (!report.log) fail("cannot write %s: %s", path, strerror(errno));
     return report;
 }
 
 static void write_row(const Report *r, const Row *row) {
-    fprintf(r->log, "%d,%.0f,%.9g,%.6g,%.6g,%.3f,", row->step, (double)row->step * r->tokens, row->loss, row->norm, row->rate,
-            r->before + r->seconds);
+    fprintf(r->log, "%d,%.0f,%.9g,%.6g,%.6g,%.3f,", row->step, (double)row->step * r->tokens, row->loss, row->norm,
+            row->rate, r->before + r->seconds);
     if (!isnan(row->validation)) fprintf(r->log, "%.9g", row->validation);
     fputc('\n', r->log);
     errno = 0;
     if (fflush(r->log) != 0 || ferror(r->log))
-        fail("cannot write %s/log.csv: %s; the last checkpoint is whole", r->folder, errno ? strerror(errno) : "is the disk full?");
+        fail("cannot write %s/log.csv: %s; the last checkpoint is whole", r->folder,
+             errno ? strerror(errno) : "is the disk full?");
 }
 
 void report_close(Report *r) {
@@ -59,7 +61,7 @@ void report_close(Report *r) {
 double training_operations(const Config *c, int B, int T) {
     double C = c->C, queries = (double)c->H * c->D, keys = (double)c->KV * c->D;
     double layer = 2 * C * queries + 2 * C * keys + 3 * C * c->F, matrices = c->L * layer + (double)c->V * C;
-    double attention = 2 * queries * (T + 1) / 2; /* scores, and the sum of values: multiplications of a token on average */
+    double attention = 2 * queries * (T + 1) / 2; /* multiplications of a token: scores, and the sum of values */
     return 6.0 * B * T * (matrices + c->L * attention);
 }
 
@@ -87,9 +89,9 @@ static const char *time_text(char text[static 32], double s) {
 static const char *line_text(char text[static 160], const Report *r, const Row *row) {
     char rate[RATE_TEXT], left[32];
     double a_second = r->done / r->seconds;
-    snprintf(text, 160, "step %d of %d   loss %.4f   %s tokens a second, %.0f %% of FMA peak   %s left", row->step, r->steps, row->loss,
-             rate_text(rate, a_second * r->tokens), 100 * a_second * r->operations * r->measuring / r->multiplied,
-             time_text(left, (r->steps - row->step) / a_second));
+    snprintf(text, 160, "step %d of %d   loss %.4f   %s tokens a second, %.0f %% of FMA peak   %s left", row->step,
+             r->steps, row->loss, rate_text(rate, a_second * r->tokens),
+             100 * a_second * r->operations * r->measuring / r->multiplied, time_text(left, (r->steps - row->step) / a_second));
     return text;
 }
 
@@ -125,7 +127,8 @@ static char *quoted(const char *name, const char *folder, const char *file) {
 }
 
 static bool gnuplot(char *style, char *data, char *validation, char *how) {
-    char *words[] = {"gnuplot", "-e", style, "-e", data, "-e", validation, "-e", how, ROOT "/chapters/16_training/loss.gp", NULL};
+    char *words[] = {"gnuplot", "-e", style, "-e", data, "-e", validation, "-e", how,
+                     ROOT "/chapters/16_training/loss.gp", NULL};
     pid_t child;
     int status;
     fflush(stdout);
@@ -134,9 +137,11 @@ static bool gnuplot(char *style, char *data, char *validation, char *how) {
 }
 
 void report_plot(const char *folder, bool validated) {
-    char *style = quoted("style", ROOT, "figures/style.gp"), *data = quoted("data", folder, "log.csv"), *output = quoted("output", folder, "loss.svg");
+    char *style = quoted("style", ROOT, "figures/style.gp"), *data = quoted("data", folder, "log.csv");
+    char *output = quoted("output", folder, "loss.svg");
     char *validation = validated ? "validation=1" : "";
-    if (!gnuplot(style, data, validation, output)) printf("note: the loss was not drawn: gnuplot is missing, or could not (apt install gnuplot-nox)\n");
+    if (!gnuplot(style, data, validation, output))
+        printf("note: the loss was not drawn: gnuplot is missing, or could not (apt install gnuplot-nox)\n");
     else gnuplot(style, data, validation, "preview=1");
     free(style), free(data), free(output);
 }
