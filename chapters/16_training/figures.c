@@ -32,13 +32,13 @@ static void draw_schedule(const char *data) {
 }
 
 static void draw_learning(const char *data) {
-    enum { STEPS = 200 };
+    enum { STEPS = 300 };
     Learner l = learner_new(1);
     Settings s = llama_settings(STEPS);
-    Output file = data_open(data, "16_learning", "step, loss of its batch, norm of the gradients, rate");
+    Output file = data_open(data, "16_learning", "step, loss of its batch");
     for (int step = 1; step <= STEPS; step++) {
         double loss = learner_step(&l, &s);
-        fprintf(file.file, "%d %.5f %.5f %.6f\n", step, loss, l.norm, learning_rate(step, s.warmup, s.steps, s.rate, s.lowest));
+        fprintf(file.file, "%d %.5f\n", step, loss);
     }
     output_close(&file);
     learner_free(&l);
