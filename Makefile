@@ -160,7 +160,7 @@ $(BUILD)/llama $(BUILD)/quantize $(BUILD)/stories $(BUILD)/train:
 	$(link)
 
 # What the trained model does when something is done to it: tests/golden/NAME.c, whose output is NAME.txt beside it.
-STUDIES := ablations beyond choices quantized
+STUDIES := ablations beyond choices quantized settings
 $(STUDIES:%=$(BUILD)/%): $(BUILD)/%: $(call object,tests/golden/examine.c $(FAST)) $(BUILD)/objects/tests/golden/%.o $(BUILD)/libllama.a
 $(BUILD)/bench_decoder: $(call object,tests/bench_decoder.c $(FASTEST)) $(BUILD)/libllama.a
 $(BUILD)/bench_parallel: $(call object,tests/bench_parallel.c $(filter-out %/run.c,$(SPREAD)) $(FASTEST)) $(BUILD)/libllama.a
@@ -415,6 +415,7 @@ ablations: $(STUDIES:%=$(BUILD)/%) $(BUILD)/stories ## what each part, each choi
 	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/ablations > $(BUILD)/ablations.txt
 	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/choices $(BUILD)/stories > $(BUILD)/choices.txt
 	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/quantized > $(BUILD)/quantized.txt
+	@$(BUILD)/settings > $(BUILD)/settings.txt
 	@mv $(STUDIES:%=$(BUILD)/%.txt) tests/golden/
 
 bench: $(BUILD)/bench_kernels $(BUILD)/bench_layer $(BUILD)/bench_decoder ## our kernels and the decoder against this machine's own limits, on one thread and on all
