@@ -98,6 +98,7 @@ COMMON   := $(wildcard common/*.c)
 VERIFY   := $(filter-out $(addprefix tests/verify/,main.c grade.c guard.c mine.c route.c yours.c),$(wildcard tests/verify/*.c))
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c))) $(BUILD)/tests/fast_decoder $(BUILD)/tests/fast_flash_attention $(BUILD)/tests/fast_backward $(BUILD)/tests/fast_step
 TESTS    := $(patsubst %/test_generation,%/fast_generation,$(patsubst %/test_elementwise,%/fast_elementwise,$(TESTS:%/test_speed=%/fast_speed)))
+TESTS    := $(TESTS:%/test_product=%/fast_product)
 FUZZED   := safetensors gguf config model $(if $(PCRE2),tokenizer text)
 
 object = $(patsubst %.c,$(BUILD)/objects/%.o,$(1))
@@ -169,7 +170,8 @@ $(call object,tests/bench_parallel.c): ALSO = $(filter -I%,$(MPI))
 $(BUILD)/bench_tokenizer: $(call object,tests/bench_tokenizer.c) $(BUILD)/libllama.a
 $(BUILD)/check_tokenizer: $(call object,tests/check_tokenizer.c) $(BUILD)/libllama.a
 $(BUILD)/bench_layer: $(call object,tests/bench_layer.c $(FASTEST)) $(BUILD)/libllama.a
-$(STUDIES:%=$(BUILD)/%) $(BUILD)/bench_decoder $(BUILD)/bench_layer $(BUILD)/bench_tokenizer $(BUILD)/check_tokenizer $(BUILD)/bench_parallel:
+$(BUILD)/bench_training: $(call object,tests/bench_training.c $(BACKWARD)) $(BUILD)/libllama.a
+$(STUDIES:%=$(BUILD)/%) $(BUILD)/bench_training $(BUILD)/bench_decoder $(BUILD)/bench_layer $(BUILD)/bench_tokenizer $(BUILD)/check_tokenizer $(BUILD)/bench_parallel:
 	$(link)
 
 # What a test must know of this build; and who compiles a reader's files.
@@ -187,7 +189,7 @@ $(BUILD)/tests/fast_%: $(BUILD)/objects/tests/test_%.o $(call object,$(FASTEST))
 	$(link) $(CMOCKA)
 
 # And of chapter 15.
-$(BUILD)/tests/fast_backward $(BUILD)/tests/fast_step: $(call object,$(filter-out $(FASTEST),$(BACKWARD)))
+$(BUILD)/tests/fast_backward $(BUILD)/tests/fast_step $(BUILD)/tests/fast_product: $(call object,$(filter-out $(FASTEST),$(BACKWARD)))
 
 # Somebody on another machine who has not pulled for a while.
 $(BUILD)/tests/other_version: $(filter-out %/run.o,$(call object,chapters/14_tensor_parallel/main.c $(SPREAD) $(FASTEST))) $(BUILD)/objects/other_version.o $(BUILD)/libllama.a
@@ -434,6 +436,9 @@ bench-parallel: $(BUILD)/bench_parallel $(BUILD)/bench_decoder ## one rank with 
 	 $(BUILD)/bench_decoder --write $$memory && $(MPIRUN) -n 1 $(BUILD)/bench_parallel $$memory && \
 	 for ranks in 1 2 4; do OMP_NUM_THREADS=1 $(MPIRUN) -n $$ranks $(BUILD)/bench_parallel $$memory || exit 1; done
 
+bench-training: $(BUILD)/bench_training ## steps of training beside PyTorch's, and beside this machine's FMA peak
+	@$(PYTHON) tests/bench_training.py $(BUILD)/bench_training
+
 bench-tokenizer: $(BUILD)/bench_tokenizer $(BUILD)/stories ## our tokenizer beside sentencepiece, tiktoken and tokenizers: the seconds, and the ids
 	@$(PYTHON) tests/bench_tokenizer.py $(BUILD)/bench_tokenizer $(BUILD)/stories
 
@@ -459,4 +464,4 @@ help: ## this list
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
-.PHONY: all always run figures preview verify mine grade test sanitize coverage faults fuzz mutants venv train train-small golden golden-check ablations bench bench-tokenizer check-tokenizers notebooks notebooks-check docs help clean $(NUMBERS) $(EXERCISES) configurations parallel bench-parallel
+.PHONY: all always run figures preview verify mine grade test sanitize coverage faults fuzz mutants venv train train-small golden golden-check ablations bench bench-tokenizer check-tokenizers bench-training notebooks notebooks-check docs help clean $(NUMBERS) $(EXERCISES) configurations parallel bench-parallel

@@ -13,27 +13,29 @@ static Matrix part(Matrix m, int r, int c) {
 
 /* ------------------------------------------------------------------ copies that lie as a tile reads them */
 
-/* to[r][c] = from(r, c) of a matrix whose columns lie together: LANES columns at a time become as many rows. */
+/* to[r][c] = from(r, c), LANES of each, where the columns of `from` lie together: they are read, and turned into rows. */
+static void copy_square(size_t pitch, float to[][pitch], Matrix from) {
+    Vector square[LANES];
+#pragma GCC unroll 16
+    for (int l = 0; l < LANES; l++) square[l] = *(const Vector *)(from.first + l * from.column);
+    turn(square);
+#pragma GCC unroll 16
+    for (int l = 0; l < LANES; l++) *(Vector *)to[l] = square[l];
+}
+
+/* Square by square; what is left at the ends is copied number by number. */
 static void copy_turned(int rows, int columns, size_t pitch, float to[][pitch], Matrix from) {
-    for (int r = 0; r < rows; r += LANES)
-        for (int c = 0; c < columns; c += LANES) {
-            Vector square[LANES] = {0};
-            int height = smaller(rows - r, LANES), width = smaller(columns - c, LANES);
-            const float *first = part(from, r, c).first;
-#pragma GCC unroll 16
-            for (int l = 0; l < LANES; l++)
-                if (l < width && height == LANES) square[l] = *(const Vector *)(first + l * from.column);
-                else if (l < width) memcpy(&square[l], first + l * from.column, (size_t)height * sizeof *first);
-            turn(square);
-#pragma GCC unroll 16
-            for (int l = 0; l < LANES; l++)
-                if (l < height && width == LANES) *(Vector *)&to[r + l][c] = square[l];
-                else if (l < height) memcpy(&to[r + l][c], &square[l], (size_t)width * sizeof *first);
-        }
+    int high = rows / LANES * LANES, wide = columns / LANES * LANES;
+    for (int c = 0; c < wide; c += LANES)
+        for (int r = 0; r < high; r += LANES) copy_square(pitch, (void *)&to[r][c], part(from, r, c));
+    for (int r = 0; r < rows; r++)
+        for (int c = r < high ? wide : 0; c < columns; c++) to[r][c] = *part(from, r, c).first;
 }
 
 static void copy(int rows, int columns, size_t pitch, float to[][pitch], Matrix from) {
     if (from.column != 1) copy_turned(rows, columns, pitch, to, from);
+    else if (columns == OUTS) /* a length that the compiler knows is no call */
+        for (int r = 0; r < rows; r++) memcpy(to[r], from.first + r * from.row, OUTS * sizeof *from.first);
     else
         for (int r = 0; r < rows; r++) memcpy(to[r], from.first + r * from.row, (size_t)columns * sizeof *from.first);
 }
