@@ -59,8 +59,8 @@ Recipe recipe_read(int argc, char **argv) {
         {"config", "FILE", "a config.json: the model's shape; its weights begin as random numbers", &r.config},
         {"model", "DIR", "a Hugging Face folder: begin with its weights, shape and tokenizer instead", &r.model},
         {"tokenizer", "DIR", "whose tokenizer it is; without it, that beside config.json", &r.tokenizer},
-        {"data", "FILE[:weight[:epochs]] …", "a text, tokens (.safetensors) or -; its share; how often it is read at most",
-         r.data},
+        {"data", "FILE[:weight[:epochs]] …", "a text, tokens (.safetensors) or -; its share; how often it is read at "
+         "most", r.data},
         {"learn-after", "TEXT", "learn only what follows this in its line, such as \"Answer:\"", &r.learn_after},
         {"cut", NULL, "a document may go on in the next sequence: then none is too long, and no room is left", &w.cut},
         {"out", "DIR", "the folder that becomes the model, with checkpoint.safetensors and log.csv", &r.out},
@@ -87,7 +87,8 @@ Recipe recipe_read(int argc, char **argv) {
         {"threads", "N", "how many; another number rounds otherwise (all)", &w.threads},
     };
     only_options(argc, argv, "--config FILE|--model DIR --data FILE[:weight[:epochs]] … --out DIR [--resume] …",
-                 "Trains a Llama by AdamW, from nothing or on from a model. Killed at any moment, it goes on with --resume.",
+                 "Trains a Llama by AdamW, from nothing or on from a model. Killed at any moment, it goes on with "
+                 "--resume.",
                  sizeof options / sizeof *options, options);
     take_words(&r, &w);
     check(&r, &w);
@@ -108,7 +109,8 @@ void recipe_ingredients(const Recipe *r, Ingredients *in) {
         double value;
     } all[INGREDIENTS] = {{"steps", r->steps}, {"batch", r->batch}, {"length", r->length}, {"rate", r->rate},
                           {"warmup", r->warmup}, {"lowest", r->lowest}, {"decay", r->decay}, {"beta1", r->beta1},
-                          {"beta2", r->beta2}, {"eps", r->eps}, {"clip", r->clip}, {"seed", (double)r->seed}, {"cut", r->cut}};
+                          {"beta2", r->beta2}, {"eps", r->eps}, {"clip", r->clip}, {"seed", (double)r->seed},
+                          {"cut", r->cut}};
     for (int i = 0; i < INGREDIENTS; i++) {
         number_text(in->text[i], all[i].value);
         in->each[i] = (Metadata){all[i].name, in->text[i]};

@@ -35,10 +35,9 @@ Report report_open(const char *folder, int step, int steps, double before) {
     fputs(header, output.file);
     copy_rows(path, output.file, step);
     output_close(&output);
-    Report report = {.folder = folder, .log = fopen(path, "ab"), .steps = steps, .before = before,
-                     .renews = isatty(STDERR_FILENO)};
-    if (!report.log) fail("cannot write %s: %s", path, strerror(errno));
-    return report;
+    FILE *log = fopen(path, "ab");
+    if (!log) fail("cannot write %s: %s", path, strerror(errno));
+    return (Report){.folder = folder, .log = log, .steps = steps, .before = before, .renews = isatty(STDERR_FILENO)};
 }
 
 static void write_row(const Report *r, const Row *row) {
@@ -91,7 +90,8 @@ static const char *line_text(char text[static 160], const Report *r, const Row *
     double a_second = r->done / r->seconds;
     snprintf(text, 160, "step %d of %d   loss %.4f   %s tokens a second, %.0f %% of FMA peak   %s left", row->step,
              r->steps, row->loss, rate_text(rate, a_second * r->tokens),
-             100 * a_second * r->operations * r->measuring / r->multiplied, time_text(left, (r->steps - row->step) / a_second));
+             100 * a_second * r->operations * r->measuring / r->multiplied,
+             time_text(left, (r->steps - row->step) / a_second));
     return text;
 }
 

@@ -9,8 +9,9 @@ run/NAME.safetensors is of the model of chapter 9 of that name:
     losses/float64         the same in float64
     each weight's name     what it is after the last step, as float64 has it, rounded to float32 once
 
-and as metadata `options`, what build/train is given, and ulps/NAME, how far PyTorch's own float32 is from that. words.safetensors
-and answers.safetensors are what is learned from: tokens, and of the second file which of them are to be told.
+and as metadata `options`, what build/train is given, and ulps/NAME, how far PyTorch's own float32 is from that.
+words.safetensors and answers.safetensors are what is learned from: tokens, and of the second file which of them are to
+be told.
 
 Which sequences a step reads is worked out here once more, from the seed: chapters/16_training/mixture.h says how.
 """
@@ -32,14 +33,14 @@ RATE, WARMUP, LOWEST, DECAY, BETAS, EPS, CLIP = 0.003, 10, 0.0002, 0.1, (0.9, 0.
 FILES = {"words": (40, 3), "answers": (12, 1)}  # documents, and the file's weight in the mixture
 NAMES = ("llama1", "llama32")                   # untied, each head its own keys; tied, grouped queries, scaled RoPE
 
-OPTIONS = (f"--steps {STEPS} --batch {BATCH} --length {T} --seed {SEED} --rate {RATE} --warmup {WARMUP} --lowest {LOWEST} "
-           f"--decay {DECAY} --beta1 {BETAS[0]} --beta2 {BETAS[1]} --eps {EPS} --clip {CLIP}")
+OPTIONS = (f"--steps {STEPS} --batch {BATCH} --length {T} --seed {SEED} --rate {RATE} --warmup {WARMUP} "
+           f"--lowest {LOWEST} --decay {DECAY} --beta1 {BETAS[0]} --beta2 {BETAS[1]} --eps {EPS} --clip {CLIP}")
 
 
 # --- What is learned from ----------------------------------------------------------------------------------
 
 def tokens():
-    """Words: four tokens again and again, with some noise. Answers: only the second half is to be told, and is the first."""
+    """Words: four tokens again and again, with some noise. Answers: the second half is the first, and alone is told."""
     random = np.random.default_rng(list(b"16_run"))
     words = np.stack([np.tile(random.integers(2, 64, 4), T // 4) for _ in range(FILES["words"][0])])
     noise = random.random(words.shape) < 0.1
@@ -78,8 +79,8 @@ def shuffled(source, epoch, count):
 
 
 def sequences():
-    """(file, document) of each sequence: the file that lags most behind its share is next. A document is as long as a sequence:
-    packed in a random order, then read in another one each time."""
+    """(file, document) of each sequence: the file that lags most behind its share is next. A document is as long as a
+    sequence: packed in a random order, then read in another one each time."""
     names, credit, drawn = list(FILES), [0.0] * len(FILES), [0] * len(FILES)
     shares = [weight / sum(weight for _, weight in FILES.values()) for _, weight in FILES.values()]
     packed = [shuffled(i, MASK, FILES[name][0]) for i, name in enumerate(names)]
@@ -98,7 +99,7 @@ def batches():
         ids, targets = [], []
         for name, document in (next(order) for _ in range(BATCH)):
             row = data[name]["ids"][document].long()
-            learned = data[name]["learned"][document].bool() if "learned" in data[name] else torch.ones(T, dtype=torch.bool)
+            learned = data[name].get("learned", torch.ones(FILES[name][0], T))[document].bool()
             ids.append(row)
             targets.append(torch.cat([torch.where(learned, row, -100)[1:], torch.tensor([-100])]))
         yield torch.stack(ids), torch.stack(targets)
@@ -137,7 +138,8 @@ def compute(name):
     metadata = {"model": name, "options": OPTIONS, "torch": torch.__version__.split("+")[0],
                 "transformers": transformers.__version__, "numpy": np.__version__,
                 "source": "torch.optim.AdamW through transformers LlamaForCausalLM"}
-    return tensors, metadata | {f"ulps/{key}": f"{distance(single[key], double[key], mixes=True):.3f}" for key in double}
+    ulps = {f"ulps/{key}": f"{distance(single[key], double[key], mixes=True):.3f}" for key in double}
+    return tensors, metadata | ulps
 
 
 # --- The program -------------------------------------------------------------------------------------------
