@@ -506,6 +506,7 @@ static void a_folder_has_one_run_at_a_time(void **state) {
 }
 
 int main(void) {
+    setenv("LSAN_OPTIONS", "suppressions=" ROOT "/tests/leaks.txt:print_suppressions=0", 1); /* MPI's */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_hundred_steps_are_pytorch_s),
         cmocka_unit_test(killed_at_any_moment_it_gives_the_same_bits),
