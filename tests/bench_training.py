@@ -8,9 +8,9 @@ shared: of each round the ratio counts, and of the rounds the middle one. On one
 other programs have the processor. Memory is what a process had at most, less what it had before there was a model.
 """
 import json
+import math
 import os
 import pathlib
-import resource
 import statistics
 import subprocess
 import sys
@@ -37,19 +37,24 @@ def torch_is_here():
 
 # --- One of PyTorch's processes ---------------------------------------------------------------------------------
 
-def memory():
-    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+def memory(process):
+    """The most that a process had, in bytes, where the system tells."""
+    try:
+        status = pathlib.Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return math.nan
+    return 1024 * int(status.split("VmHWM:")[1].split()[0])
 
 
 def train(path, B, T, compiled):
-    """For each line that comes: some seconds of steps, and tokens a second and memory as an answer."""
+    """Says what memory it has without a model; then, for each line that comes, trains for some seconds: tokens a second."""
     import torch
     import transformers
     threads = int(os.environ["OMP_NUM_THREADS"])
     torch.set_num_threads(threads)
     torch.manual_seed(0)
     clock = time.process_time if threads == 1 else time.perf_counter
-    started_with = memory()
+    started_with = memory(os.getpid())
     config = transformers.LlamaConfig(**json.loads(pathlib.Path(path).read_text()))
     llama = transformers.LlamaForCausalLM(config).float()
     model = torch.compile(llama) if compiled else llama
@@ -65,23 +70,22 @@ def train(path, B, T, compiled):
 
     for _ in range(2):
         step()
-    print("ready", flush=True)
+    print(started_with, flush=True)
     for _ in sys.stdin:
         steps, start = 0, clock()
         while steps == 0 or clock() - start < TURN:
             step()
             steps += 1
-        print(B * T * steps / (clock() - start), memory() - started_with, flush=True)
+        print(B * T * steps / (clock() - start), flush=True)
 
 
 # --- Turns ------------------------------------------------------------------------------------------------------
 
 class Process:
-    def __init__(self, command, threads, says_ready):
+    def __init__(self, command, threads):
         self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                         env=os.environ | {"OMP_NUM_THREADS": str(threads)})
-        if says_ready:
-            self.line()
+        self.before = float(self.line())
 
     def line(self):
         line = self.process.stdout.readline()
@@ -95,35 +99,33 @@ class Process:
         return [float(word) for word in self.line().split()]
 
     def close(self):
+        """Its memory, less what it had before the model."""
+        most = memory(self.process.pid)
         self.process.stdin.close()
         self.process.wait()
+        return most - self.before
 
 
 def measure(name, config, B, T, threads, program, with_torch):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "config.json"
         path.write_text(json.dumps(config))
-        ours = Process([program, path, B, T], threads, False)
-        theirs = {way: Process([sys.executable, __file__, "--train", path, B, T, way], threads, True)
-                  for way in ("eager", "compiled") if with_torch}
-        rounds = []
-        for _ in range(ROUNDS):
-            rounds.append((ours.turn(), {way: process.turn() for way, process in theirs.items()}))
-        for process in [ours, *theirs.values()]:
-            process.close()
-    report(name, B, T, threads, rounds)
+        processes = {"here": Process([program, path, B, T], threads)}
+        for way in ("eager", "compiled") if with_torch else ():
+            processes[f"PyTorch, {way}"] = Process([sys.executable, __file__, "--train", path, B, T, way], threads)
+        rounds = [{who: process.turn() for who, process in processes.items()} for _ in range(ROUNDS)]
+        memories = {who: process.close() for who, process in processes.items()}
+    report(f"{name}, batch {B} x {T}, {threads} thread{'s' * (threads > 1)}", rounds, memories)
 
 
-def report(name, B, T, threads, rounds):
-    tokens, share = (statistics.median(f(ours) for ours, _ in rounds) for f in (lambda o: o[0], lambda o: o[1] / o[2]))
-    print(f"{name}, batch {B} x {T}, {threads} thread{'s' * (threads > 1)}")
-    print(f"  here             {tokens:8.0f} tokens a second   {rounds[-1][0][3] / 1e6:6.0f} MB   {100 * share:3.0f} % of FMA peak")
-    for way in rounds[0][1]:
-        speed = statistics.median(theirs[way][0] for _, theirs in rounds)
-        print(f"  PyTorch {way:8} {speed:8.0f} tokens a second   {rounds[-1][1][way][1] / 1e6:6.0f} MB")
-    if rounds[0][1]:
-        ratio = statistics.median(ours[0] / max(theirs[way][0] for way in theirs) for ours, theirs in rounds)
-        print(f"  here {ratio:.2f} times the better of them")
+def report(title, rounds, memories):
+    print(title)
+    for who, memory in memories.items():
+        print(f"  {who:18}{statistics.median(r[who][0] for r in rounds):8.0f} tokens a second {memory / 1e6:7.0f} MB", end="")
+        print(f"   {100 * statistics.median(r[who][1] / r[who][2] for r in rounds):3.0f} % of FMA peak" if who == "here" else "")
+    ratios = [r["here"][0] / max(r[who][0] for who in r if who != "here") for r in rounds if len(r) > 1]
+    if ratios:
+        print(f"  here {statistics.median(ratios):.2f} times the better of PyTorch's ({min(ratios):.2f} to {max(ratios):.2f})")
     print(flush=True)
 
 
