@@ -85,22 +85,26 @@ static void draw_batch(Random *random, bool rubbish, int ids[BATCH][TEXT], int t
     }
 }
 
+/* AdamW, tensor by tensor: not all of them decay. */
+static void take_step(Learner *l, const Settings *s, float rate) {
+    const Parameters *w = &l->weights;
+    for (int t = 0; t < w->tensor_count; t++) {
+        const Tensor *tensor = &w->tensors[t];
+        size_t n = tensor_count(tensor), first = (size_t)((const float *)tensor->data - w->numbers);
+        adamw(n, w->numbers + first, l->m + first, l->v + first, l->gradients.numbers + first, l->step, rate, s->beta1, s->beta2,
+              s->eps, s->everything_decays || decays(tensor) ? s->decay : 0);
+    }
+}
+
 double learner_step(Learner *l, const Settings *s) {
     int ids[BATCH][TEXT], targets[BATCH][TEXT];
-    Parameters *w = &l->weights, *g = &l->gradients;
+    Parameters *g = &l->gradients;
     l->step++;
     draw_batch(&l->random, s->rubbish && l->step % s->rubbish == 0, ids, targets);
     memset(g->numbers, 0, g->count * sizeof *g->numbers);
-    double loss = decoder_backward(w, g, &l->activations, ids[0], targets[0], 1);
+    double loss = decoder_backward(&l->weights, g, &l->activations, ids[0], targets[0], 1);
     l->norm = clip_gradient(1, &g->count, &g->numbers, s->max_norm);
-    float rate = learning_rate(l->step, s->warmup, s->steps, s->rate, s->lowest);
-    for (int t = 0; t < w->tensor_count; t++) {
-        const Tensor *tensor = &w->tensors[t];
-        size_t first = (size_t)((const float *)tensor->data - w->numbers);
-        float decay = s->everything_decays || decays(tensor) ? s->decay : 0;
-        adamw(tensor_count(tensor), w->numbers + first, l->m + first, l->v + first, g->numbers + first, l->step, rate, s->beta1,
-              s->beta2, s->eps, decay);
-    }
+    take_step(l, s, learning_rate(l->step, s->warmup, s->steps, s->rate, s->lowest));
     return loss;
 }
 
