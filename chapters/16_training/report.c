@@ -41,7 +41,7 @@ Report report_open(const char *folder, int step, int steps, double before) {
 }
 
 static void write_row(const Report *r, const Row *row) {
-    fprintf(r->log, "%d,%.0f,%.9g,%.6g,%.6g,%.3f,", row->step, (double)row->step * r->tokens, row->loss, row->norm,
+    fprintf(r->log, "%d,%.0f,%.9g,%.6g,%.6g,%.3f,", row->step, row->step * r->tokens, row->loss, row->norm,
             row->rate, r->before + r->seconds);
     if (!isnan(row->validation)) fprintf(r->log, "%.9g", row->validation);
     fputc('\n', r->log);
@@ -65,7 +65,7 @@ double training_operations(const Config *c, int B, int T) {
 }
 
 void report_batch(Report *r, const Config *config, int B, int T) {
-    r->tokens = B * T;
+    r->tokens = (double)B * T;
     r->operations = training_operations(config, B, T);
 }
 

@@ -10,7 +10,8 @@
 typedef struct {
     const char *folder;
     FILE *log;
-    int steps, tokens;        /* of the run; of a step */
+    int steps;                /* of the run */
+    double tokens;            /* of a step */
     double operations;        /* floating-point ones of a step */
     double measured, measuring, multiplied; /* the machine's peak: when last, seconds in all, operations in all */
     double before, seconds;   /* of training: in runs that were resumed, and in this one */

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ------------------------------------------------------------------ a step */
 
@@ -40,9 +41,11 @@ static double sum_of_ranks(const Run *run, double own) {
     return sum;
 }
 
-/* What is not a number would make all weights so: the run ends before, and what was saved stays. */
+/* What is not a number would make all weights so: the run ends before, and what was saved stays. All ranks see it; the
+ * first says so, and ends the others. */
 static void require_numbers(const Run *run, double loss, double norm) {
     if (isfinite(loss) && isfinite(norm)) return;
+    while (run->ranks.rank > 0) pause();
     double which = isfinite(loss) ? norm : loss;
     fail("step %d: the %s is %s: a lower --rate, a longer --warmup or a smaller --clip may help; what was saved is as "
          "it was", run->state.step, isfinite(loss) ? "gradients' norm" : "loss",
@@ -52,10 +55,10 @@ static void require_numbers(const Run *run, double loss, double norm) {
 /* Each rank takes a part of the batch, which has its share of the targets that count; what comes out is added up in the
  * order of the ranks. So several processes compute what one does with the whole batch, to rounding. */
 static double gradients_of_batch(Run *run) {
-    const int T = run->recipe.length, *ids = run->ids + run->part.first * T,
-        *targets = run->targets + run->part.first * T;
-    size_t all = count_targets((size_t)run->recipe.batch * (size_t)T, run->targets);
-    size_t own = count_targets((size_t)run->part.count * (size_t)T, targets);
+    const size_t T = (size_t)run->recipe.length, first = (size_t)run->part.first * T;
+    const int *ids = run->ids + first, *targets = run->targets + first;
+    size_t all = count_targets((size_t)run->recipe.batch * T, run->targets);
+    size_t own = count_targets((size_t)run->part.count * T, targets);
     double share = (double)own / (double)all, loss = 0;
     Batch part = {run->part.count, ids, targets};
     if (own) loss = share * batch_backward(&run->workers, &run->state.weights, &run->gradients, part, share);
@@ -84,15 +87,15 @@ static Row step(Run *run) {
 
 /* The mean over all targets of the validation file, a batch at a time; each rank has every n-th batch. */
 static double validate(Run *run) {
-    const int B = run->recipe.batch, T = run->recipe.length;
+    const size_t B = (size_t)run->recipe.batch, T = (size_t)run->recipe.length;
     const Source *source = &run->valid.sources[0];
     double sum = 0, all = 0;
-    for (size_t s = (size_t)run->ranks.rank * (size_t)B; s < source->count; s += (size_t)run->ranks.count * (size_t)B) {
-        int n = source->count - s < (size_t)B ? (int)(source->count - s) : B;
-        for (int b = 0; b < n; b++)
-            mixture_sequence(&run->valid, source, s + (size_t)b, run->ids + b * T, run->targets + b * T);
-        double counted = (double)count_targets((size_t)n * (size_t)T, run->targets);
-        sum += counted * batch_loss(&run->workers, &run->state.weights, (Batch){n, run->ids, run->targets});
+    for (size_t s = (size_t)run->ranks.rank * B; s < source->count; s += (size_t)run->ranks.count * B) {
+        size_t n = source->count - s < B ? source->count - s : B;
+        for (size_t b = 0; b < n; b++)
+            mixture_sequence(&run->valid, source, s + b, run->ids + b * T, run->targets + b * T);
+        double counted = (double)count_targets(n * T, run->targets);
+        sum += counted * batch_loss(&run->workers, &run->state.weights, (Batch){(int)n, run->ids, run->targets});
         all += counted;
     }
     return sum_of_ranks(run, sum) / sum_of_ranks(run, all);
