@@ -28,14 +28,16 @@ static Arrays random_arrays(void) {
 }
 
 static void step_of(Arrays *a, int from, int to) {
-    adamw((size_t)(to - from), a->weight + from, a->m + from, a->v + from, a->gradient + from, 7, 0.01f, 0.9f, 0.95f, 1e-5f, 0.1f);
+    adamw((size_t)(to - from), a->weight + from, a->m + from, a->v + from, a->gradient + from, 7, 0.01f, 0.9f, 0.95f,
+          1e-5f, 0.1f);
 }
 
 static void adamw_may_be_given_pieces(void **state) {
     (void)state;
     Arrays whole = random_arrays(), pieces = whole;
     step_of(&whole, 0, N);
-    for (int from = 0, size = 1; from < N; from += size, size += 13) step_of(&pieces, from, from + size < N ? from + size : N);
+    for (int from = 0, size = 1; from < N; from += size, size += 13)
+        step_of(&pieces, from, from + size < N ? from + size : N);
     assert_memory_equal(&whole, &pieces, sizeof whole);
 }
 
@@ -148,7 +150,8 @@ static void every_text_can_be_answered(void **state) {
         int ids[TEXT], targets[TEXT];
         draw_text(&random, ids, targets);
         assert_memory_equal(ids + 1, targets, (TEXT - 1) * sizeof *ids);
-        int asked = ids[14], owner = ids[4] == asked ? ids[1] : ids[6]; /* "Mia has the ball . Tom has the hat . Who has the hat ? Tom ." */
+        /* "Mia has the ball . Tom has the hat . Who has the hat ? Tom ." */
+        int asked = ids[14], owner = ids[4] == asked ? ids[1] : ids[6];
         assert_true(ids[4] == asked || ids[9] == asked);
         assert_true(targets[15] == owner && ids[1] != ids[6] && ids[4] != ids[9]);
         assert_string_equal(word(ids[15]), "?");

@@ -1,4 +1,5 @@
-/* What the figures of chapter 16 draw: two ways down into a valley, the rate of each step, and a small Llama that learns. */
+/* What the figures of chapter 16 draw: two ways down into a valley, the rate of each step, and a small Llama that
+ * learns. */
 #include "16_training/optimizer.h"
 #include "16_training/small.h"
 #include "common/console.h"
@@ -27,7 +28,8 @@ static void draw_valley(const char *data) {
 static void draw_schedule(const char *data) {
     enum { STEPS = 1000, WARMUP = 50 };
     Output file = data_open(data, "16_schedule", "step, rate as a share of the peak");
-    for (int step = 1; step <= STEPS + 100; step++) fprintf(file.file, "%d %.6f\n", step, learning_rate(step, WARMUP, STEPS, 1, 0.1f));
+    for (int step = 1; step <= STEPS + 100; step++)
+        fprintf(file.file, "%d %.6f\n", step, learning_rate(step, WARMUP, STEPS, 1, 0.1f));
     output_close(&file);
 }
 

@@ -28,8 +28,8 @@ static void one_rate_for_all(void) {
             size_t n = tensor_count(w);
             if (strcmp(w->name, shown[i])) continue;
             double weights = size(w->data, n), gradients = size(g->data, n);
-            table_row(&table, "%.*s|%.3f|%.4f|%.3f %%", (int)(strlen(w->name) - strlen(".weight")), w->name, weights, gradients,
-                      gradients / weights);
+            table_row(&table, "%.*s|%.3f|%.4f|%.3f %%", (int)(strlen(w->name) - strlen(".weight")), w->name, weights,
+                      gradients, gradients / weights);
         }
     table_print(&table, stdout);
     reader_close(&r);
@@ -47,14 +47,15 @@ static void step_by_step(const char *name, float by) {
         float g = by * gradients[step - 1];
         double half = 1 - pow(0.5, step);
         adamw(1, &weight, &m, &v, &g, step, 0.1f, 0.5f, 0.5f, 1e-8f, 0);
-        table_row(&table, "%d|%g|%.4g|%.4g|%.4g|%.4g|%.3f|%.4f", step, g, m, v, m / half, v / half, m / half / sqrt(v / half), weight);
+        table_row(&table, "%d|%g|%.4g|%.4g|%.4g|%.4g|%.3f|%.4f", step, g, m, v, m / half, v / half,
+                  m / half / sqrt(v / half), weight);
     }
     table_print(&table, stdout);
 }
 
 /* ---- decay */
 
-/* A weight of 1 whose gradient is large or small, and points now this way, now that. Only the decay moves it for good. */
+/* A weight of 1 whose gradient is large or small, and points now up, now down. Only the decay moves it for good. */
 static float after_decay(float size, bool into_gradient) {
     enum { STEPS = 40 };
     float weight = 1, m = 0, v = 0;
@@ -68,8 +69,9 @@ static float after_decay(float size, bool into_gradient) {
 static void where_the_decay_goes(void) {
     Table table = {0};
     table_row(&table, "a weight of 1 after 40 steps, its gradient now up, now down|by 10|by 1|by 0.1");
-    table_row(&table, "decay off the weight: AdamW|%.2f|%.2f|%.2f", after_decay(10, false), after_decay(1, false), after_decay(0.1f, false));
-    table_row(&table, "decay into the gradient: Adam with L2|%.2f|%.2f|%.2f", after_decay(10, true), after_decay(1, true), after_decay(0.1f, true));
+    const char *const ways[] = {"decay off the weight: AdamW", "decay into the gradient: Adam with L2"};
+    for (int l2 = 0; l2 < 2; l2++)
+        table_row(&table, "%s|%.2f|%.2f|%.2f", ways[l2], after_decay(10, l2), after_decay(1, l2), after_decay(0.1f, l2));
     table_print(&table, stdout);
 }
 
@@ -113,8 +115,9 @@ static void a_batch_in_parts(void) {
         table_row(&table, "part %d|%zu|%.3f|%.1f", b + 1, count_targets(4, part[b]), losses[b], shares[b]);
     }
     table_print(&table, stdout);
-    printf("  all at once: %.3f; by their shares: %.3f; the mean of the two means: %.3f\n", cross_entropy(8, 3, logits, targets),
-           shares[0] * losses[0] + shares[1] * losses[1], (losses[0] + losses[1]) / 2);
+    printf("  all at once: %.3f; by their shares: %.3f; the mean of the two means: %.3f\n",
+           cross_entropy(8, 3, logits, targets), shares[0] * losses[0] + shares[1] * losses[1],
+           (losses[0] + losses[1]) / 2);
 }
 
 /* ---- a Llama from nothing */
@@ -126,12 +129,14 @@ static double names_of(const float p[WORDS]) {
 }
 
 static void what_it_expects(Table *table, const Learner *l) {
-    static const char *const text[] = {"", "Mia", "has", "the", "ball", ".", "Tom", "has", "the", "hat", ".", "Who", "has", "the", "hat", "?"};
+    static const char *const text[] = {"", "Mia", "has", "the", "ball", ".", "Tom", "has", "the", "hat", ".",
+                                       "Who", "has", "the", "hat", "?"};
     int ids[16];
     float after_has[WORDS], answer[WORDS];
     for (int t = 0; t < 16; t++) ids[t] = word_id(text[t]);
     learner_expects(l, 3, ids, after_has), learner_expects(l, 16, ids, answer);
-    table_row(table, "%d|%.2f|%.0f %%|%.0f %%", l->step, learner_loss(l, 50), 100 * after_has[word_id("the")], 100 * names_of(answer));
+    table_row(table, "%d|%.2f|%.0f %%|%.0f %%", l->step, learner_loss(l, 50), 100 * after_has[word_id("the")],
+              100 * names_of(answer));
 }
 
 static void a_llama_from_nothing(void) {

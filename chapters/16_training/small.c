@@ -46,8 +46,8 @@ void draw_text(Random *random, int ids[TEXT], int targets[TEXT]) {
 /* ------------------------------------------------------------------ who learns */
 
 Settings llama_settings(int steps) {
-    return (Settings){.steps = steps, .warmup = steps / 20, .rate = 0.01f, .lowest = 0.001f, .beta1 = 0.9f, .beta2 = 0.95f,
-                      .eps = 1e-5f, .decay = 0.1f, .max_norm = 1};
+    return (Settings){.steps = steps, .warmup = steps / 20, .rate = 0.01f, .lowest = 0.001f, .beta1 = 0.9f,
+                      .beta2 = 0.95f, .eps = 1e-5f, .decay = 0.1f, .max_norm = 1};
 }
 
 /* Matrices begin as small random numbers, and norms change nothing yet. */
@@ -64,8 +64,9 @@ static void draw_weights(Parameters *w, uint64_t seed) {
 static float *zeros(size_t n) { return memset(allocate(n * sizeof(float)), 0, n * sizeof(float)); }
 
 Learner learner_new(uint64_t seed) {
-    const Config config = {.C = 32, .L = 2, .H = 4, .KV = 2, .D = 8, .F = 64, .V = WORDS, .max_position_embeddings = TEXT,
-                           .rms_norm_eps = 1e-5, .tie_word_embeddings = true, .rope = {.rope_theta = 10000, .factor = 1}};
+    const Config config = {.C = 32, .L = 2, .H = 4, .KV = 2, .D = 8, .F = 64, .V = WORDS,
+                           .max_position_embeddings = TEXT, .rms_norm_eps = 1e-5, .tie_word_embeddings = true,
+                           .rope = {.rope_theta = 10000, .factor = 1}};
     Learner l = {.weights = parameters_new(&config), .gradients = parameters_new(&config),
                  .activations = activations_new(&config, BATCH, TEXT), .random = {.state = seed + 1000}};
     l.m = zeros(l.weights.count), l.v = zeros(l.weights.count);
@@ -91,8 +92,8 @@ static void take_step(Learner *l, const Settings *s, float rate) {
     for (int t = 0; t < w->tensor_count; t++) {
         const Tensor *tensor = &w->tensors[t];
         size_t n = tensor_count(tensor), first = (size_t)((const float *)tensor->data - w->numbers);
-        adamw(n, w->numbers + first, l->m + first, l->v + first, l->gradients.numbers + first, l->step, rate, s->beta1, s->beta2,
-              s->eps, s->everything_decays || decays(tensor) ? s->decay : 0);
+        adamw(n, w->numbers + first, l->m + first, l->v + first, l->gradients.numbers + first, l->step, rate, s->beta1,
+              s->beta2, s->eps, s->everything_decays || decays(tensor) ? s->decay : 0);
     }
 }
 

@@ -1,5 +1,5 @@
-/* Chapter 16: a small world, and a Llama of 19 thousand numbers that learns to speak of it: what the program, the figures and
- * the study of the settings train.
+/* Chapter 16: a small world, and a Llama of 19 thousand numbers that learns to speak of it: what the program, the
+ * figures and the study of the settings train.
  *
  *     Mia has the ball . Tom has the hat . Who has the hat ? Tom .
  *

@@ -2,15 +2,16 @@
  *
  *     make ablations          computes tests/golden/settings.txt anew
  *
- * Each is trained with several seeds, which draw other weights and other texts: a difference that is not larger than that
- * between seeds says nothing. */
+ * Each is trained with several seeds, which draw other weights and other texts: a difference that is not larger than
+ * that between seeds says nothing. */
 #include "15_backward/backward.h"
 #include "16_training/small.h"
 #include "common/console.h"
 
 #include <math.h>
 
-enum { STEPS = 600, SEEDS = 4, EVERY = 20, POINTS = STEPS / EVERY, UNSEEN = 500, EARLY = 60, RUBBISH = 50, NEAR = 3, ARMS = 16 };
+enum { STEPS = 600, SEEDS = 4, EVERY = 20, POINTS = STEPS / EVERY, UNSEEN = 500, EARLY = 60 };
+enum { RUBBISH = 50, NEAR = 3, ARMS = 16 };
 
 typedef struct {
     const char *name;
@@ -91,7 +92,8 @@ static void arms_new(Arm arms[ARMS]) {
 static Run mean_run(const Run runs[SEEDS]) {
     Run all = {0};
     for (int s = 0; s < SEEDS; s++) {
-        all.early += runs[s].early / SEEDS, all.end += runs[s].end / SEEDS, all.setback += runs[s].setback / SEEDS;
+        all.early += runs[s].early / SEEDS, all.end += runs[s].end / SEEDS;
+        all.setback += runs[s].setback / SEEDS;
         all.matrices += runs[s].matrices / SEEDS, all.norms += runs[s].norms / SEEDS;
         for (int p = 0; p < POINTS; p++) all.curve[p] += runs[s].curve[p] / SEEDS;
     }
@@ -106,8 +108,8 @@ static void print_ends(const Arm arms[ARMS], const Run runs[ARMS][SEEDS]) {
         Run all = mean_run(runs[a]);
         double best = INFINITY, worst = 0;
         for (int s = 0; s < SEEDS; s++) best = fmin(best, runs[a][s].end), worst = fmax(worst, runs[a][s].end);
-        table_row(&table, "%s|%.3f|%.3f|%.3f|%.3f|%.3f|%.3f|%.3f", arms[a].name, all.early, all.end, best, worst, all.setback,
-                  all.matrices, all.norms);
+        table_row(&table, "%s|%.3f|%.3f|%.3f|%.3f|%.3f|%.3f|%.3f", arms[a].name, all.early, all.end, best, worst,
+                  all.setback, all.matrices, all.norms);
     }
     table_print(&table, stdout);
 }
@@ -128,11 +130,12 @@ int main(void) {
     arms_new(arms);
 #pragma omp parallel for schedule(dynamic)
     for (int i = 0; i < ARMS * SEEDS; i++) runs[i / SEEDS][i % SEEDS] = train(&arms[i / SEEDS].settings, i % SEEDS + 1);
-    printf("What the settings of training do: a Llama of 19168 numbers learns texts such as \"Mia has the ball . Tom has the hat . Who has\n"
-           "the hat ? Tom .\" in %d steps of %d texts, with one setting changed. `make ablations` computes this page anew.\n\n"
-           "after %d steps, at the end   the mean loss of %d unseen texts, over %d seeds; what cannot be foreseen in them is 0.441\n"
-           "setback                      how much larger the loss is in the %d steps after rubbish, words in no order, than before;\n"
-           "                             it comes every %d steps\n"
+    printf("What the settings of training do: a Llama of 19168 numbers learns texts such as\n"
+           "\"Mia has the ball . Tom has the hat . Who has the hat ? Tom .\" in %d steps of %d texts, with one\n"
+           "setting changed. `make ablations` computes this page anew.\n\n"
+           "after %d steps, at the end   the mean loss of %d unseen texts, over %d seeds; the least possible is 0.441\n"
+           "setback                      how much larger the loss is in the %d steps after rubbish, words in no\n"
+           "                             order, than before; it comes every %d steps\n"
            "matrices, norms              the size of the numbers in a gate_proj and in a norm, at the end\n",
            STEPS, BATCH, EARLY, UNSEEN, SEEDS, NEAR, RUBBISH);
     print_ends(arms, runs);
