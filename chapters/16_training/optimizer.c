@@ -3,10 +3,10 @@
 
 #include <math.h>
 
-void adamw(size_t n, float weight[restrict n], float m[restrict n], float v[restrict n], const float gradient[n], int step,
-           float rate, float beta1, float beta2, float eps, float decay) {
+void adamw(size_t n, float weight[restrict n], float m[restrict n], float v[restrict n], const float gradient[n],
+           int step, float rate, float beta1, float beta2, float eps, float decay) {
     double b1 = beta1, b2 = beta2, kept = 1 - (double)rate * decay;
-    /* m and v begin as 0: after `step` steps the weights of what they are means of add up to 1 - beta^step, and not to 1. */
+    /* m and v begin as 0: after `step` steps the shares of all gradients add up to 1 - beta^step, and not to 1. */
     double correction1 = 1 / (1 - pow(b1, step)), correction2 = 1 / (1 - pow(b2, step));
     for (size_t i = 0; i < n; i++) {
         double g = gradient[i];

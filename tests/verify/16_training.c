@@ -1,5 +1,5 @@
-/* How to call chapter 16's kernels. What adamw changes, and what clip_gradient does, is a copy of the input of that name; one
- * of their results is the output, the others are rooms to work in. */
+/* How to call chapter 16's kernels. What adamw changes, and what clip_gradient does, is a copy of the input of that
+ * name; one of their results is the output, the others are rooms to work in. */
 #include "16_training/optimizer.h"
 #include "tests/verify/kernels.h"
 
@@ -17,15 +17,17 @@ static float *changing(const Call *c, const char *name, size_t count, bool is_ou
 static void unpack_adamw(Function kernel, const Call *c) {
     int steps = dimension(c, "gradient", 0), of = whole_number(c, "of"), first = whole_number(c, "step");
     size_t n = (size_t)dimension(c, "weight", 0);
-    float *weight = changing(c, "weight", n, of == 0), *m = changing(c, "m", n, of == 1), *v = changing(c, "v", n, of == 2);
+    float *weight = changing(c, "weight", n, of == 0), *m = changing(c, "m", n, of == 1);
+    float *v = changing(c, "v", n, of == 2);
     const float(*gradient)[n] = argument(c, "gradient");
     for (int s = 0; s < steps; s++)
-        AS(adamw, kernel)(n, weight, m, v, gradient[s], first + s, scalar(c, "rate"), scalar(c, "beta1"), scalar(c, "beta2"),
-                          scalar(c, "eps"), scalar(c, "decay"));
+        AS(adamw, kernel)(n, weight, m, v, gradient[s], first + s, scalar(c, "rate"), scalar(c, "beta1"),
+                          scalar(c, "beta2"), scalar(c, "eps"), scalar(c, "decay"));
 }
 
 static void random_adamw(Call *call, Random *random, Size size) {
-    size_t n = extent(random, size, 1, 2000, 20011, (size_t)16 << 20), steps = size == SMALL ? (size_t)random_between(random, 1, 4) : 1;
+    size_t n = extent(random, size, 1, 2000, 20011, (size_t)16 << 20);
+    size_t steps = size == SMALL ? (size_t)random_between(random, 1, 4) : 1;
     random_input(call, random, "weight", 1, SHAPE(n));
     random_input(call, random, "m", 1, SHAPE(n));
     float *v = call_input(call, "v", F32, 1, SHAPE(n));
@@ -40,7 +42,8 @@ static void random_adamw(Call *call, Random *random, Size size) {
 
 /* ------------------------------------------------------------------ clipping */
 
-/* The arrays lie one after the other in `gradient`. The output is the same, clipped, or in a case with `of_norm` the norm. */
+/* The arrays lie one after the other in `gradient`. The output is the same, clipped, or in a case with `of_norm` the
+ * norm. */
 static void unpack_clip_gradient(Function kernel, const Call *c) {
     int arrays = dimension(c, "sizes", 0);
     const int *sizes = argument(c, "sizes");
@@ -77,7 +80,8 @@ static void unpack_learning_rate(Function kernel, const Call *c) {
     const int *at = argument(c, "at");
     float *rates = output(c);
     for (int i = 0; i < count; i++)
-        rates[i] = AS(learning_rate, kernel)(at[i], whole_number(c, "warmup"), whole_number(c, "steps"), scalar(c, "peak"), scalar(c, "lowest"));
+        rates[i] = AS(learning_rate, kernel)(at[i], whole_number(c, "warmup"), whole_number(c, "steps"),
+                                             scalar(c, "peak"), scalar(c, "lowest"));
 }
 
 static void random_learning_rate(Call *call, Random *random, Size size) {
@@ -86,7 +90,8 @@ static void random_learning_rate(Call *call, Random *random, Size size) {
     int *at = call_input(call, "at", I32, 1, SHAPE(count));
     for (size_t i = 0; i < count; i++) at[i] = random_between(random, 1, steps + steps / 4);
     index_input(call, "warmup", warmup), index_input(call, "steps", steps);
-    scalar_input(call, "peak", (float)(1 + random_uniform(random))), scalar_input(call, "lowest", (float)random_uniform(random));
+    scalar_input(call, "peak", (float)(1 + random_uniform(random)));
+    scalar_input(call, "lowest", (float)random_uniform(random));
     call_output(call, F32, 1, SHAPE(count));
 }
 
@@ -101,7 +106,7 @@ static void random_loss_shares(Call *call, Random *random, Size size) {
     size_t batches = extent(random, size, 1, 9, 16, 64), rows = extent(random, size, 1, 40, 512, 4096);
     int *targets = call_input(call, "targets", I32, 2, SHAPE(batches, rows));
     for (size_t i = 0; i < batches * rows; i++)
-        targets[i] = i && random_between(random, 0, 2) == 0 ? -random_between(random, 1, 100) : random_between(random, 0, 9);
+        targets[i] = random_between(random, i ? -5 : 0, 9);
     call_output(call, F32, 1, SHAPE(batches));
 }
 
