@@ -72,7 +72,7 @@ LIBS  = $(LDFLAGS) $(JANSSON) $(PCRE2) $(UTF8) -lm
 # ---------------------------------------------------------------- what is built
 
 # Without PCRE2, which splits text for Llama 3, the chapters that need a tokenizer are left out: 10 and 11.
-LEFT_OUT := $(if $(PCRE2),,chapters/10%/main.c chapters/11%/main.c chapters/10%/figures.c chapters/11%/figures.c figures/10%.gp figures/11%.gp chapters/10_tokenizer/byte_level.c tests/test_tokenizer.c tests/test_generation.c tests/test_terminal.c tests/test_edges.c tests/test_mine.c tests/test_quantize.c tests/test_gguf_model.c tests/test_chat.c chapters/10_tokenizer/pattern.c chapters/14%/main.c chapters/14%/figures.c figures/14%.gp tests/test_parallel.c tests/test_commands.c)
+LEFT_OUT := $(if $(PCRE2),,chapters/10%/main.c chapters/11%/main.c chapters/10%/figures.c chapters/11%/figures.c figures/10%.gp figures/11%.gp chapters/10_tokenizer/byte_level.c tests/test_tokenizer.c tests/test_generation.c tests/test_terminal.c tests/test_edges.c tests/test_mine.c tests/test_quantize.c tests/test_gguf_model.c tests/test_chat.c chapters/10_tokenizer/pattern.c chapters/14%/main.c chapters/14%/figures.c figures/14%.gp tests/test_parallel.c tests/test_commands.c tests/test_training.c)
 
 CHAPTERS := $(patsubst chapters/%/main.c,%,$(filter-out $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/main.c)))
 PROGRAMS := $(CHAPTERS:%=$(BUILD)/%)
@@ -80,20 +80,25 @@ PROGRAMS := $(CHAPTERS:%=$(BUILD)/%)
 DRAWN    := $(patsubst chapters/%/figures.c,%,$(filter-out $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/figures.c)))
 drawer    = $(firstword $(subst _, ,$(1)))_figures
 DRAWERS  := $(foreach c,$(DRAWN),$(BUILD)/$(call drawer,$(c)))
-TOOLS    := $(BUILD)/verify $(BUILD)/grade $(BUILD)/stories $(if $(PCRE2),$(BUILD)/llama $(BUILD)/quantize $(BUILD)/mine)
+TOOLS    := $(BUILD)/verify $(BUILD)/grade $(BUILD)/stories $(if $(PCRE2),$(BUILD)/llama $(BUILD)/quantize $(BUILD)/mine $(BUILD)/train)
 # These have the functions of chapters 9 and 8, but fast: a program that runs whole models names them before the library.
 FAST     := $(addprefix chapters/12_speed/,projection.c pairs.c flash_attention.c)
 # And two of chapters 1 and 3, for a program that calls none of the others in their files: the library would bring both.
 FASTEST  := $(FAST) chapters/12_speed/elementwise.c
+# And what goes backward, of chapter 15, with common/linear.c: a program that trains names them as well.
+BACKWARD := $(FASTEST) $(addprefix chapters/16_training/,product.c linear.c attention.c gates.c loss.c)
 CLIMB    := chapters/12_speed/climb.c
 LLAMA    := $(addprefix chapters/11_generation/,llama.c session.c settings.c talk.c)
 # The ranks of chapter 14, or the one that there is without MPI.
 SPREAD   := $(addprefix chapters/14_tensor_parallel/,run.c parallel.c $(if $(MPI),ranks.c counted.c,alone.c))
-KERNELS  := $(filter-out %/main.c %/figures.c %/exercise.c %/quantize.c $(LLAMA) $(FASTEST) $(CLIMB) $(LEFT_OUT) $(addprefix %/,run.c parallel.c ranks.c counted.c alone.c),$(wildcard chapters/[0-9][0-9]_*/*.c))
+# The program of chapter 16; its functions are for it and its tests.
+TRAINER  := $(addprefix chapters/16_training/,checkpoint.c documents.c folder.c mixture.c recipe.c report.c sample.c setup.c)
+KERNELS  := $(filter-out %/main.c %/figures.c %/exercise.c %/quantize.c chapters/16_training/train.c $(LLAMA) $(TRAINER) $(BACKWARD) $(CLIMB) $(LEFT_OUT) $(addprefix %/,run.c parallel.c ranks.c counted.c alone.c),$(wildcard chapters/[0-9][0-9]_*/*.c))
 COMMON   := $(wildcard common/*.c)
 VERIFY   := $(filter-out $(addprefix tests/verify/,main.c grade.c guard.c mine.c route.c yours.c),$(wildcard tests/verify/*.c))
-TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c))) $(BUILD)/tests/fast_decoder $(BUILD)/tests/fast_flash_attention
+TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c))) $(BUILD)/tests/fast_decoder $(BUILD)/tests/fast_flash_attention $(BUILD)/tests/fast_backward $(BUILD)/tests/fast_step
 TESTS    := $(patsubst %/test_generation,%/fast_generation,$(patsubst %/test_elementwise,%/fast_elementwise,$(TESTS:%/test_speed=%/fast_speed)))
+TESTS    := $(TESTS:%/test_product=%/fast_product)
 FUZZED   := safetensors gguf config model template $(if $(PCRE2),tokenizer text)
 
 object = $(patsubst %.c,$(BUILD)/objects/%.o,$(1))
@@ -149,11 +154,14 @@ $(BUILD)/verify $(BUILD)/grade $(BUILD)/bench_kernels $(BUILD)/mine:
 $(BUILD)/llama: $(call object,$(LLAMA) $(FASTEST)) $(BUILD)/libllama.a
 $(BUILD)/quantize: $(call object,chapters/13_quantization/quantize.c) $(BUILD)/libllama.a
 $(BUILD)/stories: $(call object,chapters/09_decoder/stories/stories.c) $(BUILD)/libllama.a
-$(BUILD)/llama $(BUILD)/quantize $(BUILD)/stories:
+RANKS    := $(filter-out %/run.c %/parallel.c,$(SPREAD))
+$(BUILD)/train: $(call object,chapters/16_training/train.c $(TRAINER) $(RANKS) $(BACKWARD)) $(BUILD)/libllama.a
+$(BUILD)/train: LIBS += $(MPI)
+$(BUILD)/llama $(BUILD)/quantize $(BUILD)/stories $(BUILD)/train:
 	$(link)
 
 # What the trained model does when something is done to it: tests/golden/NAME.c, whose output is NAME.txt beside it.
-STUDIES := ablations beyond choices quantized
+STUDIES := ablations beyond choices quantized settings
 $(STUDIES:%=$(BUILD)/%): $(BUILD)/%: $(call object,tests/golden/examine.c $(FAST)) $(BUILD)/objects/tests/golden/%.o $(BUILD)/libllama.a
 $(BUILD)/bench_decoder: $(call object,tests/bench_decoder.c $(FASTEST)) $(BUILD)/libllama.a
 $(BUILD)/bench_parallel: $(call object,tests/bench_parallel.c $(filter-out %/run.c,$(SPREAD)) $(FASTEST)) $(BUILD)/libllama.a
@@ -162,7 +170,8 @@ $(call object,tests/bench_parallel.c): ALSO = $(filter -I%,$(MPI))
 $(BUILD)/bench_tokenizer: $(call object,tests/bench_tokenizer.c) $(BUILD)/libllama.a
 $(BUILD)/check_tokenizer: $(call object,tests/check_tokenizer.c) $(BUILD)/libllama.a
 $(BUILD)/bench_layer: $(call object,tests/bench_layer.c $(FASTEST)) $(BUILD)/libllama.a
-$(STUDIES:%=$(BUILD)/%) $(BUILD)/bench_decoder $(BUILD)/bench_layer $(BUILD)/bench_tokenizer $(BUILD)/check_tokenizer $(BUILD)/bench_parallel:
+$(BUILD)/bench_training: $(call object,tests/bench_training.c $(BACKWARD)) $(BUILD)/libllama.a
+$(STUDIES:%=$(BUILD)/%) $(BUILD)/bench_training $(BUILD)/bench_decoder $(BUILD)/bench_layer $(BUILD)/bench_tokenizer $(BUILD)/check_tokenizer $(BUILD)/bench_parallel:
 	$(link)
 
 # What a test must know of this build; and who compiles a reader's files.
@@ -172,18 +181,22 @@ $(BUILD)/objects/tests/test_%.o: ALSO = -DBUILD=$(call quote,$(call string,$(abs
 $(BUILD)/tests/%: $(BUILD)/objects/tests/%.o $(call object,$(VERIFY)) $(BUILD)/libllama.a
 	$(link) $(CMOCKA) -ldl
 
+$(BUILD)/tests/test_training: $(call object,$(TRAINER))
 $(BUILD)/tests/test_mine: $(call object,tests/verify/yours.c tests/golden/examine.c)
 
 # The same tests with chapter 12's functions in place of those of chapters 1, 3, 8 and 9.
 $(BUILD)/tests/fast_%: $(BUILD)/objects/tests/test_%.o $(call object,$(FASTEST)) $(BUILD)/libllama.a
 	$(link) $(CMOCKA)
 
+# And of chapter 15.
+$(BUILD)/tests/fast_backward $(BUILD)/tests/fast_step $(BUILD)/tests/fast_product: $(call object,$(filter-out $(FASTEST),$(BACKWARD)))
+
 # Somebody on another machine who has not pulled for a while.
 $(BUILD)/tests/other_version: $(filter-out %/run.o,$(call object,chapters/14_tensor_parallel/main.c $(SPREAD) $(FASTEST))) $(BUILD)/objects/other_version.o $(BUILD)/libllama.a
 	$(link) $(MPI)
 $(BUILD)/objects/other_version.o: chapters/14_tensor_parallel/run.c $(BUILD)/flags
 	@$(CC) $(FLAGS) -DSPOKEN=2 $(filter -I%,$(MPI)) -c $< -o $@
-$(BUILD)/objects/tests/test_parallel.o: ALSO += $(if $(MPI),-DMPIRUN=$(call quote,$(call string,$(MPIRUN))))
+$(BUILD)/objects/tests/test_parallel.o $(BUILD)/objects/tests/test_training.o: ALSO += $(if $(MPI),-DMPIRUN=$(call quote,$(call string,$(MPIRUN))))
 $(BUILD)/tests/test_parallel: $(if $(MPI),| $(BUILD)/tests/other_version)
 
 # What `make fuzz` ever found, and what was thought of: it is given to the same code, without a fuzzer.
@@ -376,7 +389,16 @@ train: $(BUILD)/stories ## train the course's own model again, for three quarter
 	@$(torch)
 	@$(PYTHON) chapters/09_decoder/stories/train.py
 
-GOLDEN := golden printing articles 09_decoder 15_gradients stories sentence stand_ins 10_tokenizer 10_others chat vocabularies 13_gguf
+SMALL := $(BUILD)/train-small
+train-small: $(BUILD)/train $(BUILD)/stories $(BUILD)/llama ## train a smaller model by build/train, in a minute or two: its loss, its stories
+	@rm -rf $(SMALL) && mkdir -p $(SMALL)
+	@$(BUILD)/stories --count 8000 --seed 1 > $(SMALL)/stories.txt
+	@$(BUILD)/stories --count 100 --seed 2 > $(SMALL)/unseen.txt
+	@$(BUILD)/train --config chapters/16_training/small.json --tokenizer chapters/09_decoder/stories/model --data $(SMALL)/stories.txt \
+	    --valid $(SMALL)/unseen.txt --rate 0.005 --sample 100 --plot --out $(SMALL)/model
+	@echo "It writes: $(BUILD)/llama --model $(SMALL)/model --prompt \"Once upon a time\""
+
+GOLDEN := golden printing articles 09_decoder 15_gradients 16_run stories sentence stand_ins 10_tokenizer 10_others chat vocabularies 13_gguf
 
 golden: ## compute the golden values again
 	@$(torch)
@@ -395,6 +417,7 @@ ablations: $(STUDIES:%=$(BUILD)/%) $(BUILD)/stories ## what each part, each choi
 	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/ablations > $(BUILD)/ablations.txt
 	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/choices $(BUILD)/stories > $(BUILD)/choices.txt
 	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/quantized > $(BUILD)/quantized.txt
+	@$(BUILD)/settings > $(BUILD)/settings.txt
 	@mv $(STUDIES:%=$(BUILD)/%.txt) tests/golden/
 
 bench: $(BUILD)/bench_kernels $(BUILD)/bench_layer $(BUILD)/bench_decoder ## our kernels and the decoder against this machine's own limits, on one thread and on all
@@ -412,6 +435,9 @@ bench-parallel: $(BUILD)/bench_parallel $(BUILD)/bench_decoder ## one rank with 
 	@memory=$$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d); trap 'rm -rf "$$memory"' EXIT INT TERM; \
 	 $(BUILD)/bench_decoder --write $$memory && $(MPIRUN) -n 1 $(BUILD)/bench_parallel $$memory && \
 	 for ranks in 1 2 4; do OMP_NUM_THREADS=1 $(MPIRUN) -n $$ranks $(BUILD)/bench_parallel $$memory || exit 1; done
+
+bench-training: $(BUILD)/bench_training ## steps of training beside PyTorch's, and beside this machine's FMA peak
+	@$(PYTHON) tests/bench_training.py $(BUILD)/bench_training
 
 bench-tokenizer: $(BUILD)/bench_tokenizer $(BUILD)/stories ## our tokenizer beside sentencepiece, tiktoken and tokenizers: the seconds, and the ids
 	@$(PYTHON) tests/bench_tokenizer.py $(BUILD)/bench_tokenizer $(BUILD)/stories
@@ -438,4 +464,4 @@ help: ## this list
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
-.PHONY: all always run figures preview verify mine grade test sanitize coverage faults fuzz mutants venv train golden golden-check ablations bench bench-tokenizer check-tokenizers notebooks notebooks-check docs help clean $(NUMBERS) $(EXERCISES) configurations parallel bench-parallel
+.PHONY: all always run figures preview verify mine grade test sanitize coverage faults fuzz mutants venv train train-small golden golden-check ablations bench bench-tokenizer check-tokenizers bench-training notebooks notebooks-check docs help clean $(NUMBERS) $(EXERCISES) configurations parallel bench-parallel

@@ -73,8 +73,16 @@ def flash_attention_log_sum(of_out, q, k, v):
     return out.reshape(len(q), -1) if of_out else log_sum
 
 
-# They take a Vocabulary, a map from strings, or a Decoder with a model in it: neither is an array.
-LEFT_OUT = ["bpe_merge", "attention_block", "feed_forward_block", "decoder_forward", "decoder_logits"]
+def adamw(weight, m, v, gradient, step, of, **settings):
+    """A case goes as many steps as there are gradients, and asks for one of the three arrays."""
+    changing = dict(weight=weight.clone(), m=m.clone(), v=v.clone())
+    for s, g in enumerate(gradient):
+        c.adamw(**changing, gradient=g, step=step + s, **settings)
+    return list(changing.values())[of].numpy()
+
+
+# They take a Vocabulary, a map from strings, a Decoder with a model in it, or arrays of arrays: none is an array.
+LEFT_OUT = ["bpe_merge", "clip_gradient", "attention_block", "feed_forward_block", "decoder_forward", "decoder_logits"]
 ADAPTERS = {
     "causal_mask": causal_mask,
     "kv_cache_append": kv_cache_append,
@@ -91,6 +99,8 @@ ADAPTERS = {
     "flash_attention_log_sum": flash_attention_log_sum,
     "cross_entropy": lambda **arguments: np.float32([c.cross_entropy(**arguments)]),
     "gradient_norm": lambda **arguments: np.float32([c.gradient_norm(**arguments)]),
+    "adamw": adamw,
+    "learning_rate": lambda at, **arguments: np.float32([c.learning_rate(step=int(step), **arguments) for step in at]),
     "pair_counts": lambda **arguments: c.pair_counts(**arguments).astype(np.float32),
     "feed_forward": lambda activation, **arguments: c.feed_forward(
         activation=[c.relu, c.gelu, c.silu][activation], **arguments),

@@ -176,19 +176,6 @@ static void few_meet(int sets, Set set[sets], int s0, int width, const Tile *til
 
 /* ------------------------------------------------------------------ the tiles of a text */
 
-/* to[i][r] = from[r][i]. Both are whole squares. */
-static void turn_rows(int rows, int width, float to[width][rows], const float from[rows][width]) {
-    for (int r = 0; r < rows; r += LANES)
-        for (int i = 0; i < width; i += LANES) {
-            Vector square[LANES];
-#pragma GCC unroll 16
-            for (int l = 0; l < LANES; l++) square[l] = *(const Vector *)&from[r + l][i];
-            turn(square);
-#pragma GCC unroll 16
-            for (int l = 0; l < LANES; l++) *(Vector *)&to[i + l][r] = square[l];
-        }
-}
-
 /* Room for a tile of its own. */
 typedef struct {
     float *k, *v;  /* [KEYS][width] */
@@ -259,15 +246,17 @@ static Set gather_turned(int g, int first, const Problem *p, float *room) {
     return set;
 }
 
-static void scatter(int queries, const Set *set, const Problem *p, float *out_) {
+static void scatter(int queries, const Set *set, const Problem *p, float *out_, float *log_sum_) {
     int H = p->H, D = p->D, width = p->width, group = H / p->KV;
-    float(*out)[H][D] = (void *)out_, (*rows)[width] = (void *)set->out, sums[WIDE];
+    float(*out)[H][D] = (void *)out_, (*rows)[width] = (void *)set->out, (*log_sum)[H] = (void *)log_sum_, sums[WIDE];
+    float most[WIDE];
     if (queries == WIDE) turn_rows(width, WIDE, rows = (void *)set->q, (const void *)set->out);
-    memcpy(sums, set->sum, sizeof sums);
+    memcpy(sums, set->sum, sizeof sums), memcpy(most, set->max, sizeof most);
     for (int l = FOUR; l < WIDE && queries == FOUR; l++) sums[l % FOUR] += sums[l];
     for (int r = 0; r < set->count; r++) {
         int t = (set->first + r) / group, h = set->g * group + (set->first + r) % group;
         for (int i = 0; i < D; i++) out[t][h][i] = rows[r][i] / sums[r];
+        if (log_sum) log_sum[t][h] = (float)(most[r] + log(sums[r]));
     }
 }
 
@@ -304,7 +293,7 @@ static void attend_team(int count, Set team[count], const Problem *p, Copy copy)
     }
 }
 
-void team_attention(int sets, int T, int S, int H, int KV, int D, float out[restrict T][H][D],
+void team_attention(int sets, int T, int S, int H, int KV, int D, float out[restrict T][H][D], float *log_sum,
                     const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]) {
     const Problem p = problem(T, S, H, KV, D, &q[0][0][0], &k[0][0][0], &v[0][0][0]);
     int queries = T * (H / KV), teams = (queries + sets * WIDE - 1) / (sets * WIDE);
@@ -320,7 +309,7 @@ void team_attention(int sets, int T, int S, int H, int KV, int D, float out[rest
                 for (int first = n * sets * WIDE; first < queries && count < sets; first += WIDE, count++)
                     team[count] = gather_turned(g, first, &p, room + count * set_numbers(WIDE, &p));
                 attend_team(count, team, &p, copy);
-                for (int i = 0; i < count; i++) scatter(WIDE, &team[i], &p, &out[0][0][0]);
+                for (int i = 0; i < count; i++) scatter(WIDE, &team[i], &p, &out[0][0][0], log_sum);
             }
         free(room), free(team), free(copy.k);
     }
@@ -356,7 +345,7 @@ void split_attention(int parts, int T, int S, int H, int KV, int D, float out[re
     }
     for (int n = 0; n < count; n++) {
         for (int part = 1; part < parts; part++) merge_sets(&sets[0][n], &sets[part][n], p.width);
-        scatter(FOUR, &sets[0][n], &p, &out[0][0][0]);
+        scatter(FOUR, &sets[0][n], &p, &out[0][0][0], NULL);
     }
     free(sets), free(room);
 }
@@ -368,5 +357,5 @@ void flash_attention(int T, int S, int H, int KV, int D, float out[restrict T][H
     int parts = S / 128 + 1;
     bool few = KV > 0 && T * (H / KV) <= FEW;
     if (few) split_attention(parts < 16 ? parts : 16, T, S, H, KV, D, out, q, k, v);
-    else team_attention(TEAM, T, S, H, KV, D, out, q, k, v);
+    else team_attention(TEAM, T, S, H, KV, D, out, NULL, q, k, v);
 }

@@ -108,7 +108,7 @@ static void attend(const Way *way, const Heads *h) {
     int T = h->T, S = h->S;
     void *out = h->out, *q = h->q, *k = h->k, *v = h->v;
     if (way->number == 0) attend_last(T, S, H, KV, D, out, q, k, v);
-    else if (T > 1) team_attention(way->number, T, S, H, KV, D, out, q, k, v);
+    else if (T > 1) team_attention(way->number, T, S, H, KV, D, out, NULL, q, k, v);
     else split_attention(way->number, T, S, H, KV, D, out, q, k, v);
 }
 

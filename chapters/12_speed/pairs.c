@@ -20,7 +20,7 @@ INLINE Vector add_pairs(Vector sum, float, Vector) { return sum; }
 INLINE Vector round_pairs(Vector first, Vector) { return first; }
 #endif
 
-static void copy_pairs(int rows, int count, int in, float block[rows][DEPTH], const float x[rows][in]) {
+static void copy_pairs(int rows, int count, int in, float block[rows][PITCH], const float x[rows][in]) {
     for (int r = 0; r < rows; r++)
         for (int i = 0; i < count; i += LANES) {
             float rest[2 * LANES] = {0};
@@ -30,15 +30,15 @@ static void copy_pairs(int rows, int count, int in, float block[rows][DEPTH], co
         }
 }
 
-static void whole_tile(int count, bool more, int out, float y[][out], const float x[][DEPTH], const float w[][OUTS],
+static void whole_tile(int count, bool more, int out, float y[][out], const float x[][PITCH], const float w[][OUTS],
                        Ahead ahead) {
     tile(add_pairs, ROWS, count, more, out, y, x, w, ahead);
 }
-static void third_tile(int count, bool more, int out, float y[][out], const float x[][DEPTH], const float w[][OUTS],
+static void third_tile(int count, bool more, int out, float y[][out], const float x[][PITCH], const float w[][OUTS],
                        Ahead ahead) {
     tile(add_pairs, ROWS / 3, count, more, out, y, x, w, ahead);
 }
-static void single_row(int count, bool more, int out, float y[][out], const float x[][DEPTH], const float w[][OUTS],
+static void single_row(int count, bool more, int out, float y[][out], const float x[][PITCH], const float w[][OUTS],
                        Ahead ahead) {
     tile(add_pairs, 1, count, more, out, y, x, w, ahead);
 }

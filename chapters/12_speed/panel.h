@@ -1,7 +1,7 @@
 /* Chapter 12: many rows of x meet a weight as fast as can be multiplied. The weight is cut into panels of OUTS rows
  * and DEPTH columns, x into blocks that fit the cache with a panel; and a tile of both is summed in registers.
  *
- *     x      block  [CHUNK][DEPTH]    in the second-level cache
+ *     x      block  [CHUNK][PITCH]    in the second-level cache
  *     weight panel  [DEPTH][OUTS]     turned, in the first-level cache
  *     y      tile   [ROWS][OUTS]      in registers */
 #ifndef PANEL_H
@@ -16,6 +16,7 @@ enum {
     OUTS = 2 * LANES,         /* outputs of a tile */
     DEPTH = 256,              /* numbers of each sum that are worked on while they are in the cache */
     PART = 64,                /* that are added up one after the other: in longer sums roundings would add up, too */
+    PITCH = DEPTH + 16,       /* numbers from row to row of a block: in powers of two they would crowd into few sets */
     CHUNK = 512,              /* rows of x in a block */
 };
 
@@ -27,13 +28,13 @@ typedef struct {
 } Ahead;
 
 /* y[r][o] = sum over i < count of x[r][i] w[i][o], or so much more, for as many rows as the tile has. count <= PART. */
-typedef void Tile(int count, bool more, int out, float y[][out], const float x[][DEPTH], const float w[][OUTS],
+typedef void Tile(int count, bool more, int out, float y[][out], const float x[][PITCH], const float w[][OUTS],
                   Ahead ahead);
 
 /* What a weight's dtype decides. */
 typedef struct {
     int numbers; /* of x, and of the weight, in each float of a block or panel: 2, where it is a pair of BF16 */
-    void (*copy_block)(int rows, int count, int in, float block[rows][DEPTH], const float x[rows][in]);
+    void (*copy_block)(int rows, int count, int in, float block[rows][PITCH], const float x[rows][in]);
     void (*pack)(int count, float panel[DEPTH][OUTS], const char *weight, size_t pitch);
     Tile *tiles[3]; /* of ROWS, ROWS / 3 and 1 rows */
 } Method;
@@ -54,7 +55,7 @@ INLINE void fetch(int i, int rows, int out, float y[][out], Ahead ahead) {
 /* Each number of x meets two vectors of weights, and each of these `rows` numbers of x, with all the sums in
  * registers. */
 INLINE void tile(MultiplyAdd *multiply_add, int rows, int count, bool more, int out, float y[][out],
-                 const float x[][DEPTH], const float w[][OUTS], Ahead ahead) {
+                 const float x[][PITCH], const float w[][OUTS], Ahead ahead) {
     Vector sum[ROWS][2];
 #pragma GCC unroll 12
     for (int r = 0; r < rows; r++) sum[r][0] = sum[r][1] = (Vector){0};

@@ -121,7 +121,7 @@ void few_rows(int first, int rows, int in, int out, float y[rows][out], const fl
 
 /* ------------------------------------------------------------------ many rows: as fast as can be multiplied */
 
-static void copy_block(int rows, int count, int in, float block[rows][DEPTH], const float x[rows][in]) {
+static void copy_block(int rows, int count, int in, float block[rows][PITCH], const float x[rows][in]) {
     for (int r = 0; r < rows; r++) copy_row(count, block[r], x[r]);
 }
 
@@ -184,15 +184,15 @@ static void pack_f16(int count, float panel[DEPTH][OUTS], const char *weight, si
 INLINE Vector multiply_add(Vector sum, float x, Vector w) { return sum + x * w; }
 
 /* Each in a function of its own, so that no other code takes registers from it. */
-static void whole_tile(int count, bool more, int out, float y[][out], const float x[][DEPTH], const float w[][OUTS],
+static void whole_tile(int count, bool more, int out, float y[][out], const float x[][PITCH], const float w[][OUTS],
                        Ahead ahead) {
     tile(multiply_add, ROWS, count, more, out, y, x, w, ahead);
 }
-static void third_tile(int count, bool more, int out, float y[][out], const float x[][DEPTH], const float w[][OUTS],
+static void third_tile(int count, bool more, int out, float y[][out], const float x[][PITCH], const float w[][OUTS],
                        Ahead ahead) {
     tile(multiply_add, ROWS / 3, count, more, out, y, x, w, ahead);
 }
-static void single_row(int count, bool more, int out, float y[][out], const float x[][DEPTH], const float w[][OUTS],
+static void single_row(int count, bool more, int out, float y[][out], const float x[][PITCH], const float w[][OUTS],
                        Ahead ahead) {
     tile(multiply_add, 1, count, more, out, y, x, w, ahead);
 }
@@ -210,7 +210,7 @@ static int smaller(int a, int b) { return a < b ? a : b; }
 
 /* All rows of a block with a panel, tile by tile. Each fetches as much of the next panel as is due. */
 static void multiply_panel(const Method *method, int rows, int count, bool more, int out, float y[][out],
-                           const float block[][DEPTH], const float panel[][OUTS], Ahead next) {
+                           const float block[][PITCH], const float panel[][OUTS], Ahead next) {
     static const int heights[] = {ROWS, ROWS / 3, 1};
     for (int r = 0, n = 0; r < rows; r += heights[n]) {
         while (heights[n] > rows - r) n++;
@@ -225,7 +225,7 @@ static void multiply_panel(const Method *method, int rows, int count, bool more,
 
 /* A block with all panels of a weight, which the threads share. A thread meets the same outputs for every block. */
 static void multiply_block(const Method *method, int rows, int count, bool more, int outs, int out, float y[][out],
-                           const float block[][DEPTH], const char *weight, size_t pitch, size_t size) {
+                           const float block[][PITCH], const char *weight, size_t pitch, size_t size) {
     float panel[DEPTH][OUTS] __attribute__((aligned(LINE)));
 #pragma omp for schedule(static) nowait
     for (int o = 0; o < outs; o += OUTS) {
@@ -242,7 +242,7 @@ int many_rows(const Method *method, int rows, int in, int out, float y[rows][out
     size_t size = dtype_size(weight->dtype) * method->numbers, pitch = numbers * size;
 #pragma omp parallel
     {
-        float(*block)[DEPTH] = allocate(CHUNK * sizeof *block);
+        float(*block)[PITCH] = allocate(CHUNK * sizeof *block);
         for (int r = 0; r < rows; r += CHUNK)
             for (int i = 0; i < numbers; i += DEPTH) {
                 int height = smaller(rows - r, CHUNK), depth = smaller(numbers - i, DEPTH);

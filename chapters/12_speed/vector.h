@@ -4,6 +4,7 @@
 #define VECTOR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #if defined __F16C__ || defined __AVX512F__
@@ -99,6 +100,22 @@ INLINE void turn(Vector square[LANES]) {
     EXCHANGE(2, square)
 #pragma GCC unroll 16
     EXCHANGE(1, square)
+}
+
+/* The same on the way from one place to another, where rows lie so many numbers apart. */
+INLINE void turn_square(float *to, size_t apart, const float *from, size_t pitch) {
+    Vector square[LANES];
+#pragma GCC unroll 16
+    for (int l = 0; l < LANES; l++) square[l] = *(const Vector *)(from + l * pitch);
+    turn(square);
+#pragma GCC unroll 16
+    for (int l = 0; l < LANES; l++) *(Vector *)(to + l * apart) = square[l];
+}
+
+/* to[i][r] = from[r][i]. Both are whole squares. */
+static inline void turn_rows(int rows, int width, float to[width][rows], const float from[rows][width]) {
+    for (int r = 0; r < rows; r += LANES)
+        for (int i = 0; i < width; i += LANES) turn_square(&to[i][r], (size_t)rows, &from[r][i], (size_t)width);
 }
 
 /* Two BF16 numbers lie in each word: the first of each as float32, and the second. */

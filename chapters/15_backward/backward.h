@@ -22,6 +22,8 @@ void linear_backward(int rows, int in, int out, float dx[restrict rows][in], flo
                      float *dbias, const float dy[rows][out], const float x[rows][in],
                      const float weight[out][in]);
 
+/* ------------------------------------------------------------------ embedding_backward.c: a row of a table for each token */
+
 /* x[t] = table[ids[t]]. dtable[ids[t]] += dx[t]: a token that stands in the text twice gets both.
  * An id that is not in the vocabulary is refused by fail(). Source: torch.nn.Embedding under autograd. */
 void embedding_backward(int T, int V, int C, float dtable[restrict V][C], const float dx[T][C], const int ids[T]);
@@ -101,7 +103,7 @@ void flash_attention_backward(int T, int H, int KV, int D, float dq[restrict T][
                               const float k[T][KV][D], const float v[T][KV][D], const float out[T][H][D],
                               const float log_sum[T][H]);
 
-/* ------------------------------------------------------------------ loss.c: where it begins, and how large it is */
+/* ------------------------------------------------------------------ loss.c: where it begins */
 
 /* The mean over the rows of -log softmax(logits)[target]: how surprised the model is. A row whose target is negative is
  * ignored, in the sum and in the count; NaN if all are. A target that is not below V is refused by fail().
@@ -112,6 +114,8 @@ double cross_entropy(int rows, int V, const float logits[rows][V], const int tar
  * dloss is 1, or the share that these rows have in a larger mean. */
 void cross_entropy_backward(int rows, int V, float dlogits[restrict rows][V], const float logits[rows][V],
                             const int targets[rows], float dloss);
+
+/* ------------------------------------------------------------------ gradient_norm.c: how large it is */
 
 /* The root of the sum of the squares of all n numbers. Source: torch.nn.utils.clip_grad_norm_, which returns it. */
 double gradient_norm(size_t n, const float gradient[n]);

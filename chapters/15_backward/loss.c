@@ -43,10 +43,3 @@ void cross_entropy_backward(int rows, int V, float dlogits[restrict rows][V], co
             dlogits[r][v] += (float)(share * (exp(logits[r][v] - log_sum) - (v == targets[r])));
     }
 }
-
-double gradient_norm(size_t n, const float gradient[n]) {
-    double squares = 0;
-#pragma omp simd reduction(+ : squares)
-    for (size_t i = 0; i < n; i++) squares += (double)gradient[i] * gradient[i];
-    return sqrt(squares);
-}

@@ -22,6 +22,7 @@ static const Exercise exercises[] = {
     {"13_quantization", {"dequantize_q8_0", "quantize_q8_0", "dequantize_q4_0", "dot_q4_0", "dequantize_q4_k"}},
     {"14_tensor_parallel", {"shard_columns", "shard_rows", "shard_heads", "vocabulary_embedding", "parallel_feed_forward"}},
     {"15_backward", {"linear_backward", "swiglu_backward", "rms_norm_backward", "softmax_backward", "grouped_query_attention_backward"}},
+    {"16_training", {"learning_rate", "adamw", "clip_gradient", "loss_shares"}},
 };
 enum { EXERCISES = sizeof exercises / sizeof *exercises };
 

@@ -1,0 +1,151 @@
+#include "16_training/checkpoint.h"
+#include "common/error.h"
+#include "common/random.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PATH = 4096 };
+
+/* ------------------------------------------------------------------ the beginning */
+
+static double initializer_range(const char *path) {
+    json_t *json = json_open(path);
+    const json_t *value = json_object_get(json, "initializer_range");
+    double range = json_is_number(value) ? json_number_value(value) : 0.02;
+    json_decref(json);
+    if (!(range > 0 && range < 100))
+        fail("%s: initializer_range is %g: it must be a number above 0, such as 0.02", path, range);
+    return range;
+}
+
+/* The matrices are normal numbers of this size, as transformers makes them. */
+State state_new(const Config *config, const char *config_path, unsigned long seed) {
+    State s = {.weights = parameters_new(config), .m = parameters_new(config), .v = parameters_new(config)};
+    const double range = initializer_range(config_path);
+    Random random = {seed};
+    for (int i = 0; i < s.weights.tensor_count; i++) {
+        const Tensor *tensor = &s.weights.tensors[i];
+        float *numbers = (float *)tensor->data;
+        for (size_t n = 0; n < tensor_count(tensor); n++)
+            numbers[n] = tensor->rank == 1 ? 1 : (float)(range * random_normal(&random));
+    }
+    return s;
+}
+
+State state_of(const Config *config, const char *path) {
+    Model model = model_open(path);
+    State s = {.weights = parameters_of(&model), .m = parameters_new(config), .v = parameters_new(config)};
+    s.weights.config = *config; /* the model's own goes with the model */
+    model_close(&model);
+    return s;
+}
+
+void state_free(State *s) {
+    parameters_free(&s->weights), parameters_free(&s->m), parameters_free(&s->v);
+    *s = (State){0};
+}
+
+/* ------------------------------------------------------------------ the file */
+
+static const char *const kinds[] = {"", "m/", "v/"};
+enum { KINDS = 3 };
+
+static const char *checkpoint_path(char path[static PATH], const char *folder) {
+    if (snprintf(path, PATH, "%s/checkpoint.safetensors", folder) >= PATH)
+        fail("%.200s…: the path is too long", folder);
+    return path;
+}
+
+static char *name_of(const char *kind, const Tensor *tensor) {
+    char name[100];
+    return copy_text(name, (size_t)snprintf(name, sizeof name, "%s%s", kind, tensor->name));
+}
+
+typedef struct {
+    char step[24], drawn[24], seconds[32], data[24];
+    Ingredients recipe;
+} Notes;
+
+static void fill_notes(Notes *n, const State *s, const Recipe *recipe, uint64_t data) {
+    snprintf(n->step, sizeof n->step, "%d", s->step);
+    snprintf(n->drawn, sizeof n->drawn, "%zu", s->drawn);
+    snprintf(n->seconds, sizeof n->seconds, "%.3f", s->seconds);
+    snprintf(n->data, sizeof n->data, "%016" PRIx64, data);
+    recipe_ingredients(recipe, &n->recipe);
+}
+
+void checkpoint_save(const char *folder, const State *s, const Recipe *recipe, uint64_t data) {
+    enum { OTHERS = 4 };
+    char path[PATH];
+    Notes notes;
+    fill_notes(&notes, s, recipe, data);
+    Metadata metadata[OTHERS + INGREDIENTS] = {{"step", notes.step}, {"drawn", notes.drawn}, {"seconds", notes.seconds},
+                                               {"data", notes.data}};
+    memcpy(metadata + OTHERS, notes.recipe.each, sizeof notes.recipe.each);
+    const Parameters *const each[KINDS] = {&s->weights, &s->m, &s->v};
+    size_t count = (size_t)s->weights.tensor_count;
+    Tensor *tensors = allocate(KINDS * count * sizeof *tensors);
+    for (size_t k = 0; k < KINDS; k++)
+        for (size_t i = 0; i < count; i++) {
+            tensors[k * count + i] = each[k]->tensors[i];
+            tensors[k * count + i].name = name_of(kinds[k], &each[k]->tensors[i]);
+        }
+    safetensors_save(checkpoint_path(path, folder), KINDS * count, tensors, OTHERS + INGREDIENTS, metadata);
+    for (size_t i = 0; i < KINDS * count; i++) free((char *)tensors[i].name);
+    free(tensors);
+}
+
+static void restore_tensor(const char *path, const SafeTensors *file, const char *kind, const Tensor *to) {
+    char *name = name_of(kind, to), is[SHAPE_TEXT], wanted[SHAPE_TEXT];
+    const Tensor *from = safetensors_find(file, name);
+    if (!from || from->dtype != F32 || from->rank != to->rank ||
+        memcmp(from->shape, to->shape, (size_t)to->rank * sizeof *to->shape) != 0)
+        fail("%s: it is of a model of another shape: its %s is %s, and the model's %s. Another --out begins anew", path,
+             name,
+             from ? shape_text(is, from->rank, from->shape) : "missing", shape_text(wanted, to->rank, to->shape));
+    tensor_numbers(from, 0, tensor_count(to), (float *)to->data);
+    free(name);
+}
+
+static const char *note(const char *path, const SafeTensors *file, const char *key) {
+    const char *value = safetensors_metadata(file, key);
+    if (!value) fail("%s: it does not say its %s: this program did not write it", path, key);
+    return value;
+}
+
+/* The same bits come out only if all is as it was. */
+static void check_notes(const char *path, const SafeTensors *file, const Notes *now) {
+    for (int i = 0; i < INGREDIENTS; i++) {
+        const Metadata *m = &now->recipe.each[i];
+        const char *was = note(path, file, m->key);
+        if (strcmp(was, m->value) != 0)
+            fail("%s: it was begun with --%s %s, and now that is %s: --resume goes on as it was begun", path, m->key,
+                 was, m->value);
+    }
+    if (strcmp(note(path, file, "data"), now->data) != 0)
+        fail("%s: it was begun with other --data, or another tokenizer: --resume goes on as it was begun", path);
+}
+
+bool checkpoint_restore(const char *folder, State *s, const Recipe *recipe, uint64_t data) {
+    char path[PATH];
+    Notes now;
+    if (access(checkpoint_path(path, folder), F_OK) != 0) return false;
+    SafeTensors file = safetensors_open(path);
+    fill_notes(&now, s, recipe, data);
+    const Parameters *const each[KINDS] = {&s->weights, &s->m, &s->v};
+    for (int k = 0; k < KINDS; k++)
+        for (int i = 0; i < each[k]->tensor_count; i++) restore_tensor(path, &file, kinds[k], &each[k]->tensors[i]);
+    if (file.count != KINDS * (size_t)s->weights.tensor_count)
+        fail("%s: it is of a model of another shape: it has %zu tensors more. Another --out begins anew", path,
+             file.count - KINDS * (size_t)s->weights.tensor_count);
+    check_notes(path, &file, &now);
+    s->step = (int)strtol(note(path, &file, "step"), NULL, 10);
+    s->drawn = (size_t)strtoull(note(path, &file, "drawn"), NULL, 10);
+    s->seconds = strtod(note(path, &file, "seconds"), NULL);
+    safetensors_close(&file);
+    return true;
+}

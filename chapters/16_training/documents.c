@@ -1,0 +1,197 @@
+#include "16_training/documents.h"
+#include "common/error.h"
+#include "common/file.h"
+#include "common/safetensors.h"
+
+#include <limits.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* While a file is read. */
+typedef struct {
+    const char *path;
+    const Reading *reading;
+    Documents documents;
+    size_t seen;              /* documents so far, those with nothing to learn as well */
+    size_t id_room, span_room;
+} Reader;
+
+/* ------------------------------------------------------------------ documents are collected */
+
+static void make_room(Reader *r, size_t more) {
+    Documents *d = &r->documents;
+    if (d->tokens + more <= r->id_room) return;
+    r->id_room = 2 * (d->tokens + more);
+    d->ids = reallocate(d->ids, product(r->id_room, sizeof *d->ids));
+    d->learned = reallocate(d->learned, product(r->id_room, sizeof *d->learned));
+}
+
+static void add_span(Reader *r, size_t begin, size_t length) {
+    Documents *d = &r->documents;
+    if (d->count == r->span_room) {
+        r->span_room = 2 * r->span_room + 64;
+        d->spans = reallocate(d->spans, product(r->span_room, sizeof *d->spans));
+    }
+    d->spans[d->count++] = (Span){begin, length};
+}
+
+bool documents_teach(const Documents *d, size_t begin, size_t length) {
+    for (size_t i = begin + 1; i < begin + length; i++)
+        if (d->learned[i]) return true;
+    return false;
+}
+
+/* What stands behind `tokens` becomes a document of so many tokens. */
+static void end_document(Reader *r, size_t length) {
+    Documents *d = &r->documents;
+    const int V = r->reading->V, *ids = d->ids + d->tokens;
+    r->seen++;
+    for (size_t i = 0; i < length; i++)
+        if (ids[i] < 0 || ids[i] >= V)
+            fail("%s: token %zu of document %zu is %d, which is not in the model's vocabulary of %d (0 to %d)", r->path,
+                 i,
+                 r->seen, ids[i], V, V - 1);
+    if (!documents_teach(d, d->tokens, length)) {
+        d->left_out++;
+        return;
+    }
+    if (length > (size_t)r->reading->T && !r->reading->cut)
+        fail("%s: document %zu has %zu tokens, and a sequence only %d: --cut cuts documents, --length may give more "
+             "room", r->path, r->seen, length, r->reading->T);
+    add_span(r, d->tokens, length);
+    d->tokens += length;
+}
+
+/* ------------------------------------------------------------------ texts */
+
+/* Marks the tokens that reach behind a place where `after` stands, up to the end of that line. What the tokens spell is
+ * the text: no bookkeeping of the tokenizer is needed. */
+static void learn_after(Reader *r, const char *after, size_t count, const int *ids, bool *learned) {
+    size_t *ends = allocate(count * sizeof *ends), size = 0, length;
+    for (size_t i = 0; i < count; i++)
+        tokenizer_bytes(r->reading->tokenizer, ids[i], &length), ends[i] = size += length;
+    char *spelled = allocate(size + 1), *to = spelled;
+    for (size_t i = 0; i < count; i++) {
+        const char *bytes = tokenizer_bytes(r->reading->tokenizer, ids[i], &length);
+        memcpy(to, bytes, length), to += length;
+    }
+    *to = '\0';
+    memset(learned, 0, count * sizeof *learned);
+    size_t token = 0;
+    for (const char *at = spelled; (at = memmem(at, (size_t)(to - at), after, strlen(after)));) {
+        size_t begin = (size_t)(at - spelled) + strlen(after);
+        const char *line = memchr(spelled + begin, '\n', size - begin);
+        size_t end = line ? (size_t)(line - spelled) + 1 : size;
+        while (token < count && ends[token] <= begin) token++;
+        for (; token < count && (token == 0 || ends[token - 1] < end); token++) learned[token] = true;
+        for (; !line && token < count; token++) learned[token] = true; /* EOS spells nothing, but ends the last line */
+        at = spelled + end;
+    }
+    free(ends), free(spelled);
+}
+
+static void add_text(Reader *r, size_t length, const char *text) {
+    const Tokenizer *tokenizer = r->reading->tokenizer;
+    int bos = tokenizer_adds_bos(tokenizer) ? tokenizer_bos(tokenizer) : -1, eos = tokenizer_eos(tokenizer);
+    size_t count, used = 0;
+    int *encoded = tokenizer_encode(tokenizer, length, text, false, &count);
+    make_room(r, count + 2);
+    int *ids = r->documents.ids + r->documents.tokens;
+    bool *learned = r->documents.learned + r->documents.tokens;
+    if (bos >= 0) ids[used++] = bos;
+    memcpy(ids + used, encoded, count * sizeof *ids), used += count;
+    if (eos >= 0) ids[used++] = eos;
+    free(encoded);
+    memset(learned, 1, used * sizeof *learned);
+    if (r->reading->learn_after) learn_after(r, r->reading->learn_after, used, ids, learned);
+    end_document(r, used);
+}
+
+/* Where the document ends that begins here, and the next may begin. */
+static const char *document_end(const char *text, const char *end, const char *between, const char **next) {
+    const char *found = memmem(text, (size_t)(end - text), between, strlen(between));
+    *next = found ? found + strlen(between) : end;
+    return found ? found : end;
+}
+
+static void read_text(Reader *r) {
+    static const char mark[] = "<|endoftext|>";
+    if (!r->reading->tokenizer) fail("%s: it is a text, and there is no tokenizer: --tokenizer DIR", r->path);
+    size_t length;
+    char *text = file_read(r->path, &length);
+    if (length == 0) fail("%s: it is empty: there is nothing to learn", r->path);
+    const char *end = text + length, *next, *between = memmem(text, length, mark, strlen(mark)) ? mark : "\n\n";
+    for (const char *at = text; at < end; at = next) {
+        const char *last = document_end(at, end, between, &next);
+        while (at < last && (*at == '\n' || *at == '\r')) at++;
+        while (last > at && (last[-1] == '\n' || last[-1] == '\r')) last--;
+        if (last > at) add_text(r, (size_t)(last - at), at);
+    }
+    free(text);
+}
+
+/* ------------------------------------------------------------------ token files */
+
+/* A whole number, or one that no vocabulary has. */
+static int whole(const Tensor *tensor, size_t i) {
+    double number = tensor_get(tensor, i);
+    return number >= 0 && number < INT_MAX && number == (int)number ? (int)number : -1;
+}
+
+/* Of [documents][tokens], documents of equal length; otherwise where `begins` says, or the whole is one. */
+static size_t next_begin(const Tensor *ids, const Tensor *begins, size_t d) {
+    size_t count = ids->rank == 2 ? ids->shape[0] : begins ? tensor_count(begins) : 1;
+    if (d >= count) return tensor_count(ids);
+    if (ids->rank == 2) return d * ids->shape[1];
+    int begin = begins ? whole(begins, d) : 0;
+    return begin < 0 ? SIZE_MAX : (size_t)begin;
+}
+
+static void read_tokens(Reader *r) {
+    SafeTensors file = safetensors_open(r->path);
+    const Tensor *ids = safetensors_find(&file, "ids"), *learned = safetensors_find(&file, "learned");
+    const Tensor *begins = safetensors_find(&file, "begins");
+    if (!ids || ids->rank < 1 || ids->rank > 2) fail("%s: it has no ids, of [tokens] or [documents, tokens]", r->path);
+    if (learned && tensor_count(learned) != tensor_count(ids))
+        fail("%s: its learned are not as many as its ids", r->path);
+    if (r->reading->learn_after) fail("%s: --learn-after is for texts; in a token file `learned` says it", r->path);
+    size_t end = tensor_count(ids), begin = next_begin(ids, begins, 0), next;
+    if (end == 0) fail("%s: it is empty: there is nothing to learn", r->path);
+    if (begin != 0) fail("%s: begins[0] is not 0", r->path);
+    for (size_t d = 0; begin < end; d++, begin = next) {
+        next = next_begin(ids, begins, d + 1);
+        if (next <= begin || next > end)
+            fail("%s: begins[%zu] is not behind the one before it, or there is no such token", r->path, d + 1);
+        make_room(r, next - begin);
+        Documents *to = &r->documents;
+        for (size_t i = begin; i < next; i++) {
+            to->ids[to->tokens + i - begin] = whole(ids, i);
+            to->learned[to->tokens + i - begin] = !learned || tensor_get(learned, i) != 0;
+        }
+        end_document(r, next - begin);
+    }
+    safetensors_close(&file);
+}
+
+/* ------------------------------------------------------------------ any of them */
+
+static bool ends_in(const char *text, const char *ending) {
+    size_t length = strlen(text), wanted = strlen(ending);
+    return length >= wanted && strcmp(text + length - wanted, ending) == 0;
+}
+
+Documents documents_read(const char *path, const Reading *reading) {
+    Reader r = {.path = path, .reading = reading};
+    if (ends_in(path, ".safetensors")) read_tokens(&r);
+    else read_text(&r);
+    if (r.documents.count == 0 && reading->learn_after)
+        fail("%s: nothing in it stands behind \"%s\": there is nothing to learn", path, reading->learn_after);
+    if (r.documents.count == 0) fail("%s: it holds no document of two tokens or more: there is nothing to learn", path);
+    return r.documents;
+}
+
+void documents_free(Documents *d) {
+    free(d->spans), free(d->ids), free(d->learned);
+    *d = (Documents){0};
+}

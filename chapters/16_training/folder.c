@@ -1,0 +1,120 @@
+#include "16_training/folder.h"
+#include "common/error.h"
+#include "common/output.h"
+#include "common/safetensors.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const char *in_folder(char path[static FOLDER_PATH], const char *folder, const char *name) {
+    if (snprintf(path, FOLDER_PATH, "%s/%s", folder, name) >= FOLDER_PATH)
+        fail("%.200s…: the path is too long", folder);
+    return path;
+}
+
+static bool has(const char *folder, const char *name) {
+    char path[FOLDER_PATH];
+    return access(in_folder(path, folder, name), F_OK) == 0;
+}
+
+/* ------------------------------------------------------------------ whose it is */
+
+/* The lock is on the folder itself, and goes with the program, however that ends. */
+static void lock(const char *folder) {
+    int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) fail("--out %s: %s", folder, strerror(errno));
+    if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) return;
+    if (errno == EWOULDBLOCK)
+        fail("--out %s: another run is at work there: let it end, or name another folder", folder);
+    fail("--out %s: it cannot be locked: %s", folder, strerror(errno));
+}
+
+/* What a run that was killed had begun to write: output.h's temporary names. Nobody else is at work here. */
+static void remove_unfinished(const char *folder) {
+    char path[FOLDER_PATH];
+    DIR *directory = opendir(folder);
+    if (!directory) fail("--out %s: %s", folder, strerror(errno));
+    for (const struct dirent *entry; (entry = readdir(directory));)
+        if (strstr(entry->d_name, ".safetensors.tmp-") || strstr(entry->d_name, ".csv.tmp-") ||
+            strstr(entry->d_name, ".json.tmp-"))
+            unlink(in_folder(path, folder, entry->d_name));
+    closedir(directory);
+}
+
+void folder_claim(const char *folder, bool resume) {
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST) fail("--out %s: %s", folder, strerror(errno));
+    lock(folder);
+    bool begun = has(folder, "checkpoint.safetensors");
+    if (begun && !resume)
+        fail("--out %s: a run has begun there: --resume goes on with it, another --out begins anew", folder);
+    if (!begun && (has(folder, "model.safetensors") || has(folder, "model.safetensors.index.json")))
+        fail("--out %s: a model lies there that no run of this program began: name another folder", folder);
+    remove_unfinished(folder);
+}
+
+/* ------------------------------------------------------------------ what it is */
+
+static void write_file(const char *path, size_t length, const char *bytes) {
+    Output output = output_open(path);
+    fwrite(bytes, 1, length, output.file);
+    output_close(&output);
+}
+
+static bool says(const json_t *json, const char *key) {
+    const json_t *value = json_object_get(json, key);
+    return value && !json_is_null(value);
+}
+
+static void say_token(json_t *json, const char *key, int id) {
+    if (!says(json, key) && id >= 0) json_object_set_new(json, key, json_integer(id));
+}
+
+/* What transformers needs, and config_read() can do without. */
+static void write_config(const char *folder, const char *config_path, const Tokenizer *tokenizer) {
+    char path[FOLDER_PATH];
+    json_t *json = json_open(config_path);
+    if (!says(json, "model_type")) json_object_set_new(json, "model_type", json_string("llama"));
+    if (!says(json, "architectures")) json_object_set_new(json, "architectures", json_pack("[s]", "LlamaForCausalLM"));
+    json_object_del(json, "torch_dtype");
+    json_object_set_new(json, "dtype", json_string("float32"));
+    if (tokenizer)
+        say_token(json, "bos_token_id", tokenizer_bos(tokenizer)),
+            say_token(json, "eos_token_id", tokenizer_eos(tokenizer));
+    char *text = json_dumps(json, JSON_INDENT(2));
+    size_t length = strlen(text);
+    text[length] = '\n'; /* in place of the NUL */
+    write_file(in_folder(path, folder, "config.json"), length + 1, text);
+    free(text), json_decref(json);
+}
+
+static void copy_file(const char *from_folder, const char *to_folder, const char *name) {
+    char from[FOLDER_PATH], to[FOLDER_PATH];
+    if (!has(from_folder, name)) return;
+    size_t length;
+    char *bytes = file_read_regular(in_folder(from, from_folder, name), &length);
+    write_file(in_folder(to, to_folder, name), length, bytes);
+    free(bytes);
+}
+
+void folder_describe(const char *folder, const char *config_path, const char *tokenizer_folder,
+                     const Tokenizer *tokenizer) {
+    static const char *const names[] = {"tokenizer.model", "tokenizer.json", "tokenizer.bin", "tokenizer_config.json",
+                                        "special_tokens_map.json", "added_tokens.json", "generation_config.json",
+                                        "chat_template.jinja"};
+    write_config(folder, config_path, tokenizer);
+    for (size_t i = 0; tokenizer && i < sizeof names / sizeof *names; i++)
+        copy_file(tokenizer_folder, folder, names[i]);
+}
+
+void folder_save_model(const char *folder, const Parameters *weights) {
+    char path[FOLDER_PATH];
+    safetensors_save(in_folder(path, folder, "model.safetensors"), (size_t)weights->tensor_count, weights->tensors, 1,
+                     &(Metadata){"format", "pt"});
+}

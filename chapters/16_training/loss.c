@@ -1,0 +1,77 @@
+/* Chapter 16: cross_entropy() and cross_entropy_backward() of chapter 15 in float32, all lanes at once. */
+#include "12_speed/exponential.h"
+#include "15_backward/backward.h"
+#include "common/error.h"
+
+#include <math.h>
+
+static float largest(int V, const float x[V]) {
+    float most = -INFINITY;
+#pragma omp simd reduction(max : most)
+    for (int v = 0; v < V; v++) most = x[v] > most ? x[v] : most;
+    return most;
+}
+
+/* The sum of e^(x - max), of which none overflows. A long sum is a sum of parts, for the sake of exactness. */
+static double sum_of_powers(int V, const float x[V], float max) {
+    enum { PART = 64 * LANES };
+    double sum = 0;
+    for (int first = 0; first < V; first += PART) {
+        int end = V - first < PART ? V : first + PART, v = first;
+        Vector part = {0};
+        for (; v + LANES <= end; v += LANES) part += exp_negative(0, *(const Vector *)&x[v] - max);
+        sum += total(part);
+        for (; v < end; v++) sum += exp_negative(0, (Vector){x[v] - max})[0];
+    }
+    return sum;
+}
+
+/* log(sum of e^x) is max + log_sum: apart, for their sum would round what is small. */
+typedef struct {
+    float max;
+    double log_sum;
+} Surprise;
+
+static Surprise surprise_of(int V, const float x[V]) {
+    float max = largest(V, x);
+    return (Surprise){max, log(sum_of_powers(V, x, max))};
+}
+
+static int count_targets(int rows, int V, const int targets[rows]) {
+    int count = 0;
+    for (int r = 0; r < rows; r++) {
+        if (targets[r] >= V) fail("target %d is not in the vocabulary of %d", targets[r], V);
+        count += targets[r] >= 0;
+    }
+    return count;
+}
+
+double cross_entropy(int rows, int V, const float logits[rows][V], const int targets[rows]) {
+    int count = count_targets(rows, V, targets);
+    double sum = 0;
+    for (int r = 0; r < rows; r++) {
+        if (targets[r] < 0) continue;
+        Surprise s = surprise_of(V, logits[r]);
+        sum += s.log_sum + ((double)s.max - logits[r][targets[r]]);
+    }
+    return sum / count;
+}
+
+/* dlogits += share e^(x - max) / sum. */
+static void add_softmax(int V, float dlogits[restrict V], const float x[V], float max, float share) {
+    int v = 0;
+    for (; v + LANES <= V; v += LANES)
+        *(Vector *)&dlogits[v] += share * exp_negative(0, *(const Vector *)&x[v] - max);
+    for (; v < V; v++) dlogits[v] += share * exp_negative(0, (Vector){x[v] - max})[0];
+}
+
+void cross_entropy_backward(int rows, int V, float dlogits[restrict rows][V], const float logits[rows][V],
+                            const int targets[rows], float dloss) {
+    int count = count_targets(rows, V, targets);
+    for (int r = 0; r < rows; r++) {
+        if (targets[r] < 0) continue;
+        float max = largest(V, logits[r]), share = dloss / (float)count;
+        add_softmax(V, dlogits[r], logits[r], max, (float)(share / sum_of_powers(V, logits[r], max)));
+        dlogits[r][targets[r]] -= share;
+    }
+}

@@ -1,0 +1,31 @@
+/* Chapter 16: what `train` is asked for. */
+#ifndef RECIPE_H
+#define RECIPE_H
+
+#include "common/options.h"
+#include "common/safetensors.h"
+
+typedef struct {
+    const char *config, *model, *tokenizer, *out, *valid, *learn_after, *prompt; /* NULL where nothing was said */
+    const char *data[OPTION_TIMES];
+    int data_count;
+    bool resume, cut, plot;
+    int steps, warmup;       /* -1: not said, which depends on the data */
+    int batch, length;       /* sequences, and their tokens; 0: not said */
+    int threads, save, validate, sample;
+    float rate, lowest, decay, beta1, beta2, eps, clip;
+    unsigned long seed;
+} Recipe;
+
+/* The command line, or usage_error(). */
+Recipe recipe_read(int argc, char **argv);
+
+/* What two runs must have in common to end with the same numbers, each as its option says it. */
+enum { INGREDIENTS = 13 };
+typedef struct {
+    Metadata each[INGREDIENTS];
+    char text[INGREDIENTS][24];
+} Ingredients;
+void recipe_ingredients(const Recipe *recipe, Ingredients *ingredients);
+
+#endif

@@ -1,0 +1,45 @@
+/* Chapter 16: what a person sees of a run: a line that renews itself, a table in FOLDER/log.csv, the loss as a
+ * curve. */
+#ifndef REPORT_H
+#define REPORT_H
+
+#include "09_decoder/config.h"
+
+#include <stdio.h>
+
+typedef struct {
+    const char *folder;
+    FILE *log;
+    int steps;                /* of the run */
+    double tokens;            /* of a step */
+    double operations;        /* floating-point ones of a step */
+    double measured, measuring, multiplied; /* the machine's peak: when last, seconds in all, operations in all */
+    double before, seconds;   /* of training: in runs that were resumed, and in this one */
+    int done;                 /* steps of this run */
+    bool renews;              /* the line is on a terminal */
+} Report;
+
+/* What a step tells. */
+typedef struct {
+    int step;
+    double loss, norm, rate, seconds;
+    double validation; /* NAN where it was not measured */
+} Row;
+
+/* Behind `step` steps, in so many seconds: what the table says of later ones is done again, and is taken out. */
+Report report_open(const char *folder, int step, int steps, double before);
+
+/* A step is of B sequences of T tokens. */
+void report_batch(Report *report, const Config *config, int B, int T);
+void report_step(Report *report, const Row *row);
+void report_line(const Report *report, const Row *row); /* a line that stays */
+void report_close(Report *report);
+
+/* Draws the loss with gnuplot, as FOLDER/loss.svg and in the terminal; and that of the validation, if there was one. */
+void report_plot(const char *folder, bool validated);
+
+/* Floating-point operations of training on B sequences of T tokens: 6 for each weight of a matrix and token, two
+ * forward and four backward; and attention's, where a token meets those before it alone. */
+double training_operations(const Config *config, int B, int T);
+
+#endif

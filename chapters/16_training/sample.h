@@ -1,0 +1,13 @@
+/* Chapter 16: what the model writes while it still learns. */
+#ifndef SAMPLE_H
+#define SAMPLE_H
+
+#include "10_tokenizer/tokenizer.h"
+#include "15_backward/parameters.h"
+
+/* Writes a line to standard output: the prompt, or the beginning of a text, and so many tokens at most. The same
+ * weights and seed write the same. */
+void write_sample(const Parameters *weights, const Tokenizer *tokenizer, const char *prompt, int most,
+                  unsigned long seed);
+
+#endif

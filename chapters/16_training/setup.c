@@ -1,0 +1,103 @@
+#include "16_training/setup.h"
+#include "common/error.h"
+#include "common/measure.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The folder that a file lies in. */
+static void folder_of(char folder[static FOLDER_PATH], const char *path) {
+    const char *slash = strrchr(path, '/');
+    int length = slash > path ? (int)(slash - path) : 1;
+    if (snprintf(folder, FOLDER_PATH, "%.*s", length, slash ? path
+                 : ".") >= FOLDER_PATH) fail("%.200s…: the path is too long", path);
+}
+
+static bool has_tokenizer(const char *folder) {
+    static const char *const names[] = {"tokenizer.model", "tokenizer.json", "tokenizer.bin"};
+    char path[FOLDER_PATH];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (access(in_folder(path, folder, names[i]), F_OK) == 0) return true;
+    return false;
+}
+
+static void open_config(Run *run) {
+    const Recipe *r = &run->recipe;
+    struct stat status;
+    if (r->model && (stat(r->model, &status) != 0 || !S_ISDIR(status.st_mode)))
+        fail("--model %s: it is no folder", r->model);
+    if (r->model) in_folder(run->config_path, r->model, "config.json");
+    else snprintf(run->config_path, sizeof run->config_path, "%s", r->config);
+    run->config = config_read(run->config_path);
+    if (run->config.attention_bias || run->config.mlp_bias)
+        fail("%s: its projections have a bias, which is not learned here: no Llama of Meta has one", run->config_path);
+}
+
+/* A tokenizer of fewer tokens than the model has rows is fine: some rows are never used. */
+static void open_tokenizer(Run *run) {
+    const Recipe *r = &run->recipe;
+    if (r->tokenizer) snprintf(run->tokenizer_folder, sizeof run->tokenizer_folder, "%s", r->tokenizer);
+    else folder_of(run->tokenizer_folder, run->config_path);
+    if (!r->tokenizer && !has_tokenizer(run->tokenizer_folder)) return;
+    if (!has_tokenizer(run->tokenizer_folder))
+        fail("--tokenizer %s: no folder with a tokenizer.model, .json or .bin", r->tokenizer);
+    run->tokenizer = tokenizer_open(run->tokenizer_folder);
+    if (tokenizer_size(run->tokenizer) > run->config.V)
+        fail("the tokenizer has %d tokens, and %s a vocab_size of only %d", tokenizer_size(run->tokenizer),
+             run->config_path, run->config.V);
+}
+
+/* What the recipe leaves to the data. */
+static void complete_recipe(Run *run) {
+    Recipe *r = &run->recipe;
+    size_t whole = mixture_whole(&run->data, r->steps < 0) / (size_t)r->batch;
+    if (r->steps < 0 && whole == 0) fail("the data are fewer sequences than a --batch of %d", r->batch);
+    if (r->steps < 0) r->steps = whole < INT32_MAX / 2 ? (int)whole : INT32_MAX / 2;
+    if (r->warmup < 0) r->warmup = r->steps / 20;
+    if (r->warmup > r->steps)
+        fail("--warmup %d is longer than the %d steps that the data are enough for", r->warmup, r->steps);
+    if (!mixture_seek(&run->data, (size_t)r->steps * (size_t)r->batch))
+        fail("--steps %d: read as often as it is said, the data are enough for %zu", r->steps,
+             run->data.drawn / (size_t)r->batch);
+}
+
+static void open_data(Run *run) {
+    Recipe *r = &run->recipe;
+    int context = config_context(&run->config);
+    if (r->length > context) fail("--length %d: the model's context is %d", r->length, context);
+    if (!r->length) r->length = context < 512 ? context : 512;
+    Reading reading = {run->tokenizer, run->config.V, r->length, r->cut, r->learn_after};
+    run->data = mixture_open(r->data_count, r->data, &reading, r->seed);
+    if (r->valid) run->valid = mixture_open(1, &r->valid, &reading, r->seed);
+    if (r->sample && !run->tokenizer) fail("--sample: there is no tokenizer to write with: --tokenizer DIR");
+    complete_recipe(run);
+}
+
+void run_open(Run *run) {
+    Recipe *r = &run->recipe;
+    if (r->batch < run->ranks.count)
+        fail("a --batch of %d sequences cannot be shared by %d ranks", r->batch, run->ranks.count);
+    for (int i = 0; run->ranks.count > 1 && i < r->data_count; i++)
+        if (strncmp(r->data[i], "-", 2) == 0)
+            fail("--data -: of several ranks only the first has a standard input: name a file");
+    use_threads(r->threads);
+    open_config(run);
+    open_tokenizer(run);
+    open_data(run);
+    run->state = r->model ? state_of(&run->config, r->model) : state_new(&run->config, run->config_path, r->seed);
+    run->gradients = parameters_new(&run->config);
+    run->part = part_of(r->batch, run->ranks.count, run->ranks.rank);
+    run->workers = workers_new(&run->config, r->length, r->threads < run->part.count ? r->threads : run->part.count);
+    size_t numbers = product((size_t)r->batch, (size_t)r->length);
+    run->ids = allocate(product(numbers, sizeof(int))), run->targets = allocate(product(numbers, sizeof(int)));
+}
+
+void run_close(Run *run) {
+    free(run->ids), free(run->targets);
+    workers_free(&run->workers), parameters_free(&run->gradients), state_free(&run->state);
+    mixture_free(&run->data), mixture_free(&run->valid);
+    if (run->tokenizer) tokenizer_close(run->tokenizer);
+    config_free(&run->config);
+}

@@ -1,0 +1,31 @@
+/* Chapter 16: what a run needs, put together from the recipe: the model's shape, the tokenizer, the data, and memory.
+ * */
+#ifndef SETUP_H
+#define SETUP_H
+
+#include "14_tensor_parallel/ranks.h"
+#include "14_tensor_parallel/shard.h"
+#include "16_training/checkpoint.h"
+#include "16_training/folder.h"
+#include "16_training/mixture.h"
+#include "16_training/step.h"
+
+typedef struct {
+    Recipe recipe;
+    Ranks ranks;
+    Config config;
+    char config_path[FOLDER_PATH], tokenizer_folder[FOLDER_PATH];
+    Tokenizer *tokenizer; /* NULL: there is none */
+    Mixture data, valid;
+    State state;
+    Parameters gradients;
+    Workers workers;
+    int *ids, *targets; /* [batch][length] */
+    Part part;          /* of the batch, the sequences that this process computes */
+} Run;
+
+/* The recipe is completed by what the data decide. Or fail(). */
+void run_open(Run *run);
+void run_close(Run *run);
+
+#endif

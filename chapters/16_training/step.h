@@ -1,0 +1,43 @@
+/* Chapter 16: the gradient of a batch, on all threads: the part of a training step that takes the time.
+ *
+ *     forward, backward    here: B sequences of T tokens, each from its first number to its last on one thread
+ *     clip, adamw          optimizer.h
+ *
+ * Sequences know nothing of each other, so each thread takes whole ones: 0, n, 2 n, … is the first thread's of n. It
+ * adds up their gradients in an array of its own, for two threads must not add to the same number at once, and at the
+ * end the arrays are added up thread by thread. The order of all sums is fixed by the number of threads: the same seed
+ * and as many threads give the same bits. Another number of threads adds in another order, and rounds otherwise. */
+#ifndef STEP_H
+#define STEP_H
+
+#include "15_backward/decoder_backward.h"
+
+/* What each thread works with. A thread costs its activations, of one sequence, and all but the first an array of
+ * gradients, as large as the model: who has little memory takes fewer. */
+typedef struct {
+    int T, threads;
+    Activations *activations; /* [threads] */
+    Parameters *gradients;    /* [threads]; the first has none of its own: it adds to the caller's */
+} Workers;
+
+/* For sequences of T tokens. More threads than a batch has sequences would have nothing to do. With one, the thread's
+ * sequence is shared out, operation by operation, among all that there are. */
+Workers workers_new(const Config *config, int T, int threads);
+void workers_free(Workers *workers);
+
+/* B sequences. A target is the token to be told, mostly the one that follows; a negative one does not count. */
+typedef struct {
+    int B;
+    const int *ids, *targets; /* [B][T] */
+} Batch;
+
+/* The mean loss over all of the batch's targets that count: NaN if none does. */
+double batch_loss(const Workers *workers, const Parameters *weights, Batch batch);
+
+/* The same loss, and dloss times its gradient with respect to every weight, added to `gradients`. dloss is 1; or, where
+ * gradients are accumulated over several batches or machines, the share that this batch's count of targets has in that
+ * of all: every token then weighs the same, however many its batch has. */
+double batch_backward(const Workers *workers, const Parameters *weights, Parameters *gradients, Batch batch,
+                      double dloss);
+
+#endif

@@ -1,0 +1,184 @@
+/* train: a Llama from nothing. Each step reads a batch, finds out which way is down, and goes there; on the way it
+ * keeps what would be lost otherwise, measures, and shows how far it is. */
+#include "16_training/optimizer.h"
+#include "16_training/report.h"
+#include "16_training/sample.h"
+#include "16_training/setup.h"
+#include "common/error.h"
+#include "common/measure.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------ a step */
+
+/* AdamW on every tensor, in pieces that the threads share: what happens to a weight depends on no other. */
+static void go_downhill(Run *run, float rate) {
+    enum { PIECE = 1 << 14 };
+    const Recipe *r = &run->recipe;
+    const State *s = &run->state;
+    for (int i = 0; i < s->weights.tensor_count; i++) {
+        const Tensor *tensor = &s->weights.tensors[i];
+        size_t count = tensor_count(tensor), first = (size_t)((const float *)tensor->data - s->weights.numbers);
+        float decay = decays(tensor) ? r->decay : 0;
+#pragma omp parallel for
+        for (size_t n = 0; n < count; n += PIECE) {
+            size_t at = first + n;
+            adamw(count - n < PIECE ? count - n : PIECE, s->weights.numbers + at, s->m.numbers + at, s->v.numbers + at,
+                  run->gradients.numbers + at, s->step, rate, r->beta1, r->beta2, r->eps, decay);
+        }
+    }
+}
+
+/* In double, added up in the order of the ranks: the same on all. */
+static double sum_of_ranks(const Run *run, double own) {
+    double each[run->ranks.count], sum = 0;
+    gather_ranks(sizeof own, &own, each);
+    broadcast_bytes(sizeof each, each);
+    for (int r = 0; r < run->ranks.count; r++) sum += each[r];
+    return sum;
+}
+
+/* What is not a number would make all weights so: the run ends before, and what was saved stays. All ranks see it; the
+ * first says so, and ends the others. */
+static void require_numbers(const Run *run, double loss, double norm) {
+    if (isfinite(loss) && isfinite(norm)) return;
+    while (run->ranks.rank > 0) pause();
+    double which = isfinite(loss) ? norm : loss;
+    fail("step %d: the %s is %s: a lower --rate, a longer --warmup or a smaller --clip may help; what was saved is as "
+         "it was", run->state.step, isfinite(loss) ? "gradients' norm" : "loss",
+         isnan(which) ? "not a number" : "infinite");
+}
+
+/* Each rank takes a part of the batch, which has its share of the targets that count; what comes out is added up in the
+ * order of the ranks. So several processes compute what one does with the whole batch, to rounding. */
+static double gradients_of_batch(Run *run) {
+    const size_t T = (size_t)run->recipe.length, first = (size_t)run->part.first * T;
+    const int *ids = run->ids + first, *targets = run->targets + first;
+    size_t all = count_targets((size_t)run->recipe.batch * T, run->targets);
+    size_t own = count_targets((size_t)run->part.count * T, targets);
+    double share = (double)own / (double)all, loss = 0;
+    Batch part = {run->part.count, ids, targets};
+    if (own) loss = share * batch_backward(&run->workers, &run->state.weights, &run->gradients, part, share);
+    sum_over_ranks(run->gradients.count, run->gradients.numbers);
+    return sum_of_ranks(run, loss);
+}
+
+static Row step(Run *run) {
+    const Recipe *r = &run->recipe;
+    State *s = &run->state;
+    double start = seconds();
+    mixture_next(&run->data, r->batch, (void *)run->ids, (void *)run->targets);
+    s->step++, s->drawn = run->data.drawn;
+    memset(run->gradients.numbers, 0, run->gradients.count * sizeof *run->gradients.numbers);
+    double loss = gradients_of_batch(run);
+    double norm = clip_gradient(1, &run->gradients.count, &run->gradients.numbers, r->clip > 0 ? r->clip : INFINITY);
+    require_numbers(run, loss, norm);
+    float rate = learning_rate(s->step, r->warmup, r->steps, r->rate, r->lowest);
+    go_downhill(run, rate);
+    double took = seconds() - start;
+    s->seconds += took;
+    return (Row){.step = s->step, .loss = loss, .norm = norm, .rate = rate, .seconds = took, .validation = NAN};
+}
+
+/* ------------------------------------------------------------------ between two steps */
+
+/* The mean over all targets of the validation file, a batch at a time; each rank has every n-th batch. */
+static double validate(Run *run) {
+    const size_t B = (size_t)run->recipe.batch, T = (size_t)run->recipe.length;
+    const Source *source = &run->valid.sources[0];
+    double sum = 0, all = 0;
+    for (size_t s = (size_t)run->ranks.rank * B; s < source->count; s += (size_t)run->ranks.count * B) {
+        size_t n = source->count - s < B ? source->count - s : B;
+        for (size_t b = 0; b < n; b++)
+            mixture_sequence(&run->valid, source, s + b, run->ids + b * T, run->targets + b * T);
+        double counted = (double)count_targets(n * T, run->targets);
+        sum += counted * batch_loss(&run->workers, &run->state.weights, (Batch){(int)n, run->ids, run->targets});
+        all += counted;
+    }
+    return sum_of_ranks(run, sum) / sum_of_ranks(run, all);
+}
+
+static bool due(int every, const Run *run) {
+    return every && (run->state.step % every == 0 || run->state.step == run->recipe.steps);
+}
+
+static void save(const Run *run, uint64_t fingerprint) {
+    checkpoint_save(run->recipe.out, &run->state, &run->recipe, fingerprint);
+    folder_save_model(run->recipe.out, &run->state.weights);
+}
+
+/* The other ranks have the same weights, to the bit, and keep quiet. */
+static void train_on(Run *run) {
+    while (run->state.step < run->recipe.steps) {
+        step(run);
+        if (due(run->recipe.validate, run)) validate(run);
+    }
+}
+
+static void train(Run *run, uint64_t fingerprint) {
+    const Recipe *r = &run->recipe;
+    Report report = report_open(r->out, run->state.step, r->steps, run->state.seconds);
+    report_batch(&report, &run->config, r->batch, r->length);
+    int64_t before = sent_so_far().bytes;
+    while (run->state.step < r->steps) {
+        Row row = step(run);
+        if (due(r->validate, run)) row.validation = validate(run);
+        report_step(&report, &row);
+        if (due(r->save, run)) save(run, fingerprint);
+        if (due(r->save, run) || due(r->validate, run) || due(r->sample, run)) report_line(&report, &row);
+        if (due(r->sample, run))
+            write_sample(&run->state.weights, run->tokenizer, r->prompt ? r->prompt : "", 120, r->seed);
+    }
+    report_close(&report);
+    if (run->ranks.count > 1 && report.done)
+        printf("rank 0 has sent %.2f MB to the others in each step\n",
+               (double)(sent_so_far().bytes - before) / 1e6 / report.done);
+}
+
+/* ------------------------------------------------------------------ the beginning */
+
+/* Rank 0 alone has to do with the folder. */
+static void begin(Run *run, uint64_t fingerprint) {
+    const Recipe *r = &run->recipe;
+    folder_claim(r->out, r->resume);
+    bool resumed = checkpoint_restore(r->out, &run->state, r, fingerprint);
+    printf("%zu weights, %d steps of %d sequences of %d tokens\n", run->gradients.count, r->steps, r->batch, r->length);
+    mixture_print(&run->data, (size_t)r->steps * (size_t)r->batch);
+    if (resumed) printf("resumed behind step %d\n", run->state.step);
+    fflush(stdout);
+    folder_describe(r->out, run->config_path, run->tokenizer_folder, run->tokenizer);
+    if (resumed) folder_save_model(r->out, &run->state.weights); /* it may have been killed right before that */
+}
+
+/* What rank 0 begins with, all others have. */
+static void share_beginning(State *s, uint64_t fingerprint) {
+    uint64_t first = fingerprint;
+    broadcast_bytes(sizeof first, &first);
+    if (first != fingerprint) fail("its --data or its tokenizer are not those of rank 0");
+    const Parameters *each[] = {&s->weights, &s->m, &s->v};
+    broadcast_bytes(sizeof s->step, &s->step), broadcast_bytes(sizeof s->drawn, &s->drawn);
+    for (int i = 0; i < 3; i++)
+        for (int t = 0; t < each[i]->tensor_count; t++)
+            broadcast_bytes(tensor_bytes(&each[i]->tensors[t]), (void *)each[i]->tensors[t].data);
+}
+
+int main(int argc, char **argv) {
+    Run run = {.ranks = ranks_open()};
+    turn_begin();
+    run.recipe = recipe_read(argc, argv);
+    run_open(&run);
+    uint64_t fingerprint = mixture_fingerprint(&run.data);
+    if (run.ranks.rank == 0) begin(&run, fingerprint);
+    turn_end();
+    share_beginning(&run.state, fingerprint);
+    mixture_seek(&run.data, run.state.drawn);
+    if (run.ranks.rank == 0) train(&run, fingerprint);
+    else train_on(&run);
+    if (run.ranks.rank == 0 && run.recipe.plot) report_plot(run.recipe.out, run.recipe.valid);
+    run_close(&run);
+    ranks_close();
+    return 0;
+}

@@ -1,0 +1,37 @@
+# The committed run: what the settings do to a small Llama, on the way and at the end.
+height = 560
+load "figures/style.gp"
+ends = "< sed -n '/^== How it ends/,/^== On/p' tests/golden/settings.txt | awk 'NF > 7 && $NF + 0 { name = $1; " . \
+       "for (i = 2; i <= NF - 7; i++) name = name \" \" $i; printf \"\\\"%s\\\" %s %s %s\\n\", name, $(NF - 5), $(NF - 4), $(NF - 3) }'"
+curves = "< sed -n '/^# steps/,$p' tests/golden/settings.txt"
+set multiplot title "One setting changed: 600 steps of a small Llama" font ",18"
+set size 0.45, 0.94
+set origin 0, 0
+set xlabel "step" font ",14"
+set ylabel "loss of the batches" font ",14"
+set logscale y
+set yrange [0.47:1.6]
+set ytics (0.5, 0.6, 0.7, 0.8, 1, 1.2, 1.5)
+set xrange [0:600]
+set xtics 0, 200, 600
+set key top right Right noreverse font ",14"
+plot curves using 1:5 with lines linetype 5 title "rate x 10", \
+     "" using 1:4 with lines linetype 2 title "rate x 3", \
+     "" using 1:3 with lines linetype 3 title "rate / 10", \
+     "" using 1:8 with lines linetype 4 title "rate stays at the peak", \
+     "" using 1:2 with lines linetype 1 title "as in the papers"
+unset logscale y
+set size 0.55, 0.94
+set origin 0.45, 0
+set lmargin 22
+set rmargin 5
+set key off
+set xlabel "loss at the end, over four seeds" font ",14"
+unset ylabel
+set xrange [0.48:0.66]
+set xtics 0.5, 0.05, 0.65
+set yrange [15.6:-0.6]
+set ytics autofreq font ",13"
+set arrow 1 from 0.497, -0.6 to 0.497, 15.6 nohead dashtype 2 linecolor rgb grey
+plot ends using 2:0:3:4:ytic(1) with xerrorbars linetype 1
+unset multiplot

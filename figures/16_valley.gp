@@ -1,0 +1,12 @@
+# Steep across and flat along: plain steps swing from wall to wall, AdamW's are as long in every direction.
+height = 400
+load "figures/style.gp"
+set title "Two ways down a valley that is steep across and flat along"
+set xlabel "along"
+set ylabel "across"
+set xrange [-1:10.5]
+set yrange [-1.15:1.15]
+set xzeroaxis linecolor rgb faint
+set key bottom right Right noreverse
+plot data . "/16_plain.dat" using 2:1 with linespoints linetype 2 title "plain steps, 60 of them", \
+     data . "/16_adamw.dat" using 2:1 with linespoints linetype 1 title "AdamW, 60 of them"

@@ -1,0 +1,457 @@
+"""Chapter 16: the optimizer, by torch.optim.AdamW, torch.nn.utils.clip_grad_norm_ and torch.optim.lr_scheduler.
+
+A case of adamw goes as many steps as `gradient` has rows, and `of` tells what is asked for: 0 the weights, 1 m, 2 v.
+"""
+import math
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch.optim.lr_scheduler import CosineAnnealingLR, LinearLR, SequentialLR
+
+from golden import Kernel, normal
+
+CHAPTER = "16_training"
+
+
+# --- AdamW -------------------------------------------------------------------------------------------------
+
+def torch_adamw(weight, m, v, gradient, step, rate, beta1, beta2, eps, decay, of):
+    weight = weight.clone()
+    optimizer = torch.optim.AdamW([weight], lr=rate, betas=(beta1, beta2), eps=eps, weight_decay=decay, foreach=False,
+                                  fused=False)
+    memory = dict(step=torch.tensor(step - 1.0), exp_avg=m.clone(), exp_avg_sq=v.clone())
+    optimizer.state[weight] = memory
+    for weight.grad in gradient:
+        optimizer.step()
+    return [weight, memory["exp_avg"], memory["exp_avg_sq"]][of]
+
+
+class Step:
+    """One step, spelled out; each mistake changes one line of it."""
+
+    def __init__(self, rate, beta1, beta2, eps, decay):
+        self.rate, self.beta1, self.beta2, self.eps, self.decay = rate, beta1, beta2, eps, decay
+
+    def pulled(self, weight, g):
+        return g
+
+    def mean(self, m, g):
+        return self.beta1 * m + (1 - self.beta1) * g
+
+    def squares(self, v, g, m):
+        return self.beta2 * v + (1 - self.beta2) * g * g
+
+    def decayed(self, weight):
+        return weight - self.rate * self.decay * weight
+
+    def correction1(self, t):
+        return 1 - self.beta1**t
+
+    def correction2(self, t):
+        return 1 - self.beta2**t
+
+    def divisor(self, v, t):
+        return (v / self.correction2(t)).sqrt() + self.eps
+
+    def update(self, m, v, t, g, before):
+        return m / self.correction1(t) / self.divisor(v, t)
+
+    def moved(self, weight, update):
+        return self.decayed(weight) - self.rate * update
+
+    def kept(self, m, v, t, before):
+        return m, v
+
+    def take(self, weight, m, v, gradient, t):
+        g, before = self.pulled(weight, gradient), (m, v)
+        m = self.mean(m, g)
+        v = self.squares(v, g, m)
+        weight = self.moved(weight, self.update(m, v, t, g, before))
+        return weight, *self.kept(m, v, t, before)
+
+
+def stepping(variant=None, touched=lambda new, old: new):
+    def formula(weight, m, v, gradient, step, rate, beta1, beta2, eps, decay, of):
+        one = type("Variant", (Step,), variant or {})(rate, beta1, beta2, eps, decay)
+        before = weight, m, v
+        for s, g in enumerate(gradient):
+            weight, m, v = one.take(weight, m, v, g, step + s)
+        return touched((weight, m, v)[of], before[of])
+    return formula
+
+
+def through_the_divisor(self, weight, m, v, g, t):
+    m, v = self.mean(m, g), self.squares(v, g, m)
+    return weight - self.rate * (m / self.correction1(t) + self.decay * weight) / self.divisor(v, t), m, v
+
+
+adamw = Kernel("adamw", CHAPTER, "torch.optim.AdamW", torch_adamw, stepping(), mixes=True)
+for name, advice, variant in [
+        ("l2_for_decoupled", "Your decay is added to the gradient, and so goes through m and v (Adam with L2). Take it off the weight "
+         "itself: weight -= rate decay weight",
+         dict(pulled=lambda self, w, g: g + self.decay * w, decayed=lambda self, w: w)),
+        ("decay_missing", "Your weights do not decay. Take rate decay weight off each", dict(decayed=lambda self, w: w)),
+        ("decay_without_rate", "Your decay is not multiplied with the rate. It is rate decay weight",
+         dict(decayed=lambda self, w: w - self.decay * w)),
+        ("decay_grows", "Your decay makes the weights larger. Subtract it", dict(decayed=lambda self, w: w + self.rate * self.decay * w)),
+        ("decay_after_the_step", "Your decay is of the weight after its step. It is of the weight before",
+         dict(moved=lambda self, w, u: self.decayed(w - self.rate * u))),
+        ("decay_twice", "Your decay is taken off twice", dict(moved=lambda self, w, u: self.decayed(self.decayed(w)) - self.rate * u)),
+        ("decay_through_the_divisor", "Your decay is divided by sqrt(v) with the step. It is not divided by anything",
+         dict(take=through_the_divisor)),
+        ("not_corrected", "Your m and v are not corrected: they began at 0, and are too small at first. Divide by 1 - beta^step",
+         dict(correction1=lambda self, t: 1, correction2=lambda self, t: 1)),
+        ("m_not_corrected", "Your m is not corrected. Divide it by 1 - beta1^step", dict(correction1=lambda self, t: 1)),
+        ("v_not_corrected", "Your v is not corrected. Divide it by 1 - beta2^step", dict(correction2=lambda self, t: 1)),
+        ("step_from_zero", "Your corrections count the steps from 0. step is 1 at the first: beta^step, and not beta^(step - 1)",
+         dict(correction1=lambda self, t: 1 - self.beta1**(t - 1), correction2=lambda self, t: 1 - self.beta2**(t - 1))),
+        ("one_step_ahead", "Your corrections are one step ahead. It is beta^step, and not beta^(step + 1)",
+         dict(correction1=lambda self, t: 1 - self.beta1**(t + 1), correction2=lambda self, t: 1 - self.beta2**(t + 1))),
+        ("first_correction_stays", "Your corrections are those of the first step in every step. They fade: 1 - beta^step",
+         dict(correction1=lambda self, t: 1 - self.beta1, correction2=lambda self, t: 1 - self.beta2)),
+        ("multiplied_by_step", "Your corrections multiply beta with step. It is beta to the power of step",
+         dict(correction1=lambda self, t: 1 - self.beta1 * t, correction2=lambda self, t: abs(1 - self.beta2 * t))),
+        ("corrections_exchanged", "Your m is corrected with beta2, and v with beta1. It is the other way round",
+         dict(correction1=lambda self, t: 1 - self.beta2**t, correction2=lambda self, t: 1 - self.beta1**t)),
+        ("correction_multiplied", "Your m and v are multiplied with 1 - beta^step. Divide by it",
+         dict(correction1=lambda self, t: 1 / (1 - self.beta1**t), correction2=lambda self, t: 1 / (1 - self.beta2**t))),
+        ("correction_outside_the_root", "Your 1 - beta2^step divides the root of v. It divides v, under the root",
+         dict(divisor=lambda self, v, t: v.sqrt() / self.correction2(t) + self.eps)),
+        ("corrected_m_kept", "Your m is kept as it was corrected. Keep it as it was, and divide a copy",
+         dict(kept=lambda self, m, v, t, before: (m / self.correction1(t), v))),
+        ("corrected_v_kept", "Your v is kept as it was corrected. Keep it as it was, and divide a copy",
+         dict(kept=lambda self, m, v, t, before: (m, v / self.correction2(t)))),
+        ("eps_inside_the_root", "Your eps is inside the root. It is added to the root: sqrt(v) + eps",
+         dict(divisor=lambda self, v, t: (v / self.correction2(t) + self.eps).sqrt())),
+        ("eps_before_correction", "Your eps is added before the correction, and divided with it. Correct v first: sqrt(v / (1 - beta2^step)) + eps",
+         dict(divisor=lambda self, v, t: (v.sqrt() + self.eps) / math.sqrt(self.correction2(t)))),
+        ("eps_missing", "Your eps is missing: where gradients are tiny, the step is not", dict(divisor=lambda self, v, t: (v / self.correction2(t)).sqrt())),
+        ("root_missing", "Your step is divided by v, and not by its root", dict(divisor=lambda self, v, t: v / self.correction2(t) + self.eps)),
+        ("not_divided", "Your step is the mean gradient itself. Divide it by sqrt(v) + eps", dict(divisor=lambda self, v, t: 1)),
+        ("betas_exchanged", "Your m is a mean by beta2, and v by beta1. It is the other way round",
+         dict(mean=lambda self, m, g: self.beta2 * m + (1 - self.beta2) * g,
+              squares=lambda self, v, g, m: self.beta1 * v + (1 - self.beta1) * g * g,
+              correction1=lambda self, t: 1 - self.beta2**t, correction2=lambda self, t: 1 - self.beta1**t)),
+        ("shares_exchanged", "Your m and v keep 1 - beta of themselves. They keep beta, and take 1 - beta of what is new",
+         dict(mean=lambda self, m, g: (1 - self.beta1) * m + self.beta1 * g,
+              squares=lambda self, v, g, m: (1 - self.beta2) * v + self.beta2 * g * g)),
+        ("share_of_g_missing", "Your m takes the whole gradient. It takes 1 - beta1 of it", dict(mean=lambda self, m, g: self.beta1 * m + g)),
+        ("share_of_square_missing", "Your v takes the whole square. It takes 1 - beta2 of it",
+         dict(squares=lambda self, v, g, m: self.beta2 * v + g * g)),
+        ("not_squared", "Your v is a mean of gradients. Square them", dict(squares=lambda self, v, g, m: self.beta2 * v + (1 - self.beta2) * g)),
+        ("share_squared", "Your 1 - beta2 is squared with the gradient. Square the gradient alone",
+         dict(squares=lambda self, v, g, m: self.beta2 * v + ((1 - self.beta2) * g)**2)),
+        ("magnitude_for_square", "Your v is a mean of magnitudes. Square the gradients",
+         dict(squares=lambda self, v, g, m: self.beta2 * v + (1 - self.beta2) * g.abs())),
+        ("square_of_m", "Your v is a mean of the squares of m. Square the gradient",
+         dict(squares=lambda self, v, g, m: self.beta2 * v + (1 - self.beta2) * m * m)),
+        ("v_about_m", "Your v is the spread of the gradients about m. It is the mean of their squares",
+         dict(squares=lambda self, v, g, m: self.beta2 * v + (1 - self.beta2) * (g - m)**2)),
+        ("gradient_for_m", "Your step takes the gradient itself. It takes their mean, m",
+         dict(update=lambda self, m, v, t, g, before: g / self.divisor(v, t))),
+        ("m_of_before", "Your step takes m of before. Take the new gradient into it first",
+         dict(update=lambda self, m, v, t, g, before: before[0] / self.correction1(t) / self.divisor(v, t))),
+        ("v_of_before", "Your step is divided by v of before. Take the new gradient into it first",
+         dict(update=lambda self, m, v, t, g, before: m / self.correction1(t) / self.divisor(before[1], t))),
+        ("uphill", "Your step goes uphill. Subtract it", dict(moved=lambda self, w, u: self.decayed(w) + self.rate * u)),
+        ("rate_missing", "Your step is not multiplied with the rate", dict(moved=lambda self, w, u: self.decayed(w) - u)),
+        ("memories_not_kept", "Your m and v are what they were before the step. Write them back",
+         dict(kept=lambda self, m, v, t, before: before)),
+        ("memories_from_zero", "Your m and v begin anew in each step. Read what the last step left there",
+         dict(mean=lambda self, m, g: (1 - self.beta1) * g, squares=lambda self, v, g, m: (1 - self.beta2) * g * g))]:
+    adamw.wrong(name, advice, stepping(variant))
+
+
+adamw.wrong("does_nothing", "Your weights, m and v are what they were before. The kernel changes all three",
+            stepping(touched=lambda new, old: old))
+adamw.wrong("first_alone", "Your loop changes the first number alone. It runs over all n",
+            stepping(touched=lambda new, old: torch.cat([new[:1], old[1:]])))
+adamw.wrong("last_left_out", "Your loop ends one number too early. It runs over 0 .. n - 1",
+            stepping(touched=lambda new, old: torch.cat([new[:-1], old[-1:]])))
+for lanes in 4, 8, 16:
+    adamw.wrong(f"tail_of_{lanes}_dropped", f"Your loop ends with the last full vector of {lanes}. Do the numbers that are left over, too",
+                stepping(touched=lambda new, old, lanes=lanes: torch.cat([new[:len(new) // lanes * lanes],
+                                                                          old[len(new) // lanes * lanes:]])))
+
+LLAMA = dict(rate=3e-3, beta1=0.9, beta2=0.95, eps=1e-5, decay=0.1)
+
+
+def squares(n, scale=1.0):
+    return lambda random: scale * random.standard_normal(n)**2
+
+
+for name, sentence, inputs in [
+        ("by_hand", "One step: 1 becomes 0.98 by the decay, and 0.88 by the step, whatever the size of the gradient.",
+         dict(weight=[1, -1, 2], m=[0, 0, 0], v=[0, 0, 0], gradient=[[0.5, 0.5, -8]], step=1, rate=0.1, beta1=0.5, beta2=0.75,
+              eps=1e-8, decay=0.2)),
+        ("second_step", "The second step goes on from what the first left.",
+         dict(weight=normal(7), m=normal(7), v=squares(7), gradient=normal(1, 7), step=2, **LLAMA)),
+        ("twenty_steps", "Twenty steps from nothing, with Llama's settings.",
+         dict(weight=normal(19), m=np.zeros(19), v=np.zeros(19), gradient=normal(20, 19), step=1, **LLAMA)),
+        ("large_rate", "Five steps with a large rate and much decay: the order of the two shows.",
+         dict(weight=normal(23), m=np.zeros(23), v=np.zeros(23), gradient=normal(5, 23), step=1, rate=0.1, beta1=0.9, beta2=0.99,
+              eps=1e-8, decay=0.5)),
+        ("no_decay", "A norm's vector does not decay.",
+         dict(weight=normal(17, shift=1, scale=0.1), m=np.zeros(17), v=np.zeros(17), gradient=normal(6, 17, scale=0.01), step=1,
+              **LLAMA | dict(decay=0.0))),
+        ("late", "Steps 1000 to 1002: there is nothing left to correct.",
+         dict(weight=normal(33), m=normal(33, scale=0.1), v=squares(33, 0.01), gradient=normal(3, 33, scale=0.1), step=1000,
+              rate=1e-2, beta1=0.9, beta2=0.999, eps=1e-8, decay=0.1)),
+        ("small_gradients", "Gradients of about eps: it keeps their steps small.",
+         dict(weight=normal(13, scale=0.02), m=np.zeros(13), v=np.zeros(13), gradient=normal(4, 13, scale=1e-5), step=1, **LLAMA)),
+        ("tiny_gradients", "Gradients of 1e-12 with an eps that is smaller: they count as much as others.",
+         dict(weight=normal(11, scale=0.02), m=np.zeros(11), v=np.zeros(11), gradient=normal(4, 11, scale=1e-12), step=1,
+              rate=1e-2, beta1=0.9, beta2=0.95, eps=1e-14, decay=0.1)),
+        ("rare", "Most gradients are 0, as those of a rare token's embedding.",
+         dict(weight=normal(21), m=np.zeros(21), v=np.zeros(21), step=1,
+              gradient=lambda random: random.standard_normal((6, 21)) * (random.random((6, 21)) < 0.2), **LLAMA)),
+        ("one_number", "A single weight.", dict(weight=[0.5], m=[0.25], v=[0.5], gradient=[[-1]], step=3, **LLAMA | dict(rate=0.05))),
+        ("ragged", "133 weights: no multiple of a vector.",
+         dict(weight=normal(133), m=normal(133), v=squares(133), gradient=normal(2, 133), step=5, **LLAMA)),
+        ("many", "1100 weights.", dict(weight=normal(1100), m=normal(1100), v=squares(1100), gradient=normal(2, 1100), step=4, **LLAMA))]:
+    for of, what in enumerate(["weight", "m", "v"]):
+        if of == 0 or name in ("by_hand", "second_step", "twenty_steps", "rare"):
+            adamw.case(f"{name}_{what}", sentence, of=of, **inputs)
+
+
+# --- Clipping ----------------------------------------------------------------------------------------------
+
+def parts(gradient, sizes):
+    return torch.split(gradient, [int(size) for size in sizes])
+
+
+def torch_clip(gradient, sizes, max_norm, of_norm):
+    arrays = [torch.zeros(int(size)) for size in sizes]
+    for array, array.grad in zip(arrays, [part.clone() for part in parts(gradient, sizes)]):
+        pass
+    norm = torch.nn.utils.clip_grad_norm_(arrays, max_norm)
+    return norm.reshape(1) if of_norm else torch.cat([array.grad for array in arrays])
+
+
+def norm_of(gradient):
+    return gradient.square().sum().sqrt()
+
+
+def clipping(norm=lambda g, sizes: norm_of(g), factor=lambda norm, most: most / (norm + 1e-6), least=1.0,
+             said=lambda norm, most: norm, clipped=None):
+    def formula(gradient, sizes, max_norm, of_norm):
+        n = norm(gradient, sizes)
+        if of_norm:
+            return said(n, max_norm).reshape(1)
+        if clipped is not None:
+            return clipped(gradient, sizes, max_norm)
+        scale = factor(n, max_norm)
+        return gradient * (scale.clamp(max=least) if least else scale)
+    return formula
+
+
+def each_by_itself(gradient, sizes, max_norm):
+    return torch.cat([part * (max_norm / (norm_of(part) + 1e-6)).clamp(max=1.0) for part in parts(gradient, sizes)])
+
+
+def one_array_alone(which):
+    def clipped(gradient, sizes, max_norm):
+        pieces = list(parts(gradient, sizes))
+        pieces[which] = pieces[which] * (max_norm / (norm_of(gradient) + 1e-6)).clamp(max=1.0)
+        return torch.cat(pieces)
+    return clipped
+
+
+clip = Kernel("clip_gradient", CHAPTER, "torch.nn.utils.clip_grad_norm_", torch_clip, clipping(), mixes=True)
+for name, advice, how in [
+        ("by_value", "Your numbers are clipped one by one. All are multiplied with one factor, so that the direction stays",
+         dict(clipped=lambda g, sizes, most: g.clamp(-most, most))),
+        ("each_array_by_itself", "Your arrays are clipped each by its own norm. There is one norm, of all of them together",
+         dict(clipped=each_by_itself)),
+        ("always_scaled", "Your gradients are scaled up where they are small. Only what is above max_norm is changed", dict(least=None)),
+        ("eps_missing", "Your factor is max_norm / norm. PyTorch's is max_norm / (norm + 1e-6)",
+         dict(factor=lambda norm, most: most / norm)),
+        ("factor_upside_down", "Your factor is norm / max_norm. It is the other way round", dict(factor=lambda norm, most: norm / most)),
+        ("max_norm_missing", "Your factor is 1 / norm. It is max_norm / norm", dict(factor=lambda norm, most: 1 / (norm + 1e-6))),
+        ("norms_added", "Your norm adds up the arrays' norms. Add up their squares, and take the root",
+         dict(norm=lambda g, sizes: sum(norm_of(part) for part in parts(g, sizes)))),
+        ("root_missing", "Your root is missing: the norm is the root of the sum of the squares", dict(norm=lambda g, sizes: g.square().sum())),
+        ("mean_of_squares", "Your sum of squares is divided by its count. It is a norm, and no root mean square",
+         dict(norm=lambda g, sizes: g.square().mean().sqrt())),
+        ("mean_of_norms", "Your norm is the mean of the arrays' norms. Add up their squares, and take the root",
+         dict(norm=lambda g, sizes: sum(norm_of(part) for part in parts(g, sizes)) / len(sizes))),
+        ("sum_of_magnitudes", "Your norm adds up magnitudes. Add up squares, and take the root", dict(norm=lambda g, sizes: g.abs().sum())),
+        ("largest", "Your norm is the largest magnitude. Add up squares, and take the root", dict(norm=lambda g, sizes: g.abs().max())),
+        ("first_array_alone", "Your norm is the first array's. It is that of all arrays together",
+         dict(norm=lambda g, sizes: norm_of(parts(g, sizes)[0]))),
+        ("last_array_alone", "Your norm is the last array's. It is that of all arrays together: +=, and not =",
+         dict(norm=lambda g, sizes: norm_of(parts(g, sizes)[-1]))),
+        ("first_array_clipped", "Your first array alone is clipped. Go through all of them", dict(clipped=one_array_alone(0))),
+        ("norm_after", "Your result is the norm after clipping. Give the norm as it was before",
+         dict(said=lambda norm, most: (most * norm / (norm + 1e-6)).clamp(max=norm.item()))),
+        ("factor_returned", "Your result is the factor. Give the norm as it was before", dict(said=lambda norm, most: (most / (norm + 1e-6)).clamp(max=1.0)))]:
+    clip.wrong(name, advice, clipping(**how))
+clip.wrong("not_clipped", "Your gradients are what they were before, though their norm is above max_norm",
+           clipping(clipped=lambda g, sizes, most: g))
+
+for name, sentence, gradient, sizes, max_norm in [
+        ("by_hand", "3 and 4 in one array, 12 in another: the norm is 13, and is to be 6.5.", [3, 4, 12], [2, 1], 6.5),
+        ("small", "Below max_norm nothing is changed.", normal(14, scale=0.1), [5, 6, 3], 1.0),
+        ("large", "Three arrays, one of them far larger.", normal(19, scale=[0.1] * 5 + [30] * 9 + [1] * 5), [5, 9, 5], 1.0),
+        ("one_array", "A single array.", normal(31), [31], 1.0),
+        ("tiny", "A norm of about 1e-4: PyTorch's 1e-6 shows.", normal(12, scale=3e-5), [4, 8], 3e-5),
+        ("ragged", "Arrays of 1, 17, 130 and 33 numbers.", normal(181), [1, 17, 130, 33], 2.5),
+        ("many", "2100 numbers in two arrays.", normal(2100), [2000, 100], 1.0)]:
+    for of_norm in 0, 1:
+        clip.case(f"{name}_{'norm' if of_norm else 'gradient'}", sentence, gradient=gradient,
+                  sizes=torch.tensor(sizes, dtype=torch.int32), max_norm=max_norm, of_norm=of_norm)
+
+
+# --- The learning rate -------------------------------------------------------------------------------------
+
+def torch_schedule(at, warmup, steps, peak, lowest):
+    """What the optimizer's rate is at each step, as PyTorch's schedulers set it."""
+    optimizer = torch.optim.AdamW([torch.zeros(1)], lr=peak)
+    cosine = lambda: CosineAnnealingLR(optimizer, T_max=max(steps - warmup, 1), eta_min=lowest)
+    if warmup > 1:
+        up = LinearLR(optimizer, start_factor=1 / warmup, total_iters=warmup - 1)
+        scheduler = SequentialLR(optimizer, [up, cosine()], milestones=[warmup - 1])
+    else:
+        scheduler = cosine()
+    rates = {}
+    if warmup == 0:
+        optimizer.step(), scheduler.step()  # the peak itself would be step 0's
+    for step in range(1, max(int(a) for a in at) + 1):
+        rates[step] = optimizer.param_groups[0]["lr"] if step <= steps else lowest
+        optimizer.step()
+        scheduler.step()
+    return torch.tensor([rates[int(a)] for a in at], dtype=torch.get_default_dtype())
+
+
+def half_cosine(way):
+    return (1 + math.cos(math.pi * way)) / 2
+
+
+def schedule(rising=lambda step, warmup, peak, lowest: peak * step / warmup, curve=half_cosine,
+             way=lambda step, warmup, steps: (step - warmup) / (steps - warmup), ends=True,
+             between=lambda share, peak, lowest: lowest + (peak - lowest) * share):
+    def rate(step, warmup, steps, peak, lowest):
+        if step <= warmup and rising:
+            return rising(step, warmup, peak, lowest)
+        if step >= steps and ends:
+            return lowest
+        return between(curve(way(step, warmup, steps)), peak, lowest)
+
+    def formula(at, **inputs):
+        try:
+            return torch.tensor([float(rate(int(a), **inputs)) for a in at], dtype=torch.get_default_dtype())
+        except ZeroDivisionError:
+            return None
+    return formula
+
+
+rate = Kernel("learning_rate", CHAPTER, "torch.optim.lr_scheduler: LinearLR, then CosineAnnealingLR", torch_schedule, schedule(), mixes=True)
+for name, advice, how in [
+        ("warm_up_from_zero", "Your first step has the rate 0 and learns nothing. Step 1 has peak / warmup",
+         dict(rising=lambda step, warmup, peak, lowest: peak * (step - 1) / warmup)),
+        ("warm_up_missing", "Your rate does not warm up", dict(rising=lambda step, warmup, peak, lowest: peak)),
+        ("warm_up_from_lowest", "Your warm-up begins at `lowest`. It begins at 0, and step 1 has peak / warmup",
+         dict(rising=lambda step, warmup, peak, lowest: lowest + (peak - lowest) * step / warmup)),
+        ("warm_up_too_long", "Your peak comes one step late: step `warmup` has it",
+         dict(rising=lambda step, warmup, peak, lowest: peak * step / (warmup + 1))),
+        ("warm_up_in_whole_numbers", "Your step / warmup is a division of whole numbers, which is 0 up to the last. Divide as double",
+         dict(rising=lambda step, warmup, peak, lowest: peak * (step // warmup))),
+        ("cosine_in_whole_numbers", "Your way along the cosine is a division of whole numbers, which is 0 up to the end. Divide as double",
+         dict(way=lambda step, warmup, steps: (step - warmup) // (steps - warmup))),
+        ("cosine_from_the_start", "Your cosine begins with the first step, and the rate falls at once after warm-up. It begins at the peak",
+         dict(way=lambda step, warmup, steps: step / steps)),
+        ("cosine_too_long", "Your cosine takes `steps` steps after warm-up, and does not reach its end. It takes steps - warmup",
+         dict(way=lambda step, warmup, steps: (step - warmup) / steps)),
+        ("cosine_one_step_late", "Your cosine is one step late: the step after warm-up is already on its way down",
+         dict(way=lambda step, warmup, steps: (step - warmup - 1) / (steps - warmup))),
+        ("cosine_goes_on", "Your rate rises again after the last step. From there it is `lowest`", dict(ends=False)),
+        ("whole_cosine", "Your cosine goes down and up again. Half of it is enough: cos(pi way), not cos(2 pi way)",
+         dict(curve=lambda way: half_cosine(2 * way))),
+        ("quarter_of_a_cosine", "Your curve is cos(pi/2 way). It is (1 + cos(pi way)) / 2", dict(curve=lambda way: math.cos(math.pi / 2 * way))),
+        ("half_missing", "Your curve is 1 + cos(pi way), twice as high. Divide by 2", dict(curve=lambda way: 2 * half_cosine(way))),
+        ("one_missing", "Your curve is cos(pi way), which is negative in its second half. It is (1 + cos(pi way)) / 2",
+         dict(curve=lambda way: math.cos(math.pi * way))),
+        ("upside_down", "Your rate rises after warm-up. It is (1 + cos), and not (1 - cos)", dict(curve=lambda way: 1 - half_cosine(way))),
+        ("straight_line", "Your rate falls in a straight line. It is half a cosine", dict(curve=lambda way: 1 - way)),
+        ("pi_missing", "Your cosine takes the way itself. Multiply it with pi", dict(curve=lambda way: (1 + math.cos(way)) / 2)),
+        ("lowest_missing", "Your rate falls to 0. It falls to `lowest`", dict(between=lambda share, peak, lowest: peak * share)),
+        ("lowest_on_top", "Your rate is `lowest` too high at its peak. The cosine is of peak - lowest",
+         dict(between=lambda share, peak, lowest: lowest + peak * share)),
+        ("lowest_as_a_bound", "Your rate falls towards 0, and stops at `lowest`. The cosine itself ends there",
+         dict(between=lambda share, peak, lowest: max(lowest, peak * share))),
+        ("stays_at_the_peak", "Your rate stays at the peak after warm-up", dict(curve=lambda way: 1.0, ends=False)),
+        ("stays_at_lowest", "Your rate falls to `lowest` at once after warm-up", dict(curve=lambda way: 0.0))]:
+    rate.wrong(name, advice, schedule(**how))
+rate.wrong("same_for_all", "Your rate is the same in every step", lambda at, peak, **_: torch.full((len(at),), peak))
+
+for name, sentence, at, warmup, steps, peak, lowest in [
+        ("by_hand", "Four steps up to 1, and four down to 0.2.", range(1, 9), 4, 8, 1.0, 0.2),
+        ("to_a_tenth", "As Llama 2 was trained: 2000 steps up, down to a tenth.", [1, 2, 500, 1999, 2000, 2001, 100000, 250000, 499999, 500000],
+         2000, 500000, 3e-4, 3e-5),
+        ("beyond", "After the last step the rate stays.", [1, 5, 9, 10, 11, 12, 15, 20, 25], 5, 10, 0.01, 0.001),
+        ("no_warm_up", "No warm-up: the first step is already on the way down.", [1, 2, 3, 10, 20, 29, 30], 0, 30, 1e-3, 1e-5),
+        ("to_nothing", "Down to 0.", [1, 2, 3, 4, 5, 6, 7, 20, 39, 40, 41], 3, 40, 0.02, 0.0),
+        ("one_step_up", "A warm-up of one step is none.", [1, 2, 3, 7, 12], 1, 12, 0.5, 0.05),
+        ("only_up", "Warm-up to the end.", [1, 2, 3, 4, 5, 6], 6, 6, 3.0, 0.25)]:
+    rate.case(name, sentence, at=torch.tensor(list(at), dtype=torch.int32), warmup=warmup, steps=steps, peak=peak, lowest=lowest)
+
+
+# --- Micro-batches -----------------------------------------------------------------------------------------
+
+def torch_shares(targets):
+    """A micro-batch's share: how much of its own mean's gradient is in the gradient of the mean over all."""
+    batches, rows = targets.shape
+    targets = torch.where(targets < 0, -100, targets % 3).long()
+
+    def gradient(b):
+        logits = torch.zeros(batches, rows, 3).requires_grad_()
+        F.cross_entropy((logits if b is None else logits[b]).reshape(-1, 3),
+                        (targets if b is None else targets[b]).reshape(-1), ignore_index=-100).backward()
+        return logits.grad
+    all_of_it = gradient(None)
+    return torch.stack([norm_of(all_of_it[b]) / norm_of(gradient(b)[b]) if (targets[b] >= 0).any() else torch.zeros(())
+                        for b in range(batches)])
+
+
+def shares(function):
+    return lambda targets: function((targets >= 0).sum(1).to(torch.get_default_dtype()), *targets.shape)
+
+
+share = Kernel("loss_shares", CHAPTER, "torch.nn.functional.cross_entropy under torch.autograd", torch_shares,
+               shares(lambda counted, batches, rows: counted / counted.sum()), mixes=True)
+for name, advice, function in [
+        ("mean_of_means", "Your shares are all alike: a mean of means. A micro-batch counts by its targets",
+         lambda counted, batches, rows: torch.full((batches,), 1 / batches)),
+        ("sum_of_means", "Your shares are all 1: the gradients are those of a sum of means. Together the shares are 1",
+         lambda counted, batches, rows: torch.ones(batches)),
+        ("not_divided", "Your shares are the counts themselves. Divide by the count of all", lambda counted, batches, rows: counted),
+        ("ignored_in_the_count", "Your shares are of all targets, the ignored ones among them. Divide by how many count",
+         lambda counted, batches, rows: counted / (batches * rows)),
+        ("of_its_own_rows", "Your shares are of the micro-batch's own rows. Divide by the count of all micro-batches",
+         lambda counted, batches, rows: counted / rows),
+        ("divided_twice", "Your shares are divided by the number of micro-batches as well. Together they are 1",
+         lambda counted, batches, rows: counted / counted.sum() / batches),
+        ("upside_down", "Your shares are all over its own. A micro-batch with more targets counts more",
+         lambda counted, batches, rows: counted.sum() / counted),
+        ("ignored_counted_alone", "Your shares are by the ignored targets. Count those that are not negative",
+         lambda counted, batches, rows: (rows - counted) / (batches * rows - counted.sum())),
+        ("of_the_largest", "Your shares are of the largest micro-batch. Divide by the count of all",
+         lambda counted, batches, rows: counted / counted.max()),
+        ("of_those_so_far", "Your shares are of the micro-batches up to this one. Count all of them first",
+         lambda counted, batches, rows: counted / counted.cumsum(0))]:
+    share.wrong(name, advice, shares(function))
+share.wrong("zero_not_counted", "Your target 0 does not count. It is a token like others: >= 0, and not > 0",
+            lambda targets: (targets > 0).sum(1).to(torch.get_default_dtype()) / (targets > 0).sum())
+share.wrong("minus_100_alone", "Your negative targets count, unless they are -100. None of them does",
+            lambda targets: (targets != -100).sum(1).to(torch.get_default_dtype()) / (targets != -100).sum())
+
+for name, sentence, targets in [
+        ("by_hand", "One target counts in the first micro-batch, three in the second.", [[5, -100, -100], [1, 2, 3]]),
+        ("token_0", "Token 0 counts, -1 does not.", [[0, 0, 7, -1], [0, 3, 9, 4], [-1, -100, 0, 8]]),
+        ("alike", "Everything counts: the shares are alike, and 1/4.", [[1, 2], [3, 4], [5, 6], [7, 8]]),
+        ("nothing_in_one", "A micro-batch without targets has no share.", [[1, 2, -100, 4], [-100] * 4, [3, -100, 6, 7]]),
+        ("one_batch", "A single micro-batch has all of it.", [[9, -100, 2, -3, 4]]),
+        ("ragged", "Seven micro-batches of 13 targets.",
+         [[(5 * b + 3 * r) % 11 - (100 if (b * r + b) % 4 == 1 else 0) for r in range(13)] for b in range(7)])]:
+    share.case(name, sentence, targets=torch.tensor(targets, dtype=torch.int32))

@@ -1,0 +1,175 @@
+/* Chapter 16: what the golden cases of its kernels cannot see, and that what they are parts of learns. */
+#include "15_backward/backward.h"
+#include "16_training/optimizer.h"
+#include "16_training/small.h"
+#include "common/random.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* ------------------------------------------------------------------ the kernels */
+
+enum { N = 1001 };
+
+typedef struct {
+    float weight[N], m[N], v[N], gradient[N];
+} Arrays;
+
+static Arrays random_arrays(void) {
+    Arrays a;
+    Random random = {.state = 16};
+    random_fill(&random, N, a.weight), random_fill(&random, N, a.m), random_fill(&random, N, a.gradient);
+    for (int i = 0; i < N; i++) a.v[i] = (float)random_uniform(&random);
+    return a;
+}
+
+static void step_of(Arrays *a, int from, int to) {
+    adamw((size_t)(to - from), a->weight + from, a->m + from, a->v + from, a->gradient + from, 7, 0.01f, 0.9f, 0.95f,
+          1e-5f, 0.1f);
+}
+
+static void adamw_may_be_given_pieces(void **state) {
+    (void)state;
+    Arrays whole = random_arrays(), pieces = whole;
+    step_of(&whole, 0, N);
+    for (int from = 0, size = 1; from < N; from += size, size += 13)
+        step_of(&pieces, from, from + size < N ? from + size : N);
+    assert_memory_equal(&whole, &pieces, sizeof whole);
+}
+
+static void adamw_is_as_long_whatever_the_gradient(void **state) {
+    (void)state;
+    for (float g = 1e-6f; g < 1e6f; g *= 10) {
+        float weight = 0, m = 0, v = 0;
+        adamw(1, &weight, &m, &v, &g, 1, 0.01f, 0.9f, 0.95f, 1e-12f, 0);
+        assert_float_equal(weight, -0.01f, 1e-7);
+    }
+}
+
+static void a_gradient_that_is_no_number_is_not_hidden(void **state) {
+    (void)state;
+    float one[] = {1, NAN}, other[] = {2}, far[] = {INFINITY, 1};
+    assert_true(isnan(clip_gradient(2, (size_t[]){2, 1}, (float *[]){one, other}, 1)));
+    assert_true(isnan(one[0]) && isnan(other[0]));
+    assert_true(isinf(clip_gradient(1, (size_t[]){2}, (float *[]){far}, 1)));
+    assert_true(isnan(far[0]) && far[1] == 0);
+}
+
+static void what_is_small_enough_keeps_its_bits(void **state) {
+    (void)state;
+    Arrays a = random_arrays(), before = a;
+    double norm = clip_gradient(1, (size_t[]){N}, (float *[]){a.gradient}, 40);
+    assert_true(norm > 25 && norm < 39);
+    assert_memory_equal(a.gradient, before.gradient, sizeof a.gradient);
+    clip_gradient(1, (size_t[]){N}, (float *[]){a.gradient}, 1);
+    assert_true(fabs(gradient_norm(N, a.gradient) - 1) < 1e-6);
+}
+
+static void the_rate_never_rises_after_the_peak(void **state) {
+    (void)state;
+    for (int warmup = 0; warmup <= 60; warmup += 20) {
+        float before = learning_rate(warmup ? warmup : 1, warmup, 60, 2, 0.5f);
+        for (int step = warmup + 1; step <= 100; step++) {
+            float rate = learning_rate(step, warmup, 60, 2, 0.5f);
+            assert_true(rate <= before && rate >= 0.5f);
+            before = rate;
+        }
+        assert_true(before == 0.5f);
+    }
+}
+
+static void matrices_decay(void **state) {
+    (void)state;
+    Learner l = learner_new(1);
+    int count = 0;
+    for (int t = 0; t < l.weights.tensor_count; t++) {
+        const Tensor *tensor = &l.weights.tensors[t];
+        assert_int_equal(decays(tensor), strstr(tensor->name, "norm") == NULL);
+        count += decays(tensor);
+    }
+    assert_int_equal(count, 1 + 2 * 7);
+    learner_free(&l);
+}
+
+static void no_target_no_share(void **state) {
+    (void)state;
+    const int targets[2][2] = {{-1, -100}, {-1, -1}};
+    float shares[2] = {1, 1};
+    loss_shares(2, 2, shares, targets);
+    assert_true(shares[0] == 0 && shares[1] == 0);
+}
+
+/* ------------------------------------------------------------------ a batch in parts */
+
+/* The gradients of two parts with as many targets as they have, by their shares, are those of the whole batch. */
+static void parts_are_the_whole(void **state) {
+    (void)state;
+    Learner l = learner_new(2);
+    const Parameters *w = &l.weights;
+    Parameters parts = parameters_new(&w->config);
+    Activations half = activations_new(&w->config, BATCH / 2, TEXT);
+    int ids[BATCH][TEXT], targets[BATCH][TEXT];
+    for (int b = 0; b < BATCH; b++) {
+        draw_text(&l.random, ids[b], targets[b]);
+        for (int t = 0; t < b; t++) targets[b][t] = -1; /* the first half has more that count */
+    }
+    float shares[2];
+    loss_shares(2, BATCH / 2 * TEXT, shares, (const void *)targets);
+    assert_true(shares[0] > 0.6f && fabsf(shares[0] + shares[1] - 1) < 1e-6f);
+    double whole = decoder_backward(w, &l.gradients, &l.activations, ids[0], targets[0], 1), sum = 0;
+    for (int b = 0; b < 2; b++)
+        sum += shares[b] * decoder_backward(w, &parts, &half, ids[b * BATCH / 2], targets[b * BATCH / 2], shares[b]);
+    assert_true(fabs(sum - whole) < 1e-6);
+    double norm = gradient_norm(w->count, l.gradients.numbers);
+    for (size_t i = 0; i < w->count; i++) parts.numbers[i] -= l.gradients.numbers[i];
+    assert_true(gradient_norm(w->count, parts.numbers) < 1e-6 * norm);
+    activations_free(&half), parameters_free(&parts), learner_free(&l);
+}
+
+/* ------------------------------------------------------------------ a small Llama */
+
+static void it_learns_the_same_each_time(void **state) {
+    (void)state;
+    Learner one = learner_new(3), other = learner_new(3);
+    Settings s = llama_settings(40);
+    double before = learner_loss(&one, 20);
+    for (int step = 0; step < 40; step++) assert_true(learner_step(&one, &s) == learner_step(&other, &s));
+    assert_memory_equal(one.weights.numbers, other.weights.numbers, one.weights.count * sizeof(float));
+    assert_true(before > 2.8 && learner_loss(&one, 20) < 0.8);
+    learner_free(&one), learner_free(&other);
+}
+
+static void every_text_can_be_answered(void **state) {
+    (void)state;
+    Random random = {.state = 4};
+    for (int n = 0; n < 200; n++) {
+        int ids[TEXT], targets[TEXT];
+        draw_text(&random, ids, targets);
+        assert_memory_equal(ids + 1, targets, (TEXT - 1) * sizeof *ids);
+        /* "Mia has the ball . Tom has the hat . Who has the hat ? Tom ." */
+        int asked = ids[14], owner = ids[4] == asked ? ids[1] : ids[6];
+        assert_true(ids[4] == asked || ids[9] == asked);
+        assert_true(targets[15] == owner && ids[1] != ids[6] && ids[4] != ids[9]);
+        assert_string_equal(word(ids[15]), "?");
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(adamw_may_be_given_pieces),
+        cmocka_unit_test(adamw_is_as_long_whatever_the_gradient),
+        cmocka_unit_test(a_gradient_that_is_no_number_is_not_hidden),
+        cmocka_unit_test(what_is_small_enough_keeps_its_bits),
+        cmocka_unit_test(the_rate_never_rises_after_the_peak),
+        cmocka_unit_test(matrices_decay),
+        cmocka_unit_test(no_target_no_share),
+        cmocka_unit_test(parts_are_the_whole),
+        cmocka_unit_test(it_learns_the_same_each_time),
+        cmocka_unit_test(every_text_can_be_answered),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

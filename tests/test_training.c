@@ -1,0 +1,531 @@
+/* Chapter 16: the program that trains. A hundred steps beside PyTorch's; killed at any moment and resumed, the same
+ * bits; what is read, in which order and shares; and everything that can be wrong. */
+#include "09_decoder/model.h"
+#include "16_training/documents.h"
+#include "16_training/mixture.h"
+#include "common/check.h"
+#include "common/error.h"
+#include "common/file.h"
+#include "common/measure.h"
+#include "common/random.h"
+#include "common/safetensors.h"
+#include "tests/program.h"
+#include "tests/refused.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+
+#define GOLDEN ROOT "/tests/golden"
+#define STORIES ROOT "/chapters/09_decoder/stories/model"
+
+/* A small model on two small files, 12 steps. */
+#define SMALL "'" BUILD "/train' --model '" GOLDEN "/models/llama1' --data '" GOLDEN "/run/words.safetensors':3 " \
+              "--data '" GOLDEN "/run/answers.safetensors' --length 24 --batch 3 --steps 12 --seed 5 "
+
+static bool exists(const char *name) { return access(AT("%s/%s", folder, name), F_OK) == 0; }
+
+static void write_text(const char *name, const char *words) {
+    FILE *file = fopen(AT("%s/%s", folder, name), "wb");
+    fputs(words, file);
+    fclose(file);
+}
+
+/* Documents of these lengths, a 0 behind the last; the tokens count on from 0. */
+static void write_tokens(const char *name, const int lengths[]) {
+    int64_t begins[64];
+    int32_t ids[2048];
+    size_t documents = 0, tokens = 0;
+    for (; lengths[documents]; documents++) {
+        begins[documents] = (int64_t)tokens;
+        for (int i = 0; i < lengths[documents]; i++, tokens++) ids[tokens] = (int32_t)tokens;
+    }
+    Tensor tensors[] = {{.name = "begins", .dtype = I64, .rank = 1, .shape = {documents}, .data = begins},
+                        {.name = "ids", .dtype = I32, .rank = 1, .shape = {tokens}, .data = ids}};
+    safetensors_save(AT("%s/%s", folder, name), 2, tensors, 0, NULL);
+}
+
+/* ------------------------------------------------------------------ beside PyTorch */
+
+/* A column of log.csv; NAN where it is empty. */
+static int read_column(const char *path, int column, int most, double values[most]) {
+    size_t length;
+    char *text = file_read(path, &length), *rest = strchr(text, '\n') + 1;
+    int rows = 0;
+    for (char *row; rows < most && (row = strsep(&rest, "\n")) && *row; rows++) {
+        char *cell = NULL;
+        for (int c = 0; c <= column; c++) cell = strsep(&row, ",");
+        values[rows] = *cell ? strtod(cell, NULL) : NAN;
+    }
+    free(text);
+    return rows;
+}
+
+enum { LOSS = 2, VALIDATION = 6 };
+
+static void assert_weights_agree(const SafeTensors *golden, const char *path) {
+    SafeTensors ours = safetensors_open(path);
+    for (size_t i = 0; i < ours.count; i++) {
+        const Tensor *tensor = &ours.tensors[i], *truth = safetensors_find(golden, tensor->name);
+        assert_non_null(truth);
+        double *right = tensor_to_double(truth), ulps = strtod(safetensors_metadata(golden,
+                                                                                    AT("ulps/%s", tensor->name)), NULL);
+        float *got = tensor_to_float(tensor);
+        Agreement a = check_within(CHECK_MULTIPLE * ulps + CHECK_ULPS, tensor_count(tensor),
+                                   tensor->shape[tensor->rank - 1], got, right);
+        if (a.wrong)
+            fail_msg("%s: %zu of %zu differ, by up to %.1f ulps; PyTorch's own float32 by %.1f", tensor->name, a.wrong,
+                     a.count, a.ulps, ulps);
+        free(right), free(got);
+    }
+    safetensors_close(&ours);
+}
+
+static void a_hundred_steps_are_pytorch_s(void **state) {
+    (void)state;
+    static const char *const names[] = {"llama1", "llama32"};
+    enum { STEPS = 100 };
+    for (int n = 0; n < 2; n++) {
+        SafeTensors golden = safetensors_open(AT(GOLDEN "/run/%s.safetensors", names[n]));
+        int status = run("'" BUILD "/train' --model '" GOLDEN "/models/%s' --data "
+                         "'" GOLDEN "/run/words.safetensors':3 --data '" GOLDEN
+                         "/run/answers.safetensors':1 %s --out %s", names[n], safetensors_metadata(&golden, "options"),
+                             names[n]);
+        if (status) fail_msg("%s", said);
+        double losses[STEPS + 1], right;
+        assert_int_equal(read_column(AT("%s/%s/log.csv", folder, names[n]), LOSS, STEPS + 1, losses), STEPS);
+        for (size_t s = 0; s < STEPS; s++) {
+            right = tensor_get(safetensors_find(&golden, "losses"), s);
+            if (!(fabs(losses[s] / right - 1) < 1e-4))
+                fail_msg("%s, step %zu: %.9g, not %.9g", names[n], s + 1, losses[s], right);
+        }
+        assert_weights_agree(&golden, AT("%s/%s/model.safetensors", folder, names[n]));
+        safetensors_close(&golden);
+    }
+}
+
+/* ------------------------------------------------------------------ killed, and resumed */
+
+static void assert_same_file(const char *one, const char *other) {
+    size_t size, other_size;
+    char *bytes = file_read(AT("%s/%s", folder, one), &size),
+        *others = file_read(AT("%s/%s", folder, other), &other_size);
+    assert_int_equal(size, other_size);
+    assert_memory_equal(bytes, others, size);
+    free(bytes), free(others);
+}
+
+/* Weights, m, v and all losses; the clock alone may differ. */
+static void assert_same_run(const char *one, const char *other) {
+    enum { MOST = 64 };
+    double losses[2][MOST];
+    assert_same_file(AT("%s/model.safetensors", one), AT("%s/model.safetensors", other));
+    SafeTensors a = safetensors_open(AT("%s/%s/checkpoint.safetensors", folder, one));
+    SafeTensors b = safetensors_open(AT("%s/%s/checkpoint.safetensors", folder, other));
+    assert_int_equal(a.count, b.count);
+    for (size_t i = 0; i < a.count; i++)
+        assert_memory_equal(a.tensors[i].data, b.tensors[i].data, tensor_bytes(&a.tensors[i]));
+    safetensors_close(&a), safetensors_close(&b);
+    int rows = read_column(AT("%s/%s/log.csv", folder, one), LOSS, MOST, losses[0]);
+    assert_int_equal(rows, read_column(AT("%s/%s/log.csv", folder, other), LOSS, MOST, losses[1]));
+    assert_memory_equal(losses[0], losses[1], (size_t)rows * sizeof **losses);
+}
+
+/* Starts the command in a process group of its own, to be killed with all that it started. */
+static pid_t start(const char *command) {
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        setpgid(0, 0);
+        execl("/bin/sh", "sh", "-c", AT("cd %s && exec >/dev/null 2>&1; exec %s", folder, command), (char *)NULL);
+        _exit(127);
+    }
+    setpgid(child, child);
+    return child;
+}
+
+static int end_of(pid_t child) {
+    int status;
+    waitpid(child, &status, 0);
+    return status;
+}
+
+static void killed_at_any_moment_it_gives_the_same_bits(void **state) {
+    (void)state;
+    enum { KILLS = 12 };
+    const char *resumed = SMALL "--save 2 --resume --out killed";
+    double began = seconds();
+    assert_int_equal(run("%s", SMALL "--save 5 --out whole"), 0);
+    double whole = seconds() - began;
+    Random random = {(uint64_t)time(NULL)}; /* other moments in each run of this test */
+    int killed = 0;
+    for (int n = 0; n < KILLS; n++) {
+        pid_t child = start(resumed);
+        double moment = random_uniform(&random) * whole;
+        nanosleep(&(struct timespec){(time_t)moment, (long)(fmod(moment, 1) * 1e9)}, NULL);
+        kill(-child, SIGKILL);
+        int status = end_of(child);
+        killed += WIFSIGNALED(status);
+        if (WIFSIGNALED(status)) continue;
+        assert_int_equal(status, 0);
+        assert_same_run("whole", "killed");
+        run("rm -r killed");
+    }
+    assert_true(killed > 0);
+    if (run("%s", resumed)) fail_msg("%s", said);
+    assert_same_run("whole", "killed");
+    assert_int_equal(run("ls killed | grep -c tmp"), 1); /* what was left over is gone */
+    assert_int_equal(run("%s", resumed), 0);             /* nothing is left to do */
+    assert_same_run("whole", "killed");
+}
+
+/* Other intervals, and a validation, change nothing of the training. */
+static void what_is_only_looked_at_changes_nothing(void **state) {
+    (void)state;
+    assert_int_equal(run("%s", SMALL "--save 3 --valid '" GOLDEN "/run/answers.safetensors' --validate 4 --out "
+                         "watched"), 0);
+    assert_same_run("whole", "watched");
+    double validations[13];
+    assert_int_equal(read_column(AT("%s/watched/log.csv", folder), VALIDATION, 13, validations), 12);
+    for (int s = 0; s < 12; s++) assert_int_equal(isnan(validations[s]), (s + 1) % 4 != 0);
+    assert_true(validations[11] < validations[3]);
+}
+
+static void only_the_same_run_is_resumed(void **state) {
+    (void)state;
+    assert_int_equal(run("%s", SMALL "--out whole"), 1);
+    assert_one_clear_line();
+    assert_said("a run has begun there: --resume goes on with it, another --out begins anew");
+    static const char *const others[][2] = {
+        {"--rate 0.01 --lowest 0.0001", "it was begun with --rate 0.001, and now that is 0.01"},
+        {"--warmup 1", "it was begun with --warmup 0, and now that is 1"},
+        {"--data words.safetensors", "it was begun with other --data"}};
+    assert_int_equal(run("cp '" GOLDEN "/run/words.safetensors' ."), 0);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(run("%s %s --resume --out whole", SMALL, others[i][0]), 1);
+        assert_one_clear_line();
+        assert_said(others[i][1]);
+    }
+    assert_int_equal(run("'" BUILD "/train' --model '" GOLDEN "/models/llama32' --data words.safetensors --length 24 "
+                         "--resume --out whole"), 1);
+    assert_one_clear_line();
+    assert_said("it is of a model of another shape: its model.layers.0.self_attn.q_proj.weight is [32, 32], and the "
+                "model's [48, 32]");
+    assert_same_run("whole", "killed"); /* nothing was lost */
+}
+
+/* ------------------------------------------------------------------ several processes */
+
+#ifdef MPIRUN
+/* Each process has a part of the batch: the losses of one with the whole, to rounding. */
+static void several_processes_share_a_batch(void **state) {
+    (void)state;
+    enum { STEPS = 12 };
+    double whole[STEPS], shared[STEPS];
+    read_column(AT("%s/whole/log.csv", folder), LOSS, STEPS, whole);
+    for (int ranks = 2; ranks <= 3; ranks++) {
+        if (run("timeout 240 " MPIRUN " -n %d %s --out shared%d", ranks, SMALL, ranks)) fail_msg("%s", said);
+        /* 2 (n - 1) / n numbers for each weight */
+        assert_said(AT("rank 0 has sent %.2f MB to the others", 2.0 * (ranks - 1) / ranks * 4 * 21664 / 1e6));
+        assert_int_equal(read_column(AT("%s/shared%d/log.csv", folder, ranks), LOSS, STEPS, shared), STEPS);
+        for (int s = 0; s < STEPS; s++)
+            if (!(fabs(shared[s] / whole[s] - 1) < 1e-5))
+                fail_msg("step %d: %.9g, not %.9g", s + 1, shared[s], whole[s]);
+    }
+    assert_int_equal(run("timeout 240 " MPIRUN " -n 4 %s --out shared4", SMALL), 1);
+    assert_said("a --batch of 3 sequences cannot be shared by 4 ranks");
+}
+#endif
+
+/* ------------------------------------------------------------------ the result */
+
+static void the_result_is_a_model(void **state) {
+    (void)state;
+    assert_int_equal(run("'" BUILD "/stories' --count 40 --seed 3 > stories.txt"), 0);
+    write_text("tiny.json", "{\"model_type\": \"llama\", \"vocab_size\": 1024, \"hidden_size\": 16, "
+               "\"intermediate_size\": 24, "
+                            "\"num_hidden_layers\": 1, \"num_attention_heads\": 2, \"max_position_embeddings\": 600}");
+    if (run("'" BUILD "/train' --config tiny.json --tokenizer '" STORIES "' --data stories.txt --batch 2 --steps 2 "
+            "--sample 1 "
+            "--prompt 'Once upon' --out model")) fail_msg("%s", said);
+    assert_said("    Once upon");
+    Model model = model_open(AT("%s/model", folder));
+    assert_int_equal(model.config.V, 1024);
+    assert_int_equal(model.config.eos[0], 2); /* of the tokenizer */
+    assert_int_equal(model.embed_tokens.dtype, F32);
+    model_close(&model);
+    assert_int_equal(run("cmp model/tokenizer.model '" STORIES "/tokenizer.model'"), 0);
+    assert_int_equal(run("'" BUILD "/llama' --model model --prompt Once --tokens 3 --quiet"), 0);
+    /* and a beginning for another run */
+    assert_int_equal(run("'" BUILD "/train' --model model --data - --batch 2 --steps 1 --out second < stories.txt"), 0);
+}
+
+/* ------------------------------------------------------------------ what is read */
+
+static Reading reading(const Tokenizer *tokenizer, int T, bool cut, const char *learn_after) {
+    return (Reading){.tokenizer = tokenizer, .V = 4096, .T = T, .cut = cut, .learn_after = learn_after};
+}
+
+static Mixture mixture_of(const Reading *how, int count, const char *const names[]) {
+    char paths[MOST_SOURCES][PATH];
+    const char *specs[MOST_SOURCES];
+    for (int i = 0; i < count; i++) specs[i] = text(paths[i], "%s/%s", folder, names[i]);
+    return mixture_open(count, specs, how, 9);
+}
+
+/* Every token but a document's first is a target once, behind the token that it follows; and documents are whole,
+ * unless they may be cut. */
+static void every_token_is_told_once(void **state) {
+    (void)state;
+    static const int lengths[] = {5, 16, 9, 3, 2, 11, 7, 7, 4, 15, 1, 8, 6, 10, 0};
+    enum { T = 16, TOKENS = 104, DOCUMENTS = 14 };
+    write_tokens("lengths.safetensors", lengths);
+    for (int cut = 0; cut < 2; cut++) {
+        Reading how = reading(NULL, T, cut, NULL);
+        Mixture m = mixture_of(&how, 1, (const char *[]){"lengths.safetensors"});
+        int told[TOKENS] = {0}, ids[T], targets[T];
+        for (size_t s = 0; s < m.sources[0].count; s++) {
+            mixture_sequence(&m, &m.sources[0], s, ids, targets);
+            for (int t = 0; t < T; t++)
+                if (targets[t] >= 0) assert_int_equal(targets[t], ids[t] + 1), told[targets[t]]++;
+        }
+        for (int d = 0, token = 0; d < DOCUMENTS; d++)
+            for (int i = 0; i < lengths[d]; i++) assert_int_equal(told[token++], i > 0);
+        assert_int_equal(m.sources[0].documents.left_out, 1); /* that of one token */
+        assert_true(m.sources[0].count <= 8 - (size_t)cut);   /* of 7 at least: 103 tokens */
+        mixture_free(&m);
+    }
+}
+
+/* Longer ones go on in the next sequence, where they may. */
+static void long_documents_are_cut_where_asked(void **state) {
+    (void)state;
+    enum { T = 8, LONG = 100 };
+    write_tokens("long.safetensors", (const int[]){LONG, 0});
+    Reading how = reading(NULL, T, true, NULL);
+    Mixture m = mixture_of(&how, 1, (const char *[]){"long.safetensors"});
+    int told = 0, ids[T], targets[T];
+    for (size_t s = 0; s < m.sources[0].count; s++) {
+        mixture_sequence(&m, &m.sources[0], s, ids, targets);
+        for (int t = 0; t < T; t++) told += targets[t] >= 0;
+    }
+    assert_int_equal(told, LONG - 1);
+    mixture_free(&m);
+}
+
+static void weights_are_shares(void **state) {
+    (void)state;
+    enum { T = 4, DRAWN = 1000 };
+    static const int four[] = {4, 4, 4, 4, 4, 4, 4, 0}, three[] = {4, 4, 4, 0};
+    write_tokens("seven.safetensors", four), write_tokens("three.safetensors", three);
+    Reading how = reading(NULL, T, false, NULL);
+    Mixture m = mixture_of(&how, 3, (const char *[]){"seven.safetensors:0.5", "three.safetensors:0.3",
+                                                     "three.safetensors:0.2:10"});
+    int ids[1][T], targets[1][T];
+    for (int n = 1; n <= DRAWN; n++) {
+        mixture_next(&m, 1, ids, targets);
+        bool all_three = m.sources[2].drawn < 30; /* ten times three sequences */
+        for (int i = 0; all_three && i < 3; i++) /* never a whole sequence off */
+            assert_true(fabs((double)m.sources[i].drawn - n * m.sources[i].weight) <= 1);
+    }
+    assert_int_equal(m.sources[2].drawn, 30);
+    double share = (double)(m.sources[0].drawn - 75) / (double)(DRAWN - 150); /* the two others have gone on alone */
+    assert_true(fabs(share - 0.5 / 0.8) < 0.01);
+    mixture_free(&m);
+}
+
+/* Each time that a file is read, all its sequences come, once, and in another order. */
+static void an_epoch_is_all_of_a_file(void **state) {
+    (void)state;
+    enum { T = 4, COUNT = 7, EPOCHS = 5 };
+    Reading how = reading(NULL, T, false, NULL);
+    Mixture m = mixture_of(&how, 1, (const char *[]){"seven.safetensors::5"});
+    int ids[EPOCHS][COUNT][T], targets[COUNT][T], different = 0;
+    assert_int_equal(mixture_whole(&m, true), COUNT * EPOCHS);
+    for (int e = 0; e < EPOCHS; e++) {
+        int sum = 0;
+        mixture_next(&m, COUNT, ids[e], targets);
+        for (int s = 0; s < COUNT; s++) sum |= 1 << ids[e][s][0] / T;
+        assert_int_equal(sum, (1 << COUNT) - 1);
+        different += e && memcmp(ids[e], ids[0], sizeof ids[e]) != 0;
+    }
+    assert_int_equal(different, EPOCHS - 1);
+    assert_false(mixture_seek(&m, COUNT * EPOCHS + 1));
+    /* and from anywhere on it is the same again */
+    for (size_t n = 0; n < COUNT; n++) {
+        assert_true(mixture_seek(&m, 2 * COUNT + n));
+        mixture_next(&m, 1, (void *)targets[0], (void *)targets[1]);
+        assert_memory_equal(targets[0], ids[2][n], sizeof targets[0]);
+    }
+    mixture_free(&m);
+}
+
+static void only_what_follows_a_text_is_learned(void **state) {
+    (void)state;
+    write_text("questions.txt", "Mia has a ball.\nQuestion: Who has it?\nAnswer: Mia has it.\nQuestion: Who is "
+               "it?\nAnswer: Mia."
+                                "\n\n\nTom sang.\n\nQuestion: What?\nAnswer: A song.\n");
+    Tokenizer *tokenizer = tokenizer_open(STORIES);
+    Reading how = reading(tokenizer, 128, false, "Answer:");
+    Documents d = documents_read(AT("%s/questions.txt", folder), &how);
+    assert_int_equal(d.count, 2);
+    assert_int_equal(d.left_out, 1);
+    char learned[200] = "";
+    for (size_t i = 0; i < d.tokens; i++) {
+        size_t length;
+        const char *bytes = tokenizer_bytes(tokenizer, d.ids[i], &length);
+        if (d.learned[i]) strncat(learned, bytes, length);
+        if (d.learned[i] && d.ids[i] == tokenizer_eos(tokenizer)) strcat(learned, "$");
+    }
+    assert_string_equal(learned, " Mia has it.\n Mia.$ A song.$");
+    assert_int_equal(d.ids[d.spans[1].begin], tokenizer_bos(tokenizer));
+    documents_free(&d), tokenizer_close(tokenizer);
+}
+
+static void a_mark_may_stand_between_documents(void **state) {
+    (void)state;
+    write_text("marked.txt", "One.\n\nOne.\n<|endoftext|>\nTwo.\n<|endoftext|>\n");
+    Tokenizer *tokenizer = tokenizer_open(STORIES);
+    Reading how = reading(tokenizer, 64, false, NULL);
+    Documents d = documents_read(AT("%s/marked.txt", folder), &how);
+    assert_int_equal(d.count, 2);
+    size_t length;
+    char *first = tokenizer_decode(tokenizer, d.spans[0].length, d.ids + d.spans[0].begin, &length);
+    assert_string_equal(first, "One.\n\nOne.");
+    free(first), documents_free(&d), tokenizer_close(tokenizer);
+}
+
+/* ------------------------------------------------------------------ what can be wrong */
+
+/* The command is refused in one line, and leaves no folder. */
+static void assert_not_begun(const char *options, const char *words) {
+    assert_int_equal(run("'" BUILD "/train' --out refused %s", options), 1);
+    assert_one_clear_line();
+    assert_said(words);
+    assert_false(exists("refused"));
+}
+
+static void bad_data_are_refused(void **state) {
+    (void)state;
+    write_text("empty.txt", ""), write_text("blank.txt", "\n\n\n\n");
+    write_text("story.txt", "Mia has a ball. Mia gave the ball to Anna. Anna has the ball.\n");
+    write_tokens("tokens.safetensors", (const int[]){63, 2, 0}); /* the last is 64 */
+    write_tokens("one.safetensors", (const int[]){1, 0});
+#define MODEL "--model '" GOLDEN "/models/llama1' --data "
+#define TEXTS "--config tiny.json --tokenizer '" STORIES "' --data "
+    assert_not_begun(TEXTS "empty.txt", "empty.txt: it is empty: there is nothing to learn");
+    assert_not_begun(TEXTS "- </dev/null", "-: it is empty: there is nothing to learn");
+    assert_not_begun(TEXTS "blank.txt", "blank.txt: it holds no document of two tokens or more");
+    assert_not_begun(MODEL "one.safetensors", "one.safetensors: it holds no document of two tokens or more");
+    assert_not_begun(MODEL "tokens.safetensors", "token 1 of document 2 is 64, which is not in the model's "
+                     "vocabulary of 64 (0 to 63)");
+    assert_not_begun(MODEL "missing.txt", "missing.txt: it is a text, and there is no tokenizer");
+    assert_not_begun(TEXTS "missing.txt", "missing.txt: No such file or directory");
+    assert_not_begun(MODEL "tokens.safetensors --length 24",
+                     "document 1 has 63 tokens, and a sequence only 24: --cut cuts documents");
+    assert_not_begun(MODEL "tokens.safetensors --length 65", "--length 65: the model's context is 64");
+    assert_not_begun(TEXTS "story.txt --learn-after Answer:", "nothing in it stands behind \"Answer:\"");
+    assert_not_begun(TEXTS "story.txt", "the data are fewer sequences than a --batch of 8");
+    assert_not_begun(TEXTS "story.txt::3 --steps 4 --batch 1",
+                     "--steps 4: read as often as it is said, the data are enough for 3");
+    assert_not_begun("--config tiny.json --tokenizer . --data story.txt",
+                     "--tokenizer .: no folder with a tokenizer.model, .json or .bin");
+    assert_not_begun("--model '" GOLDEN "/models/biases' --data story.txt", "its projections have a bias");
+    assert_not_begun("--model '" GOLDEN "/models/llama1' --tokenizer '" STORIES "' --data story.txt",
+                     "the tokenizer has 1024 tokens, and");
+    assert_misuse(run("'" BUILD "/train' --out refused --data story.txt"));
+    assert_misuse(run("'" BUILD "/train' --out refused --config tiny.json --data story.txt:x:1:2e"));
+}
+
+/* Weights that grow ten thousandfold each step; what was saved before they are too large stays as it was. */
+static void what_is_no_number_ends_the_run(void **state) {
+    (void)state;
+    const char *options = SMALL "--rate 100 --lowest 100 --decay 100 --save 1 --out grown";
+    assert_int_equal(run("%s", options), 1);
+    const char *line = strstr(said, "error: ");
+    assert_non_null(line);
+    assert_ptr_equal(strchr(line, '\n'), said + strlen(said) - 1);
+    assert_said("a lower --rate, a longer --warmup or a smaller --clip may help; what was saved is as it was");
+    SafeTensors saved = safetensors_open(AT("%s/grown/model.safetensors", folder));
+    for (size_t i = 0; i < saved.count; i++)
+        for (size_t n = 0; n < tensor_count(&saved.tensors[i]); n++)
+            assert_true(isfinite(tensor_get(&saved.tensors[i], n)));
+    safetensors_close(&saved);
+}
+
+static int saved_step(const char *name) {
+    SafeTensors file = safetensors_open(AT("%s/%s/checkpoint.safetensors", folder, name));
+    int step = (int)strtol(safetensors_metadata(&file, "step"), NULL, 10);
+    safetensors_close(&file);
+    return step;
+}
+
+/* A run that was killed as soon as it had a checkpoint. */
+static void begin_only(const char *name) {
+    do {
+        run("rm -rf %s", name);
+        pid_t child = start(AT("%s --save 2 --out %s", SMALL, name));
+        while (!exists(AT("%s/checkpoint.safetensors", name)) && waitpid(child, NULL, WNOHANG) == 0)
+            nanosleep(&(struct timespec){0, 200000}, NULL);
+        kill(-child, SIGKILL), end_of(child);
+    } while (saved_step(name) == 12); /* that was too late */
+}
+
+/* The next checkpoint, of 264 KB, is more than the disk has room for: the last one stays, and leads to the same end. */
+static void a_full_disk_costs_nothing_that_was_saved(void **state) {
+    (void)state;
+    begin_only("crowded");
+    int step = saved_step("crowded");
+    assert_int_equal(run("ulimit -f 200; %s", SMALL "--resume --save 2 --out crowded"), 1);
+    assert_said("error: cannot write crowded/checkpoint.safetensors: ");
+    assert_int_equal(run("ls crowded | grep -c tmp"), 1);
+    assert_int_equal(saved_step("crowded"), step);
+    assert_int_equal(run("%s", SMALL "--resume --save 2 --out crowded"), 0);
+    assert_same_run("whole", "crowded");
+}
+
+static void a_folder_has_one_run_at_a_time(void **state) {
+    (void)state;
+    int descriptor = open(AT("%s/whole", folder), O_RDONLY | O_DIRECTORY);
+    assert_int_equal(flock(descriptor, LOCK_EX), 0);
+    assert_int_equal(run("%s", SMALL "--resume --out whole"), 1);
+    assert_one_clear_line();
+    assert_said("--out whole: another run is at work there");
+    close(descriptor);
+    assert_int_equal(run("mkdir -p other && cp whole/model.safetensors other"), 0);
+    assert_int_equal(run("%s", SMALL "--resume --out other"), 1);
+    assert_said("a model lies there that no run of this program began");
+    assert_int_equal(run("%s", SMALL "--out missing/deep"), 1);
+    assert_one_clear_line();
+    assert_int_equal(run("touch file; %s", SMALL "--out file"), 1);
+    assert_one_clear_line();
+}
+
+int main(void) {
+    setenv("LSAN_OPTIONS", "suppressions=" ROOT "/tests/leaks.txt:print_suppressions=0", 1); /* MPI's */
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_hundred_steps_are_pytorch_s),
+        cmocka_unit_test(killed_at_any_moment_it_gives_the_same_bits),
+        cmocka_unit_test(what_is_only_looked_at_changes_nothing),
+        cmocka_unit_test(only_the_same_run_is_resumed),
+#ifdef MPIRUN
+        cmocka_unit_test(several_processes_share_a_batch),
+#endif
+        cmocka_unit_test(the_result_is_a_model),
+        cmocka_unit_test(every_token_is_told_once),
+        cmocka_unit_test(long_documents_are_cut_where_asked),
+        cmocka_unit_test(weights_are_shares),
+        cmocka_unit_test(an_epoch_is_all_of_a_file),
+        cmocka_unit_test(only_what_follows_a_text_is_learned),
+        cmocka_unit_test(a_mark_may_stand_between_documents),
+        cmocka_unit_test(bad_data_are_refused),
+        cmocka_unit_test(what_is_no_number_ends_the_run),
+        cmocka_unit_test(a_full_disk_costs_nothing_that_was_saved),
+        cmocka_unit_test(a_folder_has_one_run_at_a_time),
+    };
+    return cmocka_run_group_tests_name("training", tests, make_folder, remove_folder) != 0;
+}

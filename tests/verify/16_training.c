@@ -1,0 +1,119 @@
+/* How to call chapter 16's kernels. What adamw changes, and what clip_gradient does, is a copy of the input of that
+ * name; one of their results is the output, the others are rooms to work in. */
+#include "16_training/optimizer.h"
+#include "tests/verify/kernels.h"
+
+#include <math.h>
+#include <string.h>
+
+/* An array that the kernel changes: a copy of what it was, in the output or in a room. */
+static float *changing(const Call *c, const char *name, size_t count, bool is_output) {
+    return memcpy(is_output ? output(c) : work_room(name, count), argument(c, name), count * sizeof(float));
+}
+
+/* ------------------------------------------------------------------ AdamW */
+
+/* Each row of the gradient is a step's. `of` tells which of the three arrays is asked for. */
+static void unpack_adamw(Function kernel, const Call *c) {
+    int steps = dimension(c, "gradient", 0), of = whole_number(c, "of"), first = whole_number(c, "step");
+    size_t n = (size_t)dimension(c, "weight", 0);
+    float *weight = changing(c, "weight", n, of == 0), *m = changing(c, "m", n, of == 1);
+    float *v = changing(c, "v", n, of == 2);
+    const float(*gradient)[n] = argument(c, "gradient");
+    for (int s = 0; s < steps; s++)
+        AS(adamw, kernel)(n, weight, m, v, gradient[s], first + s, scalar(c, "rate"), scalar(c, "beta1"),
+                          scalar(c, "beta2"), scalar(c, "eps"), scalar(c, "decay"));
+}
+
+static void random_adamw(Call *call, Random *random, Size size) {
+    size_t n = extent(random, size, 1, 2000, 20011, (size_t)16 << 20);
+    size_t steps = size == SMALL ? (size_t)random_between(random, 1, 4) : 1;
+    random_input(call, random, "weight", 1, SHAPE(n));
+    random_input(call, random, "m", 1, SHAPE(n));
+    float *v = call_input(call, "v", F32, 1, SHAPE(n));
+    for (size_t i = 0; i < n; i++) v[i] = (float)(0.1 + random_uniform(random));
+    random_input(call, random, "gradient", 2, SHAPE(steps, n));
+    index_input(call, "step", random_between(random, 1, 100));
+    scalar_input(call, "rate", 0.01f), scalar_input(call, "beta1", 0.9f), scalar_input(call, "beta2", 0.95f);
+    scalar_input(call, "eps", 1e-5f), scalar_input(call, "decay", 0.1f);
+    index_input(call, "of", size == LARGE ? 0 : random_between(random, 0, 2));
+    call_output(call, F32, 1, SHAPE(n));
+}
+
+/* ------------------------------------------------------------------ clipping */
+
+/* The arrays lie one after the other in `gradient`. The output is the same, clipped, or in a case with `of_norm` the
+ * norm. */
+static void unpack_clip_gradient(Function kernel, const Call *c) {
+    int arrays = dimension(c, "sizes", 0);
+    const int *sizes = argument(c, "sizes");
+    bool of_norm = whole_number(c, "of_norm");
+    float *numbers = changing(c, "gradient", (size_t)dimension(c, "gradient", 0), !of_norm), *gradient[arrays];
+    size_t n[arrays];
+    for (int a = 0; a < arrays; a++) {
+        gradient[a] = numbers, n[a] = (size_t)sizes[a];
+        numbers += sizes[a];
+    }
+    double norm = AS(clip_gradient, kernel)(arrays, n, gradient, scalar(c, "max_norm"));
+    if (of_norm) *(float *)output(c) = (float)norm;
+}
+
+static void random_clip_gradient(Call *call, Random *random, Size size) {
+    size_t arrays = extent(random, size, 1, 5, 3, 1), all = 0;
+    int *sizes = call_input(call, "sizes", I32, 1, SHAPE(arrays));
+    for (size_t a = 0; a < arrays; a++) {
+        sizes[a] = (int)extent(random, size, 1, 700, 5003, (size_t)16 << 20);
+        all += (size_t)sizes[a];
+    }
+    random_input(call, random, "gradient", 1, SHAPE(all));
+    scalar_input(call, "max_norm", (float)(random_uniform(random) * 1.5 * sqrt((double)all)));
+    bool of_norm = size != LARGE && random_between(random, 0, 1);
+    index_input(call, "of_norm", of_norm);
+    call_output(call, F32, 1, SHAPE(of_norm ? 1 : all));
+}
+
+/* ------------------------------------------------------------------ the learning rate */
+
+/* A rate for each step in `at`. */
+static void unpack_learning_rate(Function kernel, const Call *c) {
+    int count = dimension(c, "at", 0);
+    const int *at = argument(c, "at");
+    float *rates = output(c);
+    for (int i = 0; i < count; i++)
+        rates[i] = AS(learning_rate, kernel)(at[i], whole_number(c, "warmup"), whole_number(c, "steps"),
+                                             scalar(c, "peak"), scalar(c, "lowest"));
+}
+
+static void random_learning_rate(Call *call, Random *random, Size size) {
+    size_t count = extent(random, size, 1, 20, 300, 1000);
+    int steps = random_between(random, 2, 1000), warmup = random_between(random, 0, steps - 1);
+    int *at = call_input(call, "at", I32, 1, SHAPE(count));
+    for (size_t i = 0; i < count; i++) at[i] = random_between(random, 1, steps + steps / 4);
+    index_input(call, "warmup", warmup), index_input(call, "steps", steps);
+    scalar_input(call, "peak", (float)(1 + random_uniform(random)));
+    scalar_input(call, "lowest", (float)random_uniform(random));
+    call_output(call, F32, 1, SHAPE(count));
+}
+
+/* ------------------------------------------------------------------ micro-batches */
+
+static void unpack_loss_shares(Function kernel, const Call *c) {
+    AS(loss_shares, kernel)(dimension(c, "targets", 0), dimension(c, "targets", 1), output(c), argument(c, "targets"));
+}
+
+/* The first target always counts. */
+static void random_loss_shares(Call *call, Random *random, Size size) {
+    size_t batches = extent(random, size, 1, 9, 16, 64), rows = extent(random, size, 1, 40, 512, 4096);
+    int *targets = call_input(call, "targets", I32, 2, SHAPE(batches, rows));
+    for (size_t i = 0; i < batches * rows; i++)
+        targets[i] = random_between(random, i ? -5 : 0, 9);
+    call_output(call, F32, 1, SHAPE(batches));
+}
+
+const Kernel training_kernels[] = {
+    {KERNEL(adamw, "16_training", adamw)},
+    {KERNEL(clip_gradient, "16_training", clip_gradient)},
+    {KERNEL(learning_rate, "16_training", learning_rate)},
+    {KERNEL(loss_shares, "16_training", loss_shares)},
+    {0},
+};
