@@ -287,6 +287,8 @@ for name, advice, how in [
          dict(said=lambda norm, most: (most * norm / (norm + 1e-6)).clamp(max=norm.item()))),
         ("factor_returned", "Your result is the factor. Give the norm as it was before", dict(said=lambda norm, most: (most / (norm + 1e-6)).clamp(max=1.0)))]:
     clip.wrong(name, advice, clipping(**how))
+clip.wrong("does_nothing", "Your gradients are what they were before, and no norm is given", clipping(
+    clipped=lambda g, sizes, most: g, said=lambda norm, most: torch.zeros_like(norm)))
 clip.wrong("not_clipped", "Your gradients are what they were before, though their norm is above max_norm",
            clipping(clipped=lambda g, sizes, most: g))
 
@@ -383,6 +385,7 @@ for name, advice, how in [
         ("stays_at_the_peak", "Your rate stays at the peak after warm-up", dict(curve=lambda way: 1.0, ends=False)),
         ("stays_at_lowest", "Your rate falls to `lowest` at once after warm-up", dict(curve=lambda way: 0.0))]:
     rate.wrong(name, advice, schedule(**how))
+rate.wrong("does_nothing", "Your rate is always 0", lambda at, **_: torch.zeros(len(at)))
 rate.wrong("same_for_all", "Your rate is the same in every step", lambda at, peak, **_: torch.full((len(at),), peak))
 
 for name, sentence, at, warmup, steps, peak, lowest in [
