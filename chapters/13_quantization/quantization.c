@@ -53,9 +53,10 @@ static void pack_fifth(uint8_t fifth[4], const uint8_t levels[BLOCK]) {
 
 /* Taken for whole numbers, the bits of magnitudes are in the same order, and those of infinity and NaN come last: none is lost. */
 static float largest_magnitude(const float x[BLOCK]) {
-    uint32_t bits[BLOCK], most = 0;
+    typedef uint32_t Bits __attribute__((may_alias));
+    const Bits *bits = (const Bits *)x;
+    uint32_t most = 0;
     float result;
-    memcpy(bits, x, sizeof bits);
     for (int j = 0; j < BLOCK; j++) most = (bits[j] & INT32_MAX) > most ? bits[j] & INT32_MAX : most;
     memcpy(&result, &most, sizeof result);
     return result;
