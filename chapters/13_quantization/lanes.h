@@ -1,6 +1,6 @@
-/* Chapter 13: whole numbers side by side, for products.c. A processor that computes with bytes multiplies 16, 32 or 64 pairs of
- * them at once, and in each lane of 32 bits it adds up what a few neighbours make. How, is another matter on every machine, and
- * all of it is here. The sums are whole numbers: every machine has the same.
+/* Chapter 13: whole numbers side by side, for products.c. A processor that computes with bytes multiplies 16, 32 or 64
+ * pairs of them at once, and in each lane of 32 bits it adds up what a few neighbours make. How, is another matter on
+ * every machine, and all of it is here. The sums are whole numbers: every machine has the same.
  *
  * The levels of weights are bytes from 0 to 63. Those of Q8_0 may be negative, and have MOVED added. */
 #ifndef LANES_H
@@ -41,8 +41,8 @@ INLINE void side_by_side(uint8_t to[32], const void *first, const void *second) 
 }
 
 #if defined VNNI || defined __AVX2__
-/* sum += w x, of `times` times 32 products: of each 32, 16 go to the first four lanes and 16 to the last four. Some levels have a
- * sign where MOVED is 0; those of several times are below 64. */
+/* sum += w x, of `times` times 32 products: of each 32, 16 go to the first four lanes and 16 to the last four. Some
+ * levels have a sign where MOVED is 0; those of several times are below 64. */
 INLINE void add_products(bool sign, int times, int32_t sum[8], const uint8_t w[][32], const uint8_t x[][32]) {
     __m256i lanes = _mm256_loadu_si256((const void *)sum), pairs = _mm256_setzero_si256();
     for (int n = 0; n < times; n++) {
@@ -68,8 +68,10 @@ INLINE void add_sixteen(int32_t sum[4], const int8_t w[16], const int8_t x[16]) 
 #if defined __SSE2__ /* a byte beside itself makes 16 bits; shifted down with its sign, the byte is left */
     __m128i lanes = _mm_loadu_si128((const void *)sum);
     __m128i a = _mm_loadu_si128((const void *)w), b = _mm_loadu_si128((const void *)x);
-    __m128i low = _mm_madd_epi16(_mm_srai_epi16(_mm_unpacklo_epi8(a, a), 8), _mm_srai_epi16(_mm_unpacklo_epi8(b, b), 8));
-    __m128i high = _mm_madd_epi16(_mm_srai_epi16(_mm_unpackhi_epi8(a, a), 8), _mm_srai_epi16(_mm_unpackhi_epi8(b, b), 8));
+    __m128i low =
+        _mm_madd_epi16(_mm_srai_epi16(_mm_unpacklo_epi8(a, a), 8), _mm_srai_epi16(_mm_unpacklo_epi8(b, b), 8));
+    __m128i high =
+        _mm_madd_epi16(_mm_srai_epi16(_mm_unpackhi_epi8(a, a), 8), _mm_srai_epi16(_mm_unpackhi_epi8(b, b), 8));
     _mm_storeu_si128((void *)sum, _mm_add_epi32(lanes, _mm_add_epi32(low, high)));
 #elif defined SDOT
     vst1q_s32(sum, vdotq_s32(vld1q_s32(sum), vld1q_s8(w), vld1q_s8(x)));
@@ -90,9 +92,10 @@ INLINE void add_products(bool, int times, int32_t sum[8], const uint8_t w[][32],
 }
 #endif
 
-/* ------------------------------------------------------------------ panels, where every lane has an output of its own */
+/* ------------------------------------------------------------------ panels: every lane has an output of its own */
 
-/* STEP levels take the room of a lane. Where there is nothing better they are float32, whose 24 bits hold these sums as well. */
+/* STEP levels take the room of a lane. Where there is nothing better they are float32, whose 24 bits hold these sums as
+ * well. */
 #if defined VNNI || defined SDOT
 enum { STEP = 4 };
 typedef int8_t Level;

@@ -74,7 +74,8 @@ typedef struct {
 } Piece;
 
 /* The scales of the products; and what minima make is added. */
-INLINE void scales_of_products(int type, int streams, Eight lanes[], float scale[][MOST_SCALES], const Part *x, Piece piece) {
+INLINE void scales_of_products(int type, int streams, Eight lanes[], float scale[][MOST_SCALES], const Part *x,
+                               Piece piece) {
     const Kind kind = kind_of(type);
 #pragma GCC unroll 4
     for (int s = 0; s < streams; s++) {
@@ -87,7 +88,8 @@ INLINE void scales_of_products(int type, int streams, Eight lanes[], float scale
 }
 
 /* Block by block: a scale comes from memory to all lanes at once. In a register it would have to be shuffled there. */
-INLINE void add_blocks(int type, int streams, Eight lanes[], const float scale[][MOST_SCALES], const Part *x, Piece piece) {
+INLINE void add_blocks(int type, int streams, Eight lanes[], const float scale[][MOST_SCALES], const Part *x,
+                       Piece piece) {
     const Kind kind = kind_of(type);
 #pragma GCC unroll 8
     for (int b = 0; b < BLOCKS; b++)
@@ -99,13 +101,15 @@ INLINE void add_blocks(int type, int streams, Eight lanes[], const float scale[]
             levels_of(type, b, levels[0], piece.at + s * piece.stride);
             if (kind.zero) *(EightWholes *)products = *(const EightWholes *)x->lanes[b];
             add_products(type == GGUF_TYPE_Q8_0, 1, products, levels, (const void *)&x->level[b * BLOCK]);
-            lanes[s] += (Eight){*k, *k, *k, *k, *l, *l, *l, *l} * __builtin_convertvector(*(EightWholes *)products, Eight);
+            lanes[s] +=
+                (Eight){*k, *k, *k, *k, *l, *l, *l, *l} * __builtin_convertvector(*(EightWholes *)products, Eight);
         }
 }
 
-/* A block and the one four later together, as their levels lie in halves of bytes: so one sum has both, and their scales are in
- * neighbouring halves of a vector, where it costs little to shuffle them. */
-INLINE void add_twos(int type, int streams, Eight lanes[], const float scale[][MOST_SCALES], const Part *x, Piece piece) {
+/* A block and the one four later together, as their levels lie in halves of bytes: so one sum has both, and their
+ * scales are in neighbouring halves of a vector, where it costs little to shuffle them. */
+INLINE void add_twos(int type, int streams, Eight lanes[], const float scale[][MOST_SCALES], const Part *x,
+                     Piece piece) {
     const Kind kind = kind_of(type);
     const size_t bytes = (size_t)kind.bytes / BLOCKS;
 #pragma GCC unroll 4
@@ -121,7 +125,8 @@ INLINE void add_twos(int type, int streams, Eight lanes[], const float scale[][M
             levels_of_two(type, levels, block, block + LATER * bytes);
             if (kind.zero) *(EightWholes *)products = *(const EightWholes *)x->lanes[b];
             add_products(false, 2, products, levels, numbers);
-            lanes[s] += four_and_four(b, *(const Eight *)scale[s]) * __builtin_convertvector(*(EightWholes *)products, Eight);
+            lanes[s] +=
+                four_and_four(b, *(const Eight *)scale[s]) * __builtin_convertvector(*(EightWholes *)products, Eight);
         }
     }
 }
@@ -139,9 +144,10 @@ static const char *whole_part(char rest[MOST_BYTES], int bytes, int left, const 
     return memcpy(rest, weight, (size_t)left);
 }
 
-/* y[s] = w_s . x. While a part is multiplied, the next one's scales are made: that takes long, but nobody waits. And the same part is
- * asked for of rows that will be read so much later, into the second-level cache: the first one has x. */
-INLINE void dot_products(int type, int streams, float y[streams], int rows, const Part x[][rows], size_t pitch, const char *weight) {
+/* y[s] = w_s . x. While a part is multiplied, the next one's scales are made: that takes long, but nobody waits. And
+ * the same part is asked for of rows that will be read so much later, into the second-level cache: the first has x. */
+INLINE void dot_products(int type, int streams, float y[streams], int rows, const Part x[][rows], size_t pitch,
+                         const char *weight) {
     const size_t bytes = (size_t)kind_of(type).bytes, whole = pitch / bytes, parts = (pitch + bytes - 1) / bytes;
     const size_t ahead = (FAR / (streams * pitch) + 1) * streams * pitch;
     Piece piece = {weight, pitch}, next = piece;
@@ -152,10 +158,12 @@ INLINE void dot_products(int type, int streams, float y[streams], int rows, cons
         whole_part(rest[s], (int)bytes, (int)(pitch - whole * bytes), weight + s * pitch + whole * bytes);
     for (size_t p = 0; p <= parts; p++, piece = next, next.at += bytes) {
         for (int s = 0; s < streams; s++)
-            for (size_t b = p * bytes; b < (p + 1) * bytes; b += LINE) __builtin_prefetch(weight + ahead + s * pitch + b, 0, 2);
+            for (size_t b = p * bytes; b < (p + 1) * bytes; b += LINE)
+                __builtin_prefetch(weight + ahead + s * pitch + b, 0, 2);
         if (p == whole) next = (Piece){rest[0], sizeof rest[0]};
         if (p < parts) scales_of_products(type, streams, lanes, scale[p % 2], x[p], next);
-        if (p > 0) (kind_of(type).halves ? add_twos : add_blocks)(type, streams, lanes, scale[(p - 1) % 2], x[p - 1], piece);
+        if (p > 0)
+            (kind_of(type).halves ? add_twos : add_blocks)(type, streams, lanes, scale[(p - 1) % 2], x[p - 1], piece);
     }
     for (int s = 0; s < streams; s++) y[s] = total_of((float *)&lanes[s]);
 }
@@ -202,7 +210,8 @@ static void pack(Unpack *unpack_row, int bytes, int left, Panel *panel, const ch
 }
 
 /* sum[r] = `share` levels of x_r with those of the panel, from number i on. */
-INLINE void add_levels(int share, int rows, int i, Lanes sum[][2], const Part x[], const Level block[][PART], const Panel *panel) {
+INLINE void add_levels(int share, int rows, int i, Lanes sum[][2], const Part x[], const Level block[][PART],
+                       const Panel *panel) {
 #pragma GCC unroll 6
     for (int r = 0; r < rows; r++) sum[r][0] = sum[r][1] = (Lanes){0} + (Lane)x[r].start[i / share];
 #pragma GCC unroll 8
@@ -226,7 +235,8 @@ INLINE void tile(int share, bool has_minimum, int rows, bool more, int out, floa
     for (int r = 0; r < rows; r++) total[r][0] = total[r][1] = (Vector){0};
     for (int i = 0; i < PART; i += share) {
         Lanes sum[TALL][2];
-        const Vector *scale = (const Vector *)panel->scale[i / share], *minimum = (const Vector *)panel->minimum[i / BLOCK];
+        const Vector *scale = (const Vector *)panel->scale[i / share],
+                     *minimum = (const Vector *)panel->minimum[i / BLOCK];
         add_levels(share, rows, i, sum, x, block, panel);
 #pragma GCC unroll 6
         for (int r = 0; r < rows; r++)
@@ -300,10 +310,13 @@ static const Method methods[] = {
 
 /* ------------------------------------------------------------------ all rows, all outputs */
 
-static size_t pitch_of(int in, const Tensor *weight) { return (size_t)(in / weight->blocks->numbers) * (size_t)weight->blocks->bytes; }
+static size_t pitch_of(int in, const Tensor *weight) {
+    return (size_t)(in / weight->blocks->numbers) * (size_t)weight->blocks->bytes;
+}
 
 /* The outputs from `first` on: four rows of the weight at a time meet all rows of x. */
-static void few_rows(int first, int rows, int in, int out, float y[rows][out], const Part x[][rows], const Tensor *weight) {
+static void few_rows(int first, int rows, int in, int out, float y[rows][out], const Part x[][rows],
+                     const Tensor *weight) {
     const Method *method = &methods[weight->blocks->type];
     size_t pitch = pitch_of(in, weight);
 #pragma omp parallel for if ((double)in * (out - first) > 1e5)
@@ -312,14 +325,16 @@ static void few_rows(int first, int rows, int in, int out, float y[rows][out], c
         for (int r = 0; r < rows; r++) {
             const Part(*row)[rows] = (const void *)&x[0][r];
             if (o + STREAMS <= out) method->four(&y[r][o], rows, row, pitch, from);
-            for (int s = 0; o + STREAMS > out && o + s < out; s++) method->one(&y[r][o + s], rows, row, pitch, from + s * pitch);
+            for (int s = 0; o + STREAMS > out && o + s < out; s++)
+                method->one(&y[r][o + s], rows, row, pitch, from + s * pitch);
         }
     }
 }
 
 /* A panel with some rows of x, which fetch the rows of the next on the way. */
-static void multiply_panel(const Method *method, int rows, bool more, int out, float y[][out], const Part x[], const Level block[][PART],
-                           const Panel *panel, int ahead, const char *next, size_t pitch, int bytes) {
+static void multiply_panel(const Method *method, int rows, bool more, int out, float y[][out], const Part x[],
+                           const Level block[][PART], const Panel *panel, int ahead, const char *next, size_t pitch,
+                           int bytes) {
     for (int r = 0; r < rows;) {
         int height = r + TALL <= rows ? TALL : 1;
         for (int o = ahead * r / rows; o < ahead * (r + height) / rows; o++)
@@ -347,8 +362,8 @@ static int many_rows(int rows, int in, int out, float y[rows][out], const Part x
                 for (int o = 0; o < outs; o += OUTS) {
                     const char *from = (const char *)weight->data + o * pitch + (size_t)p * bytes;
                     pack(method->unpack, bytes, (int)pitch - p * bytes, &panel, from, pitch);
-                    multiply_panel(method, height, p > 0, out, (void *)&y[r][o], &x[p][r], block, &panel, o + OUTS < outs ? OUTS : 0,
-                                   from + OUTS * pitch, pitch, bytes);
+                    multiply_panel(method, height, p > 0, out, (void *)&y[r][o], &x[p][r], block, &panel,
+                                   o + OUTS < outs ? OUTS : 0, from + OUTS * pitch, pitch, bytes);
                 }
             }
         free(block);
@@ -360,7 +375,7 @@ static int many_rows(int rows, int in, int out, float y[rows][out], const Part x
 
 enum {
     SIDE = 4,     /* rows of the weight that are widened together: a number of x is loaded for all of them */
-    PIECE = 1024, /* numbers of a row that are: whole blocks, and in the first-level cache while they meet every row of x */
+    PIECE = 1024, /* numbers of a row that are: whole blocks, in the first-level cache while they meet every row of x */
 };
 
 /* sum[s] += x . w[s] */
@@ -371,7 +386,8 @@ static void dots(int n, float sum[SIDE], const float x[n], const float w[SIDE][P
     sum[0] += a, sum[1] += b, sum[2] += c, sum[3] += d;
 }
 
-static void project_widened(int rows, int in, int out, float y[rows][out], const float x[rows][in], const Tensor *weight) {
+static void project_widened(int rows, int in, int out, float y[rows][out], const float x[rows][in],
+                            const Tensor *weight) {
 #pragma omp parallel for if ((double)in * out > 1e5)
     for (int o = 0; o < out; o += SIDE) {
         float w[SIDE][PIECE] = {0};
@@ -388,7 +404,8 @@ static void project_widened(int rows, int in, int out, float y[rows][out], const
     }
 }
 
-void project_blocks(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const Tensor *weight) {
+void project_blocks(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
+                    const Tensor *weight) {
     const Kind kind = kind_of(weight->blocks->type);
     int done = 0;
     if (project_exactly || kind.bytes == 0) {

@@ -1,5 +1,5 @@
-/* Chapter 13: blocks taken apart for products.c, a part of a row at a time: 256 numbers, or what is left of the row. A number is
- * scale (level - zero), or scale level + minimum. */
+/* Chapter 13: blocks taken apart for products.c, a part of a row at a time: 256 numbers, or what is left of the row. A
+ * number is scale (level - zero), or scale level + minimum. */
 #ifndef UNPACK_H
 #define UNPACK_H
 
@@ -38,8 +38,8 @@ INLINE Kind kind_of(int type) {
 
 typedef uint8_t Bytes __attribute__((vector_size(32), aligned(1), may_alias));
 typedef uint16_t Twos __attribute__((vector_size(32), aligned(1), may_alias));
-/* Some bits of each byte, from `from` on, become those from `to` on. Processors shift no single bytes; of two that are shifted
- * together, the mask takes away what came from the neighbour. */
+/* Some bits of each byte, from `from` on, become those from `to` on. Processors shift no single bytes; of two that are
+ * shifted together, the mask takes away what came from the neighbour. */
 INLINE void add_bits(uint8_t levels[32], int to, const uint8_t bytes[32], int from, uint8_t mask) {
     Bytes bits = (Bytes)(*(const Twos *)bytes >> from) & mask;
     *(Bytes *)levels |= (Bytes)((Twos)bits << to);
@@ -54,13 +54,15 @@ INLINE void add_nibbles(uint8_t levels[32], const uint8_t q[16]) {
     *(Bytes *)levels |= (Bytes)(copies >> (EightWords){0, 0, 0, 0, 4, 4, 4, 4}) & 15;
 }
 
-/* Sixteen fifth bits of each of two blocks, or 32 of one: the bytes from i on of the first, and those from j on of the second. There
- * are eight copies of each byte, and in each copy another bit counts. */
-#define COPIES(i, j, all) \
-    __builtin_shufflevector(all, all, i, i, i, i, i, i, i, i, i + 1, i + 1, i + 1, i + 1, i + 1, i + 1, i + 1, i + 1, j + 16, j + 16, j + 16, \
-                            j + 16, j + 16, j + 16, j + 16, j + 16, j + 17, j + 17, j + 17, j + 17, j + 17, j + 17, j + 17, j + 17)
+/* Sixteen fifth bits of each of two blocks, or 32 of one: the bytes from i on of the first, and those from j on of the
+ * second. There are eight copies of each byte, and in each copy another bit counts. */
+#define COPIES(i, j, all)                                                                                              \
+    __builtin_shufflevector(all, all, i, i, i, i, i, i, i, i, i + 1, i + 1, i + 1, i + 1, i + 1, i + 1, i + 1, i + 1,  \
+                            j + 16, j + 16, j + 16, j + 16, j + 16, j + 16, j + 16, j + 16, j + 17, j + 17, j + 17,    \
+                            j + 17, j + 17, j + 17, j + 17, j + 17)
 INLINE void add_fifths(uint8_t levels[32], int i, const uint8_t first[4], int j, const uint8_t second[4]) {
-    const Bytes bit = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+    const Bytes bit = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128,
+                       1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
     uint32_t a, b;
     memcpy(&a, first, 4), memcpy(&b, second, 4);
     Bytes all = (Bytes)(EightWords){a, a, a, a, b, b, b, b};
@@ -86,14 +88,16 @@ INLINE void levels_of(int type, int b, uint8_t levels[32], const void *part) {
     case GGUF_TYPE_Q5_0: add_nibbles(levels, q5_0[b].q), add_fifths(levels, 0, q5_0[b].fifth, 2, q5_0[b].fifth); break;
     case GGUF_TYPE_Q5_1: add_nibbles(levels, q5_1[b].q), add_fifths(levels, 0, q5_1[b].fifth, 2, q5_1[b].fifth); break;
     case GGUF_TYPE_Q4_K: add_bits(levels, 0, &q4_k->q[b / 2 * 32], b % 2 * 4, 15); break;
-    case GGUF_TYPE_Q5_K: add_bits(levels, 0, &q5_k->q[b / 2 * 32], b % 2 * 4, 15), add_bits(levels, 4, q5_k->fifth, b, 1); break;
+    case GGUF_TYPE_Q5_K:
+        add_bits(levels, 0, &q5_k->q[b / 2 * 32], b % 2 * 4, 15), add_bits(levels, 4, q5_k->fifth, b, 1);
+        break;
     case GGUF_TYPE_Q6_K:
         add_bits(levels, 0, &q6_k->low[b / 4 * 64 + b % 2 * 32], b / 2 % 2 * 4, 15);
         add_bits(levels, 4, &q6_k->high[b / 4 * 32], b % 4 * 2, 3);
     }
 }
 
-/* The first 16 levels of two blocks side by side, and the last 16: of a format in halves no level moves from its byte. */
+/* The first 16 levels of two blocks side by side, and the last 16: of a format in halves no level leaves its byte. */
 INLINE void levels_of_two(int type, uint8_t levels[2][32], const char *one, const char *other) {
     const BlockQ4_0 *q4_0[] = {(const void *)one, (const void *)other};
     const BlockQ4_1 *q4_1[] = {(const void *)one, (const void *)other};
@@ -121,8 +125,11 @@ typedef int32_t EightWholes __attribute__((vector_size(32), aligned(1), may_alia
 
 /* Of eight numbers the one at k in four lanes, and the one at k + 4 in four. */
 #define FOUR_AND_FOUR(k, eight) __builtin_shufflevector(eight, eight, k, k, k, k, k + 4, k + 4, k + 4, k + 4)
-#define four_and_four(k, eight) \
-    ((k) == 0 ? FOUR_AND_FOUR(0, eight) : (k) == 1 ? FOUR_AND_FOUR(1, eight) : (k) == 2 ? FOUR_AND_FOUR(2, eight) : FOUR_AND_FOUR(3, eight))
+#define four_and_four(k, eight)                                                                                        \
+    ((k) == 0   ? FOUR_AND_FOUR(0, eight)                                                                              \
+     : (k) == 1 ? FOUR_AND_FOUR(1, eight)                                                                              \
+     : (k) == 2 ? FOUR_AND_FOUR(2, eight)                                                                              \
+                : FOUR_AND_FOUR(3, eight))
 
 /* Eight float16 that lie `apart` bytes from each other. */
 INLINE void widen_halves(float to[8], const char *from, size_t apart) {
@@ -168,8 +175,8 @@ INLINE void scales_of_32(Kind kind, float scale[BLOCKS], float minimum[BLOCKS], 
     if (kind.has_minimum) widen_halves(minimum, part + sizeof(HalfBytes), (size_t)kind.bytes / BLOCKS);
 }
 
-/* Eight of six bits and eight more, in twelve bytes: scale_of_8 and minimum_of_8 in quantization.c take one of them, here four
- * lie in a word. */
+/* Eight of six bits and eight more, in twelve bytes: scale_of_8 and minimum_of_8 in quantization.c take one of them,
+ * here four lie in a word. */
 INLINE void scales_of_k(float scale[BLOCKS], float minimum[BLOCKS], const BlockQ4_K *block) {
     const uint32_t two = 0x03030303, four = 0x0f0f0f0f, six = 0x3f3f3f3f;
     typedef uint32_t Four __attribute__((vector_size(16), aligned(1), may_alias));
@@ -182,12 +189,14 @@ INLINE void scales_of_k(float scale[BLOCKS], float minimum[BLOCKS], const BlockQ
     *(Eight *)scale *= widen_half(block->d), *(Eight *)minimum *= -widen_half(block->dmin);
 }
 
-/* scale[k] belongs to the numbers from k * share on, minimum[b] to block b. Where a format has none, or the part ends, it is 0. */
+/* scale[k] belongs to the numbers from k * share on, minimum[b] to block b. Where a format has none, or the part ends,
+ * it is 0. */
 INLINE void scales_of(int type, float scale[MOST_SCALES], float minimum[BLOCKS], const void *part) {
     const BlockQ6_K *q6_k = part;
     if (type == GGUF_TYPE_Q4_K || type == GGUF_TYPE_Q5_K) scales_of_k(scale, minimum, part);
     else if (type == GGUF_TYPE_Q6_K) {
-        for (int k = 0; k < MOST_SCALES; k += 8) widen_bytes(&scale[k], &q6_k->scales[k]), *(Eight *)&scale[k] *= widen_half(q6_k->d);
+        for (int k = 0; k < MOST_SCALES; k += 8)
+            widen_bytes(&scale[k], &q6_k->scales[k]), *(Eight *)&scale[k] *= widen_half(q6_k->d);
     } else scales_of_32(kind_of(type), scale, minimum, part);
 }
 
