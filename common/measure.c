@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#ifdef __x86_64__
+#ifdef __SSE2__
 #include <immintrin.h>
+#elif defined __ARM_FEATURE_DOTPROD
+#include <arm_neon.h>
 #endif
 #ifdef _OPENMP
 #include <omp.h>
@@ -72,7 +74,7 @@ typedef float Wide __attribute__((vector_size(WIDTH * sizeof(float))));
 enum {
     SUMS = 8,                 /* a single one would wait for its own additions, not for memory */
     LINE = 64,                /* bytes that come from memory together */
-    AHEAD = 1024, FAR = 4096, /* bytes that are asked for before they are needed: a processor alone stops at the end of a page */
+    AHEAD = 1024, FAR = 4096, /* bytes that are asked for before they are needed: alone it stops at a page's end */
 };
 
 /* Asks for a line: once, into the first-level cache; or as chapter 12's decode does: twice, into the second. */
@@ -82,7 +84,8 @@ static inline __attribute__((always_inline)) void ask(bool twice, const char *fr
 }
 
 /* Adds up streams that lie side by side, each `stream` vectors long. */
-static inline __attribute__((always_inline)) void add_streams(bool twice, int streams, size_t stream, const Wide *numbers) {
+static inline __attribute__((always_inline)) void add_streams(bool twice, int streams, size_t stream,
+                                                              const Wide *numbers) {
     Wide sum[SUMS] = {0};
     for (size_t i = 0; i + SUMS <= stream; i += SUMS)
         for (int s = 0; s < streams; s++) {
@@ -169,6 +172,40 @@ double multiply_bf16_pairs(int threads) {
 double multiply_bf16_pairs(int) { return 0; }
 #endif
 
+/* A register of them, and into how many lanes four products each go. */
+#if defined __AVX512VNNI__
+typedef __m512i Sums;
+enum { LANES_OF_FOUR = 16 };
+#define ADD_FOURS(sum, a) _mm512_dpbusd_epi32(sum, a, a)
+#elif defined __AVXVNNI__
+typedef __m256i Sums;
+enum { LANES_OF_FOUR = 8 };
+#define ADD_FOURS(sum, a) _mm256_dpbusd_avx_epi32(sum, a, a)
+#elif defined __ARM_FEATURE_DOTPROD
+typedef int32x4_t Sums;
+enum { LANES_OF_FOUR = 4 };
+#define ADD_FOURS(sum, a) vdotq_s32(sum, (int8x16_t)(a), (int8x16_t)(a))
+#endif
+
+#ifdef ADD_FOURS
+double multiply_bytes(int threads) {
+#pragma omp parallel for num_threads(threads)
+    for (int thread = 0; thread < threads; thread++) {
+        volatile char some = 1; /* unknown to the compiler */
+        Sums chain[CHAINS], a;
+        memset(&a, some, sizeof a);
+        for (int c = 0; c < CHAINS; c++) memset(&chain[c], some, sizeof a);
+        for (int step = 0; step < STEPS; step++)
+#pragma GCC unroll 12
+            for (int c = 0; c < CHAINS; c++) chain[c] = ADD_FOURS(chain[c], a);
+        keep(chain);
+    }
+    return 8.0 * LANES_OF_FOUR * CHAINS * STEPS * threads;
+}
+#else
+double multiply_bytes(int) { return 0; }
+#endif
+
 typedef struct {
     double (*go)(int threads);
     int threads;
@@ -186,6 +223,7 @@ static double peak_of(double go(int threads), int threads) {
 
 double fma_peak(int threads) { return peak_of(multiply_adds, threads); }
 double bf16_peak(int threads) { return peak_of(multiply_bf16_pairs, threads); }
+double byte_peak(int threads) { return peak_of(multiply_bytes, threads); }
 
 double peak_memory(void) {
     double kilobytes = 0;

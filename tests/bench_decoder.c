@@ -1,5 +1,6 @@
 /* How fast is the decoder, beside what this machine can do? A random Llama of 1.1 billion weights (the shape of
- * TinyLlama) is written to a scratch folder in F32, BF16 and F16, one after the other, and removed again.
+ * TinyLlama) is written to a scratch folder in F32, BF16, F16 and three formats of blocks, one after the other, and
+ * removed again.
  *
  *     decode    tokens one by one, 64 and more before them. Bytes: every matrix and norm once, one row of the
  *               embedding, the keys and values so far. Beside the memory's read bandwidth.
@@ -7,7 +8,7 @@
  *               four for each pair of a query and a key it sees and each number of a head. Beside the FMA peak.
  *
  * Where BF16 dot products pay, BF16 is tried once more with what meets the weights rounded to it (llama --bf16), and
- * prefill stands beside the peak of these.
+ * prefill stands beside the peak of these. So does that of blocks beside dot products of bytes, where there are such.
  *
  * Limit and decoder are measured in turns, layer by layer, for the machine may be shared, and what it gives then
  * changes from one moment to the next: after each layer there is a go at the limit, and all of the decoder's work and
@@ -19,8 +20,10 @@
 #include "11_generation/sampling.h"
 #include "12_speed/pairs.h"
 #include "12_speed/rounding.h"
+#include "13_quantization/quantization.h"
 #include "common/console.h"
 #include "common/error.h"
+#include "common/gguf.h"
 #include "common/measure.h"
 #include "common/options.h"
 #include "common/random.h"
@@ -45,13 +48,12 @@ enum {
     PROMPT = 8,     /* tokens before the first that comes */
     STARTS = 3,     /* of a process, of which the fastest counts */
     TEXT = 640,     /* tokens in the text whose memory is counted */
+    LINE = 64,      /* the limit of reading begins at a multiple of it */
 };
 
 static const Config shape = {.C = 2048, .F = 5632, .L = 22, .H = 32, .KV = 4, .D = 64, .V = 32000};
 
 /* ------------------------------------------------------------------ the model */
-
-static size_t matrix_bytes(DType dtype, size_t rows, size_t columns) { return rows * columns * dtype_size(dtype); }
 
 /* As random as a benchmark needs: between 0.01 and 0.04, with either sign; no F16 of it is subnormal. */
 static char *random_weights(DType dtype, size_t count) {
@@ -124,6 +126,78 @@ static const char *path_in(char path[static PATH], const char *folder, const cha
     return path;
 }
 
+/* ------------------------------------------------------------------ the same in blocks, a GGUF file */
+
+typedef struct {
+    GgufTensor tensors[256];
+    char names[256][64];
+    size_t count;
+} Blocked;
+
+__attribute__((format(printf, 5, 6))) static void add_blocked(Blocked *to, GgufType type, int rows, int columns,
+                                                              const char *format, ...) {
+    GgufTensor *tensor = &to->tensors[to->count];
+    char *name = to->names[to->count++];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(name, sizeof *to->names, format, arguments);
+    va_end(arguments);
+    *tensor = (GgufTensor){.name = name, .type = rows ? type : GGUF_TYPE_F32, .rank = rows ? 2 : 1};
+    tensor->shape[0] = (size_t)(rows ? rows : columns), tensor->shape[1] = (size_t)(rows ? columns : 0);
+    tensor->bytes =
+        (size_t)(rows ? rows : 1) * (size_t)columns / gguf_block_numbers(tensor->type) * gguf_block_bytes(tensor->type);
+}
+
+/* Random levels with scales that make weights about as large as the others; a norm is all ones. */
+static void fill_blocks(void *context, size_t index, void *bytes) {
+    const GgufTensor *tensor = &((const Blocked *)context)->tensors[index];
+    const float one = 1;
+    const f16 scale = f16_from_float(tensor->type == GGUF_TYPE_Q8_0   ? 0.0003f
+                                     : tensor->type == GGUF_TYPE_Q4_0 ? 0.005f
+                                                                      : 0.0002f);
+    const f16 scales[] = {scale, f16_from_float(0.0015f)}; /* and of the minima, where there are some */
+    size_t block = gguf_block_bytes(tensor->type);
+    Random random = {.state = index + 1};
+    char *to = bytes;
+    for (size_t i = 0; i < tensor->bytes; i++) to[i] = i < PERIOD ? (char)random_bits(&random) : to[i - PERIOD];
+    for (size_t i = 0; i < tensor->bytes; i += block)
+        memcpy(to + i, tensor->rank == 1 ? (void *)&one : (void *)scales,
+               tensor->rank == 1 || tensor->type == GGUF_TYPE_Q4_K ? 4 : 2);
+}
+
+static void write_blocks(const char *path, GgufType type) {
+    static Blocked file;
+    GgufPairs pairs = {0};
+    int C = shape.C, F = shape.F, queries = shape.H * shape.D, keys = shape.KV * shape.D;
+    gguf_add_text(&pairs, "general.architecture", "llama");
+    gguf_add_u32(&pairs, "llama.block_count", (uint32_t)shape.L);
+    gguf_add_u32(&pairs, "llama.context_length", 2048);
+    gguf_add_u32(&pairs, "llama.embedding_length", (uint32_t)C);
+    gguf_add_u32(&pairs, "llama.feed_forward_length", (uint32_t)F);
+    gguf_add_u32(&pairs, "llama.attention.head_count", (uint32_t)shape.H);
+    gguf_add_u32(&pairs, "llama.attention.head_count_kv", (uint32_t)shape.KV);
+    gguf_add_f32(&pairs, "llama.attention.layer_norm_rms_epsilon", 1e-5f);
+    file.count = 0;
+    add_blocked(&file, type, shape.V, C, "token_embd.weight");
+    for (int l = 0; l < shape.L; l++) {
+        add_blocked(&file, type, 0, C, "blk.%d.attn_norm.weight", l);
+        add_blocked(&file, type, queries, C, "blk.%d.attn_q.weight", l);
+        add_blocked(&file, type, keys, C, "blk.%d.attn_k.weight", l);
+        add_blocked(&file, type, keys, C, "blk.%d.attn_v.weight", l);
+        add_blocked(&file, type, C, queries, "blk.%d.attn_output.weight", l);
+        add_blocked(&file, type, 0, C, "blk.%d.ffn_norm.weight", l);
+        add_blocked(&file, type, F, C, "blk.%d.ffn_gate.weight", l);
+        add_blocked(&file, type, F, C, "blk.%d.ffn_up.weight", l);
+        add_blocked(&file, type, C, F, "blk.%d.ffn_down.weight", l);
+    }
+    add_blocked(&file, type, 0, C, "output_norm.weight");
+    add_blocked(&file, type, shape.V, C, "output.weight");
+    gguf_save(path, pairs.count, pairs.pairs, file.count, file.tensors, fill_blocks, &file);
+    gguf_pairs_free(&pairs);
+}
+
+/* ------------------------------------------------------------------ where it is written */
+
 static void write_model(const char *folder, DType dtype) {
     char path[PATH];
     write_config(path_in(path, folder, "config.json"));
@@ -155,9 +229,15 @@ static const char *folder_with_room(double bytes, int count, char **folders) {
 
 /* ------------------------------------------------------------------ what the decoder does, and how much that is */
 
-static double decode_bytes(DType dtype, int length) {
-    size_t embedding = matrix_bytes(dtype, (size_t)shape.V - 1, (size_t)shape.C); /* all of its rows but one */
-    return (double)config_parameters(&shape) * (double)dtype_size(dtype) - (double)embedding +
+/* Of a number of the weights. */
+static double number_bytes(const Model *model) {
+    const Tensor *first = &model->embed_tokens;
+    return first->blocks ? (double)first->blocks->bytes / first->blocks->numbers : (double)dtype_size(first->dtype);
+}
+
+static double decode_bytes(const Model *model, int length) {
+    double numbers = (double)config_parameters(&shape) - (shape.V - 1.0) * shape.C; /* of the embedding one row */
+    return numbers * number_bytes(model) +
            (double)length * (double)kv_bytes_per_token(shape.L, shape.KV, shape.D, sizeof(float));
 }
 
@@ -207,8 +287,9 @@ static void measure_limit(void *context, int stage, int, int T, int C, const flo
         for (int n = 0; n < GOES; n++) limit->work += t->peak(t->threads);
     else {
         Tensor first = t->model->layers[(layer + shape.L / 2) % shape.L].q_proj;
-        double bytes = layer_weights() / shape.L * (double)dtype_size(first.dtype);
-        limit->work += read_memory(t->threads, way, (size_t)bytes, first.data);
+        double bytes = layer_weights() / shape.L * number_bytes(t->model);
+        const char *memory = (const char *)first.data + LINE - (size_t)first.data % LINE;
+        limit->work += read_memory(t->threads, way, (size_t)bytes - LINE, memory);
     }
     double time = work_seconds(t->threads) - start;
     limit->time += time, t->paused += time;
@@ -222,7 +303,7 @@ static double share_of_limit(const Turns *t) {
 }
 
 /* Tokens a second, and the share of the bandwidth. */
-static double decode_speed(const Model *model, DType dtype, int threads, double *share) {
+static double decode_speed(const Model *model, int threads, double *share) {
     Turns turns = {.model = model, .threads = threads};
     Decoder decoder = decoder_new(model, CONTEXT + DECODED);
     read_prompt(&decoder, CONTEXT);
@@ -231,7 +312,7 @@ static double decode_speed(const Model *model, DType dtype, int threads, double 
     for (int n = 0; n < DECODED; n++) {
         int id = choose(&decoder);
         decoder_read(&decoder, 1, &id);
-        turns.decoder.work += decode_bytes(dtype, decoder.length);
+        turns.decoder.work += decode_bytes(model, decoder.length);
     }
     turns.decoder.time = work_seconds(threads) - start - turns.paused;
     decoder_free(&decoder);
@@ -239,7 +320,8 @@ static double decode_speed(const Model *model, DType dtype, int threads, double 
     return DECODED / turns.decoder.time;
 }
 
-static double prefill_share(const Model *model, double peak(int), int threads, int T) {
+/* The same of prompts of T tokens, and the share of the peak. */
+static double prefill_speed(const Model *model, double peak(int), int threads, int T, double *share) {
     Turns turns = {.model = model, .threads = threads, .peak = peak};
     for (int n = 0; n < PROMPTS; n++) {
         Decoder decoder = decoder_new(model, T);
@@ -250,19 +332,31 @@ static double prefill_share(const Model *model, double peak(int), int threads, i
         turns.decoder.work += prefill_operations(T);
         decoder_free(&decoder);
     }
-    return share_of_limit(&turns);
+    *share = share_of_limit(&turns);
+    return PROMPTS * T / turns.decoder.time;
 }
 
-static void bench_row(Table *table, const Model *model, DType dtype, int threads) {
-    double decode, (*peak)(int) = project_rounds ? multiply_bf16_pairs : multiply_adds;
-    fprintf(stderr, "\r\033[K%s on %d thread%s…", dtype_name(dtype), threads, threads == 1 ? "" : "s");
+typedef struct {
+    const char *name;
+    double (*go)(int threads);
+} Peak;
+
+static Peak peak_of(const Model *model) {
+    if (project_rounds) return (Peak){"BF16 dot products", multiply_bf16_pairs};
+    if (model->embed_tokens.blocks && multiply_bytes(1) > 0) return (Peak){"byte dot products", multiply_bytes};
+    return (Peak){"FMA", multiply_adds};
+}
+
+static void bench_row(Table *table, const Model *model, const char *name, int threads) {
+    double decode, short_prompt, long_prompt;
+    Peak peak = peak_of(model);
+    fprintf(stderr, "\r\033[K%s on %d thread%s…", name, threads, threads == 1 ? "" : "s");
     use_threads(threads);
-    double speed = decode_speed(model, dtype, threads, &decode);
-    double short_prompt = prefill_share(model, peak, threads, 128);
-    double long_prompt = prefill_share(model, peak, threads, 512);
-    table_row(table, "%s%s|%d|%.1f|%.0f %%|%.0f %%|%.0f %%|%s", dtype_name(dtype), project_rounds ? ", rounded" : "",
-              threads, speed, 100 * decode, 100 * short_prompt, 100 * long_prompt,
-              project_rounds ? "BF16 dot products" : "FMA");
+    double written = decode_speed(model, threads, &decode);
+    prefill_speed(model, peak.go, threads, 128, &short_prompt);
+    double read = prefill_speed(model, peak.go, threads, 512, &long_prompt);
+    table_row(table, "%s%s|%d|%.1f|%.0f %%|%.0f %%|%.0f %%|%s|%.0f", name, project_rounds ? ", rounded" : "", threads,
+              written, 100 * decode, 100 * short_prompt, 100 * long_prompt, peak.name, read);
 }
 
 /* ------------------------------------------------------------------ a process of its own */
@@ -314,8 +408,11 @@ static void print_limits(int threads) {
     printf("Limits of %d thread%s: memory is read at %.1f GB/s, FMA peak %.0f GFLOP/s, ", threads,
            threads == 1 ? "" : "s",
            read_bandwidth(threads, MUCH_MEMORY) / 1e9, fma_peak(threads) / 1e9);
-    if (pairs > 0) printf("BF16 dot products %.0f GFLOP/s\n", pairs / 1e9);
-    else printf("no BF16 dot products\n");
+    if (pairs > 0) printf("BF16 dot products %.0f GFLOP/s", pairs / 1e9);
+    else printf("no BF16 dot products");
+    double bytes = byte_peak(threads);
+    if (bytes > 0) printf(", byte dot products %.0f Gop/s\n", bytes / 1e9);
+    else printf(", no byte dot products\n");
 }
 
 static void bench_dtype(Table *table, int count, char **folders, DType dtype) {
@@ -332,12 +429,33 @@ static void bench_dtype(Table *table, int count, char **folders, DType dtype) {
     Model model = model_open(folder);
     char path[PATH]; /* as long as they are mapped, they are there */
     unlink(path_in(path, folder, "config.json")), unlink(path_in(path, folder, "model.safetensors"));
-    int threads[] = {1, thread_count()};
+    const int threads[] = {1, thread_count()};
     for (int rounds = 0; rounds <= (dtype == BF16 && bf16_dots_pay()); rounds++)
         for (int i = 0; i < 1 + (threads[1] > 1); i++) {
             project_rounds = rounds;
-            bench_row(table, &model, dtype, threads[i]);
+            bench_row(table, &model, dtype_name(dtype), threads[i]);
         }
+    project_rounds = false;
+    model_close(&model);
+    fprintf(stderr, "\r\033[K");
+}
+
+static void bench_blocks(Table *table, int count, char **folders, GgufType type) {
+    const Blocks *blocks = format_of_type((int)type);
+    double bytes = (double)config_parameters(&shape) * blocks->bytes / blocks->numbers;
+    const char *folder = folder_with_room(bytes, count, folders);
+    if (!folder) {
+        printf("%s is left out: there is no room for %.1f GB, in memory or in the folder.\n", blocks->name,
+               bytes / 1e9);
+        return;
+    }
+    char path[PATH];
+    fprintf(stderr, "\r\033[K%s is written to %s…", blocks->name, folder);
+    write_blocks(path_in(path, folder, "model.gguf"), type);
+    Model model = model_open(path);
+    unlink(path);
+    const int threads[] = {1, thread_count()};
+    for (int i = 0; i < 1 + (threads[1] > 1); i++) bench_row(table, &model, blocks->name, threads[i]);
     model_close(&model);
     fprintf(stderr, "\r\033[K");
 }
@@ -346,17 +464,23 @@ int main(int argc, char **argv) {
     const char *text = NULL, *write_only = NULL;
     const Option options[] = {{"text", "N", "only read a text of N tokens with the model in FOLDER", &text},
                               {"write", NULL, "only write the model to FOLDER, in BF16", &write_only}};
-    int rest = parse_options(argc, argv, "FOLDER…", "The decoder's speed and memory, with a random Llama of 1.1 billion "
-                             "weights that is written for a while to the first FOLDER that has room.", 2, options);
+    int rest = parse_options(argc, argv, "FOLDER…",
+                             "The decoder's speed and memory, with a random Llama of 1.1 billion "
+                             "weights that is written for a while to the first FOLDER that has room.",
+                             2, options);
     if (rest == argc) fail("name a folder for the weights: see %s --help", argv[0]);
     if (write_only) return write_model(argv[rest], BF16), 0;
     if (text) return read_text(argv[rest], atoi(text)), 0;
 
+    const GgufType formats[] = {GGUF_TYPE_Q8_0, GGUF_TYPE_Q4_0, GGUF_TYPE_Q4_K};
     print_limits(1);
     if (thread_count() > 1) print_limits(thread_count());
     Table table = {0};
-    table_row(&table, "1.1B|threads|tokens/s|decode, of read bandwidth|prefill 128|prefill 512|of the peak of");
+    table_row(
+        &table,
+        "1.1B|threads|decode, tokens/s|of read bandwidth|prefill 128|prefill 512|of the peak of|prefill 512, tokens/s");
     for (DType dtype = F32; dtype <= F16; dtype++) bench_dtype(&table, argc - rest, argv + rest, dtype);
+    for (int f = 0; f < 3; f++) bench_blocks(&table, argc - rest, argv + rest, formats[f]);
     table_print(&table, stdout);
     return 0;
 }

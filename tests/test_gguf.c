@@ -1,5 +1,5 @@
-/* GGUF files: what is refused and why, what is legal, what is written comes back; and no byte of a header, whatever it is
- * changed to, and no end that comes too early does more than be refused, with one line. */
+/* GGUF files: what is refused and why, what is legal, what is written comes back; and no byte of a header, whatever it
+ * is changed to, and no end that comes too early does more than be refused, with one line. */
 #include "tests/fuzz/fuzz_gguf.c"
 #include "tests/refused.h"
 
@@ -50,7 +50,8 @@ static void good_file(void) {
     letters("u64"), number(4, GGUF_U64), number(8, 1ull << 40);
     letters("i64"), number(4, GGUF_I64), number(8, -5ull);
     letters("f64"), number(4, GGUF_F64), number(8, 0x3fd0000000000000);
-    letters("three"), number(4, GGUF_ARRAY), number(4, GGUF_U16), number(8, 3), number(2, 7), number(2, 8), number(2, 9);
+    letters("three"), number(4, GGUF_ARRAY), number(4, GGUF_U16), number(8, 3), number(2, 7), number(2, 8),
+        number(2, 9);
     letters("words"), number(4, GGUF_ARRAY), number(4, GGUF_STRING), number(8, 2), letters("a"), letters("");
     letters("none"), number(4, GGUF_ARRAY), number(4, GGUF_F32), number(8, 0);
     tensor("plain", 3, 2, GGUF_TYPE_F32, 0);
@@ -73,11 +74,12 @@ static void test_every_pair_and_tensor_comes_back(void **state) {
     static const struct {
         const char *key;
         double value;
-    } numbers[] = {{"u8", 200}, {"i8", -1}, {"u16", 40000}, {"i16", -2}, {"u32", 4e9}, {"i32", -3}, {"f32", 1.5}, {"bool", 1},
-                   {"u64", 1ull << 40}, {"i64", -5}, {"f64", 0.25}};
+    } numbers[] = {{"u8", 200},  {"i8", -1},  {"u16", 40000},      {"i16", -2}, {"u32", 4e9}, {"i32", -3},
+                   {"f32", 1.5}, {"bool", 1}, {"u64", 1ull << 40}, {"i64", -5}, {"f64", 0.25}};
     good_file();
     Gguf file = parse();
-    for (size_t i = 0; i < COUNT(numbers); i++) assert_true(gguf_number(gguf_pair(&file, numbers[i].key), 0) == numbers[i].value);
+    for (size_t i = 0; i < COUNT(numbers); i++)
+        assert_true(gguf_number(gguf_pair(&file, numbers[i].key), 0) == numbers[i].value);
     for (size_t i = 0; i < 3; i++) assert_true(gguf_number(gguf_pair(&file, "three"), i) == (double)(7 + i));
     assert_true(gguf_pair(&file, "three")->is_array);
     assert_int_equal(gguf_pair(&file, "none")->count, 0);
@@ -98,7 +100,8 @@ static void test_every_pair_and_tensor_comes_back(void **state) {
     memcpy(&first, plain->data, sizeof first);
     assert_int_equal(first, 0x03020100);
     assert_int_equal(blocks->bytes, 36);
-    assert_int_equal(((const unsigned char *)blocks->data)[1], 33); /* a block's bytes are in the file's order everywhere */
+    assert_int_equal(((const unsigned char *)blocks->data)[1],
+                     33); /* a block's bytes are in the file's order everywhere */
     assert_string_equal(gguf_type_name(blocks->type), "Q4_0");
     assert_null(gguf_tensor(&file, "other"));
     gguf_close(&file);
@@ -142,13 +145,21 @@ static void h_key_long(void) { start(3, 0, 1), number(8, 1ull << 60), data(1, 64
 static void h_key_empty(void) { start(3, 0, 1), letters(""), data(1, 64); }
 static void h_key_beyond(void) { start(3, 0, 1), number(8, 100), data(1, 64); }
 static void h_key_nul(void) { start(3, 0, 1), number(8, 3), data(1, 64); }
-static void h_twice(void) { start(3, 0, 2), letters("a"), number(4, 0), number(1, 0), letters("a"), number(4, 0), number(1, 0); }
+static void h_twice(void) {
+    start(3, 0, 2), letters("a"), number(4, 0), number(1, 0), letters("a"), number(4, 0), number(1, 0);
+}
 static void h_value_type(void) { start(3, 0, 1), letters("a"), number(4, 13), data(1, 64); }
 static void h_nested(void) { start(3, 0, 1), letters("a"), number(4, 9), number(4, 9), number(8, 1), data(1, 64); }
-static void h_array_2_60(void) { start(3, 0, 1), letters("a"), number(4, 9), number(4, 4), number(8, 1ull << 60), data(1, 64); }
-static void h_array_wraps(void) { start(3, 0, 1), letters("a"), number(4, 9), number(4, 4), number(8, (1ull << 62) + 1), data(1, 64); }
+static void h_array_2_60(void) {
+    start(3, 0, 1), letters("a"), number(4, 9), number(4, 4), number(8, 1ull << 60), data(1, 64);
+}
+static void h_array_wraps(void) {
+    start(3, 0, 1), letters("a"), number(4, 9), number(4, 4), number(8, (1ull << 62) + 1), data(1, 64);
+}
 static void h_string_beyond(void) { start(3, 0, 1), letters("a"), number(4, 8), number(8, -1ull), data(1, 64); }
-static void h_strings_beyond(void) { start(3, 0, 1), letters("a"), number(4, 9), number(4, 8), number(8, 2), letters("x"), number(8, 90), data(1, 64); }
+static void h_strings_beyond(void) {
+    start(3, 0, 1), letters("a"), number(4, 9), number(4, 8), number(8, 2), letters("x"), number(8, 90), data(1, 64);
+}
 static void h_bool(void) { start(3, 0, 1), letters("a"), number(4, 7), number(1, 2), data(1, 64); }
 static void h_cut(void) { start(3, 0, 1), letters("abc"), number(4, 4), number(2, 4); }
 static void aligned(uint32_t to) { start(3, 0, 1), letters("general.alignment"), number(4, 4), number(4, to); }
@@ -178,7 +189,9 @@ static void h_behind(void) { one(4, 1, 0, 64, 64); }
 static void h_too_long(void) { one(32, 1, 0, 0, 64); }
 static void h_hole(void) { one(4, 1, 0, 32, 64); }
 static void h_rest(void) { one(4, 1, 0, 0, 64); }
-static void two(const char *name, uint64_t offset) { start(3, 2, 0), tensor("a", 16, 1, 0, 0), tensor(name, 16, 1, 0, offset), data(32, 128); }
+static void two(const char *name, uint64_t offset) {
+    start(3, 2, 0), tensor("a", 16, 1, 0, 0), tensor(name, 16, 1, 0, offset), data(32, 128);
+}
 static void h_same_place(void) { two("b", 0); }
 static void h_overlap(void) { two("b", 32); }
 static void h_same_name(void) { two("a", 64); }
@@ -187,20 +200,50 @@ static const struct {
     void (*make)(void);
     const char *words;
 } hostile[] = {
-    {h_magic, "does not begin with GGUF"}, {h_version_1, "version 1 of GGUF"}, {h_version_4, "version 4 of GGUF"},
-    {h_big_endian, "big-endian"}, {h_tensors, "counts 1152921504606846976 tensors"}, {h_pairs, "counts 1152921504606846976 pairs"},
-    {h_key_long, "a key of 1152921504606846976 letters"}, {h_key_empty, "a key of 0 letters"}, {h_key_beyond, "ends in a key"},
-    {h_key_nul, "a NUL in a key"}, {h_twice, "the key \"a\" twice"}, {h_value_type, "a value of type 13"},
-    {h_nested, "array of arrays"}, {h_array_2_60, "counts 1152921504606846976 elements"}, {h_array_wraps, "elements of an array"},
-    {h_string_beyond, "ends in a:"}, {h_strings_beyond, "ends in a:"}, {h_bool, "2 is neither true nor false"}, {h_cut, "ends in abc"},
-    {h_alignment_0, "power of two"}, {h_alignment_4, "from 8 to"}, {h_alignment_48, "power of two"}, {h_alignment_large, "power of two"},
-    {h_alignment_type, "power of two"}, {h_alignment_text, "power of two"},
-    {h_rank_0, "0 dimensions"}, {h_rank_5, "5 dimensions"}, {h_empty, "a dimension is 0"}, {h_overflow, "shape overflows"},
-    {h_wraps, "shape overflows"}, {h_type, "number 4, which"}, {h_type_large, "number 2147483648, which"},
-    {h_type_other, "IQ2_XXS is not read here"}, {h_block, "no multiple of Q8_0's block of 32"}, {h_k_block, "no multiple of Q4_K's block of 256"},
-    {h_misaligned, "no multiple of the alignment"}, {h_far, "said to begin at byte"}, {h_behind, "beyond the file's end"},
-    {h_too_long, "beyond the file's end"}, {h_hole, "32 bytes before its data"}, {h_rest, "last 32 bytes"},
-    {h_same_place, "overlap"}, {h_overlap, "overlap"}, {h_same_name, "the tensor \"a\" twice"},
+    {h_magic, "does not begin with GGUF"},
+    {h_version_1, "version 1 of GGUF"},
+    {h_version_4, "version 4 of GGUF"},
+    {h_big_endian, "big-endian"},
+    {h_tensors, "counts 1152921504606846976 tensors"},
+    {h_pairs, "counts 1152921504606846976 pairs"},
+    {h_key_long, "a key of 1152921504606846976 letters"},
+    {h_key_empty, "a key of 0 letters"},
+    {h_key_beyond, "ends in a key"},
+    {h_key_nul, "a NUL in a key"},
+    {h_twice, "the key \"a\" twice"},
+    {h_value_type, "a value of type 13"},
+    {h_nested, "array of arrays"},
+    {h_array_2_60, "counts 1152921504606846976 elements"},
+    {h_array_wraps, "elements of an array"},
+    {h_string_beyond, "ends in a:"},
+    {h_strings_beyond, "ends in a:"},
+    {h_bool, "2 is neither true nor false"},
+    {h_cut, "ends in abc"},
+    {h_alignment_0, "power of two"},
+    {h_alignment_4, "from 8 to"},
+    {h_alignment_48, "power of two"},
+    {h_alignment_large, "power of two"},
+    {h_alignment_type, "power of two"},
+    {h_alignment_text, "power of two"},
+    {h_rank_0, "0 dimensions"},
+    {h_rank_5, "5 dimensions"},
+    {h_empty, "a dimension is 0"},
+    {h_overflow, "shape overflows"},
+    {h_wraps, "shape overflows"},
+    {h_type, "number 4, which"},
+    {h_type_large, "number 2147483648, which"},
+    {h_type_other, "IQ2_XXS is not read here"},
+    {h_block, "no multiple of Q8_0's block of 32"},
+    {h_k_block, "no multiple of Q4_K's block of 256"},
+    {h_misaligned, "no multiple of the alignment"},
+    {h_far, "said to begin at byte"},
+    {h_behind, "beyond the file's end"},
+    {h_too_long, "beyond the file's end"},
+    {h_hole, "32 bytes before its data"},
+    {h_rest, "last 32 bytes"},
+    {h_same_place, "overlap"},
+    {h_overlap, "overlap"},
+    {h_same_name, "the tensor \"a\" twice"},
 };
 
 static void test_hostile_files_are_refused_by_name(void **state) {
@@ -219,8 +262,8 @@ static void test_what_is_legal_is_read(void **state) {
     start(3, 1, 0), tensor("a", 4, 1, GGUF_TYPE_BF16, 0), data(32, 8), accept(); /* no padding behind the last tensor */
 }
 
-/* Every byte of a file's header as every other byte, and the file cut at every one: attempt() in caught.h holds what fails
- * to one line and status 1; what is accepted is read whole. */
+/* Every byte of a file's header as every other byte, and the file cut at every one: attempt() in caught.h holds what
+ * fails to one line and status 1; what is accepted is read whole. */
 static void test_no_byte_does_harm(void **state) {
     (void)state;
     in_refusal = 1; /* what a reader has when it refuses a file is lost, and no leak */

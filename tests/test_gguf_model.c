@@ -1,5 +1,6 @@
-/* What a GGUF file says of a model and of a tokenizer: a good file with one thing changed means what it says then, or is
- * refused with one line that names it; and a tokenizer that is written into such a file is the same when it is read again. */
+/* What a GGUF file says of a model and of a tokenizer: a good file with one thing changed means what it says then, or
+ * is refused with one line that names it; and a tokenizer that is written into such a file is the same when it is read
+ * again. */
 #include "09_decoder/model.h"
 #include "10_tokenizer/formats.h"
 #include "10_tokenizer/tokenizer.h"
@@ -18,8 +19,8 @@ static const char bytes[] = GOLDEN "tokenizers/byte_level.gguf", pieces[] = GOLD
 
 /* ------------------------------------------------------------------ a good file, with something changed */
 
-/* What becomes of a pair: it goes; it is another number or text, or a list of one number; the list's last element goes, or
- * one element is another. */
+/* What becomes of a pair: it goes; it is another number or text, or a list of one number; the list's last element goes,
+ * or one element is another. */
 typedef struct {
     const char *key;
     enum { GOES, WHOLE_NUMBER, REAL_NUMBER, A_TEXT, A_LIST, LOSES_ONE, AN_ELEMENT } what;
@@ -89,7 +90,8 @@ static GgufPairs change_pairs(const Gguf *good, size_t count, const Change chang
 static void write_changed(const char *from, size_t count, const Change changes[]) {
     Gguf good = gguf_open(from);
     GgufPairs pairs = change_pairs(&good, count, changes);
-    gguf_save(text(path, "%s/changed.gguf", folder), pairs.count, pairs.pairs, good.tensor_count, good.tensors, NULL, NULL);
+    gguf_save(text(path, "%s/changed.gguf", folder), pairs.count, pairs.pairs, good.tensor_count, good.tensors, NULL,
+              NULL);
     gguf_pairs_free(&pairs), gguf_close(&good);
 }
 
@@ -123,7 +125,8 @@ static void what_no_model_says_is_refused(void **state) {
         {{REAL("llama.embedding_length", 64.5)}, "llama.embedding_length is 64.5: it must be a whole number"},
         {{WHOLE("llama.embedding_length", 1u << 31)}, "llama.embedding_length is 2.14748e+09"},
         {{GONE("llama.attention.key_length"), WHOLE("llama.embedding_length", 66)}, "a width of 66 is no multiple of"},
-        {{WHOLE("llama.attention.key_length", 17), GONE("llama.attention.value_length"), GONE("llama.rope.dimension_count")},
+        {{WHOLE("llama.attention.key_length", 17), GONE("llama.attention.value_length"),
+          GONE("llama.rope.dimension_count")},
          "17 wide"},
         {{WHOLE("llama.attention.value_length", 8)}, "not as wide as each other"},
         {{WHOLE("llama.rope.dimension_count", 8)}, "a part of each head is turned"},
@@ -155,7 +158,8 @@ static Config config_with(size_t count, const Change changes[]) {
 
 static void what_a_model_says_counts(void **state) {
     (void)state;
-    const Change less[] = {GONE("llama.vocab_size"), GONE("llama.attention.key_length"), WHOLE("llama.expert_count", 0)};
+    const Change less[] = {GONE("llama.vocab_size"), GONE("llama.attention.key_length"),
+                           WHOLE("llama.expert_count", 0)};
     Config c = config_with(3, less);
     assert_int_equal(c.V, 64), assert_int_equal(c.D, 16), assert_int_equal(c.eos_count, 0);
     assert_int_equal(c.rope.rope_type, ROPE_DEFAULT);
@@ -163,10 +167,12 @@ static void what_a_model_says_counts(void **state) {
     assert_int_equal(c.eos_count, 1), assert_int_equal(c.eos[0], 7);
     assert_int_equal(config_with(1, &(const Change)LIST("tokenizer.ggml.eos_token_id")).eos_count, 0);
     assert_int_equal(config_with(1, &(const Change)TEXT("tokenizer.ggml.eos_token_id", "</s>")).eos_count, 0);
-    assert_int_equal(config_with(1, &(const Change)TEXT("llama.rope.scaling.type", "none")).rope.rope_type, ROPE_DEFAULT);
+    assert_int_equal(config_with(1, &(const Change)TEXT("llama.rope.scaling.type", "none")).rope.rope_type,
+                     ROPE_DEFAULT);
     c = config_with(1, &(const Change)REAL("llama.rope.scale_linear", 4));
     assert_int_equal(c.rope.rope_type, ROPE_LINEAR), assert_true(c.rope.factor == 4);
-    c = config_with(2, (const Change[]){TEXT("llama.rope.scaling.type", "linear"), REAL("llama.rope.scaling.factor", 8)});
+    c = config_with(2,
+                    (const Change[]){TEXT("llama.rope.scaling.type", "linear"), REAL("llama.rope.scaling.factor", 8)});
     assert_int_equal(c.rope.rope_type, ROPE_LINEAR), assert_true(c.rope.factor == 8);
 
     const Change yarn[] = {TEXT("llama.rope.scaling.type", "yarn"),
@@ -221,7 +227,8 @@ static void tensors_have_their_names_and_shapes(void **state) {
         GgufTensor tensors[good.tensor_count];
         memcpy(tensors, good.tensors, sizeof tensors);
         refused[i].change(&tensors[gguf_tensor(&good, refused[i].name) - good.tensors]);
-        gguf_save(text(path, "%s/changed.gguf", folder), good.pair_count, good.pairs, good.tensor_count, tensors, NULL, NULL);
+        gguf_save(text(path, "%s/changed.gguf", folder), good.pair_count, good.pairs, good.tensor_count, tensors, NULL,
+                  NULL);
         gguf_close(&good);
         assert_refused(open_model, refused[i].words);
     }
@@ -326,7 +333,8 @@ static void assert_same_tokens(const char *name, const Tokenizer *a, const Token
         size_t one, other;
         int *ids = tokenizer_encode(a, strlen(words), words, i % 2, &one);
         int *again = tokenizer_encode(b, strlen(words), words, i % 2, &other);
-        if (one != other || memcmp(ids, again, one * sizeof *ids) != 0) fail_msg("%s: \"%s\" has other ids now", name, words);
+        if (one != other || memcmp(ids, again, one * sizeof *ids) != 0)
+            fail_msg("%s: \"%s\" has other ids now", name, words);
         free(ids), free(again);
     }
 }

@@ -78,13 +78,17 @@ static void any_address_will_do(void **state) {
 /* GGMLQuantizationType and GGML_QUANT_SIZES of the Python package gguf: what files say. */
 static void formats_have_the_numbers_of_files(void **state) {
     (void)state;
-    static const Blocks files[] = {
-        {.name = "Q4_0", .type = 2, .numbers = 32, .bytes = 18},   {.name = "Q4_1", .type = 3, .numbers = 32, .bytes = 20},
-        {.name = "Q5_0", .type = 6, .numbers = 32, .bytes = 22},   {.name = "Q5_1", .type = 7, .numbers = 32, .bytes = 24},
-        {.name = "Q8_0", .type = 8, .numbers = 32, .bytes = 34},   {.name = "Q2_K", .type = 10, .numbers = 256, .bytes = 84},
-        {.name = "Q3_K", .type = 11, .numbers = 256, .bytes = 110}, {.name = "Q4_K", .type = 12, .numbers = 256, .bytes = 144},
-        {.name = "Q5_K", .type = 13, .numbers = 256, .bytes = 176}, {.name = "Q6_K", .type = 14, .numbers = 256, .bytes = 210},
-        {.name = "IQ4_NL", .type = 20, .numbers = 32, .bytes = 18}};
+    static const Blocks files[] = {{.name = "Q4_0", .type = 2, .numbers = 32, .bytes = 18},
+                                   {.name = "Q4_1", .type = 3, .numbers = 32, .bytes = 20},
+                                   {.name = "Q5_0", .type = 6, .numbers = 32, .bytes = 22},
+                                   {.name = "Q5_1", .type = 7, .numbers = 32, .bytes = 24},
+                                   {.name = "Q8_0", .type = 8, .numbers = 32, .bytes = 34},
+                                   {.name = "Q2_K", .type = 10, .numbers = 256, .bytes = 84},
+                                   {.name = "Q3_K", .type = 11, .numbers = 256, .bytes = 110},
+                                   {.name = "Q4_K", .type = 12, .numbers = 256, .bytes = 144},
+                                   {.name = "Q5_K", .type = 13, .numbers = 256, .bytes = 176},
+                                   {.name = "Q6_K", .type = 14, .numbers = 256, .bytes = 210},
+                                   {.name = "IQ4_NL", .type = 20, .numbers = 32, .bytes = 18}};
     enum { FORMATS = sizeof files / sizeof *files };
     for (int f = 0; f < FORMATS; f++) {
         const Blocks *ours = format_named(files[f].name);
@@ -177,7 +181,8 @@ static void set_half(char *bytes, float value) {
     bytes[0] = (char)(half & 255), bytes[1] = (char)(half >> 8);
 }
 
-/* Any bytes but for the float16: d between 0.01 and 0.02, and behind it m or dmin. Q6_K, Q3_K and Q2_K have theirs at the end. */
+/* Any bytes but for the float16: d between 0.01 and 0.02, and behind it m or dmin. Q6_K, Q3_K and Q2_K have theirs at
+ * the end. */
 static Tensor random_weight(const Blocks *format, int in, int out, Random *random) {
     size_t count = (size_t)(in / format->numbers) * (size_t)out, bytes = (size_t)format->bytes;
     bool two = format->type == 3 || format->type == 7 || format->type == 10 || format->type == 12 || format->type == 13;
@@ -186,7 +191,8 @@ static Tensor random_weight(const Blocks *format, int in, int out, Random *rando
     for (size_t i = 0; i < count * bytes; i++) blocks[i] = (char)random_bits(random);
     for (size_t b = 0; b < count; b++)
         for (size_t k = 0; k < 1 + (size_t)two; k++)
-            set_half(blocks + b * bytes + (behind ? bytes - 2 - 2 * (size_t)two : 0) + 2 * k, 0.01f + 0.01f * (float)random_uniform(random));
+            set_half(blocks + b * bytes + (behind ? bytes - 2 - 2 * (size_t)two : 0) + 2 * k,
+                     0.01f + 0.01f * (float)random_uniform(random));
     return (Tensor){.rank = 2, .shape = {(size_t)out, (size_t)in}, .data = blocks, .blocks = format};
 }
 
@@ -206,11 +212,12 @@ static void numbers_of(bool exactly, int n, double to[n], const float x[n]) {
     }
 }
 
-/* How many of y are farther from float64's than float32 may lose. Sums of whole numbers have no error, and there are at most
- * 2^24 of them, so that a float32 holds them. What is rounded: a scale, two or three times; its product with the sum; and as many
- * additions as there are blocks, two to each if it has a minimum, or numbers, if the weights were widened; at the end the lanes'.
- * Each rounding is by half an ulp of what is there, which the terms' magnitudes bound. */
-static int count_wrong(bool exactly, int rows, int in, int out, float y[rows][out], const float x[rows][in], const Tensor *weight) {
+/* How many of y are farther from float64's than float32 may lose. Sums of whole numbers have no error, and there are at
+ * most 2^24 of them, so that a float32 holds them. What is rounded: a scale, two or three times; its product with the
+ * sum; and as many additions as there are blocks, two to each if it has a minimum, or numbers, if the weights were
+ * widened; at the end the lanes'. Each rounding is by half an ulp of what is there, at most the terms' magnitudes. */
+static int count_wrong(bool exactly, int rows, int in, int out, float y[rows][out], const float x[rows][in],
+                       const Tensor *weight) {
     double bound = (exactly ? in + 8 : 2 * in / 32 + 12) * 0x1p-24, numbers[in];
     const Blocks *format = weight->blocks;
     float w[in];
@@ -236,13 +243,16 @@ static void try_products(const Blocks *format, bool exactly, int rows, int in, i
     float *x = allocate((size_t)rows * (size_t)in * sizeof *x), *y = allocate((size_t)rows * (size_t)out * sizeof *y);
     random_fill(random, (size_t)rows * (size_t)in, x);
     for (int i = 0; i < rows * out; i++) y[i] = 0;
-    if (count_wrong(exactly, rows, in, out, (void *)y, (void *)x, &weight) * 2 < rows * out) fail_msg("%s: zeros are right", format->name);
+    if (count_wrong(exactly, rows, in, out, (void *)y, (void *)x, &weight) * 2 < rows * out)
+        fail_msg("%s: zeros are right", format->name);
     for (int i = 0; i < rows * out; i++) y[i] = NAN;
     project_exactly = exactly;
     project_blocks(rows, in, out, (void *)y, (void *)x, &weight);
     project_exactly = false;
     int wrong = count_wrong(exactly, rows, in, out, (void *)y, (void *)x, &weight);
-    if (wrong) fail_msg("%s [%d][%d] x [%d][%d]%s: %d are wrong", format->name, rows, in, out, in, exactly ? ", exactly" : "", wrong);
+    if (wrong)
+        fail_msg("%s [%d][%d] x [%d][%d]%s: %d are wrong", format->name, rows, in, out, in, exactly ? ", exactly" : "",
+                 wrong);
     free((void *)weight.data), free(x), free(y);
 }
 
@@ -250,7 +260,8 @@ static bool is_widened(const Blocks *format) { return format->type == 10 || form
 
 static void products_are_exact_but_for_the_last_sums(void **state) {
     (void)state;
-    static const int shapes[][3] = {{1, 1, 1}, {1, 3, 5}, {2, 9, 37}, {5, 8, 12}, {6, 6, 64}, {13, 17, 70}, {40, 2, 33}};
+    static const int shapes[][3] = {{1, 1, 1},  {1, 3, 5},    {2, 9, 37}, {5, 8, 12},
+                                    {6, 6, 64}, {13, 17, 70}, {40, 2, 33}};
     const Blocks *format;
     Random random = {19};
     for (int f = 0; (format = format_at(f)); f++)
@@ -299,7 +310,8 @@ static void what_is_no_number_stays_none(void **state) {
                 x[1][random_between(&random, 0, IN - 1)] = strange[k];
                 project_blocks(rows, IN, OUT, y, x, &weight);
                 for (int r = 0; r < rows; r++)
-                    for (int o = 0; o < OUT && !is_widened(format); o++) assert_int_equal(isfinite(y[r][o]) != 0, r != 1);
+                    for (int o = 0; o < OUT && !is_widened(format); o++)
+                        assert_int_equal(isfinite(y[r][o]) != 0, r != 1);
                 free((void *)weight.data);
             }
 }

@@ -16,7 +16,9 @@
 
 /* The course's own model, with another line in its config.json; the weights are linked, not copied. */
 static void model_with(const char *name, const char *line) {
-    assert_int_equal(system(AT("mkdir %s/%s && ln -s '%s'/model.safetensors '%s'/tokenizer.* %s/%s", folder, name, MODEL, MODEL, folder, name)), 0);
+    assert_int_equal(system(AT("mkdir %s/%s && ln -s '%s'/model.safetensors '%s'/tokenizer.* %s/%s", folder, name,
+                               MODEL, MODEL, folder, name)),
+                     0);
     assert_int_equal(system(AT("sed 's/^{/{%s/' '%s'/config.json >%s/%s/config.json", line, MODEL, folder, name)), 0);
 }
 
@@ -34,7 +36,8 @@ static void model_with_biases(const char *name) {
         if (!end) continue;
         snprintf(names[i], sizeof names[i], "%.*s_proj.bias", (int)(end - tensors[i].name), tensors[i].name);
         assert_true(tensors[i].shape[0] <= 4096);
-        tensors[count++] = (Tensor){.name = names[i], .dtype = F32, .rank = 1, .shape = {tensors[i].shape[0]}, .data = numbers};
+        tensors[count++] =
+            (Tensor){.name = names[i], .dtype = F32, .rank = 1, .shape = {tensors[i].shape[0]}, .data = numbers};
     }
     model_with(name, "\"attention_bias\": true, \"mlp_bias\": true,");
     assert_int_equal(unlink(AT("%s/%s/model.safetensors", folder, name)), 0);
@@ -45,8 +48,11 @@ static void model_with_biases(const char *name) {
 
 /* Both read the same text, and no stage differs. */
 static void assert_same_model(const char *one, const char *other) {
-    assert_int_equal(system(AT("cd %s && '%s/09_decoder' --model %s " IDS " --save one.safetensors >one.txt", folder, BUILD, one)), 0);
-    assert_int_equal(system(AT("cd %s && '%s/09_decoder' --model %s --compare one.safetensors >two.txt", folder, BUILD, other)), 0);
+    assert_int_equal(
+        system(AT("cd %s && '%s/09_decoder' --model %s " IDS " --save one.safetensors >one.txt", folder, BUILD, one)),
+        0);
+    assert_int_equal(
+        system(AT("cd %s && '%s/09_decoder' --model %s --compare one.safetensors >two.txt", folder, BUILD, other)), 0);
 }
 
 static void without_a_loss_it_is_the_same_model(void **state) {
@@ -55,7 +61,9 @@ static void without_a_loss_it_is_the_same_model(void **state) {
     model_with("llama3", "\"rope_scaling\": {\"rope_type\": \"llama3\", \"factor\": 8.0, \"low_freq_factor\": 1.0, "
                          "\"high_freq_factor\": 4.0, \"original_max_position_embeddings\": 64},");
     model_with("linear", "\"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 4.0},");
-    model_with("yarn", "\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 4.0, \"original_max_position_embeddings\": 128},");
+    model_with(
+        "yarn",
+        "\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 4.0, \"original_max_position_embeddings\": 128},");
     model_with_biases("biases");
     static const char *const names[] = {"plain", "llama3", "linear", "yarn", "biases"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -63,8 +71,14 @@ static void without_a_loss_it_is_the_same_model(void **state) {
         assert_same_model(names[i], AT("%s.gguf", names[i]));
     }
     /* the text, too: the tokenizer is in the file */
-    assert_int_equal(system(AT("cd %s && '%s/llama' --model plain.gguf --seed 33 --prompt 'Once upon a time' --tokens 20 --quiet >told.txt", folder, BUILD)), 0);
-    assert_int_equal(system(AT("cd %s && '%s/llama' --model plain --seed 33 --prompt 'Once upon a time' --tokens 20 --quiet | cmp - told.txt", folder, BUILD)), 0);
+    assert_int_equal(system(AT("cd %s && '%s/llama' --model plain.gguf --seed 33 --prompt 'Once upon a time' --tokens "
+                               "20 --quiet >told.txt",
+                               folder, BUILD)),
+                     0);
+    assert_int_equal(system(AT("cd %s && '%s/llama' --model plain --seed 33 --prompt 'Once upon a time' --tokens 20 "
+                               "--quiet | cmp - told.txt",
+                               folder, BUILD)),
+                     0);
 }
 
 /* What is quantized already stands for numbers like any other: F32 keeps them all. */
@@ -114,28 +128,36 @@ static void write_json(const char *path, const char *from, const char *to) {
     output_close(&output), free(bytes);
 }
 
-#define OWN "{\"id\":720,\"content\":\"[INST]\",\"single_word\":false,\"lstrip\":false,\"rstrip\":false,\"normalized\":false,\"special\":false}"
-#define OTHER "{\"id\":721,\"content\":\"[/INST]\",\"single_word\":false,\"lstrip\":false,\"rstrip\":false,\"normalized\":false,\"special\":false}"
+#define OWN                                                                                                            \
+    "{\"id\":720,\"content\":\"[INST]\",\"single_word\":false,\"lstrip\":false,\"rstrip\":false,\"normalized\":false," \
+    "\"special\":false}"
+#define OTHER                                                                                                          \
+    "{\"id\":721,\"content\":\"[/"                                                                                     \
+    "INST]\",\"single_word\":false,\"lstrip\":false,\"rstrip\":false,\"normalized\":false,\"special\":false}"
 
 /* GGUF has scores where a tokenizer.json of SentencePiece's family has merges: the ids are the same. */
 static void merges_become_scores(void **state) {
     (void)state;
     write_json(ROOT "/tests/golden/tokenizers/prepend", "," OWN "," OTHER, "");
     assert_int_equal(run("'%s' merges.gguf --tokenizer tokenizer.json", MODEL), 0);
-    Tokenizer *json = tokenizer_open(AT("%s/tokenizer.json", folder)), *gguf = tokenizer_open(AT("%s/merges.gguf", folder));
-    json_t *expected = json_load_file(AT("%s/tests/golden/tokenizers/expected.json", ROOT), JSON_ALLOW_NUL, NULL), *text;
+    Tokenizer *json = tokenizer_open(AT("%s/tokenizer.json", folder)),
+              *gguf = tokenizer_open(AT("%s/merges.gguf", folder));
+    json_t *expected = json_load_file(AT("%s/tests/golden/tokenizers/expected.json", ROOT), JSON_ALLOW_NUL, NULL),
+           *text;
     size_t i, count, others;
     json_array_foreach(json_object_get(expected, "texts"), i, text) {
         int *ids = tokenizer_encode(json, json_string_length(text), json_string_value(text), false, &count);
         int *its = tokenizer_encode(gguf, json_string_length(text), json_string_value(text), false, &others);
-        if (others != count || (count && memcmp(ids, its, count * sizeof *ids) != 0)) fail_msg("\"%s\" has other ids", json_string_value(text));
+        if (others != count || (count && memcmp(ids, its, count * sizeof *ids) != 0))
+            fail_msg("\"%s\" has other ids", json_string_value(text));
         free(ids), free(its);
     }
     assert_true(i > 100);
     json_decref(expected), tokenizer_close(json), tokenizer_close(gguf);
 
     write_json(folder, ",[\"数\",\"字\"]", "");
-    assert_error(run("'%s' x.gguf --tokenizer tokenizer.json", MODEL), "does not merge all that makes a token, as \"数字\"");
+    assert_error(run("'%s' x.gguf --tokenizer tokenizer.json", MODEL),
+                 "does not merge all that makes a token, as \"数字\"");
     write_json(ROOT "/tests/golden/tokenizers/prepend", "", "");
     assert_error(run("'%s' x.gguf --tokenizer tokenizer.json", MODEL), "begins anew behind an added token");
     write_json(ROOT "/tests/golden/tokenizers/metaspace", "," OWN "," OTHER, "");
@@ -148,7 +170,8 @@ static void what_it_cannot_write_it_names(void **state) {
     assert_error(run("'%s' x.gguf --type q3_0", MODEL), "--type q3_0: it must be");
     assert_error(run("nothing x.gguf"), "nothing");
     assert_error(run("'%s' no/where/x.gguf", MODEL), "make its directory first");
-    assert_error(run("'%s/tests/golden/models/dynamic' x.gguf --tokenizer '%s'", ROOT, MODEL), "more tokens than the model");
+    assert_error(run("'%s/tests/golden/models/dynamic' x.gguf --tokenizer '%s'", ROOT, MODEL),
+                 "more tokens than the model");
     model_with("dynamic", "\"rope_scaling\": {\"rope_type\": \"dynamic\", \"factor\": 4.0},");
     assert_error(run("dynamic x.gguf"), "dynamic scaling");
     assert_error(run("'%s/tests/golden/gguf/mixed.gguf' x.gguf", ROOT), "there is no tokenizer in it");
@@ -157,13 +180,16 @@ static void what_it_cannot_write_it_names(void **state) {
     assert_non_null(strstr(said, "read and written at once"));
 }
 
-/* What somebody changed in a quantized file's header is refused, or the same model: no crash, whatever the byte. Of a file of
- * megabytes every 7th byte of the first 3000 is tried; tests/test_gguf.c tries all of a small one. */
+/* What somebody changed in a quantized file's header is refused, or the same model: no crash, whatever the byte. Of a
+ * file of megabytes every 7th byte of the first 3000 is tried; tests/test_gguf.c tries all of a small one. */
 static void a_changed_byte_is_no_crash(void **state) {
     (void)state;
     assert_int_equal(run("'%s' good.gguf --type q4_0", MODEL), 0);
     for (int at = 0; at < 3000; at += 67) {
-        assert_int_equal(system(AT("cd %s && cp good.gguf bad.gguf && printf '\\377' | dd of=bad.gguf bs=1 seek=%d conv=notrunc 2>/dev/null", folder, at)), 0);
+        assert_int_equal(system(AT("cd %s && cp good.gguf bad.gguf && printf '\\377' | dd of=bad.gguf bs=1 seek=%d "
+                                   "conv=notrunc 2>/dev/null",
+                                   folder, at)),
+                         0);
         int status = system(AT("cd %s && '%s/09_decoder' --model bad.gguf --ids 1,2 >/dev/null 2>&1", folder, BUILD));
         if (!WIFEXITED(status) || WEXITSTATUS(status) > 1) fail_msg("byte %d as 0xff: status %x", at, status);
     }

@@ -10,9 +10,11 @@
 
 /* ------------------------------------------------------------------ a Llama, in the file's words
  *
- * Source: LLM_ARCH_LLAMA in llama-arch.cpp and llama-model.cpp of llama.cpp; Keys in constants.py of the package gguf. */
+ * Source: LLM_ARCH_LLAMA in llama-arch.cpp and llama-model.cpp of llama.cpp; Keys in constants.py of the
+ * package gguf. */
 
-/* Everything that is said of an architecture begins with its name. What is not known here might change the mathematics. */
+/* Everything that is said of an architecture begins with its name. What is not known here might change the
+ * mathematics. */
 static const char *const known[] = {
     "vocab_size", "context_length", "embedding_length", "block_count", "feed_forward_length", "rope.dimension_count",
     "attention.head_count", "attention.head_count_kv", "attention.key_length", "attention.value_length",
@@ -28,7 +30,8 @@ static void refuse_the_unknown(const Gguf *file) {
     for (size_t i = 0; i < file->pair_count; i++) {
         const char *key = file->pairs[i].key;
         bool is_known = strncmp(key, prefix, strlen(prefix)) != 0;
-        for (size_t k = 0; k < sizeof known / sizeof *known; k++) is_known = is_known || strcmp(key + strlen(prefix), known[k]) == 0;
+        for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+            is_known = is_known || strcmp(key + strlen(prefix), known[k]) == 0;
         if (!is_known) fail("%s: it says %.80s: what this changes is not computed here", file->name, key);
     }
 }
@@ -38,7 +41,8 @@ static const GgufPair *value_of(const Gguf *file, const char *name) {
     char key[80];
     snprintf(key, sizeof key, "%s%s", prefix, name);
     const GgufPair *pair = gguf_pair(file, key);
-    if (pair && pair->is_array) fail("%s: %s: a number for each layer, where this decoder takes one for all", file->name, key);
+    if (pair && pair->is_array)
+        fail("%s: %s: a number for each layer, where this decoder takes one for all", file->name, key);
     if (pair && pair->type == GGUF_STRING) fail("%s: %s: it must be a number", file->name, key);
     return pair;
 }
@@ -46,7 +50,8 @@ static const GgufPair *value_of(const Gguf *file, const char *name) {
 static double number_or(const Gguf *file, const char *name, double otherwise, double least, double most) {
     const GgufPair *pair = value_of(file, name);
     double value = pair ? gguf_number(pair, 0) : otherwise;
-    if (!(value >= least && value <= most)) fail("%s: %s%s is %g: it must lie between %g and %g", file->name, prefix, name, value, least, most);
+    if (!(value >= least && value <= most))
+        fail("%s: %s%s is %g: it must lie between %g and %g", file->name, prefix, name, value, least, most);
     return value;
 }
 
@@ -73,7 +78,8 @@ static bool says(const Gguf *file, const char *key, const char *text) {
 /* RoPE's parameters. A factor for each pair (Llama 3.1 and later) comes as a tensor. */
 static RopeParameters read_rope(const Gguf *file, int context) {
     static const char type[] = "llama.rope.scaling.type";
-    RopeParameters p = {.rope_theta = number_or(file, "rope.freq_base", 10000, 1, 1e12), .max_position_embeddings = context};
+    RopeParameters p = {.rope_theta = number_or(file, "rope.freq_base", 10000, 1, 1e12),
+                        .max_position_embeddings = context};
     if (value_of(file, "rope.scale_linear")) {
         p.rope_type = ROPE_LINEAR, p.factor = number_or(file, "rope.scale_linear", 1, 1e-6, 1e6);
         return p;
@@ -86,7 +92,8 @@ static RopeParameters read_rope(const Gguf *file, int context) {
     }
     if (!says(file, type, "yarn")) fail("%s: %s must be none, linear or yarn", file->name, type);
     p.rope_type = ROPE_YARN;
-    p.original_max_position_embeddings = whole_or(file, "rope.scaling.original_context_length", context, 1, MOST_POSITIONS);
+    p.original_max_position_embeddings =
+        whole_or(file, "rope.scaling.original_context_length", context, 1, MOST_POSITIONS);
     p.beta_fast = number_or(file, "rope.scaling.yarn_beta_fast", 0, 0, 1e6);
     p.beta_slow = number_or(file, "rope.scaling.yarn_beta_slow", 0, 0, 1e6);
     double sharper = number_or(file, "rope.scaling.attn_factor", 1, 1e-6, 1e6); /* on top of YaRN's own */
@@ -96,17 +103,21 @@ static RopeParameters read_rope(const Gguf *file, int context) {
 
 /* The end of a text, of a turn, of a message to a tool. */
 static void read_ends(const Gguf *file, Config *config) {
-    static const char *const keys[] = {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"};
+    static const char *const keys[] = {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id",
+                                       "tokenizer.ggml.eom_token_id"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const GgufPair *id = gguf_pair(file, keys[i]);
-        if (id && id->type == GGUF_U32 && !id->is_array) config->eos[config->eos_count++] = (int)fmin(gguf_number(id, 0), 0x7fffffff);
+        if (id && id->type == GGUF_U32 && !id->is_array)
+            config->eos[config->eos_count++] = (int)fmin(gguf_number(id, 0), 0x7fffffff);
     }
 }
 
 static Config read_config(const Gguf *file) {
-    if (!says(file, "general.architecture", "llama")) fail("%s: general.architecture is not llama: not a Llama", file->name);
+    if (!says(file, "general.architecture", "llama"))
+        fail("%s: general.architecture is not llama: not a Llama", file->name);
     refuse_the_unknown(file);
-    if (number_or(file, "expert_count", 0, 0, 1e9) > 0) fail("%s: %sexpert_count: a mixture of experts is no Llama", file->name, prefix);
+    if (number_or(file, "expert_count", 0, 0, 1e9) > 0)
+        fail("%s: %sexpert_count: a mixture of experts is no Llama", file->name, prefix);
 
     Config c = {.pad = -1, .dtype = F32};
     c.C = whole(file, "embedding_length", 1, MOST_WIDTH);
@@ -116,10 +127,13 @@ static Config read_config(const Gguf *file) {
     c.KV = whole_or(file, "attention.head_count_kv", c.H, 1, MOST_WIDTH);
     if (value_of(file, "attention.key_length")) c.D = whole(file, "attention.key_length", 1, MOST_HEAD);
     config_complete_heads(file->name, &c);
-    if (whole_or(file, "attention.value_length", c.D, 1, MOST_HEAD) != c.D) fail("%s: keys and values are not as wide as each other", file->name);
-    if (whole_or(file, "rope.dimension_count", c.D, 1, MOST_HEAD) != c.D) fail("%s: a part of each head is turned: a Llama turns the whole", file->name);
+    if (whole_or(file, "attention.value_length", c.D, 1, MOST_HEAD) != c.D)
+        fail("%s: keys and values are not as wide as each other", file->name);
+    if (whole_or(file, "rope.dimension_count", c.D, 1, MOST_HEAD) != c.D)
+        fail("%s: a part of each head is turned: a Llama turns the whole", file->name);
     c.max_position_embeddings = whole(file, "context_length", 1, MOST_POSITIONS);
-    if (!value_of(file, "attention.layer_norm_rms_epsilon")) fail("%s: it does not say %sattention.layer_norm_rms_epsilon", file->name, prefix);
+    if (!value_of(file, "attention.layer_norm_rms_epsilon"))
+        fail("%s: it does not say %sattention.layer_norm_rms_epsilon", file->name, prefix);
     c.rms_norm_eps = number_or(file, "attention.layer_norm_rms_epsilon", 0, 0, 0.999);
     c.rope = read_rope(file, c.max_position_embeddings);
     read_ends(file, &c);
@@ -177,7 +191,8 @@ void gguf_model(Model *model, const Gguf *file) {
     model->config = read_config(file);
     model->interleaved = true; /* llama.cpp brings the rows of queries and keys back into Meta's order */
     read_vocabulary(file, &model->config);
-    model->config.attention_bias = gguf_tensor(file, "blk.0.attn_q.bias"), model->config.mlp_bias = gguf_tensor(file, "blk.0.ffn_gate.bias");
+    model->config.attention_bias = gguf_tensor(file, "blk.0.attn_q.bias"),
+    model->config.mlp_bias = gguf_tensor(file, "blk.0.ffn_gate.bias");
     take_rope_factors(&weights, &model->config);
     weights_take_model(&weights, model);
 }

@@ -1,6 +1,6 @@
-/* Chapter 13: whole numbers side by side, for products.c. A processor that computes with bytes multiplies 16, 32 or 64 pairs of
- * them at once, and in each lane of 32 bits it adds up what a few neighbours make. How, is another matter on every machine, and
- * all of it is here. The sums are whole numbers: every machine has the same.
+/* Chapter 13: whole numbers side by side, for products.c. A processor that computes with bytes multiplies 16, 32 or 64
+ * pairs of them at once, and in each lane of 32 bits it adds up what a few neighbours make. How, is another matter on
+ * every machine, and all of it is here. The sums are whole numbers: every machine has the same.
  *
  * The levels of weights are bytes from 0 to 63. Those of Q8_0 may be negative, and have MOVED added. */
 #ifndef LANES_H
@@ -30,51 +30,72 @@ enum { MOVED = 0 };
 
 /* ------------------------------------------------------------------ a block of weights and one of activations */
 
+/* Sixteen bytes from here and sixteen from there. */
+INLINE void side_by_side(uint8_t to[32], const void *first, const void *second) {
+#ifdef __AVX2__
+    __m256i low = _mm256_castsi128_si256(_mm_loadu_si128(first));
+    _mm256_storeu_si256((void *)to, _mm256_inserti128_si256(low, _mm_loadu_si128(second), 1));
+#else
+    memcpy(to, first, 16), memcpy(to + 16, second, 16);
+#endif
+}
+
 #if defined VNNI || defined __AVX2__
-/* sum = start + w x: the first 16 products go to the first four lanes, the others to the last four. */
-INLINE void add_products(int32_t sum[8], const int32_t start[8], const uint8_t w[32], const int8_t x[32]) {
-    __m256i lanes = _mm256_loadu_si256((const void *)start);
-    __m256i a = _mm256_loadu_si256((const void *)w), b = _mm256_loadu_si256((const void *)x);
+/* sum += w x, of `times` times 32 products: of each 32, 16 go to the first four lanes and 16 to the last four. Some
+ * levels have a sign where MOVED is 0; those of several times are below 64. */
+INLINE void add_products(bool sign, int times, int32_t sum[8], const uint8_t w[][32], const uint8_t x[][32]) {
+    __m256i lanes = _mm256_loadu_si256((const void *)sum), pairs = _mm256_setzero_si256();
+    for (int n = 0; n < times; n++) {
+        __m256i a = _mm256_loadu_si256((const void *)w[n]), b = _mm256_loadu_si256((const void *)x[n]);
 #if defined VNNI && defined __AVX512VL__
-    lanes = _mm256_dpbusd_epi32(lanes, a, b);
+        lanes = _mm256_dpbusd_epi32(lanes, a, b);
 #elif defined VNNI
-    lanes = _mm256_dpbusd_avx_epi32(lanes, a, b);
-#else /* x gets the sign of w, whose magnitude is left; two products fit into 16 bits, for 2 * 128 * 127 < 32768 */
-    __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(a), _mm256_sign_epi8(b, a));
+        lanes = _mm256_dpbusd_avx_epi32(lanes, a, b);
+#else /* x gets the sign of w, whose magnitude is left. Into 16 bits fit 2 * 128 * 127 < 32768, or 2 * 2 * 63 * 127 */
+        if (sign) b = _mm256_sign_epi8(b, a), a = _mm256_abs_epi8(a);
+        pairs = n ? _mm256_add_epi16(pairs, _mm256_maddubs_epi16(a, b)) : _mm256_maddubs_epi16(a, b);
+#endif
+    }
+#ifndef VNNI
     lanes = _mm256_add_epi32(lanes, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
 #endif
+    (void)sign, (void)pairs;
     _mm256_storeu_si256((void *)sum, lanes);
 }
 #else
-/* The same with half a block. */
-INLINE void add_sixteen(int32_t sum[4], const int32_t start[4], const int8_t w[16], const int8_t x[16]) {
+/* The same of 16 products. */
+INLINE void add_sixteen(int32_t sum[4], const int8_t w[16], const int8_t x[16]) {
 #if defined __SSE2__ /* a byte beside itself makes 16 bits; shifted down with its sign, the byte is left */
-    __m128i lanes = _mm_loadu_si128((const void *)start);
+    __m128i lanes = _mm_loadu_si128((const void *)sum);
     __m128i a = _mm_loadu_si128((const void *)w), b = _mm_loadu_si128((const void *)x);
-    __m128i low = _mm_madd_epi16(_mm_srai_epi16(_mm_unpacklo_epi8(a, a), 8), _mm_srai_epi16(_mm_unpacklo_epi8(b, b), 8));
-    __m128i high = _mm_madd_epi16(_mm_srai_epi16(_mm_unpackhi_epi8(a, a), 8), _mm_srai_epi16(_mm_unpackhi_epi8(b, b), 8));
+    __m128i low =
+        _mm_madd_epi16(_mm_srai_epi16(_mm_unpacklo_epi8(a, a), 8), _mm_srai_epi16(_mm_unpacklo_epi8(b, b), 8));
+    __m128i high =
+        _mm_madd_epi16(_mm_srai_epi16(_mm_unpackhi_epi8(a, a), 8), _mm_srai_epi16(_mm_unpackhi_epi8(b, b), 8));
     _mm_storeu_si128((void *)sum, _mm_add_epi32(lanes, _mm_add_epi32(low, high)));
 #elif defined SDOT
-    vst1q_s32(sum, vdotq_s32(vld1q_s32(start), vld1q_s8(w), vld1q_s8(x)));
+    vst1q_s32(sum, vdotq_s32(vld1q_s32(sum), vld1q_s8(w), vld1q_s8(x)));
 #elif defined __aarch64__
     int8x16_t a = vld1q_s8(w), b = vld1q_s8(x);
-    int32x4_t first = vpadalq_s16(vld1q_s32(start), vmull_s8(vget_low_s8(a), vget_low_s8(b)));
+    int32x4_t first = vpadalq_s16(vld1q_s32(sum), vmull_s8(vget_low_s8(a), vget_low_s8(b)));
     vst1q_s32(sum, vpadalq_s16(first, vmull_high_s8(a, b)));
 #else
-    memcpy(sum, start, 4 * sizeof *sum);
     for (int i = 0; i < 16; i++) sum[i / 4] += w[i] * x[i];
 #endif
 }
 
-INLINE void add_products(int32_t sum[8], const int32_t start[8], const uint8_t w[32], const int8_t x[32]) {
-    const int8_t *levels = (const int8_t *)w;
-    add_sixteen(sum, start, levels, x), add_sixteen(sum + 4, start + 4, levels + 16, x + 16);
+INLINE void add_products(bool, int times, int32_t sum[8], const uint8_t w[][32], const uint8_t x[][32]) {
+    for (int n = 0; n < times; n++) {
+        const int8_t *a = (const int8_t *)w[n], *b = (const int8_t *)x[n];
+        add_sixteen(sum, a, b), add_sixteen(sum + 4, a + 16, b + 16);
+    }
 }
 #endif
 
-/* ------------------------------------------------------------------ panels, where every lane has an output of its own */
+/* ------------------------------------------------------------------ panels: every lane has an output of its own */
 
-/* STEP levels take the room of a lane. Where there is nothing better they are float32, whose 24 bits hold these sums as well. */
+/* STEP levels take the room of a lane. Where there is nothing better they are float32, whose 24 bits hold these sums as
+ * well. */
 #if defined VNNI || defined SDOT
 enum { STEP = 4 };
 typedef int8_t Level;

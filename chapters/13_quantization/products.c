@@ -6,12 +6,13 @@
 #include <stdlib.h>
 
 enum {
-    STREAMS = 4,                /* rows of the weight that are read side by side, as in chapter 12 */
-    AHEAD = 1024, FAR = 4096,   /* bytes that are asked for before they are needed */
-    LINE = 64,                  /* bytes that come from memory together */
-    TALL = REGISTERS * 3 / 16,  /* rows of x in a tile: it has sums of whole numbers and as many of float32 */
-    OUTS = 2 * LANES,           /* outputs of a tile */
-    CHUNK = 512,                /* rows of x that stay in the cache */
+    STREAMS = 4,               /* rows of the weight that are read together: a number of x is loaded for all of them */
+    LATER = BLOCKS / 2,        /* a block is read with the one so many later */
+    LINE = 64,                 /* bytes that come from memory together */
+    FAR = 16384,               /* bytes that are asked for before they are needed, at least */
+    TALL = REGISTERS * 3 / 16, /* rows of x in a tile: it has sums of whole numbers and as many of float32 */
+    OUTS = 2 * LANES,          /* outputs of a tile */
+    CHUNK = 512,               /* rows of x that stay in the cache */
 };
 
 bool project_exactly = false;
@@ -21,13 +22,14 @@ static int parts_of(int in) { return (in + PART - 1) / PART; }
 
 /* ------------------------------------------------------------------ x in Q8_0 */
 
-/* A part of a row of x. The sums of its products with levels begin at `start`, with what the zero of these levels makes too much:
+/* A part of a row of x. Sums of its products with levels begin with what the zero of these levels makes too much:
  * sum (q - zero) x = sum q x - zero sum x. */
 typedef struct {
     int8_t level[PART];
-    int32_t start[BLOCKS][8]; /* 16 numbers of a block begin in the first of eight lanes, 16 in the fifth; or all in the first */
-    float scale[MOST_SCALES]; /* as many as the weight has */
-    float sum[BLOCKS];        /* of the numbers */
+    float scale[MOST_SCALES];   /* as many as the weight has */
+    float sum[BLOCKS];          /* of the numbers */
+    int32_t start[MOST_SCALES]; /* of the sum for each scale */
+    int32_t lanes[BLOCKS][8];   /* of sums in lanes: of a block, 16 numbers in four of them; or of two blocks */
 } Part;
 
 static int sum_of(int n, const int8_t level[n]) {
@@ -41,11 +43,15 @@ static void quantize_part(Kind kind, int n, Part *part, const float x[n]) {
     for (int b = 0; b < n / BLOCK; b++) {
         int8_t *level = &part->level[b * BLOCK];
         float d = q8_levels(level, &x[b * BLOCK]);
-        part->sum[b] = d * (float)sum_of(BLOCK, level);
-        for (int i = 0; i < BLOCK; i += kind.share) {
-            part->scale[(b * BLOCK + i) / kind.share] = d;
-            part->start[b][i / 4] = -kind.zero * sum_of(kind.share, level + i);
+        int first = sum_of(BLOCK / 2, level), second = sum_of(BLOCK / 2, level + BLOCK / 2), sum = first + second;
+        part->sum[b] = d * (float)sum;
+        for (int k = 0; k < BLOCK / kind.share; k++) {
+            int at = b * BLOCK / kind.share + k;
+            part->scale[at] = d;
+            part->start[at] = -kind.zero * (kind.share == BLOCK ? sum : k == 0 ? first : second);
         }
+        if (kind.halves) part->lanes[b % LATER][b / LATER * 4] = -kind.zero * sum;
+        else part->lanes[b][0] = -kind.zero * first, part->lanes[b][4] = -kind.zero * second;
     }
 }
 
@@ -61,37 +67,69 @@ static Part *quantize(Kind kind, int rows, int in, const float x[rows][in]) {
 
 /* ------------------------------------------------------------------ few rows: as fast as the weights can be read */
 
-/* sum[s] += w_s . x, in eight lanes each, for the parts of rows that lie `stride` bytes from each other. */
-INLINE void add_parts(int type, int streams, float sum[streams][8], const Part *x, const char *weight, size_t stride) {
+/* A part of some rows of the weight, that lie `stride` bytes from each other. */
+typedef struct {
+    const char *at;
+    size_t stride;
+} Piece;
+
+/* The scales of the products; and what minima make is added. */
+INLINE void scales_of_products(int type, int streams, Eight lanes[], float scale[][MOST_SCALES], const Part *x,
+                               Piece piece) {
     const Kind kind = kind_of(type);
-    float scale[STREAMS][MOST_SCALES], minimum[BLOCKS];
-    Eight lanes[STREAMS];
 #pragma GCC unroll 4
     for (int s = 0; s < streams; s++) {
-        const char *part = weight + s * stride;
-        for (int b = 0; b < kind.bytes; b += LINE) __builtin_prefetch(part + b + FAR, 0, 2), __builtin_prefetch(part + b + AHEAD, 0, 2);
+        const char *part = piece.at + s * piece.stride;
+        float minimum[BLOCKS];
         scales_of(type, scale[s], minimum, part);
         for (int k = 0; k < PART / kind.share; k += 8) *(Eight *)&scale[s][k] *= *(const Eight *)&x->scale[k];
-        lanes[s] = *(Eight *)sum[s];
         if (kind.has_minimum) lanes[s] += *(Eight *)minimum * *(const Eight *)x->sum; /* here a block has a lane */
     }
-    __asm__("" : "+m"(scale)); /* from memory a scale comes to all lanes at once: in registers it would have to be shuffled there */
+}
+
+/* Block by block: a scale comes from memory to all lanes at once. In a register it would have to be shuffled there. */
+INLINE void add_blocks(int type, int streams, Eight lanes[], const float scale[][MOST_SCALES], const Part *x,
+                       Piece piece) {
+    const Kind kind = kind_of(type);
 #pragma GCC unroll 8
     for (int b = 0; b < BLOCKS; b++)
 #pragma GCC unroll 4
         for (int s = 0; s < streams; s++) {
-            uint8_t levels[BLOCK];
-            int32_t products[8];
+            uint8_t levels[1][BLOCK];
+            int32_t products[8] = {0};
             const float *k = &scale[s][b * BLOCK / kind.share], *l = k + (kind.share < BLOCK);
-            levels_of(type, b, levels, weight + s * stride);
-            add_products(products, x->start[b], levels, &x->level[b * BLOCK]);
-            lanes[s] += (Eight){*k, *k, *k, *k, *l, *l, *l, *l} * __builtin_convertvector(*(EightWholes *)products, Eight);
+            levels_of(type, b, levels[0], piece.at + s * piece.stride);
+            if (kind.zero) *(EightWholes *)products = *(const EightWholes *)x->lanes[b];
+            add_products(type == GGUF_TYPE_Q8_0, 1, products, levels, (const void *)&x->level[b * BLOCK]);
+            lanes[s] +=
+                (Eight){*k, *k, *k, *k, *l, *l, *l, *l} * __builtin_convertvector(*(EightWholes *)products, Eight);
         }
-#pragma GCC unroll 4
-    for (int s = 0; s < streams; s++) *(Eight *)sum[s] = lanes[s];
 }
 
-typedef void AddParts(float sum[][8], const Part *x, const char *weight, size_t stride);
+/* A block and the one four later together, as their levels lie in halves of bytes: so one sum has both, and their
+ * scales are in neighbouring halves of a vector, where it costs little to shuffle them. */
+INLINE void add_twos(int type, int streams, Eight lanes[], const float scale[][MOST_SCALES], const Part *x,
+                     Piece piece) {
+    const Kind kind = kind_of(type);
+    const size_t bytes = (size_t)kind.bytes / BLOCKS;
+#pragma GCC unroll 4
+    for (int b = 0; b < LATER; b++) {
+        uint8_t numbers[2][BLOCK];
+        const int8_t *one = &x->level[b * BLOCK], *other = &x->level[(b + LATER) * BLOCK];
+        side_by_side(numbers[0], one, other), side_by_side(numbers[1], one + BLOCK / 2, other + BLOCK / 2);
+#pragma GCC unroll 4
+        for (int s = 0; s < streams; s++) {
+            uint8_t levels[2][BLOCK];
+            int32_t products[8] = {0};
+            const char *block = piece.at + s * piece.stride + b * bytes;
+            levels_of_two(type, levels, block, block + LATER * bytes);
+            if (kind.zero) *(EightWholes *)products = *(const EightWholes *)x->lanes[b];
+            add_products(false, 2, products, levels, numbers);
+            lanes[s] +=
+                four_and_four(b, *(const Eight *)scale[s]) * __builtin_convertvector(*(EightWholes *)products, Eight);
+        }
+    }
+}
 
 static float total_of(float lanes[8]) {
     for (int n = 4; n > 0; n /= 2)
@@ -106,19 +144,31 @@ static const char *whole_part(char rest[MOST_BYTES], int bytes, int left, const 
     return memcpy(rest, weight, (size_t)left);
 }
 
-/* y[s * apart] = w_s . x, of rows of the weight that lie `apart` rows of `pitch` bytes from each other. */
-static void dot_products(AddParts *add, int bytes, int streams, float *y, int rows, const Part x[][rows], const char *weight, size_t pitch,
-                         int apart) {
-    float sum[STREAMS][8] = {0};
+/* y[s] = w_s . x. While a part is multiplied, the next one's scales are made: that takes long, but nobody waits. And
+ * the same part is asked for of rows that will be read so much later, into the second-level cache: the first has x. */
+INLINE void dot_products(int type, int streams, float y[streams], int rows, const Part x[][rows], size_t pitch,
+                         const char *weight) {
+    const size_t bytes = (size_t)kind_of(type).bytes, whole = pitch / bytes, parts = (pitch + bytes - 1) / bytes;
+    const size_t ahead = (FAR / (streams * pitch) + 1) * streams * pitch;
+    Piece piece = {weight, pitch}, next = piece;
     char rest[STREAMS][MOST_BYTES];
-    size_t at = 0, stride = (size_t)apart * pitch, part = (size_t)bytes;
-    for (; at + part <= pitch; at += part) add(sum, x[at / part], weight + at, stride);
-    if (at < pitch) {
-        for (int s = 0; s < streams; s++) whole_part(rest[s], bytes, (int)(pitch - at), weight + s * stride + at);
-        add(sum, x[at / part], rest[0], sizeof rest[0]);
+    float scale[2][STREAMS][MOST_SCALES];
+    Eight lanes[STREAMS] = {0};
+    for (int s = 0; s < streams && whole < parts; s++)
+        whole_part(rest[s], (int)bytes, (int)(pitch - whole * bytes), weight + s * pitch + whole * bytes);
+    for (size_t p = 0; p <= parts; p++, piece = next, next.at += bytes) {
+        for (int s = 0; s < streams; s++)
+            for (size_t b = p * bytes; b < (p + 1) * bytes; b += LINE)
+                __builtin_prefetch(weight + ahead + s * pitch + b, 0, 2);
+        if (p == whole) next = (Piece){rest[0], sizeof rest[0]};
+        if (p < parts) scales_of_products(type, streams, lanes, scale[p % 2], x[p], next);
+        if (p > 0)
+            (kind_of(type).halves ? add_twos : add_blocks)(type, streams, lanes, scale[(p - 1) % 2], x[p - 1], piece);
     }
-    for (int s = 0; s < streams; s++) y[s * apart] = total_of(sum[s]);
+    for (int s = 0; s < streams; s++) y[s] = total_of((float *)&lanes[s]);
 }
+
+typedef void DotProducts(float y[], int rows, const Part x[][rows], size_t pitch, const char *weight);
 
 /* ------------------------------------------------------------------ many rows: as fast as can be multiplied */
 
@@ -160,9 +210,10 @@ static void pack(Unpack *unpack_row, int bytes, int left, Panel *panel, const ch
 }
 
 /* sum[r] = `share` levels of x_r with those of the panel, from number i on. */
-INLINE void add_levels(int share, int rows, int i, Lanes sum[][2], const Part x[], const Level block[][PART], const Panel *panel) {
+INLINE void add_levels(int share, int rows, int i, Lanes sum[][2], const Part x[], const Level block[][PART],
+                       const Panel *panel) {
 #pragma GCC unroll 6
-    for (int r = 0; r < rows; r++) sum[r][0] = sum[r][1] = (Lanes){0} + (Lane)x[r].start[i / BLOCK][i % BLOCK / 4];
+    for (int r = 0; r < rows; r++) sum[r][0] = sum[r][1] = (Lanes){0} + (Lane)x[r].start[i / share];
 #pragma GCC unroll 8
     for (int j = i; j < i + share; j += STEP) {
         const Lanes *w = (const Lanes *)panel->level[j / STEP];
@@ -184,7 +235,8 @@ INLINE void tile(int share, bool has_minimum, int rows, bool more, int out, floa
     for (int r = 0; r < rows; r++) total[r][0] = total[r][1] = (Vector){0};
     for (int i = 0; i < PART; i += share) {
         Lanes sum[TALL][2];
-        const Vector *scale = (const Vector *)panel->scale[i / share], *minimum = (const Vector *)panel->minimum[i / BLOCK];
+        const Vector *scale = (const Vector *)panel->scale[i / share],
+                     *minimum = (const Vector *)panel->minimum[i / BLOCK];
         add_levels(share, rows, i, sum, x, block, panel);
 #pragma GCC unroll 6
         for (int r = 0; r < rows; r++)
@@ -207,7 +259,7 @@ typedef void Tile(bool more, int out, float y[][out], const Part x[], const Leve
 /* ------------------------------------------------------------------ what a format decides */
 
 typedef struct {
-    AddParts *four, *one;
+    DotProducts *four, *one;
     Unpack *unpack;
     Tile *tall, *single;
 } Method;
@@ -223,11 +275,11 @@ typedef struct {
         tile(share, has_minimum, 1, more, out, y, x, block, panel);                                                    \
     }
 #define PARTS(type)                                                                                                    \
-    static void four_##type(float sum[][8], const Part *x, const char *weight, size_t stride) {                        \
-        add_parts(GGUF_TYPE_##type, STREAMS, sum, x, weight, stride);                                                  \
+    static void four_##type(float y[], int rows, const Part x[][rows], size_t pitch, const char *weight) {             \
+        dot_products(GGUF_TYPE_##type, STREAMS, y, rows, x, pitch, weight);                                            \
     }                                                                                                                  \
-    static void one_##type(float sum[][8], const Part *x, const char *weight, size_t stride) {                         \
-        add_parts(GGUF_TYPE_##type, 1, sum, x, weight, stride);                                                        \
+    static void one_##type(float y[], int rows, const Part x[][rows], size_t pitch, const char *weight) {              \
+        dot_products(GGUF_TYPE_##type, 1, y, rows, x, pitch, weight);                                                  \
     }                                                                                                                  \
     static void unpack_##type(int o, Level level[PART], Panel *panel, const char *weight) {                            \
         unpack(GGUF_TYPE_##type, o, level, panel, weight);                                                             \
@@ -258,29 +310,31 @@ static const Method methods[] = {
 
 /* ------------------------------------------------------------------ all rows, all outputs */
 
-static size_t pitch_of(int in, const Tensor *weight) { return (size_t)(in / weight->blocks->numbers) * (size_t)weight->blocks->bytes; }
+static size_t pitch_of(int in, const Tensor *weight) {
+    return (size_t)(in / weight->blocks->numbers) * (size_t)weight->blocks->bytes;
+}
 
 /* The outputs from `first` on: four rows of the weight at a time meet all rows of x. */
-static void few_rows(int first, int rows, int in, int out, float y[rows][out], const Part x[][rows], const Tensor *weight) {
+static void few_rows(int first, int rows, int in, int out, float y[rows][out], const Part x[][rows],
+                     const Tensor *weight) {
     const Method *method = &methods[weight->blocks->type];
-    int apart = (out - first + STREAMS - 1) / STREAMS, bytes = kind_of(weight->blocks->type).bytes;
     size_t pitch = pitch_of(in, weight);
 #pragma omp parallel for if ((double)in * (out - first) > 1e5)
-    for (int o = first; o < first + apart; o++) {
+    for (int o = first; o < out; o += STREAMS) {
         const char *from = (const char *)weight->data + o * pitch;
-        int streams = (out - o + apart - 1) / apart;
         for (int r = 0; r < rows; r++) {
             const Part(*row)[rows] = (const void *)&x[0][r];
-            if (streams == STREAMS) dot_products(method->four, bytes, STREAMS, &y[r][o], rows, row, from, pitch, apart);
-            for (int s = 0; s < streams && streams < STREAMS; s++)
-                dot_products(method->one, bytes, 1, &y[r][o + s * apart], rows, row, from + (size_t)s * apart * pitch, pitch, apart);
+            if (o + STREAMS <= out) method->four(&y[r][o], rows, row, pitch, from);
+            for (int s = 0; o + STREAMS > out && o + s < out; s++)
+                method->one(&y[r][o + s], rows, row, pitch, from + s * pitch);
         }
     }
 }
 
 /* A panel with some rows of x, which fetch the rows of the next on the way. */
-static void multiply_panel(const Method *method, int rows, bool more, int out, float y[][out], const Part x[], const Level block[][PART],
-                           const Panel *panel, int ahead, const char *next, size_t pitch, int bytes) {
+static void multiply_panel(const Method *method, int rows, bool more, int out, float y[][out], const Part x[],
+                           const Level block[][PART], const Panel *panel, int ahead, const char *next, size_t pitch,
+                           int bytes) {
     for (int r = 0; r < rows;) {
         int height = r + TALL <= rows ? TALL : 1;
         for (int o = ahead * r / rows; o < ahead * (r + height) / rows; o++)
@@ -308,8 +362,8 @@ static int many_rows(int rows, int in, int out, float y[rows][out], const Part x
                 for (int o = 0; o < outs; o += OUTS) {
                     const char *from = (const char *)weight->data + o * pitch + (size_t)p * bytes;
                     pack(method->unpack, bytes, (int)pitch - p * bytes, &panel, from, pitch);
-                    multiply_panel(method, height, p > 0, out, (void *)&y[r][o], &x[p][r], block, &panel, o + OUTS < outs ? OUTS : 0,
-                                   from + OUTS * pitch, pitch, bytes);
+                    multiply_panel(method, height, p > 0, out, (void *)&y[r][o], &x[p][r], block, &panel,
+                                   o + OUTS < outs ? OUTS : 0, from + OUTS * pitch, pitch, bytes);
                 }
             }
         free(block);
@@ -321,7 +375,7 @@ static int many_rows(int rows, int in, int out, float y[rows][out], const Part x
 
 enum {
     SIDE = 4,     /* rows of the weight that are widened together: a number of x is loaded for all of them */
-    PIECE = 1024, /* numbers of a row that are: whole blocks, and in the first-level cache while they meet every row of x */
+    PIECE = 1024, /* numbers of a row that are: whole blocks, in the first-level cache while they meet every row of x */
 };
 
 /* sum[s] += x . w[s] */
@@ -332,7 +386,8 @@ static void dots(int n, float sum[SIDE], const float x[n], const float w[SIDE][P
     sum[0] += a, sum[1] += b, sum[2] += c, sum[3] += d;
 }
 
-static void project_widened(int rows, int in, int out, float y[rows][out], const float x[rows][in], const Tensor *weight) {
+static void project_widened(int rows, int in, int out, float y[rows][out], const float x[rows][in],
+                            const Tensor *weight) {
 #pragma omp parallel for if ((double)in * out > 1e5)
     for (int o = 0; o < out; o += SIDE) {
         float w[SIDE][PIECE] = {0};
@@ -349,7 +404,8 @@ static void project_widened(int rows, int in, int out, float y[rows][out], const
     }
 }
 
-void project_blocks(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const Tensor *weight) {
+void project_blocks(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
+                    const Tensor *weight) {
     const Kind kind = kind_of(weight->blocks->type);
     int done = 0;
     if (project_exactly || kind.bytes == 0) {

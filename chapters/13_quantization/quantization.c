@@ -51,18 +51,20 @@ static void pack_fifth(uint8_t fifth[4], const uint8_t levels[BLOCK]) {
     for (int j = 0; j < BLOCK; j++) fifth[j / 8] |= (uint8_t)(levels[j] >> 4 << j % 8);
 }
 
-/* Taken for whole numbers, the bits of magnitudes are in the same order, and those of infinity and NaN come last: none is lost. */
+/* Taken for whole numbers, the bits of magnitudes are in the same order, and those of infinity and NaN come last: none
+ * is lost. */
 static float largest_magnitude(const float x[BLOCK]) {
-    uint32_t bits[BLOCK], most = 0;
+    typedef uint32_t Bits __attribute__((may_alias));
+    const Bits *bits = (const Bits *)x;
+    uint32_t most = 0;
     float result;
-    memcpy(bits, x, sizeof bits);
     for (int j = 0; j < BLOCK; j++) most = (bits[j] & INT32_MAX) > most ? bits[j] & INT32_MAX : most;
     memcpy(&result, &most, sizeof result);
     return result;
 }
 
-/* A half goes away from zero, as roundf has it, but many at once. (To a number just below 0.5 a whole half would be too much.) Of a
- * magnitude no compiler fuses the multiplication and the addition. */
+/* A half goes away from zero, as roundf has it, but many at once. (To a number just below 0.5 a whole half would be too
+ * much.) Of a magnitude no compiler fuses the multiplication and the addition. */
 float q8_levels(int8_t levels[BLOCK], const float x[BLOCK]) {
     const float nearly_half = 0.49999997f;
     float d = largest_magnitude(x) / 127, scale = isfinite(d) ? inverse(d) : 0;

@@ -28,7 +28,8 @@ void quantize_q4_1(int rows, int n, void *blocks, const float x[rows][n]);
 void quantize_q5_0(int rows, int n, void *blocks, const float x[rows][n]);
 void quantize_q5_1(int rows, int n, void *blocks, const float x[rows][n]);
 
-/* The levels of one block of q8_0; returns its d, in float32. Where a number is not finite, d is not, and the levels are 0. */
+/* The levels of one block of q8_0; returns its d, in float32. Where a number is not finite, d is not, and the levels
+ * are 0. */
 float q8_levels(int8_t levels[32], const float x[32]);
 
 /* What the blocks stand for: the formulas of blocks.h in float32. Every bit is that of quants.py: up to the last

@@ -1,4 +1,5 @@
-/* quantize: any model that this course reads becomes a GGUF file of fewer bits, for llama, llama.cpp and all that reads such. */
+/* quantize: any model that this course reads becomes a GGUF file of fewer bits, for llama, llama.cpp and all that reads
+ * such. */
 #include "09_decoder/model.h"
 #include "10_tokenizer/formats.h"
 #include "10_tokenizer/tokenizer.h"
@@ -36,8 +37,9 @@ static const struct {
     const char *name;
     GgufType type;
     uint32_t number; /* general.file_type */
-} kinds[] = {{"f32", GGUF_TYPE_F32, 0}, {"f16", GGUF_TYPE_F16, 1}, {"bf16", GGUF_TYPE_BF16, 32}, {"q8_0", GGUF_TYPE_Q8_0, 7},
-             {"q4_0", GGUF_TYPE_Q4_0, 2}, {"q4_1", GGUF_TYPE_Q4_1, 3}, {"q5_0", GGUF_TYPE_Q5_0, 8}, {"q5_1", GGUF_TYPE_Q5_1, 9}};
+} kinds[] = {{"f32", GGUF_TYPE_F32, 0},   {"f16", GGUF_TYPE_F16, 1},   {"bf16", GGUF_TYPE_BF16, 32},
+             {"q8_0", GGUF_TYPE_Q8_0, 7}, {"q4_0", GGUF_TYPE_Q4_0, 2}, {"q4_1", GGUF_TYPE_Q4_1, 3},
+             {"q5_0", GGUF_TYPE_Q5_0, 8}, {"q5_1", GGUF_TYPE_Q5_1, 9}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static int kind_named(const char *name) {
@@ -70,10 +72,13 @@ __attribute__((format(printf, 4, 5))) static void add(Plan *plan, Tensor from, i
     plan->all += to.bytes;
 }
 
-static Tensor row(const float *numbers, int n) { return (Tensor){.dtype = F32, .rank = 1, .shape = {(size_t)n}, .data = numbers}; }
+static Tensor row(const float *numbers, int n) {
+    return (Tensor){.dtype = F32, .rank = 1, .shape = {(size_t)n}, .data = numbers};
+}
 
 /* A matrix, and its bias if it has one. */
-static void add_projection(Plan *plan, Tensor weight, const float *bias, int out, int heads, const char *name, int layer) {
+static void add_projection(Plan *plan, Tensor weight, const float *bias, int out, int heads, const char *name,
+                           int layer) {
     add(plan, weight, heads, "blk.%d.%s.weight", layer, name);
     if (bias) add(plan, row(bias, out), heads, "blk.%d.%s.bias", layer, name);
 }
@@ -116,8 +121,10 @@ static void add_config(GgufPairs *pairs, const Config *c, uint32_t file_type) {
     static const char *const scalings[] = {[ROPE_LINEAR] = "linear", [ROPE_YARN] = "yarn"};
     const RopeParameters *rope = &c->rope;
     if (rope->rope_type == ROPE_DYNAMIC) fail("dynamic scaling of RoPE: GGUF has no words for it");
-    if (rope->rope_type == ROPE_LONGROPE) fail("longrope, with factors for short texts and for long ones: it is not written here");
-    if (rope->rope_type == ROPE_YARN && (rope->attention_factor || rope->mscale || rope->mscale_all_dim || rope->keep_fractions))
+    if (rope->rope_type == ROPE_LONGROPE)
+        fail("longrope, with factors for short texts and for long ones: it is not written here");
+    if (rope->rope_type == ROPE_YARN &&
+        (rope->attention_factor || rope->mscale || rope->mscale_all_dim || rope->keep_fractions))
         fail("YaRN with an attention_factor, mscale or fractions of its own: GGUF has no words for it");
     gguf_add_text(pairs, "general.architecture", "llama");
     gguf_add_u32(pairs, "general.quantization_version", 2);
@@ -183,8 +190,10 @@ static void fill(void *context, size_t index, void *bytes) {
 static void say_what_was_written(const Plan *plan, const char *path, const char *type) {
     double numbers = 0;
     for (size_t i = 0; i < plan->count; i++) numbers += (double)tensor_count(&plan->sources[i].from);
-    printf("%s: %zu tensors, %.1f MB, %.2f bits a number\n", path, plan->count, (double)plan->all / 1e6, 8 * (double)plan->all / numbers);
-    printf("The norms%s stay F32: they are few numbers, and each counts for a whole row.\n", plan->factors ? " and RoPE's factors" : "");
+    printf("%s: %zu tensors, %.1f MB, %.2f bits a number\n", path, plan->count, (double)plan->all / 1e6,
+           8 * (double)plan->all / numbers);
+    printf("The norms%s stay F32: they are few numbers, and each counts for a whole row.\n",
+           plan->factors ? " and RoPE's factors" : "");
     if (plan->stay) printf("%zu matrices are F16: their rows are no multiple of %s's block of 32.\n", plan->stay, type);
 }
 
@@ -196,7 +205,8 @@ int main(int argc, char **argv) {
         {"quiet", NULL, "no progress bar", &quiet},
     };
     int rest = parse_options(argc, argv, "MODEL OUT.gguf [--type TYPE]",
-                             "Writes a model, a Hugging Face folder or a .gguf, as a GGUF file of so many bits.", sizeof options / sizeof *options, options);
+                             "Writes a model, a Hugging Face folder or a .gguf, as a GGUF file of so many bits.",
+                             sizeof options / sizeof *options, options);
     if (argc - rest != 2) usage_error("give a model and the file to write");
     const char *from = argv[rest], *to = argv[rest + 1];
     int kind = kind_named(type);

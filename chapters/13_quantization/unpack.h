@@ -1,5 +1,5 @@
-/* Chapter 13: blocks taken apart for products.c, a part of a row at a time: 256 numbers, or what is left of the row. A number is
- * scale (level - zero), or scale level + minimum. */
+/* Chapter 13: blocks taken apart for products.c, a part of a row at a time: 256 numbers, or what is left of the row. A
+ * number is scale (level - zero), or scale level + minimum. */
 #ifndef UNPACK_H
 #define UNPACK_H
 
@@ -16,19 +16,20 @@ typedef struct {
     int share; /* numbers that share a scale */
     int zero;
     bool has_minimum; /* then each block has one */
+    bool halves;      /* the levels of a block begin with 16 bytes of two each */
 } Kind;
 
 /* Of the formats that are multiplied in whole numbers; for the others 0 bytes. */
 INLINE Kind kind_of(int type) {
     switch (type) {
-    case GGUF_TYPE_Q8_0: return (Kind){BLOCKS * sizeof(BlockQ8_0), 32, MOVED, false};
-    case GGUF_TYPE_Q4_0: return (Kind){BLOCKS * sizeof(BlockQ4_0), 32, 8, false};
-    case GGUF_TYPE_Q5_0: return (Kind){BLOCKS * sizeof(BlockQ5_0), 32, 16, false};
-    case GGUF_TYPE_Q4_1: return (Kind){BLOCKS * sizeof(BlockQ4_1), 32, 0, true};
-    case GGUF_TYPE_Q5_1: return (Kind){BLOCKS * sizeof(BlockQ5_1), 32, 0, true};
-    case GGUF_TYPE_Q4_K: return (Kind){sizeof(BlockQ4_K), 32, 0, true};
-    case GGUF_TYPE_Q5_K: return (Kind){sizeof(BlockQ5_K), 32, 0, true};
-    case GGUF_TYPE_Q6_K: return (Kind){sizeof(BlockQ6_K), 16, 32, false};
+    case GGUF_TYPE_Q8_0: return (Kind){BLOCKS * sizeof(BlockQ8_0), 32, MOVED, false, false};
+    case GGUF_TYPE_Q4_0: return (Kind){BLOCKS * sizeof(BlockQ4_0), 32, 8, false, true};
+    case GGUF_TYPE_Q5_0: return (Kind){BLOCKS * sizeof(BlockQ5_0), 32, 16, false, true};
+    case GGUF_TYPE_Q4_1: return (Kind){BLOCKS * sizeof(BlockQ4_1), 32, 0, true, true};
+    case GGUF_TYPE_Q5_1: return (Kind){BLOCKS * sizeof(BlockQ5_1), 32, 0, true, true};
+    case GGUF_TYPE_Q4_K: return (Kind){sizeof(BlockQ4_K), 32, 0, true, false};
+    case GGUF_TYPE_Q5_K: return (Kind){sizeof(BlockQ5_K), 32, 0, true, false};
+    case GGUF_TYPE_Q6_K: return (Kind){sizeof(BlockQ6_K), 16, 32, false, false};
     default: return (Kind){0};
     }
 }
@@ -37,33 +38,35 @@ INLINE Kind kind_of(int type) {
 
 typedef uint8_t Bytes __attribute__((vector_size(32), aligned(1), may_alias));
 typedef uint16_t Twos __attribute__((vector_size(32), aligned(1), may_alias));
-/* Some bits of each byte, from `from` on, become those from `to` on. Processors shift no single bytes; of two that are shifted
- * together, the mask takes away what came from the neighbour. */
+/* Some bits of each byte, from `from` on, become those from `to` on. Processors shift no single bytes; of two that are
+ * shifted together, the mask takes away what came from the neighbour. */
 INLINE void add_bits(uint8_t levels[32], int to, const uint8_t bytes[32], int from, uint8_t mask) {
     Bytes bits = (Bytes)(*(const Twos *)bytes >> from) & mask;
     *(Bytes *)levels |= (Bytes)((Twos)bits << to);
 }
 
+typedef uint32_t EightWords __attribute__((vector_size(32), aligned(1), may_alias));
+
 /* Of 16 bytes the low halves, and behind them the high ones: of two copies one is shifted. */
 INLINE void add_nibbles(uint8_t levels[32], const uint8_t q[16]) {
-    typedef uint32_t Eights __attribute__((vector_size(32), aligned(1), may_alias));
-#ifdef __AVX2__
-    Eights copies = (Eights)_mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)q));
-#else
-    Eights copies;
-    memcpy(&copies, q, 16), memcpy((char *)&copies + 16, q, 16);
-#endif
-    *(Bytes *)levels |= (Bytes)(copies >> (Eights){0, 0, 0, 0, 4, 4, 4, 4}) & 15;
+    EightWords copies;
+    side_by_side((uint8_t *)&copies, q, q);
+    *(Bytes *)levels |= (Bytes)(copies >> (EightWords){0, 0, 0, 0, 4, 4, 4, 4}) & 15;
 }
 
-/* Bit j of four bytes, as level j's fifth: eight copies of each byte, and in each copy another bit counts. */
-INLINE void add_fifths(uint8_t levels[32], const uint8_t fifth[4]) {
-    const Bytes bit = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
-    uint8_t again[8][4];
-    for (int k = 0; k < 8; k++) memcpy(again[k], fifth, 4);
-    Bytes all = *(Bytes *)again;
-    Bytes copies = __builtin_shufflevector(all, all, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 18, 18, 18, 18, 18, 18, 18, 18,
-                                           19, 19, 19, 19, 19, 19, 19, 19);
+/* Sixteen fifth bits of each of two blocks, or 32 of one: the bytes from i on of the first, and those from j on of the
+ * second. There are eight copies of each byte, and in each copy another bit counts. */
+#define COPIES(i, j, all)                                                                                              \
+    __builtin_shufflevector(all, all, i, i, i, i, i, i, i, i, i + 1, i + 1, i + 1, i + 1, i + 1, i + 1, i + 1, i + 1,  \
+                            j + 16, j + 16, j + 16, j + 16, j + 16, j + 16, j + 16, j + 16, j + 17, j + 17, j + 17,    \
+                            j + 17, j + 17, j + 17, j + 17, j + 17)
+INLINE void add_fifths(uint8_t levels[32], int i, const uint8_t first[4], int j, const uint8_t second[4]) {
+    const Bytes bit = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128,
+                       1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+    uint32_t a, b;
+    memcpy(&a, first, 4), memcpy(&b, second, 4);
+    Bytes all = (Bytes)(EightWords){a, a, a, a, b, b, b, b};
+    Bytes copies = i == j ? i == 0 ? COPIES(0, 0, all) : COPIES(2, 2, all) : COPIES(0, 2, all);
     *(Bytes *)levels |= (Bytes)((copies & bit) != 0) & 16;
 }
 
@@ -82,13 +85,36 @@ INLINE void levels_of(int type, int b, uint8_t levels[32], const void *part) {
     case GGUF_TYPE_Q8_0: *(Bytes *)levels = *(const Bytes *)q8_0[b].q ^ MOVED; break;
     case GGUF_TYPE_Q4_0: add_nibbles(levels, q4_0[b].q); break;
     case GGUF_TYPE_Q4_1: add_nibbles(levels, q4_1[b].q); break;
-    case GGUF_TYPE_Q5_0: add_nibbles(levels, q5_0[b].q), add_fifths(levels, q5_0[b].fifth); break;
-    case GGUF_TYPE_Q5_1: add_nibbles(levels, q5_1[b].q), add_fifths(levels, q5_1[b].fifth); break;
+    case GGUF_TYPE_Q5_0: add_nibbles(levels, q5_0[b].q), add_fifths(levels, 0, q5_0[b].fifth, 2, q5_0[b].fifth); break;
+    case GGUF_TYPE_Q5_1: add_nibbles(levels, q5_1[b].q), add_fifths(levels, 0, q5_1[b].fifth, 2, q5_1[b].fifth); break;
     case GGUF_TYPE_Q4_K: add_bits(levels, 0, &q4_k->q[b / 2 * 32], b % 2 * 4, 15); break;
-    case GGUF_TYPE_Q5_K: add_bits(levels, 0, &q5_k->q[b / 2 * 32], b % 2 * 4, 15), add_bits(levels, 4, q5_k->fifth, b, 1); break;
+    case GGUF_TYPE_Q5_K:
+        add_bits(levels, 0, &q5_k->q[b / 2 * 32], b % 2 * 4, 15), add_bits(levels, 4, q5_k->fifth, b, 1);
+        break;
     case GGUF_TYPE_Q6_K:
         add_bits(levels, 0, &q6_k->low[b / 4 * 64 + b % 2 * 32], b / 2 % 2 * 4, 15);
         add_bits(levels, 4, &q6_k->high[b / 4 * 32], b % 4 * 2, 3);
+    }
+}
+
+/* The first 16 levels of two blocks side by side, and the last 16: of a format in halves no level leaves its byte. */
+INLINE void levels_of_two(int type, uint8_t levels[2][32], const char *one, const char *other) {
+    const BlockQ4_0 *q4_0[] = {(const void *)one, (const void *)other};
+    const BlockQ4_1 *q4_1[] = {(const void *)one, (const void *)other};
+    const BlockQ5_0 *q5_0[] = {(const void *)one, (const void *)other};
+    const BlockQ5_1 *q5_1[] = {(const void *)one, (const void *)other};
+    uint8_t bytes[32];
+    switch (type) {
+    case GGUF_TYPE_Q4_0: side_by_side(bytes, q4_0[0]->q, q4_0[1]->q); break;
+    case GGUF_TYPE_Q4_1: side_by_side(bytes, q4_1[0]->q, q4_1[1]->q); break;
+    case GGUF_TYPE_Q5_0: side_by_side(bytes, q5_0[0]->q, q5_0[1]->q); break;
+    case GGUF_TYPE_Q5_1: side_by_side(bytes, q5_1[0]->q, q5_1[1]->q);
+    }
+    for (int half = 0; half < 2; half++) {
+        *(Bytes *)levels[half] = (Bytes){0};
+        add_bits(levels[half], 0, bytes, 4 * half, 15);
+        if (type == GGUF_TYPE_Q5_0) add_fifths(levels[half], 2 * half, q5_0[0]->fifth, 2 * half, q5_0[1]->fifth);
+        if (type == GGUF_TYPE_Q5_1) add_fifths(levels[half], 2 * half, q5_1[0]->fifth, 2 * half, q5_1[1]->fifth);
     }
 }
 
@@ -97,12 +123,26 @@ INLINE void levels_of(int type, int b, uint8_t levels[32], const void *part) {
 typedef float Eight __attribute__((vector_size(32), aligned(1), may_alias));
 typedef int32_t EightWholes __attribute__((vector_size(32), aligned(1), may_alias));
 
+/* Of eight numbers the one at k in four lanes, and the one at k + 4 in four. */
+#define FOUR_AND_FOUR(k, eight) __builtin_shufflevector(eight, eight, k, k, k, k, k + 4, k + 4, k + 4, k + 4)
+#define four_and_four(k, eight)                                                                                        \
+    ((k) == 0   ? FOUR_AND_FOUR(0, eight)                                                                              \
+     : (k) == 1 ? FOUR_AND_FOUR(1, eight)                                                                              \
+     : (k) == 2 ? FOUR_AND_FOUR(2, eight)                                                                              \
+                : FOUR_AND_FOUR(3, eight))
+
 /* Eight float16 that lie `apart` bytes from each other. */
 INLINE void widen_halves(float to[8], const char *from, size_t apart) {
 #ifdef __F16C__
-    uint64_t fours[2] = {0};
-    for (int i = 7; i >= 0; i--) fours[i / 4] = fours[i / 4] << 16 | half_bits(*(const HalfBytes *)(from + i * apart));
-    *(Eight *)to = (Eight)_mm256_cvtph_ps(_mm_set_epi64x((long long)fours[1], (long long)fours[0]));
+    int pairs[2]; /* the first of four with what follows it, where the second is put */
+    memcpy(&pairs[0], from, 4), memcpy(&pairs[1], from + 4 * apart, 4);
+    __m128i low = _mm_cvtsi32_si128(pairs[0]), high = _mm_cvtsi32_si128(pairs[1]);
+#define PUT(i) \
+    low = _mm_insert_epi16(low, half_bits(*(const HalfBytes *)(from + (i) * apart)), i); \
+    high = _mm_insert_epi16(high, half_bits(*(const HalfBytes *)(from + ((i) + 4) * apart)), i);
+    PUT(1) PUT(2) PUT(3)
+    __m128i all = _mm_unpacklo_epi64(low, high);
+    *(Eight *)to = (Eight)_mm256_cvtph_ps(all);
 #else
     f16 halves[LANES > 8 ? LANES : 8] = {0};
     float wide[LANES > 8 ? LANES : 8];
@@ -135,8 +175,8 @@ INLINE void scales_of_32(Kind kind, float scale[BLOCKS], float minimum[BLOCKS], 
     if (kind.has_minimum) widen_halves(minimum, part + sizeof(HalfBytes), (size_t)kind.bytes / BLOCKS);
 }
 
-/* Eight of six bits and eight more, in twelve bytes: scale_of_8 and minimum_of_8 in quantization.c take one of them, here four
- * lie in a word. */
+/* Eight of six bits and eight more, in twelve bytes: scale_of_8 and minimum_of_8 in quantization.c take one of them,
+ * here four lie in a word. */
 INLINE void scales_of_k(float scale[BLOCKS], float minimum[BLOCKS], const BlockQ4_K *block) {
     const uint32_t two = 0x03030303, four = 0x0f0f0f0f, six = 0x3f3f3f3f;
     typedef uint32_t Four __attribute__((vector_size(16), aligned(1), may_alias));
@@ -149,12 +189,14 @@ INLINE void scales_of_k(float scale[BLOCKS], float minimum[BLOCKS], const BlockQ
     *(Eight *)scale *= widen_half(block->d), *(Eight *)minimum *= -widen_half(block->dmin);
 }
 
-/* scale[k] belongs to the numbers from k * share on, minimum[b] to block b. Where a format has none, or the part ends, it is 0. */
+/* scale[k] belongs to the numbers from k * share on, minimum[b] to block b. Where a format has none, or the part ends,
+ * it is 0. */
 INLINE void scales_of(int type, float scale[MOST_SCALES], float minimum[BLOCKS], const void *part) {
     const BlockQ6_K *q6_k = part;
     if (type == GGUF_TYPE_Q4_K || type == GGUF_TYPE_Q5_K) scales_of_k(scale, minimum, part);
     else if (type == GGUF_TYPE_Q6_K) {
-        for (int k = 0; k < MOST_SCALES; k += 8) widen_bytes(&scale[k], &q6_k->scales[k]), *(Eight *)&scale[k] *= widen_half(q6_k->d);
+        for (int k = 0; k < MOST_SCALES; k += 8)
+            widen_bytes(&scale[k], &q6_k->scales[k]), *(Eight *)&scale[k] *= widen_half(q6_k->d);
     } else scales_of_32(kind_of(type), scale, minimum, part);
 }
 

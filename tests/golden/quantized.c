@@ -1,8 +1,10 @@
-/* What fewer bits do to the trained model: its matrices are quantized and read back, and it answers.
+/* What fewer bits do to the trained model: its matrices are quantized and read back, and it answers. Then they stay
+ * blocks, and what meets them is quantized, too, as build/llama does it without --exact.
  *
  *     make ablations          computes tests/golden/quantized.txt anew, from unseen stories
  *
- * The norms' weights stay as they are: they are few. */
+ * The norms' weights stay as they are: they are few. Blocks of K-quants are not written here: the scales of their
+ * numbers are the plain ones, and activations meet them as they are. */
 #include "09_decoder/decoder.h"
 #include "11_generation/generation.h"
 #include "13_quantization/quantization.h"
@@ -43,7 +45,8 @@ static float half(double value) { return f16_to_float(f16_from_float((float)valu
 
 static double limited(double q, double least, double most) { return fmin(fmax(q, least), most); }
 
-/* 256 numbers as Q6_K can have them, each scale by itself; llama.cpp tries some scales around, and keeps the best. */
+/* 256 numbers as Q6_K can have them, with the plain scale of each 16, from the largest of them; llama.cpp tries some
+ * scales around it, and keeps the best. */
 static void round_q6_k(float x[256]) {
     double scale[16], largest = 0;
     for (int s = 0; s < 16; s++) {
@@ -104,13 +107,20 @@ static double bytes_of(const Way *way, int rows, int n) {
 
 /* ------------------------------------------------------------------ a model of them */
 
-static Tensor quantized(const Way *way, const Tensor *from, double *bytes) {
+/* Blocks, if they are to be kept and can be written; else what is read back from them. */
+static Tensor quantized(const Way *way, bool kept, const Tensor *from, double *bytes) {
     int rows = (int)from->shape[0], n = (int)from->shape[1];
+    const Blocks *format = way->format ? format_for(way, n) : NULL;
     Tensor to = *from;
     float *numbers = tensor_to_float(from);
-    round_matrix(way, rows, n, (void *)numbers);
     *bytes += bytes_of(way, rows, n);
     to.dtype = F32, to.data = numbers;
+    if (kept && format && format->quantize) {
+        void *blocks = allocate((size_t)rows * (size_t)(n / format->numbers * format->bytes));
+        format->quantize(rows, n, blocks, (void *)numbers);
+        free(numbers);
+        to.data = blocks, to.blocks = format;
+    } else round_matrix(way, rows, n, (void *)numbers);
     return to;
 }
 
@@ -120,17 +130,17 @@ static void matrices(Layer *layer, Tensor *list[MATRICES]) {
     memcpy(list, all, sizeof all);
 }
 
-static Model quantized_model(const Model *model, const Way *way, double *bytes) {
+static Model quantized_model(const Model *model, const Way *way, bool kept, double *bytes) {
     Model other = *model;
     int L = model->config.L;
     *bytes = way->bits == 32 ? 4.0 * (2 * L + 1) * model->config.C : 2.0 * (2 * L + 1) * model->config.C; /* norms */
-    other.embed_tokens = other.lm_head = quantized(way, &model->embed_tokens, bytes);
+    other.embed_tokens = other.lm_head = quantized(way, kept, &model->embed_tokens, bytes);
     other.layers = allocate((size_t)L * sizeof *other.layers);
     memcpy(other.layers, model->layers, (size_t)L * sizeof *other.layers);
     for (int l = 0; l < L; l++) {
         Tensor *list[MATRICES];
         matrices(&other.layers[l], list);
-        for (int m = 0; m < MATRICES; m++) *list[m] = quantized(way, list[m], bytes);
+        for (int m = 0; m < MATRICES; m++) *list[m] = quantized(way, kept, list[m], bytes);
     }
     return other;
 }
@@ -200,10 +210,10 @@ static void compare(const Model *reference, const Model *model, const Tokenizer 
     decoder_free(&one), decoder_free(&other), free(ids);
 }
 
-static Result examine(const Model *reference, const Tokenizer *tokenizer, const Way *way, int count,
+static Result examine(const Model *reference, const Tokenizer *tokenizer, const Way *way, bool kept, int count,
                       char *stories[count], const char *prompt) {
     Result result = {0};
-    Model model = quantized_model(reference, way, &result.bytes);
+    Model model = quantized_model(reference, way, kept, &result.bytes);
     Reader reader = {.examinee = {.model = &model, .tokenizer = tokenizer, .read = read_tokens, .capacity = CAPACITY},
                      .decoder = decoder_new(&model, CAPACITY)};
     for (int i = 0; i < count; i++) {
@@ -236,6 +246,21 @@ static void print_formats(const Result results[FORMATS]) {
     table_print(&table, stdout);
 }
 
+static bool has_blocks(const Way *way) { return way->format && !way->instead; }
+
+static void print_activations(const Result alone[FORMATS], const Result both[FORMATS]) {
+    Table table = {0};
+    section("Activations in Q8_0");
+    table_row(&table, "|KL: weights|both|  perplexity: weights|both|  right: weights|both");
+    for (int i = 0; i < FORMATS; i++) {
+        const Result *a = &alone[i], *b = &both[i];
+        if (has_blocks(&ways[i]))
+            table_row(&table, "%s|%.5f|%.5f|%.3f|%.3f|%.1f %%|%.1f %%", ways[i].name, divergence(a), divergence(b),
+                      exp(a->surprise / a->tokens), exp(b->surprise / b->tokens), right(a), right(b));
+    }
+    table_print(&table, stdout);
+}
+
 static void print_shares(const Result results[WAYS]) {
     Table table = {0};
     section("Who shares a scale");
@@ -249,21 +274,31 @@ static void print_shares(const Result results[WAYS]) {
 }
 
 int main(void) {
-    static Result results[WAYS];
+    static Result results[WAYS], kept[FORMATS];
     Study study = study_open();
 #pragma omp parallel for schedule(dynamic)
-    for (int i = 0; i < WAYS; i++)
-        results[i] = examine(&study.model, study.tokenizer, &ways[i], study.count, study.stories, study.prompt);
+    for (int i = 0; i < WAYS + FORMATS; i++)
+        if (i < WAYS)
+            results[i] =
+                examine(&study.model, study.tokenizer, &ways[i], false, study.count, study.stories, study.prompt);
+        else if (has_blocks(&ways[i - WAYS]))
+            kept[i - WAYS] =
+                examine(&study.model, study.tokenizer, &ways[i - WAYS], true, study.count, study.stories, study.prompt);
     printf("What fewer bits do to the model of chapter 9: its matrices are quantized and read back, and it reads %d "
            "unseen stories.\n`make ablations` computes this page anew.\n\n"
            "kB, bits a weight   of all weights, the norms' in BF16\n"
            "KL to BF16          of the probabilities of the next token, in nats, the mean over %d tokens\n"
            "right               of %d questions about these stories (standard error: 1.1 points at 94 %%)\n"
-           "what it answers     to the sentence of the course; it should be: Anna has the red ball.\n",
+           "what it answers     to the sentence of the course; it should be: Anna has the red ball.\n"
+           "Q6_K, Q4_K          only rows of 512 have them; with plain scales, where llama.cpp looks for better ones\n"
+           "weights, both       both: what meets a matrix is quantized to Q8_0, too, as build/llama does it without "
+           "--exact\n",
            study.count, results[0].tokens, results[0].questions);
     print_formats(results);
+    print_activations(results, kept);
     print_shares(results);
     for (int i = 0; i < WAYS; i++) free(results[i].answer);
+    for (int i = 0; i < FORMATS; i++) free(kept[i].answer);
     study_close(&study);
     return 0;
 }
