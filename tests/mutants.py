@@ -20,6 +20,11 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COMPILE = ["cc", "-std=c2x", "-O1", "-w", "-ffp-contract=fast", "-D_GNU_SOURCE", f'-DROOT="{ROOT}"', "-I.", "-Ichapters", "-Wl,--allow-multiple-definition"]
 LIBRARIES = ["-ljansson", "-lm", "-fopenmp"]
+# What the library has in a plain form only, and a file calls in the fast one.
+BESIDE = {
+    "chapters/16_training/linear.c": ["chapters/16_training/product.c", "chapters/12_speed/projection.c", "chapters/12_speed/pairs.c"],
+    "chapters/16_training/attention.c": ["chapters/12_speed/flash_attention.c"],
+}
 
 # (what is found in a line of a function's body, what stands there instead)
 MUTATIONS = [
@@ -212,7 +217,8 @@ def judge(path, text, excused, build, folder):
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         mutant, library, program = f"{scratch}/mutant.c", f"{scratch}/mutant.so", f"{scratch}/test"
         pathlib.Path(mutant).write_text(text)
-        if run(*COMPILE, "-shared", "-fPIC", mutant, f"{build}/libllama.a", *LIBRARIES, "-o", library).returncode:
+        beside = BESIDE.get(str(path), [])
+        if run(*COMPILE, "-shared", "-fPIC", mutant, *beside, f"{build}/libllama.a", *LIBRARIES, "-o", library).returncode:
             return None
         verdict = run(f"{build}/verify", "--library", library)
         if re.search(r"^FAIL: \d+ of", verdict.stdout, re.M):

@@ -42,6 +42,9 @@ static LayerParameters place_layer(Parameters *w, int l) {
 
 Parameters parameters_new(const Config *config) {
     enum { OF_A_LAYER = 9, OTHERS = 3 };
+    if (config->attention_bias || config->mlp_bias)
+        fail("%s is true: there are gradients of weights here, and not of biases, which no Llama of Meta's has",
+             config->attention_bias ? "attention_bias" : "mlp_bias");
     size_t bytes = product((size_t)config_parameters(config), sizeof(float)), L = (size_t)config->L;
     Parameters w = {.config = *config, .numbers = allocate(bytes), .layers = allocate(L * sizeof *w.layers),
                  .tensors = allocate((OF_A_LAYER * L + OTHERS) * sizeof *w.tensors)};

@@ -24,6 +24,7 @@ typedef struct {
     Tensor *tensors;              /* the same by their names in a Hugging Face file, in the order of the forward pass */
 } Parameters;
 
+/* Of weights alone: a model with biases is refused. */
 Parameters parameters_new(const Config *config); /* zeros, in the half-split layout */
 Parameters parameters_of(const Model *model);    /* whatever its file has, in float32 */
 void parameters_free(Parameters *weights);

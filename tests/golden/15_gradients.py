@@ -23,6 +23,7 @@ import transformers
 
 decoder = import_module("09_decoder")
 GRADIENTS = Path(__file__).resolve().parent / "gradients"
+NAMES = [name for name in decoder.CASES if name != "biases"]  # chapter 15 has gradients of weights alone, and says so
 B, T = 2, 12
 
 
@@ -75,10 +76,10 @@ def main():
     transformers.utils.logging.disable_progress_bar()
     check, failed = "--check" in sys.argv[1:], 0
     GRADIENTS.mkdir(exist_ok=True)
-    for stranger in sorted({path.stem for path in GRADIENTS.iterdir()} - decoder.CASES.keys()):
+    for stranger in sorted({path.stem for path in GRADIENTS.iterdir()} - set(NAMES)):
         print(f"FAIL gradients/{stranger}: no model of that name")
         failed += 1
-    for name in decoder.CASES:
+    for name in NAMES:
         path = GRADIENTS / f"{name}.safetensors"
         tensors, metadata = compute(name)
         if check:
@@ -90,7 +91,7 @@ def main():
         worst = max(float(value) for key, value in metadata.items() if key.startswith("ulps/"))
         print(f"gradients/{name:12} {path.stat().st_size / 1000:6.1f} kB   autograd's worst float32 error {worst:.1f} ulps")
     if check:
-        print(f"{len(decoder.CASES) - failed} passed, {failed} failed")
+        print(f"{len(NAMES) - failed} passed, {failed} failed")
     return failed > 0
 
 
