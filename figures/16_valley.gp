@@ -7,6 +7,8 @@ set ylabel "across"
 set xrange [-1:10.5]
 set yrange [-1.15:1.15]
 set xzeroaxis linecolor rgb faint
-set key bottom right Right noreverse
+set key top left Left reverse
+set label 1 "the lowest point" at -0.1, -0.38
+set label 2 "" at 0, 0 point pointtype 7 pointsize 1 linecolor rgb black front
 plot data . "/16_plain.dat" using 2:1 with linespoints linetype 2 title "plain steps, 60 of them", \
      data . "/16_adamw.dat" using 2:1 with linespoints linetype 1 title "AdamW, 60 of them"
