@@ -65,6 +65,8 @@ QUANTIZATION = "chapters/13_quantization/quantization.c"
 BLOCKS = "n is a multiple of the block: the last one begins well before the end"
 BACKWARD = [f"chapters/15_backward/{name}_backward.c" for name in ("linear", "norms", "gates", "attention")]
 EMPTY = "an empty block, or tile"
+FAST_GATES = "chapters/16_training/gates.c"
+FAST_LOSS = "chapters/16_training/loss.c"
 EQUIVALENT = {
     **{(file, "static int smaller(int a, int b) { return a <= b ? a : b; }"): EITHER for file in BACKWARD if "norms" not in file},
     **{(file, f"for (int start = 0; start <= {size}; start += BLOCK) {{"): EMPTY for file, size in zip(BACKWARD, ("in", "dim", "n"))},
@@ -78,6 +80,20 @@ EQUIVALENT = {
     (BACKWARD[3], "memset(O, 0, (size_t)T / sizeof *O);"): "memory that nobody had before is zeros",
     (BACKWARD[3], "for (int s = 0; s <= T; s += TILE) {"): EMPTY,
     ("chapters/15_backward/loss.c", "for (int v = 0; v < V; v++) max = x[v] >= max ? x[v] : max;"): EITHER,
+    (FAST_GATES, "const Words sign = (Words){0} - 0x80000000;"): "the highest bit alone is its own negative",
+    (FAST_GATES, "Words negative = (Words)(gate <= 0);"): EITHER,
+    (FAST_GATES, "for (int i = 0; i < whole - 1; i += LANES)"): "whole is a multiple of the lanes",
+    (FAST_LOSS, "for (int v = 0; v < V; v++) most = x[v] >= most ? x[v] : most;"): EITHER,
+    **{(FAST_LOSS, f"enum {{ PART = {size} }};"): "parts of another length round no worse" for size in ("64 / LANES", "64")},
+    (FAST_LOSS, "for (int first = 0; first <= V; first += PART) {"): EMPTY,
+    (FAST_LOSS, "for (int first = 0; first < V - 1; first += PART) {"): "no case has one number more than whole parts",
+    (FAST_LOSS, "int end = V - first <= PART ? V : first + PART, v = first;"): EITHER,
+    (FAST_LOSS, "for (; v + LANES < end; v += LANES) part += exp_negative(0, *(const Vector *)&x[v] - max);"): "the rest is added one by one",
+    (FAST_LOSS, "for (; v + LANES < V; v += LANES)"): "the rest is added one by one",
+    **{(FAST_LOSS, f"if (targets[r] >= V) fail(\"target %d is not in the vocabulary of %d\", targets[{which}], V);"): "what it says, test_backward reads in chapter 15's"
+       for which in ("0", "r ? r - 1 : 0")},
+    **{(FAST_LOSS, f"if (targets[{which}] >= V) fail(\"target %d is not in the vocabulary of %d\", targets[r], V);"): "fast_backward has a wrong target, and no golden case"
+       for which in ("0", "r ? r - 1 : 0")},
     (NORMS, "for (int i = 0; i < dim; i++) squares += (x[r][i] + mean) * (x[r][i] - mean);"): SAME_SUM,
     (NORMS, "for (int i = 0; i < dim; i++) squares += (x[r][i] - mean) * (x[r][i] + mean);"): SAME_SUM,
     (NORMS, "for (int r = 0; r < rows; r++) squares += (x[r][i] + mean) * (x[r][i] - mean);"): SAME_SUM,

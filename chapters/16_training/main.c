@@ -13,7 +13,7 @@
 
 static double size(const float *numbers, size_t n) { return gradient_norm(n, numbers) / sqrt((double)n); }
 
-/* A plain step of the rate that chapter 15 found to be almost too much. */
+/* A plain step of the rate that chapter 15 tried. */
 static void one_rate_for_all(void) {
     const char *const shown[] = {"model.embed_tokens.weight", "model.layers.0.input_layernorm.weight",
                                  "model.layers.0.self_attn.q_proj.weight", "model.layers.0.self_attn.v_proj.weight",
