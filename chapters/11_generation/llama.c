@@ -41,7 +41,7 @@ static void tell(const Llama *llama) {
     int *ids = prompt ? encode_with_bos(llama->tokenizer, length, prompt, &count) : option_ids("ids", llama->words->ids, &given);
     if (!prompt) count = (size_t)given;
     if (count == 0) fail("this tokenizer has no BOS to begin a text with: give a --prompt");
-    write_on(llama, count, ids, llama->settings.logprobs < 0 ? length : 0, prompt);
+    write_on(llama, count, ids, llama->settings.logprobs < 0 ? length : 0, or(prompt, ""));
     free(ids), free(prompt);
 }
 
