@@ -24,6 +24,7 @@ LIBRARIES = ["-ljansson", "-lm", "-fopenmp"]
 BESIDE = {
     "chapters/16_training/linear.c": ["chapters/16_training/product.c", "chapters/12_speed/projection.c", "chapters/12_speed/pairs.c"],
     "chapters/16_training/attention.c": ["chapters/12_speed/flash_attention.c"],
+    "chapters/12_speed/flash_attention.c": ["chapters/16_training/attention.c"],
 }
 
 # (what is found in a line of a function's body, what stands there instead)
@@ -40,7 +41,7 @@ MUTATIONS = [
 
 # What is not changed, for it says nothing of what is computed: what is asked for before it is needed, which decides the
 # speed alone; and which element stands behind sizeof, for all of them are as large.
-PREFETCH = "__builtin_prefetch"
+PREFETCH = r"__builtin_prefetch|\bask\(|\bnext_[kv]\b|, next = "
 UNEVALUATED = r"\bsizeof [\w.>-]+(\[\w+\])*$"
 
 # A mutant that computes the same function: (file, the changed line, stripped): the reason.
@@ -189,7 +190,7 @@ def mutants(path):
     seen = set()
     for number, start, end in bodies(source):
         line = source[number]
-        if PREFETCH in line:
+        if re.search(PREFETCH, line):
             continue
         for pattern, replacement in MUTATIONS:
             for match in re.compile(pattern).finditer(line, start, end):
@@ -258,7 +259,7 @@ def main():
     files = options.files
     if not files:  # linear, and every chapter's file that defines a kernel that verify knows
         known = [line.split()[0] for line in run(f"{options.build}/verify", "--list").stdout.splitlines() if line.strip()]
-        kernel = re.compile(rf"^\w.*\b({'|'.join(known)})\(", re.M)
+        kernel = re.compile(rf"^\w[\w *]*\b({'|'.join(known)})\(", re.M)
         files = [pathlib.Path("common/linear.c")]
         files += sorted(p.relative_to(ROOT) for p in ROOT.glob("chapters/*/*.c")
                         if p.name not in ("main.c", "figures.c", "exercise.c") and kernel.search(p.read_text()))

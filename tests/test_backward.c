@@ -259,13 +259,12 @@ static void spoil(const char *to, const char *name) {
     SafeTensors file = safetensors_open(ROOT "/tests/golden/gradients/llama31.safetensors");
     Tensor *tensors = allocate(file.count * sizeof *tensors);
     memcpy(tensors, file.tensors, file.count * sizeof *tensors);
+    float *numbers = NULL;
     for (size_t i = 0; i < file.count; i++)
-        if (strcmp(tensors[i].name, name) == 0) {
-            float *numbers = tensor_to_float(&tensors[i]);
-            numbers[0] += 1, tensors[i].data = numbers;
-        }
+        if (strcmp(tensors[i].name, name) == 0) tensors[i].data = numbers = tensor_to_float(&tensors[i]);
+    numbers[0] += 1;
     safetensors_save(to, file.count, tensors, file.metadata_count, file.metadata);
-    free(tensors), safetensors_close(&file);
+    free(numbers), free(tensors), safetensors_close(&file);
 }
 
 static void the_first_that_differs_is_named(void **state) {
