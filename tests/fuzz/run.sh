@@ -5,7 +5,7 @@
 # It starts from tests/fuzz/corpus, which `make test` replays, and from the golden files. With `keep`, what reaches code
 # that nothing in there reaches is added to it.
 build=$1 seconds=$2 jansson=$3 pcre2=$4 keep=$5
-flags="-std=c2x -g -O1 -D_GNU_SOURCE -fsanitize=address,undefined -fno-sanitize-recover=all -Wno-unknown-pragmas -I. -Ichapters"
+flags="-std=c2x -g -O1 -D_GNU_SOURCE -fsanitize=address,undefined -fno-sanitize-recover=all -Wno-unknown-pragmas -I. -Ichapters -DROOT=\".\""
 scratch=$(mktemp -d) && trap 'rm -rf "$scratch"' EXIT
 mkdir -p "$build"
 
