@@ -116,12 +116,13 @@ static void rewrite_all(const Step *step, Pieces *pieces) {
     Search *search = step->pattern ? search_new(step->pattern, pieces->text.length, pieces->text.text) : NULL;
     for (size_t i = 0; i < pieces->count; i++) {
         const Piece *piece = &pieces->pieces[i];
-        const char *text = pieces->text.text + piece->start;
+        const char *text = piece->length ? pieces->text.text + piece->start : "";
         size_t start = out.text.length, first = 0;
         if (step->kind == REPLACE) first = replace(step, search, piece, text, &out.text);
         else rewrite(step, i, piece, text, &out.text);
-        if (step->kind != REPLACE) first = first_of(step, i, piece, text, out.text.length - start, out.text.text + start);
-        add_piece(&out, (Piece){start, out.text.length - start, first});
+        size_t length = out.text.length - start;
+        if (step->kind != REPLACE && length) first = first_of(step, i, piece, text, length, out.text.text + start);
+        add_piece(&out, (Piece){start, length, first});
     }
     if (search) search_free(search);
     pieces_free(pieces);
