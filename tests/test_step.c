@@ -1,7 +1,7 @@
 /* Chapter 16: a batch on several threads is the batch of chapter 15. */
-#include "15_backward/compare.h"
 #include "16_training/step.h"
 #include "common/error.h"
+#include "tests/gradients.h"
 #include "tests/refused.h"
 
 #include <math.h>
@@ -12,43 +12,7 @@
 
 #include <cmocka.h>
 
-static const char *const models[] = {"llama1", "llama2_70b", "llama3", "llama31", "llama32", "yarn", "dynamic"};
-enum { MODELS = sizeof models / sizeof *models };
-
-/* A golden model, and the batch whose gradients autograd computed. */
-typedef struct {
-    Model model;
-    GradientFile file;
-    Parameters weights, gradients;
-} Case;
-
-static Case open_case(const char *name) {
-    char path[512];
-    snprintf(path, sizeof path, "%s/tests/golden/models/%s", ROOT, name);
-    Case c = {.model = model_open(path)};
-    snprintf(path, sizeof path, "%s/tests/golden/gradients/%s.safetensors", ROOT, name);
-    c.file = gradient_file_open(path);
-    c.weights = parameters_of(&c.model), c.gradients = parameters_new(&c.model.config);
-    return c;
-}
-
-static void close_case(Case *c) {
-    parameters_free(&c->gradients), parameters_free(&c->weights);
-    gradient_file_close(&c->file), model_close(&c->model);
-}
-
 static Batch whole(const Case *c) { return (Batch){c->file.B, c->file.ids, c->file.targets}; }
-
-static void assert_gradients_agree(const Case *c, const char *what) {
-    Agreement agreement;
-    for (int i = 0; i < c->gradients.tensor_count; i++) {
-        const Tensor *tensor = &c->gradients.tensors[i];
-        assert_true(gradient_judge(&c->file, tensor, &agreement));
-        if (agreement.wrong)
-            fail_msg("%s, %s: %zu of %zu differ, by up to %.1f ulps", what, tensor->name, agreement.wrong,
-                     agreement.count, agreement.ulps);
-    }
-}
 
 /* With fewer threads than sequences, as many, and more. */
 static void every_gradient_is_autograd_s(void **state) {
@@ -63,7 +27,7 @@ static void every_gradient_is_autograd_s(void **state) {
             assert_true(gradient_judge(&c.file, &of_loss, &agreement));
             if (agreement.wrong) fail_msg("%s: the loss is %.1f ulps from autograd's", models[m], agreement.ulps);
             assert_float_equal(batch_loss(&workers, &c.weights, whole(&c)), loss, 1e-6);
-            assert_gradients_agree(&c, models[m]);
+            assert_gradients_agree(&c, &c.gradients, models[m]);
             workers_free(&workers), close_case(&c);
         }
 }
@@ -95,7 +59,7 @@ static void accumulated_batches_weigh_by_their_targets(void **state) {
         loss += share * batch_backward(&workers, &c.weights, &c.gradients, batch, share);
     }
     assert_float_equal(loss, batch_loss(&workers, &c.weights, whole(&c)), 1e-6);
-    assert_gradients_agree(&c, "in two batches");
+    assert_gradients_agree(&c, &c.gradients, "in two batches");
     workers_free(&workers), close_case(&c);
 }
 
@@ -112,9 +76,9 @@ static void sequences_without_targets_count_nothing(void **state) {
     Workers workers = workers_new(&c.model.config, T, 2);
     double loss = batch_backward(&workers, &c.weights, &c.gradients, (Batch){4, ids, targets}, 1);
     assert_float_equal(loss, batch_loss(&workers, &c.weights, whole(&c)), 1e-6);
-    assert_gradients_agree(&c, "with empty sequences");
+    assert_gradients_agree(&c, &c.gradients, "with empty sequences");
     assert_true(isnan(batch_backward(&workers, &c.weights, &c.gradients, (Batch){1, ids, targets}, 1)));
-    assert_gradients_agree(&c, "with nothing to learn");
+    assert_gradients_agree(&c, &c.gradients, "with nothing to learn");
     workers_free(&workers), close_case(&c);
 }
 
