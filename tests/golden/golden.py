@@ -350,6 +350,34 @@ def compare(committed, metadata, kernel, cases):
                 yield f"{name}: {ulps:.3g} ulps apart, {allowed:.3g} allowed{where}"
 
 
+def recomputed(path, tensors, metadata, relative={}):
+    """What is wrong with a committed file of a whole model's numbers, one line each. Whole numbers must be the same bytes,
+    what float64 computed and float32 keeps one unit in the last place apart at most, since float64 is the same to 1e-12;
+    `relative` names what is compared by the share it differs. An error ulps/NAME may be some times larger elsewhere."""
+    if not path.exists():
+        yield "not committed"
+        return
+    theirs, said = load(path)
+    if theirs.keys() != tensors.keys() or said.keys() != metadata.keys():
+        yield "other tensors"
+        return
+    for key, right in tensors.items():
+        if not right.dtype.is_floating_point:
+            if raw(theirs[key]) != raw(right):
+                yield f"other {key}"
+        elif key in relative:
+            if not torch.allclose(theirs[key], right, rtol=relative[key]):
+                yield f"{key}: {theirs[key].tolist()} are committed, {right.tolist()} computed"
+        elif distance(theirs[key], right, mixes=True) > 1:
+            yield f"{key}: {distance(theirs[key], right, mixes=True):.3g} ulps apart"
+    for key, value in metadata.items():
+        if key.startswith("ulps/"):
+            if float(said[key]) > ELSEWHERE * float(value) + CHECK_ULPS:
+                yield f"{key}: {said[key]} is committed, {value} computed"
+        elif said[key] != value:
+            yield f"metadata {key}: {said[key]!r} is committed, {value!r} computed"
+
+
 def first_difference(theirs, ours):
     different = (theirs != ours) & ~((theirs != theirs) & (ours != ours))
     if not different.any():
