@@ -94,10 +94,6 @@ EQUIVALENT = {
     (FAST_LOSS, "int end = V - first <= PART ? V : first + PART, v = first;"): EITHER,
     (FAST_LOSS, "for (; v + LANES < end; v += LANES) part += exp_negative(0, *(const Vector *)&x[v] - max);"): "the rest is added one by one",
     (FAST_LOSS, "for (; v + LANES < V; v += LANES)"): "the rest is added one by one",
-    **{(FAST_LOSS, f"if (targets[r] >= V) fail(\"target %d is not in the vocabulary of %d\", targets[{which}], V);"): "what it says, test_backward reads in chapter 15's"
-       for which in ("0", "r ? r - 1 : 0")},
-    **{(FAST_LOSS, f"if (targets[{which}] >= V) fail(\"target %d is not in the vocabulary of %d\", targets[r], V);"): "fast_backward has a wrong target, and no golden case"
-       for which in ("0", "r ? r - 1 : 0")},
     (NORMS, "for (int i = 0; i < dim; i++) squares += (x[r][i] + mean) * (x[r][i] - mean);"): SAME_SUM,
     (NORMS, "for (int i = 0; i < dim; i++) squares += (x[r][i] - mean) * (x[r][i] + mean);"): SAME_SUM,
     (NORMS, "for (int r = 0; r < rows; r++) squares += (x[r][i] + mean) * (x[r][i] - mean);"): SAME_SUM,

@@ -22,6 +22,9 @@ void linear_backward(int rows, int in, int out, float dx[restrict rows][in], flo
                      float *dbias, const float dy[rows][out], const float x[rows][in],
                      const float weight[out][in]);
 
+/* The last of the three, in bias_backward.c. */
+void bias_backward(int rows, int out, float dbias[restrict out], const float dy[rows][out]);
+
 /* ------------------------------------------------------------------ embedding_backward.c: a row of a table for each token */
 
 /* x[t] = table[ids[t]]. dtable[ids[t]] += dx[t]: a token that stands in the text twice gets both.
@@ -114,6 +117,14 @@ double cross_entropy(int rows, int V, const float logits[rows][V], const int tar
  * dloss is 1, or the share that these rows have in a larger mean. */
 void cross_entropy_backward(int rows, int V, float dlogits[restrict rows][V], const float logits[rows][V],
                             const int targets[rows], float dloss);
+
+/* ------------------------------------------------------------------ targets.c: which rows are counted */
+
+/* How many targets are not negative. */
+size_t count_targets(size_t n, const int targets[n]);
+
+/* fail(), if one of them is not among V tokens. */
+void check_targets(size_t n, int V, const int targets[n]);
 
 /* ------------------------------------------------------------------ gradient_norm.c: how large it is */
 

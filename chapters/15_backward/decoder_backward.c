@@ -208,28 +208,22 @@ static void feed_forward_backward(const Parameters *w, Parameters *gradients, Ac
 
 /* ------------------------------------------------------------------ the logits and their loss */
 
-static int count_targets(int rows, const int targets[rows]) {
-    int count = 0;
-    for (int r = 0; r < rows; r++) count += targets[r] >= 0;
-    return count;
-}
-
 /* The logits of a few rows at a time, their share in the loss, and at once what comes back from them: they are never there
  * for the whole batch. dlast: of the stream after the last layer; without gradients, NULL, it is the loss alone. */
 static double head(const Parameters *w, Parameters *gradients, Activations *a, int C, float dlast[a->B * a->T][C], const int *targets,
                    float dloss) {
-    int R = a->B * a->T, V = w->config.V, all = count_targets(R, targets);
+    int R = a->B * a->T, V = w->config.V;
     float eps = (float)w->config.rms_norm_eps;
-    double loss = 0;
+    double loss = 0, all = (double)count_targets((size_t)R, targets);
     size_t mark = a->taken;
     float(*normed)[C] = (void *)take(a, R, C), (*dnormed)[C] = (void *)take_zeros(a, R, C);
     float(*logits)[V] = (void *)take(a, CHUNK, V), (*dlogits)[V] = (void *)take(a, CHUNK, V);
 
     rms_norm(R, C, normed, (void *)a->last, w->norm, NULL, eps);
     for (int r = 0; r < R; r += CHUNK) {
-        int n = R - r < CHUNK ? R - r : CHUNK, count = count_targets(n, targets + r);
-        if (!count) continue;
-        double share = (double)count / all;
+        int n = R - r < CHUNK ? R - r : CHUNK;
+        double share = (double)count_targets((size_t)n, targets + r) / all;
+        if (!(share > 0)) continue;
         linear(n, C, V, logits, normed + r, (void *)w->lm_head, NULL);
         loss += share * cross_entropy(n, V, logits, targets + r);
         if (!gradients) continue;

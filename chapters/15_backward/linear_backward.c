@@ -32,18 +32,10 @@ static void add_to_weight(int rows, int in, int out, float dweight[restrict out]
         }
 }
 
-static void add_to_bias(int rows, int out, float dbias[restrict out], const float dy[rows][out]) {
-    for (int o = 0; o < out; o++) {
-        double sum = 0;
-        for (int r = 0; r < rows; r++) sum += dy[r][o];
-        dbias[o] += (float)sum;
-    }
-}
-
 void linear_backward(int rows, int in, int out, float dx[restrict rows][in], float dweight[restrict out][in],
                      float *dbias, const float dy[rows][out], const float x[rows][in],
                      const float weight[out][in]) {
     if (dx) add_to_input(rows, in, out, dx, dy, weight);
     if (dweight) add_to_weight(rows, in, out, dweight, dy, x);
-    if (dbias) add_to_bias(rows, out, dbias, dy);
+    if (dbias) bias_backward(rows, out, dbias, dy);
 }

@@ -1,5 +1,4 @@
 #include "15_backward/backward.h"
-#include "common/error.h"
 
 #include <math.h>
 
@@ -12,33 +11,22 @@ static double log_sum_exp(int V, const float x[V]) {
     return max + log(sum);
 }
 
-static void check_target(int target, int V) {
-    if (target >= V) fail("target %d is not in the vocabulary of %d", target, V);
-}
-
-static int count_targets(int rows, int V, const int targets[rows]) {
-    int count = 0;
-    for (int r = 0; r < rows; r++) {
-        check_target(targets[r], V);
-        count += targets[r] >= 0;
-    }
-    return count;
-}
-
 double cross_entropy(int rows, int V, const float logits[rows][V], const int targets[rows]) {
-    int count = count_targets(rows, V, targets);
+    check_targets((size_t)rows, V, targets);
+    size_t count = count_targets((size_t)rows, targets);
     double sum = 0;
     for (int r = 0; r < rows; r++)
         if (targets[r] >= 0) sum += log_sum_exp(V, logits[r]) - logits[r][targets[r]];
-    return sum / count;
+    return sum / (double)count;
 }
 
 void cross_entropy_backward(int rows, int V, float dlogits[restrict rows][V], const float logits[rows][V],
                             const int targets[rows], float dloss) {
-    int count = count_targets(rows, V, targets);
+    check_targets((size_t)rows, V, targets);
+    size_t count = count_targets((size_t)rows, targets);
     for (int r = 0; r < rows; r++) {
         if (targets[r] < 0) continue;
-        double log_sum = log_sum_exp(V, logits[r]), share = (double)dloss / count;
+        double log_sum = log_sum_exp(V, logits[r]), share = (double)dloss / (double)count;
         for (int v = 0; v < V; v++)
             dlogits[r][v] += (float)(share * (exp(logits[r][v] - log_sum) - (v == targets[r])));
     }

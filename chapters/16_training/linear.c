@@ -12,14 +12,6 @@ void linear(int rows, int in, int out, float y[restrict rows][out], const float 
         for (int o = 0; o < out; o++) y[r][o] += bias[o];
 }
 
-static void add_to_bias(int rows, int out, float dbias[restrict out], const float dy[rows][out]) {
-    for (int o = 0; o < out; o++) {
-        double sum = 0;
-        for (int r = 0; r < rows; r++) sum += dy[r][o];
-        dbias[o] += (float)sum;
-    }
-}
-
 void linear_backward(int rows, int in, int out, float dx[restrict rows][in], float dweight[restrict out][in],
                      float *dbias, const float dy[rows][out], const float x[rows][in],
                      const float weight[out][in]) {
@@ -27,5 +19,5 @@ void linear_backward(int rows, int in, int out, float dx[restrict rows][in], flo
     Matrix inputs = {&x[0][0], (size_t)in, 1}, weights = {&weight[0][0], (size_t)in, 1};
     if (dx) matrix_product(rows, in, out, true, dx, outputs, weights);
     if (dweight) matrix_product(out, in, rows, true, dweight, turned_outputs, inputs);
-    if (dbias) add_to_bias(rows, out, dbias, dy);
+    if (dbias) bias_backward(rows, out, dbias, dy);
 }

@@ -1,7 +1,6 @@
 /* Chapter 16: cross_entropy() and cross_entropy_backward() of chapter 15 in float32, all lanes at once. */
 #include "12_speed/exponential.h"
 #include "15_backward/backward.h"
-#include "common/error.h"
 
 #include <math.h>
 
@@ -37,24 +36,16 @@ static Surprise surprise_of(int V, const float x[V]) {
     return (Surprise){max, log(sum_of_powers(V, x, max))};
 }
 
-static int count_targets(int rows, int V, const int targets[rows]) {
-    int count = 0;
-    for (int r = 0; r < rows; r++) {
-        if (targets[r] >= V) fail("target %d is not in the vocabulary of %d", targets[r], V);
-        count += targets[r] >= 0;
-    }
-    return count;
-}
-
 double cross_entropy(int rows, int V, const float logits[rows][V], const int targets[rows]) {
-    int count = count_targets(rows, V, targets);
+    check_targets((size_t)rows, V, targets);
+    size_t count = count_targets((size_t)rows, targets);
     double sum = 0;
     for (int r = 0; r < rows; r++) {
         if (targets[r] < 0) continue;
         Surprise s = surprise_of(V, logits[r]);
         sum += s.log_sum + ((double)s.max - logits[r][targets[r]]);
     }
-    return sum / count;
+    return sum / (double)count;
 }
 
 /* dlogits += share e^(x - max) / sum. */
@@ -67,7 +58,8 @@ static void add_softmax(int V, float dlogits[restrict V], const float x[V], floa
 
 void cross_entropy_backward(int rows, int V, float dlogits[restrict rows][V], const float logits[rows][V],
                             const int targets[rows], float dloss) {
-    int count = count_targets(rows, V, targets);
+    check_targets((size_t)rows, V, targets);
+    size_t count = count_targets((size_t)rows, targets);
     for (int r = 0; r < rows; r++) {
         if (targets[r] < 0) continue;
         float max = largest(V, logits[r]), share = dloss / (float)count;

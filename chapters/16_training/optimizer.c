@@ -44,12 +44,6 @@ float learning_rate(int step, int warmup, int steps, float peak, float lowest) {
     return (float)(lowest + ((double)peak - lowest) * (1 + cos(M_PI * way)) / 2);
 }
 
-size_t count_targets(size_t n, const int targets[n]) {
-    size_t count = 0;
-    for (size_t i = 0; i < n; i++) count += targets[i] >= 0;
-    return count;
-}
-
 void loss_shares(int batches, int rows, float shares[batches], const int targets[batches][rows]) {
     size_t all = count_targets((size_t)batches * (size_t)rows, targets[0]);
     for (int b = 0; b < batches; b++)

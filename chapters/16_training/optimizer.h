@@ -36,9 +36,6 @@ double clip_gradient(int arrays, const size_t n[arrays], float *const gradient[a
  * Llama 2: 2000 steps of warm-up, and lowest is peak / 10. Source: torch's LinearLR, then CosineAnnealingLR. */
 float learning_rate(int step, int warmup, int steps, float peak, float lowest);
 
-/* How many targets count: those that are not negative. */
-size_t count_targets(size_t n, const int targets[n]);
-
 /* The micro-batches of one step: what share each has in the mean loss over all counted targets. It is that of its
  * targets, count_targets(rows, targets[b]) of all, and not 1 / batches. decoder_backward takes it as dloss, and the
  * gradients that are added up are those of one large batch. All are 0 if nothing counts. */

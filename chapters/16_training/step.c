@@ -1,5 +1,5 @@
 #include "16_training/step.h"
-#include "16_training/optimizer.h"
+#include "15_backward/backward.h"
 #include "common/error.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 /* train: a Llama from nothing. Each step reads a batch, finds out which way is down, and goes there; on the way it
  * keeps what would be lost otherwise, measures, and shows how far it is. */
+#include "15_backward/backward.h"
 #include "16_training/optimizer.h"
 #include "16_training/report.h"
 #include "16_training/sample.h"
