@@ -57,8 +57,8 @@ static void step_of_muon(int rows, int columns, float step[rows][columns], const
     muon(rows, columns, step, m, gradient, -1, 0.95f, 0);
 }
 
-/* Directions that are a hundred times as long as others, too. Rows or columns, whichever are fewer, have lengths between
- * the least and the greatest singular value; of a tall matrix, times the root of how tall it is. */
+/* Directions that are a hundred times as long as others, too. Rows or columns, whichever are fewer, have lengths
+ * between the least and the greatest singular value; of a tall matrix, times the root of how tall it is. */
 static void muon_makes_all_directions_alike(void **state) {
     (void)state;
     static const int shapes[][2] = {{6, 20}, {20, 6}, {8, 8}, {1, 9}, {9, 1}, {1, 1}, {30, 29}};

@@ -41,7 +41,8 @@ static void newton_schulz(int rows, int columns, float x[restrict rows][columns]
 /* The sum of the squares of all singular values is that of all numbers: divided by its root, none is above 1. */
 static void orthogonalize(int rows, int columns, float x[restrict rows][columns]) {
     const double least = 1e-7;
-    double norm = gradient_norm((size_t)rows * (size_t)columns, x[0]), divisor = norm < least ? least : norm; /* NaN stays */
+    double norm = gradient_norm((size_t)rows * (size_t)columns, x[0]);
+    double divisor = norm < least ? least : norm; /* NaN stays NaN */
     for (int r = 0; r < rows; r++)
         for (int c = 0; c < columns; c++) x[r][c] = (float)(x[r][c] / divisor);
     newton_schulz(rows, columns, x);
@@ -49,7 +50,7 @@ static void orthogonalize(int rows, int columns, float x[restrict rows][columns]
 
 void muon(int rows, int columns, float weight[restrict rows][columns], float m[restrict rows][columns],
           const float gradient[rows][columns], float rate, float beta, float decay) {
-    const bool tall = rows > columns; /* it is turned then, for what is multiplied again and again is as wide as it is high */
+    const bool tall = rows > columns; /* then it is turned: x x^T is as small as can be */
     const int high = tall ? columns : rows, wide = tall ? rows : columns;
     const double b = beta, kept = 1 - (double)rate * decay, length = rate * sqrt(fmax(1, (double)rows / columns));
     float(*x)[wide] = allocate((size_t)high * sizeof *x);

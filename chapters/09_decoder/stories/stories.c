@@ -4,6 +4,7 @@
  * has conditions: no other event is written, and a text that tells of another contradicts itself. Every event has
  * wordings, and they serve both ways: to write it, and to read it in a text that somebody else wrote. Questions, which
  * follow the story, are events, too: their condition is that the answer is true. */
+#include "09_decoder/stories/words.h"
 #include "common/error.h"
 #include "common/file.h"
 #include "common/options.h"
@@ -15,25 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
-
-/* ------------------------------------------------------------------ words */
-
-enum { GIRLS = 10 }; /* the others are boys */
-static const char *const names[] = {"Anna", "Clara", "Daisy", "Emma", "Ida", "Lucy", "Mia", "Nora", "Ruby", "Zoe",
-                                    "Ben", "Carl", "Felix", "Hugo", "Jack", "Leo", "Max", "Oscar", "Sam", "Tom"};
-static const char *const manners[] = {"brave", "busy", "cheerful", "clever", "curious", "gentle", "lonely", "proud", "quiet", "shy",
-                                      "sleepy", "young"};
-static const char *const kinds[] = {"bear", "cat", "child", "dragon", "duck", "fox", "frog", "horse", "mouse", "owl", "rabbit",
-                                    "robot", "squirrel"};
-static const char *const places[] = {"attic", "bakery", "castle", "cave", "field", "forest", "garden", "kitchen", "library", "market",
-                                     "meadow", "museum", "school", "shop", "station", "theatre", "tower", "village"};
-static const char *const colours[] = {"black", "blue", "brown", "golden", "green", "orange", "purple", "red", "silver", "white",
-                                      "yellow"};
-static const char *const things[] = {"apple", "ball", "basket", "bell", "blanket", "book", "bottle", "button", "candle", "coin",
-                                     "crown", "drum", "feather", "flower", "hat", "kite", "lamp", "mirror", "scarf", "shell",
-                                     "spoon", "umbrella", "whistle"};
 
 /* ------------------------------------------------------------------ events */
 

@@ -102,7 +102,7 @@ def training_tokens(tokenizer):
 
 def story_words():
     """The generator's words by kind: names, manners, kinds, places, colours, things."""
-    found = re.findall(r"const char \*const (\w+)\[\] = \{([^}]*)\}", (HERE / "stories.c").read_text())
+    found = re.findall(r"const char \*const (\w+)\[\] = \{([^}]*)\}", (HERE / "words.h").read_text())
     return {kind: re.findall(r'"(\w+)"', words) for kind, words in found}
 
 
