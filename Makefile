@@ -386,9 +386,10 @@ venv: ## PyTorch and transformers in build/venv, for golden, train and notebooks
 
 torch = $(PYTHON) -c 'import safetensors, torch' 2>/dev/null || { echo "$@: $(PYTHON) has no PyTorch: make venv"; exit 1; }
 
-train: $(BUILD)/stories ## train the course's own model again, for three quarters of an hour
+train: $(BUILD)/train $(BUILD)/stories $(BUILD)/lessons ## train a model like the course's own by build/train, for an hour or more; what it knows then says PyTorch
+	@sh chapters/09_decoder/stories/train.sh $(BUILD)
 	@$(torch)
-	@$(PYTHON) chapters/09_decoder/stories/train.py
+	@$(PYTHON) chapters/09_decoder/stories/train.py --examine $(BUILD)/training/model
 
 SMALL := $(BUILD)/train-small
 train-small: $(BUILD)/train $(BUILD)/stories $(BUILD)/llama ## train a smaller model by build/train, in a minute or two: its loss, its stories

@@ -29,7 +29,7 @@ void adamw(size_t n, float weight[restrict n], float m[restrict n], float v[rest
  *     x = a x + b (x x^T) x + c (x x^T)^2 x             five times, with a 3.4445, b -4.7750, c 2.0315: Newton, Schulz
  *     weight -= rate decay weight                       decoupled
  *     weight -= rate sqrt(max(1, rows / columns)) x
- * x has the directions of the mean, all of them about as long: its singular values end between 0.7 and 1.2. The whole
+ * x has the directions of the mean, all of them about as long: its singular values end between 0.68 and 1.21. The whole
  * matrix is needed at once. Products are rounded to float32; PyTorch rounds x, and all that becomes of it, to bfloat16.
  * Source: Jordan and others 2024, https://kellerjordan.github.io/posts/muon; torch.optim.Muon. */
 void muon(int rows, int columns, float weight[restrict rows][columns], float m[restrict rows][columns],

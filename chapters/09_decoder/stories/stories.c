@@ -434,20 +434,59 @@ static void judge_file(const char *path) {
     free(text);
 }
 
+/* ------------------------------------------------------------------ many of them */
+
+typedef struct {
+    char *text;
+    size_t length;
+    unsigned long number;
+} Story;
+
+static int shorter_first(const void *left, const void *right) {
+    const Story *a = left, *b = right;
+    if (a->length != b->length) return a->length < b->length ? -1 : 1;
+    return a->number < b->number ? -1 : 1;
+}
+
+static void write_sorted(unsigned long sorted, Random *random) {
+    Story *stories = allocate(sorted * sizeof *stories);
+    for (unsigned long i = 0; i < sorted; i++) {
+        stories[i].number = i;
+        FILE *file = open_memstream(&stories[i].text, &stories[i].length);
+        if (!file) fail("out of memory for %lu stories", sorted);
+        write_story(file, random);
+        if (fclose(file) != 0) fail("out of memory for %lu stories", sorted);
+    }
+    qsort(stories, sorted, sizeof *stories, shorter_first);
+    for (unsigned long i = 0; i < sorted; i++) {
+        printf("%s%s", i ? "\n" : "", stories[i].text);
+        free(stories[i].text);
+    }
+    free(stories);
+}
+
+/* The first `sorted` of them the shortest first, the others as they come. A blank line stands between two. */
+static void write_stories(unsigned long count, unsigned long sorted, Random *random) {
+    write_sorted(sorted, random);
+    for (unsigned long i = sorted; i < count; i++) {
+        if (i) putchar('\n');
+        write_story(stdout, random);
+    }
+}
+
 int main(int argc, char **argv) {
-    const char *count = "1", *seed = "1", *check = NULL;
+    const char *count = "1", *sorted = "0", *seed = "1", *check = NULL;
     const Option options[] = {
         {"count", "N", "how many stories to write; a blank line stands between them (1)", &count},
+        {"sorted", "N", "so many of them first, the shortest first: who learns to read begins with those (0)", &sorted},
         {"seed", "S", "other stories for another seed (1)", &seed},
         {"check", "FILE|-", "read stories instead, and judge their facts and their answers", &check},
     };
-    only_options(argc, argv, "[--count N] [--seed S] | --check FILE|-",
+    only_options(argc, argv, "[--count N] [--sorted N] [--seed S] | --check FILE|-",
                  "Writes short stories with questions about them, or judges those of another.", COUNT(options), options);
     if (check) return judge_file(check), 0;
     Random random = {option_number("seed", seed, 0, ULONG_MAX)};
-    for (unsigned long i = 0, stories = option_number("count", count, 0, ULONG_MAX); i < stories; i++) {
-        if (i) putchar('\n');
-        write_story(stdout, &random);
-    }
+    unsigned long stories = option_number("count", count, 0, ULONG_MAX);
+    write_stories(stories, option_number("sorted", sorted, 0, stories), &random);
     return 0;
 }
