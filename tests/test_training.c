@@ -505,6 +505,58 @@ static void a_mark_may_stand_between_documents(void **state) {
     free(first), documents_free(&d), tokenizer_close(tokenizer);
 }
 
+/* ------------------------------------------------------------------ what teaches to look things up */
+
+#define LESSONS "'" BUILD "/lessons' --tokenizer '" STORIES "' "
+
+/* Whatever is to be told was said before, behind the same word. */
+static void lists_can_be_copied(void **state) {
+    (void)state;
+    enum { ROWS = 50, LIST = 32, T = 1 + 2 * LIST };
+    assert_int_equal(run(LESSONS "--lists %d --out lists.safetensors", ROWS), 0);
+    assert_int_equal(run(LESSONS "--lists %d --out same.safetensors", ROWS), 0);
+    assert_int_equal(run(LESSONS "--lists %d --out others.safetensors --seed 2", ROWS), 0);
+    assert_same_file("lists.safetensors", "same.safetensors");
+    assert_int_equal(run("cmp -s lists.safetensors others.safetensors"), 1);
+    SafeTensors file = safetensors_open(AT("%s/lists.safetensors", folder));
+    const Tensor *ids = safetensors_find(&file, "ids"), *learned = safetensors_find(&file, "learned");
+    size_t told = 0;
+    assert_true(ids->shape[0] == ROWS && ids->shape[1] == T);
+    for (size_t i = 0; i < ROWS * T; i++) {
+        if (tensor_get(learned, i) == 0) continue;
+        size_t row = i / T * T, before = row + 1;
+        while (before < row + 1 + LIST && tensor_get(ids, before) != tensor_get(ids, i)) before++;
+        assert_true(i > row + LIST && before <= row + LIST && tensor_get(learned, i) == 1);
+        assert_true(tensor_get(ids, before - 1) == tensor_get(ids, i - 1));
+        told++;
+    }
+    assert_true(told > ROWS * LIST / 2 && told < ROWS * LIST * 7 / 8);
+    safetensors_close(&file);
+}
+
+/* What was said counts a tenth; what is asked for counts, and is there four times. EOS fills the row. */
+static void lessons_end_with_questions(void **state) {
+    (void)state;
+    enum { ROWS = 15 * 20, T = 128, BEGIN = 1, END = 2 };
+    assert_int_equal(run(LESSONS "--lessons 20 --out lessons.safetensors"), 0);
+    SafeTensors file = safetensors_open(AT("%s/lessons.safetensors", folder));
+    const Tensor *ids = safetensors_find(&file, "ids"), *learned = safetensors_find(&file, "learned");
+    assert_true(ids->shape[0] == ROWS && ids->shape[1] == T);
+    for (size_t row = 0; row < ROWS; row++) {
+        int asked = 0;
+        assert_true(tensor_get(ids, row * T) == BEGIN && tensor_get(learned, row * T) == 0);
+        for (size_t i = row * T + 1; i < (row + 1) * T; i++) {
+            double counts = tensor_get(learned, i);
+            assert_true(counts == 1 || counts == 0.1f || (counts == 0 && tensor_get(ids, i) == END));
+            asked += counts == 1 && tensor_get(learned, i - 1) != 1;
+        }
+        assert_int_equal(asked, 4);
+    }
+    safetensors_close(&file);
+    assert_misuse(run(LESSONS "--out lessons.safetensors"));
+    assert_misuse(run(LESSONS "--lists 1 --lessons 1 --out lessons.safetensors"));
+}
+
 /* ------------------------------------------------------------------ what can be wrong */
 
 /* The command is refused in one line, and leaves no folder. */
@@ -644,6 +696,8 @@ int main(void) {
         cmocka_unit_test(what_follows_a_text_may_count_more),
         cmocka_unit_test(they_are_read_in_order_where_asked),
         cmocka_unit_test(a_mark_may_stand_between_documents),
+        cmocka_unit_test(lists_can_be_copied),
+        cmocka_unit_test(lessons_end_with_questions),
         cmocka_unit_test(bad_data_are_refused),
         cmocka_unit_test(what_is_no_number_ends_the_run),
         cmocka_unit_test(a_full_disk_costs_nothing_that_was_saved),
