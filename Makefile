@@ -242,10 +242,11 @@ parallel: $(BUILD)/14_tensor_parallel ## one model on several processes: make pa
 	$(MPIRUN) -n $(or $(RANKS),2) $(BUILD)/14_tensor_parallel --model $(call quote,$(or $(MODEL),chapters/09_decoder/stories/model)) \
 	    --prompt $(call quote,$(or $(PROMPT),Once upon a time)) --report
 
-# What a program prints, for the lessons, and what it computed, for the figures.
+# What a program prints, for the lessons, and what it computed, for the figures. On one thread, for so small are the models that
+# several wait for each other more than they compute; all but chapter 12, which measures what threads are worth.
 $(BUILD)/data/%.txt: $(BUILD)/%
 	@mkdir -p $(@D)
-	@$< $(if $(filter $*,$(DRAWN)),,--data $(BUILD)/data) > $@
+	@$(if $(filter 12_%,$*),,OMP_NUM_THREADS=1) $< $(if $(filter $*,$(DRAWN)),,--data $(BUILD)/data) > $@
 
 FIGURES := $(patsubst %.gp,$(BUILD)/%.svg,$(filter-out figures/style.gp $(LEFT_OUT),$(wildcard figures/*.gp)))
 DATA    := $(patsubst $(BUILD)/%,$(BUILD)/data/%.txt,$(PROGRAMS) $(DRAWERS))
@@ -347,7 +348,7 @@ RUNNING  := $(filter languages lessons $(patsubst tests/%.c,%,$(shell grep -l '[
 
 test: ## kernels against PyTorch, wrong twins, parsers, programs, lessons; or some: make test ONLY="test_golden test_rope"
 	@$(MAKE) --no-print-directory $(SIDE_BY_SIDE) $(COMPILED) $(if $(RUNNING),all $(BUILD)/compile.sh)
-	@$(if $(filter lessons,$(TESTED)),OMP_NUM_THREADS=1 $(MAKE) -s --no-print-directory $(SIDE_BY_SIDE) $(filter-out %/12_speed.txt,$(QUOTED)))
+	@$(if $(filter lessons,$(TESTED)),$(MAKE) -s --no-print-directory $(SIDE_BY_SIDE) $(filter-out %/12_speed.txt,$(QUOTED)))
 	@$(if $(filter lessons,$(TESTED)),$(MAKE) -s --no-print-directory $(QUOTED)) # by itself, for it measures
 	@PYTHON=$(PYTHON) sh tests/run.sh $(foreach t,$(TESTED),$(call command,$(t)))
 
