@@ -33,6 +33,9 @@ void give_up_in_time(int threads) {
 
 void forget_the_limit(void) { setitimer(ITIMER_PROF, &(struct itimerval){0}, NULL), alarm(0); }
 
+/* As waitpid says it of who was given up on the clock. */
+enum { GIVEN_UP = SIGALRM };
+
 bool was_given_up(int status) { return WIFSIGNALED(status) && (WTERMSIG(status) == SIGPROF || WTERMSIG(status) == SIGALRM); }
 
 /* ------------------------------------------------------------------ what the processes share */
@@ -282,7 +285,7 @@ static int wait_for(pid_t process) {
     if (in_time) return status;
     kill(process, SIGKILL);
     waitpid(process, &status, 0);
-    return SIGALRM; /* what would have ended it */
+    return GIVEN_UP;
 }
 
 static void *load(const char *path) {
@@ -396,7 +399,7 @@ static bool start_process(Library *library, char trouble[static TROUBLE]) {
     if (answered == 1) return true;
     int status = end_process(library, !in_time);
     if (answered == 0) snprintf(trouble, TROUBLE, "%s", job->outcome.trouble);
-    else say_how_it_ended(in_time ? status : SIGALRM, " when it was loaded: what does its constructor do?", trouble);
+    else say_how_it_ended(in_time ? status : GIVEN_UP, " when it was loaded: what does its constructor do?", trouble);
     return false;
 }
 
