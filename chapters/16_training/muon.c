@@ -5,9 +5,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-bool suits_muon(const Tensor *tensor) { return tensor->rank == 2 && strncmp(tensor->name, "model.layers.", 13) == 0; }
 
 static void turn(int rows, int columns, float to[restrict columns][rows], const float from[rows][columns]) {
     for (int r = 0; r < rows; r++)
@@ -25,9 +22,8 @@ static void polynomial(int n, float out[restrict n][n], const float gram[n][n]) 
 /* x becomes (a I + b x x^T + c (x x^T)^2) x five times: of a singular value s that is a s + b s^3 + c s^5, which leads
  * all of them, from 0.003 to 1, to about 1. linear() multiplies with a transposed, so x is at hand in both ways. */
 static void newton_schulz(int rows, int columns, float x[restrict rows][columns]) {
-    const size_t width = (size_t)rows * sizeof(float);
-    float(*gram)[rows] = allocate((size_t)rows * width), (*factor)[rows] = allocate((size_t)rows * width);
-    float(*turned)[rows] = allocate((size_t)columns * width), (*next)[rows] = allocate((size_t)columns * width);
+    const size_t width = (size_t)rows * sizeof(float), square = (size_t)rows * width, whole = (size_t)columns * width;
+    void *gram = allocate(square), *factor = allocate(square), *turned = allocate(whole), *next = allocate(whole);
     for (int step = 0; step < 5; step++) {
         turn(rows, columns, turned, x);
         linear(rows, columns, rows, gram, x, x, NULL);

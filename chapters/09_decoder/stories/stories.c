@@ -11,6 +11,7 @@
 #include "common/random.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -437,37 +438,41 @@ static void judge_file(const char *path) {
 /* ------------------------------------------------------------------ many of them */
 
 typedef struct {
-    char *text;
-    size_t length;
-    unsigned long number;
+    long begin, length; /* in what was written */
 } Story;
 
+/* Of equal length, the one that was written before. */
 static int shorter_first(const void *left, const void *right) {
     const Story *a = left, *b = right;
     if (a->length != b->length) return a->length < b->length ? -1 : 1;
-    return a->number < b->number ? -1 : 1;
+    return a->begin < b->begin ? -1 : 1;
 }
 
+/* A file that nobody else sees keeps them until all are there. */
 static void write_sorted(unsigned long sorted, Random *random) {
+    FILE *file = tmpfile();
+    if (!file) fail("--sorted: there is no room for a temporary file: %s", strerror(errno));
     Story *stories = allocate(sorted * sizeof *stories);
+    long length = 0;
     for (unsigned long i = 0; i < sorted; i++) {
-        stories[i].number = i;
-        FILE *file = open_memstream(&stories[i].text, &stories[i].length);
-        if (!file) fail("out of memory for %lu stories", sorted);
         write_story(file, random);
-        if (fclose(file) != 0) fail("out of memory for %lu stories", sorted);
+        stories[i] = (Story){length, ftell(file) - length};
+        length += stories[i].length;
     }
+    char *text = allocate((size_t)length);
+    if (fflush(file) != 0 || ferror(file) || fseek(file, 0, SEEK_SET) != 0 ||
+        fread(text, 1, (size_t)length, file) != (size_t)length)
+        fail("--sorted: there is no room for a temporary file: %s", strerror(errno));
+    fclose(file);
     qsort(stories, sorted, sizeof *stories, shorter_first);
-    for (unsigned long i = 0; i < sorted; i++) {
-        printf("%s%s", i ? "\n" : "", stories[i].text);
-        free(stories[i].text);
-    }
-    free(stories);
+    for (unsigned long i = 0; i < sorted; i++)
+        printf("%s%.*s", i ? "\n" : "", (int)stories[i].length, text + stories[i].begin);
+    free(text), free(stories);
 }
 
 /* The first `sorted` of them the shortest first, the others as they come. A blank line stands between two. */
 static void write_stories(unsigned long count, unsigned long sorted, Random *random) {
-    write_sorted(sorted, random);
+    if (sorted) write_sorted(sorted, random);
     for (unsigned long i = sorted; i < count; i++) {
         if (i) putchar('\n');
         write_story(stdout, random);
