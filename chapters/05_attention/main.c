@@ -170,7 +170,8 @@ static void head_row(Table *table, const Sentence *s, int h, const float w_o[s->
     }
     int most = largest(T, weights[0]);
     table_row(table, "%d|%s|%.2f|%.1f|%.1f", h, s->token[most], weights[0][most], points[0], points[1]);
-    sum[0] += points[0], sum[1] += points[1];
+    sum[0] += points[0];
+    sum[1] += points[1];
 }
 
 static void what_each_head_writes(const Sentence *s) {
