@@ -20,14 +20,14 @@
 /* Two matrices with a ReLU between them, cut for two ranks: columns, then rows. */
 static void by_hand(void) {
     const float x[1][2] = {{1, 2}}, first[4][2] = {{1, 0}, {0, 1}, {1, 1}, {1, -1}}, second[1][4] = {{1, 2, 3, 4}};
-    float made[1][4], out[1][1];
-    linear(1, 2, 4, made, x, first, NULL);
-    relu(4, made[0], made[0]);
-    linear(1, 4, 1, out, made, second, NULL);
+    float all[1][4], out[1][1];
+    linear(1, 2, 4, all, x, first, NULL);
+    relu(4, all[0], all[0]);
+    linear(1, 4, 1, out, all, second, NULL);
     section("By hand");
     Table table = {0};
     table_row(&table, "|hidden|  its part of the second matrix|what it makes");
-    table_row(&table, "one rank|%g  %g  %g  %g|1  2  3  4|%g", made[0][0], made[0][1], made[0][2], made[0][3], out[0][0]);
+    table_row(&table, "one rank|%g  %g  %g  %g|1  2  3  4|%g", all[0][0], all[0][1], all[0][2], all[0][3], out[0][0]);
     for (int rank = 0; rank < 2; rank++) {
         float first_part[2][2], part[1][2], own[1][2], share[1][1];
         shard_columns(2, rank, 4, 2, first_part, first);
