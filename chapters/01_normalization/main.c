@@ -77,7 +77,7 @@ static void by_hand(void) {
 
 /* The first norm of the sentence's layer: its input as PyTorch had it, its output as our kernel gives it. */
 static void on_the_sentence(const Sentence *s) {
-    int T = s->T, C = s->C, different = 0;
+    int T = s->T, C = s->C;
     double mean = 0;
     const float(*stream)[T][C] = sentence_tensor(s, "stream", 3, 2 * s->L + 2, T, C);
     const float(*x)[C] = stream[2 * s->layer], (*expected)[C] = sentence_tensor(s, "attention/normed", 2, T, C);
@@ -96,10 +96,9 @@ static void on_the_sentence(const Sentence *s) {
     for (int t = 0; t < T; t++) {
         double sum = 0;
         for (int i = 0; i < C; i++) sum += x[t][i];
-        for (int i = 0; i < C; i++) different += !(fabsf(out[t][i] - expected[t][i]) <= 1e-5f);
         mean += fabs(sum / C) / size(C, x[t]) / T;
     }
-    printf("  of %d numbers, %d are farther than 0.00001 from PyTorch's\n", T * C, different);
+    sentence_compare(5, T * C, (const float *)out, (const float *)expected);
     printf("  the mean of a row of x is %.0f %% of its size\n", 100 * mean);
     free(weight);
 }
