@@ -29,8 +29,8 @@ static float *take_zeros(Activations *a, size_t rows, size_t width) {
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
-/* Bytes for what is remembered of R rows, and for what is taken for a while: by the largest of attention, feed-forward and
- * the logits. */
+/* Bytes for what is remembered of R rows, and for what is taken for a while: by the largest of attention, feed-forward
+ * and the logits. */
 static size_t arena_bytes(const Config *c, size_t R, size_t T) {
     size_t C = (size_t)c->C, F = (size_t)c->F, H = (size_t)c->H, L = (size_t)c->L, most_arrays = 16;
     size_t queries = H * (size_t)c->D, keys = (size_t)c->KV * (size_t)c->D;
@@ -46,10 +46,12 @@ Activations activations_new(const Config *c, int B, int T) {
     if (T > config_context(c)) fail("a text of %d tokens does not fit the context of %d", T, config_context(c));
     size_t R = (size_t)B * (size_t)T, C = (size_t)c->C, F = (size_t)c->F;
     size_t queries = (size_t)c->H * (size_t)c->D, keys = (size_t)c->KV * (size_t)c->D;
-    Activations a = {.B = B, .T = T, .layers = allocate((size_t)c->L * sizeof *a.layers), .size = arena_bytes(c, R, (size_t)T)};
+    Activations a = {.B = B, .T = T, .layers = allocate((size_t)c->L * sizeof *a.layers),
+                     .size = arena_bytes(c, R, (size_t)T)};
     a.arena = allocate(a.size);
     for (int l = 0; l < c->L; l++)
-        a.layers[l] = (Remembered){.x = take(&a, R, C), .q = take(&a, R, queries), .k = take(&a, R, keys), .v = take(&a, R, keys),
+        a.layers[l] = (Remembered){.x = take(&a, R, C), .q = take(&a, R, queries), .k = take(&a, R, keys),
+                                   .v = take(&a, R, keys),
                                    .attended = take(&a, R, queries), .log_sum = take(&a, R, (size_t)c->H),
                                    .between = take(&a, R, C), .gate = take(&a, R, F), .up = take(&a, R, F)};
     a.last = take(&a, R, C);
@@ -99,7 +101,8 @@ static void attend_backward(const Config *c, const Activations *a, const Remembe
     const float(*dout)[T][H][D] = (const void *)dattended;
 #pragma omp parallel for
     for (int b = 0; b < a->B; b++)
-        flash_attention_backward(T, H, KV, D, dqueries[b], dkeys[b], dvalues[b], dout[b], q[b], k[b], v[b], out[b], log_sum[b]);
+        flash_attention_backward(T, H, KV, D, dqueries[b], dkeys[b], dvalues[b], dout[b], q[b], k[b], v[b], out[b],
+                                 log_sum[b]);
 }
 
 /* between = x + attention(rms_norm(x)) */
@@ -109,7 +112,8 @@ static void attention_forward(const Parameters *w, Activations *a, int l) {
     const Remembered *m = &a->layers[l];
     int R = a->B * a->T, C = c->C, queries = c->H * c->D, keys = c->KV * c->D;
     size_t mark = a->taken;
-    float(*normed)[C] = (void *)take(a, R, C), (*q)[queries] = (void *)take(a, R, queries), (*k)[keys] = (void *)take(a, R, keys);
+    float(*normed)[C] = (void *)take(a, R, C);
+    float(*q)[queries] = (void *)take(a, R, queries), (*k)[keys] = (void *)take(a, R, keys);
     const float(*x)[C] = (void *)m->x;
     float(*between)[C] = (void *)m->between;
 
@@ -126,9 +130,10 @@ static void attention_forward(const Parameters *w, Activations *a, int l) {
     a->taken = mark;
 }
 
-/* dx comes in as the gradient of `between`. It is that of x as well, for x was passed on unchanged; and what comes back through
- * attention and norm is added to it. */
-static void attention_backward(const Parameters *w, Parameters *gradients, Activations *a, int l, int C, float dx[a->B * a->T][C]) {
+/* dx comes in as the gradient of `between`. It is that of x as well, for x was passed on unchanged; and what comes back
+ * through attention and norm is added to it. */
+static void attention_backward(const Parameters *w, Parameters *gradients, Activations *a, int l, int C,
+                               float dx[a->B * a->T][C]) {
     const Config *c = &w->config;
     const LayerParameters *layer = &w->layers[l], *d = &gradients->layers[l];
     const Remembered *m = &a->layers[l];
@@ -148,7 +153,8 @@ static void attention_backward(const Parameters *w, Parameters *gradients, Activ
     linear_backward(R, C, queries, dnormed, (void *)d->q_proj, NULL, dq, normed, (void *)layer->q_proj);
     linear_backward(R, C, keys, dnormed, (void *)d->k_proj, NULL, dk, normed, (void *)layer->k_proj);
     linear_backward(R, C, keys, dnormed, (void *)d->v_proj, NULL, dv, normed, (void *)layer->v_proj);
-    rms_norm_backward(R, C, dx, d->input_layernorm, dnormed, (void *)m->x, layer->input_layernorm, (float)c->rms_norm_eps);
+    rms_norm_backward(R, C, dx, d->input_layernorm, dnormed, (void *)m->x, layer->input_layernorm,
+                      (float)c->rms_norm_eps);
     a->taken = mark;
 }
 
@@ -182,7 +188,8 @@ static void feed_forward_forward(const Parameters *w, Activations *a, int l) {
 }
 
 /* dx: of what came after it, and then of `between`. */
-static void feed_forward_backward(const Parameters *w, Parameters *gradients, Activations *a, int l, int C, float dx[a->B * a->T][C]) {
+static void feed_forward_backward(const Parameters *w, Parameters *gradients, Activations *a, int l, int C,
+                                  float dx[a->B * a->T][C]) {
     const Config *c = &w->config;
     const LayerParameters *layer = &w->layers[l], *d = &gradients->layers[l];
     const Remembered *m = &a->layers[l];
@@ -201,8 +208,8 @@ static void feed_forward_backward(const Parameters *w, Parameters *gradients, Ac
     rms_norm(R, C, normed, (void *)m->between, layer->post_attention_layernorm, NULL, (float)c->rms_norm_eps);
     linear_backward(R, C, F, dnormed, (void *)d->gate_proj, NULL, dgate, normed, (void *)layer->gate_proj);
     linear_backward(R, C, F, dnormed, (void *)d->up_proj, NULL, dup, normed, (void *)layer->up_proj);
-    rms_norm_backward(R, C, dx, d->post_attention_layernorm, dnormed, (void *)m->between, layer->post_attention_layernorm,
-                      (float)c->rms_norm_eps);
+    rms_norm_backward(R, C, dx, d->post_attention_layernorm, dnormed, (void *)m->between,
+                      layer->post_attention_layernorm, (float)c->rms_norm_eps);
     a->taken = mark;
 }
 
@@ -239,8 +246,9 @@ static double loss_of_rows(int r, int n, int V, float (*dlogits)[V], const float
     return loss;
 }
 
-/* The logits of a few rows at a time, their share in the loss, and at once what comes back from them: they are never there
- * for the whole batch. dlast: of the stream after the last layer; without gradients, NULL, it is the loss alone. */
+/* The logits of a few rows at a time, their share in the loss, and at once what comes back from them: they are never
+ * there for the whole batch. dlast: of the stream after the last layer; without gradients, NULL, it is the loss
+ * alone. */
 static double head(const Parameters *w, Parameters *gradients, Activations *a, int C, float dlast[a->B * a->T][C],
                    const Targets *t, float dloss) {
     int R = a->B * a->T, V = w->config.V;
@@ -258,7 +266,8 @@ static double head(const Parameters *w, Parameters *gradients, Activations *a, i
         memset(dlogits, 0, (size_t)n * sizeof *dlogits);
         loss += loss_of_rows(r, n, V, gradients ? dlogits : NULL, logits, t, dloss);
         if (!gradients) continue;
-        linear_backward(n, C, V, dnormed + r, (void *)gradients->lm_head, NULL, dlogits, normed + r, (void *)w->lm_head);
+        linear_backward(n, C, V, dnormed + r, (void *)gradients->lm_head, NULL, dlogits, normed + r,
+                        (void *)w->lm_head);
     }
     if (gradients) rms_norm_backward(R, C, dlast, gradients->norm, dnormed, (void *)a->last, w->norm, eps);
     a->taken = mark;

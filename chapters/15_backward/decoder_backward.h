@@ -22,8 +22,8 @@ typedef struct {
     float *gate, *up; /* [R][F] */
 } Remembered;
 
-/* Sees the gradient of the residual stream on its way back, at chapter 9's stages: 2 L at the end of the last layer, 2 l + 1 and
- * 2 l between and before the halves of layer l. */
+/* Sees the gradient of the residual stream on its way back, at chapter 9's stages: 2 L at the end of the last layer,
+ * 2 l + 1 and 2 l between and before the halves of layer l. */
 typedef void WatchGradient(void *context, int stage, int rows, int C, const float dx[rows][C]);
 
 /* The activations of one batch, all in one piece of memory. */
@@ -41,14 +41,14 @@ typedef struct {
 Activations activations_new(const Config *config, int B, int T);
 void activations_free(Activations *activations);
 
-/* The mean loss over all targets that are not negative: how surprised the model is by the token that follows, which is the
- * target. NaN if there is none. An id or a target that is not in the vocabulary is refused. */
+/* The mean loss over all targets that are not negative: how surprised the model is by the token that follows, which is
+ * the target. NaN if there is none. An id or a target that is not in the vocabulary is refused. */
 double decoder_loss(const Parameters *weights, Activations *activations, const int *ids, const int *targets);
 
 /* The same loss, and dloss times its gradient with respect to every weight, added to `gradients`.
  * ids and targets: [B][T]. dloss is 1, or this batch's share in a larger mean. */
-double decoder_backward(const Parameters *weights, Parameters *gradients, Activations *activations, const int *ids, const int *targets,
-                        float dloss);
+double decoder_backward(const Parameters *weights, Parameters *gradients, Activations *activations, const int *ids,
+                        const int *targets, float dloss);
 
 /* The same where not all targets count alike: target t counts counts[t] times, and the mean is over the sum of what
  * they count. NULL: all alike. Without gradients, NULL, it is the loss alone. */

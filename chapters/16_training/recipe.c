@@ -76,7 +76,7 @@ Recipe recipe_read(int argc, char **argv) {
         {"batch", "N", "sequences a step (8)", &w.batch},
         {"length", "N", "tokens of a sequence (512, or the model's context if that is less)", &w.length},
         {"rate", "X", "the highest learning rate (0.001)", &w.rate},
-        {"muon", "X", "the layers' matrices by Muon, with this as their highest rate (0: by AdamW, as all else)", &w.muon},
+        {"muon", "X", "the layers' matrices by Muon, with this as their highest rate (0: by AdamW, too)", &w.muon},
         {"warmup", "N", "steps until it is reached (a twentieth of all)", &w.warmup},
         {"lowest", "X", "the rate at the end of the cosine (a tenth of --rate)", &w.lowest},
         {"decay", "X", "weight decay of the matrices (0.1)", &w.decay},
