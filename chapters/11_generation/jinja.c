@@ -88,16 +88,23 @@ static int run(Jinja *j, int count, const char *const ends[]);
 
 static const char *const ends_of_if[] = {"elif", "else", "endif"}, *const ends_of_for[] = {"endfor", "else"};
 
+/* Where a branch is not taken, nothing that stands in its braces need be known here. */
+static bool condition(Jinja *j) {
+    if (j->live) return value_true(jinja_expression(j));
+    jinja_skip(j, "%}");
+    return false;
+}
+
 static void run_if(Jinja *j) {
     const bool live = j->live;
-    bool holds = value_true(jinja_expression(j)), taken = holds;
+    bool holds = condition(j), taken = holds;
     for (int end = 0; end != 2;) {
         close_braces(j, "%}");
         j->live = live && holds;
         end = run(j, 3, ends_of_if);
         if (end < 0) jinja_wrong(j, "an if without its endif");
         j->live = live && !taken;
-        holds = end == 0 ? value_true(jinja_expression(j)) && j->live : !taken;
+        holds = end == 0 ? condition(j) : !taken;
         taken = taken || holds;
         j->live = live;
     }
@@ -118,21 +125,47 @@ static void set_loop(Jinja *j, Names *scope, size_t index, size_t count) {
     names_set(j, scope, text_of(j, "loop", 4, false), (Value){.kind = MAP, .map = loop});
 }
 
-/* What is set in a loop's body is gone after it: each run has a scope of its own. Without elements the body is read over. */
-static void run_for(Jinja *j) {
-    Text name = jinja_name(j);
+/* The elements of which the condition holds that stands here. */
+static const Values *those_with(Jinja *j, Text name, const Values *all) {
+    Values *list = values_new(j, all->count);
+    Names *outer = j->scope;
+    const char *asked = j->at;
+    list->count = 0, j->scope = names_new(j, outer);
+    if (all->count == 0) jinja_skip(j, "%}");
+    for (size_t i = 0; i < all->count; i++) {
+        j->at = asked;
+        names_set(j, j->scope, name, all->values[i]);
+        if (value_true(jinja_expression(j))) list->values[list->count++] = all->values[i];
+    }
+    j->scope = outer;
+    return list;
+}
+
+/* "name in list", and perhaps "if condition": what the loop is over. */
+static const Values *elements(Jinja *j, Text *name) {
+    *name = jinja_name(j);
     if (!jinja_word(j, "in")) jinja_wrong(j, "\"in\" should stand at \"%.20s\"", j->at);
     Value over = jinja_unconditional(j);
+    if (over.kind != LIST && over.kind != UNDEFINED) jinja_wrong(j, "the loop is over what is no list");
+    const Values *list = over.kind == LIST ? over.list : values_new(j, 0);
+    return jinja_word(j, "if") ? those_with(j, *name, list) : list;
+}
+
+/* What is set in a loop's body is gone after it: each run has a scope of its own. Without elements the body is read over. */
+static void run_for(Jinja *j) {
     const bool live = j->live;
-    if (live && over.kind != LIST) jinja_wrong(j, "the loop is over what is no list");
-    size_t count = live ? over.list->count : 0;
+    const Values *list = NULL;
+    Text name;
+    if (live) list = elements(j, &name);
+    else jinja_skip(j, "%}");
+    size_t count = live ? list->count : 0;
     close_braces(j, "%}");
     const char *body = j->at;
     int end = 0;
     for (size_t i = 0; i < count || i == 0; i++) {
         Names *outer = j->scope;
         j->at = body, j->scope = names_new(j, outer), j->live = live && count > 0;
-        if (count) set_loop(j, j->scope, i, count), names_set(j, j->scope, name, over.list->values[i]);
+        if (count) set_loop(j, j->scope, i, count), names_set(j, j->scope, name, list->values[i]);
         end = run(j, 2, ends_of_for);
         if (end < 0) jinja_wrong(j, "a for without its endfor");
         j->scope = outer;
@@ -154,7 +187,6 @@ static void run_set(Jinja *j) {
     if (!jinja_sign(j, "=")) jinja_wrong(j, "\"=\" should stand at \"%.20s\"", j->at);
     Value value = jinja_expression(j);
     close_braces(j, "%}");
-    if (!j->live) return;
     if (!has_part) {
         names_set(j, j->scope, name, value);
         return;
@@ -164,10 +196,23 @@ static void run_set(Jinja *j) {
     names_set(j, space.map, part, value);
 }
 
+/* Templates have macros for tools, of which there are none: who calls one is refused. */
+static void skip_macro(Jinja *j) {
+    static const char *const ends[] = {"endmacro"};
+    const bool live = j->live;
+    jinja_skip(j, "%}"), close_braces(j, "%}");
+    j->live = false;
+    if (run(j, 1, ends) < 0) jinja_wrong(j, "a macro without its endmacro");
+    j->live = live;
+    close_braces(j, "%}");
+}
+
 static void run_statement(Jinja *j) {
     jinja_deeper(j, 1);
     if (jinja_word(j, "if")) run_if(j);
     else if (jinja_word(j, "for")) run_for(j);
+    else if (jinja_word(j, "macro")) skip_macro(j);
+    else if (!j->live) jinja_skip(j, "%}"), close_braces(j, "%}");
     else if (jinja_word(j, "set")) run_set(j);
     else if (jinja_word(j, "generation") || jinja_word(j, "endgeneration")) close_braces(j, "%}"); /* only for who trains */
     else {
@@ -189,8 +234,8 @@ static int run(Jinja *j, int count, const char *const ends[]) {
             continue;
         }
         if (kind == '{') {
-            Value value = jinja_expression(j);
-            if (j->live) write_text(j, value_text(j, value));
+            if (j->live) write_text(j, value_text(j, jinja_expression(j)));
+            else jinja_skip(j, "}}");
             close_braces(j, "}}");
             continue;
         }

@@ -238,6 +238,7 @@ static bool contains(Jinja *j, Value part, Value whole) {
     if (whole.kind == TEXT) jinja_works(j, whole.text.length);
     if (whole.kind == TEXT && part.kind == TEXT) return text_has(whole.text, part.text, NULL);
     if (whole.kind == MAP && part.kind == TEXT) return names_get(j, whole.map, part.text).kind != UNDEFINED;
+    if (whole.kind == UNDEFINED) return false;
     if (whole.kind != LIST) jinja_wrong(j, "\"in\" what is neither text, list nor object");
     for (size_t i = 0; i < whole.list->count; i++)
         if (value_equal(j, part, whole.list->values[i])) return true;
@@ -299,13 +300,30 @@ static Value disjunction(Jinja *j) {
     return left;
 }
 
+/* Where the text ends whose quote stands here; the template's own end, if it does not. */
+static const char *quoted_end(const char *at) {
+    const char quote = *at++;
+    while (*at && *at != quote) at += *at == '\\' && at[1] ? 2 : 1;
+    return at;
+}
+
+void jinja_skip(Jinja *j, const char *sign) {
+    const char *start = j->at;
+    for (int depth = 0; *j->at; j->at++) {
+        if (*j->at == '\'' || *j->at == '"') j->at = quoted_end(j->at);
+        else if (depth == 0 && strncmp(j->at + (*j->at == '-'), sign, 2) == 0) break;
+        else if (strchr("([{", *j->at)) depth++;
+        else if (strchr(")]}", *j->at)) depth--;
+        if (!*j->at) break;
+    }
+    jinja_works(j, (size_t)(j->at - start));
+}
+
 /* Where the `if` of "this if condition else that" stands, in this expression and not in parentheses within it; or NULL. */
 static const char *find_condition(const char *at) {
     for (int depth = 0; *at; at++) {
         if (*at == '\'' || *at == '"') {
-            const char quote = *at++;
-            while (*at && *at != quote) at += *at == '\\' && at[1] ? 2 : 1;
-            if (!*at) return NULL;
+            if (!*(at = quoted_end(at))) return NULL;
         } else if (strchr("([{", *at)) depth++;
         else if (strchr(")]}", *at) && depth-- == 0) return NULL;
         else if (*at == ',' && depth == 0) return NULL;

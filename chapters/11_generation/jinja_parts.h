@@ -87,6 +87,7 @@ Value names_get(Jinja *jinja, const Names *names, Text name); /* or of the scope
 
 Value jinja_expression(Jinja *jinja);
 Value jinja_unconditional(Jinja *jinja);         /* behind which an `if` belongs to something else */
+void jinja_skip(Jinja *jinja, const char *sign); /* up to this end of the braces, or to a - before it */
 bool jinja_word(Jinja *jinja, const char *word); /* takes a name, if it is this one */
 bool jinja_sign(Jinja *jinja, const char *sign);
 Text jinja_name(Jinja *jinja);                   /* takes any name, or fail() */
