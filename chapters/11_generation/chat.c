@@ -41,20 +41,21 @@ static void set_template(Chat *chat, const char *path, const char *source, size_
     chat->source = copy_text(source, length), chat->path = copy_text(path, strlen(path));
 }
 
-static void read_folder(Chat *chat, const char *folder) {
+/* `wanted`: the template; the name of the token that ends a text is wanted anyway. */
+static void read_folder(Chat *chat, const char *folder, bool wanted) {
     char path[PATH];
     if (access(join(path, folder, "tokenizer_config.json"), F_OK) == 0) {
         json_t *json = json_open_reals(path); /* its model_max_length mostly has 31 digits */
         const json_t *template = json_object_get(json, "chat_template");
         const char *eos = token_name(json_object_get(json, "eos_token"));
-        if (template && !json_is_null(template)) {
+        if (wanted && template && !json_is_null(template)) {
             const char *source = template_in(path, template);
             set_template(chat, path, source, strlen(source));
         }
         if (eos) chat->eos = copy_text(eos, strlen(eos));
         json_decref(json);
     }
-    if (access(join(path, folder, "chat_template.jinja"), F_OK) != 0) return; /* which counts more */
+    if (!wanted || access(join(path, folder, "chat_template.jinja"), F_OK) != 0) return; /* which counts more */
     size_t length;
     char *source = file_read_regular(path, &length);
     free(chat->source), free(chat->path);
@@ -109,7 +110,7 @@ static char *name_of(const Tokenizer *tokenizer, int id) {
 Chat chat_open(const char *path, const Tokenizer *tokenizer, const Config *config, const char *form, const char *date) {
     Chat chat = {.tokenizer = tokenizer, .bos = name_of(tokenizer, tokenizer_bos(tokenizer))};
     if (gguf_is(path)) read_gguf(&chat, path);
-    else read_folder(&chat, path);
+    else read_folder(&chat, path, !form);
     if (!chat.eos) chat.eos = name_of(tokenizer, tokenizer_eos(tokenizer));
     if (form || !chat.source) take_form(&chat, path, form_named(form ? form : form_of_tokens(path, tokenizer, config)));
     if (date && !strstr(chat.source, "date_string")) fail("--date: this model's template has no date: it is older than Llama 3.1, or another's");

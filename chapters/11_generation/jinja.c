@@ -111,7 +111,8 @@ static void run_if(Jinja *j) {
     close_braces(j, "%}");
 }
 
-static void set_loop(Jinja *j, Names *scope, size_t index, size_t count) {
+static void set_loop(Jinja *j, Names *scope, size_t index, const Values *list) {
+    const size_t count = list->count;
     Names *loop = names_new(j, NULL);
     loop->unique = true;
     const struct {
@@ -119,9 +120,12 @@ static void set_loop(Jinja *j, Names *scope, size_t index, size_t count) {
         Kind kind;
         long number;
     } has[] = {{"index0", NUMBER, (long)index}, {"index", NUMBER, (long)index + 1}, {"first", BOOLEAN, index == 0},
-               {"last", BOOLEAN, index + 1 == count}, {"length", NUMBER, (long)count}, {"revindex0", NUMBER, (long)(count - index) - 1}};
+               {"last", BOOLEAN, index + 1 == count}, {"length", NUMBER, (long)count}, {"revindex0", NUMBER, (long)(count - index) - 1},
+               {"revindex", NUMBER, (long)(count - index)}};
     for (size_t i = 0; i < sizeof has / sizeof *has; i++)
         names_set(j, loop, text_of(j, has[i].name, strlen(has[i].name), false), value_of_number(has[i].kind, has[i].number));
+    if (index > 0) names_set(j, loop, text_of(j, "previtem", 8, false), list->values[index - 1]);
+    if (index + 1 < count) names_set(j, loop, text_of(j, "nextitem", 8, false), list->values[index + 1]);
     names_set(j, scope, text_of(j, "loop", 4, false), (Value){.kind = MAP, .map = loop});
 }
 
@@ -165,7 +169,7 @@ static void run_for(Jinja *j) {
     for (size_t i = 0; i < count || i == 0; i++) {
         Names *outer = j->scope;
         j->at = body, j->scope = names_new(j, outer), j->live = live && count > 0;
-        if (count) set_loop(j, j->scope, i, count), names_set(j, j->scope, name, list->values[i]);
+        if (count) set_loop(j, j->scope, i, list), names_set(j, j->scope, name, list->values[i]);
         end = run(j, 2, ends_of_for);
         if (end < 0) jinja_wrong(j, "a for without its endfor");
         j->scope = outer;
@@ -179,13 +183,23 @@ static void run_for(Jinja *j) {
     close_braces(j, "%}");
 }
 
-/* set name = value, or of a namespace, set name.name = value. */
+/* What is written up to a statement of this name, and does not stand in the whole. */
+static Value written(Jinja *j, const char *end) {
+    const size_t start = j->out.length;
+    close_braces(j, "%}");
+    if (run(j, 1, &end) < 0) jinja_wrong(j, "without its %s", end);
+    Text text = text_of(j, "", 0, false);
+    if (j->out.length > start) text = text_joined(j, text, (Text){j->out.length - start, j->out.letters + start, j->out.said + start});
+    j->out.length = start;
+    return value_of_text(text);
+}
+
+/* set name = value, or of a namespace, set name.name = value; or set name, and the value up to endset. */
 static void run_set(Jinja *j) {
     Text name = jinja_name(j), part = {0};
     bool has_part = jinja_sign(j, ".");
     if (has_part) part = jinja_name(j);
-    if (!jinja_sign(j, "=")) jinja_wrong(j, "\"=\" should stand at \"%.20s\"", j->at);
-    Value value = jinja_expression(j);
+    Value value = jinja_sign(j, "=") ? jinja_expression(j) : written(j, "endset");
     close_braces(j, "%}");
     if (!has_part) {
         names_set(j, j->scope, name, value);
@@ -196,22 +210,49 @@ static void run_set(Jinja *j) {
     names_set(j, space.map, part, value);
 }
 
-/* Templates have macros for tools, of which there are none: who calls one is refused. */
-static void skip_macro(Jinja *j) {
-    static const char *const ends[] = {"endmacro"};
+/* macro name(parameters): the name stands for what is behind it, which is only read over here. */
+static void run_macro(Jinja *j) {
     const bool live = j->live;
-    jinja_skip(j, "%}"), close_braces(j, "%}");
+    Text name = jinja_name(j);
+    if (live) names_set(j, j->scope, name, (Value){.kind = MACRO, .macro = j->at});
+    jinja_skip(j, "%}");
     j->live = false;
-    if (run(j, 1, ends) < 0) jinja_wrong(j, "a macro without its endmacro");
+    written(j, "endmacro");
     j->live = live;
     close_braces(j, "%}");
+}
+
+/* The parameters that stand here become what the macro is given by their names or in this order, or what stands behind their `=`. */
+static void set_parameters(Jinja *j, const Arguments *a) {
+    if (!jinja_sign(j, "(")) jinja_wrong(j, "a macro without parentheses");
+    for (int i = 0; !jinja_sign(j, ")"); i++) {
+        Text name = jinja_name(j);
+        Value value = jinja_sign(j, "=") ? jinja_expression(j) : (Value){0};
+        for (int k = 0; k < a->count; k++)
+            if (a->names[k].length ? text_equal(a->names[k], name) : k == i) value = a->values[k];
+        names_set(j, j->scope, name, value);
+        if (!jinja_sign(j, ",") && *j->at != ')') jinja_wrong(j, "\")\" should stand at \"%.20s\"", j->at);
+    }
+}
+
+Value jinja_macro(Jinja *j, const char *macro, const Arguments *a) {
+    const char *back = j->at;
+    Names *scope = j->scope, *whole = scope;
+    while (whole->outer) whole = whole->outer; /* it does not see what its caller has set in a loop */
+    jinja_deeper(j, 1);
+    j->at = macro, j->scope = names_new(j, whole);
+    set_parameters(j, a);
+    Value text = written(j, "endmacro");
+    j->at = back, j->scope = scope;
+    jinja_deeper(j, -1);
+    return text;
 }
 
 static void run_statement(Jinja *j) {
     jinja_deeper(j, 1);
     if (jinja_word(j, "if")) run_if(j);
     else if (jinja_word(j, "for")) run_for(j);
-    else if (jinja_word(j, "macro")) skip_macro(j);
+    else if (jinja_word(j, "macro")) run_macro(j);
     else if (!j->live) jinja_skip(j, "%}"), close_braces(j, "%}");
     else if (jinja_word(j, "set")) run_set(j);
     else if (jinja_word(j, "generation") || jinja_word(j, "endgeneration")) close_braces(j, "%}"); /* only for who trains */

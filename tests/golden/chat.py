@@ -82,6 +82,7 @@ def dated(today):
         {{- '<|start_header_id|>' + message['role'] + '<|end_header_id|>\\n\\n'+ message['content'] | trim + '<|eot_id|>' }}
     {%- elif 'tool_calls' in message %}
         {%- if not message.tool_calls|length == 1 %}{{- raise_exception("one call at a time") }}{%- endif %}
+        {%- for name, value in message.tool_calls[0].function.arguments | items %}{{- name + '="' + value + '"' }}{%- endfor %}
     {%- endif %}
 {%- endfor %}
 {%- if add_generation_prompt %}
