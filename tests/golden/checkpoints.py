@@ -67,8 +67,9 @@ def logits(program, folder):
 
 
 def check(program, write, *how):
+    """In a folder whose name a shell might take for something else."""
     with tempfile.TemporaryDirectory() as folder:
-        folder = Path(folder) / "a model"
+        folder = Path(folder) / "it's a \"model\" $HOME `x`"
         folder.mkdir()
         write(folder, load_file(MODEL / "model.safetensors"), *how)
         refusal = logits(program, folder)
