@@ -132,28 +132,77 @@ static void every_text_is_the_librarys(void **state) {
     }
 }
 
+static void check_other(const Tokenizer *t, const char *name, const json_t *answers) {
+    const json_t *texts = json_object_get(answers, "texts"), *text;
+    size_t i;
+    json_array_foreach(texts, i, text) check_text(t, name, answers, i, from_json(text));
+    check_decoding(t, name, answers);
+}
+
+static json_t *others_expected(void) {
+    json_t *others = json_load_file(AT("%s/tests/golden/others/expected.json", ROOT), JSON_ALLOW_NUL, NULL);
+    assert_non_null(others);
+    return others;
+}
+
 /* Those of other people, with steps that Llama's own have not: tests/golden/10_others.py. */
 static void other_peoples_are_the_librarys(void **state) {
     (void)state;
-    json_error_t problem;
-    json_t *others = json_load_file(AT("%s/tests/golden/others/expected.json", ROOT), JSON_ALLOW_NUL, &problem);
-    assert_non_null(others);
+    json_t *others = others_expected();
     const char *name;
     const json_t *answers;
     json_object_foreach(others, name, answers) {
-        if (strcmp(name, "version") == 0) continue;
+        if (strcmp(name, "version") == 0 || json_object_get(answers, "added_tokens_decoder")) continue;
         if (!has_normal_forms && json_is_true(json_object_get(answers, "normal_forms"))) {
             print_message("skipped: %s: there is no utf8proc\n", name);
             continue;
         }
         Tokenizer *t = tokenizer_open(AT("%s/tests/golden/others/%s.json", ROOT, name));
-        const json_t *texts = json_object_get(answers, "texts"), *text;
-        size_t i;
-        json_array_foreach(texts, i, text) check_text(t, name, answers, i, from_json(text));
-        check_decoding(t, name, answers);
+        check_other(t, name, answers);
         tokenizer_close(t);
     }
     json_decref(others);
+}
+
+/* Meta's tokenizer.model, and tokens more beside it, as the two files have them. What added_tokens.json does not tell is which are
+ * special: there a text that is searched for those gives the answers. */
+static void a_folder_adds_tokens(void **state) {
+    (void)state;
+    json_t *others = others_expected(), *answers = json_object_get(others, "beside_a_model"), *names = json_object(), *one;
+    const json_t *decoder = json_object_get(answers, "added_tokens_decoder");
+    const char *id;
+    json_object_foreach((json_t *)decoder, id, one)
+        json_object_set_new(names, json_string_value(json_object_get(one, "content")), json_integer(atoi(id)));
+    assert_int_equal(system(AT("mkdir %s/added && cp '%s' %s/added", folder, GOLDEN("sentencepiece/tokenizer.model"), folder)), 0);
+
+    json_t *config = json_pack("{s:O}", "added_tokens_decoder", decoder);
+    assert_int_equal(json_dump_file(config, AT("%s/added/tokenizer_config.json", folder), 0), 0);
+    Tokenizer *t = tokenizer_open(AT("%s/added", folder));
+    check_other(t, "added_tokens_decoder", answers);
+    tokenizer_close(t);
+
+    assert_int_equal(system(AT("rm %s/added/tokenizer_config.json", folder)), 0);
+    assert_int_equal(json_dump_file(names, AT("%s/added/added_tokens.json", folder), 0), 0);
+    t = tokenizer_open(AT("%s/added", folder));
+    size_t i;
+    json_array_foreach(json_object_get(answers, "texts"), i, one) {
+        const json_t *right = json_array_get(json_object_get(answers, "special"), i);
+        Bytes text = from_json(one);
+        if (!json_is_null(right)) assert_encodes(t, "added_tokens.json", text, true, right);
+        free(text.bytes);
+    }
+    tokenizer_close(t);
+    json_decref(config), json_decref(names), json_decref(others);
+}
+
+/* A tokenizer.json counts more than the tokenizer.model beside it, which may lack what was added since. */
+static void a_tokenizer_json_counts_more(void **state) {
+    (void)state;
+    assert_int_equal(system(AT("mkdir %s/twice && cp '%s' '%s' %s/twice", folder, GOLDEN("sentencepiece/tokenizer.model"),
+                               GOLDEN("metaspace/tokenizer.json"), folder)), 0);
+    Tokenizer *both = tokenizer_open(AT("%s/twice", folder)), *alone = tokenizer_open(GOLDEN("metaspace"));
+    assert_int_equal(tokenizer_size(both), tokenizer_size(alone));
+    tokenizer_close(both), tokenizer_close(alone);
 }
 
 /* Each Unicode has more letters and digits: which ones this machine's PCRE2 knows must make no difference. */
@@ -538,6 +587,26 @@ static void assert_change_refused(const char *words, const char *name, const cha
     free(bytes), free(changed);
 }
 
+static void added_tokens_that_cannot_be_are_refused(void **state) {
+    (void)state;
+    static const char *const bad[][3] = {
+        {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"1400\": {\"content\": \"<a>\", \"lstrip\": true}}}", "\"<a>\" is added with lstrip"},
+        {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"1401\": {\"content\": \"<a>\"}}}", "token 1401 is added, \"<a>\": its name or its number cannot be"},
+        {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"1401\": {\"content\": \"<a>\"}, \"1\": {\"content\": \"<s>\"}}}", "no token has the id 1400"},
+        {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"1\": {\"content\": \"<a>\"}}}", "token 1 is added, \"<a>\", but it is \"<s>\""},
+        {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"x\": {}}}", "its name or its number cannot be"},
+        {"added_tokens.json", "{\"<a>\": \"b\"}", "added_tokens.json: token -1 is added, \"<a>\""},
+        {"added_tokens.json", "{\"<a>\": 1e300}", "token 1e+300 is added"},
+    };
+    assert_int_equal(system(AT("mkdir %s/adds && cp '%s' %s/adds", folder, GOLDEN("sentencepiece/tokenizer.model"), folder)), 0);
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        write_bytes(AT("%s/adds/%s", folder, bad[i][0]), strlen(bad[i][1]), bad[i][1]);
+        assert_int_equal(run("--model adds --info"), 1);
+        assert_one_clear_line(), assert_said(bad[i][2]);
+        assert_int_equal(system(AT("rm %s/adds/*.json", folder)), 0);
+    }
+}
+
 static void other_tokenizers_are_named(void **state) {
     (void)state;
     static const struct {
@@ -672,6 +741,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_text_is_the_librarys),
         cmocka_unit_test(other_peoples_are_the_librarys),
+        cmocka_unit_test(a_folder_adds_tokens),
+        cmocka_unit_test(a_tokenizer_json_counts_more),
         cmocka_unit_test(newer_letters_are_the_librarys),
         cmocka_unit_test(llamas_own_files_are_the_librarys),
         cmocka_unit_test(what_goes_in_comes_out),
@@ -681,6 +752,7 @@ int main(void) {
         cmocka_unit_test(a_text_goes_on_after_a_special_token),
         cmocka_unit_test(a_text_begins_as_the_folder_says),
         cmocka_unit_test(a_beginning_that_cannot_be_is_refused),
+        cmocka_unit_test(added_tokens_that_cannot_be_are_refused),
         cmocka_unit_test(other_tokenizers_are_named),
         cmocka_unit_test(patterns_that_are_not_understood_are_named),
         cmocka_unit_test(files_that_end_too_early_get_one_line),

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { PATH = 4096 };
-
 /* ------------------------------------------------------------------ the post_processor */
 
 static bool is_type(const json_t *step, const char *name) {
@@ -58,12 +56,11 @@ void beginning_of_json(Tokenizer *t, const char *path, const json_t *json) {
 
 /* ------------------------------------------------------------------ the files beside a tokenizer */
 
-/* The JSON of that name in the folder of `file`, or NULL if there is none; `path` is where. */
-static json_t *beside(char path[static PATH], const char *file, const char *name) {
+json_t *json_beside(char path[static BESIDE_PATH], const char *file, const char *name) {
     const char *slash = strrchr(file, '/');
     size_t length;
     json_error_t problem;
-    if (snprintf(path, PATH, "%.*s%s", slash ? (int)(slash + 1 - file) : 0, file, name) >= PATH)
+    if (snprintf(path, BESIDE_PATH, "%.*s%s", slash ? (int)(slash + 1 - file) : 0, file, name) >= BESIDE_PATH)
         fail("%.200s…: the path is too long", file);
     if (access(path, F_OK) != 0) return NULL;
     char *text = file_read_regular(path, &length);
@@ -92,13 +89,13 @@ static void read_id(Tokenizer *t, const char *path, const json_t *bos) {
 }
 
 void beginning_of_folder(Tokenizer *t, const char *file) {
-    char path[PATH];
-    json_t *tokenizer = t->json ? json_incref(t->json) : beside(path, file, "tokenizer.json");
+    char path[BESIDE_PATH];
+    json_t *tokenizer = t->json ? json_incref(t->json) : json_beside(path, file, "tokenizer.json");
     if (tokenizer && !t->json) beginning_of_json(t, path, tokenizer);
-    json_t *names = beside(path, file, "tokenizer_config.json");
+    json_t *names = json_beside(path, file, "tokenizer_config.json");
     if (!tokenizer) t->adds_bos = !json_is_false(json_object_get(names, "add_bos_token"));
     if (!tokenizer || !t->adds_bos) read_name(t, path, json_object_get(names, "bos_token"));
-    json_t *config = t->bos < 0 ? beside(path, file, "config.json") : NULL;
+    json_t *config = t->bos < 0 ? json_beside(path, file, "config.json") : NULL;
     read_id(t, path, json_object_get(config, "bos_token_id"));
     json_decref(tokenizer), json_decref(names), json_decref(config);
 }

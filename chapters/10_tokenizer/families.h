@@ -42,7 +42,8 @@ typedef struct Tokenizer {
 
     char *file;          /* what the tokens' names point into: the file itself, */
     struct json_t *json; /* its JSON, */
-    char *names;         /* and what had to be spelled anew */
+    char *names;         /* what had to be spelled anew, */
+    char *added_names;   /* and what a folder adds */
 } Tokenizer;
 
 /* Without tokens. The file's bytes become the tokenizer's. */

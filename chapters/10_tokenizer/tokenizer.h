@@ -15,7 +15,7 @@
 
 typedef struct Tokenizer Tokenizer;
 
-/* PATH: a model's folder (tokenizer.model, else tokenizer.json, else tokenizer.bin), or one of these files. What it is
+/* PATH: a model's folder (tokenizer.json, else tokenizer.model, else tokenizer.bin), or one of these files. What it is
  * of SentencePiece's protobuf, tiktoken's ranks, Hugging Face's JSON, llama2.c's .bin and GGUF, its content says. Or fail(). */
 Tokenizer *tokenizer_open(const char *path);
 
@@ -33,7 +33,7 @@ int tokenizer_size(const Tokenizer *tokenizer);        /* V: ids are 0 .. V - 1,
  * or -1. A model may have one and yet read texts without it: it goes before a text as the post_processor says, wherever
  * there is a tokenizer.json, and otherwise unless tokenizer_config.json's add_bos_token is false. These files are those
  * beside the tokenizer's own. Source: transformers 5.23, which does the same with tokenizer.json, and reads add_bos_token
- * only where it makes a tokenizer of tokenizer.model. */
+ * only where it makes a tokenizer of tokenizer.model; where nothing says it, Meta's code and transformers 4 add BOS, 5 does not. */
 int tokenizer_bos(const Tokenizer *tokenizer);
 bool tokenizer_adds_bos(const Tokenizer *tokenizer);
 

@@ -169,6 +169,18 @@ def decode(tokenizer, ids):
     return tokenizer.decode(ids, skip_special_tokens=not isinstance(tokenizer.decoder, decoders.ByteLevel))
 
 
+def beside_a_model(chance):
+    """A tokenizer.model to which its folder adds tokens: what transformers makes of it, which the library tokenizers then runs. Bytes
+    and <unk> are decoded as sentencepiece has it."""
+    tokenizer = golden.convert((HERE / "tokenizers/sentencepiece/tokenizer.model").read_bytes(), True)
+    tokenizer.add_special_tokens(named("<|im_start|>", "<|im_end|>", special=True))
+    size, added = tokenizer.get_vocab_size(), tokenizer.get_added_tokens_decoder()
+    texts = ["", *(difficult(chance, [token.content for token in added.values()]) for _ in range(60))]
+    lists = [[chance.choice([chance.randrange(259, size), *range(size - 4, size)]) for _ in range(chance.randint(1, 12))] for _ in range(12)]
+    decoder = {str(id): {"content": token.content, "special": token.special, "normalized": token.normalized} for id, token in added.items()}
+    return {"added_tokens_decoder": decoder, "texts": texts} | answers(tokenizer, texts, lists)
+
+
 def compute():
     chance, files, expected = random.Random(10), {}, {"version": importlib.metadata.version("tokenizers")}
     for name, tokenizer in vocabularies():
@@ -179,6 +191,7 @@ def compute():
         files[f"{name}.json"] = golden.compact(settings)
         forms = any(word in json.dumps(settings["normalizer"]) for word in ("NF", "Lowercase"))
         expected[name] = {"normal_forms": forms, "texts": texts} | answers(tokenizer, texts, lists)
+    expected["beside_a_model"] = beside_a_model(chance)
     return files | {"expected.json": golden.compact(expected)}
 
 
