@@ -164,6 +164,18 @@ static void other_peoples_are_the_librarys(void **state) {
     json_decref(others);
 }
 
+/* A step may leave nothing of all there is; the sanitizers watch what follows. */
+static void nothing_may_be_left(void **state) {
+    (void)state;
+    Tokenizer *t = tokenizer_open(AT("%s/tests/golden/others/metaspace_split.json", ROOT));
+    size_t count, length;
+    int *ids = tokenizer_encode(t, 1, " ", false, &count);
+    assert_int_equal(count, 1);
+    char *decoded = tokenizer_decode(t, 1, ids, &length);
+    assert_int_equal(length, 0);
+    free(decoded), free(ids), tokenizer_close(t);
+}
+
 /* Meta's tokenizer.model, and tokens more beside it, as the two files have them. What added_tokens.json does not tell is which are
  * special: there a text that is searched for those gives the answers. */
 static void a_folder_adds_tokens(void **state) {
@@ -485,12 +497,32 @@ static void a_text_begins_as_the_folder_says(void **state) {
     free(model);
 }
 
+/* And it ends so; of several ends config.json's first. */
+static void a_text_ends_as_the_folder_says(void **state) {
+    (void)state;
+    static const char sp[] = "sentencepiece/tokenizer.model", bytes[] = "byte_level/tokenizer.json", nameless[] = "metaspace/tokenizer.json";
+    static const struct {
+        const char *file, *tokenizer_config, *config;
+        int eos;
+    } cases[] = {{sp, NULL, NULL, 2}, {sp, "{\"eos_token\": {\"content\": \"<s>\"}}", "{\"eos_token_id\": 0}", 1}, {sp, NULL, "{\"eos_token_id\": 0}", 2},
+                 {sp, "{\"eos_token\": \"<nobody>\"}", NULL, 2}, {bytes, NULL, NULL, 601}, {bytes, "{\"eos_token\": \"<|eot_id|>\"}", NULL, 602},
+                 {nameless, NULL, NULL, -1}, {nameless, "{\"eos_token\": null}", "{\"eos_token_id\": [1, 0]}", 1},
+                 {nameless, "{\"eos_token\": \"[INST]\"}", "{\"eos_token_id\": 0}", 720}, {nameless, NULL, "{\"eos_token_id\": 100000}", -1}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        write_beside(cases[i].file, NULL, cases[i].tokenizer_config, cases[i].config);
+        if (cases[i].file == nameless) assert_int_equal(system(AT("sed -i 's#</s>#</S>#g' %s/begins/tokenizer.json", folder)), 0);
+        Tokenizer *t = tokenizer_open(AT("%s/begins", folder));
+        if (tokenizer_eos(t) != cases[i].eos) fail_msg("case %zu: EOS is %d", i, tokenizer_eos(t));
+        tokenizer_close(t);
+    }
+}
+
 static void a_beginning_that_cannot_be_is_refused(void **state) {
     (void)state;
     static const struct {
         const char *file, *post_processor, *tokenizer_config, *config, *words;
     } bad[] = {
-        {"sentencepiece/tokenizer.model", NULL, "{\"bos_token\": \"<begin>\"}", NULL, "bos_token is \"<begin>\", and no token has that name"},
+        {"sentencepiece/tokenizer.model", NULL, "{\"bos_token\": \"<begin>\"}", NULL, "bos_token is \"<begin>\": no token has that name"},
         {"sentencepiece/tokenizer.model", NULL, "{", NULL, "tokenizer_config.json: line 1: no valid JSON"},
         {"prepend/tokenizer.json", PUTS("<s>", 100000), NULL, NULL, "post_processor: \"<s>\" is not one of the tokens"},
         {"prepend/tokenizer.json", "\"post_processor\":{\"type\":\"BertProcessing\"}", NULL, NULL, "post_processor: BertProcessing: a Llama's"},
@@ -741,6 +773,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_text_is_the_librarys),
         cmocka_unit_test(other_peoples_are_the_librarys),
+        cmocka_unit_test(nothing_may_be_left),
         cmocka_unit_test(a_folder_adds_tokens),
         cmocka_unit_test(a_tokenizer_json_counts_more),
         cmocka_unit_test(newer_letters_are_the_librarys),
@@ -751,6 +784,7 @@ int main(void) {
         cmocka_unit_test(tokens_have_names_and_bytes),
         cmocka_unit_test(a_text_goes_on_after_a_special_token),
         cmocka_unit_test(a_text_begins_as_the_folder_says),
+        cmocka_unit_test(a_text_ends_as_the_folder_says),
         cmocka_unit_test(a_beginning_that_cannot_be_is_refused),
         cmocka_unit_test(added_tokens_that_cannot_be_are_refused),
         cmocka_unit_test(other_tokenizers_are_named),

@@ -37,7 +37,8 @@ int tokenizer_size(const Tokenizer *tokenizer);        /* V: ids are 0 .. V - 1,
 int tokenizer_bos(const Tokenizer *tokenizer);
 bool tokenizer_adds_bos(const Tokenizer *tokenizer);
 
-int tokenizer_eos(const Tokenizer *tokenizer);         /* </s> or <|end_of_text|>, or -1 */
+/* EOS, which ends one: eos_token of tokenizer_config.json, else </s> or <|end_of_text|>, else eos_token_id of config.json, else -1. */
+int tokenizer_eos(const Tokenizer *tokenizer);
 int tokenizer_special(const Tokenizer *tokenizer, const char *name); /* the id of "<|eot_id|>", or -1 */
 bool tokenizer_byte_level(const Tokenizer *tokenizer); /* Llama 3's family; otherwise SentencePiece's */
 
