@@ -690,7 +690,8 @@ static void other_tokenizers_are_named(void **state) {
 static void patterns_that_are_not_understood_are_named(void **state) {
     (void)state;
     static const char *const patterns[][2] = {
-        {"\\\\h|", "an escape"}, {"\\\\bx|", "an escape"}, {"\\\\1|", "an escape"}, {"[\\\\S]|", "an escape"}, {"[[a]b]|", "a class in a class"},
+        {"\\\\h|", "an escape"}, {"\\\\bx|", "an escape"}, {"\\\\1|", "an escape"}, {"[\\\\S]|", "an escape"}, {"[[^a]b]|", "such a class in a class"}, {"[b[:alpha:]]|", "such a class in a class"}, {"[a-[b]]|", "such a class in a class"},
+        {"[[a]-z]|", "such a class in a class"}, {"[a[]b]|", "such a class in a class"},
         {"[a&&b]|", "&&"}, {"[]a]|", "an empty class"}, {"(?<n>a)|", "a group of this kind"}, {"(?i)a|", "a group of this kind"}, {"(*F)|", "(*"},
         {"a{,2}|", "a brace"}, {"a{2}+|", "a repetition of a repetition"}, {"a{99999}|", "a brace"}, {"\\\\p{Greek}|", "this property"},
         {"\\\\pL|", "a property without braces"}, {"é|", "letters beyond ASCII in any case"}, {"(?i:ss)|", "a pair of letters that may be one"},

@@ -149,6 +149,7 @@ def vocabularies():
     yield "first", after_training(flagged, pre_tokenizers.Sequence([pre_tokenizers.Punctuation(), metaspace(prepend_scheme="first", split=True)]),
                                   normalizers.Sequence([normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), "▁"), normalizers.Replace("a", "")]),
                                   decoders.Metaspace(prepend_scheme="first"))
+    yield "bloom", byte_level(420, split(r" ?[^(\s|[.,!?…。，、।۔،])]+", "isolated"), pre_tokenizers.Digits(individual_digits=True), more=FLAGGED)
     yield "merged", byte_level(400, split(r"\s+", "merged_with_next"), split(r"[.,!?]", "merged_with_previous"), split(r"\d+", "contiguous"),
                                split("'", "removed"), normalizer=normalizers.NFD())
 
