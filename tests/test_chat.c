@@ -123,7 +123,7 @@ static void their_tokens_are_transformers(void **state) {
         const json_t *c = json_array_get(cases, i), *right = json_object_get(c, "ids");
         if (strcmp(open, text_in(c, "tokenizer")) != 0) {
             if (tokenizer) tokenizer_close(tokenizer);
-            tokenizer = tokenizer_open(AT("%s/tests/golden/tokenizers/%s", ROOT, open = text_in(c, "tokenizer")));
+            tokenizer = tokenizer_open(AT("%s/tests/golden/%s", ROOT, open = text_in(c, "tokenizer")));
         }
         Message messages[MOST_MESSAGES];
         size_t count, said_count = messages_of(c, messages);

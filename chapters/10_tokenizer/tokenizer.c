@@ -134,6 +134,10 @@ int *tokenizer_encode_after(const Tokenizer *t, size_t length, const char *text,
     return encode(t, false, length, text, false, count);
 }
 
+void tokenizer_trim(const Tokenizer *t, int left, int right, const char *text, size_t *from, size_t *to) {
+    if (t->pipeline && t->pipeline->encodes) pipeline_trim(t->pipeline, left, right, text, from, to);
+}
+
 /* ------------------------------------------------------------------ ids to text */
 
 static Text decode_byte_level(const Tokenizer *t, size_t count, const int *ids) {

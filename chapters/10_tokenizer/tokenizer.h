@@ -50,6 +50,10 @@ int *tokenizer_encode(const Tokenizer *tokenizer, size_t length, const char *tex
  * begins, and none here: those of a tokenizer.json whose prepend_scheme is "first". */
 int *tokenizer_encode_after(const Tokenizer *tokenizer, size_t length, const char *text, size_t *count);
 
+/* text[*from .. *to) stands between two special tokens, or -1 for none. Some of other people's take the blanks beside them, which
+ * are then no part of it. */
+void tokenizer_trim(const Tokenizer *tokenizer, int left, int right, const char *text, size_t *from, size_t *to);
+
 /* The text of ids, as the family's own library gives it: without the space that was put before the text, and with U+FFFD
  * for bytes that are no UTF-8. The caller frees; a NUL follows it. */
 char *tokenizer_decode(const Tokenizer *tokenizer, size_t count, const int *ids, size_t *length);

@@ -134,11 +134,13 @@ static void add(Ids *ids, size_t count, const int more[count]) {
     ids->count += count;
 }
 
-/* Text between special tokens, without any in it. */
-static void add_text(Ids *ids, size_t length, const char text[length]) {
+/* Text between two special tokens, or -1, without any in it. */
+static void add_text(Ids *ids, int left, int right, const char *text, size_t from, size_t to) {
     size_t count;
-    int *more = ids->count ? tokenizer_encode_after(ids->tokenizer, length, text, &count)
-                           : tokenizer_encode(ids->tokenizer, length, text, false, &count);
+    tokenizer_trim(ids->tokenizer, left, right, text, &from, &to);
+    if (from == to) return;
+    int *more = ids->count ? tokenizer_encode_after(ids->tokenizer, to - from, text + from, &count)
+                           : tokenizer_encode(ids->tokenizer, to - from, text + from, false, &count);
     add(ids, count, more);
     free(more);
 }
@@ -161,17 +163,18 @@ int *chat_tokens(const Chat *chat, size_t messages_count, const Message messages
     Rendered text = template_render(&chat->template, messages_count, messages);
     Ids ids = {.tokenizer = chat->tokenizer};
     size_t start = 0, end;
+    int last = -1;
     for (size_t at = 0; at < text.length;) {
         int id = special_at(chat->tokenizer, &text, at, &end);
         if (id < 0) {
             at++;
             continue;
         }
-        if (at > start) add_text(&ids, at - start, text.letters + start);
+        add_text(&ids, last, id, text.letters, start, at);
         add(&ids, 1, &id);
-        at = start = end;
+        last = id, at = start = end;
     }
-    if (text.length > start) add_text(&ids, text.length - start, text.letters + start);
+    add_text(&ids, last, -1, text.letters, start, text.length);
     rendered_free(&text);
     *count = ids.count;
     return ids.ids;
