@@ -242,10 +242,11 @@ parallel: $(BUILD)/14_tensor_parallel ## one model on several processes: make pa
 	$(MPIRUN) -n $(or $(RANKS),2) $(BUILD)/14_tensor_parallel --model $(call quote,$(or $(MODEL),chapters/09_decoder/stories/model)) \
 	    --prompt $(call quote,$(or $(PROMPT),Once upon a time)) --report
 
-# What a program prints, for the lessons, and what it computed, for the figures.
+# What a program prints, for the lessons, and what it computed, for the figures. On one thread, for so small are the models that
+# several wait for each other more than they compute; all but chapter 12, which measures what threads are worth.
 $(BUILD)/data/%.txt: $(BUILD)/%
 	@mkdir -p $(@D)
-	@$< $(if $(filter $*,$(DRAWN)),,--data $(BUILD)/data) > $@
+	@$(if $(filter 12_%,$*),,OMP_NUM_THREADS=1) $< $(if $(filter $*,$(DRAWN)),,--data $(BUILD)/data) > $@
 
 FIGURES := $(patsubst %.gp,$(BUILD)/%.svg,$(filter-out figures/style.gp $(LEFT_OUT),$(wildcard figures/*.gp)))
 DATA    := $(patsubst $(BUILD)/%,$(BUILD)/data/%.txt,$(PROGRAMS) $(DRAWERS))
@@ -335,8 +336,11 @@ grade: $(BUILD)/grade $(BUILD)/compile.sh ## judge a folder of submissions: make
 	@$(if $(DIR),,echo "usage: make grade DIR=submissions/ [EXERCISE=04] [CSV=$(BUILD)/grades.csv]"; exit 1)
 	@$(BUILD)/grade $(EXERCISE:%=--exercise %) --csv $(call quote,$(or $(CSV),$(BUILD)/grades.csv)) $(call quote,$(DIR))
 
-# Everything, or what ONLY names of it. Two are scripts; and where programs are run, they must be there.
-TESTED   := $(or $(ONLY),$(notdir $(TESTS)) $(FUZZED:%=replay_%) languages lessons)
+# Everything, or what ONLY names of it: first what takes long, so that the others end beside it. Two are scripts; and where
+# programs are run, they must be there.
+LONGEST  := test_parallel test_classroom test_programs test_mine fast_product test_golden test_tokenizer test_chat fast_generation lessons
+EVERY_TEST := $(notdir $(TESTS)) $(FUZZED:%=replay_%) languages lessons
+TESTED   := $(or $(ONLY),$(filter $(EVERY_TEST),$(LONGEST)) $(filter-out $(LONGEST),$(EVERY_TEST)))
 COMPILED := $(patsubst %,$(BUILD)/tests/%,$(filter-out languages lessons,$(TESTED)))
 command   = $(or $(if $(filter replay_%,$(1)),"$(BUILD)/tests/$(1) tests/fuzz/corpus/$(1:replay_%=%)"),$(if $(filter languages,$(1)),"sh tests/languages/run.sh $(BUILD)"),$(if $(filter lessons,$(1)),"sh tests/lessons.sh $(BUILD)/data --check"),$(BUILD)/tests/$(1))
 
@@ -344,7 +348,8 @@ RUNNING  := $(filter languages lessons $(patsubst tests/%.c,%,$(shell grep -l '[
 
 test: ## kernels against PyTorch, wrong twins, parsers, programs, lessons; or some: make test ONLY="test_golden test_rope"
 	@$(MAKE) --no-print-directory $(SIDE_BY_SIDE) $(COMPILED) $(if $(RUNNING),all $(BUILD)/compile.sh)
-	@$(if $(filter lessons,$(TESTED)),$(MAKE) --no-print-directory $(QUOTED))
+	@$(if $(filter lessons,$(TESTED)),$(MAKE) -s --no-print-directory $(SIDE_BY_SIDE) $(filter-out %/12_speed.txt,$(QUOTED)))
+	@$(if $(filter lessons,$(TESTED)),$(MAKE) -s --no-print-directory $(QUOTED)) # by itself, for it measures
 	@PYTHON=$(PYTHON) sh tests/run.sh $(foreach t,$(TESTED),$(call command,$(t)))
 
 sanitize: ## the tests under the address, undefined-behaviour and bounds sanitizers; or make sanitize WHAT="faults EVERY=60"

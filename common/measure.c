@@ -23,6 +23,7 @@ static double time_of(clockid_t clock) {
 }
 
 double seconds(void) { return time_of(CLOCK_MONOTONIC); }
+double processor_seconds(void) { return time_of(CLOCK_PROCESS_CPUTIME_ID); }
 double work_seconds(int threads) { return time_of(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC); }
 
 const char *rate_text(char text[static RATE_TEXT], double rate) {

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 double seconds(void); /* a clock that never goes back */
+double processor_seconds(void); /* that all threads of this process have used */
 
 /* A clock for work on so many threads. For one, it stands still while the machine is busy with other programs. */
 double work_seconds(int threads);

@@ -196,7 +196,7 @@ static void make_an_endless_model(void) {
 /* Starts three ranks, and sends a signal to what the shell's words find. All must be gone soon. */
 static void assert_ends_soon(const char *whom, const char *words) {
     make_an_endless_model();
-    const char *begun = "for i in $(seq 100); do [ -s story ] && break; sleep 0.1; done";
+    const char *begun = "for i in $(seq 600); do [ -s story ] && break; sleep 0.1; done";
     run("rm -f story; " MPIRUN " -n 3 " OURS " --model $PWD/model --ignore-eos --tokens 29000 --prompt Once "
         ">story 2>last & %s; sleep 0.2; %s; wait $!; echo $? >status", begun, whom);
     double start = now();

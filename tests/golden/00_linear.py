@@ -79,8 +79,8 @@ linear.case("no_bias", "A Llama has no biases: bias is NULL.",
             x=normal(3, 8), weight=normal(4, 8))
 linear.case("ragged", "7 rows of 33 inputs and 19 outputs: no size is a multiple of anything.",
             x=normal(7, 33), weight=normal(19, 33), bias=normal(19))
-linear.case("left_over", "29 inputs: full vectors of 4, 8 and 16 leave 1, 5 and 13.",
-            x=normal(2, 29), weight=normal(3, 29), bias=normal(3))
+linear.case("left_over", "29 inputs: full vectors of 4, 8 and 16 leave 1, 5 and 13; the first bias is 0.",
+            x=normal(2, 29), weight=normal(3, 29), bias=[0, 0.5, -1.25])
 linear.case("one_row", "One token, as in decoding.",
             x=normal(1, 64), weight=normal(48, 64), bias=normal(48))
 linear.case("one_input", "A single input: no sum at all.",

@@ -440,8 +440,8 @@ rms_norm.case("by_hand", "The mean of the squares is 3; with eps = 1 the root is
               x=[[1, 1, 1, 3]], weight=[1, 2, 3, 4], eps=1.0)
 rms_norm.case("small", "Three tokens of eight features.",
               x=normal(3, 8), weight=normal(8), eps=1e-5)
-rms_norm.case("with_bias", "The same with a bias, which a Llama has not.",
-              x=normal(3, 8), weight=normal(8), bias=normal(8), eps=1e-5)
+rms_norm.case("with_bias", "The same with a bias, which a Llama has not; its first number is 0.",
+              x=normal(3, 8), weight=normal(8), bias=[0, 0.5, -1.5, 0.25, 2, -0.75, 1, -3], eps=1e-5)
 rms_norm.case("ragged", "2 rows of 77: no size is a multiple of anything.",
               x=normal(2, 77), weight=normal(77), eps=1e-6)
 rms_norm.case("left_over", "3 rows of 31: full vectors of 4, 8 and 16 leave 3, 7 and 15.",

@@ -809,7 +809,7 @@ for case, sentence, targets, V, logits, dloss in [
         ("sure", "The targets have nearly all of the probability: the gradients are tiny.", [2, 0, 1], 4,
          [[0, 1, 15, -1], [14, 0, 1, 2], [-1, 16, 0, 1]], 1.0),
         ("one_row", "One row.", [6], 10, normal(1, 10), 1.0),
-        ("vocabulary", "A vocabulary of 2000.", [1999, -100, 7], 2000, normal(3, 2000, scale=3), 1.0)]:
+        ("vocabulary", "A vocabulary of 2049: twice 1024, and one.", [2048, -100, 7], 2049, normal(3, 2049, scale=3), 1.0)]:
     if logits is None:
         logits = [[math.log(2), 0, 0], [0, 0, math.log(2)]]
     targets = torch.tensor(targets, dtype=torch.int32)

@@ -37,7 +37,7 @@
 enum { MOST_GRADES = 128 };
 
 /* How often the time of a call may be taken: by the compiler, on the processor, and by loading; by a task as a whole. */
-enum { TO_COMPILE = 2, TO_LOAD = 2, FOR_A_TASK = 10 };
+enum { TO_COMPILE = 2, TO_LOAD = ON_THE_CLOCK + 1, FOR_A_TASK = 4 * ON_THE_CLOCK };
 
 /* A submission's own memory, beside what its judge shares with it. */
 
@@ -528,8 +528,8 @@ static int find_submissions(const char *folder, const Exercise *exercise, Submis
 int main(int argc, char **argv) {
     const char *number = NULL, *csv = NULL, *limit = "10", *jobs = "2";
     char limits[200];
-    snprintf(limits, sizeof limits, "a case may take so long, as may loading; compiling %d times that on the processor; compiling or a task "
-             "in all %d times that: 10", TO_COMPILE, FOR_A_TASK);
+    snprintf(limits, sizeof limits, "so long a case, or loading, may use the processor, and %d times so long compiling; on the clock, for others "
+             "are busy, too, a case may take %d times that, compiling or a task in all %d times: 10", TO_COMPILE, ON_THE_CLOCK, FOR_A_TASK);
     const Option options[] = {
         {"exercise", "NN", "the tasks of chapter NN's exercise; otherwise every kernel that a submission defines", &number},
         {"csv", "FILE", "write there what every task of every submission is worth", &csv},

@@ -6,7 +6,6 @@
 #include "tests/verify/exercises.h"
 #include "tests/verify/outputs.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,7 +197,7 @@ int main(int argc, char **argv) {
     if (rest + 1 < argc) usage_error("%s: one kernel at a time", argv[rest + 1]);
     if ((outputs && library) || (one_case && !outputs))
         usage_error(one_case ? "--case goes with --outputs" : "--outputs or --library, not both");
-    call_time_limit = (unsigned)option_number("seconds", limit, 1, INT_MAX);
+    call_time_limit = (unsigned)option_number("seconds", limit, 1, 3600);
     if (number && (!library || name || timed)) usage_error("--exercise goes with --library, and with no kernel's name");
 
     if (listed) return name ? list_cases(kernel_or_fail(name)) : list_kernels(), 0;

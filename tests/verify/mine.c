@@ -303,7 +303,7 @@ static void run_yours(const Choice *choice, const Subjects *subjects, Told *told
         if (choice->row[p]) yours_of[p] = function_of(choice->row[p], told);
         if (is_used(choice, p)) yours[p] = yours_of[p];
     }
-    told->underway.deadline = seconds() + CALLS * call_time_limit;
+    told->underway.deadline = processor_seconds() + CALLS * call_time_limit;
     YourLlama llama = your_llama(&subjects->model, subjects->tokenizer, yours, &told->underway);
     let_it_merge(&llama, subjects->tokenizer);
     speak(&llama.examinee, safetensors_metadata(&subjects->sentence.file, "story"), ANSWER_TOKENS, ".\n", likeliest);
@@ -364,7 +364,7 @@ static void print_end(const Told *told, const Choice *choice, int status, int L)
     const Underway *now = &told->underway;
     const char *plural = call_time_limit == 1 ? "" : "s";
     if (now->too_slow) snprintf(what, sizeof what, "is too slow: the time is up");
-    else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+    else if (was_given_up(status))
         snprintf(what, sizeof what, "did not come back within %u second%s", call_time_limit, plural);
     else if (WIFSIGNALED(status)) snprintf(what, sizeof what, "crashed (%s)", strsignal(WTERMSIG(status)));
     else snprintf(what, sizeof what, "ended the program (exit status %d)", WEXITSTATUS(status));

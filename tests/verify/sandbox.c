@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +25,18 @@ unsigned call_time_limit = 120;
 #else
 unsigned call_time_limit = 10;
 #endif
+
+void give_up_in_time(int threads) {
+    setitimer(ITIMER_PROF, &(struct itimerval){.it_value.tv_sec = (long)call_time_limit * threads}, NULL);
+    alarm(ON_THE_CLOCK * call_time_limit);
+}
+
+void forget_the_limit(void) { setitimer(ITIMER_PROF, &(struct itimerval){0}, NULL), alarm(0); }
+
+/* As waitpid says it of who was given up on the clock. */
+enum { GIVEN_UP = SIGALRM };
+
+bool was_given_up(int status) { return WIFSIGNALED(status) && (WTERMSIG(status) == SIGPROF || WTERMSIG(status) == SIGALRM); }
 
 /* ------------------------------------------------------------------ what the processes share */
 
@@ -35,7 +48,7 @@ typedef struct {
     Run run[MOST_RUNS];
     bool timed;      /* the first of them, many times */
     int status;      /* how the child ended, as waitpid says it */
-    bool in_time;
+    double used;     /* the processor's seconds of all its calls that came back */
     Outcome outcome;
 } Job;
 
@@ -218,6 +231,7 @@ static bool call_once(const Run *run) {
     running = run;
     set_threads(run->threads);
     Call call = guarded_call(run);
+    give_up_in_time(run->threads < thread_count() ? run->threads : thread_count()); /* more threads than processors take turns */
     if (run->may_end) dup2(open("/dev/null", O_WRONLY), STDERR_FILENO), atexit(look_at_refusal); /* what it says is not for the reader */
     if (job->timed) job->outcome.seconds = best_seconds(call_kernel, &(Timed){&call});
     else call_kernel(&(Timed){&call});
@@ -233,10 +247,8 @@ static bool call_once(const Run *run) {
 static _Noreturn void do_job(void) {
     stack_begin = (const char *)__builtin_frame_address(0);
     catch_faults();
-    alarm(call_time_limit + 1); /* should the library's process be gone by then: nobody else would end this one */
-    double start = seconds();
     for (int r = 0; r < job->count && call_once(&job->run[r]); r++) job->outcome.returned++;
-    if (!job->timed) job->outcome.seconds = seconds() - start;
+    job->used = processor_seconds();
     fflush(stdout); /* what the kernel printed, for its author */
     _exit(0);
 }
@@ -261,18 +273,19 @@ struct Library {
 
 static void on_alarm(int signal) { (void)signal; }
 
-/* Waits for the child, and kills it when its time is up. Returns false then. */
-static bool wait_for(pid_t process, int *status) {
+/* Waits for the child, which gives itself up; should its kernel have taken care that it does not, it is killed. How it ended. */
+static int wait_for(pid_t process) {
+    int status;
     struct sigaction before;
     sigaction(SIGALRM, &(struct sigaction){.sa_handler = on_alarm}, &before); /* without SA_RESTART: it ends the wait */
-    alarm(call_time_limit);
-    bool in_time = waitpid(process, status, 0) == process;
+    alarm(ON_THE_CLOCK * call_time_limit * (unsigned)job->count + 1);
+    bool in_time = waitpid(process, &status, 0) == process;
     alarm(0);
     sigaction(SIGALRM, &before, NULL);
-    if (in_time) return true;
+    if (in_time) return status;
     kill(process, SIGKILL);
-    waitpid(process, status, 0);
-    return false;
+    waitpid(process, &status, 0);
+    return GIVEN_UP;
 }
 
 static void *load(const char *path) {
@@ -308,7 +321,7 @@ static void start_job(void) {
     pid_t process = fork();
     if (process == 0) do_job();
     if (process < 0) snprintf(job->outcome.trouble, TROUBLE, "cannot start a process to run the kernel in: %s", strerror(errno));
-    else job->in_time = wait_for(process, &job->status);
+    else job->status = wait_for(process);
     sweep_after(process);
 }
 
@@ -326,7 +339,9 @@ static _Noreturn void serve(const char *path, int socket, pid_t verify) {
     if (path) {
         dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
         hide_goldens();
+        give_up_in_time(1);
         handle = load(path);
+        forget_the_limit();
     }
     learn_from(handle);
     char byte = handle || !path ? 1 : 0;
@@ -359,7 +374,9 @@ static int end_process(Library *library, bool kill_it) {
 }
 
 static void say_how_it_ended(int status, const char *when, char trouble[static TROUBLE]) {
-    if (WIFSIGNALED(status)) snprintf(trouble, TROUBLE, "crashed: %s%s", strsignal(WTERMSIG(status)), when);
+    if (was_given_up(status))
+        snprintf(trouble, TROUBLE, "did not come back within %u second%s%s", call_time_limit, call_time_limit == 1 ? "" : "s", when);
+    else if (WIFSIGNALED(status)) snprintf(trouble, TROUBLE, "crashed: %s%s", strsignal(WTERMSIG(status)), when);
     else if (WEXITSTATUS(status) == STOPPED_BY_SANITIZER) snprintf(trouble, TROUBLE, "crashed: a sanitizer stopped it, whose report above names the line");
     else snprintf(trouble, TROUBLE, "ended the program: exit status %d%s", WEXITSTATUS(status), when);
 }
@@ -378,12 +395,11 @@ static bool start_process(Library *library, char trouble[static TROUBLE]) {
     if (library->process == 0) close(ends[0]), serve(library->path, ends[1], verify);
     close(ends[1]);
     library->socket = ends[0];
-    int answered = answer(library, (int)call_time_limit, &in_time);
+    int answered = answer(library, ON_THE_CLOCK * (int)call_time_limit + 1, &in_time);
     if (answered == 1) return true;
     int status = end_process(library, !in_time);
     if (answered == 0) snprintf(trouble, TROUBLE, "%s", job->outcome.trouble);
-    else if (in_time) say_how_it_ended(status, " when it was loaded: what does its constructor do?", trouble);
-    else snprintf(trouble, TROUBLE, "did not come back within %u seconds when it was loaded: what does its constructor do?", call_time_limit);
+    else say_how_it_ended(in_time ? status : GIVEN_UP, " when it was loaded: what does its constructor do?", trouble);
     return false;
 }
 
@@ -429,7 +445,7 @@ static void send_job(Library *library) {
     *job = asked;
     fflush(NULL);
     bool asked_it = send(library->socket, "", 1, MSG_NOSIGNAL) == 1;
-    if (asked_it && answer(library, 2 * (int)call_time_limit + 5, &in_time) == 1) return;
+    if (asked_it && answer(library, ON_THE_CLOCK * (int)call_time_limit * (MOST_RUNS + 1), &in_time) == 1) return;
     say_how_it_ended(end_process(library, true), ", in the process that started it", job->outcome.trouble);
 }
 
@@ -460,15 +476,17 @@ static bool is_refusal(int status) {
     return (WIFEXITED(status) && WEXITSTATUS(status) != 0) || (WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 }
 
+static double used_by_jobs;
+double seconds_of_jobs(void) { return used_by_jobs; }
+
 static Outcome finish(Library *library) {
     send_job(library);
+    used_by_jobs += job->used;
     Outcome outcome = job->outcome;
     char *said = outcome.trouble;
     bool refused = outcome.returned < job->count && job->run[outcome.returned].may_end && is_refusal(job->status);
     if (said[0] || refused || outcome.returned == job->count) return outcome;
-    if (!job->in_time)
-        snprintf(said, TROUBLE, "did not come back within %u second%s", call_time_limit, call_time_limit == 1 ? "" : "s");
-    else say_how_it_ended(job->status, "", said);
+    say_how_it_ended(job->status, "", said);
     return outcome;
 }
 

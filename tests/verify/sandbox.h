@@ -24,7 +24,18 @@ typedef void Unpack(Function kernel, const Call *call);
 
 enum { TROUBLE = 256, MOST_RUNS = 8 };
 
-extern unsigned call_time_limit; /* seconds until a job is given up: 10; the tests shorten it */
+/* The processor's seconds until a call is given up: 10; the tests shorten it. On a busy machine the call waits for its turn: on the
+ * clock it has so many times that, and who only sleeps is waited for so long. */
+extern unsigned call_time_limit;
+enum { ON_THE_CLOCK = 5 };
+
+/* Ends this process when its threads, so many, have each used call_time_limit; forget_the_limit() takes that back. */
+void give_up_in_time(int threads);
+void forget_the_limit(void);
+bool was_given_up(int status); /* as waitpid says it */
+
+/* The processor's seconds that all jobs so far have used. */
+double seconds_of_jobs(void);
 
 /* ------------------------------------------------------------------ somebody's library */
 
@@ -63,7 +74,7 @@ typedef struct {
     char trouble[TROUBLE];   /* what happened to the next one, or "" */
     char complaint[TROUBLE]; /* what the contract promises besides the output, and is not so; or "" */
     int complained;          /* the call that this is about */
-    double seconds;          /* of all calls; or the best time of the first, where many were asked for */
+    double seconds;          /* the best time of the first call, where many were asked for */
 } Outcome;
 
 /* Calls the kernel as `runs` say, one after the other, in one process. `library` is where it lies, NULL for this program's

@@ -289,14 +289,14 @@ static bool is_ours(const Subject *subject) { return !subject->library && subjec
 /* A kernel that does not come back, or takes its time, is not waited for in every case. */
 static void run_cases(Judgement *judgement, const Subject *subject) {
     const char *lost = NULL;
-    double start = seconds();
+    double before = seconds_of_jobs();
     for (int c = 0; c < judgement->golden.count; c++) {
         Verdict *verdict = &judgement->verdicts[c];
         const GoldenCase *one = &judgement->golden.cases[c];
         if (lost) *verdict = (Verdict){.golden_case = one}, snprintf(verdict->trouble, TROUBLE, "%s", lost);
         else *verdict = verdict_of_subject(subject, one);
         if (fate_of(verdict->trouble) == DOES_NOT_COME_BACK || fate_of(verdict->later) == DOES_NOT_COME_BACK) lost = "not tried";
-        else if (seconds() - start > 3 * call_time_limit && !is_ours(subject)) lost = "too slow: the cases before this one took all the time that there is";
+        else if (seconds_of_jobs() - before > 3 * call_time_limit && !is_ours(subject)) lost = "too slow: the cases before this one took all the time that there is";
         judgement->passed += verdict_passes(verdict);
     }
 }

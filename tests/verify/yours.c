@@ -88,9 +88,10 @@ static bool is_yours(const YourLlama *llama, const char *kernel) { return llama-
 static Function ready(const YourLlama *llama, const char *name, Function ours) {
     Underway *now = llama->underway;
     now->kernel = name, now->is_yours = is_yours(llama, name), now->asked = NULL;
-    now->too_slow = now->deadline && seconds() > now->deadline;
+    now->too_slow = now->deadline && processor_seconds() > now->deadline;
     if (now->too_slow) _exit(1);
-    alarm(now->is_yours ? call_time_limit : 0);
+    if (now->is_yours) give_up_in_time(1);
+    else forget_the_limit();
     return now->is_yours ? llama->yours[part_named(name)] : ours;
 }
 

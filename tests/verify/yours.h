@@ -35,7 +35,7 @@ typedef struct {
     const char *asked;  /* by it, a kernel of the reader's that is in another file; NULL: none */
     int layer;          /* CUTTING; -1: before the first; L: after the last */
     int first, last;    /* the tokens that are being read */
-    double deadline;    /* on the clock of seconds(): nobody waits longer */
+    double deadline;    /* of the processor's seconds; 0: none */
     bool too_slow;      /* it has come to that */
 } Underway;
 
