@@ -1,6 +1,7 @@
 #include "10_tokenizer/tokenizer.h"
 #include "10_tokenizer/beginning.h"
 #include "10_tokenizer/byte_level.h"
+#include "10_tokenizer/character_map.h"
 #include "10_tokenizer/formats.h"
 #include "10_tokenizer/pipeline.h"
 #include "10_tokenizer/sentencepiece.h"
@@ -70,7 +71,7 @@ Tokenizer *tokenizer_open(const char *path) {
 void tokenizer_close(Tokenizer *t) {
     if (!t) return;
     vocabulary_free(&t->vocabulary);
-    split_pattern_free(t->split_pattern), pipeline_free(t->pipeline);
+    split_pattern_free(t->split_pattern), pipeline_free(t->pipeline), character_map_free(t->map);
     json_decref(t->json);
     free(t->file), free(t->names), free(t->added_names), free(t->beside), free(t);
 }

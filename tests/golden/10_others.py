@@ -182,6 +182,16 @@ def beside_a_model(chance):
     return {"added_tokens_decoder": decoder, "texts": texts} | answers(tokenizer, texts, lists)
 
 
+def with_a_character_map(chance):
+    """tokenizers/mapped/tokenizer.model, of texts with what it maps and removes."""
+    library = golden.SentencePiece((HERE / "tokenizers/mapped/tokenizer.model").read_bytes())
+    names = ["ﬁ", "①", "\u3000", "\u00a0", "Ａ", "e\u0301", "e\u0301.", "e", "\u200b", "가\u11a8", " ", "  ", " \n", "▁", "the", " a"]
+    texts = ["", *names, *("".join(chance.choice(names) for _ in range(chance.randint(2, 7))) for _ in range(60)), *(difficult(chance, names) for _ in range(20))]
+    lists = [[chance.randrange(560) for _ in range(chance.randint(1, 9))] for _ in range(12)]
+    return {"texts": texts, "ids": [library.encode(text) for text in texts], "special": [None for _ in texts],
+            "decoded": [[its, library.decode(its)] for its in lists]}
+
+
 def compute():
     chance, files, expected = random.Random(10), {}, {"version": importlib.metadata.version("tokenizers")}
     for name, tokenizer in vocabularies():
@@ -192,7 +202,7 @@ def compute():
         files[f"{name}.json"] = golden.compact(settings)
         forms = any(word in json.dumps(settings["normalizer"]) for word in ("NF", "Lowercase"))
         expected[name] = {"normal_forms": forms, "texts": texts} | answers(tokenizer, texts, lists)
-    expected["beside_a_model"] = beside_a_model(chance)
+    expected["beside_a_model"], expected["mapped"] = beside_a_model(chance), with_a_character_map(chance)
     return files | {"expected.json": golden.compact(expected)}
 
 
