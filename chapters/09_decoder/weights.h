@@ -5,7 +5,7 @@
 
 #include "09_decoder/model.h"
 
-/* A command for a shell that converts weights: as this dtype, from a folder to a folder, each of them a shell_word(). */
+/* A command for a shell that converts weights: as this dtype, from a folder to a folder, each a shell_word(). */
 #define CONVERT "python3 -c \"from sys import argv; from transformers import AutoModelForCausalLM as M; " \
                 "M.from_pretrained(argv[1], dtype='%s').save_pretrained(argv[2])\" %s %s"
 

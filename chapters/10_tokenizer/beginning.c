@@ -71,8 +71,8 @@ json_t *json_beside(char path[static BESIDE_PATH], const char *file, const char 
     return json;
 }
 
-/* bos_token or eos_token: "<s>", or {"content": "<s>", …}. Some files have an empty name where there is none. Returns false if
- * there is a name that no token has. */
+/* bos_token or eos_token: "<s>", or {"content": "<s>", …}. Some files have an empty name where there is none. Returns
+ * false if there is a name that no token has. */
 static bool read_name(const Tokenizer *t, const json_t *said, int *id) {
     const char *name = json_string_value(json_is_object(said) ? json_object_get(said, "content") : said);
     if (!name || !*name) return true;
@@ -100,7 +100,8 @@ void beginning_of_folder(Tokenizer *t, const char *file) {
     json_t *names = json_beside(path, file, "tokenizer_config.json");
     if (!tokenizer) t->adds_bos = !json_is_false(json_object_get(names, "add_bos_token"));
     const json_t *bos = json_object_get(names, "bos_token");
-    if ((!tokenizer || !t->adds_bos) && !read_name(t, bos, &t->bos)) refuse(path, "bos_token", bos, "no token has that name");
+    if ((!tokenizer || !t->adds_bos) && !read_name(t, bos, &t->bos))
+        refuse(path, "bos_token", bos, "no token has that name");
     read_name(t, json_object_get(names, "eos_token"), &t->eos);
     json_t *config = t->bos < 0 || t->eos < 0 ? json_beside(path, file, "config.json") : NULL;
     const json_t *eos = json_object_get(config, "eos_token_id"); /* there may be several */

@@ -53,7 +53,8 @@ static const char *find(const CharacterMap *map, size_t length, const char *text
 }
 
 /* What the next character becomes, or several, and how many bytes of them. User-defined tokens stay as they are. */
-static const char *next(const CharacterMap *map, const Vocabulary *v, size_t length, const char *text, size_t *n, size_t *to_length) {
+static const char *next(const CharacterMap *map, const Vocabulary *v, size_t length, const char *text, size_t *n,
+                        size_t *to_length) {
     int id = names_find(&v->user_defined, length, text);
     const char *found = id >= 0 ? NULL : find(map, length, text, n);
     bool valid = true;

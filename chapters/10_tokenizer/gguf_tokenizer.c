@@ -250,8 +250,8 @@ void gguf_tokenizer_pairs(const Tokenizer *t, GgufPairs *pairs) {
              "--tokenizer takes a tokenizer.model, if there is one");
     if (t->map) fail("this tokenizer.model has a character map, or removes spaces: a .gguf of ours has neither");
     if (!t->byte_level && (t->one_prefix || (t->vocabulary.lists_merges && t->has_added)))
-        fail("in this tokenizer %s, and GGUF has no words for that: --tokenizer takes a tokenizer.model without added tokens",
-             t->has_added ? "a text begins anew behind an added token" : "a text that begins with a space gets no other");
+        fail("in this tokenizer %s, and GGUF has no words for that: --tokenizer takes a tokenizer.model without added "
+             "tokens", t->has_added ? "a text begins anew behind an added token" : "a text that begins with a space gets no other");
     gguf_add_text(pairs, KEY "model", t->byte_level ? "gpt2" : "llama");
     gguf_add_text(pairs, KEY "pre", t->byte_level ? "llama-bpe" : "default");
     add_names(t, pairs), add_kinds(t, pairs);

@@ -108,8 +108,8 @@ static void read_character(Reader *r) {
     copy(r, n);
 }
 
-/* A class within a class, that is no complement, stands for its characters: it is written without its brackets. Next to a "-" these
- * would become a range. */
+/* A class within a class, that is no complement, stands for its characters: it is written without its brackets. Next to
+ * a "-" these would become a range. */
 static void open_inner(Reader *r) {
     const bool plain = r->at[1] && !strchr("^:]", r->at[1]);
     if (!plain || r->at[-1] == '-') unknown(r, "such a class in a class");

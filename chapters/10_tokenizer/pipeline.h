@@ -53,7 +53,7 @@ void pipeline_complete(Tokenizer *tokenizer, const json_t *vocab, const json_t *
 void pipeline_free(Pipeline *pipeline);
 
 void pipeline_encode(const Tokenizer *tokenizer, bool begins, size_t length, const char *text, bool special, Ids *ids);
-void pipeline_trim(const Pipeline *pipeline, int left, int right, const char *text, size_t *from, size_t *to); /* tokenizer_trim() */
+void pipeline_trim(const Pipeline *pipeline, int left, int right, const char *text, size_t *from, size_t *to);
 Text pipeline_decode(const Tokenizer *tokenizer, size_t count, const int *ids);
 
 /* fail()s with the value as JSON spells it: whatever it is, it stays on one line. */

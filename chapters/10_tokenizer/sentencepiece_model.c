@@ -119,7 +119,8 @@ static void read_normalizer(Tokenizer *t, Message m) {
         if (field.number == 4) require_wire(&m, &field, VARINT), remove_extra = field.value;
         if (field.number == 5) require_wire(&m, &field, VARINT), escape = field.value;
     }
-    if (remove_extra || map.at < map.end) t->map = character_map_new(m.path, remove_extra, (size_t)(map.end - map.at), map.at);
+    if (remove_extra || map.at < map.end)
+        t->map = character_map_new(m.path, remove_extra, (size_t)(map.end - map.at), map.at);
     if (!escape) fail("%s: escape_whitespaces is off: a Llama's spaces are ▁", m.path);
     t->prefix = dummy_prefix ? ALWAYS : NEVER;
     t->drops_prefix = dummy_prefix;

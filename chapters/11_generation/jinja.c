@@ -120,8 +120,8 @@ static void set_loop(Jinja *j, Names *scope, size_t index, const Values *list) {
         Kind kind;
         long number;
     } has[] = {{"index0", NUMBER, (long)index}, {"index", NUMBER, (long)index + 1}, {"first", BOOLEAN, index == 0},
-               {"last", BOOLEAN, index + 1 == count}, {"length", NUMBER, (long)count}, {"revindex0", NUMBER, (long)(count - index) - 1},
-               {"revindex", NUMBER, (long)(count - index)}};
+               {"last", BOOLEAN, index + 1 == count}, {"length", NUMBER, (long)count},
+               {"revindex0", NUMBER, (long)(count - index) - 1}, {"revindex", NUMBER, (long)(count - index)}};
     for (size_t i = 0; i < sizeof has / sizeof *has; i++)
         names_set(j, loop, text_of(j, has[i].name, strlen(has[i].name), false), value_of_number(has[i].kind, has[i].number));
     if (index > 0) names_set(j, loop, text_of(j, "previtem", 8, false), list->values[index - 1]);
@@ -155,7 +155,8 @@ static const Values *elements(Jinja *j, Text *name) {
     return jinja_word(j, "if") ? those_with(j, *name, list) : list;
 }
 
-/* What is set in a loop's body is gone after it: each run has a scope of its own. Without elements the body is read over. */
+/* What is set in a loop's body is gone after it: each run has a scope of its own. Without elements the body is read
+ * over. */
 static void run_for(Jinja *j) {
     const bool live = j->live;
     const Values *list = NULL;
@@ -189,7 +190,8 @@ static Value written(Jinja *j, const char *end) {
     close_braces(j, "%}");
     if (run(j, 1, &end) < 0) jinja_wrong(j, "without its %s", end);
     Text text = text_of(j, "", 0, false);
-    if (j->out.length > start) text = text_joined(j, text, (Text){j->out.length - start, j->out.letters + start, j->out.said + start});
+    if (j->out.length > start)
+        text = text_joined(j, text, (Text){j->out.length - start, j->out.letters + start, j->out.said + start});
     j->out.length = start;
     return value_of_text(text);
 }
@@ -222,7 +224,8 @@ static void run_macro(Jinja *j) {
     close_braces(j, "%}");
 }
 
-/* The parameters that stand here become what the macro is given by their names or in this order, or what stands behind their `=`. */
+/* The parameters that stand here become what the macro is given by their names or in this order, or what stands behind
+ * their `=`. */
 static void set_parameters(Jinja *j, const Arguments *a) {
     if (!jinja_sign(j, "(")) jinja_wrong(j, "a macro without parentheses");
     for (int i = 0; !jinja_sign(j, ")"); i++) {

@@ -112,7 +112,7 @@ static Value map_literal(Jinja *j) {
     return (Value){.kind = MAP, .map = map};
 }
 
-/* What stands in parentheses, of which the first is taken already: a value, or several with a comma behind each, a tuple. */
+/* What stands in parentheses, of which the first is taken already: a value, or several with commas, a tuple. */
 static Value parenthesis(Jinja *j) {
     if (jinja_sign(j, ")")) return (Value){.kind = LIST, .list = values_new(j, 0)};
     Value value = jinja_expression(j);

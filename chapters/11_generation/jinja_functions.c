@@ -22,7 +22,8 @@ static Value strftime_now(Jinja *j, Text format) {
 }
 
 static long number_argument(Jinja *j, const Arguments *a, int index) {
-    if (index >= a->count || a->values[index].kind != NUMBER) jinja_wrong(j, "argument %d should be a number", index + 1);
+    const bool is = index < a->count && a->values[index].kind == NUMBER;
+    if (!is) jinja_wrong(j, "argument %d should be a number", index + 1);
     return a->values[index].number;
 }
 
@@ -58,7 +59,8 @@ static Value cased(Jinja *j, Text text, int first(int), int others(int), bool on
     Text copy = text_joined(j, text, text_of(j, "", 0, false));
     for (size_t i = 0; i < text.length; i++) {
         unsigned char letter = (unsigned char)text.letters[i];
-        if (letter > 127 || (one_word && !isalpha(letter))) jinja_wrong(j, "upper and lower case are known of ASCII alone, and title of one word");
+        if (letter > 127 || (one_word && !isalpha(letter)))
+            jinja_wrong(j, "upper and lower case are known of ASCII alone, and title of one word");
         ((char *)copy.letters)[i] = (char)(i == 0 ? first(letter) : others(letter));
     }
     return value_of_text(copy);
@@ -67,7 +69,8 @@ static Value cased(Jinja *j, Text text, int first(int), int others(int), bool on
 static Value split(Jinja *j, Text text, Text by, size_t most) {
     size_t count = 1, place;
     if (by.length == 0) jinja_wrong(j, "split('')");
-    for (Text rest = text; count <= most && text_has(rest, by, &place); count++) rest = text_piece(rest, place + by.length, rest.length);
+    for (Text rest = text; count <= most && text_has(rest, by, &place); count++)
+        rest = text_piece(rest, place + by.length, rest.length);
     Values *list = values_new(j, count);
     for (size_t i = 0; i < count; i++) {
         if (i + 1 == count) place = text.length;
@@ -104,7 +107,8 @@ static Value of_text(Jinja *j, Text text, Text name, const Arguments *a) {
     if (text_is(name, "title")) return cased(j, text, toupper, tolower, true);
     if (text_is(name, "split") && (a->count == 1 || a->count == 2))
         return split(j, text, text_argument(j, a, 0), a->count == 2 ? (size_t)number_argument(j, a, 1) : SIZE_MAX);
-    if (text_is(name, "replace") && a->count == 2) return join(j, split(j, text, text_argument(j, a, 0), SIZE_MAX).list, text_argument(j, a, 1));
+    if (text_is(name, "replace") && a->count == 2)
+        return join(j, split(j, text, text_argument(j, a, 0), SIZE_MAX).list, text_argument(j, a, 1));
     bool ends = text_is(name, "endswith");
     if (!ends && !text_is(name, "startswith")) return (Value){0};
     Text part = text_argument(j, a, 0);
@@ -153,7 +157,8 @@ Value jinja_filter(Jinja *j, Value value, Text name, const Arguments *a) {
     if ((text_is(name, "first") || text_is(name, "last")) && value.kind == LIST)
         return value.list->count ? value.list->values[text_is(name, "first") ? 0 : value.list->count - 1] : (Value){0};
     if ((text_is(name, "list") && value.kind == LIST) || text_is(name, "safe")) return value;
-    if (text_is(name, "join") && value.kind == LIST) return join(j, value.list, a->count ? text_argument(j, a, 0) : text_of(j, "", 0, false));
+    if (text_is(name, "join") && value.kind == LIST)
+        return join(j, value.list, a->count ? text_argument(j, a, 0) : text_of(j, "", 0, false));
     if (text_is(name, "string")) return value_of_text(value_text(j, value));
     if (text_is(name, "default") || text_is(name, "d")) return value.kind == UNDEFINED && a->count ? a->values[0] : value;
     if (text_is(name, "selectattr") || text_is(name, "rejectattr")) return select_by(j, value, a, text_is(name, "selectattr"));

@@ -41,7 +41,9 @@ Text text_of(Jinja *j, const char *letters, size_t length, bool said) {
 
 bool text_is(Text text, const char *letters) { return text.length == strlen(letters) && memcmp(text.letters, letters, text.length) == 0; }
 
-bool text_equal(Text left, Text right) { return left.length == right.length && memcmp(left.letters, right.letters, left.length) == 0; }
+bool text_equal(Text left, Text right) {
+    return left.length == right.length && memcmp(left.letters, right.letters, left.length) == 0;
+}
 
 Text text_joined(Jinja *j, Text left, Text right) {
     bool *said = jinja_room(j, (left.length + right.length) * (sizeof *said + 1));
@@ -72,7 +74,9 @@ static size_t space(Text text, bool at_end) {
 static size_t end_in(Text text, Text characters, bool at_end) {
     for (size_t i = 0, n; i < characters.length; i += n) {
         for (n = 1; i + n < characters.length && (characters.letters[i + n] & 0xc0) == 0x80;) n++;
-        if (n <= text.length && memcmp(at_end ? text.letters + text.length - n : text.letters, characters.letters + i, n) == 0) return n;
+        if (n > text.length) continue;
+        const char *there = at_end ? text.letters + text.length - n : text.letters;
+        if (memcmp(there, characters.letters + i, n) == 0) return n;
     }
     return 0;
 }
