@@ -29,7 +29,8 @@ static const char *template_in(const char *path, const json_t *said) {
         const json_t *template = json_object_get(one, "template");
         if (name && strcmp(name, "default") == 0 && json_is_string(template)) return json_string_value(template);
     }
-    fail("%s: its chat_template is neither a text nor a list with one that is called default", path);
+    fail("%s: its chat_template is neither a text nor a list with one that is called default: --template NAME takes another",
+         path);
 }
 
 /* "</s>", or {"content": "</s>", …}; NULL if it is neither. */
