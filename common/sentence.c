@@ -1,7 +1,9 @@
 #include "common/sentence.h"
 #include "common/error.h"
 
+#include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,4 +61,15 @@ void sentence_close(Sentence *s) {
     free(s->token[0]), free(s->token);
     safetensors_close(&s->file), safetensors_close(&s->model);
     *s = (Sentence){0};
+}
+
+int sentence_far(int decimals, int count, const float got[count], const float expected[count]) {
+    int far = 0;
+    for (int i = 0; i < count; i++) far += !(fabs((double)got[i] - expected[i]) <= pow(10, -decimals));
+    return far;
+}
+
+void sentence_compare(int decimals, int count, const float got[count], const float expected[count]) {
+    int far = sentence_far(decimals, count, got, expected);
+    printf("  of %d numbers, %d are farther than %.*f from PyTorch's\n", count, far, decimals, pow(10, -decimals));
 }

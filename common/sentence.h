@@ -34,4 +34,9 @@ const void *sentence_tensor(const Sentence *sentence, const char *name, int rank
  * as above; in float32, to be freed with free(). */
 void *sentence_weight(const Sentence *sentence, const char *name, int rank, ...);
 
+/* How many of `count` numbers are farther from PyTorch's than a one in that decimal place; a NaN is. And a line that
+ * says so. It is what a lesson shows: tests/test_sentence.c is the judge, and strict. */
+int sentence_far(int decimals, int count, const float got[count], const float expected[count]);
+void sentence_compare(int decimals, int count, const float got[count], const float expected[count]);
+
 #endif

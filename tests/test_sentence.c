@@ -395,6 +395,14 @@ static void what_is_not_there_is_refused(void **state) {
     assert_refused(a_turned_weight, ".mlp.gate_proj.weight\" is [");
 }
 
+static void what_is_far_is_counted(void **state) {
+    (void)state;
+    const float right[4] = {1, 1, 1, 1}, got[4] = {1, 1.00009f, 1.0002f, NAN};
+    assert_int_equal(sentence_far(4, 4, got, right), 2);
+    assert_int_equal(sentence_far(3, 4, got, right), 1);
+    assert_int_equal(sentence_far(4, 4, right, got), 2);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chapter_1_normalizes),     cmocka_unit_test(chapters_2_and_3_gate),
@@ -403,6 +411,7 @@ int main(void) {
         cmocka_unit_test(chapter_6_shares),         cmocka_unit_test(chapter_7_remembers),
         cmocka_unit_test(chapter_8_tiles),          cmocka_unit_test(the_steps_are_of_one_run),
         cmocka_unit_test(the_answer_is_the_owner),  cmocka_unit_test(what_is_not_there_is_refused),
+        cmocka_unit_test(what_is_far_is_counted),
         cmocka_unit_test(as_chapter_4_says_one_head_needs_fast_pairs_and_hers_slow_ones),
         cmocka_unit_test(as_chapter_5_says_only_keys_lead_to_the_owner),
         cmocka_unit_test(as_chapter_5_says_that_head_writes_the_answer),

@@ -2,8 +2,8 @@
  *
  *     make exercise-01
  *
- * judges each function against PyTorch, names the mistake if it knows it, and says how far you are. Fill them in from top
- * to bottom; the (void) lines only keep an empty body from warning, and go when you begin. The contracts are in
+ * judges each function against PyTorch, names the mistake if it knows it, and says how far you are. Fill them in from
+ * top to bottom; the (void) lines only keep an empty body from warning, and go when you begin. The contracts are in
  * normalization.h. */
 #include "01_normalization/normalization.h"
 

@@ -1,4 +1,4 @@
-/* Chapter 2: activations. The bend between two linear layers, without which they would be one.
+/* Chapter 2: activations. What stands between two linear layers, without which they would be one.
  *
  * Each kernel maps n numbers one by one, in float32, and keeps PyTorch's answers at infinity and NaN; out may be x.
  * Each is followed by its derivative, which backpropagation needs and which shows where a unit still learns. */

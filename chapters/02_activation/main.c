@@ -1,4 +1,4 @@
-/* Chapter 2: why something must bend between two matrices, what a Llama puts there, and what that does to a text. */
+/* Chapter 2: why something must stand between two matrices, what a Llama puts there, and what that does to a text. */
 #include "02_activation/activation.h"
 #include "common/console.h"
 #include "common/linear.h"

@@ -23,7 +23,7 @@ void linear(int rows, int in, int out, float y[restrict rows][out], const float 
     (void)rows, (void)in, (void)out, (void)y, (void)x, (void)weight, (void)bias;
 }
 
-/* Task 3. The layer of 2017: up to F numbers, bend, down to C. Keep the F numbers of each token in hidden.
+/* Task 3. The layer of 2017: up to F numbers, the activation, down to C. Keep the F numbers of each token in hidden.
  * An activation takes one row at a time: activation(F, hidden[t], hidden[t]). */
 void feed_forward(int T, int C, int F, float out[restrict T][C], const float x[T][C],
                   const float w1[F][C], const float *b1, const float w2[C][F], const float *b2,

@@ -132,7 +132,7 @@ static void one_function(void) {
 
 /* What attention is given, as PyTorch had it before RoPE, and as our kernel turns it. */
 static void on_the_sentence(const Sentence *s) {
-    int T = s->T, H = s->H, D = s->D, slow = D / 4, positions[T], different = 0;
+    int T = s->T, H = s->H, D = s->D, slow = D / 4, positions[T];
     const float(*q)[H][D] = sentence_tensor(s, "attention/q", 3, T, H, D);
     const float(*expected)[H][D] = sentence_tensor(s, "attention/q_rope", 3, T, H, D);
     float inv_freq[D / 2], table[2][T][D / 2], out[T][H][D];
@@ -153,9 +153,7 @@ static void on_the_sentence(const Sentence *s) {
                   from[slow], from[slow + D / 2], slow_angle, to[slow], to[slow + D / 2]);
     }
     table_print(&rows, stdout);
-    const float *got = &out[0][0][0], *right = &expected[0][0][0];
-    for (int i = 0; i < T * H * D; i++) different += !(fabsf(got[i] - right[i]) <= 1e-4f);
-    printf("  of %d numbers, %d are farther than 0.0001 from PyTorch's\n", T * H * D, different);
+    sentence_compare(4, T * H * D, (const float *)out, (const float *)expected);
 }
 
 /* The same weights in Meta's order of rows, and in Hugging Face's, in which the course's model is stored. */

@@ -34,8 +34,10 @@ void check_positions(int first, int T, int capacity) {
 void rope_matrix(int D, float matrix[restrict D][D], const float cosine[D / 2], const float sine[D / 2]) {
     memset(matrix, 0, (size_t)D * sizeof *matrix);
     for (int i = 0; i < D / 2; i++) {
-        matrix[2 * i][2 * i] = cosine[i], matrix[2 * i][2 * i + 1] = sine[i];
-        matrix[2 * i + 1][2 * i] = -sine[i], matrix[2 * i + 1][2 * i + 1] = cosine[i];
+        matrix[2 * i][2 * i] = cosine[i];
+        matrix[2 * i][2 * i + 1] = sine[i];
+        matrix[2 * i + 1][2 * i] = -sine[i];
+        matrix[2 * i + 1][2 * i + 1] = cosine[i];
     }
 }
 

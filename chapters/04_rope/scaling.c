@@ -9,8 +9,9 @@ void check_pairs(int D) {
     if (D < 2 || D % 2) fail("rope: a head of width %d cannot be cut into pairs: the width must be even", D);
 }
 
-/* What follows is rounded where PyTorch rounds, step by step: what differs in its last bit here is far off 700 positions
- * later. A volatile number is rounded before it is used; else a compiler may fuse a product with the sum that it goes into. */
+/* What follows is rounded where PyTorch rounds, step by step: the position will multiply what differs here in its last
+ * bit. A volatile number is rounded before it is used; else a compiler may fuse a product with the sum that it goes
+ * into. */
 
 /* Llama 3.1: pairs that turned less than once within the old context are slowed by `factor`; those that turned more
  * than four times stay as they are; between the two it slides. */
@@ -44,8 +45,12 @@ static double yarn_pair(int D, double rotations, const RopeParameters *p) {
 static float yarn_frequency(int D, int i, float base, const RopeParameters *p) {
     double low = yarn_pair(D, p->beta_fast ? p->beta_fast : 32, p);
     double high = yarn_pair(D, p->beta_slow ? p->beta_slow : 1, p);
-    if (!p->keep_fractions) low = floor(low), high = ceil(high);
-    low = fmax(low, 0), high = fmin(high, D - 1);
+    if (!p->keep_fractions) {
+        low = floor(low);
+        high = ceil(high);
+    }
+    low = fmax(low, 0);
+    high = fmin(high, D - 1);
     if (low == high) high += 0.001; /* or the slide would divide by zero */
     float slide = fminf(fmaxf(((float)i - (float)low) / (float)(high - low), 0), 1);
     float keep = 1 - slide;
@@ -63,7 +68,8 @@ static float yarn_attention_factor(const RopeParameters *p) {
     return (float)yarn_mscale(p->factor, 1);
 }
 
-/* LongRoPE: somebody searched for the best factor of each pair, for short texts and for long ones. `base` is theta^(2i/D). */
+/* LongRoPE: somebody searched for the best factor of each pair, for short texts and for long ones. `base` is
+ * theta^(2i/D). */
 static float longrope_frequency(int i, float base, const RopeParameters *p, int length) {
     const float *factors = length > p->original_max_position_embeddings ? p->long_factor : p->short_factor;
     return 1 / (factors[i] * base);

@@ -28,12 +28,12 @@ typedef struct {
     const float *factors;                               /* factors: at any length, as a GGUF file has it */
 } RopeParameters;
 
-/* inv_freq[i] = rope_theta^(-2i/D), then stretched as the type says; in radians a position, in float32, rounded at every
- * step where transformers rounds: the same to the last bit, if powf() gives what PyTorch's power gives. It is 1 ulp off in
- * one or two of a hundred; so are default, linear, dynamic and longrope then. Yarn and llama3 slide between two frequencies,
- * and the closer together the ends of the slide and the larger the factor, the more that ulp grows: with Llama's own to 2,
- * with a high_freq_factor beside the low_freq_factor and a factor of 30 to 8 and more. `length` is the number of positions
- * in use, which dynamic scaling and longrope depend on.
+/* inv_freq[i] = rope_theta^(-2i/D), then stretched as the type says; in radians a position, in float32, rounded at
+ * every step where transformers rounds: the same to the last bit, if powf() gives what PyTorch's power gives. It is
+ * 1 ulp off in one or two of a hundred; so are default, linear, dynamic and longrope then. Yarn and llama3 slide
+ * between two frequencies, and the closer together the ends of the slide and the larger the factor, the more that ulp
+ * grows: with Llama's own to 2, with a high_freq_factor beside the low_freq_factor and a factor of 30 to 8 and more.
+ * `length` is the number of positions in use, which dynamic scaling and longrope depend on.
  * Returns the factor that cosine and sine are multiplied by: 1, but for yarn and longrope.
  * Source: ROPE_INIT_FUNCTIONS in modeling_rope_utils.py of transformers. */
 float rope_frequencies(int D, float inv_freq[D / 2], const RopeParameters *parameters, int length);

@@ -2,8 +2,8 @@
  *
  *     make exercise-05
  *
- * judges each function against PyTorch, names the mistake if it knows it, and says how far you are. Fill them in from top
- * to bottom. The (void) lines only keep an empty body from warning; they go when you begin. */
+ * judges each function against PyTorch, names the mistake if it knows it, and says how far you are. Fill them in from
+ * top to bottom. The (void) lines only keep an empty body from warning; they go when you begin. */
 #include "05_attention/attention.h"
 
 /* Task 1. out[r][i] = e^(x[r][i] - max) / the sum of e^(x[r][i] - max) over the row: exp and INFINITY are in <math.h>.
@@ -12,7 +12,7 @@ void softmax(int rows, int n, float out[rows][n], const float x[rows][n]) {
     (void)rows, (void)n, (void)out, (void)x;
 }
 
-/* Task 2. scores[t][s] = the dot product of q[t] and k[s], divided by sqrt(D). Sum in a double. Nothing is masked yet. */
+/* Task 2. scores[t][s] = the dot product of q[t] and k[s], divided by sqrt(D). Sum in a double, and mask nothing. */
 void attention_scores(int T, int S, int D, float scores[restrict T][S], const float q[T][D], const float k[S][D]) {
     (void)T, (void)S, (void)D, (void)scores, (void)q, (void)k;
 }

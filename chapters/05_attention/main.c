@@ -133,7 +133,7 @@ static void attention_layer(int T, int C, int H, int KV, int D, float out[restri
 }
 
 static void a_whole_layer(const Sentence *s) {
-    int T = s->T, C = s->C, H = s->H, KV = s->KV, D = s->D, different = 0;
+    int T = s->T, C = s->C, H = s->H, KV = s->KV, D = s->D;
     float(*w_q)[D][C] = sentence_weight(s, "self_attn.q_proj", 2, H * D, C);
     float(*w_k)[D][C] = sentence_weight(s, "self_attn.k_proj", 2, KV * D, C);
     float(*w_v)[D][C] = sentence_weight(s, "self_attn.v_proj", 2, KV * D, C);
@@ -143,9 +143,7 @@ static void a_whole_layer(const Sentence *s) {
     attention_layer(T, C, H, KV, D, out, x, w_q, w_k, w_v, w_o, sentence_tensor(s, "rope/cosine", 2, T, D / 2),
                     sentence_tensor(s, "rope/sine", 2, T, D / 2));
     section("A whole layer");
-    for (int t = 0; t < T; t++)
-        for (int i = 0; i < C; i++) different += !(fabsf(out[t][i] - expected[t][i]) <= 1e-4f);
-    printf("  of %d numbers, %d are farther than 0.0001 from PyTorch's\n", T * C, different);
+    sentence_compare(4, T * C, (const float *)out, (const float *)expected);
     free(w_q), free(w_k), free(w_v), free(w_o);
 }
 
@@ -170,7 +168,8 @@ static void head_row(Table *table, const Sentence *s, int h, const float w_o[s->
     }
     int most = largest(T, weights[0]);
     table_row(table, "%d|%s|%.2f|%.1f|%.1f", h, s->token[most], weights[0][most], points[0], points[1]);
-    sum[0] += points[0], sum[1] += points[1];
+    sum[0] += points[0];
+    sum[1] += points[1];
 }
 
 static void what_each_head_writes(const Sentence *s) {

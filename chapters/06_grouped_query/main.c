@@ -137,15 +137,12 @@ static Look look(const Sentence *s, int h, int g) {
 }
 
 static void on_the_sentence(const Sentence *s) {
-    int T = s->T, H = s->H, KV = s->KV, D = s->D, different = 0;
+    int T = s->T, H = s->H, KV = s->KV, D = s->D;
     const float(*expected)[H][D] = sentence_tensor(s, "attention/attended", 3, T, H, D);
     float out[T][H][D];
     grouped_query_attention(T, H, KV, D, out, sentence_tensor(s, "attention/q_rope", 3, T, H, D),
                             sentence_tensor(s, "attention/k_rope", 3, T, KV, D),
                             sentence_tensor(s, "attention/v", 3, T, KV, D));
-    for (int t = 0; t < T; t++)
-        for (int h = 0; h < H; h++)
-            for (int i = 0; i < D; i++) different += !(fabsf(out[t][h][i] - expected[t][h][i]) <= 1e-4f);
     section("On the sentence");
     Table table = {0};
     table_row(&table, "query head|reads|<looks most at|weight|if it read|<it would look at|weight");
@@ -156,7 +153,7 @@ static void on_the_sentence(const Sentence *s) {
                   otherwise.token, otherwise.weight);
     }
     table_print(&table, stdout);
-    printf("  of %d numbers, %d are farther than 0.0001 from PyTorch's\n", T * H * D, different);
+    sentence_compare(4, T * H * D, (const float *)out, (const float *)expected);
 }
 
 /* ---- what sharing saves in every Llama, by their config.json files */

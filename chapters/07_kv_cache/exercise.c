@@ -2,8 +2,8 @@
  *
  *     make exercise-07
  *
- * judges each function against PyTorch, names the mistake if it knows it, and says how far you are. Fill them in from top
- * to bottom. The (void) lines only keep an empty body from warning; they go when you begin. */
+ * judges each function against PyTorch, names the mistake if it knows it, and says how far you are. Fill them in from
+ * top to bottom. The (void) lines only keep an empty body from warning; they go when you begin. */
 #include "07_kv_cache/kv_cache.h"
 #include "06_grouped_query/grouped_query.h"
 
@@ -15,8 +15,8 @@ int kv_cache_append(int capacity, int KV, int D, float cache_k[capacity][KV][D],
     return length;
 }
 
-/* The challenge, without a hint: one layer's step. attend_last() of chapter 6 is there, ours or yours. What lies behind the
- * filled rows is garbage. */
+/* The challenge, without a hint: one layer's step. attend_last() of chapter 6 is there, ours or yours. What lies behind
+ * the filled rows is garbage. */
 void cached_attention(int capacity, int length, int T, int H, int KV, int D, float out[restrict T][H][D],
                       float cache_k[capacity][KV][D], float cache_v[capacity][KV][D], const float q[T][H][D],
                       const float k[T][KV][D], const float v[T][KV][D]) {

@@ -2,8 +2,8 @@
  *
  *     make exercise-08
  *
- * judges each function against PyTorch, names the mistake if it knows it, and says how far you are. Fill them in from top
- * to bottom. The (void) lines only keep an empty body from warning; they go when you begin. */
+ * judges each function against PyTorch, names the mistake if it knows it, and says how far you are. Fill them in from
+ * top to bottom. The (void) lines only keep an empty body from warning; they go when you begin. */
 #include "05_attention/attention.h"
 #include "06_grouped_query/grouped_query.h"
 #include "08_flash_attention/flash_attention.h"
@@ -22,7 +22,8 @@ void attend_last(int T, int S, int H, int KV, int D, float out[restrict T][H][D]
     (void)T, (void)S, (void)H, (void)KV, (void)D, (void)out, (void)q, (void)k, (void)v;
 }
 
-/* The challenge, without a hint: the same in tiles of keys, each of which many queries share. If it is right, is it fast? Beside chapter 12's:
+/* The challenge, without a hint: the same in tiles of keys, each of which many queries share. If it is right, is it
+ * fast? Beside chapter 12's:
  *
  *     make build/bench_kernels
  *     build/bench_kernels flash_attention --library build/exercise-08/exercise.c.so --bench */

@@ -75,7 +75,8 @@ static void last_query(const char *data) {
     const float(*k)[s.D] = sentence_tensor(&s, "head/k", 2, s.T, s.D);
     const float(*v)[s.D] = sentence_tensor(&s, "head/v", 2, s.T, s.D);
     const float(*scores)[s.T] = sentence_tensor(&s, "head/scores", 2, s.T, s.T);
-    Output output = data_open(data, "08_online", "key, score, token; first key of a tile, keys, m, l: before shrunk after");
+    Output output =
+        data_open(data, "08_online", "key, score, token; first key of a tile, keys, m, l: before shrunk after");
     for (int t = 0; t < s.T; t++)
         fprintf(output.file, "%d %.4f %s\n", t, scores[s.T - 1][t], strcmp(s.token[t], "\\n") == 0 ? "↵" : s.token[t]);
     fprintf(output.file, "\n\n");

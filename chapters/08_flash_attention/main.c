@@ -103,12 +103,6 @@ static void any_cut(void) {
 
 /* ---- the sentence */
 
-static int far_from(int count, const float got[count], const float expected[count]) {
-    int far = 0;
-    for (int i = 0; i < count; i++) far += !(fabsf(got[i] - expected[i]) <= 1e-5f);
-    return far;
-}
-
 /* The last query of the sentence's head reads the text, four tokens a tile. */
 static void last_query(const Sentence *s) {
     enum { FOUR = 4 };
@@ -138,8 +132,7 @@ static void last_query(const Sentence *s) {
     table_print(&table, stdout);
     float out[D];
     for (int i = 0; i < D; i++) out[i] = (float)(O[i] / l);
-    int far = far_from(D, out, expected[T - 1]);
-    printf("  of %d numbers of O / l, %d are farther than 0.00001 from PyTorch's\n", D, far);
+    sentence_compare(5, D, out, expected[T - 1]);
 }
 
 /* All heads of the layer, by the kernel, with the text in pieces of `piece` tokens. */
@@ -154,7 +147,7 @@ static void row_of_pieces(Table *table, const char *name, const Sentence *s, int
         int n = T - t < piece ? T - t : piece;
         flash_attention(n, t + n, H, KV, D, out + t, q + t, k, v);
     }
-    int count = T * H * D, far = far_from(count, (const float *)out, (const float *)expected);
+    int count = T * H * D, far = sentence_far(5, count, (const float *)out, (const float *)expected);
     table_row(table, "%s|%d|%d|%d", name, calls, count, far);
 }
 

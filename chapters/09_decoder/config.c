@@ -26,7 +26,8 @@ static const json_t *value_of(const Object *object, const char *key) {
 
 /* fail()s with the value as JSON spells it: whatever it is, it stays on one line. */
 static _Noreturn void refuse(const Object *object, const char *key, const char *why) {
-    const char *value = json_dumps(json_object_get(object->json, key), JSON_ENCODE_ANY | JSON_ENSURE_ASCII | JSON_COMPACT);
+    const char *value =
+        json_dumps(json_object_get(object->json, key), JSON_ENCODE_ANY | JSON_ENSURE_ASCII | JSON_COMPACT);
     fail("%s: %s%s is %.60s: %s", object->path, object->place, key, value ? value : "missing", why);
 }
 
@@ -73,17 +74,19 @@ static const char *text_or(const Object *object, const char *key, const char *ot
     return json_string_value(value);
 }
 
-/* Whether it is a Mistral, which is a Llama but for its sliding_window; anything else is refused. Some early Llamas spell
- * it LLaMA. */
+/* Whether it is a Mistral, which is a Llama but for its sliding_window; anything else is refused. Some early Llamas
+ * spell it LLaMA. */
 static bool is_mistral(const Object *config) {
     const json_t *architecture = json_array_get(value_of(config, "architectures"), 0);
     const char *type = text_or(config, "model_type", architecture ? "llama" : NULL);
     if (!type) refuse(config, "model_type", "is this a Llama's config.json?");
     const bool mistral = strcmp(type, "mistral") == 0;
-    if (!mistral && strcmp(type, "llama") != 0) refuse(config, "model_type", "this decoder runs \"llama\" and \"mistral\"");
+    if (!mistral && strcmp(type, "llama") != 0)
+        refuse(config, "model_type", "this decoder runs \"llama\" and \"mistral\"");
     const char *model = mistral ? "MistralForCausalLM" : "LlamaForCausalLM";
     if (architecture && (!json_is_string(architecture) || strcasecmp(json_string_value(architecture), model) != 0))
-        refuse(config, "architectures", "this decoder runs LlamaForCausalLM and MistralForCausalLM, each with its model_type");
+        refuse(config, "architectures",
+               "this decoder runs LlamaForCausalLM and MistralForCausalLM, each with its model_type");
     return mistral;
 }
 
@@ -94,15 +97,17 @@ static void require_llama(const Object *config) {
     const json_t *layer_types = value_of(config, "layer_types");
     for (size_t l = 0; l < json_array_size(layer_types); l++) {
         const char *type = json_string_value(json_array_get(layer_types, l));
-        if (!type || strcmp(type, "full_attention") != 0) refuse(config, "layer_types", "a Llama's are all full_attention");
+        if (!type || strcmp(type, "full_attention") != 0)
+            refuse(config, "layer_types", "a Llama's are all full_attention");
     }
     if (value_of(config, "quantization_config"))
         refuse(config, "quantization_config", "these weights are quantized; fetch them in BF16, F16 or F32");
 }
 
 static RopeType rope_type(const Object *rope) {
-    static const char *const names[] = {[ROPE_DEFAULT] = "default", [ROPE_LINEAR] = "linear", [ROPE_DYNAMIC] = "dynamic",
-                                        [ROPE_YARN] = "yarn", [ROPE_LLAMA3] = "llama3", [ROPE_LONGROPE] = "longrope"};
+    static const char *const names[] = {
+        [ROPE_DEFAULT] = "default", [ROPE_LINEAR] = "linear", [ROPE_DYNAMIC] = "dynamic",
+        [ROPE_YARN] = "yarn",       [ROPE_LLAMA3] = "llama3", [ROPE_LONGROPE] = "longrope"};
     const char *key = value_of(rope, "rope_type") ? "rope_type" : "type";
     const char *name = text_or(rope, key, "default");
     for (int type = 0; type < (int)(sizeof names / sizeof *names); type++)
@@ -125,8 +130,9 @@ static float *factors(const Object *rope, const char *key, int D) {
     return factors;
 }
 
-/* rope_parameters since transformers 5, rope_scaling with rope_theta outside of it before. Where a file has both
- * spellings, transformers follows the old one, unless it is empty. Source: RotaryEmbeddingConfigMixin in modeling_rope_utils.py. */
+/* rope_parameters since transformers 5, rope_scaling with rope_theta outside of it before. Where a file has
+ * both spellings, transformers follows the old one, unless it is empty. Source: RotaryEmbeddingConfigMixin
+ * in modeling_rope_utils.py. */
 static RopeParameters read_rope(const Object *config, int D, int max_positions) {
     const json_t *scaling = value_of(config, "rope_scaling");
     const bool old = scaling && !(json_is_object(scaling) && json_object_size(scaling) == 0);
@@ -139,9 +145,9 @@ static RopeParameters read_rope(const Object *config, int D, int max_positions) 
     RopeParameters p = {.rope_type = rope_type(&rope), .max_position_embeddings = max_positions};
     p.rope_theta = number_or(&rope, "rope_theta", number_or(config, "rope_theta", 10000, 1), 1);
     if (p.rope_type == ROPE_DEFAULT) return p;
-    p.original_max_position_embeddings =
-        whole_or(config, "original_max_position_embeddings",
-                 whole_or(&rope, "original_max_position_embeddings", max_positions, 1, MOST_POSITIONS), 1, MOST_POSITIONS);
+    p.original_max_position_embeddings = whole_or(
+        config, "original_max_position_embeddings",
+        whole_or(&rope, "original_max_position_embeddings", max_positions, 1, MOST_POSITIONS), 1, MOST_POSITIONS);
     if (p.rope_type == ROPE_YARN || p.rope_type == ROPE_LONGROPE)
         p.factor = number_or(&rope, "factor", (double)max_positions / p.original_max_position_embeddings, 0);
     else
@@ -256,16 +262,19 @@ void config_free(Config *config) { free((float *)config->rope.short_factor), fre
 /* ------------------------------------------------------------------ what follows from it */
 
 void config_complete_heads(const char *path, Config *c) {
-    if (!c->D && c->C % c->H) fail("%s: a width of %d is no multiple of its %d heads, and none is given for a head", path, c->C, c->H);
+    if (!c->D && c->C % c->H)
+        fail("%s: a width of %d is no multiple of its %d heads, and none is given for a head", path, c->C, c->H);
     if (!c->D) c->D = c->C / c->H;
     if (c->D % 2) fail("%s: heads are %d wide: RoPE turns pairs, the width must be even", path, c->D);
-    if (c->D > MOST_HEAD || c->D > MOST_WIDTH / c->H) fail("%s: %d heads of width %d are more than this decoder takes", path, c->H, c->D);
+    if (c->D > MOST_HEAD || c->D > MOST_WIDTH / c->H)
+        fail("%s: %d heads of width %d are more than this decoder takes", path, c->H, c->D);
     if (c->H % c->KV) fail("%s: %d heads cannot share %d key/value heads evenly", path, c->H, c->KV);
 }
 
 int config_context(const Config *config) {
     double stretch = config->rope.rope_type == ROPE_DYNAMIC ? fmax(config->rope.factor, 1) : 1;
-    int made_for = (int)fmin(config->max_position_embeddings * stretch, MOST_POSITIONS), window = config->sliding_window;
+    int made_for = (int)fmin(config->max_position_embeddings * stretch, MOST_POSITIONS),
+        window = config->sliding_window;
     return window && window < made_for ? window : made_for;
 }
 

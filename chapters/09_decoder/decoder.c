@@ -40,20 +40,21 @@ static void add(int T, int C, float x[restrict T][C], const float delta[T][C]) {
 /* ------------------------------------------------------------------ the layer */
 
 /* y = x W^T + b. Some Llamas of other makers have a bias b; Meta's have none, NULL. */
-static void affine(int T, int in, int out, float y[restrict T][out], const float x[T][in], const Tensor *weight, const float *bias) {
+static void affine(int T, int in, int out, float y[restrict T][out], const float x[T][in], const Tensor *weight,
+                   const float *bias) {
     project(T, in, out, y, x, weight);
     for (int t = 0; bias && t < T; t++)
         for (int i = 0; i < out; i++) y[t][i] += bias[i];
 }
 
 /* To a matrix, H heads of D numbers are H D numbers in a row: [T][H][D] and [T][H D] lie in memory alike. */
-static void to_heads(int T, int C, int H, int D, float heads[restrict T][H][D], const float x[T][C], const Tensor *weight,
-                     const float *bias) {
+static void to_heads(int T, int C, int H, int D, float heads[restrict T][H][D], const float x[T][C],
+                     const Tensor *weight, const float *bias) {
     affine(T, C, H * D, (float(*)[H * D])heads, x, weight, bias);
 }
 
-static void from_heads(int T, int H, int D, int C, float y[restrict T][C], const float heads[T][H][D], const Tensor *weight,
-                       const float *bias) {
+static void from_heads(int T, int H, int D, int C, float y[restrict T][C], const float heads[T][H][D],
+                       const Tensor *weight, const float *bias) {
     affine(T, H * D, C, y, (const float(*)[H * D])heads, weight, bias);
 }
 
@@ -174,7 +175,8 @@ void decoder_read(Decoder *d, int T, const int ids[T]) {
 
 enum { LINE = 64 }; /* bytes of a cache line: each array begins at one */
 
-/* Bytes for what is taken at any time: of T tokens three rows of the stream, and what the larger of the blocks takes. */
+/* Bytes for what is taken at any time: of T tokens three rows of the stream, and what the larger of the
+ * blocks takes. */
 static size_t room_bytes(const Config *c, size_t T) {
     size_t C = c->C, F = c->F, queries = (size_t)c->H * c->D, keys = (size_t)c->KV * c->D, most_arrays = 10;
     size_t attention = C + 3 * queries + 3 * keys, feed_forward = C + 3 * F;

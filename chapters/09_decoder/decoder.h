@@ -11,8 +11,8 @@
 
 #include "09_decoder/model.h"
 
-/* Sees the residual stream at its stages, piece by piece: 0 after the embedding, 2 l + 1 and 2 l + 2 after attention and
- * feed-forward of layer l, 2 L + 1 after the last norm. x is of positions first .. first + T - 1. */
+/* Sees the residual stream at its stages, piece by piece: 0 after the embedding, 2 l + 1 and 2 l + 2 after attention
+ * and feed-forward of layer l, 2 L + 1 after the last norm. x is of positions first .. first + T - 1. */
 typedef void Watch(void *context, int stage, int first, int T, int C, const float x[T][C]);
 
 /* The way of the stream: decoder_forward(), or chapter 14's, which adds up what several machines compute. */
@@ -53,13 +53,15 @@ void attention_block(Decoder *decoder, int l, int T, int C, float delta[restrict
 /* delta = feed_forward(rms_norm(x)): what each token makes of itself in layer l. */
 void feed_forward_block(Decoder *decoder, int l, int T, int C, float delta[restrict T][C], const float x[T][C]);
 
-/* The stream of T tokens from the embedding through all layers and the last norm. Whoever watches is shown each stage. */
+/* The stream of T tokens from the embedding through all layers and the last norm. Whoever watches is shown
+ * each stage. */
 void decoder_forward(Decoder *decoder, int T, int C, float out[restrict T][C], const int ids[T]);
 
 /* Hands the stream to whoever watches. */
 void show_stage(const Decoder *decoder, int stage, int T, int C, const float x[T][C]);
 
-/* Room for an array, as malloc() gives it, but allocated only once. All that is taken after a moment is given back together:
+/* Room for an array, as malloc() gives it, but allocated only once. All that is taken after a moment is given
+ * back together:
  *
  *     size_t mark = decoder->taken;
  *     float(*q)[H][D] = take(decoder, sizeof(float[T][H][D]));

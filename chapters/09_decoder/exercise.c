@@ -2,9 +2,9 @@
  *
  *     make exercise-09
  *
- * All kernels are there. Put them together: four functions, which decoder_read() calls, and which decoder.h explains. Each
- * is judged against PyTorch, on small models and on the course's own, stage by stage of its sentence; where the stream first
- * differs is named, and the mistake if it is known. Then `make mine` tells a story with your decoder.
+ * All kernels are there. Put them together: four functions, which decoder_read() calls, and which decoder.h explains.
+ * Each is judged against PyTorch, on small models and on the course's own, stage by stage of its sentence; where the
+ * stream first differs is named, and the mistake if it is known. Then `make mine` tells a story with your decoder.
  *
  * What you need:
  *     d->model->config                   C, H, KV, D, F, L and rms_norm_eps
@@ -26,16 +26,17 @@
 #include "09_decoder/decoder.h"
 #include "09_decoder/projection.h"
 
-/* Task 1. delta = feed_forward(rms_norm(x)): the norm, three products, and one function between them. Which of the layer's two
- * norms is it? x is not yours to change: the loop adds delta to it. */
+/* Task 1. delta = feed_forward(rms_norm(x)): the norm, three products, and one function between them. Which of the
+ * layer's two norms is it? x is not yours to change: the loop adds delta to it. */
 void feed_forward_block(Decoder *d, int l, int T, int C, float delta[restrict T][C], const float x[T][C]) {
     size_t mark = d->taken;
     (void)l, (void)T, (void)C, (void)delta, (void)x;
     d->taken = mark;
 }
 
-/* Task 2. delta = attention(rms_norm(x)): queries, keys and values; RoPE on two of them; into the cache of layer l, from row
- * d->length on; attention over all that is there; and a last product. The lines below say how the arrays lie. */
+/* Task 2. delta = attention(rms_norm(x)): queries, keys and values; RoPE on two of them; into the cache of layer
+ * l, from row d->length on; attention over all that is there; and a last product. The lines below say how the
+ * arrays lie. */
 void attention_block(Decoder *d, int l, int T, int C, float delta[restrict T][C], const float x[T][C]) {
     int KV = d->model->config.KV, D = d->model->config.D;
     float(*keys)[d->capacity][KV][D] = (void *)d->keys, (*values)[d->capacity][KV][D] = (void *)d->values;
@@ -45,15 +46,15 @@ void attention_block(Decoder *d, int l, int T, int C, float delta[restrict T][C]
     d->taken = mark;
 }
 
-/* Task 3. A score for each of the V tokens: the last position, d->last, is normalized already. Which matrix is it, where the
- * embedding is not tied? */
+/* Task 3. A score for each of the V tokens: the last position, d->last, is normalized already. Which matrix is it,
+ * where the embedding is not tied? */
 void decoder_logits(const Decoder *decoder, float logits[decoder->model->config.V]) {
     (void)decoder, (void)logits;
 }
 
-/* The challenge, without a hint: the whole way of T tokens, from the rows of embed_tokens (tensor_get() reads a number of them)
- * through both blocks of each layer and the last norm. Show the stream at each of its stages, as decoder.h counts them:
- * show_stage(d, stage, T, C, x). That is how a judge can tell you where it first differs. */
+/* The challenge, without a hint: the whole way of T tokens, from the rows of embed_tokens (tensor_get() reads a number
+ * of them) through both blocks of each layer and the last norm. Show the stream at each of its stages, as decoder.h
+ * counts them: show_stage(d, stage, T, C, x). That is how a judge can tell you where it first differs. */
 void decoder_forward(Decoder *d, int T, int C, float out[restrict T][C], const int ids[T]) {
     size_t mark = d->taken;
     (void)T, (void)C, (void)out, (void)ids;

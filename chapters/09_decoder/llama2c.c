@@ -18,7 +18,8 @@ static void map_bin(Llama2c *bin, const char *path) {
 }
 
 static Config bin_config(const char *path, const int32_t header[7]) {
-    static const char *const names[] = {"dim", "hidden_dim", "n_layers", "n_heads", "n_kv_heads", "vocab_size", "seq_len"};
+    static const char *const names[] = {"dim",        "hidden_dim", "n_layers", "n_heads",
+                                        "n_kv_heads", "vocab_size", "seq_len"};
     if (header[0] == 0x616b3432) fail("%s: a later format of llama2.c: export it as version 0", path);
     for (int i = 0; i < 7; i++) {
         int64_t size = i == 5 && header[i] < 0 ? -(int64_t)header[i] : header[i];

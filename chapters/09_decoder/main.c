@@ -1,5 +1,5 @@
-/* Chapter 9: the decoder. The module tree, the family in numbers, and the course's sentence from its tokens to its logits; and
- * with --model any checkpoint: its logits and hidden states, to be saved or to be compared with those of another program. */
+/* Chapter 9: the decoder. The module tree, the family in numbers, and the course's sentence from tokens to logits; and
+ * with --model any checkpoint: its logits and hidden states, to be saved, or compared with another program's. */
 #include "06_grouped_query/grouped_query.h"
 #include "09_decoder/family.h"
 #include "09_decoder/print_tree.h"
@@ -47,7 +47,8 @@ static void print_modules(const Config *c) {
     if (c->attention_bias) module_row(&table, c, "layers.N.self_attn's biases", L, 0, queries + 2 * keys + C);
     if (c->mlp_bias) module_row(&table, c, "layers.N.mlp's biases", L, 0, 2 * F + C);
     module_row(&table, c, "norm", 1, 0, C);
-    module_row(&table, c, c->tie_word_embeddings ? "lm_head (it is embed_tokens)" : "lm_head", !c->tie_word_embeddings, c->V, C);
+    module_row(&table, c, c->tie_word_embeddings ? "lm_head (it is embed_tokens)" : "lm_head", !c->tie_word_embeddings,
+               c->V, C);
     int64_t all = config_parameters(c);
     table_row(&table, "all||||%" PRId64 "|%" PRId64, all, all * (int64_t)dtype_size(c->dtype));
     table_print(&table, stdout);
@@ -185,10 +186,11 @@ int main(int argc, char **argv) {
         {"model", "DIR|FILE", "run a Hugging Face folder, a .gguf, or a .bin of llama2.c", &model},
         {"ids", "1,2,3", "on these tokens", &ids},
         {"save", "FILE", "write logits and hidden states as .safetensors", &save_to},
-        {"compare", "FILE", "find the first stage that differs from such a file; its ids are used without --ids", &dump},
+        {"compare", "FILE", "find the first stage that differs from such a file; without --ids, on its ids", &dump},
     };
     only_options(argc, argv, "[--tree NAME|DIR] [--model DIR|FILE --ids 1,2,3 [--save FILE] [--compare FILE]]",
-                 "Chapter 9, the decoder: any Llama checkpoint, equal to transformers. Without --tree and --model, a demonstration.",
+                 "Chapter 9, the decoder: any Llama checkpoint, equal to transformers. Without --tree and --model,\n"
+                 "a demonstration.",
                  sizeof options / sizeof *options, options);
     if (!model && (ids || save_to || dump)) usage_error("--ids, --save and --compare need --model");
     if (tree) print_tree(tree);

@@ -12,7 +12,8 @@ static const char *python_float(char text[static 32], double value) {
 }
 
 static void print_linear(FILE *file, int indent, const char *name, int in, int out, bool bias) {
-    fprintf(file, "%*s(%s): Linear(in_features=%d, out_features=%d, bias=%s)\n", indent, "", name, in, out, bias ? "True" : "False");
+    fprintf(file, "%*s(%s): Linear(in_features=%d, out_features=%d, bias=%s)\n", indent, "", name, in, out,
+            bias ? "True" : "False");
 }
 
 static void print_norm(FILE *file, int indent, const char *name, const Config *config) {

@@ -1,4 +1,5 @@
-/* Chapter 9: a linear layer on the weights as they lie in the file, in F32, BF16, F16 or the blocks of chapter 13, at any address.
+/* Chapter 9: a linear layer on the weights as they lie in the file, in F32, BF16, F16 or the blocks of chapter 13, at
+ * any address.
  *
  * A token costs every weight once, so decoding is as fast as the weights can be read: half the bytes, twice the speed.
  * They are therefore never converted as a whole. What is here is the plain way; chapter 12 has a fast one of the same

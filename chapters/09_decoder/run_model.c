@@ -53,9 +53,11 @@ static void save(const Trace *run, const char *path, const char *model) {
     for (int s = 0; s < run->stages; s++)
         tensors[count++] = (Tensor){.name = stage_name(names[s], s, run->stages), .dtype = F32, .rank = 2,
                                     .shape = {T, C}, .data = run->states + (size_t)s * T * C};
-    tensors[count++] = (Tensor){.name = "logits", .dtype = F32, .rank = 2, .shape = {T, (size_t)run->V}, .data = run->logits};
+    tensors[count++] =
+        (Tensor){.name = "logits", .dtype = F32, .rank = 2, .shape = {T, (size_t)run->V}, .data = run->logits};
     safetensors_save(path, (size_t)count, tensors, 1, &(Metadata){"model", model});
-    printf("%s: ids, embed_tokens, layers.0 to layers.%d, norm and logits of %d tokens\n", path, run->stages - 3, run->T);
+    printf("%s: ids, embed_tokens, layers.0 to layers.%d, norm and logits of %d tokens\n", path, run->stages - 3,
+           run->T);
     free(names), free(tensors);
 }
 
@@ -74,7 +76,8 @@ static const Tensor *find_stage(const SafeTensors *dump, const char *name, int T
     if (!tensor) return NULL;
     int last = tensor->rank - 1; /* a batch of one may stand before [T, width] */
     if (tensor_count(tensor) != (size_t)T * width || last < 1 || tensor->shape[last] != (size_t)width)
-        fail("%s is %s in the dump, here it is [%d, %d]", name, shape_text(text, tensor->rank, tensor->shape), T, width);
+        fail("%s is %s in the dump, here it is [%d, %d]", name, shape_text(text, tensor->rank, tensor->shape), T,
+             width);
     return tensor;
 }
 
@@ -93,7 +96,8 @@ static Agreement judge(const SafeTensors *dump, const Tensor *theirs, const floa
 }
 
 /* Adds a line to the table; whether the stage agrees. */
-static bool compare_stage(Table *table, const SafeTensors *dump, const char *name, int T, int width, const float *ours) {
+static bool compare_stage(Table *table, const SafeTensors *dump, const char *name, int T, int width,
+                          const float *ours) {
     const Tensor *theirs = find_stage(dump, name, T, width);
     if (!theirs) {
         table_row(table, "%s|not in the dump", name);
@@ -118,7 +122,8 @@ static bool compare(const Trace *run, const SafeTensors *dump) {
         if (!compare_stage(&table, dump, stage, run->T, width, ours) && !*first) strcpy(first, stage);
     }
     table_print(&table, stdout);
-    if (*first) printf("%s is the first that differs: what comes before it agrees, what comes after it inherits.\n", first);
+    if (*first)
+        printf("%s is the first that differs: what comes before it agrees, what comes after it inherits.\n", first);
     else printf("Nothing differs.\n");
     return *first == 0;
 }

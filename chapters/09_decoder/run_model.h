@@ -1,5 +1,5 @@
-/* Chapter 9: any checkpoint on any tokens: what comes next; all that was seen on the way in a file; and the same beside what
- * another program computed, to find where the two part. */
+/* Chapter 9: any checkpoint on any tokens: what comes next; all that was seen on the way in a file; and the same beside
+ * what another program computed, to find where the two part. */
 #ifndef RUN_MODEL_H
 #define RUN_MODEL_H
 

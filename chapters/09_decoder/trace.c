@@ -17,8 +17,11 @@ static void record(void *context, int stage, int first, int T, int C, const floa
 }
 
 Trace trace(const Model *model, int T, const int ids[T]) {
-    int C = model->config.C, V = model->config.V, stages = model->config.L + 2, context = config_context(&model->config);
-    if (T > context) fail("a prompt of %d tokens is longer than this model's context of %d, %s", T, context, config_limit(&model->config));
+    int C = model->config.C, V = model->config.V, stages = model->config.L + 2,
+        context = config_context(&model->config);
+    if (T > context)
+        fail("a prompt of %d tokens is longer than this model's context of %d, %s", T, context,
+             config_limit(&model->config));
     size_t of_states = product(product(stages, T), C), of_logits = product(T, V);
     Trace trace = {T, stages, C, V, allocate((size_t)T * sizeof(int)), allocate(product(of_states, sizeof(float))),
                    allocate(product(of_logits, sizeof(float)))};
@@ -42,10 +45,11 @@ const char *stage_name(char name[static 32], int stage, int stages) {
 }
 
 /* One head's queries or keys of the normalized stream, turned to their positions. */
-static void head_vectors(const Model *model, int T, int heads, int head, const float *normed, const Tensor *weight, const float *bias,
-                         float out[restrict T][model->config.D]) {
+static void head_vectors(const Model *model, int T, int heads, int head, const float *normed, const Tensor *weight,
+                         const float *bias, float out[restrict T][model->config.D]) {
     int C = model->config.C, D = model->config.D, positions[T];
-    float(*all)[heads][D] = allocate((size_t)T * sizeof *all), (*turned)[heads][D] = allocate((size_t)T * sizeof *turned);
+    float(*all)[heads][D] = allocate((size_t)T * sizeof *all);
+    float(*turned)[heads][D] = allocate((size_t)T * sizeof *turned);
     float inv_freq[D / 2], (*table)[T][D / 2] = allocate(2 * sizeof *table);
     for (int t = 0; t < T; t++) positions[t] = t;
     float factor = rope_frequencies(D, inv_freq, &model->config.rope, T);

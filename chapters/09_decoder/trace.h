@@ -18,8 +18,8 @@ void trace_free(Trace *trace);
 /* "embed_tokens", "layers.0" …, "norm": in the buffer, or a constant. */
 const char *stage_name(char name[static 32], int stage, int stages);
 
-/* The weights of one head of layer l over the text: row t is what token t looks at. Computed once more, with chapter 5's
- * functions: the decoder's own attention never has them all. */
+/* The weights of one head of layer l over the text: row t is what token t looks at. Computed once more, with chapter
+ * 5's functions: the decoder's own attention never has them all. */
 void head_weights(const Model *model, const Trace *trace, int l, int h, float weights[restrict trace->T][trace->T]);
 
 #endif

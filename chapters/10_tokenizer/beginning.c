@@ -25,8 +25,8 @@ static int template_id(const Tokenizer *t, const char *path, const json_t *templ
     return (int)json_number_value(id);
 }
 
-/* Its `single` is the text, "A", with tokens around it. Those behind it would end the text, and here a text is to go on: they are
- * left out. */
+/* Its `single` is the text, "A", with tokens around it. Those behind it would end the text, and here a text is to go
+ * on: they are left out. */
 static void read_template(Tokenizer *t, const char *path, const json_t *template) {
     const json_t *single = json_object_get(template, "single");
     size_t count = json_array_size(single), texts = 0, before = 0;

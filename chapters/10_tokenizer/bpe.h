@@ -1,6 +1,6 @@
-/* Byte pair encoding: a text begins as single characters, or bytes, and the neighbours that may merge first, merge first,
- * until none may. Source: Sennrich, Haddow and Birch, "Neural Machine Translation of Rare Words with Subword Units"
- * (2016); bpe_model.cc of SentencePiece; lib.rs of tiktoken. */
+/* Byte pair encoding: a text begins as single characters, or bytes, and the neighbours that may merge first, merge
+ * first, until none may. Source: Sennrich, Haddow and Birch, "Neural Machine Translation of Rare Words with Subword
+ * Units" (2016); bpe_model.cc of SentencePiece; lib.rs of tiktoken. */
 #ifndef BPE_H
 #define BPE_H
 

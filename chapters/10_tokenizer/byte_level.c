@@ -21,10 +21,12 @@ const char split_pattern[] = "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]
 static const char pcre2_pattern[] = "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}"
                                     "| ?[^" S "\\p{L}\\p{N}]+[\\r\\n]*|[" S "]*[\\r\\n]+|[" S "]+(?![^" S "])|[" S "]+";
 
-/* What GPT-2's alphabet writes for a byte: printable characters of Latin-1 for themselves, U+0100 and on for the others in
- * their order: 00 to 20, 7F to A0, and AD. Source: bytes_to_unicode of GPT-2. */
+/* What GPT-2's alphabet writes for a byte: printable characters of Latin-1 for themselves, U+0100 and on for the others
+ * in their order: 00 to 20, 7F to A0, and AD. Source: bytes_to_unicode of GPT-2. */
 static int letter_of_byte(int byte) {
-    return byte <= 0x20 ? 0x100 + byte : byte >= 0x7f && byte <= 0xa0 ? 0x121 + byte - 0x7f : byte == 0xad ? 0x143 : byte;
+    if (byte <= 0x20) return 0x100 + byte;
+    if (byte >= 0x7f && byte <= 0xa0) return 0x121 + byte - 0x7f;
+    return byte == 0xad ? 0x143 : byte;
 }
 
 static int byte_of_letter(int point) {
@@ -66,7 +68,8 @@ void byte_level_add(Tokenizer *t, const char *path, Token token, char *room) {
 }
 
 static int byte_symbols(const Tokenizer *t, size_t length, const char *word, Symbol symbols[length]) {
-    for (size_t i = 0; i < length; i++) symbols[i] = (Symbol){.start = (int)i, .length = 1, .id = t->byte_ids[(unsigned char)word[i]]};
+    for (size_t i = 0; i < length; i++)
+        symbols[i] = (Symbol){.start = (int)i, .length = 1, .id = t->byte_ids[(unsigned char)word[i]]};
     return (int)length;
 }
 

@@ -7,8 +7,8 @@
 /* Adds the ids of a text without special tokens. */
 void byte_level_encode(const Tokenizer *tokenizer, size_t length, const char *text, Ids *ids);
 
-/* For those who read a file. Some spell bytes as letters, in the alphabet of GPT-2: the bytes of such a name, and how many they
- * are, or -1 if it is no such name. They are no more than its own. */
+/* For those who read a file. Some spell bytes as letters, in the alphabet of GPT-2: the bytes of such a name, and how
+ * many they are, or -1 if it is no such name. They are no more than its own. */
 int alphabet_bytes(int length, const char *name, char *bytes);
 int alphabet_name(int length, const char *bytes, char *name); /* and back: at most twice as many */
 

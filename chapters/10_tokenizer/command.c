@@ -136,9 +136,10 @@ bool command(int argc, char **argv) {
         {"decode", "\"1 2 3\"", "the text of these ids", &r.decode},
         {"info", NULL, "the family and the size", &r.info},
     };
-    only_options(argc, argv, "[--model PATH [--encode TEXT | --encode-file FILE | --decode IDS | --info]]",
-                 "Chapter 10, the tokenizers: text to the ids of any Llama, and back. Without --model, a demonstration.",
-                 sizeof options / sizeof *options, options);
+    only_options(
+        argc, argv, "[--model PATH [--encode TEXT | --encode-file FILE | --decode IDS | --info]]",
+        "Chapter 10, the tokenizers: text to the ids of any Llama, and back. Without --model, a demonstration.",
+        sizeof options / sizeof *options, options);
     const bool encodes = r.encode || r.encode_file, does = encodes || r.decode || r.info;
     if (!r.model && does) usage_error("--encode, --encode-file, --decode and --info need --model");
     if (!encodes && (r.bos || r.special || r.pieces))

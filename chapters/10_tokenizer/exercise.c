@@ -12,16 +12,16 @@ void pair_counts(int n, int V, int counts[restrict V][V], const int ids[n]) {
     (void)n, (void)V, (void)counts, (void)ids;
 }
 
-/* Task 2. Two become one, from the left: what is "aaa" when "aa" is merged? Return how many ids are left. With these two
- * in train.c in place of ours, `make 10` learns from the stories what it learned before. */
+/* Task 2. Two become one, from the left: what is "aaa" when "aa" is merged? Return how many ids are left. With these
+ * two in train.c in place of ours, `make 10` learns from the stories what it learned before. */
 int merge_pair(int n, int out[restrict n], const int ids[n], int left, int right, int merged) {
     (void)out, (void)ids, (void)left, (void)right, (void)merged;
     return n;
 }
 
-/* The challenge, without a hint: task 2 again and again, with the pair that merges first. vocabulary_merge says what two
- * neighbours become, and its rank; a plain search for the best pair will do. `previous` and `next` are yours, if you
- * want them. Return how many symbols are left. */
+/* The challenge, without a hint: task 2 again and again, with the pair that merges first. vocabulary_merge says what
+ * two neighbours become, and its rank; a plain search for the best pair will do. `previous` and `next` are yours, if
+ * you want them. Return how many symbols are left. */
 int bpe_merge(const Vocabulary *vocabulary, const char *text, int count, Symbol symbols[count]) {
     (void)vocabulary, (void)text, (void)symbols;
     return count;

@@ -17,7 +17,8 @@ static void find_bytes(Tokenizer *t) {
 
 void require_bytes(const Tokenizer *t, const char *path) {
     for (int byte = 0; byte < 256; byte++)
-        if (t->byte_ids[byte] < 0) fail("%s: it has no token for the byte 0x%02X: such a file has one for each", path, byte);
+        if (t->byte_ids[byte] < 0)
+            fail("%s: it has no token for the byte 0x%02X: such a file has one for each", path, byte);
 }
 
 const Token *token_of(const Tokenizer *t, int id) {

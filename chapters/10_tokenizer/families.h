@@ -29,7 +29,8 @@ typedef struct Tokenizer {
     int byte_ids[256];   /* the token of each byte */
     bool byte_level;
     bool whole_pieces;   /* a word that is a token becomes it, even if no merges lead there */
-    int (*first_symbols)(const struct Tokenizer *, size_t length, const char *word, Symbol symbols[length]); /* a word begins as these */
+    /* What a word begins as. */
+    int (*first_symbols)(const struct Tokenizer *, size_t length, const char *word, Symbol symbols[length]);
     bool has_added;      /* there are ADDED tokens: every text must be searched for them */
 
     Prefix prefix;       /* SentencePiece's family alone, as what follows: */
@@ -51,8 +52,8 @@ typedef struct Tokenizer {
 /* Without tokens. The file's bytes become the tokenizer's. */
 Tokenizer *tokenizer_new(char *file);
 
-/* To be called when all tokens are there: finds those of the bytes, the names that a text is searched for, the unknown token,
- * and those of a text's beginning and end. */
+/* To be called when all tokens are there: finds those of the bytes, the names that a text is searched for, the unknown
+ * token, and those of a text's beginning and end. */
 void tokenizer_complete(Tokenizer *tokenizer, const char *bos, const char *eos);
 
 /* fail()s if a byte has no token. */

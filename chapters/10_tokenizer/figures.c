@@ -57,8 +57,8 @@ static const char other_english[] =
     "In the morning the children went to the river with bread and water, and an old man showed them where the fish "
     "were. \"Look there,\" he said, \"under that stone. If you stand still for a moment, they will come out.\" The "
     "youngest could not wait, threw a pebble, and all of them were gone. A language model reads a text from left to "
-    "right and says at every place what comes next. It does not see letters. What it sees is a list of numbers, each of "
-    "which stands for a piece.";
+    "right and says at every place what comes next. It does not see letters. What it sees is a list of numbers, each "
+    "of which stands for a piece.";
 
 static void bytes_a_token(const char *data) {
     enum { V = 800, TEXTS = 3 };
@@ -76,7 +76,8 @@ static void bytes_a_token(const char *data) {
         n[i] = characters_of(texts[i].length, texts[i].text, ids[i]);
     }
     learn(V, token, characters_of(read, stories, out), out);
-    Output output = data_open(data, "10_learning", "merges; bytes a token of what it learns from, other stories, English");
+    Output output =
+        data_open(data, "10_learning", "merges; bytes a token of what it learns from, other stories, English");
     for (int v = CHARACTERS; v < V && token[v].times > 0; v++) {
         fprintf(output.file, "%d", v - CHARACTERS + 1);
         for (int i = 0; i < TEXTS; i++) {

@@ -1,5 +1,5 @@
-/* The four formats of tokenizer files. Each returns the tokenizer that the file's bytes are, or fail()s; a NUL follows the
- * bytes, and they become the tokenizer's. `path` is for messages. */
+/* The four formats of tokenizer files. Each returns the tokenizer that the file's bytes are, or fail()s; a NUL follows
+ * the bytes, and they become the tokenizer's. `path` is for messages. */
 #ifndef FORMATS_H
 #define FORMATS_H
 

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A tokenizer.json says what happens to a text, step by step: a normalizer, a pre_tokenizer, a model, a decoder. The two
- * families are two ways of filling that in, and are told here by these; any other is left to pipeline.h.
+/* A tokenizer.json says what happens to a text, step by step: a normalizer, a pre_tokenizer, a model, a decoder. The
+ * two families are two ways of filling that in, and are told here by these; any other is left to pipeline.h.
  * Source: the library tokenizers of Hugging Face; LlamaConverter and TikTokenConverter of transformers. */
 
 /* The steps of a Sequence, or the one that stands there without it. NULL behind the last. */
@@ -36,7 +36,8 @@ static bool is_prepend(Tokenizer *t, const json_t *normalizer, const json_t *pre
 /* The same as newer files have it: here a text that begins with a space gets no second one before it. */
 static bool is_metaspace(Tokenizer *t, const json_t *normalizer, const json_t *metaspace) {
     static const char *const schemes[] = {[NEVER] = "never", [FIRST] = "first", [ALWAYS] = "always"};
-    if (step(normalizer, "normalizers", 0) || !has_values(metaspace, "{\"type\": \"Metaspace\", \"replacement\": \"▁\", \"split\": false}"))
+    if (step(normalizer, "normalizers", 0) ||
+        !has_values(metaspace, "{\"type\": \"Metaspace\", \"replacement\": \"▁\", \"split\": false}"))
         return false;
     const char *scheme = json_string_value(json_object_get(metaspace, "prepend_scheme"));
     for (Prefix prefix = NEVER; scheme && prefix <= ALWAYS; prefix++) {
@@ -83,7 +84,8 @@ static bool has_bytes(const json_t *vocab, bool byte_level) {
 
 /* Sets what the family does; false if it is none of the two. */
 static bool is_family(Tokenizer *t, const json_t *json, const json_t *model) {
-    const json_t *normalizer = json_object_get(json, "normalizer"), *pre_tokenizer = json_object_get(json, "pre_tokenizer");
+    const json_t *normalizer = json_object_get(json, "normalizer"),
+                 *pre_tokenizer = json_object_get(json, "pre_tokenizer");
     t->byte_level = is_split(normalizer, pre_tokenizer, json_object_get(json, "decoder"));
     bool characters = has_values(model, "{\"byte_fallback\": true}") && !t->whole_pieces &&
                       (is_prepend(t, normalizer, pre_tokenizer) || is_metaspace(t, normalizer, pre_tokenizer));
@@ -140,7 +142,8 @@ static void add_tokens(Tokenizer *t, const char *path, int count, const Token *t
         if (!token.piece) fail("%s: no token has the id %d", path, id);
         if (token.piece_length == 0) fail("%s: token %d is empty", path, id);
         t->has_added |= token.kind == ADDED;
-        if (!t->pipeline->encodes && token.kind == NORMAL && byte_of(token.piece_length, token.piece) >= 0) token.kind = BYTE;
+        if (!t->pipeline->encodes && token.kind == NORMAL && byte_of(token.piece_length, token.piece) >= 0)
+            token.kind = BYTE;
         if (t->pipeline->encodes) vocabulary_add(&t->vocabulary, token);
         else if (t->byte_level) byte_level_add(t, path, token, room);
         else sentencepiece_add(t, path, token, room);
@@ -189,7 +192,8 @@ static void read_merge(const char *path, const json_t *merge, size_t i, char *le
         a_length = b ? (int)(b - a) : 0;
         b = b ? b + 1 : NULL;
     }
-    if (!a || !b || a_length > MOST_PIECE || strlen(b) > MOST_PIECE) fail("%s: merge %zu is no pair of tokens", path, i);
+    if (!a || !b || a_length > MOST_PIECE || strlen(b) > MOST_PIECE)
+        fail("%s: merge %zu is no pair of tokens", path, i);
     sprintf(left, "%.*s", a_length, a);
     sprintf(right, "%s", b);
     sprintf(joined, "%s%s", left, right);

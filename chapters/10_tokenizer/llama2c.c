@@ -4,8 +4,9 @@
 
 #include <math.h>
 
-/* tokenizer.bin of llama2.c: the length of the longest token, then each token: its score, its length, its bytes with spaces
- * as spaces. How many there are is not said: it ends with the last. Source: tokenizer.py and run.c of llama2.c. */
+/* tokenizer.bin of llama2.c: the length of the longest token, then each token: its score, its length, its bytes
+ * with spaces as spaces. How many there are is not said: it ends with the last. Source: tokenizer.py and run.c
+ * of llama2.c. */
 
 static uint32_t word_at(const char *bytes) {
     const unsigned char *b = (const unsigned char *)bytes;

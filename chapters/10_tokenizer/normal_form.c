@@ -21,7 +21,8 @@ static void add_known(Text *to, utf8proc_option_t form, size_t length, const cha
 
 /* A newer character stays as it is and keeps those around it apart, whatever is known of it by now. */
 void add_normal_form(Text *to, bool composed, bool compatible, size_t length, const char *text) {
-    utf8proc_option_t form = UTF8PROC_STABLE | (composed ? UTF8PROC_COMPOSE : UTF8PROC_DECOMPOSE) | (compatible ? UTF8PROC_COMPAT : 0);
+    utf8proc_option_t form =
+        UTF8PROC_STABLE | (composed ? UTF8PROC_COMPOSE : UTF8PROC_DECOMPOSE) | (compatible ? UTF8PROC_COMPAT : 0);
     size_t done = 0;
     for (size_t i = 0, n; i < length; i += n) {
         if (!newer_range(utf8_point(text + i, &n))) continue;
@@ -34,7 +35,8 @@ void add_normal_form(Text *to, bool composed, bool compatible, size_t length, co
 
 static uint32_t lower_case(uint32_t point) {
     for (int i = 0; i < newer_case_count; i++)
-        if (newer_cases[i].first <= point && point <= newer_cases[i].last) return point + (uint32_t)newer_cases[i].further;
+        if (newer_cases[i].first <= point && point <= newer_cases[i].last)
+            return point + (uint32_t)newer_cases[i].further;
     return newer_range(point) ? point : (uint32_t)utf8proc_tolower((utf8proc_int32_t)point);
 }
 
@@ -45,7 +47,9 @@ void add_lower_case(Text *to, size_t length, const char *text) {
         uint32_t point = utf8_point(text + i, &n);
         utf8proc_uint8_t written[4];
         if (point == DOTTED_I) text_add(to, 3, "i\u0307");
-        else text_add(to, (size_t)utf8proc_encode_char((utf8proc_int32_t)lower_case(point), written), (const char *)written);
+        else
+            text_add(to, (size_t)utf8proc_encode_char((utf8proc_int32_t)lower_case(point), written),
+                     (const char *)written);
     }
 }
 

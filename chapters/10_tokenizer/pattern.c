@@ -22,17 +22,20 @@ struct Pattern {
 
 /* ------------------------------------------------------------------ what Oniguruma means, said to PCRE2 */
 
-/* \s is Unicode's White_Space; \w has beside letters, marks and digits what joins words, and circled letters; outside of brackets it
- * has ², ¼ and the like, too. By \p{Han} PCRE2 means other characters since 10.40. */
+/* \s is Unicode's White_Space; \w has beside letters, marks and digits what joins words, and circled letters; outside
+ * of brackets it has ², ¼ and the like, too. By \p{Han} PCRE2 means other characters since 10.40. */
 #define BLANK "\\x09-\\x0d\\x20\\x85\\xa0\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}"
-#define WORD "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}\\x{1f150}-\\x{1f169}\\x{1f170}-\\x{1f189}"
+#define WORD "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}" \
+    "\\x{1f150}-\\x{1f169}\\x{1f170}-\\x{1f189}"
 #define ONIGURUMAS_WORD WORD "\\xb2\\xb3\\xb9\\xbc-\\xbe"
 #define RUSTS_WORD WORD "\\x{200c}\\x{200d}"
 
-#define HAN_SCRIPT "\\x{2e80}-\\x{2e99}\\x{2e9b}-\\x{2ef3}\\x{2f00}-\\x{2fd5}\\x{3005}\\x{3007}\\x{3021}-\\x{3029}\\x{3038}-\\x{303b}" \
-    "\\x{3400}-\\x{4dbf}\\x{4e00}-\\x{9fff}\\x{f900}-\\x{fa6d}\\x{fa70}-\\x{fad9}\\x{16fe2}\\x{16fe3}\\x{16ff0}\\x{16ff1}" \
-    "\\x{20000}-\\x{2a6df}\\x{2a700}-\\x{2b739}\\x{2b740}-\\x{2b81d}\\x{2b820}-\\x{2cea1}\\x{2ceb0}-\\x{2ebe0}" \
-    "\\x{2ebf0}-\\x{2ee5d}\\x{2f800}-\\x{2fa1d}\\x{30000}-\\x{3134a}\\x{31350}-\\x{323af}"
+#define HAN_SCRIPT \
+    "\\x{2e80}-\\x{2e99}\\x{2e9b}-\\x{2ef3}\\x{2f00}-\\x{2fd5}\\x{3005}\\x{3007}\\x{3021}-\\x{3029}" \
+    "\\x{3038}-\\x{303b}\\x{3400}-\\x{4dbf}\\x{4e00}-\\x{9fff}\\x{f900}-\\x{fa6d}\\x{fa70}-\\x{fad9}" \
+    "\\x{16fe2}\\x{16fe3}\\x{16ff0}\\x{16ff1}\\x{20000}-\\x{2a6df}\\x{2a700}-\\x{2b739}\\x{2b740}-\\x{2b81d}" \
+    "\\x{2b820}-\\x{2cea1}\\x{2ceb0}-\\x{2ebe0}\\x{2ebf0}-\\x{2ee5d}\\x{2f800}-\\x{2fa1d}" \
+    "\\x{30000}-\\x{3134a}\\x{31350}-\\x{323af}"
 
 /* The expression as it is read, and what PCRE2 is given for it. */
 typedef struct {
@@ -43,7 +46,8 @@ typedef struct {
 } Reader;
 
 static _Noreturn void unknown(const Reader *r, const char *what) {
-    fail("%s: %s: the pattern \"%.80s\" has %s at byte %td, which is not understood here", r->path, r->where, r->whole, what, r->at - r->whole);
+    fail("%s: %s: the pattern \"%.80s\" has %s at byte %td, which is not understood here", r->path, r->where, r->whole,
+         what, r->at - r->whole);
 }
 
 static void say(Reader *r, const char *words) { text_add(&r->out, strlen(words), words); }
@@ -55,7 +59,8 @@ static void copy(Reader *r, size_t length) {
 
 /* \p{L}, \P{L}, \p{^L} */
 static void read_property(Reader *r, bool in_class) {
-    static const char *const known[] = {"L", "Lu", "Ll", "Lt", "Lm", "Lo", "M", "Mn", "Mc", "Me", "N", "Nd", "Nl", "No", "P", "S", "Z", "Zs", "C"};
+    static const char *const known[] = {"L", "Lu", "Ll", "Lt", "Lm", "Lo", "M", "Mn", "Mc", "Me",
+                                        "N", "Nd", "Nl", "No", "P",  "S",  "Z", "Zs", "C"};
     static const char han[] = "\\p{Han}";
     if (strncmp(r->at, han, sizeof han - 1) == 0) {
         say(r, in_class ? HAN_SCRIPT : "[" HAN_SCRIPT "]");
@@ -166,7 +171,8 @@ static void check_case(Reader *r) {
     static const char *const pairs[] = {"ss", "st", "ff", "fi", "fl"};
     for (const char *p = r->whole; r->any_case && *p; p++)
         for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-            if (strncasecmp(p, pairs[i], 2) == 0) r->at = p, unknown(r, "a pair of letters that may be one, in any case,");
+            if (strncasecmp(p, pairs[i], 2) == 0)
+                r->at = p, unknown(r, "a pair of letters that may be one, in any case,");
     if (r->any_case && r->others) unknown(r, "letters beyond ASCII in any case");
 }
 
@@ -188,13 +194,15 @@ static char *translate(Reader *r) {
     return r->out.text;
 }
 
-static Pattern *compile(const char *path, const char *where, const char *expression, const char *spelled, bool classes) {
+static Pattern *compile(const char *path, const char *where, const char *expression, const char *spelled,
+                        bool classes) {
     pcre2_compile_context *context = pcre2_compile_context_create(NULL);
     if (!context) fail("out of memory");
     pcre2_set_newline(context, PCRE2_NEWLINE_LF);
     int error;
     PCRE2_SIZE place;
-    pcre2_code *code = pcre2_compile((PCRE2_SPTR)spelled, PCRE2_ZERO_TERMINATED, PCRE2_UTF | PCRE2_MULTILINE, &error, &place, context);
+    pcre2_code *code =
+        pcre2_compile((PCRE2_SPTR)spelled, PCRE2_ZERO_TERMINATED, PCRE2_UTF | PCRE2_MULTILINE, &error, &place, context);
     pcre2_compile_context_free(context);
     PCRE2_UCHAR why[128];
     if (!code) {
@@ -228,8 +236,9 @@ Pattern *pattern_of_digits(void) {
 
 /* All signs of ASCII, and what was punctuation in Unicode 7. */
 Pattern *pattern_of_punctuation(void) {
-    static const char spelled[] = "[!-/:-@\\[-`{-~\\x{166d}\\x{111c9}]|(?![\\x{2e43}\\x{2e44}\\x{1144b}-\\x{1144f}\\x{1145b}\\x{1145d}"
-                                  "\\x{11660}-\\x{1166c}\\x{11c41}-\\x{11c45}\\x{11c70}\\x{11c71}\\x{1e95e}\\x{1e95f}])\\p{P}";
+    static const char spelled[] =
+        "[!-/:-@\\[-`{-~\\x{166d}\\x{111c9}]|(?![\\x{2e43}\\x{2e44}\\x{1144b}-\\x{1144f}\\x{1145b}\\x{1145d}"
+        "\\x{11660}-\\x{1166c}\\x{11c41}-\\x{11c45}\\x{11c70}\\x{11c71}\\x{1e95e}\\x{1e95f}])\\p{P}";
     Pattern *pattern = compile("PCRE2", "punctuation", spelled, spelled, true);
     pattern->unicode = UNICODE_OLD;
     return pattern;
@@ -289,7 +298,8 @@ static bool find_match(Search *search, size_t *from, size_t *to) {
     const pcre2_code *code = search->pattern->code;
     int count = pcre2_match(code, part, search->length, search->at, PCRE2_NO_UTF_CHECK, search->found, search->limits);
     if (count == PCRE2_ERROR_JIT_STACKLIMIT)
-        count = pcre2_match(code, part, search->length, search->at, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, search->found, search->limits);
+        count = pcre2_match(code, part, search->length, search->at, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, search->found,
+                            search->limits);
     if (count == PCRE2_ERROR_NOMATCH) return false;
     if (count < 0) fail("a pattern of the tokenizer takes too long for this text: PCRE2's error %d", count);
     const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(search->found);

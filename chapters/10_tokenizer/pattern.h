@@ -1,5 +1,5 @@
-/* The regular expressions of a tokenizer.json. They are written for the library Oniguruma, and here PCRE2 finds what they match:
- * each is spelled anew where the two mean different things by it, or refused where that is not known. */
+/* The regular expressions of a tokenizer.json. They are written for the library Oniguruma, and here PCRE2 finds what
+ * they match: each is spelled anew where the two mean different things by it, or refused where that is not known. */
 #ifndef PATTERN_H
 #define PATTERN_H
 
@@ -11,7 +11,7 @@ typedef struct Pattern Pattern;
 /* `where` and `path` are for messages: what holds the pattern. */
 Pattern *pattern_new(const char *path, const char *where, const char *expression);
 Pattern *pattern_of_text(const char *text); /* finds that text; the text's letters stay the caller's */
-Pattern *pattern_of_words(bool signs);      /* words as Rust has them; with `signs`, runs of what is neither word nor blank, too */
+Pattern *pattern_of_words(bool signs);      /* words as Rust has them; with `signs`, runs of other signs, too */
 Pattern *pattern_of_digits(void);           /* one digit or other numeral, as Rust has them */
 Pattern *pattern_of_punctuation(void);      /* one sign of punctuation, as the library tokenizers has them */
 void pattern_free(Pattern *pattern);

@@ -69,7 +69,8 @@ static bool stands_alone(const Pipeline *p, size_t length, const char *text, siz
 }
 
 /* The blanks that one token takes from its right, the next one does not take from its left. */
-static void find_added(const Pipeline *p, const Wanted *wanted, bool special, size_t length, const char *text, Sections *sections) {
+static void find_added(const Pipeline *p, const Wanted *wanted, bool special, size_t length, const char *text,
+                       Sections *sections) {
     size_t done = 0;
     for (size_t at = 0; at < length;) {
         int i = wanted->begins[(unsigned char)text[at]] ? names_find(&wanted->names, length - at, text + at) : -1;
@@ -104,8 +105,8 @@ void pipeline_trim(const Pipeline *p, int left, int right, const char *text, siz
 
 /* ------------------------------------------------------------------ text to ids */
 
-/* What a word begins as: characters, or the bytes of one that is no token. What has no bytes either is the unknown token, and
- * waits behind the bytes that follow it: so it is in tokenizers. */
+/* What a word begins as: characters, or the bytes of one that is no token. What has no bytes either is the unknown
+ * token, and waits behind the bytes that follow it: so it is in tokenizers. */
 static int spelled_symbols(const Tokenizer *t, size_t length, const char *word, Symbol symbols[length]) {
     const Pipeline *p = t->pipeline;
     int count = 0, waiting = 0;
@@ -117,7 +118,8 @@ static int spelled_symbols(const Tokenizer *t, size_t length, const char *word, 
         for (size_t b = i; falls_back && b < i + n; b++)
             symbols[count++] = (Symbol){.start = (int)b, .length = 1, .id = t->byte_ids[(unsigned char)word[b]]};
         if (falls_back) continue;
-        if (id < 0 && t->unknown < 0) fail("the text has \"%.*s\", which this vocabulary cannot spell", (int)n, word + i);
+        if (id < 0 && t->unknown < 0)
+            fail("the text has \"%.*s\", which this vocabulary cannot spell", (int)n, word + i);
         if (waiting && (id >= 0 || !p->fuses_unknown)) {
             symbols[count++] = (Symbol){.start = (int)i - waiting, .length = waiting, .id = t->unknown};
             waiting = 0;
@@ -130,7 +132,8 @@ static int spelled_symbols(const Tokenizer *t, size_t length, const char *word, 
 }
 
 static void merge_words(const Tokenizer *t, const Pieces *pieces, Ids *ids) {
-    if (pieces->text.length > INT_MAX / 4) fail("a text of %zu bytes is too long: encode it in parts", pieces->text.length);
+    if (pieces->text.length > INT_MAX / 4)
+        fail("a text of %zu bytes is too long: encode it in parts", pieces->text.length);
     Words words = words_new(t, pieces->text.length, pieces->text.text, ids);
     for (size_t i = 0; i < pieces->count; i++) {
         size_t at = pieces->pieces[i].start, end = at + pieces->pieces[i].length;
@@ -142,7 +145,8 @@ static void merge_words(const Tokenizer *t, const Pieces *pieces, Ids *ids) {
     words_free(&words);
 }
 
-static void encode_normalized(const Tokenizer *t, size_t first, size_t length, const char *text, bool special, Ids *ids) {
+static void encode_normalized(const Tokenizer *t, size_t first, size_t length, const char *text, bool special,
+                              Ids *ids) {
     Sections sections = {0};
     find_added(t->pipeline, &t->pipeline->in_normalized, special, length, text, &sections);
     for (size_t i = 0; i < sections.count; i++) {
@@ -193,12 +197,14 @@ Text pipeline_decode(const Tokenizer *t, size_t count, const int *ids) {
     }
     steps_apply(&t->pipeline->decoder, &pieces);
     Text out = {0};
-    for (size_t i = 0; i < pieces.count; i++) text_add(&out, pieces.pieces[i].length, pieces.text.text + pieces.pieces[i].start);
+    for (size_t i = 0; i < pieces.count; i++)
+        text_add(&out, pieces.pieces[i].length, pieces.text.text + pieces.pieces[i].start);
     pieces_free(&pieces);
     return out;
 }
 
-/* The bytes that these letters of GPT-2's alphabet are, in their place; -1, and nothing is changed, if they are none. */
+/* The bytes that these letters of GPT-2's alphabet are, in their place; -1, and nothing is changed, if they
+ * are none. */
 static int read_letters(int length, char *letters) {
     char *bytes = allocate((size_t)length + 1);
     int count = alphabet_bytes(length, letters, bytes);
@@ -207,7 +213,8 @@ static int read_letters(int length, char *letters) {
     return count;
 }
 
-/* What each token adds to a text: what the decoder makes of it before it joins them, and before it looks which is the first. */
+/* What each token adds to a text: what the decoder makes of it before it joins them, and before it looks which is
+ * the first. */
 static void find_bytes(Tokenizer *t) {
     Steps alone = {0};
     const Steps *decoder = &t->pipeline->decoder;
@@ -297,7 +304,8 @@ static bool may_fall_apart(const Tokenizer *t) {
         if (t->byte_ids[byte] < 0) return false;
     for (size_t i = 0; i < v->pairs.count; i++)
         for (int side = 0; side < 2; side++)
-            if (byte_of(v->tokens[v->pair_ids[i][side]].piece_length, v->tokens[v->pair_ids[i][side]].piece) >= 0) return false;
+            if (byte_of(v->tokens[v->pair_ids[i][side]].piece_length, v->tokens[v->pair_ids[i][side]].piece) >= 0)
+                return false;
     return true;
 }
 
@@ -307,11 +315,13 @@ void pipeline_complete(Tokenizer *t, const json_t *vocab, const json_t *added) {
     read_added(t->pipeline, added);
     for (int id = 0; id < t->vocabulary.size; id++) { /* an added token may be one of the model's, too */
         const Token *token = &t->vocabulary.tokens[id];
-        if (token->kind != NORMAL && json_object_get(vocab, token->piece)) map_add(&t->vocabulary.pieces, (size_t)token->piece_length, token->piece, id);
+        if (token->kind != NORMAL && json_object_get(vocab, token->piece))
+            map_add(&t->vocabulary.pieces, (size_t)token->piece_length, token->piece, id);
     }
     for (int byte = 0; byte < 256; byte++) {
         char name[8];
-        t->byte_ids[byte] = map_find(&t->vocabulary.pieces, (size_t)snprintf(name, sizeof name, "<0x%02X>", byte), name);
+        t->byte_ids[byte] =
+            map_find(&t->vocabulary.pieces, (size_t)snprintf(name, sizeof name, "<0x%02X>", byte), name);
     }
     find_bytes(t);
     t->first_symbols = spelled_symbols;
@@ -322,6 +332,7 @@ void pipeline_complete(Tokenizer *t, const json_t *vocab, const json_t *added) {
 void pipeline_free(Pipeline *p) {
     if (!p) return;
     steps_free(&p->normalizer), steps_free(&p->pre_tokenizer), steps_free(&p->decoder);
-    free(p->in_text.names.names), free(p->in_normalized.names.names), free(p->normalized_names), free(p->spoken), free(p->added);
+    free(p->in_text.names.names), free(p->in_normalized.names.names), free(p->normalized_names);
+    free(p->spoken), free(p->added);
     pattern_free(p->word), free(p);
 }

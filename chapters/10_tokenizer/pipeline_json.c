@@ -40,13 +40,15 @@ static const char *character_of(const Place *p, const char *name) {
     const char *text = text_of(p, name);
     size_t n = 0;
     if (*text) utf8_point(text, &n);
-    if (n == 0 || n != strlen(text)) refuse(p->path, p->key, p->step, "it needs one character where there is none, or more");
+    if (n == 0 || n != strlen(text))
+        refuse(p->path, p->key, p->step, "it needs one character where there is none, or more");
     return text;
 }
 
 static bool is_on(const Place *p, const char *name, bool otherwise) {
     const json_t *value = json_object_get(p->step, name);
-    if (value && !json_is_null(value) && !json_is_boolean(value)) refuse(p->path, p->key, p->step, "what should be true or false is neither");
+    if (value && !json_is_null(value) && !json_is_boolean(value))
+        refuse(p->path, p->key, p->step, "what should be true or false is neither");
     return json_is_boolean(value) ? json_is_true(value) : otherwise;
 }
 
@@ -60,7 +62,8 @@ static int count_of(const Place *p, const char *name) {
 /* {"String": " "} or {"Regex": "\\s+"} */
 static Pattern *pattern_at(const Place *p) {
     const json_t *pattern = json_object_get(p->step, "pattern");
-    const char *text = json_string_value(json_object_get(pattern, "String")), *regex = json_string_value(json_object_get(pattern, "Regex"));
+    const char *text = json_string_value(json_object_get(pattern, "String")),
+               *regex = json_string_value(json_object_get(pattern, "Regex"));
     if (!text == !regex || !*(text ? text : regex)) refuse(p->path, p->key, p->step, "it needs a pattern");
     return text ? pattern_of_text(text) : pattern_new(p->path, p->key, regex);
 }
@@ -72,7 +75,8 @@ static bool is_one_of(const char *name, int count, const char *const names[count
 }
 
 /* Calls read() with each step of a Sequence, or with the one that stands there without. */
-static void read_steps(Steps *steps, const char *path, const char *key, const char *list, const json_t *json, void read(Steps *, const Place *)) {
+static void read_steps(Steps *steps, const char *path, const char *key, const char *list, const json_t *json,
+                       void read(Steps *, const Place *)) {
     if (!json || json_is_null(json)) return;
     const char *type = json_string_value(json_object_get(json, "type"));
     if (!type) refuse(path, key, json, "it has no type");
@@ -82,15 +86,17 @@ static void read_steps(Steps *steps, const char *path, const char *key, const ch
     }
     const json_t *each = json_object_get(json, list);
     if (!json_is_array(each)) refuse(path, key, json, "it is a Sequence of nothing");
-    for (size_t i = 0; i < json_array_size(each); i++) read_steps(steps, path, key, list, json_array_get(each, i), read);
+    for (size_t i = 0; i < json_array_size(each); i++)
+        read_steps(steps, path, key, list, json_array_get(each, i), read);
 }
 
 /* ------------------------------------------------------------------ normalizers */
 
 static void need_normal_forms(const Place *p) {
     if (!has_normal_forms)
-        refuse(p->path, p->key, p->step, "this program was built without the library utf8proc, which that needs (apt install libutf8proc-dev | "
-                                         "dnf install utf8proc-devel | brew install utf8proc, then make)");
+        refuse(p->path, p->key, p->step,
+               "this program was built without the library utf8proc, which that needs (apt install libutf8proc-dev | "
+               "dnf install utf8proc-devel | brew install utf8proc, then make)");
 }
 
 static void read_normalizer(Steps *steps, const Place *p) {
@@ -117,19 +123,23 @@ static void read_normalizer(Steps *steps, const Place *p) {
 static const char gpt2_pattern[] = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
 static void read_byte_level(Steps *steps, const Place *p) {
-    if (is_on(p, "add_prefix_space", true)) steps_add(steps, (Step){.kind = PREFIX, .content = " ", .unless_it_begins = true});
-    if (is_on(p, "use_regex", true)) steps_add(steps, (Step){.kind = SPLIT, .pattern = pattern_new(p->path, p->key, gpt2_pattern)});
+    if (is_on(p, "add_prefix_space", true))
+        steps_add(steps, (Step){.kind = PREFIX, .content = " ", .unless_it_begins = true});
+    if (is_on(p, "use_regex", true))
+        steps_add(steps, (Step){.kind = SPLIT, .pattern = pattern_new(p->path, p->key, gpt2_pattern)});
     steps_add(steps, (Step){.kind = SPELL_BYTES});
 }
 
 static Behavior behavior_at(const Place *p) {
     static const char *const names[] = {"Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous"};
     int behavior;
-    if (!is_one_of(text_of(p, "behavior"), 5, names, &behavior)) refuse(p->path, p->key, p->step, "its behavior is unknown");
+    if (!is_one_of(text_of(p, "behavior"), 5, names, &behavior))
+        refuse(p->path, p->key, p->step, "its behavior is unknown");
     return (Behavior)behavior;
 }
 
-/* Whether it puts its mark before a text, and there alone where the whole text begins. Older files have add_prefix_space. */
+/* Whether it puts its mark before a text, and there alone where the whole text begins. Older files
+ * have add_prefix_space. */
 static bool marks_beginning(const Place *p, bool *first) {
     static const char *const schemes[] = {"never", "first", "always"};
     const json_t *scheme = json_object_get(p->step, "prepend_scheme");
@@ -144,8 +154,10 @@ static void read_metaspace(Steps *steps, const Place *p) {
     const char *mark = character_of(p, "replacement");
     bool first;
     steps_add(steps, (Step){.kind = REPLACE, .content = mark, .pattern = pattern_of_text(" ")});
-    if (marks_beginning(p, &first)) steps_add(steps, (Step){.kind = PREFIX, .content = mark, .unless_it_begins = true, .first_alone = first});
-    if (is_on(p, "split", true)) steps_add(steps, (Step){.kind = SPLIT, .pattern = pattern_of_text(mark), .behavior = MERGED_WITH_NEXT});
+    if (marks_beginning(p, &first))
+        steps_add(steps, (Step){.kind = PREFIX, .content = mark, .unless_it_begins = true, .first_alone = first});
+    if (is_on(p, "split", true))
+        steps_add(steps, (Step){.kind = SPLIT, .pattern = pattern_of_text(mark), .behavior = MERGED_WITH_NEXT});
 }
 
 static void read_pre_tokenizer(Steps *steps, const Place *p) {
@@ -154,7 +166,10 @@ static void read_pre_tokenizer(Steps *steps, const Place *p) {
     } else if (strcmp(p->type, "Metaspace") == 0) {
         read_metaspace(steps, p);
     } else if (strcmp(p->type, "Split") == 0) {
-        steps_add(steps, (Step){.kind = SPLIT, .pattern = pattern_at(p), .behavior = behavior_at(p), .inverted = is_on(p, "invert", false)});
+        steps_add(steps, (Step){.kind = SPLIT,
+                                .pattern = pattern_at(p),
+                                .behavior = behavior_at(p),
+                                .inverted = is_on(p, "invert", false)});
     } else if (strcmp(p->type, "Digits") == 0) {
         Behavior behavior = is_on(p, "individual_digits", false) ? ISOLATED : CONTIGUOUS;
         steps_add(steps, (Step){.kind = SPLIT, .pattern = pattern_of_digits(), .behavior = behavior});
@@ -162,11 +177,13 @@ static void read_pre_tokenizer(Steps *steps, const Place *p) {
         Behavior behavior = json_object_get(p->step, "behavior") ? behavior_at(p) : ISOLATED;
         steps_add(steps, (Step){.kind = SPLIT, .pattern = pattern_of_punctuation(), .behavior = behavior});
     } else if (strcmp(p->type, "Whitespace") == 0) {
-        steps_add(steps, (Step){.kind = SPLIT, .pattern = pattern_of_words(true), .behavior = REMOVED, .inverted = true});
+        steps_add(steps,
+                  (Step){.kind = SPLIT, .pattern = pattern_of_words(true), .behavior = REMOVED, .inverted = true});
     } else if (strcmp(p->type, "WhitespaceSplit") == 0) {
         steps_add(steps, (Step){.kind = SPLIT, .pattern = pattern_new(p->path, p->key, "\\s"), .behavior = REMOVED});
     } else {
-        refuse(p->path, p->key, p->step, "known are ByteLevel, Split, Digits, Punctuation, Whitespace, WhitespaceSplit and Metaspace");
+        refuse(p->path, p->key, p->step,
+               "known are ByteLevel, Split, Digits, Punctuation, Whitespace, WhitespaceSplit and Metaspace");
     }
 }
 
@@ -182,7 +199,10 @@ static void read_decoder(Steps *steps, const Place *p) {
     } else if (strcmp(p->type, "Fuse") == 0) {
         steps_add(steps, (Step){.kind = FUSE, .content = ""});
     } else if (strcmp(p->type, "Strip") == 0) {
-        steps_add(steps, (Step){.kind = STRIP, .content = character_of(p, "content"), .before = count_of(p, "start"), .behind = count_of(p, "stop")});
+        steps_add(steps, (Step){.kind = STRIP,
+                                .content = character_of(p, "content"),
+                                .before = count_of(p, "start"),
+                                .behind = count_of(p, "stop")});
     } else if (strcmp(p->type, "Metaspace") == 0) {
         const char *mark = character_of(p, "replacement");
         bool first;
@@ -200,7 +220,8 @@ Pipeline *pipeline_read(const char *path, const json_t *json) {
     *p = (Pipeline){0};
     const json_t *decoder = json_object_get(json, "decoder"), *model = json_object_get(json, "model");
     read_steps(&p->normalizer, path, "normalizer", "normalizers", json_object_get(json, "normalizer"), read_normalizer);
-    read_steps(&p->pre_tokenizer, path, "pre_tokenizer", "pretokenizers", json_object_get(json, "pre_tokenizer"), read_pre_tokenizer);
+    read_steps(&p->pre_tokenizer, path, "pre_tokenizer", "pretokenizers", json_object_get(json, "pre_tokenizer"),
+               read_pre_tokenizer);
     read_steps(&p->decoder, path, "decoder", "decoders", decoder, read_decoder);
     if (!decoder || json_is_null(decoder)) steps_add(&p->decoder, (Step){.kind = FUSE, .content = " "});
     p->byte_fallback = json_is_true(json_object_get(model, "byte_fallback"));

@@ -28,9 +28,9 @@ static char *normalize(const Tokenizer *t, size_t length, const char *text, bool
 
 /* ------------------------------------------------------------------ words
  *
- * SentencePiece knows no words, it merges the text as a whole. But where no token has two characters side by side that the
- * text has so, nothing merges across: what happens on one side changes nothing on the other. There the text falls apart,
- * most often before a ▁, and so into words. */
+ * SentencePiece knows no words, it merges the text as a whole. But where no token has two characters side by side that
+ * the text has so, nothing merges across: what happens on one side changes nothing on the other. There the text falls
+ * apart, most often before a ▁, and so into words. */
 
 enum { PAIR_BITS = 18 };
 

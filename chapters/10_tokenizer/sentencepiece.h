@@ -14,8 +14,8 @@ void sentencepiece_encode(const Tokenizer *tokenizer, size_t length, const char 
 int sentencepiece_add(Tokenizer *tokenizer, const char *path, Token token, char *room);
 void sentencepiece_complete(Tokenizer *tokenizer);
 
-/* Which two characters any token has side by side; and how far it is in a text to the next two that none has: nothing merges
- * across. */
+/* Which two characters any token has side by side; and how far it is in a text to the next two that none has: nothing
+ * merges across. */
 void find_pairs(Tokenizer *tokenizer);
 size_t word_length(const Tokenizer *tokenizer, size_t length, const char *text);
 

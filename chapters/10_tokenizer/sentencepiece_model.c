@@ -6,7 +6,8 @@
 #include <math.h>
 
 /* tokenizer.model of SentencePiece is a protobuf. A message is fields: a number that says which field and how it is
- * written, then its value: a number in groups of 7 bits (varint), 8 bytes, bytes with their length before them, or 4 bytes.
+ * written, then its value: a number in groups of 7 bits (varint), 8 bytes, bytes with their length before them, or
+ * 4 bytes.
  * Source: sentencepiece_model.proto, and "Encoding" of the Protocol Buffers documentation. */
 
 typedef enum { VARINT, FIXED64, BYTES, FIXED32 = 5 } Wire;

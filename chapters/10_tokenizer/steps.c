@@ -71,7 +71,8 @@ static size_t stripped(size_t length, const char *text, const char *content, int
 
 static void strip(const Step *step, size_t length, const char *text, Text *to) {
     size_t n = strlen(step->content), from = stripped(length, text, step->content, step->before);
-    for (int i = 0; i < step->behind && length - from >= n && memcmp(text + length - n, step->content, n) == 0; i++) length -= n;
+    for (int i = 0; i < step->behind && length - from >= n && memcmp(text + length - n, step->content, n) == 0; i++)
+        length -= n;
     text_add(to, length - from, text + from);
 }
 
@@ -98,7 +99,8 @@ static void rewrite(const Step *step, size_t place, const Piece *piece, const ch
 }
 
 /* What the first character of the whole text becomes: as many characters as it would alone. */
-static size_t first_of(const Step *step, size_t place, const Piece *piece, const char *text, size_t length, const char *written) {
+static size_t first_of(const Step *step, size_t place, const Piece *piece, const char *text, size_t length,
+                       const char *written) {
     Text alone = {0};
     size_t first = 0, n;
     if (piece->first > 0) rewrite(step, place, &(Piece){0, piece->first, piece->first}, text, &alone);

@@ -1,5 +1,5 @@
-/* What a tokenizer.json does to a text before its words are merged, and to tokens when they become a text again: one step after
- * the other. The text is in pieces; a step rewrites every piece, cuts it, or joins it with others.
+/* What a tokenizer.json does to a text before its words are merged, and to tokens when they become a text again: one
+ * step after the other. The text is in pieces; a step rewrites every piece, cuts it, or joins it with others.
  * Source: normalizers, pre_tokenizers and decoders of the library tokenizers. */
 #ifndef STEPS_H
 #define STEPS_H
@@ -37,7 +37,8 @@ typedef enum {
     FUSE,        /* they become one, with `content` between them */
 } StepKind;
 
-typedef enum { ISOLATED, REMOVED, MERGED_WITH_PREVIOUS, MERGED_WITH_NEXT, CONTIGUOUS } Behavior; /* of what the pattern finds */
+/* Of what the pattern finds. */
+typedef enum { ISOLATED, REMOVED, MERGED_WITH_PREVIOUS, MERGED_WITH_NEXT, CONTIGUOUS } Behavior;
 
 typedef struct {
     StepKind kind;
@@ -63,8 +64,9 @@ void steps_add(Steps *steps, Step step);
 void steps_apply(const Steps *steps, Pieces *pieces);
 void steps_free(Steps *steps);
 
-/* normal_form.c: NFC, NFD, NFKC or NFKD (composed or not, compatible or not) of a text, and its letters in lower case, as the
- * library has them: of Unicode 9 and 17. Where this program was built without utf8proc, has_normal_forms is false. */
+/* normal_form.c: NFC, NFD, NFKC or NFKD (composed or not, compatible or not) of a text, and its letters in lower
+ * case, as the library has them: of Unicode 9 and 17. Where this program was built without utf8proc, has_normal_forms
+ * is false. */
 extern const bool has_normal_forms;
 void add_normal_form(Text *to, bool composed, bool compatible, size_t length, const char *text);
 void add_lower_case(Text *to, size_t length, const char *text);

@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-/* tokenizer.model of tiktoken has a line for each token, "IQ== 0": the token's bytes in base64, and its rank, which is its
- * id. */
+/* tokenizer.model of tiktoken has a line for each token, "IQ== 0": the token's bytes in base64, and its rank, which is
+ * its id. */
 
 static int digit_of(char c) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

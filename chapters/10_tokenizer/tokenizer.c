@@ -105,7 +105,8 @@ static void encode_plain(const Tokenizer *t, size_t length, const char *text, bo
     else sentencepiece_encode(t, length, text, first, ids);
 }
 
-/* Cuts the text at the names of special tokens; what lies between them is encoded by itself. `begins`: nothing is before it. */
+/* Cuts the text at the names of special tokens; what lies between them is encoded by itself. `begins`: nothing is
+ * before it. */
 static int *encode(const Tokenizer *t, bool begins, size_t length, const char *text, bool special, size_t *count) {
     if (length > INT_MAX / 4) fail("a text of %zu bytes is too long: encode it in parts", length);
     const Vocabulary *v = &t->vocabulary;
@@ -143,7 +144,8 @@ void tokenizer_trim(const Tokenizer *t, int left, int right, const char *text, s
 
 static Text decode_byte_level(const Tokenizer *t, size_t count, const int *ids) {
     Text bytes = {0}, out = {0};
-    for (size_t i = 0; i < count; i++) text_add(&bytes, (size_t)token_of(t, ids[i])->length, token_of(t, ids[i])->bytes);
+    for (size_t i = 0; i < count; i++)
+        text_add(&bytes, (size_t)token_of(t, ids[i])->length, token_of(t, ids[i])->bytes);
     text_add_characters(&out, false, bytes.length, bytes.text);
     free(bytes.text);
     return out;
@@ -172,7 +174,9 @@ static Text decode_sentencepiece(const Tokenizer *t, size_t count, const int *id
 }
 
 char *tokenizer_decode(const Tokenizer *t, size_t count, const int *ids, size_t *length) {
-    Text out = (t->pipeline ? pipeline_decode : t->byte_level ? decode_byte_level : decode_sentencepiece)(t, count, ids);
+    Text out = (t->pipeline     ? pipeline_decode
+                : t->byte_level ? decode_byte_level
+                                : decode_sentencepiece)(t, count, ids);
     text_add(&out, 0, "");
     out.text[out.length] = '\0';
     *length = out.length;

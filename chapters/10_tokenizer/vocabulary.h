@@ -21,8 +21,9 @@ int map_find(const Map *map, size_t length, const char *key); /* or -1 */
 
 /* ---- characters */
 
-/* How many bytes the character at the beginning of `bytes` has. If they are no UTF-8: how many of them begin a character
- * that does not go on, at least 1 and at most 3, as the Unicode Standard counts it (3.9, "maximal subparts"). */
+/* How many bytes the character at the beginning of `bytes` has. If they are no UTF-8: how many of them begin
+ * a character that does not go on, at least 1 and at most 3, as the Unicode Standard counts it (3.9,
+ * "maximal subparts"). */
 int utf8_character(size_t length, const char *bytes, bool *valid);
 
 /* The number of a character that is UTF-8, and how many bytes it has. */

@@ -67,7 +67,7 @@ struct Seen {
 };
 
 Words words_new(const Tokenizer *t, size_t length, const char *text, Ids *ids) {
-    enum { MOST = 1 << 16, LONG = 1000 }; /* a megabyte of places, which stays in the cache; short texts repeat little */
+    enum { MOST = 1 << 16, LONG = 1000 }; /* a megabyte of places, which stays in cache; short texts repeat little */
     Words words = {t, t->vocabulary, text, ids, .places = 1};
     if (length >= LONG) words.vocabulary = vocabulary_remembering(&t->vocabulary);
     while (words.places < MOST && words.places < length / 4) words.places *= 2;

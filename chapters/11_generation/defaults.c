@@ -7,7 +7,8 @@
 #include <unistd.h>
 
 /* The number of a key, from low to high; null is as good as nothing. */
-static double number_or(const char *path, const json_t *json, const char *key, double otherwise, double low, double high) {
+static double number_or(const char *path, const json_t *json, const char *key, double otherwise, double low,
+                        double high) {
     const json_t *value = json_object_get(json, key);
     if (!value || json_is_null(value)) return otherwise;
     double number = json_number_value(value);

@@ -77,7 +77,8 @@ const Form *form_at(int index) { return index < FORMS ? &forms[index] : NULL; }
 const char *form_names(void) {
     static char names[200];
     int length = 0;
-    for (int f = 0; f < FORMS; f++) length += snprintf(names + length, sizeof names - (size_t)length, "%s%s", f ? ", " : "", forms[f].name);
+    for (int f = 0; f < FORMS; f++)
+        length += snprintf(names + length, sizeof names - (size_t)length, "%s%s", f ? ", " : "", forms[f].name);
     return names;
 }
 

@@ -1,5 +1,5 @@
-/* Chapter 11: the forms of conversations that `llama --template NAME` knows by name, each a template in Jinja. They say what
- * the chat_template of these models says of a conversation without tools; tests/golden/chat.py names them. */
+/* Chapter 11: the forms of conversations that `llama --template NAME` knows by name, each a template in Jinja. They say
+ * what the chat_template of these models says of a conversation without tools; tests/golden/chat.py names them. */
 #ifndef FORMS_H
 #define FORMS_H
 

@@ -113,7 +113,8 @@ static size_t ready(Stream *stream) {
     size_t count = stream->waiting_count, least = count;
     for (const char *const *end = stream->ends; end && *end; end++) {
         const char *found = memmem(stream->waiting, count, *end, strlen(*end));
-        if (found && (size_t)(found - stream->waiting) <= least) least = (size_t)(found - stream->waiting), stream->ended = true;
+        if (found && (size_t)(found - stream->waiting) <= least)
+            least = (size_t)(found - stream->waiting), stream->ended = true;
     }
     for (const char *const *end = stream->ends; end && *end && !stream->ended; end++)
         for (size_t from = 0; from < least; from++)

@@ -42,7 +42,7 @@ typedef struct {
     FILE *also;                        /* NULL, or where the same is written */
     bool skip_space;                   /* of the first bytes: SentencePiece writes " Once" where a text begins */
     const volatile sig_atomic_t *stop; /* NULL, or what Ctrl-C sets: nobody wants to read on */
-    const char *const *ends;           /* NULL, or texts, NULL behind the last: where one of them would begin, the text ends */
+    const char *const *ends;           /* NULL, or texts and NULL: where one of them would begin, the text ends */
     bool ended;                        /* one of them was there */
     void (*each)(void *context, int id); /* NULL, or what is done with a token in place of showing its text */
     void *context;
@@ -57,7 +57,8 @@ void stream_token(Stream *stream, const Tokenizer *tokenizer, int id);
 void stream_end(Stream *stream); /* shows what was held back; frees */
 
 /* The loop: chooses a token, shows it, reads it, and chooses the next, at most so many. Says why it stopped: the model
- * chose an end; there are enough; the last token found no room to be read; or nobody reads the stream any more, or one of its ends was there. */
+ * chose an end; there are enough; the last token found no room to be read; or nobody reads the stream any more, or one
+ * of its ends was there. */
 typedef enum { ENDED, ENOUGH, FULL, STOPPED } Ending;
 Ending generation_write(Generation *generation, const Tokenizer *tokenizer, Stream *stream, int most);
 

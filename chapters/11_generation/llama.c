@@ -26,19 +26,22 @@ static void write_on(const Llama *llama, size_t count, const int ids[count], siz
     Session session = session_new(llama, count + (size_t)llama->settings.tokens);
     session_read(&session, count, ids);
     fwrite(shown, 1, length, stdout);
-    Ending ending = session_write(&session, length == 0 && !tokenizer_byte_level(llama->tokenizer), llama->settings.tokens, NULL);
-    if (ending == FULL) fprintf(stderr, "\nnote: the context of %d tokens is full\n", session.generation.decoder.capacity);
+    Ending ending =
+        session_write(&session, length == 0 && !tokenizer_byte_level(llama->tokenizer), llama->settings.tokens, NULL);
+    if (ending == FULL)
+        fprintf(stderr, "\nnote: the context of %d tokens is full\n", session.generation.decoder.capacity);
     if (llama->settings.logprobs < 0) putchar('\n'); /* or every line has its end */
     session_end(&session);
 }
 
-/* Reads BOS and the prompt, which is shown, and goes on from there. Tokens stand for themselves: they are shown, if at all, by
- * their numbers. */
+/* Reads BOS and the prompt, which is shown, and goes on from there. Tokens stand for themselves: they are shown, if at
+ * all, by their numbers. */
 static void tell(const Llama *llama) {
     size_t length = 0, count;
     int given;
     char *prompt = llama->words->ids ? NULL : prompt_of(llama->words, &length);
-    int *ids = prompt ? encode_with_bos(llama->tokenizer, length, prompt, &count) : option_ids("ids", llama->words->ids, &given);
+    int *ids = prompt ? encode_with_bos(llama->tokenizer, length, prompt, &count)
+                      : option_ids("ids", llama->words->ids, &given);
     if (!prompt) count = (size_t)given;
     if (count == 0) fail("this tokenizer has no BOS to begin a text with: give a --prompt");
     write_on(llama, count, ids, llama->settings.logprobs < 0 ? length : 0, or(prompt, ""));
@@ -74,9 +77,10 @@ static void score(const Llama *llama) {
 int main(int argc, char **argv) {
     Words w = {0};
     const Option options[] = {
-        {"model", "DIR|FILE", "a Hugging Face folder, a .gguf or a .bin of llama2.c (the course's own small model)", &w.model},
-        {"tokenizer", "PATH",
-         "tokenizer.model, .json, .bin or a .gguf (the one beside the model, or in it)", &w.tokenizer},
+        {"model", "DIR|FILE", "a Hugging Face folder, a .gguf or a .bin of llama2.c (the course's own small model)",
+         &w.model},
+        {"tokenizer", "PATH", "tokenizer.model, .json, .bin or a .gguf (the one beside the model, or in it)",
+         &w.tokenizer},
         {"prompt", "TEXT|-", "what the text begins with; - reads standard input (nothing)", &w.prompt},
         {"ids", "1,2,3", "the same in tokens; and tokens are what is written, too", &w.ids},
         {"tokens", "N", "write so many at most (256)", &w.tokens},
@@ -84,8 +88,8 @@ int main(int argc, char **argv) {
         {"top-k", "K", "draw from the K likeliest; 0: from all (0)", &w.top_k},
         {"top-p", "P", "draw from the likeliest that together have P (0.95)", &w.top_p},
         {"min-p", "P", "draw from those that are P times as likely as the likeliest (0)", &w.min_p},
-        {"repetition-penalty", "R",
-         "above 1, what the text already has becomes less likely (1)", &w.repetition_penalty},
+        {"repetition-penalty", "R", "above 1, what the text already has becomes less likely (1)",
+         &w.repetition_penalty},
         {"stop", "TEXT …", "the text ends where this would begin; it may be there several times", w.stops},
         {"logprobs", "N", "a line for each token: log p of it, and of the N likeliest", &w.logprobs},
         {"seed", "S", "the same text for the same seed (from the clock)", &w.seed},
@@ -93,20 +97,22 @@ int main(int argc, char **argv) {
         {"threads", "N", "(all cores)", &w.threads},
         {"chat", NULL, "a conversation, a line at a time (\\ at its end: it goes on); Ctrl-C stops an answer", &w.chat},
         {"template", "NAME",
-         "its form: llama2, llama3, llama3.1, llama3.2, chatml, zephyr, vicuna, alpaca, mistral (the model's own)", &w.template},
+         "its form: llama2, llama3, llama3.1, llama3.2, chatml, zephyr, vicuna, alpaca, mistral (the model's own)",
+         &w.template},
         {"system", "TEXT", "what the model is told before a conversation", &w.system},
         {"date", "TEXT", "the date that Llama 3.1 and later are told before it (what their templates say)", &w.date},
-        {"bf16", NULL,
-         "with BF16 weights: round what meets them, too; some processors read a prompt twice as fast", &w.bf16},
+        {"bf16", NULL, "with BF16 weights: round what meets them, too; some processors read a prompt twice as fast",
+         &w.bf16},
         {"exact", NULL, "with weights in blocks: do not round what meets them; slower", &w.exact},
         {"perplexity", "FILE|-", "score a text instead of writing one", &w.perplexity},
         {"ignore-eos", NULL, "go on where the text would end", &w.ignore_eos},
         {"quiet", NULL, "no speeds, no progress", &w.quiet},
     };
-    int rest = parse_options(argc, argv, "[--model DIR|FILE] [--prompt TEXT|-] [--tokens N] [--temperature X] …",
-                             "Writes on from a prompt with any Llama, chats, or scores a text. How a token is chosen, and which\n"
-                             "ones end a text, the model's generation_config.json may say; an option counts more.",
-                             sizeof options / sizeof *options, options);
+    int rest = parse_options(
+        argc, argv, "[--model DIR|FILE] [--prompt TEXT|-] [--tokens N] [--temperature X] …",
+        "Writes on from a prompt with any Llama, chats, or scores a text. How a token is chosen, and which\n"
+        "ones end a text, the model's generation_config.json may say; an option counts more.",
+        sizeof options / sizeof *options, options);
     if (rest < argc) usage_error("%s is not understood: is it the --prompt, in quotes?", argv[rest]);
     words_check(&w);
     Llama llama = llama_open(&w);

@@ -47,7 +47,8 @@ Llama llama_open(const Words *words) {
     if (!gguf_is(llama.path)) defaults_read(llama.path, &llama.settings.sampling, &llama.model.config);
     llama.settings.sampling = sampling_of(words, llama.settings.sampling);
     const char *weights = tensor_type(&llama.model.lm_head);
-    if (words->bf16 && strcmp(weights, "BF16") != 0) fail("--bf16: the weights of %s are %s, not BF16: leave it out", path, weights);
+    if (words->bf16 && strcmp(weights, "BF16") != 0)
+        fail("--bf16: the weights of %s are %s, not BF16: leave it out", path, weights);
     project_rounds = words->bf16, project_exactly = words->exact;
     return llama;
 }
@@ -71,7 +72,8 @@ volatile sig_atomic_t interrupted;
 
 Session session_new(const Llama *llama, size_t needed) {
     const Settings *settings = &llama->settings;
-    Generation generation = generation_new(&llama->model, llama_context(llama, needed), settings->sampling, settings->seed);
+    Generation generation =
+        generation_new(&llama->model, llama_context(llama, needed), settings->sampling, settings->seed);
     generation.ignore_end = llama->words->ignore_eos;
     if (settings->logprobs >= 0) generation.before = allocate((size_t)llama->model.config.V * sizeof(float));
     return (Session){.llama = llama, .generation = generation};
@@ -108,8 +110,10 @@ static void print_id(void *context, int id) {
 static void print_probability(const Session *s, int id) {
     const Generation *g = &s->generation;
     size_t length = 0;
-    const char *bytes = id < tokenizer_size(s->llama->tokenizer) ? tokenizer_bytes(s->llama->tokenizer, id, &length) : "";
-    if (length == 0 && id < tokenizer_size(s->llama->tokenizer)) bytes = tokenizer_piece(s->llama->tokenizer, id, &length);
+    const char *bytes =
+        id < tokenizer_size(s->llama->tokenizer) ? tokenizer_bytes(s->llama->tokenizer, id, &length) : "";
+    if (length == 0 && id < tokenizer_size(s->llama->tokenizer))
+        bytes = tokenizer_piece(s->llama->tokenizer, id, &length);
     if (s->llama->words->ids) printf("%d", id);
     else print_bytes(length, bytes);
     double p = log_probability(s->llama->model.config.V, g->before, id);
@@ -156,8 +160,8 @@ static double bytes_per_token(const Model *model, int length) {
     double bytes = (double)tensor_bytes(&model->lm_head);
     for (int l = 0; l < c->L; l++) {
         const Layer *layer = &model->layers[l];
-        const Tensor *const weights[] = {&layer->q_proj, &layer->k_proj, &layer->v_proj, &layer->o_proj, &layer->gate_proj,
-                                         &layer->up_proj, &layer->down_proj};
+        const Tensor *const weights[] = {&layer->q_proj,    &layer->k_proj,  &layer->v_proj,   &layer->o_proj,
+                                         &layer->gate_proj, &layer->up_proj, &layer->down_proj};
         for (size_t i = 0; i < sizeof weights / sizeof *weights; i++) bytes += (double)tensor_bytes(weights[i]);
     }
     return bytes + 2.0 * c->L * length * c->KV * c->D * sizeof(float);

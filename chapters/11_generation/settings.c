@@ -44,10 +44,11 @@ Settings settings_of(const Words *w) {
 void words_check(const Words *w) {
     const struct {
         const char *name, *value;
-    } for_writing[] = {{"prompt", w->prompt}, {"tokens", w->tokens}, {"temperature", w->temperature}, {"top-k", w->top_k},
-                       {"top-p", w->top_p}, {"min-p", w->min_p}, {"repetition-penalty", w->repetition_penalty},
-                       {"seed", w->seed}, {"chat", w->chat}, {"ignore-eos", w->ignore_eos}, {"stop", w->stops[0]},
-                       {"ids", w->ids}, {"logprobs", w->logprobs}},
+    } for_writing[] = {{"prompt", w->prompt}, {"tokens", w->tokens}, {"temperature", w->temperature},
+                       {"top-k", w->top_k}, {"top-p", w->top_p}, {"min-p", w->min_p},
+                       {"repetition-penalty", w->repetition_penalty}, {"seed", w->seed}, {"chat", w->chat},
+                       {"ignore-eos", w->ignore_eos}, {"stop", w->stops[0]}, {"ids", w->ids},
+                       {"logprobs", w->logprobs}},
       for_chat[] = {{"system", w->system}, {"date", w->date}, {"template", w->template}},
       not_for_chat[] = {{"ids", w->ids}, {"logprobs", w->logprobs}};
     for (size_t i = 0; i < sizeof for_chat / sizeof *for_chat; i++)

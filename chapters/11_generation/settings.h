@@ -7,8 +7,9 @@
 
 /* The command line, word by word; NULL for what it does not say. */
 typedef struct {
-    const char *model, *tokenizer, *prompt, *ids, *tokens, *temperature, *top_k, *top_p, *min_p, *repetition_penalty, *seed,
-        *context, *threads, *chat, *template, *system, *date, *perplexity, *logprobs, *ignore_eos, *quiet, *bf16, *exact;
+    const char *model, *tokenizer, *prompt, *ids, *tokens, *temperature, *top_k, *top_p, *min_p, *repetition_penalty,
+        *seed, *context, *threads, *chat, *template, *system, *date, *perplexity, *logprobs, *ignore_eos, *quiet, *bf16,
+        *exact;
     const char *stops[OPTION_TIMES + 1]; /* NULL behind the last */
 } Words;
 

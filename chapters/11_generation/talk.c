@@ -17,7 +17,8 @@ static char *read_line(const char *prompt) {
     size_t room = 0;
     if (isatty(STDIN_FILENO)) fputs(prompt, stderr);
     ssize_t length = getline(&line, &room, stdin);
-    if (length >= 0 && memchr(line, '\0', (size_t)length)) fail("--chat: a line has a NUL in it: this is no text of UTF-8");
+    if (length >= 0 && memchr(line, '\0', (size_t)length))
+        fail("--chat: a line has a NUL in it: this is no text of UTF-8");
     if (length >= 0) {
         line[strcspn(line, "\r\n")] = '\0';
         return line;
@@ -81,7 +82,8 @@ static bool forget_oldest(Conversation *c) {
     return true;
 }
 
-/* Reads all that was said, and of the answer what there is of it already. What does not fit, with a token more, makes place. */
+/* Reads all that was said, and of the answer what there is of it already. What does not fit, with a token more,
+ * makes place. */
 static void read_all(Conversation *c, size_t answered, const int answer[answered], int forgotten) {
     size_t count, capacity = (size_t)c->session.generation.decoder.capacity;
     int *ids;
@@ -91,8 +93,8 @@ static void read_all(Conversation *c, size_t answered, const int answer[answered
         free(ids), forgotten++;
     }
     if (forgotten)
-        fprintf(stderr, "\nnote: the context of %zu tokens is full: the oldest %d turn%s forgotten\n", capacity, forgotten,
-                forgotten == 1 ? " is" : "s are");
+        fprintf(stderr, "\nnote: the context of %zu tokens is full: the oldest %d turn%s forgotten\n", capacity,
+                forgotten, forgotten == 1 ? " is" : "s are");
     ids = reallocate(ids, (count + answered + 1) * sizeof *ids);
     if (answered) memcpy(ids + count, answer, answered * sizeof *ids);
     session_read(&c->session, count + answered, ids);
@@ -133,16 +135,20 @@ static char *answer(Conversation *c) {
 }
 
 static void note_form(const Chat *chat) {
-    fprintf(stderr, "note: the model has no chat_template, and is talked to as %s; --template NAME takes another form\n", chat->form);
+    fprintf(stderr,
+            "note: the model has no chat_template, and is talked to as %s; --template NAME takes another form\n",
+            chat->form);
 }
 
 void talk(const Llama *llama) {
     enum { CONTEXT = 8192 }; /* nobody knows how long it will be */
     const Words *words = llama->words;
     const char *form = words->template || words->model ? words->template : "llama2"; /* the course's own knows none */
-    Conversation c = {.chat = chat_open(llama->tokenizer_path, llama->tokenizer, &llama->model.config, form, words->date)};
+    Chat chat = chat_open(llama->tokenizer_path, llama->tokenizer, &llama->model.config, form, words->date);
+    Conversation c = {.chat = chat};
     c.session = session_new(llama, CONTEXT);
-    sigaction(SIGINT, &(struct sigaction){.sa_handler = interrupt}, NULL); /* without SA_RESTART: it interrupts reading, too */
+    /* Without SA_RESTART: it interrupts reading, too. */
+    sigaction(SIGINT, &(struct sigaction){.sa_handler = interrupt}, NULL);
     if (words->system) add_message(&c, "system", copy_text(words->system, strlen(words->system)));
     for (char *message; (message = ask());) {
         if (c.count <= (words->system != NULL) && c.chat.form && !words->template && !words->quiet) note_form(&c.chat);

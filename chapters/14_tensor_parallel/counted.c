@@ -1,5 +1,6 @@
-/* The layer that counts. MPI_Isend is a weak name in every MPI library, and PMPI_Isend is the same function: who defines the
- * first stands between the program and the library. So profilers look into programs that know nothing of them. */
+/* The layer that counts. MPI_Isend is a weak name in every MPI library, and PMPI_Isend is the same function: who
+ * defines the first stands between the program and the library. So profilers look into programs that know nothing
+ * of them. */
 #include "14_tensor_parallel/ranks.h"
 
 #include <mpi.h>

@@ -20,22 +20,23 @@
 /* Two matrices with a ReLU between them, cut for two ranks: columns, then rows. */
 static void by_hand(void) {
     const float x[1][2] = {{1, 2}}, first[4][2] = {{1, 0}, {0, 1}, {1, 1}, {1, -1}}, second[1][4] = {{1, 2, 3, 4}};
-    float hidden[1][4], out[1][1];
-    linear(1, 2, 4, hidden, x, first, NULL);
-    relu(4, hidden[0], hidden[0]);
-    linear(1, 4, 1, out, hidden, second, NULL);
+    float all[1][4], out[1][1];
+    linear(1, 2, 4, all, x, first, NULL);
+    relu(4, all[0], all[0]);
+    linear(1, 4, 1, out, all, second, NULL);
     section("By hand");
     Table table = {0};
     table_row(&table, "|hidden|  its part of the second matrix|what it makes");
-    table_row(&table, "one rank|%g  %g  %g  %g|1  2  3  4|%g", hidden[0][0], hidden[0][1], hidden[0][2], hidden[0][3], out[0][0]);
+    table_row(&table, "one rank|%g  %g  %g  %g|1  2  3  4|%g", all[0][0], all[0][1], all[0][2], all[0][3], out[0][0]);
     for (int rank = 0; rank < 2; rank++) {
-        float first_part[2][2], second_part[1][2], own[1][2], share[1][1];
+        float first_part[2][2], part[1][2], own[1][2], share[1][1];
         shard_columns(2, rank, 4, 2, first_part, first);
-        shard_rows(2, rank, 1, 4, second_part, second);
+        shard_rows(2, rank, 1, 4, part, second);
         linear(1, 2, 2, own, x, first_part, NULL);
         relu(2, own[0], own[0]);
-        linear(1, 2, 1, share, own, second_part, NULL);
-        table_row(&table, "rank %d of 2|%g  %g|%g  %g|%g", rank, own[0][0], own[0][1], second_part[0][0], second_part[0][1], share[0][0]);
+        linear(1, 2, 1, share, own, part, NULL);
+        table_row(&table, "rank %d of 2|%g  %g|%g  %g|%g", rank, own[0][0], own[0][1], part[0][0], part[0][1],
+                  share[0][0]);
     }
     table_print(&table, stdout);
 }
@@ -52,7 +53,8 @@ typedef struct {
 
 static Half half_open(void) {
     const float(*stream)[s.T][s.C] = sentence_tensor(&s, "stream", 3, 2 * s.L + 2, s.T, s.C);
-    return (Half){.gate = sentence_weight(&s, "mlp.gate_proj", 2, s.F, s.C), .up = sentence_weight(&s, "mlp.up_proj", 2, s.F, s.C),
+    return (Half){.gate = sentence_weight(&s, "mlp.gate_proj", 2, s.F, s.C),
+                  .up = sentence_weight(&s, "mlp.up_proj", 2, s.F, s.C),
                   .down = sentence_weight(&s, "mlp.down_proj", 2, s.C, s.F),
                   .normed = sentence_tensor(&s, "feed_forward/normed", 2, s.T, s.C),
                   .before = stream[2 * s.layer + 1], .after = stream[2 * s.layer + 2]};
@@ -62,17 +64,14 @@ static void half_close(Half *h) { free(h->gate), free(h->up), free(h->down); }
 
 static void pieces_add_up(const Half *h) {
     int T = s.T, C = s.C;
-    const float(*right)[C] = h->after;
     section("Pieces add up");
     Table table = {0};
     table_row(&table, "ranks|hidden features each|of %d numbers, farther than 0.001 from PyTorch's", T * C);
     for (int ranks = 1; ranks <= 8; ranks *= 2) {
         float out[T][C];
-        int different = 0;
-        parallel_feed_forward(ranks, T, C, s.F, out, h->before, h->normed, (void *)h->gate, (void *)h->up, (void *)h->down);
-        for (int t = 0; t < T; t++)
-            for (int c = 0; c < C; c++) different += !(fabsf(out[t][c] - right[t][c]) <= 1e-3f);
-        table_row(&table, "%d|%d|%d", ranks, s.F / ranks, different);
+        parallel_feed_forward(ranks, T, C, s.F, out, h->before, h->normed, (void *)h->gate, (void *)h->up,
+                              (void *)h->down);
+        table_row(&table, "%d|%d|%d", ranks, s.F / ranks, sentence_far(3, T * C, (const float *)out, h->after));
     }
     table_print(&table, stdout);
 }
@@ -88,11 +87,11 @@ static void rank_share(const Half *h, int ranks, int rank, float share[s.C]) {
     int C = s.C, own = s.F / ranks;
     const float(*normed)[C] = h->normed;
     float(*gate)[C] = allocate((size_t)own * sizeof *gate), (*up)[C] = allocate((size_t)own * sizeof *up);
-    float(*down)[own] = allocate((size_t)C * sizeof *down), opened[1][own], hidden[1][own];
+    float(*down)[own] = allocate((size_t)C * sizeof *down), open[1][own], room[1][own];
     shard_columns(ranks, rank, s.F, C, gate, (void *)h->gate);
     shard_columns(ranks, rank, s.F, C, up, (void *)h->up);
     shard_rows(ranks, rank, C, s.F, down, (void *)h->down);
-    gated_feed_forward(1, C, own, (float(*)[C])share, normed + s.T - 1, gate, NULL, up, NULL, down, swiglu, opened, hidden);
+    gated_feed_forward(1, C, own, (float(*)[C])share, normed + s.T - 1, gate, NULL, up, NULL, down, swiglu, open, room);
     free(gate), free(up), free(down);
 }
 
@@ -116,8 +115,8 @@ static void do_it_wrong(const Half *h) {
         wrong[0][c] = shares[0][c] - sum[c], wrong[1][c] = (RANKS - 1) * sum[c];
         wrong[2][c] = sum[c] / RANKS - sum[c], wrong[3][c] = (RANKS - 1) * before[c];
     }
-    const char *names[] = {"no sum: every rank goes on with its own share", "the sum is taken twice", "the mean in place of the sum",
-                           "every rank adds the stream, too"};
+    const char *names[] = {"no sum: every rank goes on with its own share", "the sum is taken twice",
+                           "the mean in place of the sum", "every rank adds the stream, too"};
     table_row(&table, "with four ranks|the row is off by");
     for (int k = 0; k < 4; k++) table_row(&table, "%s|%.0f %%", names[k], 100 * size(C, wrong[k]) / size(C, after));
     table_print(&table, stdout);
@@ -145,8 +144,8 @@ static void what_a_token_sends(void) {
     for (int m = 0; m < 3; m++) {
         Config c = config_preset(names[m]);
         Traffic two = traffic_of_token(&c, 2), four = traffic_of_token(&c, 4), sixteen = traffic_of_token(&c, 16);
-        table_row(&table, "%s|%d|%d|%.0f|%.0f|%.0f|%.0f", names[m], 2 * c.L + 1, 4 * c.C, two.bytes / 2e3, four.bytes / 4e3,
-                  sixteen.bytes / 16e3, sixteen.messages / 16);
+        table_row(&table, "%s|%d|%d|%.0f|%.0f|%.0f|%.0f", names[m], 2 * c.L + 1, 4 * c.C, two.bytes / 2e3,
+                  four.bytes / 4e3, sixteen.bytes / 16e3, sixteen.messages / 16);
     }
     table_print(&table, stdout);
 }
@@ -168,7 +167,7 @@ int main(int argc, char **argv) {
     Wish wish = {0};
     const char *tokens = "256", *temperature = "0", *seed = "1", *ignore_end = 0, *report = 0;
     const Option options[] = {
-        {"model", "DIR|FILE", "a Hugging Face folder, a .gguf or a .bin of llama2.c; each rank holds a part", &wish.model},
+        {"model", "DIR|FILE", "a Hugging Face folder, .gguf, or .bin of llama2.c; each rank holds a part", &wish.model},
         {"tokenizer", "PATH", "tokenizer.model, .json, .bin or a .gguf (what is in the model)", &wish.tokenizer},
         {"prompt", "TEXT", "what the text begins with (nothing)", &wish.prompt},
         {"ids", "1,2,3", "the same in tokens; what follows is printed in tokens, too", &wish.ids},
@@ -182,14 +181,15 @@ int main(int argc, char **argv) {
     Ranks ranks = ranks_open();
     turn_begin();
     int rest = parse_options(argc, argv, "[--model DIR|FILE [--prompt TEXT] [--tokens N] …]",
-                             "Chapter 14: a model that several processes run together: mpirun -n 2 build/14_tensor_parallel --model DIR.\n"
-                             "Without --model, a demonstration.", sizeof options / sizeof *options, options);
+                             "Chapter 14: a model that several processes run together:\n"
+                             "mpirun -n 2 build/14_tensor_parallel --model DIR. Without --model, a demonstration.",
+                             sizeof options / sizeof *options, options);
     if (rest < argc) usage_error("%s is not understood: is it the --prompt, in quotes?", argv[rest]);
     wish.tokens = (int)option_number("tokens", tokens, 0, INT_MAX / 2);
     wish.temperature = (float)option_decimal("temperature", temperature, 0, 1000);
     wish.seed = option_number("seed", seed, 0, ULONG_MAX);
     wish.ignore_end = ignore_end, wish.report = report;
-    if (report && wish.temperature > 0) usage_error("--report counts what the likeliest token costs, and takes no --temperature");
+    if (report && wish.temperature > 0) usage_error("--report counts what the likeliest token costs: no --temperature");
     int status = wish.model ? run_on_ranks(ranks, &wish) : demonstrate();
     ranks_close();
     return status;

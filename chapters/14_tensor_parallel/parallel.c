@@ -18,7 +18,8 @@ static const Shard *shard_of(const Decoder *d) { return (const Shard *)(const vo
 static void embed(const Shard *shard, int T, int C, float x[T][C], const int ids[T]) {
     for (int t = 0; t < T; t++) {
         int row = ids[t] - shard->tokens.first;
-        if (row >= 0 && row < shard->tokens.count) tensor_numbers(&shard->model.embed_tokens, (size_t)row * C, (size_t)C, x[t]);
+        if (row >= 0 && row < shard->tokens.count)
+            tensor_numbers(&shard->model.embed_tokens, (size_t)row * C, (size_t)C, x[t]);
         else memset(x[t], 0, sizeof *x);
     }
 }
@@ -86,7 +87,8 @@ int parallel_greedy(const Shard *shard, int C, const float last[C]) {
     float *logits = own_logits(shard, C, last), largest[shard->ranks];
     int place[shard->ranks];
     for (int v = 0; v < shard->tokens.count; v++)
-        if (!isfinite(logits[v])) fail("the logit of token %d is no number: are the weights damaged?", shard->tokens.first + v);
+        if (!isfinite(logits[v]))
+            fail("the logit of token %d is no number: are the weights damaged?", shard->tokens.first + v);
     own.place = greedy(shard->tokens.count, logits), own.largest = logits[own.place];
     free(logits);
     gather_ranks(sizeof own, &own, all);

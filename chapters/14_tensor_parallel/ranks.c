@@ -19,8 +19,9 @@ static size_t room_size;
 
 /* ------------------------------------------------------------------ how it ends
  *
- * mpirun ends all ranks when one ends badly, but says so in a page of its own. Each rank knows the others of its machine by
- * their process numbers: so the one that fails tells them to end quietly, and when one has died, another says which. */
+ * mpirun ends all ranks when one ends badly, but says so in a page of its own. Each rank knows the others of its
+ * machine by their process numbers: so the one that fails tells them to end quietly, and when one has died, another
+ * says which. */
 
 static pid_t *processes; /* [here] of this machine, in the order of the ranks */
 static int *numbers;     /* [here]: which ranks they are */
@@ -33,8 +34,8 @@ static void say(const char *words) {
 
 static void end_quietly(int signal) { (void)signal, output_abandon(), _exit(1); }
 
-/* mpirun wants an end: a rank has died, or somebody has pressed Ctrl-C. All wait a little before they go, so that nobody takes
- * another one's farewell for a death. */
+/* mpirun wants an end: a rank has died, or somebody has pressed Ctrl-C. All wait a little before they go, so that
+ * nobody takes another one's farewell for a death. */
 static void end_loudly(int signal) {
     int dead = -1, lowest = -1;
     (void)signal;
@@ -42,7 +43,8 @@ static void end_loudly(int signal) {
         if (kill(processes[i], 0) == 0) lowest = i;
         else dead = i;
     if (dead >= 0 && numbers[lowest] == ranks.rank) say(farewells[dead]);
-    if (dead < 0 && ranks.rank == 0) say("error: rank 0: told to end: by Ctrl-C, or a rank on another machine has died\n");
+    if (dead < 0 && ranks.rank == 0)
+        say("error: rank 0: told to end: by Ctrl-C, or a rank on another machine has died\n");
     output_abandon();
     usleep(300000);
     _exit(1);
@@ -62,7 +64,8 @@ static void meet(void) {
     pid_t own = getpid();
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, ranks.rank, MPI_INFO_NULL, &machine);
     MPI_Comm_size(machine, &ranks.here);
-    processes = allocate((size_t)ranks.here * sizeof *processes), numbers = allocate((size_t)ranks.here * sizeof *numbers);
+    processes = allocate((size_t)ranks.here * sizeof *processes);
+    numbers = allocate((size_t)ranks.here * sizeof *numbers);
     MPI_Allgather(&own, sizeof own, MPI_BYTE, processes, sizeof own, MPI_BYTE, machine);
     MPI_Allgather(&ranks.rank, 1, MPI_INT, numbers, 1, MPI_INT, machine);
     MPI_Comm_free(&machine);
@@ -183,7 +186,8 @@ static void gather(const size_t bytes[], const void *own, char *all) {
     Underway messages = some_messages(ranks.count);
     if (ranks.rank > 0) send(&messages, 0, bytes[ranks.rank], MPI_BYTE, own);
     else memcpy(all, own, bytes[0]), all += bytes[0];
-    for (int r = 1; ranks.rank == 0 && r < ranks.count; all += bytes[r++]) receive(&messages, r, bytes[r], MPI_BYTE, all);
+    for (int r = 1; ranks.rank == 0 && r < ranks.count; all += bytes[r++])
+        receive(&messages, r, bytes[r], MPI_BYTE, all);
     end_messages(&messages);
 }
 

@@ -1,8 +1,8 @@
-/* Chapter 14: the processes that run a model together, by MPI. `mpirun -n 4 PROGRAM` starts four of them, the ranks 0 to 3;
- * each is the whole program, and knows only by its number which part of the work is its own.
+/* Chapter 14: the processes that run a model together, by MPI. `mpirun -n 4 PROGRAM` starts four of them, the ranks 0
+ * to 3; each is the whole program, and knows only by its number which part of the work is its own.
  *
- * All messages are sent by MPI_Isend, so that they can be counted. A program that mpirun has not started is one rank, and
- * needs no MPI: alone.c has these functions for machines without it. */
+ * All messages are sent by MPI_Isend, so that they can be counted. A program that mpirun has not started is one rank,
+ * and needs no MPI: alone.c has these functions for machines without it. */
 #ifndef RANKS_H
 #define RANKS_H
 
@@ -14,8 +14,8 @@ typedef struct {
     int here; /* how many of them run on this machine */
 } Ranks;
 
-/* From now on, a rank that fails says so in one line that begins with its number, and ends the others with it; so does one that
- * sees that another has died, or that Ctrl-C was pressed. */
+/* From now on, a rank that fails says so in one line that begins with its number, and ends the others with it; so does
+ * one that sees that another has died, or that Ctrl-C was pressed. */
 Ranks ranks_open(void);
 void ranks_close(void);
 
@@ -27,7 +27,8 @@ void turn_end(void);
  * time. A rank sends 2 (ranks - 1) messages: 2 (ranks - 1) / ranks times the bytes of x, if `ranks` divides n. */
 void sum_over_ranks(size_t n, float x[n]);
 
-/* Rank 0 receives what each has: of `bytes` bytes on every rank, one behind the other in `all`. Others may pass NULL. */
+/* Rank 0 receives what each has: of `bytes` bytes on every rank, one behind the other in `all`. Others may
+ * pass NULL. */
 void gather_ranks(size_t bytes, const void *own, void *all);
 
 /* The same where rank r has n[r] floats. */

@@ -23,8 +23,9 @@ enum { VERSION = 1 };
 #endif
 
 static void check_agreement(Ranks ranks, const Wish *wish, const Shard *shard) {
-    struct { uint64_t version, model; int tokens; float temperature; bool compare, report; } own = {
-        SPOKEN, shard_fingerprint(shard), wish->tokens, wish->temperature, wish->compare, wish->report}, all[ranks.count];
+    typedef struct { uint64_t version, model; int tokens; float temperature; bool compare, report; } Told;
+    Told all[ranks.count];
+    Told own = {SPOKEN, shard_fingerprint(shard), wish->tokens, wish->temperature, wish->compare, wish->report};
     gather_ranks(sizeof own, &own, all);
     for (int r = 1; ranks.rank == 0 && r < ranks.count; r++) {
         if (all[r].version != own.version)
@@ -75,7 +76,8 @@ static int *prompt_of(const Run *run, int *count) {
     else if (run->ranks.rank == 0) {
         const char *text = run->wish->prompt ? run->wish->prompt : "";
         ids = encode_with_bos(run->tokenizer, strlen(text), text, &length);
-        if (length > (size_t)config_context(&run->shard.whole.config)) fail("the prompt's %zu tokens do not fit the model's context", length);
+        if (length > (size_t)config_context(&run->shard.whole.config))
+            fail("the prompt's %zu tokens do not fit the model's context", length);
         *count = (int)length;
         fputs(text, stdout);
     }
@@ -190,20 +192,25 @@ static void part_cell(Table *table, const Holding *all, int count) {
         const Part *p[] = {&h->heads, &h->kv_heads, &h->hidden, &h->tokens};
         char cells[4][40];
         for (int i = 0; i < 4; i++)
-            snprintf(cells[i], sizeof cells[i], p[i]->count == 1 ? "%d" : "%d - %d", p[i]->first, p[i]->first + p[i]->count - 1);
-        table_row(table, "%d|%s|%s|%s|%s|%.0f|%.0f", r, cells[0], cells[1], cells[2], cells[3], h->matrices / 1e3, h->cache);
+            snprintf(cells[i], sizeof cells[i], p[i]->count == 1 ? "%d" : "%d - %d", p[i]->first,
+                     p[i]->first + p[i]->count - 1);
+        table_row(table, "%d|%s|%s|%s|%s|%.0f|%.0f", r, cells[0], cells[1], cells[2], cells[3], h->matrices / 1e3,
+                  h->cache);
     }
 }
 
 static void report(const Run *run) {
     const Config *c = &run->shard.model.config;
-    Holding own = {run->shard.heads, run->shard.kv_heads, run->shard.hidden, run->shard.tokens, (double)shard_bytes(&run->shard),
-                   2.0 * c->L * c->KV * c->D * sizeof(float), peak_memory(), run->for_a_token}, all[run->ranks.count];
+    const Shard *s = &run->shard;
+    Holding own = {s->heads, s->kv_heads, s->hidden, s->tokens, (double)shard_bytes(s),
+                   2.0 * c->L * c->KV * c->D * sizeof(float), peak_memory(), run->for_a_token};
+    Holding all[run->ranks.count];
     double messages = 0, bytes = 0;
     gather_ranks(sizeof own, &own, all);
     if (run->ranks.rank > 0) return;
     Traffic formula = traffic_of_token(&run->shard.whole.config, run->ranks.count);
-    for (int r = 0; r < run->ranks.count; r++) messages += (double)all[r].sent.messages, bytes += (double)all[r].sent.bytes;
+    for (int r = 0; r < run->ranks.count; r++)
+        messages += (double)all[r].sent.messages, bytes += (double)all[r].sent.bytes;
     section("What each rank of %d holds", run->ranks.count);
     Table table = {0};
     part_cell(&table, all, run->ranks.count);
@@ -215,7 +222,8 @@ static void report(const Run *run) {
     table_print(&table, stdout);
     section("Memory");
     for (int r = 0; r < run->ranks.count; r++)
-        table_row(&table, "rank %d|%.0f MB at most, of them %.0f of matrices", r, all[r].memory / 1e6, all[r].matrices / 1e6);
+        table_row(&table, "rank %d|%.0f MB at most, of them %.0f of matrices", r, all[r].memory / 1e6,
+                  all[r].matrices / 1e6);
     table_print(&table, stdout);
 }
 

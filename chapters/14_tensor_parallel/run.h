@@ -1,4 +1,5 @@
-/* Chapter 14: a model that several ranks run: a text that goes on, and how near it comes to what transformers computed. */
+/* Chapter 14: a model that several ranks run: a text that goes on, and how near it comes to what
+ * transformers computed. */
 #ifndef RUN_H
 #define RUN_H
 

@@ -21,8 +21,8 @@ void shard_rows(int ranks, int rank, int C, int F, float part[restrict C][F / ra
     for (int c = 0; c < C; c++) memcpy(part[c], &weight[c][own.first], sizeof *part);
 }
 
-void shard_heads(int ranks, int rank, int H, int KV, int kept, int D, int C, float part[restrict H / ranks + 2 * kept][D][C],
-                 const float qkv[H + 2 * KV][D][C]) {
+void shard_heads(int ranks, int rank, int H, int KV, int kept, int D, int C,
+                 float part[restrict H / ranks + 2 * kept][D][C], const float qkv[H + 2 * KV][D][C]) {
     int heads = H / ranks, first = rank * heads, first_kv = first / (H / KV);
     const float(*keys)[D][C] = qkv + H, (*values)[D][C] = keys + KV;
     memcpy(part, qkv[first], (size_t)heads * sizeof *part);
@@ -48,10 +48,12 @@ int largest_logit(int ranks, int V, const float largest[ranks], const int place[
 }
 
 /* One rank's share of the sum: its columns of gate and up, its rows of down, and nothing of the others'. */
-static void rank_feed_forward(int ranks, int rank, int T, int C, int F, float delta[restrict T][C], const float normed[T][C],
-                              const float gate[F][C], const float up[F][C], const float down[C][F]) {
+static void rank_feed_forward(int ranks, int rank, int T, int C, int F, float delta[restrict T][C],
+                              const float normed[T][C], const float gate[F][C], const float up[F][C],
+                              const float down[C][F]) {
     int own = F / ranks;
-    float(*gate_part)[C] = allocate((size_t)own * sizeof *gate_part), (*up_part)[C] = allocate((size_t)own * sizeof *up_part);
+    float(*gate_part)[C] = allocate((size_t)own * sizeof *gate_part);
+    float(*up_part)[C] = allocate((size_t)own * sizeof *up_part);
     float(*down_part)[own] = allocate((size_t)C * sizeof *down_part);
     float(*opened)[own] = allocate((size_t)T * sizeof *opened), (*hidden)[own] = allocate((size_t)T * sizeof *hidden);
     shard_columns(ranks, rank, F, C, gate_part, gate);
@@ -61,8 +63,9 @@ static void rank_feed_forward(int ranks, int rank, int T, int C, int F, float de
     free(gate_part), free(up_part), free(down_part), free(opened), free(hidden);
 }
 
-void parallel_feed_forward(int ranks, int T, int C, int F, float out[restrict T][C], const float x[T][C], const float normed[T][C],
-                           const float gate[F][C], const float up[F][C], const float down[C][F]) {
+void parallel_feed_forward(int ranks, int T, int C, int F, float out[restrict T][C], const float x[T][C],
+                           const float normed[T][C], const float gate[F][C], const float up[F][C],
+                           const float down[C][F]) {
     float(*delta)[C] = allocate((size_t)T * sizeof *delta);
     memcpy(out, x, (size_t)T * sizeof *out);
     for (int rank = 0; rank < ranks; rank++) {

@@ -35,7 +35,8 @@ static void check_heads(const char *path, const Config *c, int ranks) {
         size_t length = strlen(possible);
         if (heads_divide(c, n)) snprintf(possible + length, sizeof possible - length, "%s%d", length ? ", " : "", n);
     }
-    fail("%s: num_attention_heads %d and num_key_value_heads %d cannot be cut for %d ranks: take %s", path, c->H, c->KV, ranks, possible);
+    fail("%s: num_attention_heads %d and num_key_value_heads %d cannot be cut for %d ranks: take %s", path, c->H, c->KV,
+         ranks, possible);
 }
 
 /* Numbers that must stay together: a block's. */
@@ -47,8 +48,8 @@ static void check_blocks(const char *path, const Model *whole, int ranks) {
     for (int l = 0; l < c->L; l++) {
         int of_o = numbers_of(&whole->layers[l].o_proj), of_down = numbers_of(&whole->layers[l].down_proj);
         if (c->H / ranks * c->D % of_o)
-            fail("%s: for %d ranks o_proj is cut every %d numbers, and its %s has blocks of %d", path, ranks, c->H / ranks * c->D,
-                 tensor_type(&whole->layers[l].o_proj), of_o);
+            fail("%s: for %d ranks o_proj is cut every %d numbers, and its %s has blocks of %d", path, ranks,
+                 c->H / ranks * c->D, tensor_type(&whole->layers[l].o_proj), of_o);
         if (c->F / of_down < ranks)
             fail("%s: its intermediate_size %d has %d blocks of %s, too few for %d ranks", path, c->F, c->F / of_down,
                  tensor_type(&whole->layers[l].down_proj), ranks);

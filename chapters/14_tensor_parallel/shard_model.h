@@ -1,6 +1,6 @@
-/* Chapter 14: what one rank holds of a model. It is an ordinary model with fewer heads and a narrower feed-forward layer, whose
- * matrices lie in the same mapped files; those cut along their rows, o_proj and down_proj, are copied out of them. What
- * nobody here needs is never fetched. */
+/* Chapter 14: what one rank holds of a model. It is an ordinary model with fewer heads and a narrower feed-forward
+ * layer, whose matrices lie in the same mapped files; those cut along their rows, o_proj and down_proj, are copied out
+ * of them. What nobody here needs is never fetched. */
 #ifndef SHARD_MODEL_H
 #define SHARD_MODEL_H
 
@@ -14,8 +14,8 @@ typedef struct {
     Part heads, kv_heads, hidden, tokens;
 } Shard;
 
-/* The model at `path`, opened and found to divide among so many ranks, or fail(): with the head counts that do not divide,
- * and the numbers of ranks that do. No weight is read but the norms, which every rank has whole. */
+/* The model at `path`, opened and found to divide among so many ranks, or fail(): with the head counts that do not
+ * divide, and the numbers of ranks that do. No weight is read but the norms, which every rank has whole. */
 Shard shard_open(const char *path, int ranks, int rank);
 
 /* Copies what must be copied. Nothing is computed before. */

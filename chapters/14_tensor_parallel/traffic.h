@@ -4,7 +4,8 @@
 
 #include "09_decoder/config.h"
 
-/* What all ranks together send for one more token: the sums, each rank's best logit, and the token that rank 0 chose. */
+/* What all ranks together send for one more token: the sums, each rank's best logit, and the token that rank
+ * 0 chose. */
 typedef struct { double messages, bytes; } Traffic;
 Traffic traffic_of_token(const Config *whole, int ranks);
 
@@ -15,8 +16,8 @@ typedef struct {
     double latency; /* seconds until the first byte of a message is there */
 } Machine;
 
-/* Seconds for a token, and for the sums of a prompt of T. Each rank reads its share of the weights; a sum is two steps, in
- * each of which a rank sends (ranks - 1) / ranks of a stream's row. */
+/* Seconds for a token, and for the sums of a prompt of T. Each rank reads its share of the weights; a sum is two steps,
+ * in each of which a rank sends (ranks - 1) / ranks of a stream's row. */
 double token_seconds(const Config *whole, double weight_bytes, int ranks, Machine machine);
 double sums_seconds(const Config *whole, int T, int ranks, Machine machine);
 

@@ -36,7 +36,8 @@ typedef struct {
 /* One query of head h, the last of `seen` tokens. Each step of chapter 5's attention, from the last to the first. */
 static void look_back_backward(int seen, int KV, int D, int g, float dq[restrict D], Sums sums, const float dout[D],
                                const float q[D], const float k[seen][KV][D], const float v[seen][KV][D]) {
-    float(*p)[seen] = allocate(sizeof *p), (*dp)[seen] = allocate(sizeof *dp), (*dscore)[seen] = allocate(sizeof *dscore);
+    float(*p)[seen] = allocate(sizeof *p), (*dp)[seen] = allocate(sizeof *dp);
+    float(*dscore)[seen] = allocate(sizeof *dscore);
     double(*dk)[D] = (void *)sums.dk, (*dv)[D] = (void *)sums.dv, query[D];
     memset(query, 0, sizeof query);
     memset(dscore, 0, sizeof *dscore);
@@ -67,7 +68,8 @@ void grouped_query_attention_backward(int T, int H, int KV, int D, float dq[rest
         memset(sums, 0, 2 * sizeof *sums);
         for (int h = g * (H / KV); h < (g + 1) * (H / KV); h++)
             for (int t = 0; t < T; t++)
-                look_back_backward(t + 1, KV, D, g, dq[t][h], (Sums){sums[0][0], sums[1][0]}, dout[t][h], q[t][h], k, v);
+                look_back_backward(t + 1, KV, D, g, dq[t][h], (Sums){sums[0][0], sums[1][0]}, dout[t][h], q[t][h], k,
+                                   v);
         for (int s = 0; s < T; s++)
             for (int i = 0; i < D; i++) dk[s][g][i] += (float)sums[0][s][i], dv[s][g][i] += (float)sums[1][s][i];
     }
@@ -86,7 +88,8 @@ typedef struct {
     float *K, *V; /* [keys][D] */
 } Tile;
 
-static void fill_tile(Tile *tile, int first, int T, int KV, int D, int g, const float k[T][KV][D], const float v[T][KV][D]) {
+static void fill_tile(Tile *tile, int first, int T, int KV, int D, int g, const float k[T][KV][D],
+                      const float v[T][KV][D]) {
     float(*K)[D] = (void *)tile->K, (*V)[D] = (void *)tile->V;
     tile->first = first, tile->keys = smaller(TILE, T - first);
     for (int j = 0; j < tile->keys; j++) {
@@ -99,14 +102,16 @@ void flash_attention_log_sum(int T, int H, int KV, int D, float out[restrict T][
                              const float q[T][H][D], const float k[T][KV][D], const float v[T][KV][D]) {
     check_heads(T, H, KV);
     for (int h = 0; h < H; h++) {
-        double *m = allocate((size_t)T * sizeof *m), *l = allocate((size_t)T * sizeof *l), (*O)[D] = allocate((size_t)T * sizeof *O);
+        double *m = allocate((size_t)T * sizeof *m), *l = allocate((size_t)T * sizeof *l);
+        double(*O)[D] = allocate((size_t)T * sizeof *O);
         float K[TILE][D], V[TILE][D];
         Tile tile = {.K = K[0], .V = V[0]};
         for (int t = 0; t < T; t++) m[t] = -INFINITY, l[t] = 0;
         memset(O, 0, (size_t)T * sizeof *O);
         for (int s = 0; s < T; s += TILE) {
             fill_tile(&tile, s, T, KV, D, h / (H / KV), k, v);
-            for (int t = s; t < T; t++) attend_tile(smaller(tile.keys, t + 1 - s), D, &m[t], &l[t], O[t], q[t][h], K, V);
+            for (int t = s; t < T; t++)
+                attend_tile(smaller(tile.keys, t + 1 - s), D, &m[t], &l[t], O[t], q[t][h], K, V);
         }
         for (int t = 0; t < T; t++) {
             for (int i = 0; i < D; i++) out[t][h][i] = (float)(O[t][i] / l[t]);
@@ -116,10 +121,12 @@ void flash_attention_log_sum(int T, int H, int KV, int D, float out[restrict T][
     }
 }
 
-/* What one query has to do with one tile: its weights there, computed again, and what they pass on to q, K and V.
- * `common` is the sum of p dp over all keys, which is out dout: softmax_backward's, known without looking at any key. */
+/* What one query has to do with one tile: its weights there, computed again, and what they pass on to q, K and
+ * V. `common` is the sum of p dp over all keys, which is out dout: softmax_backward's, known without looking at
+ * any key. */
 static void tile_backward(const Tile *tile, int seen, int D, float dq[restrict D], double dK[restrict TILE][D],
-                          double dV[restrict TILE][D], const float dout[D], const float q[D], double log_sum, double common) {
+                          double dV[restrict TILE][D], const float dout[D], const float q[D], double log_sum,
+                          double common) {
     const float(*K)[D] = (void *)tile->K, (*V)[D] = (void *)tile->V;
     double query[D];
     memset(query, 0, sizeof query);
@@ -151,7 +158,8 @@ void flash_attention_backward(int T, int H, int KV, int D, float dq[restrict T][
             memset(dK, 0, sizeof dK), memset(dV, 0, sizeof dV);
             for (int h = g * (H / KV); h < (g + 1) * (H / KV); h++)
                 for (int t = s; t < T; t++)
-                    tile_backward(&tile, t + 1 - s, D, dq[t][h], dK, dV, dout[t][h], q[t][h], log_sum[t][h], common[t][h]);
+                    tile_backward(&tile, t + 1 - s, D, dq[t][h], dK, dV, dout[t][h], q[t][h], log_sum[t][h],
+                                  common[t][h]);
             for (int j = 0; j < tile.keys; j++)
                 for (int i = 0; i < D; i++) dk[s + j][g][i] += (float)dK[j][i], dv[s + j][g][i] += (float)dV[j][i];
         }

@@ -45,8 +45,8 @@ void gradient_file_close(GradientFile *f) {
     *f = (GradientFile){0};
 }
 
-/* Of a file that does not say how exact it is: honest float32 stays far below this share of a gradient's largest number, and no
- * mistake does. Single rows may be all rounding: those of a head that looks at one token alone. */
+/* Of a file that does not say how exact it is: honest float32 stays far below this share of a gradient's largest
+ * number, and no mistake does. Single rows may be all rounding: those of a head that looks at one token alone. */
 static const double ULPS_ALLOWED = 0x1p10;
 
 bool gradient_judge(const GradientFile *f, const Tensor *ours, Agreement *agreement) {
@@ -104,7 +104,8 @@ int compare_gradients(const char *path, const char *file_path) {
     double loss = decoder_backward(&weights, &gradients, &activations, f.ids, f.targets, 1);
     const char *first = compare(&f, loss, &gradients);
     if (first)
-        printf("%s is the first that differs: what comes before it on the way back agrees, what comes after it inherits.\n", first);
+        printf("%s is the first that differs: what comes before it on the way back agrees, what comes after it "
+               "inherits.\n", first);
     else printf("Nothing differs.\n");
     activations_free(&activations), parameters_free(&gradients), parameters_free(&weights);
     model_close(&model), gradient_file_close(&f);

@@ -2,9 +2,9 @@
  *
  *     make exercise-15
  *
- * judges each function against PyTorch's autograd, names the mistake if it knows it, and says how far you are. Fill them in from
- * top to bottom. The (void) lines only keep an empty body from warning; they go when you begin. Remember that gradients are
- * added (+=) to what is there. What the functions promise stands in backward.h. */
+ * judges each function against PyTorch's autograd, names the mistake if it knows it, and says how far you are. Fill
+ * them in from top to bottom. The (void) lines only keep an empty body from warning; they go when you begin. Remember
+ * that gradients are added (+=) to what is there. What the functions promise stands in backward.h. */
 #include "15_backward/backward.h"
 
 /* Task 1. dx is dy times the matrix, dweight is dy's columns times x's rows, dbias is dy's sum. Each may be NULL. */
@@ -13,7 +13,8 @@ void linear_backward(int rows, int in, int out, float dx[restrict rows][in], flo
     (void)rows, (void)in, (void)out, (void)dx, (void)dweight, (void)dbias, (void)dy, (void)x, (void)weight;
 }
 
-/* Task 2. out = silu(gate) up, a product of two. Chapter 2 has silu and silu_derivative; n may be large, and they want room. */
+/* Task 2. out = silu(gate) up, a product of two. Chapter 2 has silu and silu_derivative; n may be large, and they
+ * want room. */
 void swiglu_backward(int n, float dgate[restrict n], float dup[restrict n], const float dout[n], const float gate[n],
                      const float up[n]) {
     (void)n, (void)dgate, (void)dup, (void)dout, (void)gate, (void)up;

@@ -1,5 +1,5 @@
-/* What the figures of chapter 15 draw: the loss over one weight, how far nudging can be trusted, whose rows would have to change
- * for another answer, and the loss along a step downhill. */
+/* What the figures of chapter 15 draw: the loss over one weight, how far nudging can be trusted, whose rows would have
+ * to change for another answer, and the loss along a step downhill. */
 #include "15_backward/backward.h"
 #include "15_backward/reader.h"
 #include "common/console.h"
@@ -62,7 +62,8 @@ static void stage(void *context, int stage, int rows, int C, const float dx[rows
     int l = stage / 2, L = w->reader->sentence.L;
     const float(*x)[C] = (void *)(stage % 2 ? a->layers[l].between : l < L ? a->layers[l].x : a->last);
     for (int t = 0; t < rows; t++)
-        fprintf(w->file, "%d %d %.5g %s\n", stage, t, 0.01 * C * size(C, dx[t]) * size(C, x[t]), w->reader->sentence.token[t]);
+        fprintf(w->file, "%d %d %.5g %s\n", stage, t, 0.01 * C * size(C, dx[t]) * size(C, x[t]),
+                w->reader->sentence.token[t]);
     fprintf(w->file, "\n");
 }
 

@@ -9,14 +9,17 @@
 #include <string.h>
 
 /* Each operation makes four numbers of four; dy is what comes in from above. */
-static const float x[1][4] = {{1, -1, 3, 5}}, dy[1][4] = {{0, 0, 0, 3}}, weight[4] = {1, 1, 1, 1}, up[4] = {2, 1, -1, 3};
+static const float x[1][4] = {{1, -1, 3, 5}}, dy[1][4] = {{0, 0, 0, 3}}, weight[4] = {1, 1, 1, 1},
+                   up[4] = {2, 1, -1, 3};
 static const float matrix[4][4] = {{1, 0, 2, 0}, {0, 1, 0, 1}, {1, 1, 0, 0}, {2, -1, 1, 1}};
 
 typedef void Operation(float y[1][4], const float from[1][4]);
 
 static void of_linear(float y[1][4], const float from[1][4]) { linear(1, 4, 4, y, from, matrix, NULL); }
 static void of_rms_norm(float y[1][4], const float from[1][4]) { rms_norm(1, 4, y, from, weight, NULL, 0); }
-static void of_layer_norm(float y[1][4], const float from[1][4]) { layer_norm(1, 4, y, from, weight, (float[4]){0}, 0); }
+static void of_layer_norm(float y[1][4], const float from[1][4]) {
+    layer_norm(1, 4, y, from, weight, (float[4]){0}, 0);
+}
 static void of_swiglu(float y[1][4], const float from[1][4]) { swiglu(4, y[0], from[0], up); }
 static void of_softmax(float y[1][4], const float from[1][4]) { softmax(1, 4, y, from); }
 

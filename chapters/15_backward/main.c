@@ -1,6 +1,6 @@
-/* Chapter 15: backward. One number is nudged, and the loss tells its gradient; each operation's formula stands beside such
- * nudges; the sentence's loss goes back through the whole model, and steps downhill are taken. With --model and --compare it
- * finds the first gradient that is not another program's. */
+/* Chapter 15: backward. One number is nudged, and the loss tells its gradient; each operation's formula stands beside
+ * such nudges; the sentence's loss goes back through the whole model, and steps downhill are taken. With --model and
+ * --compare it finds the first gradient that is not another program's. */
 #include "05_attention/attention.h"
 #include "15_backward/backward.h"
 #include "15_backward/compare.h"
@@ -70,8 +70,11 @@ static void stage_row(void *context, int stage, int rows, int C, const float dx[
         if (size(C, dx[t]) > size(C, dx[whose])) whose = t;
     }
     char place[64] = "after the embedding";
-    if (stage) snprintf(place, sizeof place, "after %s of layer %d", stage % 2 ? "attention" : "feed-forward", (stage - 1) / 2);
-    table_row(&w->table, "%s|%.4f|%.4f|%s", place, size(C, dx[rows - 1]), others, others > 0 ? s->token[whose] : "nobody's");
+    if (stage)
+        snprintf(place, sizeof place, "after %s of layer %d", stage % 2 ? "attention" : "feed-forward",
+                 (stage - 1) / 2);
+    table_row(&w->table, "%s|%.4f|%.4f|%s", place, size(C, dx[rows - 1]), others,
+              others > 0 ? s->token[whose] : "nobody's");
 }
 
 /* The loss of one answer alone, which is wrong. */

@@ -57,7 +57,8 @@ Parameters parameters_new(const Config *config) {
 }
 
 static void copy_layer(const Config *c, LayerParameters *to, const Layer *from) {
-    size_t C = (size_t)c->C, F = (size_t)c->F, queries = (size_t)c->H * (size_t)c->D, keys = (size_t)c->KV * (size_t)c->D;
+    size_t C = (size_t)c->C, F = (size_t)c->F, queries = (size_t)c->H * (size_t)c->D,
+           keys = (size_t)c->KV * (size_t)c->D;
     memcpy(to->input_layernorm, from->input_layernorm, C * sizeof(float));
     memcpy(to->post_attention_layernorm, from->post_attention_layernorm, C * sizeof(float));
     tensor_numbers(&from->q_proj, 0, queries * C, to->q_proj);

@@ -1,7 +1,8 @@
-/* Chapter 15: a model's weights in one array of float32, to be changed; and its gradients in another of the same layout.
+/* Chapter 15: a model's weights in one array of float32, to be changed; and its gradients in another of the
+ * same layout.
  *
- * The gradient of a weight has the weight's name and place. So what is done to all of them alike is one loop over `numbers`:
- * a norm, a step downhill, a moment that an optimizer keeps. */
+ * The gradient of a weight has the weight's name and place. So what is done to all of them alike is one loop over
+ * `numbers`: a norm, a step downhill, a moment that an optimizer keeps. */
 #ifndef PARAMETERS_H
 #define PARAMETERS_H
 

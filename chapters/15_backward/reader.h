@@ -1,4 +1,5 @@
-/* Chapter 15: the course's sentence and the model that reads it, ready to go back: what the program and the figures begin with. */
+/* Chapter 15: the course's sentence and the model that reads it, ready to go back: what the program and the figures
+ * begin with. */
 #ifndef READER_H
 #define READER_H
 
