@@ -80,7 +80,7 @@ PROGRAMS := $(CHAPTERS:%=$(BUILD)/%)
 DRAWN    := $(patsubst chapters/%/figures.c,%,$(filter-out $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/figures.c)))
 drawer    = $(firstword $(subst _, ,$(1)))_figures
 DRAWERS  := $(foreach c,$(DRAWN),$(BUILD)/$(call drawer,$(c)))
-TOOLS    := $(BUILD)/verify $(BUILD)/grade $(BUILD)/stories $(if $(PCRE2),$(BUILD)/llama $(BUILD)/quantize $(BUILD)/mine $(BUILD)/train)
+TOOLS    := $(BUILD)/verify $(BUILD)/grade $(BUILD)/stories $(if $(PCRE2),$(BUILD)/lessons $(BUILD)/llama $(BUILD)/quantize $(BUILD)/mine $(BUILD)/train)
 # These have the functions of chapters 9 and 8, but fast: a program that runs whole models names them before the library.
 FAST     := $(addprefix chapters/12_speed/,projection.c pairs.c flash_attention.c)
 # And two of chapters 1 and 3, for a program that calls none of the others in their files: the library would bring both.
@@ -154,10 +154,11 @@ $(BUILD)/verify $(BUILD)/grade $(BUILD)/bench_kernels $(BUILD)/mine:
 $(BUILD)/llama: $(call object,$(LLAMA) $(FASTEST)) $(BUILD)/libllama.a
 $(BUILD)/quantize: $(call object,chapters/13_quantization/quantize.c) $(BUILD)/libllama.a
 $(BUILD)/stories: $(call object,chapters/09_decoder/stories/stories.c) $(BUILD)/libllama.a
+$(BUILD)/lessons: $(call object,chapters/09_decoder/stories/lessons.c) $(BUILD)/libllama.a
 RANKS    := $(filter-out %/run.c %/parallel.c,$(SPREAD))
 $(BUILD)/train: $(call object,chapters/16_training/train.c $(TRAINER) $(RANKS) $(BACKWARD)) $(BUILD)/libllama.a
 $(BUILD)/train: LIBS += $(MPI)
-$(BUILD)/llama $(BUILD)/quantize $(BUILD)/stories $(BUILD)/train:
+$(BUILD)/llama $(BUILD)/quantize $(BUILD)/stories $(BUILD)/lessons $(BUILD)/train:
 	$(link)
 
 # What the trained model does when something is done to it: tests/golden/NAME.c, whose output is NAME.txt beside it.
@@ -390,9 +391,10 @@ venv: ## PyTorch and transformers in build/venv, for golden, train and notebooks
 
 torch = $(PYTHON) -c 'import safetensors, torch' 2>/dev/null || { echo "$@: $(PYTHON) has no PyTorch: make venv"; exit 1; }
 
-train: $(BUILD)/stories ## train the course's own model again, for three quarters of an hour
+train: $(BUILD)/train $(BUILD)/stories $(BUILD)/lessons ## train a model like the course's own by build/train, for an hour or more; what it knows then says PyTorch
+	@sh chapters/09_decoder/stories/train.sh $(BUILD)
 	@$(torch)
-	@$(PYTHON) chapters/09_decoder/stories/train.py
+	@$(PYTHON) chapters/09_decoder/stories/train.py --examine $(BUILD)/training/model
 
 SMALL := $(BUILD)/train-small
 train-small: $(BUILD)/train $(BUILD)/stories $(BUILD)/llama ## train a smaller model by build/train, in a minute or two: its loss, its stories

@@ -63,7 +63,7 @@ static void adamw_pieces(Training *t, float rate, float decay) {
 static void train_step(Training *t) {
     t->step++;
     memset(t->gradients.numbers, 0, t->gradients.count * sizeof(float));
-    double loss = batch_backward(&t->workers, &t->weights, &t->gradients, (Batch){t->B, t->ids, t->targets}, 1);
+    double loss = batch_backward(&t->workers, &t->weights, &t->gradients, (Batch){t->B, t->ids, t->targets, NULL}, 1);
     clip_gradient(1, &t->gradients.count, &t->gradients.numbers, 1);
     adamw_pieces(t, 3e-4f, 0.1f);
     if (!isfinite(loss)) fail("step %d: the loss is %g", t->step, loss);

@@ -71,7 +71,10 @@ BACKWARD = [f"chapters/15_backward/{name}_backward.c" for name in ("linear", "no
 EMPTY = "an empty block, or tile"
 FAST_GATES = "chapters/16_training/gates.c"
 FAST_LOSS = "chapters/16_training/loss.c"
+MUON = "chapters/16_training/muon.c"
 EQUIVALENT = {
+    (MUON, "double divisor = norm <= least ? least : norm; /* NaN stays NaN */"): EITHER,
+    (MUON, "const bool tall = rows >= columns; /* then it is turned: x x^T is as small as can be */"): "of a square matrix either will do",
     **{(file, "static int smaller(int a, int b) { return a <= b ? a : b; }"): EITHER for file in BACKWARD if "norms" not in file},
     **{(file, f"for (int start = 0; start <= {size}; start += BLOCK) {{"): EMPTY for file, size in zip(BACKWARD, ("in", "dim", "n"))},
     (BACKWARD[1], "for (int i = 0; i < dim; i++) squares += (x[i] + mean) * (x[i] - mean);"): SAME_SUM,

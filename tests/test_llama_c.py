@@ -81,6 +81,13 @@ def adamw(weight, m, v, gradient, step, of, **settings):
     return list(changing.values())[of].numpy()
 
 
+def muon(weight, m, gradient, of, **settings):
+    changing = dict(weight=weight.clone(), m=m.clone())
+    for g in gradient:
+        c.muon(**changing, gradient=g, **settings)
+    return list(changing.values())[of].numpy()
+
+
 # They take a Vocabulary, a map from strings, a Decoder with a model in it, or arrays of arrays: none is an array.
 LEFT_OUT = ["bpe_merge", "clip_gradient", "attention_block", "feed_forward_block", "decoder_forward", "decoder_logits"]
 ADAPTERS = {
@@ -100,6 +107,7 @@ ADAPTERS = {
     "cross_entropy": lambda **arguments: np.float32([c.cross_entropy(**arguments)]),
     "gradient_norm": lambda **arguments: np.float32([c.gradient_norm(**arguments)]),
     "adamw": adamw,
+    "muon": muon,
     "learning_rate": lambda at, **arguments: np.float32([c.learning_rate(step=int(step), **arguments) for step in at]),
     "pair_counts": lambda **arguments: c.pair_counts(**arguments).astype(np.float32),
     "feed_forward": lambda activation, **arguments: c.feed_forward(

@@ -50,6 +50,60 @@ static void adamw_is_as_long_whatever_the_gradient(void **state) {
     }
 }
 
+/* What Muon takes off a matrix whose gradient is this. */
+static void step_of_muon(int rows, int columns, float step[rows][columns], const float gradient[rows][columns]) {
+    float m[rows][columns];
+    memset(m, 0, sizeof m), memset(step, 0, sizeof m);
+    muon(rows, columns, step, m, gradient, -1, 0.95f, 0);
+}
+
+/* Directions that are a hundred times as long as others, too. Rows or columns, whichever are fewer, have lengths
+ * between the least and the greatest singular value; of a tall matrix, times the root of how tall it is. */
+static void muon_makes_all_directions_alike(void **state) {
+    (void)state;
+    static const int shapes[][2] = {{6, 20}, {20, 6}, {8, 8}, {1, 9}, {9, 1}, {1, 1}, {30, 29}};
+    Random random = {.state = 5};
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+        int rows = shapes[s][0], columns = shapes[s][1], high = rows < columns ? rows : columns;
+        float gradient[rows][columns], step[rows][columns];
+        random_fill(&random, sizeof gradient / sizeof(float), gradient[0]);
+        for (int r = 0; r < rows; r++)
+            for (int c = 0; c < columns; c++) gradient[r][c] *= (rows < columns ? r : c) % 2 ? 1 : 0.01f;
+        step_of_muon(rows, columns, step, gradient);
+        for (int i = 0; i < high; i++) {
+            double squares = 0;
+            for (int j = 0; j < (rows < columns ? columns : rows); j++) {
+                double number = rows < columns ? step[i][j] : step[j][i];
+                squares += number * number;
+            }
+            double length = sqrt(squares / fmax(1, (double)rows / columns));
+            if (!(length > 0.65 && length < 1.25)) fail_msg("%d x %d: a direction has %g", rows, columns, length);
+        }
+    }
+}
+
+static void muon_hides_no_number_that_is_none(void **state) {
+    (void)state;
+    for (int n = 0; n < 2; n++) {
+        float gradient[3][5] = {{1, 2}, {0, 3}}, step[3][5];
+        gradient[1][1] = n ? INFINITY : NAN;
+        step_of_muon(3, 5, step, gradient);
+        for (int r = 0; r < 3; r++)
+            for (int c = 0; c < 5; c++) assert_true(isnan(step[r][c]));
+    }
+}
+
+static void without_a_gradient_muon_stands_still(void **state) {
+    (void)state;
+    const float gradient[4][3] = {0};
+    float step[4][3], weight[4][3] = {{1, 2, 3}}, m[4][3] = {0};
+    step_of_muon(4, 3, step, gradient);
+    for (int r = 0; r < 4; r++)
+        for (int c = 0; c < 3; c++) assert_true(step[r][c] == 0);
+    muon(4, 3, weight, m, gradient, 0.5f, 0.95f, 0.5f);
+    assert_true(weight[0][0] == 0.75f && weight[0][1] == 1.5f && weight[3][2] == 0);
+}
+
 static void a_gradient_that_is_no_number_is_not_hidden(void **state) {
     (void)state;
     float one[] = {1, NAN}, other[] = {2}, far[] = {INFINITY, 1};
@@ -82,16 +136,17 @@ static void the_rate_never_rises_after_the_peak(void **state) {
     }
 }
 
-static void matrices_decay(void **state) {
+static void matrices_decay_and_those_of_layers_suit_muon(void **state) {
     (void)state;
     Learner l = learner_new(1);
-    int count = 0;
+    int count = 0, for_muon = 0;
     for (int t = 0; t < l.weights.tensor_count; t++) {
         const Tensor *tensor = &l.weights.tensors[t];
         assert_int_equal(decays(tensor), strstr(tensor->name, "norm") == NULL);
-        count += decays(tensor);
+        count += decays(tensor), for_muon += suits_muon(tensor);
     }
     assert_int_equal(count, 1 + 2 * 7);
+    assert_int_equal(for_muon, 2 * 7); /* without the embedding */
     learner_free(&l);
 }
 
@@ -162,10 +217,13 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adamw_may_be_given_pieces),
         cmocka_unit_test(adamw_is_as_long_whatever_the_gradient),
+        cmocka_unit_test(muon_makes_all_directions_alike),
+        cmocka_unit_test(muon_hides_no_number_that_is_none),
+        cmocka_unit_test(without_a_gradient_muon_stands_still),
         cmocka_unit_test(a_gradient_that_is_no_number_is_not_hidden),
         cmocka_unit_test(what_is_small_enough_keeps_its_bits),
         cmocka_unit_test(the_rate_never_rises_after_the_peak),
-        cmocka_unit_test(matrices_decay),
+        cmocka_unit_test(matrices_decay_and_those_of_layers_suit_muon),
         cmocka_unit_test(no_target_no_share),
         cmocka_unit_test(parts_are_the_whole),
         cmocka_unit_test(it_learns_the_same_each_time),

@@ -1,4 +1,5 @@
 /* Chapter 16: a batch on several threads is the batch of chapter 15. */
+#include "15_backward/backward.h"
 #include "16_training/step.h"
 #include "common/error.h"
 #include "tests/gradients.h"
@@ -12,7 +13,7 @@
 
 #include <cmocka.h>
 
-static Batch whole(const Case *c) { return (Batch){c->file.B, c->file.ids, c->file.targets}; }
+static Batch whole(const Case *c) { return (Batch){c->file.B, c->file.ids, c->file.targets, NULL}; }
 
 /* With fewer threads than sequences, as many, and more. */
 static void every_gradient_is_autograd_s(void **state) {
@@ -55,7 +56,7 @@ static void accumulated_batches_weigh_by_their_targets(void **state) {
     double loss = 0;
     for (int b = 0; b < 2; b++) {
         double share = (double)counted[b] / (counted[0] + counted[1]);
-        Batch batch = {1, c.file.ids + b * T, c.file.targets + b * T};
+        Batch batch = {1, c.file.ids + b * T, c.file.targets + b * T, NULL};
         loss += share * batch_backward(&workers, &c.weights, &c.gradients, batch, share);
     }
     assert_float_equal(loss, batch_loss(&workers, &c.weights, whole(&c)), 1e-6);
@@ -74,12 +75,44 @@ static void sequences_without_targets_count_nothing(void **state) {
         ids[i] = empty ? 1 : c.file.ids[of_file], targets[i] = empty ? -1 : c.file.targets[of_file];
     }
     Workers workers = workers_new(&c.model.config, T, 2);
-    double loss = batch_backward(&workers, &c.weights, &c.gradients, (Batch){4, ids, targets}, 1);
+    double loss = batch_backward(&workers, &c.weights, &c.gradients, (Batch){4, ids, targets, NULL}, 1);
     assert_float_equal(loss, batch_loss(&workers, &c.weights, whole(&c)), 1e-6);
     assert_gradients_agree(&c, &c.gradients, "with empty sequences");
-    assert_true(isnan(batch_backward(&workers, &c.weights, &c.gradients, (Batch){1, ids, targets}, 1)));
+    assert_true(isnan(batch_backward(&workers, &c.weights, &c.gradients, (Batch){1, ids, targets, NULL}, 1)));
     assert_gradients_agree(&c, &c.gradients, "with nothing to learn");
     workers_free(&workers), close_case(&c);
+}
+
+/* A target that counts twice is one that is there twice. Some of the first sequence's do; and what all count is no
+ * matter, if they count alike. */
+static void counting_twice_is_being_there_twice(void **state) {
+    (void)state;
+    Case once = open_case("llama32"), twice = open_case("llama32");
+    int T = once.file.T, ids[3 * T], targets[3 * T];
+    float counts[2 * T];
+    for (int i = 0; i < 3 * T; i++) {
+        int of_file = i < 2 * T ? i : i - 2 * T; /* the third is the first again, but for what counts once alone */
+        bool again = i % T % 5 < 2;
+        ids[i] = once.file.ids[of_file], targets[i] = i < 2 * T || again ? once.file.targets[of_file] : -1;
+        if (i < 2 * T) counts[i] = i < T && again ? 0.5f : 0.25f;
+    }
+    Workers workers = workers_new(&once.model.config, T, 2);
+    Batch weighted = {2, ids, targets, counts}, thrice = {3, ids, targets, NULL};
+    double loss = batch_backward(&workers, &once.weights, &once.gradients, weighted, 1);
+    assert_float_equal(loss, batch_backward(&workers, &twice.weights, &twice.gradients, thrice, 1), 1e-6);
+    assert_float_equal(loss, batch_loss(&workers, &once.weights, weighted), 1e-6);
+    double norm = gradient_norm(once.gradients.count, once.gradients.numbers);
+    for (size_t i = 0; i < once.gradients.count; i++) once.gradients.numbers[i] -= twice.gradients.numbers[i];
+    assert_true(gradient_norm(once.gradients.count, once.gradients.numbers) < 1e-6 * norm);
+    assert_true(fabs(loss - batch_loss(&workers, &once.weights, whole(&once))) > 1e-3); /* it does matter */
+    close_case(&twice);
+
+    Case alike = open_case("llama32");
+    for (int i = 0; i < 2 * T; i++) counts[i] = 0.1f;
+    assert_float_equal(batch_backward(&workers, &alike.weights, &alike.gradients, weighted, 1),
+                       batch_loss(&workers, &alike.weights, whole(&alike)), 1e-6);
+    assert_gradients_agree(&alike, &alike.gradients, "counting a tenth each");
+    workers_free(&workers), close_case(&once), close_case(&alike);
 }
 
 static void no_threads(void) {
@@ -98,6 +131,7 @@ int main(void) {
         cmocka_unit_test(the_same_threads_give_the_same_bits),
         cmocka_unit_test(accumulated_batches_weigh_by_their_targets),
         cmocka_unit_test(sequences_without_targets_count_nothing),
+        cmocka_unit_test(counting_twice_is_being_there_twice),
         cmocka_unit_test(what_cannot_be_is_refused),
     };
     return cmocka_run_group_tests_name("step", tests, NULL, NULL);

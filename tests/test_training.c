@@ -27,6 +27,8 @@
 #define SMALL "'" BUILD "/train' --model '" GOLDEN "/models/llama1' --data '" GOLDEN "/run/words.safetensors':3 " \
               "--data '" GOLDEN "/run/answers.safetensors' --length 24 --batch 3 --steps 12 --seed 5 "
 
+static float counts[2048]; /* of the sequences that are read here; most tests do not look */
+
 static bool exists(const char *name) { return access(AT("%s/%s", folder, name), F_OK) == 0; }
 
 static void write_text(const char *name, const char *words) {
@@ -85,16 +87,30 @@ static void assert_weights_agree(const SafeTensors *golden, const char *path) {
     safetensors_close(&ours);
 }
 
+/* "words:3 answers:1", as options. */
+static const char *data_options(char options[static 2 * PATH], const char *data) {
+    int length = 0;
+    for (const char *at = data; *at; at += *at == ' ') {
+        int name = (int)strcspn(at, ":"), weight = (int)strcspn(at + name, " ");
+        length += sprintf(options + length, "--data '" GOLDEN "/run/%.*s.safetensors'%.*s ", name, at, weight,
+                          at + name);
+        at += name + weight;
+    }
+    return options;
+}
+
+/* By AdamW; with tokens that count differently, in the order of the files; and by Muon. */
 static void a_hundred_steps_are_pytorch_s(void **state) {
     (void)state;
-    static const char *const names[] = {"llama1", "llama32"};
+    static const char *const names[] = {"llama1", "llama32", "counted", "muon"};
     enum { STEPS = 100 };
-    for (int n = 0; n < 2; n++) {
+    char data[2 * PATH];
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
         SafeTensors golden = safetensors_open(AT(GOLDEN "/run/%s.safetensors", names[n]));
-        int status = run("'" BUILD "/train' --model '" GOLDEN "/models/%s' --data "
-                         "'" GOLDEN "/run/words.safetensors':3 --data '" GOLDEN
-                         "/run/answers.safetensors':1 %s --out %s", names[n], safetensors_metadata(&golden, "options"),
-                             names[n]);
+        int status = run("'" BUILD "/train' --model '" GOLDEN "/models/%s' %s %s --out %s",
+                         safetensors_metadata(&golden, "model"),
+                         data_options(data, safetensors_metadata(&golden, "data")),
+                         safetensors_metadata(&golden, "options"), names[n]);
         if (status) fail_msg("%s", said);
         double losses[STEPS + 1], right;
         assert_int_equal(read_column(AT("%s/%s/log.csv", folder, names[n]), LOSS, STEPS + 1, losses), STEPS);
@@ -154,33 +170,65 @@ static int end_of(pid_t child) {
     return status;
 }
 
-static void killed_at_any_moment_it_gives_the_same_bits(void **state) {
-    (void)state;
-    enum { KILLS = 12 };
-    const char *resumed = SMALL "--save 2 --resume --out killed";
+/* With these options, whole; and killed so many times, each time at another moment, and resumed. */
+static void survive(const char *options, const char *whole, const char *killed, int kills) {
+    char resumed[2 * PATH];
+    snprintf(resumed, sizeof resumed, "%s --save 2 --resume --out %s", options, killed);
     double began = seconds();
-    assert_int_equal(run("%s", SMALL "--save 5 --out whole"), 0);
-    double whole = seconds() - began;
+    assert_int_equal(run("%s --save 5 --out %s", options, whole), 0);
+    double took = seconds() - began;
     Random random = {(uint64_t)time(NULL)}; /* other moments in each run of this test */
-    int killed = 0;
-    for (int n = 0; n < KILLS; n++) {
+    int interrupted = 0;
+    for (int n = 0; n < kills; n++) {
         pid_t child = start(resumed);
-        double moment = random_uniform(&random) * whole;
+        double moment = random_uniform(&random) * took;
         nanosleep(&(struct timespec){(time_t)moment, (long)(fmod(moment, 1) * 1e9)}, NULL);
         kill(-child, SIGKILL);
         int status = end_of(child);
-        killed += WIFSIGNALED(status);
+        interrupted += WIFSIGNALED(status);
         if (WIFSIGNALED(status)) continue;
         assert_int_equal(status, 0);
-        assert_same_run("whole", "killed");
-        run("rm -r killed");
+        assert_same_run(whole, killed);
+        run("rm -r %s", killed);
     }
-    assert_true(killed > 0);
+    assert_true(interrupted > 0);
     if (run("%s", resumed)) fail_msg("%s", said);
-    assert_same_run("whole", "killed");
-    assert_int_equal(run("ls killed | grep -c tmp"), 1); /* what was left over is gone */
-    assert_int_equal(run("%s", resumed), 0);             /* nothing is left to do */
-    assert_same_run("whole", "killed");
+    assert_same_run(whole, killed);
+    assert_int_equal(run("ls %s | grep -c tmp", killed), 1); /* what was left over is gone */
+    assert_int_equal(run("%s", resumed), 0);                 /* nothing is left to do */
+    assert_same_run(whole, killed);
+}
+
+static void killed_at_any_moment_it_gives_the_same_bits(void **state) {
+    (void)state;
+    survive(SMALL, "whole", "killed", 12);
+    survive(SMALL "--muon 0.01 --in-order --bf16", "by_muon", "by_muon_killed", 4);
+}
+
+/* The model is the weights of the checkpoint, rounded; those themselves are not. */
+static void a_model_in_bf16_is_half_as_large(void **state) {
+    (void)state;
+    Model model = model_open(AT("%s/by_muon", folder));
+    assert_int_equal(model.embed_tokens.dtype, BF16);
+    model_close(&model);
+    SafeTensors saved = safetensors_open(AT("%s/by_muon/model.safetensors", folder));
+    SafeTensors kept = safetensors_open(AT("%s/by_muon/checkpoint.safetensors", folder));
+    size_t rounded = 0;
+    for (size_t i = 0; i < saved.count; i++) {
+        const Tensor *tensor = &saved.tensors[i], *exact = safetensors_find(&kept, tensor->name);
+        assert_int_equal(exact->dtype, F32);
+        for (size_t n = 0; n < tensor_count(tensor); n++) {
+            float number = (float)tensor_get(exact, n);
+            assert_true(tensor_get(tensor, n) == bf16_to_float(bf16_from_float(number)));
+            rounded += tensor_get(tensor, n) != number;
+        }
+    }
+    assert_true(rounded > 10000);
+    safetensors_close(&saved), safetensors_close(&kept);
+    size_t length;
+    char *config = file_read(AT("%s/by_muon/config.json", folder), &length);
+    assert_non_null(strstr(config, "\"dtype\": \"bfloat16\""));
+    free(config);
 }
 
 /* Other intervals, and a validation, change nothing of the training. */
@@ -203,9 +251,11 @@ static void only_the_same_run_is_resumed(void **state) {
     static const char *const others[][2] = {
         {"--rate 0.01 --lowest 0.0001", "it was begun with --rate 0.001, and now that is 0.01"},
         {"--warmup 1", "it was begun with --warmup 0, and now that is 1"},
+        {"--muon 0.01", "it was begun with --muon 0, and now that is 0.01"},
+        {"--in-order", "it was begun with --in-order 0, and now that is 1"},
         {"--data words.safetensors", "it was begun with other --data"}};
     assert_int_equal(run("cp '" GOLDEN "/run/words.safetensors' ."), 0);
-    for (int i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         assert_int_equal(run("%s %s --resume --out whole", SMALL, others[i][0]), 1);
         assert_one_clear_line();
         assert_said(others[i][1]);
@@ -239,6 +289,13 @@ static void several_processes_share_a_batch(void **state) {
             if (!(fabs(shared[s] / whole[s] - 1) < 1e-5))
                 fail_msg("step %d: %.9g, not %.9g", s + 1, shared[s], whole[s]);
     }
+    double by_muon[STEPS];
+    read_column(AT("%s/by_muon/log.csv", folder), LOSS, STEPS, by_muon);
+    if (run(SEVERAL " -n 2 %s --muon 0.01 --in-order --out shared_by_muon", SMALL)) fail_msg("%s", said);
+    read_column(AT("%s/shared_by_muon/log.csv", folder), LOSS, STEPS, shared);
+    for (int s = 0; s < STEPS; s++)
+        if (!(fabs(shared[s] / by_muon[s] - 1) < 1e-5))
+            fail_msg("by Muon, step %d: %.9g, not %.9g", s + 1, shared[s], by_muon[s]);
     assert_int_equal(run(SEVERAL " -n 4 %s --out shared4", SMALL), 1);
     assert_said("a --batch of 3 sequences cannot be shared by 4 ranks");
 }
@@ -292,7 +349,7 @@ static void every_token_is_told_once(void **state) {
         Mixture m = mixture_of(&how, 1, (const char *[]){"lengths.safetensors"});
         int told[TOKENS] = {0}, ids[T], targets[T];
         for (size_t s = 0; s < m.sources[0].count; s++) {
-            mixture_sequence(&m, &m.sources[0], s, ids, targets);
+            mixture_sequence(&m, &m.sources[0], s, ids, targets, counts);
             for (int t = 0; t < T; t++)
                 if (targets[t] >= 0) assert_int_equal(targets[t], ids[t] + 1), told[targets[t]]++;
         }
@@ -313,7 +370,7 @@ static void long_documents_are_cut_where_asked(void **state) {
     Mixture m = mixture_of(&how, 1, (const char *[]){"long.safetensors"});
     int told = 0, ids[T], targets[T];
     for (size_t s = 0; s < m.sources[0].count; s++) {
-        mixture_sequence(&m, &m.sources[0], s, ids, targets);
+        mixture_sequence(&m, &m.sources[0], s, ids, targets, counts);
         for (int t = 0; t < T; t++) told += targets[t] >= 0;
     }
     assert_int_equal(told, LONG - 1);
@@ -330,7 +387,7 @@ static void weights_are_shares(void **state) {
                                                      "three.safetensors:0.2:10"});
     int ids[1][T], targets[1][T];
     for (int n = 1; n <= DRAWN; n++) {
-        mixture_next(&m, 1, ids, targets);
+        mixture_next(&m, 1, ids, targets, (void *)counts);
         bool all_three = m.sources[2].drawn < 30; /* ten times three sequences */
         for (int i = 0; all_three && i < 3; i++) /* never a whole sequence off */
             assert_true(fabs((double)m.sources[i].drawn - n * m.sources[i].weight) <= 1);
@@ -351,7 +408,7 @@ static void an_epoch_is_all_of_a_file(void **state) {
     assert_int_equal(mixture_whole(&m, true), COUNT * EPOCHS);
     for (int e = 0; e < EPOCHS; e++) {
         int sum = 0;
-        mixture_next(&m, COUNT, ids[e], targets);
+        mixture_next(&m, COUNT, ids[e], targets, (void *)counts);
         for (int s = 0; s < COUNT; s++) sum |= 1 << ids[e][s][0] / T;
         assert_int_equal(sum, (1 << COUNT) - 1);
         different += e && memcmp(ids[e], ids[0], sizeof ids[e]) != 0;
@@ -361,7 +418,7 @@ static void an_epoch_is_all_of_a_file(void **state) {
     /* and from anywhere on it is the same again */
     for (size_t n = 0; n < COUNT; n++) {
         assert_true(mixture_seek(&m, 2 * COUNT + n));
-        mixture_next(&m, 1, (void *)targets[0], (void *)targets[1]);
+        mixture_next(&m, 1, (void *)targets[0], (void *)targets[1], (void *)counts);
         assert_memory_equal(targets[0], ids[2][n], sizeof targets[0]);
     }
     mixture_free(&m);
@@ -389,6 +446,52 @@ static void only_what_follows_a_text_is_learned(void **state) {
     documents_free(&d), tokenizer_close(tokenizer);
 }
 
+/* The same, where the rest counts a fifth: then no document is left out. */
+static void what_follows_a_text_may_count_more(void **state) {
+    (void)state;
+    Tokenizer *tokenizer = tokenizer_open(STORIES);
+    Reading how = reading(tokenizer, 128, false, "Answer:");
+    Documents answers = documents_read(AT("%s/questions.txt", folder), &how);
+    how.otherwise = 0.2f;
+    Documents all = documents_read(AT("%s/questions.txt", folder), &how);
+    assert_int_equal(all.count, answers.count + 1);
+    size_t first = all.spans[0].length;
+    for (size_t i = 0; i < first; i++) assert_true(all.learned[i] == (answers.learned[i] > 0 ? 1 : 0.2f));
+    for (size_t i = 0; i < all.spans[1].length; i++) assert_true(all.learned[all.spans[1].begin + i] == 0.2f);
+    documents_free(&answers), documents_free(&all), tokenizer_close(tokenizer);
+}
+
+/* A document is a sequence here. They come as they stand in the file, time after time, and count what the file says. */
+static void they_are_read_in_order_where_asked(void **state) {
+    (void)state;
+    enum { T = 4, COUNT = 9 };
+    int32_t ids[COUNT][T];
+    float learned[COUNT][T];
+    for (int d = 0; d < COUNT; d++)
+        for (int t = 0; t < T; t++) ids[d][t] = d * T + t, learned[d][t] = (float)(d * t) / 8;
+    Tensor tensors[] = {{.name = "ids", .dtype = I32, .rank = 2, .shape = {COUNT, T}, .data = ids},
+                        {.name = "learned", .dtype = F32, .rank = 2, .shape = {COUNT, T}, .data = learned}};
+    safetensors_save(AT("%s/ordered.safetensors", folder), 2, tensors, 0, NULL);
+    for (int cut = 0; cut < 2; cut++) {
+        Reading how = reading(NULL, T, cut, NULL);
+        how.in_order = true;
+        Mixture m = mixture_of(&how, 1, (const char *[]){"ordered.safetensors"});
+        int read[T], targets[T];
+        float weights[T];
+        assert_int_equal(m.sources[0].count, COUNT - 1); /* in the first there is nothing to learn */
+        for (int n = 0; n < 3 * (COUNT - 1); n++) {
+            int d = 1 + n % (COUNT - 1);
+            mixture_next(&m, 1, &read, &targets, &weights);
+            assert_memory_equal(read, ids[d], sizeof read);
+            for (int t = 0; t < T; t++) {
+                assert_true(weights[t] == (t + 1 < T ? learned[d][t + 1] : 0));
+                assert_int_equal(targets[t], t + 1 < T ? ids[d][t + 1] : -1);
+            }
+        }
+        mixture_free(&m);
+    }
+}
+
 static void a_mark_may_stand_between_documents(void **state) {
     (void)state;
     write_text("marked.txt", "One.\n\nOne.\n<|endoftext|>\nTwo.\n<|endoftext|>\n");
@@ -402,6 +505,58 @@ static void a_mark_may_stand_between_documents(void **state) {
     free(first), documents_free(&d), tokenizer_close(tokenizer);
 }
 
+/* ------------------------------------------------------------------ what teaches to look things up */
+
+#define LESSONS "'" BUILD "/lessons' --tokenizer '" STORIES "' "
+
+/* Whatever is to be told was said before, behind the same word. */
+static void lists_can_be_copied(void **state) {
+    (void)state;
+    enum { ROWS = 50, LIST = 32, T = 1 + 2 * LIST };
+    assert_int_equal(run(LESSONS "--lists %d --out lists.safetensors", ROWS), 0);
+    assert_int_equal(run(LESSONS "--lists %d --out same.safetensors", ROWS), 0);
+    assert_int_equal(run(LESSONS "--lists %d --out others.safetensors --seed 2", ROWS), 0);
+    assert_same_file("lists.safetensors", "same.safetensors");
+    assert_int_equal(run("cmp -s lists.safetensors others.safetensors"), 1);
+    SafeTensors file = safetensors_open(AT("%s/lists.safetensors", folder));
+    const Tensor *ids = safetensors_find(&file, "ids"), *learned = safetensors_find(&file, "learned");
+    size_t told = 0;
+    assert_true(ids->shape[0] == ROWS && ids->shape[1] == T);
+    for (size_t i = 0; i < ROWS * T; i++) {
+        if (tensor_get(learned, i) == 0) continue;
+        size_t row = i / T * T, before = row + 1;
+        while (before < row + 1 + LIST && tensor_get(ids, before) != tensor_get(ids, i)) before++;
+        assert_true(i > row + LIST && before <= row + LIST && tensor_get(learned, i) == 1);
+        assert_true(tensor_get(ids, before - 1) == tensor_get(ids, i - 1));
+        told++;
+    }
+    assert_true(told > ROWS * LIST / 2 && told < ROWS * LIST * 7 / 8);
+    safetensors_close(&file);
+}
+
+/* What was said counts a tenth; what is asked for counts, and is there four times. EOS fills the row. */
+static void lessons_end_with_questions(void **state) {
+    (void)state;
+    enum { ROWS = 15 * 20, T = 128, BEGIN = 1, END = 2 };
+    assert_int_equal(run(LESSONS "--lessons 20 --out lessons.safetensors"), 0);
+    SafeTensors file = safetensors_open(AT("%s/lessons.safetensors", folder));
+    const Tensor *ids = safetensors_find(&file, "ids"), *learned = safetensors_find(&file, "learned");
+    assert_true(ids->shape[0] == ROWS && ids->shape[1] == T);
+    for (size_t row = 0; row < ROWS; row++) {
+        int asked = 0;
+        assert_true(tensor_get(ids, row * T) == BEGIN && tensor_get(learned, row * T) == 0);
+        for (size_t i = row * T + 1; i < (row + 1) * T; i++) {
+            double counts = tensor_get(learned, i);
+            assert_true(counts == 1 || counts == 0.1f || (counts == 0 && tensor_get(ids, i) == END));
+            asked += counts == 1 && tensor_get(learned, i - 1) != 1;
+        }
+        assert_int_equal(asked, 4);
+    }
+    safetensors_close(&file);
+    assert_misuse(run(LESSONS "--out lessons.safetensors"));
+    assert_misuse(run(LESSONS "--lists 1 --lessons 1 --out lessons.safetensors"));
+}
+
 /* ------------------------------------------------------------------ what can be wrong */
 
 /* The command is refused in one line, and leaves no folder. */
@@ -412,11 +567,21 @@ static void assert_not_begun(const char *options, const char *words) {
     assert_false(exists("refused"));
 }
 
+/* Three tokens, and how much each counts. */
+static void write_learned(const char *name, const float learned[3]) {
+    const int32_t ids[] = {1, 2, 3};
+    Tensor tensors[] = {{.name = "ids", .dtype = I32, .rank = 1, .shape = {3}, .data = ids},
+                        {.name = "learned", .dtype = F32, .rank = 1, .shape = {3}, .data = learned}};
+    safetensors_save(AT("%s/%s", folder, name), 2, tensors, 0, NULL);
+}
+
 static void bad_data_are_refused(void **state) {
     (void)state;
     write_text("empty.txt", ""), write_text("blank.txt", "\n\n\n\n");
     write_text("story.txt", "Mia has a ball. Mia gave the ball to Anna. Anna has the ball.\n");
     write_tokens("tokens.safetensors", (const int[]){63, 2, 0}); /* the last is 64 */
+    write_learned("astray.safetensors", (const float[]){1, 1, -1});
+    write_learned("none.safetensors", (const float[]){1, 1, NAN});
     write_tokens("one.safetensors", (const int[]){1, 0});
 #define MODEL "--model '" GOLDEN "/models/llama1' --data "
 #define TEXTS "--config tiny.json --tokenizer '" STORIES "' --data "
@@ -424,6 +589,8 @@ static void bad_data_are_refused(void **state) {
     assert_not_begun(TEXTS "- </dev/null", "-: it is empty: there is nothing to learn");
     assert_not_begun(TEXTS "blank.txt", "blank.txt: it holds no document of two tokens or more");
     assert_not_begun(MODEL "one.safetensors", "one.safetensors: it holds no document of two tokens or more");
+    assert_not_begun(MODEL "astray.safetensors", "learned[2] is -1: a token counts between 0, which is not at all");
+    assert_not_begun(MODEL "none.safetensors", "learned[2] is nan: ");
     assert_not_begun(MODEL "tokens.safetensors", "token 1 of document 2 is 64, which is not in the model's "
                      "vocabulary of 64 (0 to 63)");
     assert_not_begun(MODEL "missing.txt", "missing.txt: it is a text, and there is no tokenizer");
@@ -441,6 +608,8 @@ static void bad_data_are_refused(void **state) {
     assert_not_begun("--model '" GOLDEN "/models/llama1' --tokenizer '" STORIES "' --data story.txt",
                      "the tokenizer has 1024 tokens, and");
     assert_misuse(run("'" BUILD "/train' --out refused --data story.txt"));
+    assert_misuse(run("'" BUILD "/train' --out refused " MODEL "story.txt --otherwise 0.1"));
+    assert_misuse(run("'" BUILD "/train' --out refused " MODEL "story.txt --muon 0.01 --rate 0 --lowest 0"));
     assert_misuse(run("'" BUILD "/train' --out refused --config tiny.json --data story.txt:x:1:2e"));
 }
 
@@ -512,6 +681,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_hundred_steps_are_pytorch_s),
         cmocka_unit_test(killed_at_any_moment_it_gives_the_same_bits),
+        cmocka_unit_test(a_model_in_bf16_is_half_as_large),
         cmocka_unit_test(what_is_only_looked_at_changes_nothing),
         cmocka_unit_test(only_the_same_run_is_resumed),
 #ifdef MPIRUN
@@ -523,7 +693,11 @@ int main(void) {
         cmocka_unit_test(weights_are_shares),
         cmocka_unit_test(an_epoch_is_all_of_a_file),
         cmocka_unit_test(only_what_follows_a_text_is_learned),
+        cmocka_unit_test(what_follows_a_text_may_count_more),
+        cmocka_unit_test(they_are_read_in_order_where_asked),
         cmocka_unit_test(a_mark_may_stand_between_documents),
+        cmocka_unit_test(lists_can_be_copied),
+        cmocka_unit_test(lessons_end_with_questions),
         cmocka_unit_test(bad_data_are_refused),
         cmocka_unit_test(what_is_no_number_ends_the_run),
         cmocka_unit_test(a_full_disk_costs_nothing_that_was_saved),

@@ -123,6 +123,9 @@ void cross_entropy_backward(int rows, int V, float dlogits[restrict rows][V], co
 /* How many targets are not negative. */
 size_t count_targets(size_t n, const int targets[n]);
 
+/* What they count together, where target i counts counts[i] times; NULL: each once. */
+double weigh_targets(size_t n, const int targets[n], const float *counts);
+
 /* fail(), if one of them is not among V tokens. */
 void check_targets(size_t n, int V, const int targets[n]);
 

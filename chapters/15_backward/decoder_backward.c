@@ -208,13 +208,44 @@ static void feed_forward_backward(const Parameters *w, Parameters *gradients, Ac
 
 /* ------------------------------------------------------------------ the logits and their loss */
 
+/* What is to be told, and how much each target counts; NULL: all alike. */
+typedef struct {
+    const int *ids;
+    const float *counts;
+    double all; /* what they count together */
+} Targets;
+
+/* The rows from the first on that count as it does. */
+static int alike(int rows, const float *counts) {
+    int n = 1;
+    while (n < rows && (!counts || counts[n] == counts[0])) n++;
+    return n;
+}
+
+/* The share in the loss of rows r to r + n, and its gradient, unless that is NULL. Those that count alike are a mean of
+ * their own, which has the share of what they count. */
+static double loss_of_rows(int r, int n, int V, float (*dlogits)[V], const float logits[n][V], const Targets *t,
+                           float dloss) {
+    double loss = 0;
+    for (int i = 0, some; i < n; i += some) {
+        const int *targets = t->ids + r + i;
+        const float *counts = t->counts ? t->counts + r + i : NULL;
+        some = alike(n - i, counts);
+        double share = weigh_targets((size_t)some, targets, counts) / t->all;
+        if (!(share > 0)) continue;
+        loss += share * cross_entropy(some, V, logits + i, targets);
+        if (dlogits) cross_entropy_backward(some, V, dlogits + i, logits + i, targets, (float)(share * dloss));
+    }
+    return loss;
+}
+
 /* The logits of a few rows at a time, their share in the loss, and at once what comes back from them: they are never there
  * for the whole batch. dlast: of the stream after the last layer; without gradients, NULL, it is the loss alone. */
-static double head(const Parameters *w, Parameters *gradients, Activations *a, int C, float dlast[a->B * a->T][C], const int *targets,
-                   float dloss) {
+static double head(const Parameters *w, Parameters *gradients, Activations *a, int C, float dlast[a->B * a->T][C],
+                   const Targets *t, float dloss) {
     int R = a->B * a->T, V = w->config.V;
     float eps = (float)w->config.rms_norm_eps;
-    double loss = 0, all = (double)count_targets((size_t)R, targets);
+    double loss = 0;
     size_t mark = a->taken;
     float(*normed)[C] = (void *)take(a, R, C), (*dnormed)[C] = (void *)take_zeros(a, R, C);
     float(*logits)[V] = (void *)take(a, CHUNK, V), (*dlogits)[V] = (void *)take(a, CHUNK, V);
@@ -222,18 +253,16 @@ static double head(const Parameters *w, Parameters *gradients, Activations *a, i
     rms_norm(R, C, normed, (void *)a->last, w->norm, NULL, eps);
     for (int r = 0; r < R; r += CHUNK) {
         int n = R - r < CHUNK ? R - r : CHUNK;
-        double share = (double)count_targets((size_t)n, targets + r) / all;
-        if (!(share > 0)) continue;
+        if (!count_targets((size_t)n, t->ids + r)) continue;
         linear(n, C, V, logits, normed + r, (void *)w->lm_head, NULL);
-        loss += share * cross_entropy(n, V, logits, targets + r);
-        if (!gradients) continue;
         memset(dlogits, 0, (size_t)n * sizeof *dlogits);
-        cross_entropy_backward(n, V, dlogits, logits, targets + r, (float)(share * dloss));
+        loss += loss_of_rows(r, n, V, gradients ? dlogits : NULL, logits, t, dloss);
+        if (!gradients) continue;
         linear_backward(n, C, V, dnormed + r, (void *)gradients->lm_head, NULL, dlogits, normed + r, (void *)w->lm_head);
     }
     if (gradients) rms_norm_backward(R, C, dlast, gradients->norm, dnormed, (void *)a->last, w->norm, eps);
     a->taken = mark;
-    return all ? loss : NAN;
+    return t->all > 0 ? loss : NAN;
 }
 
 /* ------------------------------------------------------------------ the decoder */
@@ -265,22 +294,20 @@ static void forward(const Parameters *w, Activations *a, const int *ids) {
     }
 }
 
-double decoder_loss(const Parameters *w, Activations *a, const int *ids, const int *targets) {
-    forward(w, a, ids);
-    return head(w, NULL, a, w->config.C, NULL, targets, 0);
-}
-
 static void show(const Activations *a, int stage, int C, const float dx[a->B * a->T][C]) {
     if (a->watch) a->watch(a->context, stage, a->B * a->T, C, dx);
 }
 
-double decoder_backward(const Parameters *w, Parameters *gradients, Activations *a, const int *ids, const int *targets, float dloss) {
+double decoder_weighted(const Parameters *w, Parameters *gradients, Activations *a, const int *ids, const int *targets,
+                        const float *counts, float dloss) {
     int R = a->B * a->T, C = w->config.C;
+    const Targets t = {targets, counts, weigh_targets((size_t)R, targets, counts)};
+    forward(w, a, ids);
+    if (!gradients) return head(w, NULL, a, C, NULL, &t, 0);
+
     size_t mark = a->taken;
     float(*dx)[C] = (void *)take_zeros(a, R, C);
-
-    forward(w, a, ids);
-    double loss = head(w, gradients, a, C, dx, targets, dloss);
+    double loss = head(w, gradients, a, C, dx, &t, dloss);
     show(a, 2 * w->config.L, C, dx);
     for (int l = w->config.L - 1; l >= 0; l--) {
         feed_forward_backward(w, gradients, a, l, C, dx);
@@ -291,4 +318,13 @@ double decoder_backward(const Parameters *w, Parameters *gradients, Activations 
     embedding_backward(R, w->config.V, C, (void *)gradients->embed_tokens, dx, ids);
     a->taken = mark;
     return loss;
+}
+
+double decoder_loss(const Parameters *w, Activations *a, const int *ids, const int *targets) {
+    return decoder_weighted(w, NULL, a, ids, targets, NULL, 0);
+}
+
+double decoder_backward(const Parameters *w, Parameters *gradients, Activations *a, const int *ids, const int *targets,
+                        float dloss) {
+    return decoder_weighted(w, gradients, a, ids, targets, NULL, dloss);
 }

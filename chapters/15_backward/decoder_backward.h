@@ -50,4 +50,9 @@ double decoder_loss(const Parameters *weights, Activations *activations, const i
 double decoder_backward(const Parameters *weights, Parameters *gradients, Activations *activations, const int *ids, const int *targets,
                         float dloss);
 
+/* The same where not all targets count alike: target t counts counts[t] times, and the mean is over the sum of what
+ * they count. NULL: all alike. Without gradients, NULL, it is the loss alone. */
+double decoder_weighted(const Parameters *weights, Parameters *gradients, Activations *activations, const int *ids,
+                        const int *targets, const float *counts, float dloss);
+
 #endif

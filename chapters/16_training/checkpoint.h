@@ -11,7 +11,7 @@
 
 typedef struct {
     int step;                 /* that are done */
-    Parameters weights, m, v; /* m and v: AdamW's two memories of each weight */
+    Parameters weights, m, v; /* m and v: AdamW's two memories of each weight; Muon has m alone */
     size_t drawn;             /* sequences that were read: where the data stand */
     double seconds;           /* of training, in all runs */
 } State;

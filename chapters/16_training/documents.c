@@ -38,7 +38,7 @@ static void add_span(Reader *r, size_t begin, size_t length) {
 
 bool documents_teach(const Documents *d, size_t begin, size_t length) {
     for (size_t i = begin + 1; i < begin + length; i++)
-        if (d->learned[i]) return true;
+        if (d->learned[i] > 0) return true;
     return false;
 }
 
@@ -65,9 +65,9 @@ static void end_document(Reader *r, size_t length) {
 
 /* ------------------------------------------------------------------ texts */
 
-/* Marks the tokens that reach behind a place where `after` stands, up to the end of that line. What the tokens spell is
+/* 1 for the tokens that reach behind a place where `after` stands, up to the end of that line. What the tokens spell is
  * the text: no bookkeeping of the tokenizer is needed. */
-static void learn_after(Reader *r, const char *after, size_t count, const int *ids, bool *learned) {
+static void learn_after(Reader *r, const char *after, size_t count, const int *ids, float *learned) {
     size_t *ends = allocate(count * sizeof *ends), size = 0, length;
     for (size_t i = 0; i < count; i++)
         tokenizer_bytes(r->reading->tokenizer, ids[i], &length), ends[i] = size += length;
@@ -77,15 +77,15 @@ static void learn_after(Reader *r, const char *after, size_t count, const int *i
         memcpy(to, bytes, length), to += length;
     }
     *to = '\0';
-    memset(learned, 0, count * sizeof *learned);
+    for (size_t i = 0; i < count; i++) learned[i] = r->reading->otherwise;
     size_t token = 0;
     for (const char *at = spelled; (at = memmem(at, (size_t)(to - at), after, strlen(after)));) {
         size_t begin = (size_t)(at - spelled) + strlen(after);
         const char *line = memchr(spelled + begin, '\n', size - begin);
         size_t end = line ? (size_t)(line - spelled) + 1 : size;
         while (token < count && ends[token] <= begin) token++;
-        for (; token < count && (token == 0 || ends[token - 1] < end); token++) learned[token] = true;
-        for (; !line && token < count; token++) learned[token] = true; /* EOS spells nothing, but ends the last line */
+        for (; token < count && (token == 0 || ends[token - 1] < end); token++) learned[token] = 1;
+        for (; !line && token < count; token++) learned[token] = 1; /* EOS spells nothing, but ends the last line */
         at = spelled + end;
     }
     free(ends), free(spelled);
@@ -98,12 +98,12 @@ static void add_text(Reader *r, size_t length, const char *text) {
     int *encoded = tokenizer_encode(tokenizer, length, text, false, &count);
     make_room(r, count + 2);
     int *ids = r->documents.ids + r->documents.tokens;
-    bool *learned = r->documents.learned + r->documents.tokens;
+    float *learned = r->documents.learned + r->documents.tokens;
     if (bos >= 0) ids[used++] = bos;
     memcpy(ids + used, encoded, count * sizeof *ids), used += count;
     if (eos >= 0) ids[used++] = eos;
     free(encoded);
-    memset(learned, 1, used * sizeof *learned);
+    for (size_t i = 0; i < used; i++) learned[i] = 1;
     if (r->reading->learn_after) learn_after(r, r->reading->learn_after, used, ids, learned);
     end_document(r, used);
 }
@@ -139,6 +139,14 @@ static int whole(const Tensor *tensor, size_t i) {
     return number >= 0 && number < INT_MAX && number == (int)number ? (int)number : -1;
 }
 
+/* How much token i counts. */
+static float learned_of(const Reader *r, const Tensor *learned, size_t i) {
+    double counts = learned ? tensor_get(learned, i) : 1;
+    if (!(counts >= 0 && counts <= 1000))
+        fail("%s: learned[%zu] is %g: a token counts between 0, which is not at all, and 1000", r->path, i, counts);
+    return (float)counts;
+}
+
 /* Of [documents][tokens], documents of equal length; otherwise where `begins` says, or the whole is one. */
 static size_t next_begin(const Tensor *ids, const Tensor *begins, size_t d) {
     size_t count = ids->rank == 2 ? ids->shape[0] : begins ? tensor_count(begins) : 1;
@@ -167,7 +175,7 @@ static void read_tokens(Reader *r) {
         Documents *to = &r->documents;
         for (size_t i = begin; i < next; i++) {
             to->ids[to->tokens + i - begin] = whole(ids, i);
-            to->learned[to->tokens + i - begin] = !learned || tensor_get(learned, i) != 0;
+            to->learned[to->tokens + i - begin] = learned_of(r, learned, i);
         }
         end_document(r, next - begin);
     }

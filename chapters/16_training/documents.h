@@ -3,10 +3,10 @@
  *     a text, or - for standard input    a document ends at a blank line; or, where the file has <|endoftext|>, at that
  *                                        alone. Each becomes BOS, its tokens, EOS, as far as the tokenizer has them
  *     a token file, .safetensors         ids [N], whole numbers, in which documents begin at begins [documents]; or ids
- *                                        [documents][tokens]. learned, of the same shape, is 0 where a token is not to
- *                                        be told
+ *                                        [documents][tokens]. learned, of the same shape, says how much each token
+ *                                        counts: 0 is not to be told
  *
- * What follows a certain text in its line can be all that is learned: the answers, behind "Answer:". */
+ * What follows a certain text in its line, the answers behind "Answer:", can be all that is learned, or count more. */
 #ifndef DOCUMENTS_H
 #define DOCUMENTS_H
 
@@ -18,7 +18,9 @@ typedef struct {
     int V;                      /* ids are 0 .. V - 1 */
     int T;                      /* tokens of a sequence */
     bool cut;                   /* longer documents are welcome; otherwise they are refused */
-    const char *learn_after;    /* learn only what follows this in its line; NULL: all */
+    bool in_order;              /* as they stand in the file, and not shuffled */
+    const char *learn_after;    /* what follows this in its line counts 1; NULL: all does */
+    float otherwise;            /* and the rest so much */
 } Reading;
 
 /* A document, or a part of one, of two tokens or more. */
@@ -30,7 +32,7 @@ typedef struct {
     size_t count, tokens, left_out; /* left_out: documents in which there is nothing to learn */
     Span *spans;                    /* [count] */
     int *ids;                       /* [tokens] */
-    bool *learned;                  /* [tokens]: is it to be told from those before it? */
+    float *learned;                 /* [tokens]: how much it counts that it is told from those before it */
 } Documents;
 
 /* Or fail(): there is nothing to learn, a token is not in the vocabulary, a document is too long. */

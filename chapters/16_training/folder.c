@@ -77,13 +77,13 @@ static void say_token(json_t *json, const char *key, int id) {
 }
 
 /* What transformers needs, and config_read() can do without. */
-static void write_config(const char *folder, const char *config_path, const Tokenizer *tokenizer) {
+static void write_config(const char *folder, const char *config_path, DType dtype, const Tokenizer *tokenizer) {
     char path[FOLDER_PATH];
     json_t *json = json_open(config_path);
     if (!says(json, "model_type")) json_object_set_new(json, "model_type", json_string("llama"));
     if (!says(json, "architectures")) json_object_set_new(json, "architectures", json_pack("[s]", "LlamaForCausalLM"));
     json_object_del(json, "torch_dtype");
-    json_object_set_new(json, "dtype", json_string("float32"));
+    json_object_set_new(json, "dtype", json_string(dtype == BF16 ? "bfloat16" : "float32"));
     if (tokenizer)
         say_token(json, "bos_token_id", tokenizer_bos(tokenizer)),
             say_token(json, "eos_token_id", tokenizer_eos(tokenizer));
@@ -103,18 +103,31 @@ static void copy_file(const char *from_folder, const char *to_folder, const char
     free(bytes);
 }
 
-void folder_describe(const char *folder, const char *config_path, const char *tokenizer_folder,
+void folder_describe(const char *folder, const char *config_path, DType dtype, const char *tokenizer_folder,
                      const Tokenizer *tokenizer) {
     static const char *const names[] = {"tokenizer.model", "tokenizer.json", "tokenizer.bin", "tokenizer_config.json",
                                         "special_tokens_map.json", "added_tokens.json", "generation_config.json",
                                         "chat_template.jinja"};
-    write_config(folder, config_path, tokenizer);
+    write_config(folder, config_path, dtype, tokenizer);
     for (size_t i = 0; tokenizer && i < sizeof names / sizeof *names; i++)
         copy_file(tokenizer_folder, folder, names[i]);
 }
 
-void folder_save_model(const char *folder, const Parameters *weights) {
+/* The tensors as they are in the file: those of the model themselves, or copies of their numbers in `rounded`. */
+static Tensor *tensors_to_save(const Parameters *weights, bf16 rounded[]) {
+    size_t count = (size_t)weights->tensor_count, bytes = count * sizeof(Tensor);
+    Tensor *tensors = memcpy(allocate(bytes), weights->tensors, bytes);
+    for (size_t n = 0; rounded && n < weights->count; n++) rounded[n] = bf16_from_float(weights->numbers[n]);
+    for (size_t i = 0; rounded && i < count; i++)
+        tensors[i].dtype = BF16, tensors[i].data = rounded + ((const float *)tensors[i].data - weights->numbers);
+    return tensors;
+}
+
+void folder_save_model(const char *folder, const Parameters *weights, DType dtype) {
     char path[FOLDER_PATH];
-    safetensors_save(in_folder(path, folder, "model.safetensors"), (size_t)weights->tensor_count, weights->tensors, 1,
+    bf16 *rounded = dtype == BF16 ? allocate(product(weights->count, sizeof *rounded)) : NULL;
+    Tensor *tensors = tensors_to_save(weights, rounded);
+    safetensors_save(in_folder(path, folder, "model.safetensors"), (size_t)weights->tensor_count, tensors, 1,
                      &(Metadata){"format", "pt"});
+    free(tensors), free(rounded);
 }

@@ -16,10 +16,11 @@ const char *in_folder(char path[static FOLDER_PATH], const char *folder, const c
  * it, or there is something in it that would be lost: a run that is not to be resumed, or a model of somebody else. */
 void folder_claim(const char *folder, bool resume);
 
-/* Copies the config.json, with what a float32 Llama's must say, and the tokenizer's files, if there is one. */
-void folder_describe(const char *folder, const char *config_path, const char *tokenizer_folder,
+/* Copies the config.json, with what a Llama's must say whose weights are in float32 or BF16, and the tokenizer's files,
+ * if there is one. */
+void folder_describe(const char *folder, const char *config_path, DType dtype, const char *tokenizer_folder,
                      const Tokenizer *tokenizer);
 
-void folder_save_model(const char *folder, const Parameters *weights); /* model.safetensors */
+void folder_save_model(const char *folder, const Parameters *weights, DType dtype); /* model.safetensors */
 
 #endif

@@ -75,6 +75,28 @@ static void where_the_decay_goes(void) {
     table_print(&table, stdout);
 }
 
+/* ---- Muon */
+
+static double tidy(double x) { return fabs(x) < 0.005 ? 0 : x; } /* no -0.00 */
+
+/* (1, 1) M (1, 1) / 2, and the same of (1, -1): how long M is in these two directions. */
+static void both_directions(Table *table, const char *name, const float m[2][2]) {
+    double both = (m[0][0] + m[0][1] + m[1][0] + m[1][1]) / 2, other = (m[0][0] - m[0][1] - m[1][0] + m[1][1]) / 2;
+    table_row(table, "%s|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f", name, m[0][0], m[0][1], m[1][0], m[1][1], both, tidy(other));
+}
+
+static void as_long_in_every_direction(void) {
+    const float gradient[2][2] = {{5.15f, 4.85f}, {4.85f, 5.15f}};
+    float by_adamw[2][2] = {0}, by_muon[2][2] = {0}, m[2][2] = {0}, m_of_muon[2][2] = {0}, v[2][2] = {0};
+    Table table = {0};
+    adamw(4, (void *)by_adamw, (void *)m, (void *)v, (void *)gradient, 1, -1, 0.9f, 0.95f, 1e-8f, 0);
+    muon(2, 2, by_muon, m_of_muon, gradient, -1, 0.95f, 0);
+    table_row(&table, "|its numbers||||along (1, 1)|along (1, -1)");
+    both_directions(&table, "gradient", gradient);
+    both_directions(&table, "a step of AdamW", by_adamw), both_directions(&table, "a step of Muon", by_muon);
+    table_print(&table, stdout);
+}
+
 /* ---- clipping */
 
 static void clipped_to(Table *table, float max_norm) {
@@ -165,6 +187,8 @@ int main(int argc, char **argv) {
     step_by_step("step", 0.01f);
     section("Where the decay goes");
     where_the_decay_goes();
+    section("As long in every direction");
+    as_long_in_every_direction();
     section("All by one factor");
     all_by_one_factor();
     section("The rate of each step");

@@ -38,10 +38,10 @@ static Random random_for(uint64_t seed, uint64_t source, uint64_t epoch) {
     return (Random){random_bits(&random)};
 }
 
-/* Fisher, Yates: every order is as likely. */
-static void shuffle(Random random, size_t count, size_t order[count]) {
+/* As it is, or shuffled. Fisher, Yates: every order is as likely. */
+static void make_order(bool as_it_is, Random random, size_t count, size_t order[count]) {
     for (size_t i = 0; i < count; i++) order[i] = i;
-    for (size_t i = count; i > 1; i--) {
+    for (size_t i = count; i > 1 && !as_it_is; i--) {
         size_t other = (size_t)(random_bits(&random) % i), was = order[i - 1];
         order[i - 1] = order[other], order[other] = was;
     }
@@ -121,7 +121,7 @@ static void pack(Source *s, const Reading *reading, Random random) {
     const Documents *d = &s->documents;
     Packing p = {.source = s, .T = reading->T};
     size_t *order = allocate(d->count * sizeof *order);
-    shuffle(random, d->count, order);
+    make_order(reading->in_order, random, d->count, order);
     if (reading->cut) pack_pieces(&p, d, order);
     else pack_documents(&p, d, order);
     s->order = allocate(s->count * sizeof *s->order);
@@ -129,7 +129,7 @@ static void pack(Source *s, const Reading *reading, Random random) {
 }
 
 Mixture mixture_open(int count, const char *const specs[], const Reading *reading, uint64_t seed) {
-    Mixture mixture = {.T = reading->T, .count = count, .seed = seed};
+    Mixture mixture = {.T = reading->T, .count = count, .in_order = reading->in_order, .seed = seed};
     for (int i = 0; i < count; i++) {
         Source *source = &mixture.sources[i];
         *source = source_of(specs[i]);
@@ -186,7 +186,8 @@ static Source *next_source(Mixture *mixture) {
 
 static void begin_epoch(const Mixture *mixture, Source *s, size_t epoch) {
     s->epoch = epoch;
-    shuffle(random_for(mixture->seed, (uint64_t)(s - mixture->sources), epoch), s->count, s->order);
+    Random random = random_for(mixture->seed, (uint64_t)(s - mixture->sources), epoch);
+    make_order(mixture->in_order, random, s->count, s->order);
 }
 
 /* The sequence's number, counted on over all epochs, is drawn; its order is made when it is read. */
@@ -209,26 +210,29 @@ bool mixture_seek(Mixture *mixture, size_t drawn) {
 /* ------------------------------------------------------------------ the tokens */
 
 void mixture_sequence(const Mixture *mixture, const Source *source, size_t s, int ids[mixture->T],
-                      int targets[mixture->T]) {
+                      int targets[mixture->T], float counts[mixture->T]) {
     const Documents *d = &source->documents;
     int t = 0;
     for (size_t p = source->first[s]; p < source->first[s + 1]; p++) {
         const Span *piece = &source->pieces[p];
         size_t end = piece->begin + piece->length;
-        for (size_t i = piece->begin; i < end; i++, t++)
-            ids[t] = d->ids[i], targets[t] = i + 1 < end && d->learned[i + 1] ? d->ids[i + 1] : -1;
+        for (size_t i = piece->begin; i < end; i++, t++) {
+            ids[t] = d->ids[i], counts[t] = i + 1 < end ? d->learned[i + 1] : 0;
+            targets[t] = counts[t] > 0 ? d->ids[i + 1] : -1;
+        }
     }
-    for (; t < mixture->T; t++) ids[t] = 0, targets[t] = -1;
+    for (; t < mixture->T; t++) ids[t] = 0, targets[t] = -1, counts[t] = 0;
 }
 
-void mixture_next(Mixture *mixture, int B, int ids[B][mixture->T], int targets[B][mixture->T]) {
+void mixture_next(Mixture *mixture, int B, int ids[B][mixture->T], int targets[B][mixture->T],
+                  float counts[B][mixture->T]) {
     for (int b = 0; b < B; b++) {
         Source *from;
         if (!advance(mixture, &from))
             fail("the data are read as often as they may be, after %zu sequences", mixture->drawn);
         size_t number = from->drawn - 1, epoch = number / from->count;
         if (epoch != from->epoch) begin_epoch(mixture, from, epoch);
-        mixture_sequence(mixture, from, from->order[number % from->count], ids[b], targets[b]);
+        mixture_sequence(mixture, from, from->order[number % from->count], ids[b], targets[b], counts[b]);
     }
 }
 
@@ -243,7 +247,8 @@ uint64_t mixture_fingerprint(const Mixture *mixture) {
         const Documents *d = &s->documents;
         hash = mix(mix(hash, (uint64_t)llround(s->weight * 1e6)), (uint64_t)llround(s->epochs * 1e6));
         for (size_t i = 0; i < d->count; i++) hash = mix(mix(hash, d->spans[i].begin), d->spans[i].length);
-        for (size_t i = 0; i < d->tokens; i++) hash = mix(hash, 2 * (uint64_t)d->ids[i] + d->learned[i]);
+        for (size_t i = 0; i < d->tokens; i++)
+            hash = mix(mix(hash, (uint64_t)d->ids[i]), (uint64_t)llround((double)d->learned[i] * 1e6));
     }
     return hash;
 }

@@ -6,7 +6,7 @@
  *                its own in the sequence, too: BOS tells it where its own begins
  *     a mixture  each file has a weight: its share of the sequences. And how often it is read: that often at most, and
  *                then the others go on without it
- *     the order  a file's sequences in a new random order each time that it is read
+ *     the order  a file's sequences in a new random order each time that it is read; or as they stand in the file
  *
  * Where a run stands in all this is one number: how many sequences were drawn. */
 #ifndef MIXTURE_H
@@ -34,6 +34,7 @@ typedef struct {
 
 typedef struct {
     int T, count;
+    bool in_order;
     Source sources[MOST_SOURCES];
     uint64_t seed;
     size_t drawn; /* sequences so far */
@@ -47,12 +48,13 @@ void mixture_free(Mixture *mixture);
  * no more than that many will be drawn; otherwise a file that says nothing is read again and again. */
 size_t mixture_whole(Mixture *mixture, bool only);
 
-/* The next B sequences. A target is the token that follows; -1 where there is nothing to learn. */
-void mixture_next(Mixture *mixture, int B, int ids[B][mixture->T], int targets[B][mixture->T]);
+/* The next B sequences. A target is the token that follows, and counts `counts`; -1 where there is nothing to learn. */
+void mixture_next(Mixture *mixture, int B, int ids[B][mixture->T], int targets[B][mixture->T],
+                  float counts[B][mixture->T]);
 
 /* The file's sequence s alone: for who reads all of them in their order. */
 void mixture_sequence(const Mixture *mixture, const Source *source, size_t s, int ids[mixture->T],
-                      int targets[mixture->T]);
+                      int targets[mixture->T], float counts[mixture->T]);
 
 /* From the beginning to where so many sequences are drawn. Returns false if there are not as many. */
 bool mixture_seek(Mixture *mixture, size_t drawn);

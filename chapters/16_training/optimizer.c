@@ -2,6 +2,7 @@
 #include "15_backward/backward.h"
 
 #include <math.h>
+#include <string.h>
 
 void adamw(size_t n, float weight[restrict n], float m[restrict n], float v[restrict n], const float gradient[n],
            int step, float rate, float beta1, float beta2, float eps, float decay) {
@@ -16,6 +17,8 @@ void adamw(size_t n, float weight[restrict n], float m[restrict n], float v[rest
         weight[i] = (float)(kept * weight[i] - rate * mean / (size + eps));
     }
 }
+
+bool suits_muon(const Tensor *tensor) { return tensor->rank == 2 && strncmp(tensor->name, "model.layers.", 13) == 0; }
 
 bool decays(const Tensor *tensor) { return tensor->rank >= 2; }
 

@@ -22,6 +22,23 @@
 void adamw(size_t n, float weight[restrict n], float m[restrict n], float v[restrict n], const float gradient[n],
            int step, float rate, float beta1, float beta2, float eps, float decay);
 
+/* One step of Muon for a matrix of rows x columns, whose memory m is 0 before the first step. With g for the gradient:
+ *     m = beta m + (1 - beta) g                         a mean of the last gradients
+ *     x = beta m + (1 - beta) g                         Nesterov: and once more the newest
+ *     x = x / max(norm of x, 1e-7)                      the root of the sum of all squares
+ *     x = a x + b (x x^T) x + c (x x^T)^2 x             five times, with a 3.4445, b -4.7750, c 2.0315: Newton, Schulz
+ *     weight -= rate decay weight                       decoupled
+ *     weight -= rate sqrt(max(1, rows / columns)) x
+ * x has the directions of the mean, all of them about as long: its singular values end between 0.68 and 1.21. The whole
+ * matrix is needed at once. Products are rounded to float32; PyTorch rounds x, and all that becomes of it, to bfloat16.
+ * Source: Jordan and others 2024, https://kellerjordan.github.io/posts/muon; torch.optim.Muon. */
+void muon(int rows, int columns, float weight[restrict rows][columns], float m[restrict rows][columns],
+          const float gradient[rows][columns], float rate, float beta, float decay);
+
+/* Whether a model's tensor is for Muon: the matrices of the layers are. Of the embedding and lm_head each row is a
+ * token's own, and few have a gradient; they are left to adamw, and so are the norms' vectors. */
+bool suits_muon(const Tensor *tensor);
+
 /* Whether a model's tensor decays: the matrices do, embeddings among them, and the norms' vectors do not.
  * One that does not is given to adamw with a decay of 0. Source: nanoGPT's configure_optimizers. */
 bool decays(const Tensor *tensor);

@@ -9,8 +9,8 @@
 
 /* The numbers, word by word; NULL for what the command line does not say. */
 typedef struct {
-    const char *resume, *cut, *plot, *steps, *warmup, *batch, *length, *threads, *save, *validate, *sample, *rate,
-        *lowest, *decay, *beta1, *beta2, *eps, *clip, *seed;
+    const char *resume, *cut, *in_order, *plot, *bf16, *otherwise, *steps, *warmup, *batch, *length, *threads, *save,
+        *validate, *sample, *rate, *muon, *lowest, *decay, *beta1, *beta2, *eps, *clip, *seed;
 } Words;
 
 static int whole_or(const char *name, const char *text, int otherwise, int low) {
@@ -28,6 +28,8 @@ static void check(const Recipe *r, const Words *w) {
         usage_error("name a --config FILE to begin with random weights, or a --model DIR to begin with its own");
     if (!r->data[0]) usage_error("--data FILE is missing");
     if (r->learn_after && !*r->learn_after) usage_error("--learn-after needs a text");
+    if (w->otherwise && !r->learn_after) usage_error("--otherwise %s needs a --learn-after TEXT", w->otherwise);
+    if (r->muon > 0 && !(r->rate > 0)) usage_error("--muon rises and falls as --rate does: that must be above 0");
     if (w->validate && !r->valid) usage_error("--validate %s needs a --valid FILE", w->validate);
     if (r->prompt && !r->sample) usage_error("--prompt needs a --sample N");
     if (r->lowest > r->rate) usage_error("--lowest %g is above the --rate of %g", r->lowest, r->rate);
@@ -36,18 +38,20 @@ static void check(const Recipe *r, const Words *w) {
 }
 
 static void take_words(Recipe *r, const Words *w) {
-    r->resume = w->resume, r->cut = w->cut, r->plot = w->plot;
+    r->resume = w->resume, r->cut = w->cut, r->in_order = w->in_order, r->plot = w->plot, r->bf16 = w->bf16;
     r->steps = whole_or("steps", w->steps, -1, 1), r->warmup = whole_or("warmup", w->warmup, -1, 0);
     r->batch = whole_or("batch", w->batch, 8, 1), r->length = whole_or("length", w->length, 0, 2);
     r->threads = whole_or("threads", w->threads, thread_count(), 1);
     r->save = whole_or("save", w->save, 100, 1), r->sample = whole_or("sample", w->sample, 0, 1);
     r->validate = r->valid ? whole_or("validate", w->validate, r->save, 1) : 0;
     r->rate = decimal_or("rate", w->rate, 0.001, 0, 100);
+    r->muon = decimal_or("muon", w->muon, 0, 0, 100);
     r->lowest = decimal_or("lowest", w->lowest, (double)r->rate / 10, 0, 100);
     r->decay = decimal_or("decay", w->decay, 0.1, 0, 100), r->eps = decimal_or("eps", w->eps, 1e-8, 1e-30, 1);
     r->beta1 = decimal_or("beta1", w->beta1, 0.9, 0, 0.999999);
     r->beta2 = decimal_or("beta2", w->beta2, 0.95, 0, 0.999999);
     r->clip = decimal_or("clip", w->clip, 1, 0, 1e9);
+    r->otherwise = decimal_or("otherwise", w->otherwise, 0, 0, 1000);
     r->seed = w->seed ? option_number("seed", w->seed, 0, UINT32_MAX) : 1;
     while (r->data_count < OPTION_TIMES && r->data[r->data_count]) r->data_count++;
 }
@@ -62,7 +66,9 @@ Recipe recipe_read(int argc, char **argv) {
         {"data", "FILE[:weight[:epochs]] …", "a text, tokens (.safetensors) or -; its share; how often it is read at "
          "most", r.data},
         {"learn-after", "TEXT", "learn only what follows this in its line, such as \"Answer:\"", &r.learn_after},
+        {"otherwise", "X", "how much every other token counts then, where those count 1 (0)", &w.otherwise},
         {"cut", NULL, "a document may go on in the next sequence: then none is too long, and no room is left", &w.cut},
+        {"in-order", NULL, "the sequences as they stand in their file, and not shuffled", &w.in_order},
         {"out", "DIR", "the folder that becomes the model, with checkpoint.safetensors and log.csv", &r.out},
         {"resume", NULL, "go on from the checkpoint in --out, if there is one: the same bits as without a stop",
          &w.resume},
@@ -70,6 +76,7 @@ Recipe recipe_read(int argc, char **argv) {
         {"batch", "N", "sequences a step (8)", &w.batch},
         {"length", "N", "tokens of a sequence (512, or the model's context if that is less)", &w.length},
         {"rate", "X", "the highest learning rate (0.001)", &w.rate},
+        {"muon", "X", "the layers' matrices by Muon, with this as their highest rate (0: by AdamW, as all else)", &w.muon},
         {"warmup", "N", "steps until it is reached (a twentieth of all)", &w.warmup},
         {"lowest", "X", "the rate at the end of the cosine (a tenth of --rate)", &w.lowest},
         {"decay", "X", "weight decay of the matrices (0.1)", &w.decay},
@@ -83,12 +90,13 @@ Recipe recipe_read(int argc, char **argv) {
         {"sample", "N", "let the model write every so many steps", &w.sample},
         {"prompt", "TEXT", "what it goes on with then", &r.prompt},
         {"save", "N", "a checkpoint, and the model, every so many steps (100)", &w.save},
+        {"bf16", NULL, "the model in BF16, half as large; the checkpoint keeps float32", &w.bf16},
         {"plot", NULL, "draw the loss at the end, in the terminal and as loss.svg in --out (gnuplot)", &w.plot},
         {"threads", "N", "how many; another number rounds otherwise (all)", &w.threads},
     };
     only_options(argc, argv, "--config FILE|--model DIR --data FILE[:weight[:epochs]] … --out DIR [--resume] …",
-                 "Trains a Llama by AdamW, from nothing or on from a model. Killed at any moment, it goes on with "
-                 "--resume.",
+                 "Trains a Llama by AdamW, or Muon and AdamW, from nothing or on from a model. Killed at any moment, "
+                 "it goes on with --resume.",
                  sizeof options / sizeof *options, options);
     take_words(&r, &w);
     check(&r, &w);
@@ -110,7 +118,7 @@ void recipe_ingredients(const Recipe *r, Ingredients *in) {
     } all[INGREDIENTS] = {{"steps", r->steps}, {"batch", r->batch}, {"length", r->length}, {"rate", r->rate},
                           {"warmup", r->warmup}, {"lowest", r->lowest}, {"decay", r->decay}, {"beta1", r->beta1},
                           {"beta2", r->beta2}, {"eps", r->eps}, {"clip", r->clip}, {"seed", (double)r->seed},
-                          {"cut", r->cut}};
+                          {"cut", r->cut}, {"muon", r->muon}, {"in-order", r->in_order}};
     for (int i = 0; i < INGREDIENTS; i++) {
         number_text(in->text[i], all[i].value);
         in->each[i] = (Metadata){all[i].name, in->text[i]};

@@ -9,11 +9,11 @@ typedef struct {
     const char *config, *model, *tokenizer, *out, *valid, *learn_after, *prompt; /* NULL where nothing was said */
     const char *data[OPTION_TIMES];
     int data_count;
-    bool resume, cut, plot;
+    bool resume, cut, in_order, plot, bf16;
     int steps, warmup;       /* -1: not said, which depends on the data */
     int batch, length;       /* sequences, and their tokens; 0: not said */
     int threads, save, validate, sample;
-    float rate, lowest, decay, beta1, beta2, eps, clip;
+    float rate, muon, lowest, decay, beta1, beta2, eps, clip, otherwise;
     unsigned long seed;
 } Recipe;
 
@@ -21,7 +21,7 @@ typedef struct {
 Recipe recipe_read(int argc, char **argv);
 
 /* What two runs must have in common to end with the same numbers, each as its option says it. */
-enum { INGREDIENTS = 13 };
+enum { INGREDIENTS = 15 };
 typedef struct {
     Metadata each[INGREDIENTS];
     char text[INGREDIENTS][24];

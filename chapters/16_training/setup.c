@@ -68,7 +68,7 @@ static void open_data(Run *run) {
     int context = config_context(&run->config);
     if (r->length > context) fail("--length %d: the model's context is %d", r->length, context);
     if (!r->length) r->length = context < 512 ? context : 512;
-    Reading reading = {run->tokenizer, run->config.V, r->length, r->cut, r->learn_after};
+    Reading reading = {run->tokenizer, run->config.V, r->length, r->cut, r->in_order, r->learn_after, r->otherwise};
     run->data = mixture_open(r->data_count, r->data, &reading, r->seed);
     if (r->valid) run->valid = mixture_open(1, &r->valid, &reading, r->seed);
     if (r->sample && !run->tokenizer) fail("--sample: there is no tokenizer to write with: --tokenizer DIR");
@@ -83,6 +83,7 @@ void run_open(Run *run) {
         if (strncmp(r->data[i], "-", 2) == 0)
             fail("--data -: of several ranks only the first has a standard input: name a file");
     use_threads(r->threads);
+    run->dtype = r->bf16 ? BF16 : F32;
     open_config(run);
     open_tokenizer(run);
     open_data(run);
@@ -92,10 +93,11 @@ void run_open(Run *run) {
     run->workers = workers_new(&run->config, r->length, r->threads < run->part.count ? r->threads : run->part.count);
     size_t numbers = product((size_t)r->batch, (size_t)r->length);
     run->ids = allocate(product(numbers, sizeof(int))), run->targets = allocate(product(numbers, sizeof(int)));
+    run->counts = allocate(product(numbers, sizeof(float)));
 }
 
 void run_close(Run *run) {
-    free(run->ids), free(run->targets);
+    free(run->ids), free(run->targets), free(run->counts);
     workers_free(&run->workers), parameters_free(&run->gradients), state_free(&run->state);
     mixture_free(&run->data), mixture_free(&run->valid);
     if (run->tokenizer) tokenizer_close(run->tokenizer);

@@ -14,6 +14,7 @@ typedef struct {
     Recipe recipe;
     Ranks ranks;
     Config config;
+    DType dtype; /* of the model that comes out */
     char config_path[FOLDER_PATH], tokenizer_folder[FOLDER_PATH];
     Tokenizer *tokenizer; /* NULL: there is none */
     Mixture data, valid;
@@ -21,6 +22,7 @@ typedef struct {
     Parameters gradients;
     Workers workers;
     int *ids, *targets; /* [batch][length] */
+    float *counts;      /* the same: how much each target counts */
     Part part;          /* of the batch, the sequences that this process computes */
 } Run;
 

@@ -27,20 +27,19 @@ typedef struct {
     const Workers *workers;
     const Parameters *weights;
     Batch batch;
-    size_t targets; /* that count */
+    double all;   /* what the targets count together */
     double dloss;
-    double *loss;   /* [B]: the share that each sequence has in the mean */
+    double *loss; /* [B]: the share that each sequence has in the mean */
 } Work;
 
 /* Its share in the mean is that of its targets. Without gradients, NULL, it is the loss alone. */
 static double sequence(const Work *work, int b, Activations *a, Parameters *gradients) {
     size_t T = (size_t)work->workers->T, first = (size_t)b * T;
     const int *ids = work->batch.ids + first, *targets = work->batch.targets + first;
-    size_t count = count_targets(T, targets);
-    double share = (double)count / (double)work->targets;
-    if (!count) return 0;
-    if (!gradients) return share * decoder_loss(work->weights, a, ids, targets);
-    return share * decoder_backward(work->weights, gradients, a, ids, targets, (float)(share * work->dloss));
+    const float *counts = work->batch.counts ? work->batch.counts + first : NULL;
+    double share = weigh_targets(T, targets, counts) / work->all;
+    if (!(share > 0)) return 0;
+    return share * decoder_weighted(work->weights, gradients, a, ids, targets, counts, (float)(share * work->dloss));
 }
 
 static void some_sequences(const Work *work, int thread, Parameters *gradients) {
@@ -59,8 +58,9 @@ static void add_up(const Workers *w, Parameters *gradients) {
 }
 
 double batch_backward(const Workers *w, const Parameters *weights, Parameters *gradients, Batch batch, double dloss) {
-    Work work = {w, weights, batch, count_targets((size_t)batch.B * (size_t)w->T, batch.targets), dloss, NULL};
-    if (!work.targets) return NAN;
+    double all = weigh_targets((size_t)batch.B * (size_t)w->T, batch.targets, batch.counts);
+    Work work = {w, weights, batch, all, dloss, NULL};
+    if (!(all > 0)) return NAN;
     work.loss = allocate((size_t)batch.B * sizeof *work.loss);
 #pragma omp parallel for num_threads(w->threads) schedule(static, 1)
     for (int thread = 0; thread < w->threads; thread++) some_sequences(&work, thread, gradients);

@@ -25,18 +25,20 @@ typedef struct {
 Workers workers_new(const Config *config, int T, int threads);
 void workers_free(Workers *workers);
 
-/* B sequences. A target is the token to be told, mostly the one that follows; a negative one does not count. */
+/* B sequences. A target is the token to be told, mostly the one that follows; a negative one does not count. Others
+ * count as `counts` says, or all alike where that is NULL. */
 typedef struct {
     int B;
     const int *ids, *targets; /* [B][T] */
+    const float *counts;      /* [B][T] */
 } Batch;
 
-/* The mean loss over all of the batch's targets that count: NaN if none does. */
+/* The mean loss over the batch's targets, each as often as it counts: NaN if none does. */
 double batch_loss(const Workers *workers, const Parameters *weights, Batch batch);
 
 /* The same loss, and dloss times its gradient with respect to every weight, added to `gradients`. dloss is 1; or, where
- * gradients are accumulated over several batches or machines, the share that this batch's count of targets has in that
- * of all: every token then weighs the same, however many its batch has. */
+ * gradients are accumulated over several batches or machines, the share that this batch's targets have in those of all
+ * (weigh_targets): every token then weighs as much, however many its batch has. */
 double batch_backward(const Workers *workers, const Parameters *weights, Parameters *gradients, Batch batch,
                       double dloss);
 

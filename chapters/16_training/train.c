@@ -15,21 +15,33 @@
 
 /* ------------------------------------------------------------------ a step */
 
-/* AdamW on every tensor, in pieces that the threads share: what happens to a weight depends on no other. */
-static void go_downhill(Run *run, float rate) {
+/* AdamW, in pieces that the threads share: what happens to a weight depends on no other. */
+static void adamw_in_pieces(Run *run, size_t first, size_t count, float rate, float decay) {
     enum { PIECE = 1 << 14 };
+    const Recipe *r = &run->recipe;
+    const State *s = &run->state;
+#pragma omp parallel for
+    for (size_t n = 0; n < count; n += PIECE) {
+        size_t at = first + n;
+        adamw(count - n < PIECE ? count - n : PIECE, s->weights.numbers + at, s->m.numbers + at, s->v.numbers + at,
+              run->gradients.numbers + at, s->step, rate, r->beta1, r->beta2, r->eps, decay);
+    }
+}
+
+/* Each tensor by itself. Muon's rate keeps its proportion to AdamW's. */
+static void go_downhill(Run *run, float rate) {
+    const float momentum = 0.95f;
     const Recipe *r = &run->recipe;
     const State *s = &run->state;
     for (int i = 0; i < s->weights.tensor_count; i++) {
         const Tensor *tensor = &s->weights.tensors[i];
         size_t count = tensor_count(tensor), first = (size_t)((const float *)tensor->data - s->weights.numbers);
         float decay = decays(tensor) ? r->decay : 0;
-#pragma omp parallel for
-        for (size_t n = 0; n < count; n += PIECE) {
-            size_t at = first + n;
-            adamw(count - n < PIECE ? count - n : PIECE, s->weights.numbers + at, s->m.numbers + at, s->v.numbers + at,
-                  run->gradients.numbers + at, s->step, rate, r->beta1, r->beta2, r->eps, decay);
-        }
+        if (r->muon > 0 && suits_muon(tensor))
+            muon((int)tensor->shape[0], (int)tensor->shape[1], (void *)(s->weights.numbers + first),
+                 (void *)(s->m.numbers + first), (void *)(run->gradients.numbers + first), rate * (r->muon / r->rate),
+                 momentum, decay);
+        else adamw_in_pieces(run, first, count, rate, decay);
     }
 }
 
@@ -53,16 +65,14 @@ static void require_numbers(const Run *run, double loss, double norm) {
          isnan(which) ? "not a number" : "infinite");
 }
 
-/* Each rank takes a part of the batch, which has its share of the targets that count; what comes out is added up in the
+/* Each rank takes a part of the batch, which has its share of what the targets count; what comes out is added up in the
  * order of the ranks. So several processes compute what one does with the whole batch, to rounding. */
 static double gradients_of_batch(Run *run) {
     const size_t T = (size_t)run->recipe.length, first = (size_t)run->part.first * T;
-    const int *ids = run->ids + first, *targets = run->targets + first;
-    size_t all = count_targets((size_t)run->recipe.batch * T, run->targets);
-    size_t own = count_targets((size_t)run->part.count * T, targets);
-    double share = (double)own / (double)all, loss = 0;
-    Batch part = {run->part.count, ids, targets};
-    if (own) loss = share * batch_backward(&run->workers, &run->state.weights, &run->gradients, part, share);
+    Batch part = {run->part.count, run->ids + first, run->targets + first, run->counts + first};
+    double all = weigh_targets((size_t)run->recipe.batch * T, run->targets, run->counts);
+    double own = weigh_targets((size_t)run->part.count * T, part.targets, part.counts), share = own / all, loss = 0;
+    if (own > 0) loss = share * batch_backward(&run->workers, &run->state.weights, &run->gradients, part, share);
     sum_over_ranks(run->gradients.count, run->gradients.numbers);
     return sum_of_ranks(run, loss);
 }
@@ -71,7 +81,7 @@ static Row step(Run *run) {
     const Recipe *r = &run->recipe;
     State *s = &run->state;
     double start = seconds();
-    mixture_next(&run->data, r->batch, (void *)run->ids, (void *)run->targets);
+    mixture_next(&run->data, r->batch, (void *)run->ids, (void *)run->targets, (void *)run->counts);
     s->step++, s->drawn = run->data.drawn;
     memset(run->gradients.numbers, 0, run->gradients.count * sizeof *run->gradients.numbers);
     double loss = gradients_of_batch(run);
@@ -94,9 +104,11 @@ static double validate(Run *run) {
     for (size_t s = (size_t)run->ranks.rank * B; s < source->count; s += (size_t)run->ranks.count * B) {
         size_t n = source->count - s < B ? source->count - s : B;
         for (size_t b = 0; b < n; b++)
-            mixture_sequence(&run->valid, source, s + b, run->ids + b * T, run->targets + b * T);
-        double counted = (double)count_targets(n * T, run->targets);
-        sum += counted * batch_loss(&run->workers, &run->state.weights, (Batch){(int)n, run->ids, run->targets});
+            mixture_sequence(&run->valid, source, s + b, run->ids + b * T, run->targets + b * T,
+                             run->counts + b * T);
+        double counted = weigh_targets(n * T, run->targets, run->counts);
+        Batch batch = {(int)n, run->ids, run->targets, run->counts};
+        sum += counted * batch_loss(&run->workers, &run->state.weights, batch);
         all += counted;
     }
     return sum_of_ranks(run, sum) / sum_of_ranks(run, all);
@@ -108,7 +120,7 @@ static bool due(int every, const Run *run) {
 
 static void save(const Run *run, uint64_t fingerprint) {
     checkpoint_save(run->recipe.out, &run->state, &run->recipe, fingerprint);
-    folder_save_model(run->recipe.out, &run->state.weights);
+    folder_save_model(run->recipe.out, &run->state.weights, run->dtype);
 }
 
 /* The other ranks have the same weights, to the bit, and keep quiet. */
@@ -150,8 +162,8 @@ static void begin(Run *run, uint64_t fingerprint) {
     mixture_print(&run->data, (size_t)r->steps * (size_t)r->batch);
     if (resumed) printf("resumed behind step %d\n", run->state.step);
     fflush(stdout);
-    folder_describe(r->out, run->config_path, run->tokenizer_folder, run->tokenizer);
-    if (resumed) folder_save_model(r->out, &run->state.weights); /* it may have been killed right before that */
+    folder_describe(r->out, run->config_path, run->dtype, run->tokenizer_folder, run->tokenizer);
+    if (resumed) folder_save_model(r->out, &run->state.weights, run->dtype); /* it may have been killed before that */
 }
 
 /* What rank 0 begins with, all others have. */

@@ -1,8 +1,11 @@
-"""Chapter 16: the optimizer, by torch.optim.AdamW, torch.nn.utils.clip_grad_norm_ and torch.optim.lr_scheduler.
+"""Chapter 16: the optimizers, by torch.optim.AdamW and torch.optim.Muon, torch.nn.utils.clip_grad_norm_ and
+torch.optim.lr_scheduler.
 
-A case of adamw goes as many steps as `gradient` has rows, and `of` tells what is asked for: 0 the weights, 1 m, 2 v.
+A case of adamw or muon goes as many steps as `gradient` has rows (of muon, matrices), and `of` tells what is asked for: 0
+the weights, 1 m, 2 v.
 """
 import math
+from unittest import mock
 
 import numpy as np
 import torch
@@ -213,6 +216,214 @@ for name, sentence, inputs in [
     for of, what in enumerate(["weight", "m", "v"]):
         if of == 0 or name in ("by_hand", "second_step", "twenty_steps", "rare"):
             adamw.case(f"{name}_{what}", sentence, of=of, **inputs)
+
+
+# --- Muon --------------------------------------------------------------------------------------------------
+
+def torch_muon(weight, m, gradient, rate, beta, decay, of):
+    """torch.optim.Muon rounds the mean gradient, and all that it makes of it, to bfloat16: three digits, which no float32
+    could be judged by. That one line of it is taken out; all the rest is PyTorch's own. (How far bfloat16 is from this:
+    16_run.py.)"""
+    weight = weight.clone()
+    optimizer = torch.optim.Muon([weight], lr=rate, momentum=beta, weight_decay=decay)
+    optimizer.state[weight] = memory = dict(momentum_buffer=m.clone())
+    with mock.patch.object(torch.Tensor, "bfloat16", torch.Tensor.clone):
+        for weight.grad in gradient:
+            optimizer.step()
+    return [weight, memory["momentum_buffer"]][of]
+
+
+class Turn:
+    """One step of Muon, spelled out; each mistake changes one line of it."""
+    steps, coefficients = 5, (3.4445, -4.7750, 2.0315)
+
+    def __init__(self, rate, beta, decay):
+        self.rate, self.beta, self.decay = rate, beta, decay
+
+    def pulled(self, weight, g):
+        return g
+
+    def mean(self, m, g):
+        return self.beta * m + (1 - self.beta) * g
+
+    def looked_ahead(self, m, g):
+        return self.beta * m + (1 - self.beta) * g
+
+    def norm(self, x):
+        return x.square().sum().sqrt()
+
+    def normed(self, x):
+        return x / self.norm(x).clamp(min=1e-7)
+
+    def iterated(self, x):
+        a, b, c = self.coefficients
+        gram = x @ x.T
+        return a * x + (b * gram + c * gram @ gram) @ x
+
+    def orthogonal(self, x):
+        x = self.normed(x)
+        for _ in range(self.steps):
+            x = self.iterated(x)
+        return x
+
+    def turned(self, x):
+        return self.orthogonal(x.T).T if x.shape[0] > x.shape[1] else self.orthogonal(x)
+
+    def scale(self, rows, columns):
+        return math.sqrt(max(1, rows / columns))
+
+    def decayed(self, weight):
+        return weight - self.rate * self.decay * weight
+
+    def moved(self, weight, x):
+        return self.decayed(weight) - self.rate * self.scale(*weight.shape) * x
+
+    def kept(self, m, x, before):
+        return m
+
+    def take(self, weight, m, gradient):
+        g, before = self.pulled(weight, gradient), m
+        m = self.mean(m, g)
+        x = self.looked_ahead(m, g)
+        return self.moved(weight, self.turned(x)), self.kept(m, x, before)
+
+
+def turning(variant=None, touched=lambda new, old: new):
+    def formula(weight, m, gradient, rate, beta, decay, of):
+        one = type("Variant", (Turn,), variant or {})(rate, beta, decay)
+        before = weight, m
+        for g in gradient:
+            weight, m = one.take(weight, m, g)
+        return touched((weight, m)[of], before[of])
+    return formula
+
+
+def exactly(self, x):
+    """The nearest matrix with rows at right angles, by its singular values."""
+    try:
+        u, _, v = torch.linalg.svd(x, full_matrices=False)
+    except RuntimeError:
+        return x
+    return u @ v
+
+
+def not_turned_back(self, x):
+    return self.orthogonal(x.T).reshape(x.shape) if x.shape[0] > x.shape[1] else self.orthogonal(x)
+
+
+muon = Kernel("muon", CHAPTER, "torch.optim.Muon, without its rounding to bfloat16", torch_muon, turning(), mixes=True)
+for name, advice, variant in [
+        ("not_orthogonalized", "Your step is the mean gradient itself: SGD with momentum. Lead its singular values to 1 first",
+         dict(turned=lambda self, x: x)),
+        ("normed_alone", "Your step is the mean gradient divided by its norm. Five steps of Newton and Schulz follow",
+         dict(turned=lambda self, x: self.normed(x))),
+        ("signs", "Your step takes the sign of each number. Muon makes the directions alike, and not the numbers",
+         dict(turned=lambda self, x: x.sign())),
+        ("exactly_orthogonal", "Your singular values are all 1. Muon's five steps leave them between 0.7 and 1.2, and PyTorch's answer is that",
+         dict(turned=exactly)),
+        ("plain_cubic", "Your iteration is the classical one, 1.5 x - 0.5 (x x^T) x, which is too slow for small singular values. Muon's "
+         "coefficients are 3.4445, -4.7750, 2.0315", dict(coefficients=(1.5, -0.5, 0.0))),
+        ("plain_quintic", "Your iteration has the classical coefficients 15/8, -10/8, 3/8, which are too slow for small singular values. Muon's "
+         "are 3.4445, -4.7750, 2.0315", dict(coefficients=(15 / 8, -10 / 8, 3 / 8))),
+        ("older_quintic", "Your coefficients are 2, -1.5, 0.5. Muon's are 3.4445, -4.7750, 2.0315", dict(coefficients=(2.0, -1.5, 0.5))),
+        ("coefficients_exchanged", "Your b and c are exchanged: b, -4.7750, belongs to x x^T, and c, 2.0315, to its square",
+         dict(coefficients=(3.4445, 2.0315, -4.7750))),
+        ("square_missing", "Your c (x x^T)^2 x is missing", dict(coefficients=(3.4445, -4.7750, 0.0))),
+        ("four_steps", "Your iteration takes four steps. It takes five", dict(steps=4)),
+        ("six_steps", "Your iteration takes six steps. It takes five", dict(steps=6)),
+        ("one_step", "Your iteration takes a single step. It takes five", dict(steps=1)),
+        ("norm_missing", "Your matrix is not divided by its norm before the iteration, which leads singular values above 1.3 astray",
+         dict(norm=lambda self, x: torch.ones_like(x[0, 0]))),
+        ("norm_of_rows", "Your rows are divided each by its own norm. There is one norm, of all numbers of the matrix",
+         dict(norm=lambda self, x: x.square().sum(1, keepdim=True).sqrt())),
+        ("norm_of_columns", "Your columns are divided each by its own norm. There is one norm, of all numbers of the matrix",
+         dict(norm=lambda self, x: x.square().sum(0, keepdim=True).sqrt())),
+        ("root_of_norm_missing", "Your matrix is divided by the sum of the squares. Take the root", dict(norm=lambda self, x: x.square().sum())),
+        ("largest_for_norm", "Your matrix is divided by its largest number. Divide by the root of the sum of all squares",
+         dict(norm=lambda self, x: x.abs().max())),
+        ("mean_for_sum", "Your norm is the root of the mean square. It is that of the sum",
+         dict(norm=lambda self, x: x.square().mean().sqrt())),
+        ("least_missing", "Your norm may be 0, and 0 / 0 is NaN: divide by 1e-7 where the norm is less", dict(normed=lambda self, x: x / self.norm(x))),
+        ("least_added", "Your 1e-7 is added to the norm. It is the least that is divided by", dict(normed=lambda self, x: x / (self.norm(x) + 1e-7))),
+        ("not_turned_back", "Your tall matrix was turned, and not turned back", dict(turned=not_turned_back)),
+        ("nesterov_missing", "Your step takes m itself. It is Nesterov's: beta m + (1 - beta) g with the m that already has g",
+         dict(looked_ahead=lambda self, m, g: m)),
+        ("momentum_missing", "Your step takes the gradient itself. It takes beta m + (1 - beta) g", dict(looked_ahead=lambda self, m, g: g)),
+        ("whole_gradient_ahead", "Your step takes beta m + g. It takes 1 - beta of g", dict(looked_ahead=lambda self, m, g: self.beta * m + g)),
+        ("ahead_exchanged", "Your step takes (1 - beta) m + beta g. It is the other way round",
+         dict(looked_ahead=lambda self, m, g: (1 - self.beta) * m + self.beta * g)),
+        ("share_of_g_missing", "Your m takes the whole gradient. PyTorch's takes 1 - beta of it", dict(mean=lambda self, m, g: self.beta * m + g)),
+        ("shares_exchanged", "Your m keeps 1 - beta of itself. It keeps beta, and takes 1 - beta of what is new",
+         dict(mean=lambda self, m, g: (1 - self.beta) * m + self.beta * g)),
+        ("ahead_kept", "Your m is kept with Nesterov's look ahead. Keep the mean", dict(kept=lambda self, m, x, before: x)),
+        ("memory_not_kept", "Your m is what it was before the step. Write it back", dict(kept=lambda self, m, x, before: before)),
+        ("memory_from_zero", "Your m begins anew in each step. Read what the last step left there", dict(mean=lambda self, m, g: (1 - self.beta) * g)),
+        ("scale_missing", "Your step is not multiplied with sqrt(max(1, rows / columns)): a tall matrix takes longer steps",
+         dict(scale=lambda self, rows, columns: 1)),
+        ("scale_upside_down", "Your scale is sqrt(max(1, columns / rows)). It is sqrt(max(1, rows / columns))",
+         dict(scale=lambda self, rows, columns: math.sqrt(max(1, columns / rows)))),
+        ("scale_below_one", "Your scale is sqrt(rows / columns). It is never below 1", dict(scale=lambda self, rows, columns: math.sqrt(rows / columns))),
+        ("root_of_scale_missing", "Your scale is max(1, rows / columns). Take the root", dict(scale=lambda self, rows, columns: max(1, rows / columns))),
+        ("scale_in_whole_numbers", "Your rows / columns is a division of whole numbers. Divide as double",
+         dict(scale=lambda self, rows, columns: math.sqrt(max(1, rows // columns)))),
+        ("scale_of_adamw", "Your scale is 0.2 sqrt(max(rows, columns)), which makes steps as long as AdamW's: PyTorch's match_rms_adamw. Unless it "
+         "is asked, it is sqrt(max(1, rows / columns))", dict(scale=lambda self, rows, columns: 0.2 * math.sqrt(max(rows, columns)))),
+        ("decay_in_the_gradient", "Your decay is added to the gradient, and so goes through m. Take it off the weight itself: weight -= rate decay weight",
+         dict(pulled=lambda self, w, g: g + self.decay * w, decayed=lambda self, w: w)),
+        ("decay_scaled", "Your decay is multiplied with sqrt(max(1, rows / columns)). Only the step is",
+         dict(decayed=lambda self, w: w - self.rate * self.scale(*w.shape) * self.decay * w)),
+        ("decay_missing", "Your weights do not decay. Take rate decay weight off each", dict(decayed=lambda self, w: w)),
+        ("decay_without_rate", "Your decay is not multiplied with the rate. It is rate decay weight", dict(decayed=lambda self, w: w - self.decay * w)),
+        ("decay_grows", "Your decay makes the weights larger. Subtract it", dict(decayed=lambda self, w: w + self.rate * self.decay * w)),
+        ("decay_after_the_step", "Your decay is of the weight after its step. It is of the weight before",
+         dict(moved=lambda self, w, x: self.decayed(w - self.rate * self.scale(*w.shape) * x))),
+        ("uphill", "Your step goes uphill. Subtract it", dict(moved=lambda self, w, x: self.decayed(w) + self.rate * self.scale(*w.shape) * x)),
+        ("rate_missing", "Your step is not multiplied with the rate", dict(moved=lambda self, w, x: self.decayed(w) - self.scale(*w.shape) * x))]:
+    muon.wrong(name, advice, turning(variant))
+muon.wrong("does_nothing", "Your weights and m are what they were before. The kernel changes both", turning(touched=lambda new, old: old))
+muon.wrong("first_row_alone", "Your loop changes the first row alone. It runs over all rows",
+           turning(touched=lambda new, old: torch.cat([new[:1], old[1:]])))
+muon.wrong("last_row_left_out", "Your loop ends one row too early", turning(touched=lambda new, old: torch.cat([new[:-1], old[-1:]])))
+muon.wrong("last_column_left_out", "Your loop ends one column too early",
+           turning(touched=lambda new, old: torch.cat([new[:, :-1], old[:, -1:]], dim=1)))
+
+USUAL = dict(rate=0.02, beta=0.95, decay=0.1)
+
+
+def matrices(steps, rows, columns, **how):
+    return dict(weight=normal(rows, columns, scale=0.3), m=np.zeros((rows, columns)), gradient=normal(steps, rows, columns, **how))
+
+
+def one_direction(random):
+    """A text of a single token: its gradient is a column times a row."""
+    return random.standard_normal((1, 5, 1)) * random.standard_normal((1, 1, 6))
+
+
+for name, sentence, inputs in [
+        ("by_hand", "One step on two directions, one four times as long as the other: they come out nearly alike.",
+         dict(weight=[[1, 0], [0, 1]], m=[[0, 0], [0, 0]], gradient=[[[4, 0], [0, -1]]], rate=0.1, beta=0.5, decay=0.2)),
+        ("square", "A square matrix, and a memory of former steps.", matrices(2, 6, 6) | dict(m=normal(6, 6, scale=0.1)) | USUAL),
+        ("wide", "More columns than rows.", matrices(2, 4, 9) | USUAL),
+        ("tall", "More rows than columns: turned, orthogonalized, turned back; and its steps are longer.", matrices(2, 9, 4) | USUAL),
+        ("twenty_steps", "Twenty steps from nothing.", matrices(20, 5, 6) | USUAL),
+        ("twenty_steps_tall", "Twenty steps of a tall matrix.", matrices(20, 7, 3) | USUAL),
+        ("large_rate", "Five steps with a large rate and much decay: the order of the two shows.",
+         matrices(5, 6, 5) | dict(rate=0.3, beta=0.9, decay=0.9)),
+        ("no_decay", "Without decay, and without a memory.", matrices(3, 4, 6) | dict(rate=0.1, beta=0.0, decay=0.0)),
+        ("row", "A matrix of one row is one direction.", matrices(3, 1, 11) | USUAL),
+        ("column", "And so is one of one column.", matrices(3, 10, 1) | USUAL),
+        ("one_number", "A single weight.", dict(weight=[[0.5]], m=[[0.25]], gradient=[[[-1]]]) | USUAL),
+        ("one_direction", "A gradient of one direction: all other singular values are 0, and stay so.",
+         matrices(1, 5, 6) | dict(gradient=one_direction) | USUAL),
+        ("large_gradients", "Gradients of 1000: their size does not matter.", matrices(2, 4, 4, scale=1000) | USUAL),
+        ("tiny_gradients", "Gradients of 1e-9, whose norm is below 1e-7: their steps stay smaller.", matrices(2, 4, 5, scale=1e-9) | USUAL),
+        ("small_gradients", "Gradients of 1e-7: dividing by the norm, or by a little more, is not the same.", matrices(2, 4, 5, scale=1e-7) | USUAL),
+        ("nothing", "No gradient: the weights decay, and that is all.", matrices(2, 5, 4, scale=0) | USUAL | dict(decay=2.0)),
+        ("ragged", "33 times 17.", matrices(2, 33, 17) | USUAL),
+        ("larger", "40 times 60.", matrices(1, 40, 60, scale=1e-3) | USUAL)]:
+    for of, what in enumerate(["weight", "m"]):
+        if of == 0 or name in ("by_hand", "square", "tall", "twenty_steps"):
+            muon.case(f"{name}_{what}", sentence, of=of, **inputs)
 
 
 # --- Clipping ----------------------------------------------------------------------------------------------

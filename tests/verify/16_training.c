@@ -40,6 +40,31 @@ static void random_adamw(Call *call, Random *random, Size size) {
     call_output(call, F32, 1, SHAPE(n));
 }
 
+/* ------------------------------------------------------------------ Muon */
+
+/* Each matrix of the gradient is a step's. `of`: 0 the weights, 1 m. */
+static void unpack_muon(Function kernel, const Call *c) {
+    int steps = dimension(c, "gradient", 0), rows = dimension(c, "weight", 0), columns = dimension(c, "weight", 1);
+    size_t n = (size_t)rows * (size_t)columns;
+    bool of_m = whole_number(c, "of");
+    float *weight = changing(c, "weight", n, !of_m), *m = changing(c, "m", n, of_m);
+    const float(*gradient)[rows][columns] = argument(c, "gradient");
+    for (int s = 0; s < steps; s++)
+        AS(muon, kernel)(rows, columns, (void *)weight, (void *)m, gradient[s], scalar(c, "rate"), scalar(c, "beta"),
+                         scalar(c, "decay"));
+}
+
+static void random_muon(Call *call, Random *random, Size size) {
+    size_t rows = extent(random, size, 1, 40, 70, 1024), columns = extent(random, size, 1, 40, 50, 1024);
+    size_t steps = size == SMALL ? (size_t)random_between(random, 1, 3) : 1;
+    random_input(call, random, "weight", 2, SHAPE(rows, columns));
+    random_input(call, random, "m", 2, SHAPE(rows, columns));
+    random_input(call, random, "gradient", 3, SHAPE(steps, rows, columns));
+    scalar_input(call, "rate", 0.02f), scalar_input(call, "beta", 0.95f), scalar_input(call, "decay", 0.1f);
+    index_input(call, "of", size == LARGE ? 0 : random_between(random, 0, 1));
+    call_output(call, F32, 2, SHAPE(rows, columns));
+}
+
 /* ------------------------------------------------------------------ clipping */
 
 /* The arrays lie one after the other in `gradient`. The output is the same, clipped, or in a case with `of_norm` the
@@ -112,6 +137,7 @@ static void random_loss_shares(Call *call, Random *random, Size size) {
 
 const Kernel training_kernels[] = {
     {KERNEL(adamw, "16_training", adamw)},
+    {KERNEL(muon, "16_training", muon)},
     {KERNEL(clip_gradient, "16_training", clip_gradient)},
     {KERNEL(learning_rate, "16_training", learning_rate)},
     {KERNEL(loss_shares, "16_training", loss_shares)},

@@ -4,36 +4,19 @@
  * has conditions: no other event is written, and a text that tells of another contradicts itself. Every event has
  * wordings, and they serve both ways: to write it, and to read it in a text that somebody else wrote. Questions, which
  * follow the story, are events, too: their condition is that the answer is true. */
+#include "09_decoder/stories/words.h"
 #include "common/error.h"
 #include "common/file.h"
 #include "common/options.h"
 #include "common/random.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
-
-/* ------------------------------------------------------------------ words */
-
-enum { GIRLS = 10 }; /* the others are boys */
-static const char *const names[] = {"Anna", "Clara", "Daisy", "Emma", "Ida", "Lucy", "Mia", "Nora", "Ruby", "Zoe",
-                                    "Ben", "Carl", "Felix", "Hugo", "Jack", "Leo", "Max", "Oscar", "Sam", "Tom"};
-static const char *const manners[] = {"brave", "busy", "cheerful", "clever", "curious", "gentle", "lonely", "proud", "quiet", "shy",
-                                      "sleepy", "young"};
-static const char *const kinds[] = {"bear", "cat", "child", "dragon", "duck", "fox", "frog", "horse", "mouse", "owl", "rabbit",
-                                    "robot", "squirrel"};
-static const char *const places[] = {"attic", "bakery", "castle", "cave", "field", "forest", "garden", "kitchen", "library", "market",
-                                     "meadow", "museum", "school", "shop", "station", "theatre", "tower", "village"};
-static const char *const colours[] = {"black", "blue", "brown", "golden", "green", "orange", "purple", "red", "silver", "white",
-                                      "yellow"};
-static const char *const things[] = {"apple", "ball", "basket", "bell", "blanket", "book", "bottle", "button", "candle", "coin",
-                                     "crown", "drum", "feather", "flower", "hat", "kite", "lamp", "mirror", "scarf", "shell",
-                                     "spoon", "umbrella", "whistle"};
 
 /* ------------------------------------------------------------------ events */
 
@@ -452,20 +435,63 @@ static void judge_file(const char *path) {
     free(text);
 }
 
+/* ------------------------------------------------------------------ many of them */
+
+typedef struct {
+    long begin, length; /* in what was written */
+} Story;
+
+/* Of equal length, the one that was written before. */
+static int shorter_first(const void *left, const void *right) {
+    const Story *a = left, *b = right;
+    if (a->length != b->length) return a->length < b->length ? -1 : 1;
+    return a->begin < b->begin ? -1 : 1;
+}
+
+/* A file that nobody else sees keeps them until all are there. */
+static void write_sorted(unsigned long sorted, Random *random) {
+    FILE *file = tmpfile();
+    if (!file) fail("--sorted: there is no room for a temporary file: %s", strerror(errno));
+    Story *stories = allocate(sorted * sizeof *stories);
+    long length = 0;
+    for (unsigned long i = 0; i < sorted; i++) {
+        write_story(file, random);
+        stories[i] = (Story){length, ftell(file) - length};
+        length += stories[i].length;
+    }
+    char *text = allocate((size_t)length);
+    if (fflush(file) != 0 || ferror(file) || fseek(file, 0, SEEK_SET) != 0 ||
+        fread(text, 1, (size_t)length, file) != (size_t)length)
+        fail("--sorted: there is no room for a temporary file: %s", strerror(errno));
+    fclose(file);
+    qsort(stories, sorted, sizeof *stories, shorter_first);
+    for (unsigned long i = 0; i < sorted; i++)
+        printf("%s%.*s", i ? "\n" : "", (int)stories[i].length, text + stories[i].begin);
+    free(text), free(stories);
+}
+
+/* The first `sorted` of them the shortest first, the others as they come. A blank line stands between two. */
+static void write_stories(unsigned long count, unsigned long sorted, Random *random) {
+    if (sorted) write_sorted(sorted, random);
+    for (unsigned long i = sorted; i < count; i++) {
+        if (i) putchar('\n');
+        write_story(stdout, random);
+    }
+}
+
 int main(int argc, char **argv) {
-    const char *count = "1", *seed = "1", *check = NULL;
+    const char *count = "1", *sorted = "0", *seed = "1", *check = NULL;
     const Option options[] = {
         {"count", "N", "how many stories to write; a blank line stands between them (1)", &count},
+        {"sorted", "N", "so many of them first, the shortest first: who learns to read begins with those (0)", &sorted},
         {"seed", "S", "other stories for another seed (1)", &seed},
         {"check", "FILE|-", "read stories instead, and judge their facts and their answers", &check},
     };
-    only_options(argc, argv, "[--count N] [--seed S] | --check FILE|-",
+    only_options(argc, argv, "[--count N] [--sorted N] [--seed S] | --check FILE|-",
                  "Writes short stories with questions about them, or judges those of another.", COUNT(options), options);
     if (check) return judge_file(check), 0;
     Random random = {option_number("seed", seed, 0, ULONG_MAX)};
-    for (unsigned long i = 0, stories = option_number("count", count, 0, ULONG_MAX); i < stories; i++) {
-        if (i) putchar('\n');
-        write_story(stdout, &random);
-    }
+    unsigned long stories = option_number("count", count, 0, ULONG_MAX);
+    write_stories(stories, option_number("sorted", sorted, 0, stories), &random);
     return 0;
 }

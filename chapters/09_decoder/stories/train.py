@@ -1,6 +1,7 @@
 """Trains the model of this chapter: a small Llama that reads short stories and answers questions about them.
 
-    make train          stories, vocabulary, training, examination: under an hour on two cores
+    python train.py                     stories, vocabulary, training, examination: under an hour on two cores
+    python train.py --examine DIR       what another model knows: make train ends so
 
 Everything on the way is kept in build/training/: killed and started again, it goes on where it was. What comes out lies beside
 this file: model/, a folder as transformers saves it, and train.log.
@@ -102,7 +103,7 @@ def training_tokens(tokenizer):
 
 def story_words():
     """The generator's words by kind: names, manners, kinds, places, colours, things."""
-    found = re.findall(r"const char \*const (\w+)\[\] = \{([^}]*)\}", (HERE / "stories.c").read_text())
+    found = re.findall(r"const char \*const (\w+)\[\] = \{([^}]*)\}", (HERE / "words.h").read_text())
     return {kind: re.findall(r'"(\w+)"', words) for kind, words in found}
 
 
@@ -390,7 +391,19 @@ def examine(model, tokenizer, seen):
     save_unseen(tokenizer, texts[EXAMINED:])
 
 
+def show(folder):
+    """What another model knows, of those that train.sh has trained."""
+    model, tokenizer, texts = LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32).eval(), vocabulary(), stories(*UNSEEN)
+    _, _, right, questions = judged(answered(model, tokenizer, texts))
+    consistent, *_ = judged(own_stories(model, tokenizer, EXAMINED))
+    print(f"perplexity {perplexity(model, tokenizer, texts):.3f}; {right} of {questions} questions ({right / questions:.1%}); "
+          f"{consistent} of {EXAMINED} own stories are consistent")
+
+
 def main():
+    if sys.argv[1:2] == ["--examine"]:
+        with torch.no_grad():
+            return show(sys.argv[2])
     BUILD.mkdir(parents=True, exist_ok=True)
     MODEL.mkdir(exist_ok=True)
     tokenizer = vocabulary()
