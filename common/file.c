@@ -156,3 +156,15 @@ bool file_is_mapped(const char *path) {
         if (m->device == status.st_dev && m->number == status.st_ino) return true;
     return false;
 }
+
+char *shell_word(const char *path) {
+    static const char quote[] = "'\\''"; /* the word ends, a quote that stands alone, and it goes on */
+    char *word = allocate(strlen(path) * strlen(quote) + sizeof "''"), *to = word;
+    *to++ = '\'';
+    for (; *path; path++) {
+        if (*path == '\'') to = stpcpy(to, quote);
+        else *to++ = *path;
+    }
+    strcpy(to, "'");
+    return word;
+}

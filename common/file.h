@@ -25,4 +25,7 @@ void file_unload(const void *bytes, size_t size);
 
 bool file_is_mapped(const char *path); /* by that name or another one */
 
+/* A path as one word of a command for a shell, whatever is in it: in quotes. The caller frees. */
+char *shell_word(const char *path);
+
 #endif

@@ -123,7 +123,7 @@ static void their_tokens_are_transformers(void **state) {
         const json_t *c = json_array_get(cases, i), *right = json_object_get(c, "ids");
         if (strcmp(open, text_in(c, "tokenizer")) != 0) {
             if (tokenizer) tokenizer_close(tokenizer);
-            tokenizer = tokenizer_open(AT("%s/tests/golden/tokenizers/%s", ROOT, open = text_in(c, "tokenizer")));
+            tokenizer = tokenizer_open(AT("%s/tests/golden/%s", ROOT, open = text_in(c, "tokenizer")));
         }
         Message messages[MOST_MESSAGES];
         size_t count, said_count = messages_of(c, messages);
@@ -158,7 +158,7 @@ static void expressions_are_jinjas(void **state) {
         {"{{ messages[9] is defined }} {{ nothing is undefined }} {{ messages[0].role is string }} {{ tools is none }} {{ messages is not none }}",
          "False True True True True"},
         {"[{{ messages[0]['content'] | trim }}{{ messages[0].content.lstrip() }}{{ messages[0].content.rstrip() }}]", "[Hello!Hello!  Hello!]"},
-        {"{{ messages[0].role | upper }} {{ 'ASK me' | title | lower }} {{ 'abc' | capitalize }}", "USER ask me Abc"},
+        {"{{ messages[0].role | upper }} {{ 'ASK' | title }} {{ 'ASK me' | lower }} {{ 'abc' | capitalize }}", "USER Ask ask me Abc"},
         {"{{ 'a,b,c'.split(',')[1] }}{{ 'abc'.startswith('ab') }}{{ 'abc'.endswith('ab') }}", "bTrueFalse"},
         {"{{ (messages | selectattr('role', 'equalto', 'user') | list)[-1].content }} {{ messages | rejectattr('role', '==', 'user') | list | length }}", "Who? 1"},
         {"{{ nothing | default('d') }} {{ messages[0].get('x', 'y') }} {{ messages[0].get('x') is none }}", "d y True"},
@@ -177,6 +177,22 @@ static void expressions_are_jinjas(void **state) {
         {"{% if true %}{% set messages = messages[1:] %}{% endif %}{{ messages[0].content }}", "Hi."},
         {"{% generation %}a{% endgeneration %}\r\nb\r\nc\r\n", "ab\nc"},
         {"{{ '{{ }}' }}{{ \"%}\" }}", "{{ }}%}"},
+        /* What is not taken need not be known: here templates have what they do with tools. */
+        {"{% if false %}{% for k, v in tools.items() %}{{ {'a': 1}.b | frobnicate(indent=4) }}{% else %}{% endfor %}{% set q %}x{% endset %}"
+         "{{ \"}}\" ~ '%}' }}{% call(x) f() %}{% endcall %}{% elif 1 %}y{% endif %}", "y"},
+        {"{% for m in messages if m.role == 'user' %}{{ loop.index }}{{ loop.last }}{{ m.content }}{% endfor %}", "1False Hello! 2TrueWho?"},
+        {"{% for m in messages if m.role == 'tool' %}x{% else %}a{% endfor %}{% for m in nothing if m.x %}x{% else %}b{% endfor %}", "ab"},
+        {"{% for m in messages %}{{ loop.revindex }}{{ loop.previtem.role if not loop.first }}{{ loop.nextitem.role if not loop.last }},{% endfor %}",
+         "3assistant,2useruser,1assistant,"},
+        {"{% for m in messages[::-1] %}{{ m.role }}{% endfor %}{% for i in range(1, 3) %}{{ i }}{% endfor %}{{ range(2) | length }}", "userassistantuser122"},
+        {"{{ 'b' in ('a', 'b') }}{{ ('a', 'b')[1] }}{{ (1,) | length }}{{ () | length }}{{ ('a') }}", "Trueb10a"},
+        {"{% set d = {'user': 'U', \"x\": 1 if 0 else 2,} %}{{ d[messages[0].role] }}{{ d.x }}{{ d.get('y', 3) }}{{ {} is mapping }}{{ 1 if {} else 0 }}", "U23True0"},
+        {"{{ 'a.b.c'.replace('.', '') }}{{ 'xax' | replace('x', 'bb') }}{{ ['a', 1] | join('-') }}{{ 'a,b,c'.split(',', 1) | join(' ') }}", "abcbbabba-1a b,c"},
+        {"[{{ '\n\na b\n'.strip('\n') }}{{ 'xxax'.lstrip('x') }}{{ 'xyaxy'.rstrip('yx') }}{{ 'éaé'.strip('é') }}{{ 'éaè'.strip('é') }}]", "[a baxxyaaaè]"},
+        {"{% set x %}a{{ 1 }}{% if true %}b{% endif %}{% endset %}[{{ x }}{{ x | length }}]{% set y %}{% endset %}[{{ y }}]", "[a1b3][]"},
+        {"{% macro f(a, b='B', c=none) %}[{{ a }}{{ b }}{{ c }}]{% endmacro %}{{ f('x') }}{{ f('x', c=1) }}{{ f('x', 'y') ~ '!' }}", "[xBNone][xB1][xyNone]!"},
+        {"{% macro f(n) %}{{ n }}{% if n > 0 %}{{ f(n - 1) }}{% endif %}{{ m is defined }}{% endmacro %}{% for m in [1] %}{{ f(1) }}{% endfor %}", "10FalseFalse"},
+        {"{{ 'x' in nothing }}{{ none | selectattr('a', 'equalto', 'b') | list | length }}{{ 'user'.title() }}", "False0User"},
     };
     for (size_t i = 0; i < COUNT(cases); i++)
         assert_writes(&(Template){.path = cases[i][0], .source = cases[i][0]}, COUNT(hello), hello, cases[i][1]);
@@ -187,14 +203,17 @@ static void what_is_no_jinja_is_refused(void **state) {
     static char deep[4000];
     memset(deep, '(', sizeof deep - 1), memcpy(deep, "{{ ", 3);
     static const char *const cases[][2] = {
-        {"{% macro x() %}{% endmacro %}", "line 1: {% macro %} is not known here"}, {"a\n\n{{ f(1) }}", "line 3: f(…) is not known here"},
+        {"{% macro x() %}", "without its endmacro"}, {"{% set x %}", "without its endset"}, {"a\n\n{{ f(1) }}", "line 3: f(…) is not known here"},
         {"{{ 'a' | frobnicate }}", "the filter frobnicate"}, {"{{ 'a'.frob() }}", ".frob(…) is not known here"}, {"{{ 1 is prime }}", "\"is prime\""},
         {"{{ nothing.at }}", "there is nothing of which \"at\" could be asked"}, {"{{ 'a' + 1 }}", "neither two texts nor two numbers"},
         {"{{ 'a' + nothing }}", "neither two texts"}, {"{{ messages }}", "a list or an object is to be printed"}, {"{{ 'a }}", "a text without its end"},
         {"{{ 'a' ", "\"}}\" should stand"}, {"{% if true %}", "an if without its endif"}, {"{% for x in messages %}", "a for without its endfor"},
-        {"{% for x in messages if x %}{% endfor %}", "\"%}\" should stand at"}, {"{% for x in 3 %}{% endfor %}", "over what is no list"},
+        {"{% filter upper %}{% endfilter %}", "line 1: {% filter %} is not known here"}, {"{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "over 100 parts"},
+        {"{{ {1: 2} }}", "an object with a name that is no text"}, {"{{ 'it is'.title() }}", "title of one word"}, {"{{ 'É' | lower }}", "ASCII"},
+        {"{% for k, v in messages %}{% endfor %}", "\"in\" should stand at \", v in"}, {"{% for x in messages if x.y %}", "a for without its endfor"},
+        {"{% if false %}{{ 'a", "\"}}\" should stand at \"\""}, {"{% for x in 3 %}{% endfor %}", "over what is no list"},
         {"{# ", "a comment without its end"}, {"{{ raise_exception('Not so.') }}", "it refuses this conversation: Not so."},
-        {"{% endif %}", "{% endif %} is not known here"}, {"{{ 9223372036854775807 + 1 }}", "too large a number"}, {"{{ 1 % 0 }}", "no numbers to multiply or divide"},
+        {"{% endif %}", "{% endif %} is not known here"}, {"{{ range(9223372036854775807) }}", "too long a range"}, {"{{ 9223372036854775807 + 1 }}", "too large a number"}, {"{{ 1 % 0 }}", "no numbers to multiply or divide"},
         {"{{ '\\x41' }}", "\"\\x\" in a text is not known here"}, {"{% set x.y = 1 %}", "x is no namespace"}, {deep, "over 100 parts stand in each other"},
         {"{% set x = 'aaaaaaaaaaaaaaaa' %}{% set n = namespace(x=x) %}"
          "{% for a in messages %}{% for a in messages %}{% for a in messages %}{% for a in messages %}{% set n.x = n.x + n.x %}"
@@ -236,6 +255,11 @@ static void the_models_own_template_counts(void **state) {
     chat_close(&chat);
     write_text("own/tokenizer_config.json", "{\"chat_template\": [{\"name\": \"tool_use\", \"template\": \"a\"}, {\"name\": \"default\", \"template\": \"b\"}]}");
     assert_chat_is(own, tokenizer, NULL, "b");
+    write_text("own/tokenizer_config.json", "{\"chat_template\": [{\"name\": \"EN\", \"template\": \"a\"}], \"eos_token\": \"<end>\"}");
+    chat = chat_open(own, tokenizer, &plain, "zephyr", NULL); /* whatever the folder has */
+    assert_string_equal(chat.template.eos, "<end>");
+    chat_close(&chat);
+    write_text("own/tokenizer_config.json", "{}");
     write_text("own/chat_template.jinja", "c");
     assert_chat_is(own, tokenizer, NULL, "c");
     chat = chat_open(own, tokenizer, &plain, "zephyr", NULL);
@@ -397,9 +421,9 @@ static void a_template_decides_what_is_read(void **state) {
         assert_int_equal(run("--model asked --chat --template vicuna --tokens 3 --quiet <once"), 0);
     }
 
-    write_text("asked/chat_template.jinja", "{% macro x() %}{% endmacro %}");
+    write_text("asked/chat_template.jinja", "{% filter upper %}{% endfilter %}");
     assert_int_equal(run("--model asked --chat --tokens 3 <once"), 1);
-    assert_said("chat_template.jinja: its chat template, line 1: {% macro %} is not known here (--template NAME takes another)");
+    assert_said("chat_template.jinja: its chat template, line 1: {% filter %} is not known here (--template NAME takes another)");
     assert_one_clear_line();
     assert_int_equal(run("--model asked --chat --template alpaca --tokens 3 --quiet <once"), 0);
     write_text("asked/chat_template.jinja", "{{ raise_exception('Not today.') }}");

@@ -685,13 +685,15 @@ static void other_files_of_weights_are_told_apart(void **state) {
     assert_int_equal(system(AT("cd %s/alone && " PROGRAM " --model model.safetensors --ids 1,2,3 >out", folder)), 0);
     assert_int_equal(system(AT("cd %s/alone && mv model.safetensors pytorch_model.bin", folder)), 0);
     assert_one_line("a .bin of PyTorch", run("--model alone --ids 1"), "alone: it holds pytorch_model.bin and no model.safetensors. transformers "
-                    "writes one beside it: python3 -c \"from transformers import AutoModelForCausalLM as M; M.from_pretrained('alone', dtype='auto')"
-                    ".save_pretrained('alone')\"");
+                    "writes one beside it: python3 -c \"from sys import argv; from transformers import AutoModelForCausalLM as M; "
+                    "M.from_pretrained(argv[1], dtype='auto').save_pretrained(argv[2])\" 'alone' 'alone'");
     assert_int_equal(system(AT("cd %s/alone && mv pytorch_model.bin pytorch_model.bin.index.json", folder)), 0);
     assert_one_line("shards of PyTorch", run("--model alone --ids 1"), "alone: it holds pytorch_model.bin.index.json and no model.safetensors");
     assert_int_equal(system(AT("cd %s/alone && rm *.json && touch consolidated.00.pth params.json", folder)), 0);
     assert_one_line("Meta's", run("--model alone --ids 1"), "alone: it is Meta's checkpoint, consolidated.00.pth. ");
     assert_said("python3 '" ROOT "/chapters/09_decoder/meta.py' 'alone'");
+    assert_int_equal(system(AT("mv '%s/alone' \"%s/it's\"", folder, folder)), 0);
+    assert_one_line("a name with a quote", run("--model \"it's\" --ids 1"), "meta.py' 'it'\\''s'");
 }
 
 static void bad_tensors_get_one_line(void **state) {
@@ -709,7 +711,7 @@ static void bad_tensors_get_one_line(void **state) {
         {"model.norm.weight", "shape", "model.norm.weight is [16], but config.json makes it [32]"},
         {"model.norm.weight", "rank", "model.norm.weight is [32, 1], but config.json makes it [32]"},
         {"model.norm.weight", "double", "model.norm.weight is F64: this decoder takes F32, BF16 and F16. transformers converts it: "
-         "python3 -c \"from transformers import AutoModelForCausalLM as M; M.from_pretrained('"},
+         "python3 -c \"from sys import argv; from transformers import AutoModelForCausalLM as M; M.from_pretrained(argv[1], dtype='float32')"},
         {"model.layers.0.mlp.up_proj.weight", "dtype", "up_proj.weight is I32: this decoder takes F32, BF16 and F16"},
     };
     for (size_t i = 0; i < COUNT(bad); i++) {

@@ -414,6 +414,23 @@ static void copy_model(const char *name, const char *spoilt, uint16_t bits) {
     safetensors_close(&file), free(values);
 }
 
+/* A token for which the model has no row does no harm, and no more tokens than half of the rows are enough; who uses such a token is
+ * told. */
+static void a_vocabulary_may_be_a_little_larger_or_smaller(void **state) {
+    (void)state;
+    assert_int_equal(system(AT("cp -r '%s' %s/padded", stories, folder)), 0);
+    assert_int_equal(run("--temperature 0 --prompt 'Once upon' --tokens 9 --quiet"), 0);
+    char told[sizeof said];
+    strcpy(told, said);
+    FILE *file = fopen(AT("%s/padded/added_tokens.json", folder), "w");
+    assert_true(file && fputs("{\"<pad>\": 1024}", file) > 0 && fclose(file) == 0);
+    assert_int_equal(run("--model padded --temperature 0 --prompt 'Once upon' --tokens 9 --quiet"), 0);
+    assert_string_equal(said, told);
+    assert_int_equal(run("--model padded --prompt 'Once <pad>' --quiet"), 1);
+    assert_said("token 1024 is not in the vocabulary of 1024");
+    assert_int_equal(run("--tokenizer '" ROOT "/tests/golden/tokenizers/metaspace' --prompt 'Once upon' --tokens 9 --quiet"), 0);
+}
+
 static void llama_tells_a_story(void **state) {
     (void)state;
     assert_int_equal(run("--temperature 0 --prompt 'Once upon a time' --quiet"), 0);
@@ -733,6 +750,7 @@ static void llama_refuses(void **state) {
         {"--tokenizer nowhere", "nowhere: "},
         {"--tokenizer '" ROOT "/tests/golden/tokenizers/sentencepiece'", "vocabulary of 1024 tokens and the tokenizer one of "},
         {"--model '" ROOT "/tests/golden/models/llama3' --tokenizer '" ROOT "/tests/golden/tokenizers/tiktoken'", "vocabulary of 64 tokens and the tokenizer one of "},
+        {"--tokenizer '" ROOT "/tests/golden/others/smollm.json'", "vocabulary of 1024 tokens and the tokenizer one of 420: "},
         {"--chat --date '1 Mar 2025' </dev/null", "older than Llama 3.1"},
         {"--context 5 --prompt 'Once upon a time there was a fox'", "9 tokens are more than a context of 5 has room for, which --context widens"},
         {"--perplexity nowhere", "nowhere: "},
@@ -788,6 +806,7 @@ int main(void) {
         cmocka_unit_test(the_loop_says_why_it_stops),
         cmocka_unit_test(what_was_read_can_be_forgotten),
         cmocka_unit_test(what_has_no_text_shows_none),
+        cmocka_unit_test(a_vocabulary_may_be_a_little_larger_or_smaller),
         cmocka_unit_test(llama_tells_a_story),
         cmocka_unit_test(a_text_ends_where_it_is_told_to),
         cmocka_unit_test(tokens_go_in_and_out),

@@ -1,5 +1,6 @@
 /* Chapter 10 against sentencepiece, tiktoken and tokenizers: what they encode texts to and decode ids to, in every file
  * format; round trips; the time that it takes; and what is refused, with one line and status 1. */
+#include "10_tokenizer/character_map.h"
 #include "10_tokenizer/steps.h"
 #include "10_tokenizer/tokenizer.h"
 #include "common/error.h"
@@ -8,6 +9,7 @@
 #include "common/random.h"
 #define PROGRAM "'" BUILD "/10_tokenizer'"
 #include "tests/program.h"
+#include "tests/refused.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -20,7 +22,7 @@
 
 #define GOLDEN(name) AT("%s/tests/golden/tokenizers/%s", ROOT, name)
 
-static const char *const committed[] = {"sentencepiece", "user_defined", "prepend", "metaspace", "tiktoken", "byte_level",
+static const char *const committed[] = {"sentencepiece", "user_defined", "mapped", "prepend", "metaspace", "tiktoken", "byte_level",
                                         "user_defined.gguf", "byte_level.gguf"};
 static const char *const others[] = {"llama2", "llama3", "tok512.bin"}; /* where they are: LLAMA_DATA, or ../shared/data */
 
@@ -132,28 +134,111 @@ static void every_text_is_the_librarys(void **state) {
     }
 }
 
+static void check_other(const Tokenizer *t, const char *name, const json_t *answers) {
+    const json_t *texts = json_object_get(answers, "texts"), *text;
+    size_t i;
+    json_array_foreach(texts, i, text) check_text(t, name, answers, i, from_json(text));
+    check_decoding(t, name, answers);
+}
+
+static json_t *others_expected(void) {
+    json_t *others = json_load_file(AT("%s/tests/golden/others/expected.json", ROOT), JSON_ALLOW_NUL, NULL);
+    assert_non_null(others);
+    return others;
+}
+
 /* Those of other people, with steps that Llama's own have not: tests/golden/10_others.py. */
 static void other_peoples_are_the_librarys(void **state) {
     (void)state;
-    json_error_t problem;
-    json_t *others = json_load_file(AT("%s/tests/golden/others/expected.json", ROOT), JSON_ALLOW_NUL, &problem);
-    assert_non_null(others);
+    json_t *others = others_expected();
     const char *name;
     const json_t *answers;
     json_object_foreach(others, name, answers) {
-        if (strcmp(name, "version") == 0) continue;
+        if (strcmp(name, "version") == 0 || strcmp(name, "beside_a_model") == 0) continue;
         if (!has_normal_forms && json_is_true(json_object_get(answers, "normal_forms"))) {
             print_message("skipped: %s: there is no utf8proc\n", name);
             continue;
         }
-        Tokenizer *t = tokenizer_open(AT("%s/tests/golden/others/%s.json", ROOT, name));
-        const json_t *texts = json_object_get(answers, "texts"), *text;
-        size_t i;
-        json_array_foreach(texts, i, text) check_text(t, name, answers, i, from_json(text));
-        check_decoding(t, name, answers);
+        Tokenizer *t = tokenizer_open(strcmp(name, "mapped") == 0 ? GOLDEN("mapped") : AT("%s/tests/golden/others/%s.json", ROOT, name));
+        check_other(t, name, answers);
         tokenizer_close(t);
     }
     json_decref(others);
+}
+
+/* A step may leave nothing of all there is; the sanitizers watch what follows. */
+static void nothing_may_be_left(void **state) {
+    (void)state;
+    Tokenizer *t = tokenizer_open(AT("%s/tests/golden/others/metaspace_split.json", ROOT));
+    size_t count, length;
+    int *ids = tokenizer_encode(t, 1, " ", false, &count);
+    assert_int_equal(count, 1);
+    char *decoded = tokenizer_decode(t, 1, ids, &length);
+    assert_int_equal(length, 0);
+    free(decoded), free(ids), tokenizer_close(t);
+}
+
+static const struct {
+    size_t length;
+    const char *bytes;
+} broken_maps[] = {{3, "\0\0\0"}, {8, "\10\0\0\0\0\0\0\0"}, {8, "\3\0\0\0\0\0\0\0"}, {9, "\4\0\0\0\0\0\0\0a"}}, *broken_map;
+
+static void read_broken_map(void) { character_map_new("m", false, broken_map->length, broken_map->bytes); }
+
+/* Too short; a trie that is longer than all; half a unit; a text without an end. And a map may lead nowhere. */
+static void a_character_map_may_be_broken(void **state) {
+    (void)state;
+    for (broken_map = broken_maps; broken_map < broken_maps + COUNT(broken_maps); broken_map++)
+        assert_refused(read_broken_map, "m: its character map is no such map");
+    static const char nowhere[][8] = {"\4\0\0\0\377\377\377\377", "\4\0\0\0\0\1\0\0"};
+    for (size_t i = 0; i < COUNT(nowhere); i++) {
+        CharacterMap *map = character_map_new("m", true, 8, nowhere[i]);
+        Text text = character_map_apply(map, &(Vocabulary){0}, 5, "  a  ");
+        assert_int_equal(text.length, 2); /* one space is left behind, as ▁ */
+        assert_memory_equal(text.text, "a ", 2);
+        free(text.text), character_map_free(map);
+    }
+}
+
+/* Meta's tokenizer.model, and tokens more beside it, as the two files have them. What added_tokens.json does not tell is which are
+ * special: there a text that is searched for those gives the answers. */
+static void a_folder_adds_tokens(void **state) {
+    (void)state;
+    json_t *others = others_expected(), *answers = json_object_get(others, "beside_a_model"), *names = json_object(), *one;
+    const json_t *decoder = json_object_get(answers, "added_tokens_decoder");
+    const char *id;
+    json_object_foreach((json_t *)decoder, id, one)
+        json_object_set_new(names, json_string_value(json_object_get(one, "content")), json_integer(atoi(id)));
+    assert_int_equal(system(AT("mkdir %s/added && cp '%s' %s/added", folder, GOLDEN("sentencepiece/tokenizer.model"), folder)), 0);
+
+    json_t *config = json_pack("{s:O}", "added_tokens_decoder", decoder);
+    assert_int_equal(json_dump_file(config, AT("%s/added/tokenizer_config.json", folder), 0), 0);
+    Tokenizer *t = tokenizer_open(AT("%s/added", folder));
+    check_other(t, "added_tokens_decoder", answers);
+    tokenizer_close(t);
+
+    assert_int_equal(system(AT("rm %s/added/tokenizer_config.json", folder)), 0);
+    assert_int_equal(json_dump_file(names, AT("%s/added/added_tokens.json", folder), 0), 0);
+    t = tokenizer_open(AT("%s/added", folder));
+    size_t i;
+    json_array_foreach(json_object_get(answers, "texts"), i, one) {
+        const json_t *right = json_array_get(json_object_get(answers, "special"), i);
+        Bytes text = from_json(one);
+        if (!json_is_null(right)) assert_encodes(t, "added_tokens.json", text, true, right);
+        free(text.bytes);
+    }
+    tokenizer_close(t);
+    json_decref(config), json_decref(names), json_decref(others);
+}
+
+/* A tokenizer.json counts more than the tokenizer.model beside it, which may lack what was added since. */
+static void a_tokenizer_json_counts_more(void **state) {
+    (void)state;
+    assert_int_equal(system(AT("mkdir %s/twice && cp '%s' '%s' %s/twice", folder, GOLDEN("sentencepiece/tokenizer.model"),
+                               GOLDEN("metaspace/tokenizer.json"), folder)), 0);
+    Tokenizer *both = tokenizer_open(AT("%s/twice", folder)), *alone = tokenizer_open(GOLDEN("metaspace"));
+    assert_int_equal(tokenizer_size(both), tokenizer_size(alone));
+    tokenizer_close(both), tokenizer_close(alone);
 }
 
 /* Each Unicode has more letters and digits: which ones this machine's PCRE2 knows must make no difference. */
@@ -221,7 +306,7 @@ static void what_goes_in_comes_out(void **state) {
     Random random = {10};
     char bytes[400];
     for (size_t v = 0; v < COUNT(committed); v++) {
-        if (strcmp(committed[v], "metaspace") == 0) continue; /* it drops a space that a text begins with */
+        if (strcmp(committed[v], "metaspace") == 0 || strcmp(committed[v], "mapped") == 0) continue; /* they drop spaces */
         if (strstr(committed[v], "user_defined")) continue; /* "▁the▁" has spaces that are no spaces */
         Tokenizer *t = tokenizer_open(GOLDEN(committed[v]));
         for (int i = 0; i < 2000; i++)
@@ -436,12 +521,32 @@ static void a_text_begins_as_the_folder_says(void **state) {
     free(model);
 }
 
+/* And it ends so; of several ends config.json's first. */
+static void a_text_ends_as_the_folder_says(void **state) {
+    (void)state;
+    static const char sp[] = "sentencepiece/tokenizer.model", bytes[] = "byte_level/tokenizer.json", nameless[] = "metaspace/tokenizer.json";
+    static const struct {
+        const char *file, *tokenizer_config, *config;
+        int eos;
+    } cases[] = {{sp, NULL, NULL, 2}, {sp, "{\"eos_token\": {\"content\": \"<s>\"}}", "{\"eos_token_id\": 0}", 1}, {sp, NULL, "{\"eos_token_id\": 0}", 2},
+                 {sp, "{\"eos_token\": \"<nobody>\"}", NULL, 2}, {bytes, NULL, NULL, 601}, {bytes, "{\"eos_token\": \"<|eot_id|>\"}", NULL, 602},
+                 {nameless, NULL, NULL, -1}, {nameless, "{\"eos_token\": null}", "{\"eos_token_id\": [1, 0]}", 1},
+                 {nameless, "{\"eos_token\": \"[INST]\"}", "{\"eos_token_id\": 0}", 720}, {nameless, NULL, "{\"eos_token_id\": 100000}", -1}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        write_beside(cases[i].file, NULL, cases[i].tokenizer_config, cases[i].config);
+        if (cases[i].file == nameless) assert_int_equal(system(AT("sed -i 's#</s>#</S>#g' %s/begins/tokenizer.json", folder)), 0);
+        Tokenizer *t = tokenizer_open(AT("%s/begins", folder));
+        if (tokenizer_eos(t) != cases[i].eos) fail_msg("case %zu: EOS is %d", i, tokenizer_eos(t));
+        tokenizer_close(t);
+    }
+}
+
 static void a_beginning_that_cannot_be_is_refused(void **state) {
     (void)state;
     static const struct {
         const char *file, *post_processor, *tokenizer_config, *config, *words;
     } bad[] = {
-        {"sentencepiece/tokenizer.model", NULL, "{\"bos_token\": \"<begin>\"}", NULL, "bos_token is \"<begin>\", and no token has that name"},
+        {"sentencepiece/tokenizer.model", NULL, "{\"bos_token\": \"<begin>\"}", NULL, "bos_token is \"<begin>\": no token has that name"},
         {"sentencepiece/tokenizer.model", NULL, "{", NULL, "tokenizer_config.json: line 1: no valid JSON"},
         {"prepend/tokenizer.json", PUTS("<s>", 100000), NULL, NULL, "post_processor: \"<s>\" is not one of the tokens"},
         {"prepend/tokenizer.json", "\"post_processor\":{\"type\":\"BertProcessing\"}", NULL, NULL, "post_processor: BertProcessing: a Llama's"},
@@ -538,6 +643,26 @@ static void assert_change_refused(const char *words, const char *name, const cha
     free(bytes), free(changed);
 }
 
+static void added_tokens_that_cannot_be_are_refused(void **state) {
+    (void)state;
+    static const char *const bad[][3] = {
+        {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"1400\": {\"content\": \"<a>\", \"lstrip\": true}}}", "\"<a>\" is added with lstrip"},
+        {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"1401\": {\"content\": \"<a>\"}}}", "token 1401 is added, \"<a>\": its name or its number cannot be"},
+        {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"1401\": {\"content\": \"<a>\"}, \"1\": {\"content\": \"<s>\"}}}", "no token has the id 1400"},
+        {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"1\": {\"content\": \"<a>\"}}}", "token 1 is added, \"<a>\", but it is \"<s>\""},
+        {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"x\": {}}}", "its name or its number cannot be"},
+        {"added_tokens.json", "{\"<a>\": \"b\"}", "added_tokens.json: token -1 is added, \"<a>\""},
+        {"added_tokens.json", "{\"<a>\": 1e300}", "token 1e+300 is added"},
+    };
+    assert_int_equal(system(AT("mkdir %s/adds && cp '%s' %s/adds", folder, GOLDEN("sentencepiece/tokenizer.model"), folder)), 0);
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        write_bytes(AT("%s/adds/%s", folder, bad[i][0]), strlen(bad[i][1]), bad[i][1]);
+        assert_int_equal(run("--model adds --info"), 1);
+        assert_one_clear_line(), assert_said(bad[i][2]);
+        assert_int_equal(system(AT("rm %s/adds/*.json", folder)), 0);
+    }
+}
+
 static void other_tokenizers_are_named(void **state) {
     (void)state;
     static const struct {
@@ -589,7 +714,8 @@ static void other_tokenizers_are_named(void **state) {
 static void patterns_that_are_not_understood_are_named(void **state) {
     (void)state;
     static const char *const patterns[][2] = {
-        {"\\\\h|", "an escape"}, {"\\\\bx|", "an escape"}, {"\\\\1|", "an escape"}, {"[\\\\S]|", "an escape"}, {"[[a]b]|", "a class in a class"},
+        {"\\\\h|", "an escape"}, {"\\\\bx|", "an escape"}, {"\\\\1|", "an escape"}, {"[\\\\S]|", "an escape"}, {"[[^a]b]|", "such a class in a class"}, {"[b[:alpha:]]|", "such a class in a class"}, {"[a-[b]]|", "such a class in a class"},
+        {"[[a]-z]|", "such a class in a class"}, {"[a[]b]|", "such a class in a class"},
         {"[a&&b]|", "&&"}, {"[]a]|", "an empty class"}, {"(?<n>a)|", "a group of this kind"}, {"(?i)a|", "a group of this kind"}, {"(*F)|", "(*"},
         {"a{,2}|", "a brace"}, {"a{2}+|", "a repetition of a repetition"}, {"a{99999}|", "a brace"}, {"\\\\p{Greek}|", "this property"},
         {"\\\\pL|", "a property without braces"}, {"é|", "letters beyond ASCII in any case"}, {"(?i:ss)|", "a pair of letters that may be one"},
@@ -672,6 +798,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_text_is_the_librarys),
         cmocka_unit_test(other_peoples_are_the_librarys),
+        cmocka_unit_test(nothing_may_be_left),
+        cmocka_unit_test(a_character_map_may_be_broken),
+        cmocka_unit_test(a_folder_adds_tokens),
+        cmocka_unit_test(a_tokenizer_json_counts_more),
         cmocka_unit_test(newer_letters_are_the_librarys),
         cmocka_unit_test(llamas_own_files_are_the_librarys),
         cmocka_unit_test(what_goes_in_comes_out),
@@ -680,7 +810,9 @@ int main(void) {
         cmocka_unit_test(tokens_have_names_and_bytes),
         cmocka_unit_test(a_text_goes_on_after_a_special_token),
         cmocka_unit_test(a_text_begins_as_the_folder_says),
+        cmocka_unit_test(a_text_ends_as_the_folder_says),
         cmocka_unit_test(a_beginning_that_cannot_be_is_refused),
+        cmocka_unit_test(added_tokens_that_cannot_be_are_refused),
         cmocka_unit_test(other_tokenizers_are_named),
         cmocka_unit_test(patterns_that_are_not_understood_are_named),
         cmocka_unit_test(files_that_end_too_early_get_one_line),

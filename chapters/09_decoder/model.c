@@ -79,7 +79,7 @@ static _Noreturn void refuse_folder(const char *folder) {
     for (int i = 0; i < 2; i++)
         if (access(join(path, folder, names[i]), F_OK) == 0)
             fail("%s: it holds %s and no model.safetensors. transformers writes one beside it: " CONVERT, folder, names[i],
-                 folder, "auto", folder);
+                 "auto", shell_word(folder), shell_word(folder));
     fail("%s: it holds neither model.safetensors nor model.safetensors.index.json", folder);
 }
 
@@ -115,7 +115,7 @@ static void refuse_metas(const char *folder) {
     if (access(join(path, folder, "consolidated.00.pth"), F_OK) != 0 || access(join(path, folder, "config.json"), F_OK) == 0)
         return;
     fail("%s: it is Meta's checkpoint, consolidated.00.pth. This writes config.json and model.safetensors beside it: "
-         "python3 '" ROOT "/chapters/09_decoder/meta.py' '%s'", folder, folder);
+         "python3 %s %s", folder, shell_word(ROOT "/chapters/09_decoder/meta.py"), shell_word(folder));
 }
 
 static void read_folder(Model *model, const char *folder) {

@@ -1,5 +1,6 @@
 #include "09_decoder/weights.h"
 #include "common/error.h"
+#include "common/file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +40,7 @@ static void check_type(const Weights *weights, const Tensor *tensor) {
     if (tensor->blocks || tensor->dtype == F32 || tensor->dtype == BF16 || tensor->dtype == F16) return;
     if (tensor->dtype == F64)
         fail("%s: %s is F64: this decoder takes F32, BF16 and F16. transformers converts it: " CONVERT, weights->path, tensor->name,
-             weights->path, "float32", "NEW_FOLDER");
+             "float32", shell_word(weights->path), "NEW_FOLDER");
     fail("%s: %s is %s: this decoder takes F32, BF16 and F16", weights->path, tensor->name, dtype_name(tensor->dtype));
 }
 

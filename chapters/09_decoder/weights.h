@@ -5,9 +5,9 @@
 
 #include "09_decoder/model.h"
 
-/* A command for a shell that converts weights: from a folder, as this dtype, to a folder. */
-#define CONVERT "python3 -c \"from transformers import AutoModelForCausalLM as M; " \
-                "M.from_pretrained('%s', dtype='%s').save_pretrained('%s')\""
+/* A command for a shell that converts weights: as this dtype, from a folder to a folder, each a shell_word(). */
+#define CONVERT "python3 -c \"from sys import argv; from transformers import AutoModelForCausalLM as M; " \
+                "M.from_pretrained(argv[1], dtype='%s').save_pretrained(argv[2])\" %s %s"
 
 /* What a format calls the parts of a model, a layer's with %d for the layer's number; ".weight" or ".bias" comes behind. */
 typedef struct {

@@ -1,4 +1,5 @@
 #include "10_tokenizer/beginning.h"
+#include "10_tokenizer/pipeline.h"
 #include "common/error.h"
 #include "common/file.h"
 #include "common/json.h"
@@ -6,8 +7,6 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-enum { PATH = 4096 };
 
 /* ------------------------------------------------------------------ the post_processor */
 
@@ -58,12 +57,11 @@ void beginning_of_json(Tokenizer *t, const char *path, const json_t *json) {
 
 /* ------------------------------------------------------------------ the files beside a tokenizer */
 
-/* The JSON of that name in the folder of `file`, or NULL if there is none; `path` is where. */
-static json_t *beside(char path[static PATH], const char *file, const char *name) {
+json_t *json_beside(char path[static BESIDE_PATH], const char *file, const char *name) {
     const char *slash = strrchr(file, '/');
     size_t length;
     json_error_t problem;
-    if (snprintf(path, PATH, "%.*s%s", slash ? (int)(slash + 1 - file) : 0, file, name) >= PATH)
+    if (snprintf(path, BESIDE_PATH, "%.*s%s", slash ? (int)(slash + 1 - file) : 0, file, name) >= BESIDE_PATH)
         fail("%.200s…: the path is too long", file);
     if (access(path, F_OK) != 0) return NULL;
     char *text = file_read_regular(path, &length);
@@ -73,32 +71,42 @@ static json_t *beside(char path[static PATH], const char *file, const char *name
     return json;
 }
 
-/* "<s>", or {"content": "<s>", …}. Some files have an empty name where there is none. */
-static void read_name(Tokenizer *t, const char *path, const json_t *bos) {
-    const char *name = json_string_value(json_is_object(bos) ? json_object_get(bos, "content") : bos);
-    if (!name || !*name) return;
-    for (t->bos = 0; t->bos < t->vocabulary.size; t->bos++) {
-        const Token *token = &t->vocabulary.tokens[t->bos];
-        if (token->piece_length == (int)strlen(name) && memcmp(token->piece, name, strlen(name)) == 0) return;
+/* bos_token or eos_token: "<s>", or {"content": "<s>", …}. Some files have an empty name where there is none. Returns
+ * false if there is a name that no token has. */
+static bool read_name(const Tokenizer *t, const json_t *said, int *id) {
+    const char *name = json_string_value(json_is_object(said) ? json_object_get(said, "content") : said);
+    if (!name || !*name) return true;
+    for (int i = 0; i < t->vocabulary.size; i++) {
+        const Token *token = &t->vocabulary.tokens[i];
+        if (token->piece_length != (int)strlen(name) || memcmp(token->piece, name, strlen(name)) != 0) continue;
+        *id = i;
+        return true;
     }
-    fail("%s: bos_token is \"%.80s\", and no token has that name", path, name);
+    return false;
 }
 
-static void read_id(Tokenizer *t, const char *path, const json_t *bos) {
-    if (!json_is_number(bos)) return;
-    if (json_number_value(bos) < 0 || json_number_value(bos) >= t->vocabulary.size)
-        fail("%s: bos_token_id is %g, and there are %d tokens", path, json_number_value(bos), t->vocabulary.size);
-    t->bos = (int)json_number_value(bos);
+/* bos_token_id or eos_token_id. Returns false if there is no such token. */
+static bool read_id(const Tokenizer *t, const json_t *said, int *id) {
+    if (!json_is_number(said)) return true;
+    if (json_number_value(said) < 0 || json_number_value(said) >= t->vocabulary.size) return false;
+    *id = (int)json_number_value(said);
+    return true;
 }
 
 void beginning_of_folder(Tokenizer *t, const char *file) {
-    char path[PATH];
-    json_t *tokenizer = t->json ? json_incref(t->json) : beside(path, file, "tokenizer.json");
+    char path[BESIDE_PATH];
+    json_t *tokenizer = t->json ? json_incref(t->json) : json_beside(path, file, "tokenizer.json");
     if (tokenizer && !t->json) beginning_of_json(t, path, tokenizer);
-    json_t *names = beside(path, file, "tokenizer_config.json");
+    json_t *names = json_beside(path, file, "tokenizer_config.json");
     if (!tokenizer) t->adds_bos = !json_is_false(json_object_get(names, "add_bos_token"));
-    if (!tokenizer || !t->adds_bos) read_name(t, path, json_object_get(names, "bos_token"));
-    json_t *config = t->bos < 0 ? beside(path, file, "config.json") : NULL;
-    read_id(t, path, json_object_get(config, "bos_token_id"));
+    const json_t *bos = json_object_get(names, "bos_token");
+    if ((!tokenizer || !t->adds_bos) && !read_name(t, bos, &t->bos))
+        refuse(path, "bos_token", bos, "no token has that name");
+    read_name(t, json_object_get(names, "eos_token"), &t->eos);
+    json_t *config = t->bos < 0 || t->eos < 0 ? json_beside(path, file, "config.json") : NULL;
+    const json_t *eos = json_object_get(config, "eos_token_id"); /* there may be several */
+    bos = json_object_get(config, "bos_token_id");
+    if (t->bos < 0 && !read_id(t, bos, &t->bos)) refuse(path, "bos_token_id", bos, "there are fewer tokens");
+    if (t->eos < 0) read_id(t, json_is_array(eos) ? json_array_get(eos, 0) : eos, &t->eos);
     json_decref(tokenizer), json_decref(names), json_decref(config);
 }

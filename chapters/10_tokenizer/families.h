@@ -4,7 +4,8 @@
  *     tokenizer.c                                                     opens a file by what it is, encodes and decodes
  *     sentencepiece_model.c, llama2c.c, tiktoken.c, hugging_face.c    the formats: each reads a tokenizer
  *     sentencepiece.c, byte_level.c                                   the families: each cuts a text into words
- *     pipeline.c, steps.c, pattern.c, normal_form.c                   and what other people's vocabularies do instead
+ *     pipeline.c, steps.c, pattern.c, normal_form.c,
+ *     character_map.c, added.c                                        and what other people's vocabularies do instead
  *     words.c, stand_ins.c                                            words become ids; newer letters
  *     families.c                                                      a tokenizer's parts
  *     bpe.c, vocabulary.c                                             symbols grow into tokens */
@@ -35,6 +36,7 @@ typedef struct Tokenizer {
     Prefix prefix;       /* SentencePiece's family alone, as what follows: */
     bool one_prefix;     /* a text that begins with a space gets no second one */
     bool drops_prefix;   /* when it is decoded */
+    struct CharacterMap *map; /* of other people's: what a text becomes first; or NULL */
     uint64_t *beside;    /* a bit for two characters: does any token have them side by side? */
 
     void *split_pattern; /* byte level alone: PCRE2's */
@@ -43,7 +45,8 @@ typedef struct Tokenizer {
 
     char *file;          /* what the tokens' names point into: the file itself, */
     struct json_t *json; /* its JSON, */
-    char *names;         /* and what had to be spelled anew */
+    char *names;         /* what had to be spelled anew, */
+    char *added_names;   /* and what a folder adds */
 } Tokenizer;
 
 /* Without tokens. The file's bytes become the tokenizer's. */

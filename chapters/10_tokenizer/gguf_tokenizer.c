@@ -187,7 +187,7 @@ static void find_ranks(const Vocabulary *v, float ranks[v->size]) {
                                  map_find(&v->pieces, (size_t)(token->piece_length - cut), token->piece + cut)};
             if (pair[0] >= 0 && pair[1] >= 0 && map_find(&v->pairs, sizeof pair, (const char *)pair) < 0)
                 fail("this tokenizer.json does not merge all that makes a token, as \"%.*s\", and GGUF has no words for that: "
-                     "name a tokenizer.model with --tokenizer", token->piece_length, token->piece);
+                     "--tokenizer takes a tokenizer.model, if there is one", token->piece_length, token->piece);
         }
     }
     for (size_t i = v->pairs.count; i-- > 0;) ranks[v->merges[i].id] = (float)i;
@@ -246,10 +246,12 @@ static void add_merges(const Tokenizer *t, GgufPairs *pairs) {
 
 void gguf_tokenizer_pairs(const Tokenizer *t, GgufPairs *pairs) {
     if (t->pipeline && t->pipeline->encodes)
-        fail("this tokenizer.json is of neither of Llama's families, and GGUF has no words for what it does to a text");
-    if (!t->byte_level && t->vocabulary.lists_merges && (t->has_added || t->one_prefix))
-        fail("in this tokenizer.json %s, and GGUF has no words for that: name a tokenizer.model with --tokenizer",
-             t->has_added ? "a text begins anew behind an added token" : "a text that begins with a space gets no other");
+        fail("this tokenizer.json is of neither of Llama's families, and GGUF has no words for what it does to a text: "
+             "--tokenizer takes a tokenizer.model, if there is one");
+    if (t->map) fail("this tokenizer.model has a character map, or removes spaces: a .gguf of ours has neither");
+    if (!t->byte_level && (t->one_prefix || (t->vocabulary.lists_merges && t->has_added)))
+        fail("in this tokenizer %s, and GGUF has no words for that: --tokenizer takes a tokenizer.model without added "
+             "tokens", t->has_added ? "a text begins anew behind an added token" : "a text that begins with a space gets no other");
     gguf_add_text(pairs, KEY "model", t->byte_level ? "gpt2" : "llama");
     gguf_add_text(pairs, KEY "pre", t->byte_level ? "llama-bpe" : "default");
     add_names(t, pairs), add_kinds(t, pairs);

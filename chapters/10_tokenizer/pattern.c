@@ -113,14 +113,29 @@ static void read_character(Reader *r) {
     copy(r, n);
 }
 
+/* A class within a class, that is no complement, stands for its characters: it is written without its brackets. Next to
+ * a "-" these would become a range. */
+static void open_inner(Reader *r) {
+    const bool plain = r->at[1] && !strchr("^:]", r->at[1]);
+    if (!plain || r->at[-1] == '-') unknown(r, "such a class in a class");
+    r->at++;
+}
+
+static void close_inner(Reader *r) {
+    if (r->at[1] == '-') unknown(r, "such a class in a class");
+    r->at++;
+}
+
 static void read_class(Reader *r) {
+    int inner = 0;
     copy(r, r->at[1] == '^' ? 2 : 1);
     if (*r->at == ']') unknown(r, "an empty class");
-    while (*r->at != ']') {
+    while (*r->at != ']' || inner > 0) {
         if (!*r->at) unknown(r, "a class without an end");
-        if (*r->at == '[') unknown(r, "a class in a class");
         if (r->at[0] == '&' && r->at[1] == '&') unknown(r, "&&");
-        if (*r->at == '\\') read_escape(r, true);
+        if (*r->at == '[') open_inner(r), inner++;
+        else if (*r->at == ']') close_inner(r), inner--;
+        else if (*r->at == '\\') read_escape(r, true);
         else read_character(r);
     }
     copy(r, 1);

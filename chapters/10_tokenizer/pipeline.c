@@ -90,6 +90,19 @@ static void find_added(const Pipeline *p, const Wanted *wanted, bool special, si
     if (done < length) add_section(sections, (Section){done, length, -1});
 }
 
+static const Added *added_of(const Pipeline *p, int id) {
+    for (int i = 0; i < p->added_count; i++)
+        if (p->added[i].id == id) return &p->added[i];
+    return NULL;
+}
+
+void pipeline_trim(const Pipeline *p, int left, int right, const char *text, size_t *from, size_t *to) {
+    if (*from == *to) return;
+    const Added *before = added_of(p, left), *behind = added_of(p, right);
+    if (before && before->strips_right) *from = behind_blanks(text, *from, *to);
+    if (behind && behind->strips_left) *to = *from + without_blanks(text + *from, *to - *from);
+}
+
 /* ------------------------------------------------------------------ text to ids */
 
 /* What a word begins as: characters, or the bytes of one that is no token. What has no bytes either is the unknown
@@ -251,7 +264,7 @@ static void want(Wanted *wanted, Name name) {
 static void read_added(Pipeline *p, const json_t *tokens) {
     Pieces names = {0};
     size_t count = json_array_size(tokens);
-    p->added = allocate(count * sizeof *p->added);
+    p->added = allocate(count * sizeof *p->added), p->added_count = (int)count;
     for (size_t i = 0; i < count; i++) {
         const json_t *token = json_array_get(tokens, i);
         const char *content = json_string_value(json_object_get(token, "content"));

@@ -34,6 +34,7 @@ typedef struct {
 typedef struct Pipeline {
     Steps normalizer, pre_tokenizer, decoder;
     Added *added;
+    int added_count;
     Wanted in_text, in_normalized; /* those with "normalized" true are looked for when the text has been normalized, as they are */
     char *normalized_names;
     Spoken *spoken; /* of every token */
@@ -52,6 +53,7 @@ void pipeline_complete(Tokenizer *tokenizer, const json_t *vocab, const json_t *
 void pipeline_free(Pipeline *pipeline);
 
 void pipeline_encode(const Tokenizer *tokenizer, bool begins, size_t length, const char *text, bool special, Ids *ids);
+void pipeline_trim(const Pipeline *pipeline, int left, int right, const char *text, size_t *from, size_t *to);
 Text pipeline_decode(const Tokenizer *tokenizer, size_t count, const int *ids);
 
 /* fail()s with the value as JSON spells it: whatever it is, it stays on one line. */

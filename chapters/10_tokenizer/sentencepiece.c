@@ -1,4 +1,5 @@
 #include "10_tokenizer/sentencepiece.h"
+#include "10_tokenizer/character_map.h"
 #include "common/error.h"
 
 #include <stdlib.h>
@@ -10,7 +11,8 @@ enum { SPACE_LENGTH = sizeof SPACE - 1 };
 /* With a ▁ before it, ▁ for each space, and U+FFFD for each byte that is no UTF-8. */
 static char *normalize(const Tokenizer *t, size_t length, const char *text, bool first, size_t *normal_length) {
     char *normal = allocate(3 * length + SPACE_LENGTH), *end = normal;
-    const bool has_one = text[0] == ' ' || (length >= SPACE_LENGTH && memcmp(text, SPACE, SPACE_LENGTH) == 0);
+    const bool has_one = (length > 0 && text[0] == ' ') ||
+                         (length >= SPACE_LENGTH && memcmp(text, SPACE, SPACE_LENGTH) == 0);
     if ((t->prefix == ALWAYS || (t->prefix == FIRST && first)) && !(t->one_prefix && has_one))
         end = put(end, SPACE_LENGTH, SPACE);
     for (size_t i = 0; i < length;) {
@@ -88,13 +90,19 @@ static int character_symbols(const Tokenizer *t, size_t length, const char *word
 
 void sentencepiece_encode(const Tokenizer *t, size_t length, const char *text, bool first, Ids *ids) {
     size_t normal_length, n;
+    Text mapped = {0};
+    if (t->map) {
+        mapped = character_map_apply(t->map, &t->vocabulary, length, text);
+        length = mapped.length, text = mapped.text;
+    }
     char *normal = normalize(t, length, text, first, &normal_length);
+    if (t->map) normal_length = character_map_end(t->map, SPACE, normal_length, normal);
     Words words = words_new(t, normal_length, normal, ids);
     for (size_t at = 0; at < normal_length; at += n) {
         n = word_length(t, normal_length - at, normal + at);
         words_add(&words, at, n);
     }
-    words_free(&words), free(normal);
+    words_free(&words), free(normal), free(mapped.text);
 }
 
 /* ------------------------------------------------------------------ tokens */

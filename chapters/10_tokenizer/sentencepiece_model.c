@@ -1,3 +1,4 @@
+#include "10_tokenizer/character_map.h"
 #include "10_tokenizer/formats.h"
 #include "10_tokenizer/sentencepiece.h"
 #include "common/error.h"
@@ -109,18 +110,18 @@ static void check_trainer(Message m) {
     if (!fallback) fail("%s: byte_fallback is off: a Llama's is on", m.path);
 }
 
-static void check_normalizer(Tokenizer *t, Message m) {
+/* A Llama's changes no character and keeps every space; other people's may do otherwise. */
+static void read_normalizer(Tokenizer *t, Message m) {
     uint64_t dummy_prefix = 1, remove_extra = 1, escape = 1;
+    Message map = {.at = "", .end = ""};
     for (Field field; next_field(&m, &field);) {
-        const Message *bytes = &field.message;
-        if (field.number == 2) require_wire(&m, &field, BYTES);
-        if (field.number == 2 && bytes->at < bytes->end)
-            fail("%s: it has a character map (nmt_nfkc or the like): a Llama's normalizer is \"identity\"", m.path);
+        if (field.number == 2) require_wire(&m, &field, BYTES), map = field.message;
         if (field.number == 3) require_wire(&m, &field, VARINT), dummy_prefix = field.value;
         if (field.number == 4) require_wire(&m, &field, VARINT), remove_extra = field.value;
         if (field.number == 5) require_wire(&m, &field, VARINT), escape = field.value;
     }
-    if (remove_extra) fail("%s: remove_extra_whitespaces is on: a Llama keeps every space", m.path);
+    if (remove_extra || map.at < map.end)
+        t->map = character_map_new(m.path, remove_extra, (size_t)(map.end - map.at), map.at);
     if (!escape) fail("%s: escape_whitespaces is off: a Llama's spaces are ▁", m.path);
     t->prefix = dummy_prefix ? ALWAYS : NEVER;
     t->drops_prefix = dummy_prefix;
@@ -143,7 +144,7 @@ Tokenizer *sentencepiece_read(const char *path, size_t length, char *bytes) {
             fail("%s: it has a denormalizer: a Llama's has none", path);
     }
     check_trainer(trainer);
-    check_normalizer(t, normalizer);
+    read_normalizer(t, normalizer);
     sentencepiece_complete(t);
     require_bytes(t, path);
     return t;

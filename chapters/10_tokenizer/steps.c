@@ -115,6 +115,7 @@ static size_t first_of(const Step *step, size_t place, const Piece *piece, const
 
 static void rewrite_all(const Step *step, Pieces *pieces) {
     Pieces out = {0};
+    text_add(&out.text, 0, ""); /* there is a text, even if nothing is left of it */
     Search *search = step->pattern ? search_new(step->pattern, pieces->text.length, pieces->text.text) : NULL;
     for (size_t i = 0; i < pieces->count; i++) {
         const Piece *piece = &pieces->pieces[i];

@@ -1,6 +1,7 @@
 #include "10_tokenizer/tokenizer.h"
 #include "10_tokenizer/beginning.h"
 #include "10_tokenizer/byte_level.h"
+#include "10_tokenizer/character_map.h"
 #include "10_tokenizer/formats.h"
 #include "10_tokenizer/pipeline.h"
 #include "10_tokenizer/sentencepiece.h"
@@ -46,12 +47,12 @@ Tokenizer *tokenizer_parse(const char *path, size_t length, char *bytes) {
 
 /* The file of a folder that a tokenizer is read from. */
 static void find_in_folder(char path[static 4096], const char *folder) {
-    static const char *const names[] = {"tokenizer.model", "tokenizer.json", "tokenizer.bin"};
+    static const char *const names[] = {"tokenizer.json", "tokenizer.model", "tokenizer.bin"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (snprintf(path, 4096, "%s/%s", folder, names[i]) >= 4096) fail("%.200s…: the path is too long", folder);
         if (access(path, F_OK) == 0) return;
     }
-    fail("%s: it holds neither tokenizer.model nor tokenizer.json nor tokenizer.bin", folder);
+    fail("%s: it holds neither tokenizer.json nor tokenizer.model nor tokenizer.bin", folder);
 }
 
 Tokenizer *tokenizer_open(const char *path) {
@@ -62,6 +63,7 @@ Tokenizer *tokenizer_open(const char *path) {
     if (gguf_is(path)) return gguf_tokenizer(path);
     char *bytes = file_read_regular(path, &length);
     Tokenizer *tokenizer = tokenizer_parse(path, length, bytes);
+    added_of_folder(tokenizer, path);
     beginning_of_folder(tokenizer, path);
     return tokenizer;
 }
@@ -69,9 +71,9 @@ Tokenizer *tokenizer_open(const char *path) {
 void tokenizer_close(Tokenizer *t) {
     if (!t) return;
     vocabulary_free(&t->vocabulary);
-    split_pattern_free(t->split_pattern), pipeline_free(t->pipeline);
+    split_pattern_free(t->split_pattern), pipeline_free(t->pipeline), character_map_free(t->map);
     json_decref(t->json);
-    free(t->file), free(t->names), free(t->beside), free(t);
+    free(t->file), free(t->names), free(t->added_names), free(t->beside), free(t);
 }
 
 /* ------------------------------------------------------------------ what it knows */
@@ -132,6 +134,10 @@ int *tokenizer_encode(const Tokenizer *t, size_t length, const char *text, bool 
 
 int *tokenizer_encode_after(const Tokenizer *t, size_t length, const char *text, size_t *count) {
     return encode(t, false, length, text, false, count);
+}
+
+void tokenizer_trim(const Tokenizer *t, int left, int right, const char *text, size_t *from, size_t *to) {
+    if (t->pipeline && t->pipeline->encodes) pipeline_trim(t->pipeline, left, right, text, from, to);
 }
 
 /* ------------------------------------------------------------------ ids to text */

@@ -15,7 +15,7 @@
 
 typedef struct Tokenizer Tokenizer;
 
-/* PATH: a model's folder (tokenizer.model, else tokenizer.json, else tokenizer.bin), or one of these files. What it is
+/* PATH: a model's folder (tokenizer.json, else tokenizer.model, else tokenizer.bin), or one of these files. What it is
  * of SentencePiece's protobuf, tiktoken's ranks, Hugging Face's JSON, llama2.c's .bin and GGUF, its content says. Or fail(). */
 Tokenizer *tokenizer_open(const char *path);
 
@@ -33,11 +33,14 @@ int tokenizer_size(const Tokenizer *tokenizer);        /* V: ids are 0 .. V - 1,
  * or -1. A model may have one and yet read texts without it: it goes before a text as the post_processor says, wherever
  * there is a tokenizer.json, and otherwise unless tokenizer_config.json's add_bos_token is false. These files are those
  * beside the tokenizer's own. Source: transformers 5.23, which does the same with tokenizer.json, and reads add_bos_token
- * only where it makes a tokenizer of tokenizer.model. */
+ * only where it makes a tokenizer of tokenizer.model; where nothing says it, Meta's code and transformers 4 add BOS, and 5
+ * does not. */
 int tokenizer_bos(const Tokenizer *tokenizer);
 bool tokenizer_adds_bos(const Tokenizer *tokenizer);
 
-int tokenizer_eos(const Tokenizer *tokenizer);         /* </s> or <|end_of_text|>, or -1 */
+/* EOS, which ends one: eos_token of tokenizer_config.json, else </s> or <|end_of_text|>, else eos_token_id of config.json,
+ * else -1. */
+int tokenizer_eos(const Tokenizer *tokenizer);
 int tokenizer_special(const Tokenizer *tokenizer, const char *name); /* the id of "<|eot_id|>", or -1 */
 bool tokenizer_byte_level(const Tokenizer *tokenizer); /* Llama 3's family; otherwise SentencePiece's */
 
@@ -48,6 +51,10 @@ int *tokenizer_encode(const Tokenizer *tokenizer, size_t length, const char *tex
 /* The same of a text that stands behind a special token, without any in it. Some tokenizers put ▁ before a text where it
  * begins, and none here: those of a tokenizer.json whose prepend_scheme is "first". */
 int *tokenizer_encode_after(const Tokenizer *tokenizer, size_t length, const char *text, size_t *count);
+
+/* text[*from .. *to) stands between two special tokens, or -1 for none. Some of other people's take the blanks beside them,
+ * which are then no part of it. */
+void tokenizer_trim(const Tokenizer *tokenizer, int left, int right, const char *text, size_t *from, size_t *to);
 
 /* The text of ids, as the family's own library gives it: without the space that was put before the text, and with U+FFFD
  * for bytes that are no UTF-8. The caller frees; a NUL follows it. */

@@ -122,6 +122,7 @@ static bool is_special(Kind kind) { return kind == ADDED || kind == CONTROL || k
 static bool is_user_defined(Kind kind) { return kind == USER_DEFINED; }
 
 void vocabulary_sort_names(Vocabulary *v) {
+    free(v->special.names), free(v->user_defined.names); /* if some came since */
     v->special = sorted_names(v, is_special);
     v->user_defined = sorted_names(v, is_user_defined);
 }

@@ -85,7 +85,7 @@ enum { MOST_TOKENS = 1 << 24, MOST_PIECE = 8000 }; /* every rank is a whole numb
 /* Returns its id; -1 if a text that becomes this token becomes another one already. */
 int vocabulary_add(Vocabulary *vocabulary, Token token);
 
-/* To be called when all tokens are there: makes special and user_defined. */
+/* To be called when all tokens are there, and again when there are more: makes special and user_defined. */
 void vocabulary_sort_names(Vocabulary *vocabulary);
 void vocabulary_free(Vocabulary *vocabulary);
 

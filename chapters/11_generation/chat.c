@@ -29,7 +29,8 @@ static const char *template_in(const char *path, const json_t *said) {
         const json_t *template = json_object_get(one, "template");
         if (name && strcmp(name, "default") == 0 && json_is_string(template)) return json_string_value(template);
     }
-    fail("%s: its chat_template is neither a text nor a list with one that is called default", path);
+    fail("%s: its chat_template is neither a text nor a list with one that is called default: --template NAME takes another",
+         path);
 }
 
 /* "</s>", or {"content": "</s>", …}; NULL if it is neither. */
@@ -41,20 +42,21 @@ static void set_template(Chat *chat, const char *path, const char *source, size_
     chat->source = copy_text(source, length), chat->path = copy_text(path, strlen(path));
 }
 
-static void read_folder(Chat *chat, const char *folder) {
+/* `wanted`: the template; the name of the token that ends a text is wanted anyway. */
+static void read_folder(Chat *chat, const char *folder, bool wanted) {
     char path[PATH];
     if (access(join(path, folder, "tokenizer_config.json"), F_OK) == 0) {
         json_t *json = json_open_reals(path); /* its model_max_length mostly has 31 digits */
         const json_t *template = json_object_get(json, "chat_template");
         const char *eos = token_name(json_object_get(json, "eos_token"));
-        if (template && !json_is_null(template)) {
+        if (wanted && template && !json_is_null(template)) {
             const char *source = template_in(path, template);
             set_template(chat, path, source, strlen(source));
         }
         if (eos) chat->eos = copy_text(eos, strlen(eos));
         json_decref(json);
     }
-    if (access(join(path, folder, "chat_template.jinja"), F_OK) != 0) return; /* which counts more */
+    if (!wanted || access(join(path, folder, "chat_template.jinja"), F_OK) != 0) return; /* which counts more */
     size_t length;
     char *source = file_read_regular(path, &length);
     free(chat->source), free(chat->path);
@@ -109,7 +111,7 @@ static char *name_of(const Tokenizer *tokenizer, int id) {
 Chat chat_open(const char *path, const Tokenizer *tokenizer, const Config *config, const char *form, const char *date) {
     Chat chat = {.tokenizer = tokenizer, .bos = name_of(tokenizer, tokenizer_bos(tokenizer))};
     if (gguf_is(path)) read_gguf(&chat, path);
-    else read_folder(&chat, path);
+    else read_folder(&chat, path, !form);
     if (!chat.eos) chat.eos = name_of(tokenizer, tokenizer_eos(tokenizer));
     if (form || !chat.source) take_form(&chat, path, form_named(form ? form : form_of_tokens(path, tokenizer, config)));
     if (date && !strstr(chat.source, "date_string")) fail("--date: this model's template has no date: it is older than Llama 3.1, or another's");
@@ -133,11 +135,13 @@ static void add(Ids *ids, size_t count, const int more[count]) {
     ids->count += count;
 }
 
-/* Text between special tokens, without any in it. */
-static void add_text(Ids *ids, size_t length, const char text[length]) {
+/* Text between two special tokens, or -1, without any in it. */
+static void add_text(Ids *ids, int left, int right, const char *text, size_t from, size_t to) {
     size_t count;
-    int *more = ids->count ? tokenizer_encode_after(ids->tokenizer, length, text, &count)
-                           : tokenizer_encode(ids->tokenizer, length, text, false, &count);
+    tokenizer_trim(ids->tokenizer, left, right, text, &from, &to);
+    if (from == to) return;
+    int *more = ids->count ? tokenizer_encode_after(ids->tokenizer, to - from, text + from, &count)
+                           : tokenizer_encode(ids->tokenizer, to - from, text + from, false, &count);
     add(ids, count, more);
     free(more);
 }
@@ -160,17 +164,18 @@ int *chat_tokens(const Chat *chat, size_t messages_count, const Message messages
     Rendered text = template_render(&chat->template, messages_count, messages);
     Ids ids = {.tokenizer = chat->tokenizer};
     size_t start = 0, end;
+    int last = -1;
     for (size_t at = 0; at < text.length;) {
         int id = special_at(chat->tokenizer, &text, at, &end);
         if (id < 0) {
             at++;
             continue;
         }
-        if (at > start) add_text(&ids, at - start, text.letters + start);
+        add_text(&ids, last, id, text.letters, start, at);
         add(&ids, 1, &id);
-        at = start = end;
+        last = id, at = start = end;
     }
-    if (text.length > start) add_text(&ids, text.length - start, text.letters + start);
+    add_text(&ids, last, -1, text.letters, start, text.length);
     rendered_free(&text);
     *count = ids.count;
     return ids.ids;

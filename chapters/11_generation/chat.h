@@ -20,7 +20,7 @@
  *
  * In Llama 2's, Meta's own code puts ▁ before each [INST], as before every text, and so do we with a tokenizer.model.
  * transformers 5.23 makes of that file a tokenizer that puts none behind a special token: all its conversations have a ▁ less
- * after <s>. A folder without tokenizer.model has what its tokenizer.json says.
+ * after <s>. A folder with a tokenizer.json has what that says.
  *
  * Source: apply_chat_template of transformers; tests/golden/chat.py has the conversations that are compared. */
 #ifndef CHAT_H

@@ -88,23 +88,31 @@ static int run(Jinja *j, int count, const char *const ends[]);
 
 static const char *const ends_of_if[] = {"elif", "else", "endif"}, *const ends_of_for[] = {"endfor", "else"};
 
+/* Where a branch is not taken, nothing that stands in its braces need be known here. */
+static bool condition(Jinja *j) {
+    if (j->live) return value_true(jinja_expression(j));
+    jinja_skip(j, "%}");
+    return false;
+}
+
 static void run_if(Jinja *j) {
     const bool live = j->live;
-    bool holds = value_true(jinja_expression(j)), taken = holds;
+    bool holds = condition(j), taken = holds;
     for (int end = 0; end != 2;) {
         close_braces(j, "%}");
         j->live = live && holds;
         end = run(j, 3, ends_of_if);
         if (end < 0) jinja_wrong(j, "an if without its endif");
         j->live = live && !taken;
-        holds = end == 0 ? value_true(jinja_expression(j)) && j->live : !taken;
+        holds = end == 0 ? condition(j) : !taken;
         taken = taken || holds;
         j->live = live;
     }
     close_braces(j, "%}");
 }
 
-static void set_loop(Jinja *j, Names *scope, size_t index, size_t count) {
+static void set_loop(Jinja *j, Names *scope, size_t index, const Values *list) {
+    const size_t count = list->count;
     Names *loop = names_new(j, NULL);
     loop->unique = true;
     const struct {
@@ -112,27 +120,57 @@ static void set_loop(Jinja *j, Names *scope, size_t index, size_t count) {
         Kind kind;
         long number;
     } has[] = {{"index0", NUMBER, (long)index}, {"index", NUMBER, (long)index + 1}, {"first", BOOLEAN, index == 0},
-               {"last", BOOLEAN, index + 1 == count}, {"length", NUMBER, (long)count}, {"revindex0", NUMBER, (long)(count - index) - 1}};
+               {"last", BOOLEAN, index + 1 == count}, {"length", NUMBER, (long)count},
+               {"revindex0", NUMBER, (long)(count - index) - 1}, {"revindex", NUMBER, (long)(count - index)}};
     for (size_t i = 0; i < sizeof has / sizeof *has; i++)
         names_set(j, loop, text_of(j, has[i].name, strlen(has[i].name), false), value_of_number(has[i].kind, has[i].number));
+    if (index > 0) names_set(j, loop, text_of(j, "previtem", 8, false), list->values[index - 1]);
+    if (index + 1 < count) names_set(j, loop, text_of(j, "nextitem", 8, false), list->values[index + 1]);
     names_set(j, scope, text_of(j, "loop", 4, false), (Value){.kind = MAP, .map = loop});
 }
 
-/* What is set in a loop's body is gone after it: each run has a scope of its own. Without elements the body is read over. */
-static void run_for(Jinja *j) {
-    Text name = jinja_name(j);
+/* The elements of which the condition holds that stands here. */
+static const Values *those_with(Jinja *j, Text name, const Values *all) {
+    Values *list = values_new(j, all->count);
+    Names *outer = j->scope;
+    const char *asked = j->at;
+    list->count = 0, j->scope = names_new(j, outer);
+    if (all->count == 0) jinja_skip(j, "%}");
+    for (size_t i = 0; i < all->count; i++) {
+        j->at = asked;
+        names_set(j, j->scope, name, all->values[i]);
+        if (value_true(jinja_expression(j))) list->values[list->count++] = all->values[i];
+    }
+    j->scope = outer;
+    return list;
+}
+
+/* "name in list", and perhaps "if condition": what the loop is over. */
+static const Values *elements(Jinja *j, Text *name) {
+    *name = jinja_name(j);
     if (!jinja_word(j, "in")) jinja_wrong(j, "\"in\" should stand at \"%.20s\"", j->at);
     Value over = jinja_unconditional(j);
+    if (over.kind != LIST && over.kind != UNDEFINED) jinja_wrong(j, "the loop is over what is no list");
+    const Values *list = over.kind == LIST ? over.list : values_new(j, 0);
+    return jinja_word(j, "if") ? those_with(j, *name, list) : list;
+}
+
+/* What is set in a loop's body is gone after it: each run has a scope of its own. Without elements the body is read
+ * over. */
+static void run_for(Jinja *j) {
     const bool live = j->live;
-    if (live && over.kind != LIST) jinja_wrong(j, "the loop is over what is no list");
-    size_t count = live ? over.list->count : 0;
+    const Values *list = NULL;
+    Text name;
+    if (live) list = elements(j, &name);
+    else jinja_skip(j, "%}");
+    size_t count = live ? list->count : 0;
     close_braces(j, "%}");
     const char *body = j->at;
     int end = 0;
     for (size_t i = 0; i < count || i == 0; i++) {
         Names *outer = j->scope;
         j->at = body, j->scope = names_new(j, outer), j->live = live && count > 0;
-        if (count) set_loop(j, j->scope, i, count), names_set(j, j->scope, name, over.list->values[i]);
+        if (count) set_loop(j, j->scope, i, list), names_set(j, j->scope, name, list->values[i]);
         end = run(j, 2, ends_of_for);
         if (end < 0) jinja_wrong(j, "a for without its endfor");
         j->scope = outer;
@@ -146,15 +184,25 @@ static void run_for(Jinja *j) {
     close_braces(j, "%}");
 }
 
-/* set name = value, or of a namespace, set name.name = value. */
+/* What is written up to a statement of this name, and does not stand in the whole. */
+static Value written(Jinja *j, const char *end) {
+    const size_t start = j->out.length;
+    close_braces(j, "%}");
+    if (run(j, 1, &end) < 0) jinja_wrong(j, "without its %s", end);
+    Text text = text_of(j, "", 0, false);
+    if (j->out.length > start)
+        text = text_joined(j, text, (Text){j->out.length - start, j->out.letters + start, j->out.said + start});
+    j->out.length = start;
+    return value_of_text(text);
+}
+
+/* set name = value, or of a namespace, set name.name = value; or set name, and the value up to endset. */
 static void run_set(Jinja *j) {
     Text name = jinja_name(j), part = {0};
     bool has_part = jinja_sign(j, ".");
     if (has_part) part = jinja_name(j);
-    if (!jinja_sign(j, "=")) jinja_wrong(j, "\"=\" should stand at \"%.20s\"", j->at);
-    Value value = jinja_expression(j);
+    Value value = jinja_sign(j, "=") ? jinja_expression(j) : written(j, "endset");
     close_braces(j, "%}");
-    if (!j->live) return;
     if (!has_part) {
         names_set(j, j->scope, name, value);
         return;
@@ -164,10 +212,51 @@ static void run_set(Jinja *j) {
     names_set(j, space.map, part, value);
 }
 
+/* macro name(parameters): the name stands for what is behind it, which is only read over here. */
+static void run_macro(Jinja *j) {
+    const bool live = j->live;
+    Text name = jinja_name(j);
+    if (live) names_set(j, j->scope, name, (Value){.kind = MACRO, .macro = j->at});
+    jinja_skip(j, "%}");
+    j->live = false;
+    written(j, "endmacro");
+    j->live = live;
+    close_braces(j, "%}");
+}
+
+/* The parameters that stand here become what the macro is given by their names or in this order, or what stands behind
+ * their `=`. */
+static void set_parameters(Jinja *j, const Arguments *a) {
+    if (!jinja_sign(j, "(")) jinja_wrong(j, "a macro without parentheses");
+    for (int i = 0; !jinja_sign(j, ")"); i++) {
+        Text name = jinja_name(j);
+        Value value = jinja_sign(j, "=") ? jinja_expression(j) : (Value){0};
+        for (int k = 0; k < a->count; k++)
+            if (a->names[k].length ? text_equal(a->names[k], name) : k == i) value = a->values[k];
+        names_set(j, j->scope, name, value);
+        if (!jinja_sign(j, ",") && *j->at != ')') jinja_wrong(j, "\")\" should stand at \"%.20s\"", j->at);
+    }
+}
+
+Value jinja_macro(Jinja *j, const char *macro, const Arguments *a) {
+    const char *back = j->at;
+    Names *scope = j->scope, *whole = scope;
+    while (whole->outer) whole = whole->outer; /* it does not see what its caller has set in a loop */
+    jinja_deeper(j, 1);
+    j->at = macro, j->scope = names_new(j, whole);
+    set_parameters(j, a);
+    Value text = written(j, "endmacro");
+    j->at = back, j->scope = scope;
+    jinja_deeper(j, -1);
+    return text;
+}
+
 static void run_statement(Jinja *j) {
     jinja_deeper(j, 1);
     if (jinja_word(j, "if")) run_if(j);
     else if (jinja_word(j, "for")) run_for(j);
+    else if (jinja_word(j, "macro")) run_macro(j);
+    else if (!j->live) jinja_skip(j, "%}"), close_braces(j, "%}");
     else if (jinja_word(j, "set")) run_set(j);
     else if (jinja_word(j, "generation") || jinja_word(j, "endgeneration")) close_braces(j, "%}"); /* only for who trains */
     else {
@@ -189,8 +278,8 @@ static int run(Jinja *j, int count, const char *const ends[]) {
             continue;
         }
         if (kind == '{') {
-            Value value = jinja_expression(j);
-            if (j->live) write_text(j, value_text(j, value));
+            if (j->live) write_text(j, value_text(j, jinja_expression(j)));
+            else jinja_skip(j, "}}");
             close_braces(j, "}}");
             continue;
         }

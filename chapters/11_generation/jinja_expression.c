@@ -85,15 +85,40 @@ static Text literal(Jinja *j) {
     return whole;
 }
 
-static Value list_literal(Jinja *j) {
+/* The elements of a list up to its bracket, or of a tuple, of which the first may have been read. */
+static Value list_literal(Jinja *j, const char *close, size_t count, Value first) {
     enum { MOST = 64 };
     Values *list = values_new(j, MOST);
-    for (list->count = 0; !jinja_sign(j, "]"); list->count++) {
+    list->values[0] = first;
+    for (list->count = count; !jinja_sign(j, close); list->count++) {
         if (list->count == MOST) jinja_wrong(j, "a list of over %d", MOST);
         list->values[list->count] = jinja_expression(j);
-        if (!jinja_sign(j, ",") && *j->at != ']') jinja_wrong(j, "\"]\" should stand at \"%.20s\"", j->at);
+        if (!jinja_sign(j, ",") && *j->at != *close) jinja_wrong(j, "\"%s\" should stand at \"%.20s\"", close, j->at);
     }
     return (Value){.kind = LIST, .list = list};
+}
+
+/* {'name': value, …}, of which the first brace is taken already. */
+static Value map_literal(Jinja *j) {
+    Names *map = names_new(j, NULL);
+    while (!jinja_sign(j, "}")) {
+        Value key = jinja_expression(j);
+        expect(j, ":");
+        Value value = jinja_expression(j);
+        if (j->live && key.kind != TEXT) jinja_wrong(j, "an object with a name that is no text");
+        if (j->live) names_set(j, map, key.text, value);
+        if (!jinja_sign(j, ",") && *j->at != '}') jinja_wrong(j, "\"}\" should stand at \"%.20s\"", j->at);
+    }
+    return (Value){.kind = MAP, .map = map};
+}
+
+/* What stands in parentheses, of which the first is taken already: a value, or several with commas, a tuple. */
+static Value parenthesis(Jinja *j) {
+    if (jinja_sign(j, ")")) return (Value){.kind = LIST, .list = values_new(j, 0)};
+    Value value = jinja_expression(j);
+    if (jinja_sign(j, ",")) return list_literal(j, ")", 1, value);
+    expect(j, ")");
+    return value;
 }
 
 static Value primary(Jinja *j) {
@@ -101,18 +126,17 @@ static Value primary(Jinja *j) {
     jinja_works(j, 0);
     if (*j->at == '\'' || *j->at == '"') return value_of_text(literal(j));
     if (isdigit((unsigned char)*j->at)) return value_of_number(NUMBER, strtol(j->at, (char **)&j->at, 10));
-    if (jinja_sign(j, "[")) return list_literal(j);
-    if (jinja_sign(j, "(")) {
-        Value value = jinja_expression(j);
-        expect(j, ")");
-        return value;
-    }
+    if (jinja_sign(j, "[")) return list_literal(j, "]", 0, (Value){0});
+    if (jinja_sign(j, "{")) return map_literal(j);
+    if (jinja_sign(j, "(")) return parenthesis(j);
     if (jinja_word(j, "true") || jinja_word(j, "True")) return value_of_number(BOOLEAN, true);
     if (jinja_word(j, "false") || jinja_word(j, "False")) return value_of_number(BOOLEAN, false);
     if (jinja_word(j, "none") || jinja_word(j, "None")) return value_of_number(NONE, 0);
     Text name = jinja_name(j);
     if (!jinja_sign(j, "(")) return names_get(j, j->scope, name);
     Arguments a = arguments(j);
+    Value macro = names_get(j, j->scope, name);
+    if (j->live && macro.kind == MACRO) return jinja_macro(j, macro.macro, &a);
     return jinja_call(j, name, &a);
 }
 
@@ -146,8 +170,18 @@ static Value slice(Jinja *j, Value value, Value from, Value to) {
     return (Value){.kind = LIST, .list = list};
 }
 
-/* list[index], list[from:to], map["name"]; the bracket is taken already. */
+/* list[::-1]: the last one first. */
+static Value reversed(Jinja *j, Value value) {
+    if (!j->live) return (Value){0};
+    if (value.kind != LIST) jinja_wrong(j, "only lists are known backwards");
+    Values *list = values_new(j, value.list->count);
+    for (size_t i = 0; i < list->count; i++) list->values[i] = value.list->values[list->count - 1 - i];
+    return (Value){.kind = LIST, .list = list};
+}
+
+/* list[index], list[from:to], list[::-1], map["name"]; the bracket is taken already. */
 static Value subscript(Jinja *j, Value value) {
+    if (jinja_sign(j, "::-1]")) return reversed(j, value);
     Value from = {.kind = NONE}, to = {.kind = NONE};
     bool is_slice = jinja_sign(j, ":");
     if (!is_slice) from = jinja_expression(j), is_slice = jinja_sign(j, ":");
@@ -238,6 +272,7 @@ static bool contains(Jinja *j, Value part, Value whole) {
     if (whole.kind == TEXT) jinja_works(j, whole.text.length);
     if (whole.kind == TEXT && part.kind == TEXT) return text_has(whole.text, part.text, NULL);
     if (whole.kind == MAP && part.kind == TEXT) return names_get(j, whole.map, part.text).kind != UNDEFINED;
+    if (whole.kind == UNDEFINED) return false;
     if (whole.kind != LIST) jinja_wrong(j, "\"in\" what is neither text, list nor object");
     for (size_t i = 0; i < whole.list->count; i++)
         if (value_equal(j, part, whole.list->values[i])) return true;
@@ -299,16 +334,33 @@ static Value disjunction(Jinja *j) {
     return left;
 }
 
+/* Where the text ends whose quote stands here; the template's own end, if it does not. */
+static const char *quoted_end(const char *at) {
+    const char quote = *at++;
+    while (*at && *at != quote) at += *at == '\\' && at[1] ? 2 : 1;
+    return at;
+}
+
+void jinja_skip(Jinja *j, const char *sign) {
+    const char *start = j->at;
+    for (int depth = 0; *j->at; j->at++) {
+        if (*j->at == '\'' || *j->at == '"') j->at = quoted_end(j->at);
+        else if (depth == 0 && strncmp(j->at + (*j->at == '-'), sign, 2) == 0) break;
+        else if (strchr("([{", *j->at)) depth++;
+        else if (strchr(")]}", *j->at)) depth--;
+        if (!*j->at) break;
+    }
+    jinja_works(j, (size_t)(j->at - start));
+}
+
 /* Where the `if` of "this if condition else that" stands, in this expression and not in parentheses within it; or NULL. */
 static const char *find_condition(const char *at) {
     for (int depth = 0; *at; at++) {
         if (*at == '\'' || *at == '"') {
-            const char quote = *at++;
-            while (*at && *at != quote) at += *at == '\\' && at[1] ? 2 : 1;
-            if (!*at) return NULL;
+            if (!*(at = quoted_end(at))) return NULL;
         } else if (strchr("([{", *at)) depth++;
         else if (strchr(")]}", *at) && depth-- == 0) return NULL;
-        else if (*at == ',' && depth == 0) return NULL;
+        else if (strchr(",:", *at) && depth == 0) return NULL;
         size_t length = name_length(at);
         if (depth == 0 && length == 2 && memcmp(at, "if", 2) == 0) return at;
         if (depth == 0 && length == 4 && memcmp(at, "else", 4) == 0) return NULL;

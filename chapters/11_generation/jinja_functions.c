@@ -1,6 +1,7 @@
 #include "11_generation/jinja_parts.h"
 
 #include <ctype.h>
+#include <stdint.h>
 #include <string.h>
 #include <time.h>
 
@@ -20,6 +21,23 @@ static Value strftime_now(Jinja *j, Text format) {
     return value_of_text(text_of(j, written, strftime(written, sizeof written, as_string, localtime_r(&now, &today)), false));
 }
 
+static long number_argument(Jinja *j, const Arguments *a, int index) {
+    const bool is = index < a->count && a->values[index].kind == NUMBER;
+    if (!is) jinja_wrong(j, "argument %d should be a number", index + 1);
+    return a->values[index].number;
+}
+
+/* range(to), range(from, to) */
+static Value range(Jinja *j, const Arguments *a) {
+    enum { MOST = 1 << 16 };
+    if (a->count != 1 && a->count != 2) jinja_wrong(j, "range(…) is known with one or two numbers");
+    long from = a->count == 2 ? number_argument(j, a, 0) : 0, to = number_argument(j, a, a->count - 1);
+    if (from < -MOST || to > MOST) jinja_wrong(j, "too long a range");
+    Values *list = values_new(j, to > from ? (size_t)(to - from) : 0);
+    for (size_t i = 0; i < list->count; i++) list->values[i] = value_of_number(NUMBER, from + (long)i);
+    return (Value){.kind = LIST, .list = list};
+}
+
 Value jinja_call(Jinja *j, Text name, const Arguments *a) {
     if (!j->live) return (Value){0};
     if (text_is(name, "raise_exception")) {
@@ -27,6 +45,7 @@ Value jinja_call(Jinja *j, Text name, const Arguments *a) {
         jinja_wrong(j, "it refuses this conversation: %.*s", (int)(why.length < 200 ? why.length : 200), why.letters);
     }
     if (text_is(name, "strftime_now")) return strftime_now(j, text_argument(j, a, 0));
+    if (text_is(name, "range")) return range(j, a);
     if (!text_is(name, "namespace")) jinja_wrong(j, "%.*s(…) is not known here", (int)name.length, name.letters);
     Names *names = names_new(j, NULL);
     names->unique = true;
@@ -35,19 +54,23 @@ Value jinja_call(Jinja *j, Text name, const Arguments *a) {
     return (Value){.kind = MAP, .map = names};
 }
 
-static Value cased(Jinja *j, Text text, int first(int), int others(int)) {
+/* A role's name, such as User: letters of ASCII. */
+static Value cased(Jinja *j, Text text, int first(int), int others(int), bool one_word) {
     Text copy = text_joined(j, text, text_of(j, "", 0, false));
     for (size_t i = 0; i < text.length; i++) {
         unsigned char letter = (unsigned char)text.letters[i];
-        if (letter < 128) ((char *)copy.letters)[i] = (char)(i == 0 ? first(letter) : others(letter));
+        if (letter > 127 || (one_word && !isalpha(letter)))
+            jinja_wrong(j, "upper and lower case are known of ASCII alone, and title of one word");
+        ((char *)copy.letters)[i] = (char)(i == 0 ? first(letter) : others(letter));
     }
     return value_of_text(copy);
 }
 
-static Value split(Jinja *j, Text text, Text by) {
+static Value split(Jinja *j, Text text, Text by, size_t most) {
     size_t count = 1, place;
     if (by.length == 0) jinja_wrong(j, "split('')");
-    for (Text rest = text; text_has(rest, by, &place); count++) rest = text_piece(rest, place + by.length, rest.length);
+    for (Text rest = text; count <= most && text_has(rest, by, &place); count++)
+        rest = text_piece(rest, place + by.length, rest.length);
     Values *list = values_new(j, count);
     for (size_t i = 0; i < count; i++) {
         if (i + 1 == count) place = text.length;
@@ -58,6 +81,16 @@ static Value split(Jinja *j, Text text, Text by) {
     return (Value){.kind = LIST, .list = list};
 }
 
+/* The texts of a list, with this between two. */
+static Value join(Jinja *j, const Values *list, Text between) {
+    Text whole = text_of(j, "", 0, false);
+    for (size_t i = 0; i < list->count; i++) {
+        if (i > 0) whole = text_joined(j, whole, between);
+        whole = text_joined(j, whole, value_text(j, list->values[i]));
+    }
+    return value_of_text(whole);
+}
+
 /* text.strip() and the like, which are filters, too; or UNDEFINED. */
 static Value of_text(Jinja *j, Text text, Text name, const Arguments *a) {
     static const struct {
@@ -65,11 +98,17 @@ static Value of_text(Jinja *j, Text text, Text name, const Arguments *a) {
         bool left, right;
     } strips[] = {{"strip", true, true}, {"trim", true, true}, {"lstrip", true, false}, {"rstrip", false, true}};
     for (int i = 0; i < 4; i++)
-        if (a->count == 0 && text_is(name, strips[i].name)) return value_of_text(text_trimmed(text, strips[i].left, strips[i].right));
-    if (text_is(name, "upper")) return cased(j, text, toupper, toupper);
-    if (text_is(name, "lower")) return cased(j, text, tolower, tolower);
-    if (text_is(name, "title") || text_is(name, "capitalize")) return cased(j, text, toupper, tolower);
-    if (text_is(name, "split") && a->count == 1) return split(j, text, text_argument(j, a, 0));
+        if (text_is(name, strips[i].name))
+            return value_of_text(a->count ? text_without(text, text_argument(j, a, 0), strips[i].left, strips[i].right)
+                                          : text_trimmed(text, strips[i].left, strips[i].right));
+    if (text_is(name, "upper")) return cased(j, text, toupper, toupper, false);
+    if (text_is(name, "lower")) return cased(j, text, tolower, tolower, false);
+    if (text_is(name, "capitalize")) return cased(j, text, toupper, tolower, false);
+    if (text_is(name, "title")) return cased(j, text, toupper, tolower, true);
+    if (text_is(name, "split") && (a->count == 1 || a->count == 2))
+        return split(j, text, text_argument(j, a, 0), a->count == 2 ? (size_t)number_argument(j, a, 1) : SIZE_MAX);
+    if (text_is(name, "replace") && a->count == 2)
+        return join(j, split(j, text, text_argument(j, a, 0), SIZE_MAX).list, text_argument(j, a, 1));
     bool ends = text_is(name, "endswith");
     if (!ends && !text_is(name, "startswith")) return (Value){0};
     Text part = text_argument(j, a, 0);
@@ -93,6 +132,7 @@ Value jinja_method(Jinja *j, Value value, Text name, const Arguments *a) {
 
 /* selectattr("role", "equalto", "user"), or rejectattr. */
 static Value select_by(Jinja *j, Value value, const Arguments *a, bool wanted) {
+    if (!value_true(value)) return (Value){.kind = LIST, .list = values_new(j, 0)};
     if (value.kind != LIST || a->count != 3 || !(text_is(text_argument(j, a, 1), "equalto") || text_is(text_argument(j, a, 1), "==")))
         jinja_wrong(j, "selectattr and rejectattr are known with \"equalto\" alone");
     Values *list = values_new(j, value.list->count);
@@ -116,7 +156,9 @@ Value jinja_filter(Jinja *j, Value value, Text name, const Arguments *a) {
     if ((text_is(name, "length") || text_is(name, "count")) && value.kind == LIST) return value_of_number(NUMBER, (long)value.list->count);
     if ((text_is(name, "first") || text_is(name, "last")) && value.kind == LIST)
         return value.list->count ? value.list->values[text_is(name, "first") ? 0 : value.list->count - 1] : (Value){0};
-    if (text_is(name, "list") && value.kind == LIST) return value;
+    if ((text_is(name, "list") && value.kind == LIST) || text_is(name, "safe")) return value;
+    if (text_is(name, "join") && value.kind == LIST)
+        return join(j, value.list, a->count ? text_argument(j, a, 0) : text_of(j, "", 0, false));
     if (text_is(name, "string")) return value_of_text(value_text(j, value));
     if (text_is(name, "default") || text_is(name, "d")) return value.kind == UNDEFINED && a->count ? a->values[0] : value;
     if (text_is(name, "selectattr") || text_is(name, "rejectattr")) return select_by(j, value, a, text_is(name, "selectattr"));

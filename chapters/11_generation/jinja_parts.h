@@ -11,7 +11,7 @@ typedef struct {
     const bool *said; /* as in Rendered */
 } Text;
 
-typedef enum { UNDEFINED, NONE, BOOLEAN, NUMBER, TEXT, LIST, MAP } Kind;
+typedef enum { UNDEFINED, NONE, BOOLEAN, NUMBER, TEXT, LIST, MAP, MACRO } Kind;
 
 typedef struct Value {
     Kind kind;
@@ -19,6 +19,7 @@ typedef struct Value {
     Text text;
     const struct Values *list;
     struct Names *map;
+    const char *macro;         /* where its parameters stand */
 } Value;
 
 typedef struct Values {
@@ -66,9 +67,11 @@ void jinja_free(Jinja *jinja);
 
 Text text_of(Jinja *jinja, const char *letters, size_t length, bool said);
 bool text_is(Text text, const char *letters);
+bool text_equal(Text left, Text right);
 Text text_joined(Jinja *jinja, Text left, Text right);
 Text text_piece(Text text, size_t from, size_t to);
 Text text_trimmed(Text text, bool left, bool right); /* without Python's white space at these ends */
+Text text_without(Text text, Text characters, bool left, bool right); /* or without these characters */
 bool text_has(Text text, Text part, size_t *place);
 
 Value value_of_text(Text text);
@@ -87,6 +90,7 @@ Value names_get(Jinja *jinja, const Names *names, Text name); /* or of the scope
 
 Value jinja_expression(Jinja *jinja);
 Value jinja_unconditional(Jinja *jinja);         /* behind which an `if` belongs to something else */
+void jinja_skip(Jinja *jinja, const char *sign); /* up to this end of the braces, or to a - before it */
 bool jinja_word(Jinja *jinja, const char *word); /* takes a name, if it is this one */
 bool jinja_sign(Jinja *jinja, const char *sign);
 Text jinja_name(Jinja *jinja);                   /* takes any name, or fail() */
@@ -103,5 +107,6 @@ Value jinja_call(Jinja *jinja, Text name, const Arguments *arguments);          
 Value jinja_method(Jinja *jinja, Value value, Text name, const Arguments *arguments); /* value.name(…) */
 Value jinja_filter(Jinja *jinja, Value value, Text name, const Arguments *arguments); /* value | name(…) */
 bool jinja_test(Jinja *jinja, Value value, Text name);                                /* value is name */
+Value jinja_macro(Jinja *jinja, const char *macro, const Arguments *arguments);       /* what it writes: jinja.c */
 
 #endif

@@ -41,6 +41,10 @@ Text text_of(Jinja *j, const char *letters, size_t length, bool said) {
 
 bool text_is(Text text, const char *letters) { return text.length == strlen(letters) && memcmp(text.letters, letters, text.length) == 0; }
 
+bool text_equal(Text left, Text right) {
+    return left.length == right.length && memcmp(left.letters, right.letters, left.length) == 0;
+}
+
 Text text_joined(Jinja *j, Text left, Text right) {
     bool *said = jinja_room(j, (left.length + right.length) * (sizeof *said + 1));
     char *letters = (char *)(said + left.length + right.length);
@@ -66,10 +70,28 @@ static size_t space(Text text, bool at_end) {
     return 0;
 }
 
+/* The bytes of the character that a text begins with, or ends with, if it is one of these; 0 if it is none. */
+static size_t end_in(Text text, Text characters, bool at_end) {
+    for (size_t i = 0, n; i < characters.length; i += n) {
+        for (n = 1; i + n < characters.length && (characters.letters[i + n] & 0xc0) == 0x80;) n++;
+        if (n > text.length) continue;
+        const char *there = at_end ? text.letters + text.length - n : text.letters;
+        if (memcmp(there, characters.letters + i, n) == 0) return n;
+    }
+    return 0;
+}
+
 Text text_trimmed(Text text, bool left, bool right) {
     size_t n;
     while (left && (n = space(text, false)) > 0) text = text_piece(text, n, text.length);
     while (right && (n = space(text, true)) > 0) text = text_piece(text, 0, text.length - n);
+    return text;
+}
+
+Text text_without(Text text, Text characters, bool left, bool right) {
+    size_t n;
+    while (left && (n = end_in(text, characters, false)) > 0) text = text_piece(text, n, text.length);
+    while (right && (n = end_in(text, characters, true)) > 0) text = text_piece(text, 0, text.length - n);
     return text;
 }
 
@@ -95,7 +117,8 @@ bool value_true(Value value) {
         case BOOLEAN: case NUMBER: return value.number != 0;
         case TEXT: return value.text.length > 0;
         case LIST: return value.list->count > 0;
-        case MAP: return true;
+        case MAP: return value.map->unique || value.map->count > 0;
+        case MACRO: return true;
         default: return false;
     }
 }
@@ -122,7 +145,8 @@ bool value_equal(Jinja *j, Value left, Value right) {
     jinja_works(j, left.kind == TEXT ? left.text.length : 0);
     if (left.kind != right.kind) return false;
     if (left.kind == MAP) return maps_equal(j, left.map, right.map);
-    if (left.kind == TEXT) return left.text.length == right.text.length && memcmp(left.text.letters, right.text.letters, left.text.length) == 0;
+    if (left.kind == TEXT) return text_equal(left.text, right.text);
+    if (left.kind == MACRO) return left.macro == right.macro;
     return left.kind != LIST || lists_equal(j, left.list, right.list);
 }
 
@@ -148,8 +172,7 @@ Names *names_new(Jinja *j, Names *outer) {
 
 static Value *find(const Names *names, Text name) {
     for (size_t i = 0; i < names->count; i++)
-        if (names->entries[i].name.length == name.length && memcmp(names->entries[i].name.letters, name.letters, name.length) == 0)
-            return &names->entries[i].value;
+        if (text_equal(names->entries[i].name, name)) return &names->entries[i].value;
     return NULL;
 }
 

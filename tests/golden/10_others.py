@@ -149,6 +149,7 @@ def vocabularies():
     yield "first", after_training(flagged, pre_tokenizers.Sequence([pre_tokenizers.Punctuation(), metaspace(prepend_scheme="first", split=True)]),
                                   normalizers.Sequence([normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), "▁"), normalizers.Replace("a", "")]),
                                   decoders.Metaspace(prepend_scheme="first"))
+    yield "bloom", byte_level(420, split(r" ?[^(\s|[.,!?…。，、।۔،])]+", "isolated"), pre_tokenizers.Digits(individual_digits=True), more=FLAGGED)
     yield "merged", byte_level(400, split(r"\s+", "merged_with_next"), split(r"[.,!?]", "merged_with_previous"), split(r"\d+", "contiguous"),
                                split("'", "removed"), normalizer=normalizers.NFD())
 
@@ -169,6 +170,28 @@ def decode(tokenizer, ids):
     return tokenizer.decode(ids, skip_special_tokens=not isinstance(tokenizer.decoder, decoders.ByteLevel))
 
 
+def beside_a_model(chance):
+    """A tokenizer.model to which its folder adds tokens: what transformers makes of it, which the library tokenizers then runs. Bytes
+    and <unk> are decoded as sentencepiece has it."""
+    tokenizer = golden.convert((HERE / "tokenizers/sentencepiece/tokenizer.model").read_bytes(), True)
+    tokenizer.add_special_tokens(named("<|im_start|>", "<|im_end|>", special=True))
+    size, added = tokenizer.get_vocab_size(), tokenizer.get_added_tokens_decoder()
+    texts = ["", *(difficult(chance, [token.content for token in added.values()]) for _ in range(60))]
+    lists = [[chance.choice([chance.randrange(259, size), *range(size - 4, size)]) for _ in range(chance.randint(1, 12))] for _ in range(12)]
+    decoder = {str(id): {"content": token.content, "special": token.special, "normalized": token.normalized} for id, token in added.items()}
+    return {"added_tokens_decoder": decoder, "texts": texts} | answers(tokenizer, texts, lists)
+
+
+def with_a_character_map(chance):
+    """tokenizers/mapped/tokenizer.model, of texts with what it maps and removes."""
+    library = golden.SentencePiece((HERE / "tokenizers/mapped/tokenizer.model").read_bytes())
+    names = ["ﬁ", "①", "\u3000", "\u00a0", "Ａ", "e\u0301", "e\u0301.", "e", "\u200b", "가\u11a8", " ", "  ", " \n", "▁", "the", " a"]
+    texts = ["", *names, *("".join(chance.choice(names) for _ in range(chance.randint(2, 7))) for _ in range(60)), *(difficult(chance, names) for _ in range(20))]
+    lists = [[chance.randrange(560) for _ in range(chance.randint(1, 9))] for _ in range(12)]
+    return {"texts": texts, "ids": [library.encode(text) for text in texts], "special": [None for _ in texts],
+            "decoded": [[its, library.decode(its)] for its in lists]}
+
+
 def compute():
     chance, files, expected = random.Random(10), {}, {"version": importlib.metadata.version("tokenizers")}
     for name, tokenizer in vocabularies():
@@ -179,6 +202,7 @@ def compute():
         files[f"{name}.json"] = golden.compact(settings)
         forms = any(word in json.dumps(settings["normalizer"]) for word in ("NF", "Lowercase"))
         expected[name] = {"normal_forms": forms, "texts": texts} | answers(tokenizer, texts, lists)
+    expected["beside_a_model"], expected["mapped"] = beside_a_model(chance), with_a_character_map(chance)
     return files | {"expected.json": golden.compact(expected)}
 
 

@@ -8,6 +8,7 @@ Small vocabularies are trained here, on the texts below, by sentencepiece (with 
 
     sentencepiece/tokenizer.model     SentencePiece's protobuf
     user_defined/tokenizer.model      the same with user-defined and control pieces
+    mapped/tokenizer.model            the same with a character map, and without spaces that need not be
     prepend/tokenizer.json            Hugging Face's JSON with Prepend and Replace, as most Llama 2 folders have it
     metaspace/tokenizer.json          ... with Metaspace, as transformers 5 writes it
     tiktoken/tokenizer.model          tiktoken's ranks
@@ -166,11 +167,25 @@ DECODED = [[1], [0], [2], [1, 300], [300, 1, 300], [0, 300, 0], [258], [231, 192
 def train_sentencepiece(size, **more):
     """Llama 2's options, as its tokenizer.model records them; see the trainer_spec in it."""
     model = io.BytesIO()
+    more = {"normalization_rule_name": "identity", "remove_extra_whitespaces": False} | more
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(CORPUS), model_writer=model, model_type="bpe", vocab_size=size, character_coverage=0.98,
-        byte_fallback=True, normalization_rule_name="identity", split_digits=True, remove_extra_whitespaces=False,
-        allow_whitespace_only_pieces=True, add_dummy_prefix=True, num_threads=1, minloglevel=2, **more)
+        byte_fallback=True, split_digits=True, allow_whitespace_only_pieces=True, add_dummy_prefix=True, num_threads=1, minloglevel=2, **more)
     return model.getvalue()
+
+
+RULES = ["FB01\t66 69", "2460\t31", "3000\t20", "A0\t20", "FF21\t41", "65 301\tE9", "65 301 2E\t20 20", "200B\t", "AC00 11A8\tAC01"]  # as nmt_nfkc has them by the thousand
+
+
+def train_mapped(size):
+    """Other people's: with a character map, and without two spaces side by side. The model keeps the name of the file of rules."""
+    here = os.getcwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        Path("rules.tsv").write_text("\n".join(RULES) + "\n")
+        model = train_sentencepiece(size, normalization_rule_tsv="rules.tsv", remove_extra_whitespaces=True)
+        os.chdir(here)
+    return model
 
 
 def pieces_of(model):
@@ -346,14 +361,15 @@ def vocabularies():
     """The files to write, and a library for each folder."""
     plain, small = train_sentencepiece(1400), train_sentencepiece(720)
     user = train_sentencepiece(580, user_defined_symbols=USER_DEFINED, control_symbols=["<control>"])
+    mapped = train_mapped(560)
     byte_level, small_bytes = train_byte_level(1400), train_byte_level(600)
     hf = {"prepend": convert(small, False), "metaspace": convert(small, True), "byte_level": small_bytes}
     ranks = ranks_of(byte_level)
-    files = {"sentencepiece/tokenizer.model": plain, "user_defined/tokenizer.model": user,
+    files = {"sentencepiece/tokenizer.model": plain, "user_defined/tokenizer.model": user, "mapped/tokenizer.model": mapped,
              "tiktoken/tokenizer.model": write_ranks(ranks),
              "user_defined.gguf": gguf_of_sentencepiece(user), "byte_level.gguf": gguf_of_byte_level(small_bytes)}
     files |= {f"{name}/tokenizer.json": compact(json.loads(tokenizer.to_str())) for name, tokenizer in hf.items()}
-    libraries = {"sentencepiece": SentencePiece(plain), "user_defined": SentencePiece(user), "tiktoken": Tiktoken(ranks)}
+    libraries = {"sentencepiece": SentencePiece(plain), "user_defined": SentencePiece(user), "mapped": SentencePiece(mapped), "tiktoken": Tiktoken(ranks)}
     return files, libraries | {name: HuggingFace(tokenizer) for name, tokenizer in hf.items()}
 
 

@@ -20,6 +20,7 @@ writes. The sources, on huggingface.co where no other is named:
     alpaca      conversation.py of lm-sys/FastChat        headings
     mistral     mistralai/Mistral-7B-Instruct-v0.1        Llama 2's without the spaces; one BOS; v0.1 refuses a system's message
     mistral.3   mistralai/Mistral-7B-Instruct-v0.3        the system's message is a part of the last user's
+    phi         unsloth/phi-4                             its tokens, here of other names, take the blanks beside them
 """
 import json
 import random
@@ -82,6 +83,7 @@ def dated(today):
         {{- '<|start_header_id|>' + message['role'] + '<|end_header_id|>\\n\\n'+ message['content'] | trim + '<|eot_id|>' }}
     {%- elif 'tool_calls' in message %}
         {%- if not message.tool_calls|length == 1 %}{{- raise_exception("one call at a time") }}{%- endif %}
+        {%- for name, value in message.tool_calls[0].function.arguments | items %}{{- name + '="' + value + '"' }}{%- endfor %}
     {%- endif %}
 {%- endfor %}
 {%- if add_generation_prompt %}
@@ -193,6 +195,10 @@ MISTRAL3 = """\
 {%- endfor %}
 """
 
+PHI = """\
+{% for message in messages %}{{ '<both>' + message.role + ' <mask>\\n' + message.content + ' <both>\\n' }}{% endfor %}
+{% if add_generation_prompt %}{{ '<both> assistant <mask>' }}{% endif %}"""
+
 FAMILIES = {"llama2": (LLAMA2, "<s>", "</s>"),
             "llama3": (LLAMA3, "<|begin_of_text|>", "<|eot_id|>"),
             "llama3.1": (dated("'26 Jul 2024'"), "<|begin_of_text|>", "<|eot_id|>"),
@@ -203,7 +209,8 @@ FAMILIES = {"llama2": (LLAMA2, "<s>", "</s>"),
             "vicuna": (VICUNA, "<s>", "</s>"),
             "alpaca": (ALPACA, "<s>", "</s>"),
             "mistral": (MISTRAL, "<s>", "</s>"),
-            "mistral.3": (MISTRAL3, "<s>", "</s>")}
+            "mistral.3": (MISTRAL3, "<s>", "</s>"),
+            "phi": (PHI, "<s>", "</s>")}
 
 SPACE = "".join(chr(code) for code in range(sys.maxunicode + 1) if chr(code).isspace())
 
@@ -252,15 +259,16 @@ def compute(conversations):
     return {"templates": templates, "cases": cases, "encoded": encode(conversations)}
 
 
-ENCODED = {"metaspace": ["llama2", "zephyr", "vicuna", "alpaca", "mistral"], "byte_level": ["llama3", "chatml"]}
+ENCODED = {"tokenizers/metaspace/tokenizer.json": ["llama2", "zephyr", "vicuna", "alpaca", "mistral"],
+           "tokenizers/byte_level/tokenizer.json": ["llama3", "chatml"], "others/gpt2.json": ["phi"]}
 
 
 def encode(conversations):
-    """Their tokens, by tokenizers of tests/golden/tokenizers. Where a message spells a special token, transformers takes it for
+    """Their tokens, by these tokenizers. Where a message spells a special token, transformers takes it for
     that, and we do not."""
     cases = []
     for name, families in ENCODED.items():
-        tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(FILE.parent / "tokenizers" / name / "tokenizer.json"))
+        tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(FILE.parent / name))
         for family in families:
             for system, *said in conversations:
                 text = rendered(family, system, said, None)

@@ -1,0 +1,83 @@
+#include "10_tokenizer/character_map.h"
+#include "common/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct CharacterMap {
+    bool removes_spaces;
+    size_t units; /* of the trie; 0: nothing is mapped */
+    const unsigned char *trie;
+    size_t length; /* of all texts, each with its NUL */
+    const char *texts;
+};
+
+static uint32_t number_at(const unsigned char *bytes) {
+    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+}
+
+/* The length of the trie, the trie, and the texts. */
+CharacterMap *character_map_new(const char *path, bool removes_spaces, size_t length, const char *bytes) {
+    CharacterMap *map = allocate(sizeof *map);
+    *map = (CharacterMap){.removes_spaces = removes_spaces};
+    if (length == 0) return map;
+    size_t trie = length < 4 ? SIZE_MAX : number_at((const unsigned char *)bytes);
+    if (trie > length - 4 || trie % 4 != 0 || (trie < length - 4 && bytes[length - 1] != '\0'))
+        fail("%s: its character map is no such map: is the file complete?", path);
+    map->units = trie / 4, map->trie = (const unsigned char *)bytes + 4;
+    map->length = length - 4 - trie, map->texts = bytes + 4 + trie;
+    return map;
+}
+
+void character_map_free(CharacterMap *map) { free(map); }
+
+/* Where the children of a unit lie, each at its letter's distance, is said by bits 10 to 30, or these times 256. */
+static uint32_t children(uint32_t unit) { return (unit >> 10) << ((unit & 1 << 9) >> 6); }
+
+/* The text that stands for the longest beginning that is mapped, and how long that is; or NULL. */
+static const char *find(const CharacterMap *map, size_t length, const char *text, size_t *n) {
+    const char *found = NULL;
+    uint32_t place = map->units ? children(number_at(map->trie)) : 0;
+    for (size_t i = 0; map->units && i < length; i++) {
+        const unsigned char letter = (unsigned char)text[i];
+        place ^= letter;
+        if (place >= map->units) break;
+        uint32_t unit = number_at(map->trie + 4 * (size_t)place);
+        if ((unit & 0x800000ff) != letter) break;
+        place ^= children(unit);
+        if (!(unit >> 8 & 1) || place >= map->units) continue;
+        uint32_t value = number_at(map->trie + 4 * (size_t)place) & 0x7fffffff;
+        if (value < map->length) found = map->texts + value, *n = i + 1;
+    }
+    return found;
+}
+
+/* What the next character becomes, or several, and how many bytes of them. User-defined tokens stay as they are. */
+static const char *next(const CharacterMap *map, const Vocabulary *v, size_t length, const char *text, size_t *n,
+                        size_t *to_length) {
+    int id = names_find(&v->user_defined, length, text);
+    const char *found = id >= 0 ? NULL : find(map, length, text, n);
+    bool valid = true;
+    if (!found) *n = id >= 0 ? (size_t)v->tokens[id].piece_length : (size_t)utf8_character(length, text, &valid);
+    if (!valid) *n = 1, found = "\uFFFD";
+    *to_length = found ? strlen(found) : *n;
+    return found ? found : text;
+}
+
+Text character_map_apply(const CharacterMap *map, const Vocabulary *v, size_t length, const char *text) {
+    Text out = {0};
+    bool behind_space = map->removes_spaces;
+    for (size_t i = 0, n, its; i < length; i += n) {
+        const char *becomes = next(map, v, length - i, text + i, &n, &its);
+        while (behind_space && its > 0 && *becomes == ' ') becomes++, its--;
+        text_add(&out, its, becomes);
+        if (its > 0) behind_space = map->removes_spaces && becomes[its - 1] == ' ';
+    }
+    return out;
+}
+
+size_t character_map_end(const CharacterMap *map, const char *space, size_t length, const char *normal) {
+    const size_t n = strlen(space);
+    while (map->removes_spaces && length >= n && memcmp(normal + length - n, space, n) == 0) length -= n;
+    return length;
+}
