@@ -221,7 +221,7 @@ static double seconds_of_children(void) {
 /* What --help says of a limit is what the compiler gets, and it is run twice: its preprocessor's text is kept. */
 static void the_compiler_gets_what_the_help_says(void **state) {
     (void)state;
-    int times;
+    int times = 0;
     assert_int_equal(run("'%s/grade' --help", BUILD), 0);
     const char *line = strstr(said, "use the processor, and ");
     assert_true(line && sscanf(line, "use the processor, and %d times", &times) == 1);
