@@ -317,9 +317,10 @@ void sweep_after(pid_t process) {
     unlink(name);
 }
 
-static void start_job(void) {
+/* The job closes its end of the socket: should it end this process, verify is told at once. */
+static void start_job(int socket) {
     pid_t process = fork();
-    if (process == 0) do_job();
+    if (process == 0) close(socket), do_job();
     if (process < 0) snprintf(job->outcome.trouble, TROUBLE, "cannot start a process to run the kernel in: %s", strerror(errno));
     else job->status = wait_for(process);
     sweep_after(process);
@@ -347,7 +348,7 @@ static _Noreturn void serve(const char *path, int socket, pid_t verify) {
     char byte = handle || !path ? 1 : 0;
     while (send(socket, &byte, 1, MSG_NOSIGNAL) == 1 && byte && is_asked(socket, verify)) {
         if (job->sought[0]) job->kernel = function_in(handle, job->sought);
-        else start_job();
+        else start_job(socket);
         byte = 1;
     }
     _exit(0);
