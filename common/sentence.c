@@ -52,7 +52,8 @@ Sentence sentence_open(void) {
     s.rope_theta = strtod(safetensors_metadata(&s.file, "rope_theta"), NULL);
     s.ids = safetensors_find(&s.file, "ids")->data;
     s.token = allocate((size_t)s.T * sizeof *s.token);
-    char *rest = strdup(safetensors_metadata(&s.file, "tokens"));
+    const char *tokens = safetensors_metadata(&s.file, "tokens");
+    char *rest = copy_text(tokens, strlen(tokens));
     for (int t = 0; t < s.T; t++) s.token[t] = strsep(&rest, " ");
     return s;
 }
