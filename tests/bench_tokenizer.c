@@ -8,18 +8,12 @@
 #include "common/console.h"
 #include "common/error.h"
 #include "common/file.h"
+#include "common/measure.h"
 #include "common/output.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 int main(int argc, char **argv) {
     if (argc != 4) fail("usage: bench_tokenizer MODEL TEXTS IDS");
@@ -31,9 +25,9 @@ int main(int argc, char **argv) {
     for (size_t at = 0; at < length;) {
         int32_t text_length;
         memcpy(&text_length, texts + at, sizeof text_length), at += sizeof text_length;
-        double start = now();
+        double start = processor_seconds();
         int *ids = tokenizer_encode(tokenizer, (size_t)text_length, texts + at, false, &count);
-        seconds += now() - start;
+        seconds += processor_seconds() - start;
         fwrite(&(int32_t){(int32_t)count}, sizeof(int32_t), 1, output.file);
         fwrite(ids, sizeof *ids, count, output.file);
         free(ids);

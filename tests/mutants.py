@@ -125,6 +125,7 @@ EQUIVALENT = {
     (PLAIN_FLASH, "double m[rows ? rows - 1 : 0], l[rows], O[rows][D];"): OVERRUN,
     (PLAIN_FLASH, "static int smaller(int a, int b) { return a <= b ? a : b; }"): EITHER,
     (PLAIN_FLASH, "l[r ? r - 1 : 0] = 0;"): "the first tile multiplies what was there by 0",
+    (PLAIN_FLASH, "l[0] = 0;"): "the first tile multiplies what was there by 0, if it was a number",
     (PLAIN_FLASH, "memset(O[r ? r - 1 : 0], 0, sizeof O[r]);"): "the first tile multiplies what was there by 0, if it was a number",
     (PLAIN_FLASH, "for (int s = 0; s <= end; s += Bc) {"): "one more tile, of no keys",
     (PLAIN_FLASH, "if (seen >= 0) attend_tile(smaller(seen, keys), D, &m[r], &l[r], O[r], q[r][h], K, V);"):

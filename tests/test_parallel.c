@@ -1,8 +1,7 @@
 /* Chapter 14's program, on one rank and on several: the same tokens, the same logits, and one line when something goes wrong. */
+#include "common/measure.h"
 #include "tests/llama2c.h"
 #include "tests/program.h"
-
-#include <time.h>
 
 #define MODEL ROOT "/chapters/09_decoder/stories/model"
 #define OURS "'" BUILD "/14_tensor_parallel'"
@@ -181,12 +180,6 @@ static void a_full_disk_on_rank_1_is_no_harm(void **state) {
     assert_said("Once upon a time");
 }
 
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 /* The course's own model, with a context so long that it still writes when the signal comes. */
 static void make_an_endless_model(void) {
     run("mkdir -p model; ln -sf '" MODEL "'/* model; rm model/config.json; "
@@ -199,10 +192,10 @@ static void assert_ends_soon(const char *whom, const char *words) {
     const char *begun = "for i in $(seq 600); do [ -s story ] && break; sleep 0.1; done";
     run("rm -f story; " MPIRUN " -n 3 " OURS " --model $PWD/model --ignore-eos --tokens 29000 --prompt Once "
         ">story 2>last & %s; sleep 0.2; %s; wait $!; echo $? >status", begun, whom);
-    double start = now();
+    double start = seconds();
     int left;
     do left = run("ps -eo args | grep -F \"$PWD/model\" | grep -v grep | wc -l"), left = atoi(said);
-    while (left > 0 && now() - start < 5);
+    while (left > 0 && seconds() - start < 5);
     assert_int_equal(left, 0);
     run("cat status");
     assert_int_not_equal(atoi(said), 0);

@@ -3,6 +3,7 @@
 #include "common/byte_order.h"
 #include "common/error.h"
 #include "common/file.h"
+#include "common/measure.h"
 #include "common/output.h"
 #include "common/safetensors.h"
 
@@ -18,7 +19,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -387,9 +387,9 @@ static double opening_time(int count) {
     fclose(stream);
     Bytes bytes = make_file(header, (size_t)count);
 
-    clock_t start = clock();
+    double start = processor_seconds();
     SafeTensors file = parse(bytes);
-    double time = (double)(clock() - start) / CLOCKS_PER_SEC;
+    double time = processor_seconds() - start;
     assert_int_equal(file.count, count);
     for (size_t i = 0; i < file.count; i++)
         assert_ptr_equal(safetensors_find(&file, file.tensors[i].name), &file.tensors[i]);

@@ -5,6 +5,7 @@
 #include "10_tokenizer/tokenizer.h"
 #include "common/error.h"
 #include "common/file.h"
+#include "common/measure.h"
 #include "common/output.h"
 #include "common/random.h"
 #define PROGRAM "'" BUILD "/10_tokenizer'"
@@ -15,7 +16,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -567,9 +567,9 @@ static void a_beginning_that_cannot_be_is_refused(void **state) {
 /* This process's own time, for other programs run beside it. */
 static double encoding_time(const Tokenizer *t, size_t length, const char *bytes) {
     size_t count;
-    clock_t start = clock();
+    double start = processor_seconds();
     free(tokenizer_encode(t, length, bytes, false, &count));
-    return (double)(clock() - start) / CLOCKS_PER_SEC;
+    return processor_seconds() - start;
 }
 
 #ifdef UNTIMED /* an emulator takes far longer */

@@ -1,4 +1,5 @@
 #include "10_tokenizer/character_map.h"
+#include "common/byte_order.h"
 #include "common/error.h"
 
 #include <stdlib.h>
@@ -7,24 +8,20 @@
 struct CharacterMap {
     bool removes_spaces;
     size_t units; /* of the trie; 0: nothing is mapped */
-    const unsigned char *trie;
+    const char *trie;
     size_t length; /* of all texts, each with its NUL */
     const char *texts;
 };
-
-static uint32_t number_at(const unsigned char *bytes) {
-    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
-}
 
 /* The length of the trie, the trie, and the texts. */
 CharacterMap *character_map_new(const char *path, bool removes_spaces, size_t length, const char *bytes) {
     CharacterMap *map = allocate(sizeof *map);
     *map = (CharacterMap){.removes_spaces = removes_spaces};
     if (length == 0) return map;
-    size_t trie = length < 4 ? SIZE_MAX : number_at((const unsigned char *)bytes);
+    size_t trie = length < 4 ? SIZE_MAX : file_u32(bytes);
     if (trie > length - 4 || trie % 4 != 0 || (trie < length - 4 && bytes[length - 1] != '\0'))
         fail("%s: its character map is no such map: is the file complete?", path);
-    map->units = trie / 4, map->trie = (const unsigned char *)bytes + 4;
+    map->units = trie / 4, map->trie = bytes + 4;
     map->length = length - 4 - trie, map->texts = bytes + 4 + trie;
     return map;
 }
@@ -37,16 +34,16 @@ static uint32_t children(uint32_t unit) { return (unit >> 10) << ((unit & 1 << 9
 /* The text that stands for the longest beginning that is mapped, and how long that is; or NULL. */
 static const char *find(const CharacterMap *map, size_t length, const char *text, size_t *n) {
     const char *found = NULL;
-    uint32_t place = map->units ? children(number_at(map->trie)) : 0;
+    uint32_t place = map->units ? children(file_u32(map->trie)) : 0;
     for (size_t i = 0; map->units && i < length; i++) {
         const unsigned char letter = (unsigned char)text[i];
         place ^= letter;
         if (place >= map->units) break;
-        uint32_t unit = number_at(map->trie + 4 * (size_t)place);
+        uint32_t unit = file_u32(map->trie + 4 * (size_t)place);
         if ((unit & 0x800000ff) != letter) break;
         place ^= children(unit);
         if (!(unit >> 8 & 1) || place >= map->units) continue;
-        uint32_t value = number_at(map->trie + 4 * (size_t)place) & 0x7fffffff;
+        uint32_t value = file_u32(map->trie + 4 * (size_t)place) & 0x7fffffff;
         if (value < map->length) found = map->texts + value, *n = i + 1;
     }
     return found;

@@ -1,5 +1,6 @@
 #include "10_tokenizer/formats.h"
 #include "10_tokenizer/sentencepiece.h"
+#include "common/byte_order.h"
 #include "common/error.h"
 
 #include <math.h>
@@ -7,11 +8,6 @@
 /* tokenizer.bin of llama2.c: the length of the longest token, then each token: its score, its length, its bytes
  * with spaces as spaces. How many there are is not said: it ends with the last. Source: tokenizer.py and run.c
  * of llama2.c. */
-
-static uint32_t word_at(const char *bytes) {
-    const unsigned char *b = (const unsigned char *)bytes;
-    return b[0] | b[1] << 8 | b[2] << 16 | (uint32_t)b[3] << 24;
-}
 
 /* The name as other files have it: with ▁ for the spaces, and <s> for "\n<s>\n". Returns its length. */
 static int spell(int id, int length, const char *bytes, char *to) {
@@ -29,9 +25,9 @@ Tokenizer *llama2c_read(const char *path, size_t length, char *bytes) {
     char *room = t->names = allocate(4 * length);
     for (size_t at = HEADER; at < length;) {
         int id = t->vocabulary.size;
-        if (length - at < BEFORE || word_at(bytes + at + 4) > length - at - BEFORE)
+        if (length - at < BEFORE || file_u32(bytes + at + 4) > length - at - BEFORE)
             fail("%s: token %d ends behind the file's end: is the file complete?", path, id);
-        uint32_t score_bits = word_at(bytes + at), size = word_at(bytes + at + 4);
+        uint32_t score_bits = file_u32(bytes + at), size = file_u32(bytes + at + 4);
         if (size > MOST_PIECE) fail("%s: token %d is too long", path, id);
         Kind kind = id == 0 ? UNKNOWN : id < FIRST_BYTE ? CONTROL : id <= LAST_BYTE ? BYTE : NORMAL;
         Token token = {.piece = room, .kind = kind};

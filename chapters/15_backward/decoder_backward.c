@@ -263,7 +263,7 @@ static double head(const Parameters *w, Parameters *gradients, Activations *a, i
         int n = R - r < CHUNK ? R - r : CHUNK;
         if (!count_targets((size_t)n, t->ids + r)) continue;
         linear(n, C, V, logits, normed + r, (void *)w->lm_head, NULL);
-        memset(dlogits, 0, (size_t)n * sizeof *dlogits);
+        if (gradients) memset(dlogits, 0, (size_t)n * sizeof *dlogits);
         loss += loss_of_rows(r, n, V, gradients ? dlogits : NULL, logits, t, dloss);
         if (!gradients) continue;
         linear_backward(n, C, V, dnormed + r, (void *)gradients->lm_head, NULL, dlogits, normed + r,

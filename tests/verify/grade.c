@@ -36,7 +36,7 @@
 
 enum { MOST_GRADES = 128 };
 
-/* How often the time of a call may be taken: by the compiler, on the processor, and by loading; by a task as a whole. */
+/* How often the time of a call may be taken: of the processor by the compiler; on the clock by loading, and by a task. */
 enum { TO_COMPILE = 2, TO_LOAD = ON_THE_CLOCK + 1, FOR_A_TASK = 4 * ON_THE_CLOCK };
 
 /* A submission's own memory, beside what its judge shares with it. */

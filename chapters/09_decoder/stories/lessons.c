@@ -130,11 +130,10 @@ static void write_fact(char to[static WORDS_TEXT], const char *text, const int f
 /* Some facts, then as many times one of them is asked for; one may be asked for again. Some rows repeat an earlier
  * lesson, or it would be forgotten. */
 static void add_lesson(Rows *rows, Random *random, int number) {
-    enum { MOST = 32 };
     int which = random_uniform(random) < 0.7 ? number : random_between(random, 0, number), facts[FACTS][KINDS];
     char text[WORDS_TEXT];
     for (int kind = 0; kind < KINDS; kind++) {
-        int drawn[MOST];
+        int drawn[ALL];
         draw(random, FACTS, vocabulary[kind].count, drawn);
         for (int f = 0; f < FACTS; f++) facts[f][kind] = drawn[f];
     }
