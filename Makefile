@@ -163,7 +163,8 @@ $(BUILD)/llama $(BUILD)/quantize $(BUILD)/stories $(BUILD)/lessons $(BUILD)/trai
 
 # What the trained model does when something is done to it: tests/golden/NAME.c, whose output is NAME.txt beside it.
 STUDIES := ablations beyond choices quantized settings
-$(STUDIES:%=$(BUILD)/%): $(BUILD)/%: $(call object,tests/golden/examine.c $(FAST)) $(BUILD)/objects/tests/golden/%.o $(BUILD)/libllama.a
+STUDIED := $(addprefix $(BUILD)/,$(STUDIES) card)
+$(STUDIED): $(BUILD)/%: $(call object,tests/golden/examine.c $(FAST)) $(BUILD)/objects/tests/golden/%.o $(BUILD)/libllama.a
 $(BUILD)/bench_decoder: $(call object,tests/bench_decoder.c $(FASTEST)) $(BUILD)/libllama.a
 $(BUILD)/bench_parallel: $(call object,tests/bench_parallel.c $(filter-out %/run.c,$(SPREAD)) $(FASTEST)) $(BUILD)/libllama.a
 $(BUILD)/bench_parallel: LIBS += $(MPI)
@@ -172,7 +173,7 @@ $(BUILD)/bench_tokenizer: $(call object,tests/bench_tokenizer.c) $(BUILD)/liblla
 $(BUILD)/check_tokenizer: $(call object,tests/check_tokenizer.c) $(BUILD)/libllama.a
 $(BUILD)/bench_layer: $(call object,tests/bench_layer.c $(FASTEST)) $(BUILD)/libllama.a
 $(BUILD)/bench_training: $(call object,tests/bench_training.c $(BACKWARD)) $(BUILD)/libllama.a
-$(STUDIES:%=$(BUILD)/%) $(BUILD)/bench_training $(BUILD)/bench_decoder $(BUILD)/bench_layer $(BUILD)/bench_tokenizer $(BUILD)/check_tokenizer $(BUILD)/bench_parallel:
+$(STUDIED) $(BUILD)/bench_training $(BUILD)/bench_decoder $(BUILD)/bench_layer $(BUILD)/bench_tokenizer $(BUILD)/check_tokenizer $(BUILD)/bench_parallel:
 	$(link)
 
 # What a test must know of this build; and who compiles a reader's files.
@@ -391,10 +392,8 @@ venv: ## PyTorch and transformers in build/venv, for golden, train and notebooks
 
 torch = $(PYTHON) -c 'import safetensors, torch' 2>/dev/null || { echo "$@: $(PYTHON) has no PyTorch: make venv"; exit 1; }
 
-train: $(BUILD)/train $(BUILD)/stories $(BUILD)/lessons ## train a model like the course's own by build/train, for an hour or more; what it knows then says PyTorch
+train: $(BUILD)/train $(BUILD)/stories $(BUILD)/lessons $(BUILD)/card ## train a model like the course's own, for an hour or more: build/training/model, with a card that says what it knows
 	@sh chapters/09_decoder/stories/train.sh $(BUILD)
-	@$(torch)
-	@$(PYTHON) chapters/09_decoder/stories/train.py --examine $(BUILD)/training/model
 
 SMALL := $(BUILD)/train-small
 train-small: $(BUILD)/train $(BUILD)/stories $(BUILD)/llama ## train a smaller model by build/train, in a minute or two: its loss, its stories
@@ -405,13 +404,13 @@ train-small: $(BUILD)/train $(BUILD)/stories $(BUILD)/llama ## train a smaller m
 	    --valid $(SMALL)/unseen.txt --rate 0.005 --sample 100 --plot --out $(SMALL)/model
 	@echo "It writes: $(BUILD)/llama --model $(SMALL)/model --prompt \"Once upon a time\""
 
-GOLDEN := golden printing articles 09_decoder 15_gradients 16_run stories sentence stand_ins 10_tokenizer 10_others chat vocabularies 13_gguf
+GOLDEN := golden printing articles 09_decoder 15_gradients 16_run unseen stories sentence stand_ins 10_tokenizer 10_others chat vocabularies 13_gguf
 
-golden: ## compute the golden values again
+golden: $(BUILD)/stories ## compute the golden values again
 	@$(torch)
 	@set -e; for script in $(GOLDEN); do $(PYTHON) tests/golden/$$script.py; done
 
-golden-check: ## prove that the committed golden values are what PyTorch computes
+golden-check: $(BUILD)/stories ## prove that the committed golden values are what PyTorch computes
 	@$(torch)
 	@set -e; for script in $(GOLDEN); do $(PYTHON) tests/golden/$$script.py --check; done
 
@@ -419,7 +418,7 @@ configurations: $(BUILD)/09_decoder $(if $(PCRE2),$(BUILD)/tests/test_chat) ## r
 	@$(PYTHON) -c 'import safetensors, torch, transformers' 2>/dev/null || { echo "configurations: skipped: $(PYTHON) has no transformers (make venv)"; exit 0; }; \
 	 $(PYTHON) tests/golden/configurations.py $(BUILD)/09_decoder && $(PYTHON) tests/golden/checkpoints.py $(BUILD)/09_decoder && $(if $(PCRE2),$(PYTHON) tests/golden/chat.py --many $(BUILD)/tests/test_chat,true)
 
-ablations: $(STUDIES:%=$(BUILD)/%) $(BUILD)/stories ## what each part, each choice and each bit does to the trained model, in some minutes
+ablations: $(STUDIED) $(BUILD)/stories ## what each part, each choice and each bit does to the trained model, in some minutes
 	@$(BUILD)/stories --count 300 --seed 2 | $(BUILD)/beyond > $(BUILD)/beyond.txt
 	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/ablations > $(BUILD)/ablations.txt
 	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/choices $(BUILD)/stories > $(BUILD)/choices.txt

@@ -495,7 +495,7 @@ static void print_all(int stories, const char *sentence, Result results[MISTAKES
 
 int main(void) {
     static Result results[MISTAKES];
-    Study study = study_open();
+    Study study = study_open(OUR_MODEL);
     const Config *c = &study.model.config;
     size_t rows = (size_t)c->L * LETTERS * c->KV * c->D;
 #pragma omp parallel for schedule(dynamic)

@@ -96,8 +96,8 @@ static void print_buckets(double sum[SCALINGS][LENGTH]) {
 
 int main(void) {
     static double sum[SCALINGS][LENGTH];
-    Model model = model_open(ROOT "/chapters/09_decoder/stories/model");
-    Tokenizer *tokenizer = tokenizer_open(ROOT "/chapters/09_decoder/stories/model");
+    Model model = model_open(OUR_MODEL);
+    Tokenizer *tokenizer = tokenizer_open(OUR_MODEL);
     size_t length;
     char *text = file_read("-", &length);
     static int ids[TEXTS * LENGTH];

@@ -275,7 +275,7 @@ static void print_shares(const Result results[WAYS]) {
 
 int main(void) {
     static Result results[WAYS], kept[FORMATS];
-    Study study = study_open();
+    Study study = study_open(OUR_MODEL);
 #pragma omp parallel for schedule(dynamic)
     for (int i = 0; i < WAYS + FORMATS; i++)
         if (i < WAYS)

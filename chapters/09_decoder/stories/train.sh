@@ -12,7 +12,12 @@ mkdir -p "$to"
 [ -e "$to/lists.safetensors" ] || "$build/lessons" --tokenizer "$reader" --lists 115200 --seed 1 --out "$to/lists.safetensors"
 [ -e "$to/lessons.safetensors" ] || "$build/lessons" --tokenizer "$reader" --lessons 4800 --seed 2 --out "$to/lessons.safetensors"
 [ -e "$to/stories.txt" ] || { "$build/stories" --count 240000 --sorted 60000 --seed 1 >"$to/new.txt" && mv "$to/new.txt" "$to/stories.txt"; }
-"$build/stories" --count 200 --seed 2 >"$to/unseen.txt"
+"$build/stories" --count 1000 --seed 2 >"$to/unseen.txt"
+"$build/stories" --count 200 --seed 2 >"$to/valid.txt"
+
+# What is asked about at the end was not learned: no line of an unseen story is a line of the others.
+grep -v '^Question:\|^Answer:\|^$' "$to/unseen.txt" >"$to/unseen.told"
+! grep -qxFf "$to/unseen.told" "$to/stories.txt" || { echo "train: an unseen story is among those that are learned" >&2; exit 1; }
 
 # A row is a sequence: 64 lists a step, then 32 lessons. Both at a rate that stays.
 "$build/train" --config "$reader/config.json" --data "$to/lists.safetensors" --batch 64 --length 65 \
@@ -22,7 +27,7 @@ mkdir -p "$to"
 
 # An answer counts five times: a story goes on as it likes, but an answer follows from what was read.
 "$build/train" --model "$to/looks_up" --data "$to/stories.txt" --steps 8000 --batch 8 --learn-after Answer: --otherwise 0.2 \
-    --valid "$to/unseen.txt" --rate 0.002 --lowest 0.00002 --muon 0.005 --bf16 $common --out "$to/model"
+    --valid "$to/valid.txt" --rate 0.002 --lowest 0.00002 --muon 0.005 --bf16 $common --out "$to/model"
 
 # All of it in one table: every fiftieth step.
 {
@@ -32,3 +37,33 @@ mkdir -p "$to"
              (before + $1) % 50 == 0 { printf "%d %.4f %.6f %.0f\n", before + $1, $3, muon * $5, since + $6 }' \
         "$to/copies/log.csv" "$to/looks_up/log.csv" "$to/model/log.csv"
 } >"$to/train.log"
+
+last() { tail -n 1 "$to/$1/log.csv" | cut -d, -f "$2"; } # column 1: steps; 2: tokens; 6: seconds
+cat >"$to/card.md" <<END
+# Stories: a Llama of 1771200 weights
+
+It reads short stories about who is where and who has what, in English, and answers questions about them. It exists so that every
+chapter from here on has a trained model to run, with no download. It knows $(grep -oE '[A-Za-z]+' "$to/unseen.txt" | sort -u | wc -l) words and nothing of the world.
+
+| | |
+|---|---|
+| architecture | \`LlamaForCausalLM\`: 4 layers of width 192, 6 query heads and 2 key/value heads of 32, SwiGLU of 512, tied, context 512 |
+| weights | BF16, $(wc -c <"$to/model/model.safetensors") bytes |
+| vocabulary | 1024 pieces, SentencePiece BPE with byte fallback, Llama 2's options |
+| text | 240000 stories, written by [stories.c](../stories.c) with seed 1, of which the first $(last model 2) tokens are read; no story of the numbers below is among them |
+| training | $(last copies 1) steps of word lists, $(last looks_up 1) of lessons, $(last model 1) of stories, some 4096 tokens each; $(( ($(last copies 6 | cut -d. -f1) + $(last looks_up 6 | cut -d. -f1) + $(last model 6 | cut -d. -f1)) / 60 )) minutes on ${OMP_NUM_THREADS:-$(nproc)} threads, by [build/train](../../../16_training/README.md): [train.sh](../train.sh), [train.log](../train.log) |
+
+| measured on the weights as they are in the file | |
+|---|---|
+$("$build/card" "$build/stories" "$to/model" <"$to/unseen.txt")
+
+Whether a story is consistent and an answer right is judged by the generator, which reads the text with the same wordings and rules
+that it writes with: \`build/stories --check FILE\`.
+
+![The loss while it was trained](../../../../figures/09_training.svg)
+
+What it nearly always knows, and what it often gets wrong, the table says kind by kind; and it does not know when it is wrong. It is
+not made for anything but this course. MIT licence, as all of it.
+END
+mv "$to/card.md" "$to/model/README.md"
+cat "$to/model/README.md"
