@@ -130,7 +130,8 @@ static char *answer(Conversation *c) {
     }
     if (ending == FULL) fprintf(stderr, "\nnote: the context of %d tokens is full\n", g->decoder.capacity);
     putchar('\n');
-    fclose(said);
+    bool lost = ferror(said);
+    if (fclose(said) != 0 || lost) fail("out of memory for an answer");
     return text;
 }
 
