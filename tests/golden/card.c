@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOLD = 1000, KINDS = 6 };
+enum { KINDS = 6 };
 
 /* How a question begins, and one of its kind. The first that fits is its kind. */
 static const struct {
@@ -69,18 +69,18 @@ static char *answers(const Study *study) {
     return joined(study->count, texts);
 }
 
-/* Stories of its own: each has its own dice. */
+/* As many stories of its own: each has its own dice. */
 static char *tellings(const Study *study) {
-    char *texts[TOLD];
+    char *texts[MOST_STORIES];
 #pragma omp parallel for schedule(dynamic)
-    for (int i = 0; i < TOLD; i++) {
+    for (int i = 0; i < study->count; i++) {
         Random random = {(unsigned long)i};
         Sampling sampling = {.temperature = 1, .top_p = 1, .repetition_penalty = 1};
         char *story = said_after(&study->model, study->tokenizer, "", STORY, sampling, &random);
         if (asprintf(&texts[i], "%s\n\n", story) < 0) fail("out of memory");
         free(story);
     }
-    return joined(TOLD, texts);
+    return joined(study->count, texts);
 }
 
 static void print_answers(const char *judges, char *text) {
@@ -97,7 +97,7 @@ static void print_answers(const char *judges, char *text) {
     for (int i = 0; i < count; i++) fprintf(files[kind_of(asked[i])], "%s\n\n", asked[i]);
     for (int kind = 0; kind < KINDS; kind++) {
         fclose(files[kind]);
-        Verdict verdict = judge(judges, of_kind[kind]);
+        Verdict verdict = *of_kind[kind] ? judge(judges, of_kind[kind]) : (Verdict){0};
         printf("| … %s | %d of %d |\n", kinds[kind].example, verdict.right, verdict.asked);
         free(of_kind[kind]);
     }
