@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-static const char *const models[] = {"llama1", "llama2_70b", "llama3",   "llama31",
-                                     "llama32", "yarn",      "longrope", "dynamic"};
+static const char *const models[] = {"llama1", "llama2_70b", "llama3",  "llama31", "llama32",
+                                     "yarn",   "longrope",   "dynamic", "biases"};
 enum { MODELS = sizeof models / sizeof *models };
 
 /* A golden model, its batch, and the gradients that our decoder finds. */

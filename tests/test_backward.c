@@ -201,7 +201,6 @@ static void with(int id, int target) {
     c.file.ids[3] = id, c.file.targets[3] = target;
     decoder_backward(&c.weights, &c.gradients, &c.activations, c.file.ids, c.file.targets, 1);
 }
-static void a_bias(void) { parameters_new(&(Config){.attention_bias = true}); }
 static void an_unknown_token(void) { with(64, 1); }
 static void an_unknown_target(void) { with(1, 64); }
 
@@ -209,7 +208,6 @@ static void what_cannot_be_is_refused(void **state) {
     (void)state;
     assert_refused(too_long, "a text of 65 tokens does not fit the context of 64");
     assert_refused(no_text, "a batch of 0 texts of 3 tokens: give at least one of each");
-    assert_refused(a_bias, "attention_bias is true: there are gradients of weights here");
     assert_refused(an_unknown_token, "token 64 is not in the vocabulary of 64");
     assert_refused(an_unknown_target, "target 64 is not in the vocabulary of 64");
 }

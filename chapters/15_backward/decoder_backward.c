@@ -118,13 +118,13 @@ static void attention_forward(const Parameters *w, Activations *a, int l) {
     float(*between)[C] = (void *)m->between;
 
     rms_norm(R, C, normed, x, layer->input_layernorm, NULL, (float)c->rms_norm_eps);
-    linear(R, C, queries, q, normed, (void *)layer->q_proj, NULL);
-    linear(R, C, keys, k, normed, (void *)layer->k_proj, NULL);
-    linear(R, C, keys, (void *)m->v, normed, (void *)layer->v_proj, NULL);
+    linear(R, C, queries, q, normed, (void *)layer->q_proj, layer->q_bias);
+    linear(R, C, keys, k, normed, (void *)layer->k_proj, layer->k_bias);
+    linear(R, C, keys, (void *)m->v, normed, (void *)layer->v_proj, layer->v_bias);
     turn(w, a, c->H, m->q, q[0]);
     turn(w, a, c->KV, m->k, k[0]);
     attend(c, a, m);
-    linear(R, queries, C, between, (void *)m->attended, (void *)layer->o_proj, NULL);
+    linear(R, queries, C, between, (void *)m->attended, (void *)layer->o_proj, layer->o_bias);
     for (int r = 0; r < R; r++)
         for (int i = 0; i < C; i++) between[r][i] += x[r][i];
     a->taken = mark;
@@ -145,14 +145,15 @@ static void attention_backward(const Parameters *w, Parameters *gradients, Activ
     float(*dk)[keys] = (void *)take_zeros(a, R, keys), (*dk_rope)[keys] = (void *)take_zeros(a, R, keys);
     float(*dv)[keys] = (void *)take_zeros(a, R, keys);
 
-    linear_backward(R, queries, C, dattended, (void *)d->o_proj, NULL, dx, (void *)m->attended, (void *)layer->o_proj);
+    linear_backward(R, queries, C, dattended, (void *)d->o_proj, d->o_bias, dx, (void *)m->attended,
+                    (void *)layer->o_proj);
     attend_backward(c, a, m, dq_rope[0], dk_rope[0], dv[0], dattended[0]);
     turn_back(w, a, c->H, dq[0], dq_rope[0]);
     turn_back(w, a, c->KV, dk[0], dk_rope[0]);
     rms_norm(R, C, normed, (void *)m->x, layer->input_layernorm, NULL, (float)c->rms_norm_eps);
-    linear_backward(R, C, queries, dnormed, (void *)d->q_proj, NULL, dq, normed, (void *)layer->q_proj);
-    linear_backward(R, C, keys, dnormed, (void *)d->k_proj, NULL, dk, normed, (void *)layer->k_proj);
-    linear_backward(R, C, keys, dnormed, (void *)d->v_proj, NULL, dv, normed, (void *)layer->v_proj);
+    linear_backward(R, C, queries, dnormed, (void *)d->q_proj, d->q_bias, dq, normed, (void *)layer->q_proj);
+    linear_backward(R, C, keys, dnormed, (void *)d->k_proj, d->k_bias, dk, normed, (void *)layer->k_proj);
+    linear_backward(R, C, keys, dnormed, (void *)d->v_proj, d->v_bias, dv, normed, (void *)layer->v_proj);
     rms_norm_backward(R, C, dx, d->input_layernorm, dnormed, (void *)m->x, layer->input_layernorm,
                       (float)c->rms_norm_eps);
     a->taken = mark;
@@ -177,11 +178,11 @@ static void feed_forward_forward(const Parameters *w, Activations *a, int l) {
     float(*after)[C] = (void *)after_layer(w, a, l);
 
     rms_norm(R, C, normed, between, layer->post_attention_layernorm, NULL, (float)c->rms_norm_eps);
-    linear(R, C, F, (void *)m->gate, normed, (void *)layer->gate_proj, NULL);
-    linear(R, C, F, (void *)m->up, normed, (void *)layer->up_proj, NULL);
+    linear(R, C, F, (void *)m->gate, normed, (void *)layer->gate_proj, layer->gate_bias);
+    linear(R, C, F, (void *)m->up, normed, (void *)layer->up_proj, layer->up_bias);
 #pragma omp parallel for
     for (int r = 0; r < R; r++) swiglu(F, hidden[r], gate[r], up[r]);
-    linear(R, F, C, after, hidden, (void *)layer->down_proj, NULL);
+    linear(R, F, C, after, hidden, (void *)layer->down_proj, layer->down_bias);
     for (int r = 0; r < R; r++)
         for (int i = 0; i < C; i++) after[r][i] += between[r][i];
     a->taken = mark;
@@ -202,12 +203,12 @@ static void feed_forward_backward(const Parameters *w, Parameters *gradients, Ac
 
 #pragma omp parallel for
     for (int r = 0; r < R; r++) swiglu(F, hidden[r], gate[r], up[r]);
-    linear_backward(R, F, C, dhidden, (void *)d->down_proj, NULL, dx, hidden, (void *)layer->down_proj);
+    linear_backward(R, F, C, dhidden, (void *)d->down_proj, d->down_bias, dx, hidden, (void *)layer->down_proj);
 #pragma omp parallel for
     for (int r = 0; r < R; r++) swiglu_backward(F, dgate[r], dup[r], dhidden[r], gate[r], up[r]);
     rms_norm(R, C, normed, (void *)m->between, layer->post_attention_layernorm, NULL, (float)c->rms_norm_eps);
-    linear_backward(R, C, F, dnormed, (void *)d->gate_proj, NULL, dgate, normed, (void *)layer->gate_proj);
-    linear_backward(R, C, F, dnormed, (void *)d->up_proj, NULL, dup, normed, (void *)layer->up_proj);
+    linear_backward(R, C, F, dnormed, (void *)d->gate_proj, d->gate_bias, dgate, normed, (void *)layer->gate_proj);
+    linear_backward(R, C, F, dnormed, (void *)d->up_proj, d->up_bias, dup, normed, (void *)layer->up_proj);
     rms_norm_backward(R, C, dx, d->post_attention_layernorm, dnormed, (void *)m->between,
                       layer->post_attention_layernorm, (float)c->rms_norm_eps);
     a->taken = mark;

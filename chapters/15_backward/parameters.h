@@ -12,6 +12,8 @@ typedef struct {
     float *input_layernorm, *post_attention_layernorm; /* [C] */
     float *q_proj, *k_proj, *v_proj, *o_proj;          /* [H D][C], [KV D][C], [KV D][C], [C][H D] */
     float *gate_proj, *up_proj, *down_proj;            /* [F][C], [F][C], [C][F] */
+    float *q_bias, *k_bias, *v_bias, *o_bias;          /* [H D], [KV D], [KV D], [C]; NULL without attention_bias */
+    float *gate_bias, *up_bias, *down_bias;            /* [F], [F], [C]; NULL without mlp_bias */
 } LayerParameters;
 
 typedef struct {
@@ -25,7 +27,6 @@ typedef struct {
     Tensor *tensors;              /* the same by their names in a Hugging Face file, in the order of the forward pass */
 } Parameters;
 
-/* Of weights alone: a model with biases is refused. */
 Parameters parameters_new(const Config *config); /* zeros, in the half-split layout */
 Parameters parameters_of(const Model *model);    /* whatever its file has, in float32 */
 void parameters_free(Parameters *weights);

@@ -22,7 +22,9 @@ static double initializer_range(const char *path) {
     return range;
 }
 
-/* The matrices are normal numbers of this size, as transformers makes them. */
+static bool is_bias(const Tensor *tensor) { return strcmp(strrchr(tensor->name, '.'), ".bias") == 0; }
+
+/* The matrices are normal numbers of this size, as transformers makes them; a norm's weights are 1, and biases 0. */
 State state_new(const Config *config, const char *config_path, unsigned long seed) {
     State s = {.weights = parameters_new(config), .m = parameters_new(config), .v = parameters_new(config)};
     const double range = initializer_range(config_path);
@@ -31,7 +33,7 @@ State state_new(const Config *config, const char *config_path, unsigned long see
         const Tensor *tensor = &s.weights.tensors[i];
         float *numbers = (float *)tensor->data;
         for (size_t n = 0; n < tensor_count(tensor); n++)
-            numbers[n] = tensor->rank == 1 ? 1 : (float)(range * random_normal(&random));
+            numbers[n] = tensor->rank == 1 ? !is_bias(tensor) : (float)(range * random_normal(&random));
     }
     return s;
 }

@@ -31,8 +31,6 @@ static void open_config(Run *run) {
     if (r->model) in_folder(run->config_path, r->model, "config.json");
     else snprintf(run->config_path, sizeof run->config_path, "%s", r->config);
     run->config = config_read(run->config_path);
-    if (run->config.attention_bias || run->config.mlp_bias)
-        fail("%s: its projections have a bias, which is not learned here: no Llama of Meta has one", run->config_path);
 }
 
 /* A tokenizer of fewer tokens than the model has rows is fine: some rows are never used. */

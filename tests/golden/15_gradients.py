@@ -1,4 +1,4 @@
-"""Chapter 15: the gradient of every weight of the models of chapter 9, by torch.autograd through transformers' own Llama.
+"""Chapter 15: the gradient of every weight and bias of the models of chapter 9, by torch.autograd through transformers' own Llama.
 
     python tests/golden/15_gradients.py            writes gradients/NAME.safetensors anew
     python tests/golden/15_gradients.py --check    computes them anew and compares them with the committed ones
@@ -7,7 +7,7 @@ Each file holds
 
     ids, targets  [B, T]  the tokens, and what should follow them; a target of -100 is ignored
     loss          [1]     the mean cross entropy over all others
-    and each weight's gradient under the weight's name; a tied lm_head has none of its own
+    and each gradient under the weight's name; a tied lm_head has none of its own
 
 as float64 has it, rounded to float32 once; and as metadata ulps/NAME, how far autograd's own float32 is from that.
 """
@@ -23,7 +23,6 @@ import transformers
 
 decoder = import_module("09_decoder")
 GRADIENTS = Path(__file__).resolve().parent / "gradients"
-NAMES = [name for name in decoder.CASES if name != "biases"]  # chapter 15 has gradients of weights alone, and says so
 B, T = 2, 12
 
 
@@ -54,10 +53,10 @@ def main():
     transformers.utils.logging.disable_progress_bar()
     check, failed = "--check" in sys.argv[1:], 0
     GRADIENTS.mkdir(exist_ok=True)
-    for stranger in sorted({path.stem for path in GRADIENTS.iterdir()} - set(NAMES)):
+    for stranger in sorted({path.stem for path in GRADIENTS.iterdir()} - set(decoder.CASES)):
         print(f"FAIL gradients/{stranger}: no model of that name")
         failed += 1
-    for name in NAMES:
+    for name in decoder.CASES:
         path = GRADIENTS / f"{name}.safetensors"
         tensors, metadata = compute(name)
         if check:
@@ -69,7 +68,7 @@ def main():
         worst = max(float(value) for key, value in metadata.items() if key.startswith("ulps/"))
         print(f"gradients/{name:12} {path.stat().st_size / 1000:6.1f} kB   autograd's worst float32 error {worst:.1f} ulps")
     if check:
-        print(f"{len(NAMES) - failed} passed, {failed} failed")
+        print(f"{len(decoder.CASES) - failed} passed, {failed} failed")
     return failed > 0
 
 

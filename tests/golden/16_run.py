@@ -36,10 +36,11 @@ RATE, WARMUP, LOWEST, DECAY, BETAS, EPS, CLIP = 0.003, 10, 0.0002, 0.1, (0.9, 0.
 DOCUMENTS = {"words": 40, "answers": 12, "hints": 12}
 MUON, MOMENTUM = 0.02, 0.95
 # Each run's model, files with their weights in the mixture, and what else it is given. llama1 is untied, and each head has
-# its own keys; llama32 tied, with grouped queries and scaled RoPE.
+# its own keys; llama32 tied, with grouped queries and scaled RoPE; the projections of biases have some.
 RUNS = {"llama1": ("llama1", {"words": 3, "answers": 1}, ""),
         "llama32": ("llama32", {"words": 3, "answers": 1}, ""),
         "counted": ("llama32", {"words": 1, "hints": 2}, " --in-order"),
+        "biases": ("biases", {"words": 3, "answers": 1}, ""),
         "muon": ("llama32", {"words": 3, "answers": 1}, f" --muon {MUON}")}
 
 OPTIONS = (f"--steps {STEPS} --batch {BATCH} --length {T} --seed {SEED} --rate {RATE} --warmup {WARMUP} "
