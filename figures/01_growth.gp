@@ -2,11 +2,12 @@
 height = 420
 load "figures/style.gp"
 file = data."/01_growth.dat"
+stats file using 2 nooutput name "SIZE"
 set title "The rows of the stream grow; what each layer reads is a copy of size 1"
 set ylabel "size of a row"
 set logscale y
-set yrange [0.1:200]
-set ytics ("0.1" 0.1, "1" 1, "10" 10, "100" 100)
+set yrange [SIZE_min / 1.5:SIZE_max * 2]
+set ytics ("0.01" 0.01, "0.1" 0.1, "1" 1, "10" 10, "100" 100, "1000" 1000)
 set xrange [-0.25:10.4]
 set xtics ("embedding" 0, "after layer 0" 2, "after layer 1" 4, "after layer 2" 6, "after layer 3" 8)
 plot for [t = 1:28] file using 1:2 every :::t::t with lines linecolor rgb "#b8b8b8" linewidth 1, \

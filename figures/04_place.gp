@@ -3,6 +3,10 @@ height = 380
 load "figures/style.gp"
 
 file = data."/04_place.dat"
+stats file using 3 nooutput name "SINES"
+stats file using 4 nooutput name "TURNED"
+highest = SINES_max > TURNED_max ? SINES_max : TURNED_max
+lowest = SINES_min < 0 ? SINES_min : 0
 set multiplot layout 1, 2 margins 0.12, 0.98, 0.21, 0.79 spacing 0.09 \
     title "Only when both are turned does their score not depend on where the text begins" font ",18"
 set title font ",16" offset 0, -0.5
@@ -14,9 +18,8 @@ set yrange [0:6e6]
 set ytics ("0" 0, "3·10⁶" 3e6, "6·10⁶" 6e6)
 plot file using 1:2 with lines linetype 2
 set title "score, sines added, or both turned" textcolor rgb black
-set yrange [0:120]
-set ytics 0, 60
-set label 1 "sines of the place added" at 30, 92 textcolor rgb orange
-set label 2 "both turned" at 30, 50 textcolor rgb blue
-plot file using 1:3 with lines linetype 5, file using 1:4 with lines linetype 1
+set yrange [lowest:1.6 * highest] # above the lines is room for their names
+set ytics autofreq
+plot file using 1:3 with lines linetype 5 title "sines of the place added", \
+     file using 1:4 with lines linetype 1 title "both turned"
 unset multiplot

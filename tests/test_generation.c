@@ -152,7 +152,7 @@ static double mean_difference(size_t count, const double a[count], const double 
 }
 
 /* Sums in another order differ in their last bits, and now and then that makes a number round to its other neighbour. So
- * PyTorch's own float32 is as far from its float64 as ours may be, but for chance: 1.5 times. Without rounding it would be 1.9. */
+ * PyTorch's own float32 is as far from its float64 as ours may be, but for chance: 1.5 times. Without rounding it is farther. */
 static void rounding_is_pytorchs(void **state) {
     (void)state;
     double *exact = tensor_to_double(safetensors_find(&golden, "rounded64")), *theirs = tensor_to_double(safetensors_find(&golden, "rounded"));
@@ -200,8 +200,20 @@ static void answer_all(FILE *file, const char *story) {
     }
 }
 
-/* The generator tells stories that the model has not read, asks, and judges. The model's card says how many of 4998 it
- * answers rightly; of these some 55 it may answer two standard deviations less. */
+/* Which share of the questions the model answers rightly, as its card says. */
+static double share_on_the_card(void) {
+    static const char row[] = "answered rightly, greedily | ";
+    size_t size;
+    int right, asked;
+    char *card = file_read(AT("%s/README.md", stories), &size), *at = strstr(card, row);
+    assert_non_null(at);
+    assert_int_equal(sscanf(at + strlen(row), "%d of %d", &right, &asked), 2);
+    free(card);
+    return (double)right / asked;
+}
+
+/* The generator tells stories that the model has not read, asks, and judges. Of these some 55 questions the model may
+ * answer two standard deviations less than its card says. */
 static void it_answers_questions(void **state) {
     (void)state;
     static char told[1 << 16];
@@ -225,7 +237,7 @@ static void it_answers_questions(void **state) {
     fclose(score);
     assert_int_equal(consistent, stories_told);
     assert_true(questions > 30);
-    const double share = 4730.0 / 4998, deviation = sqrt(share * (1 - share) / questions);
+    const double share = share_on_the_card(), deviation = sqrt(share * (1 - share) / questions);
     if (right < (share - 2 * deviation) * questions) fail_msg("%d of %d questions answered rightly", right, questions);
 }
 
@@ -513,7 +525,9 @@ static void log_probabilities_are_the_models(void **state) {
     double right = perplexity(&model, tokenizer_bos(tokenizer), TOKENS, ids, TOKENS + 1, no_progress);
     assert_true(fabs(exp(-sum / TOKENS) / right - 1) < 1e-3);
     assert_int_equal(run("--prompt 'Once upon a time' --temperature 0 --tokens 2 --logprobs 0 --quiet"), 0);
-    assert_string_equal(said, "▁there 0.0000\n▁was 0.0000\n");
+    int end = 0;
+    assert_int_equal(sscanf(said, "▁there %lf\n▁was %lf\n%n", &p_first, &p_second, &end), 2);
+    assert_true(end > 0 && said[end] == '\0' && p_first > -0.01 && p_second > -0.01); /* no story goes on otherwise */
 }
 
 /* A large model on a small machine writes less than a token a second. */

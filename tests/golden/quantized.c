@@ -288,12 +288,13 @@ int main(void) {
            "unseen stories.\n`make ablations` computes this page anew.\n\n"
            "kB, bits a weight   of all weights, the norms' in BF16\n"
            "KL to BF16          of the probabilities of the next token, in nats, the mean over %d tokens\n"
-           "right               of %d questions about these stories (standard error: 1.1 points at 94 %%)\n"
+           "right               of %d questions about these stories (standard error: %.1f points at %.0f %%)\n"
            "what it answers     to the sentence of the course; it should be: Anna has the red ball.\n"
            "Q6_K, Q4_K          only rows of 512 have them; with plain scales, where llama.cpp looks for better ones\n"
            "weights, both       both: what meets a matrix is quantized to Q8_0, too, as build/llama does it without "
            "--exact\n",
-           study.count, results[0].tokens, results[0].questions);
+           study.count, results[0].tokens, results[0].questions,
+           sqrt(right(&results[0]) * (100 - right(&results[0])) / results[0].questions), right(&results[0]));
     print_formats(results);
     print_activations(results, kept);
     print_shares(results);
