@@ -200,8 +200,8 @@ static void answer_all(FILE *file, const char *story) {
     }
 }
 
-/* The generator tells stories that the model has not read, asks, and judges. The model's card says how many of 4998 it
- * answers rightly; of these some 55 it may answer two standard deviations less. */
+/* The generator tells stories that the model has not read, asks, and judges. Chapter 9 says that it answers more than
+ * nine of ten questions rightly; of these some 55 it may answer two standard deviations less. */
 static void it_answers_questions(void **state) {
     (void)state;
     static char told[1 << 16];
@@ -225,7 +225,7 @@ static void it_answers_questions(void **state) {
     fclose(score);
     assert_int_equal(consistent, stories_told);
     assert_true(questions > 30);
-    const double share = 4730.0 / 4998, deviation = sqrt(share * (1 - share) / questions);
+    const double share = 0.9, deviation = sqrt(share * (1 - share) / questions);
     if (right < (share - 2 * deviation) * questions) fail_msg("%d of %d questions answered rightly", right, questions);
 }
 
@@ -513,7 +513,9 @@ static void log_probabilities_are_the_models(void **state) {
     double right = perplexity(&model, tokenizer_bos(tokenizer), TOKENS, ids, TOKENS + 1, no_progress);
     assert_true(fabs(exp(-sum / TOKENS) / right - 1) < 1e-3);
     assert_int_equal(run("--prompt 'Once upon a time' --temperature 0 --tokens 2 --logprobs 0 --quiet"), 0);
-    assert_string_equal(said, "▁there 0.0000\n▁was 0.0000\n");
+    assert_int_equal(sscanf(said, "▁there %lf\n▁was %lf\n%n", &p_first, &p_second, &used), 2);
+    assert_true(p_first > -0.01 && p_second > -0.01 && said[used] == '\0'); /* stories begin so */
+    assert_null(strstr(said, "-0.0000"));
 }
 
 /* A large model on a small machine writes less than a token a second. */
