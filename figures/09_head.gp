@@ -3,7 +3,7 @@ height = 430
 load "figures/style.gp"
 
 file = data."/09_head.dat"
-set title "Silence one head for the whole text: the answer hangs on two of the 24"
+set title "Silence one head for the whole text: how likely is the answer then?"
 set xlabel "head"
 set ylabel "layer"
 set xrange [-0.5:5.5]

@@ -2,9 +2,16 @@
 height = 560
 load "figures/style.gp"
 file = data."/11_next.dat"
+
+# How many tokens min-p 0.1 and top-p 0.9 keep.
+stats file using 4 nooutput; likeliest = STATS_max
+stats file using ($4 >= 0.1 * likeliest ? 1 : 0) nooutput; min_p = STATS_sum
+stats file using ($5 - $4 < 0.9 ? 1 : 0) nooutput; top_p = STATS_sum
+most = top_p + 6.6
+
 set multiplot
 set lmargin 11; set rmargin 3
-set xrange [0.4:14.6]
+set xrange [0.4:most]
 unset key
 set style fill solid 0.85 noborder
 set boxwidth 0.75
@@ -13,14 +20,14 @@ keep(x, text, y, colour) = sprintf("set arrow from %g, graph 0 to %g, graph 1 no
 set title "Top-k counts, min-p compares with the likeliest, top-p adds up"
 set origin 0, 0.45; set size 1, 0.55
 set tmargin 3; set bmargin 0.6
-set yrange [0:0.36]
+set yrange [0:1.13 * likeliest]
 set ylabel "probability"
 set format x ""
 eval keep(3.5, "top-k 3", 0.92, purple)
-eval keep(5.5, "min-p 0.1", 0.80, vermillion)
-eval keep(8.5, "top-p 0.9", 0.68, green)
-set arrow from 0.4, 0.03176 to 14.6, 0.03176 nohead linewidth 1.5 linecolor rgb vermillion
-set label "a tenth of the likeliest" at 14.5, 0.052 right textcolor rgb vermillion
+eval keep(min_p + 0.5, "min-p 0.1", 0.80, vermillion)
+eval keep(top_p + 0.5, "top-p 0.9", 0.68, green)
+set arrow from 0.4, 0.1 * likeliest to most, 0.1 * likeliest nohead linewidth 1.5 linecolor rgb vermillion
+set label "a tenth of the likeliest" at most - 0.1, 0.163 * likeliest right textcolor rgb vermillion
 plot file using 1:4 with boxes linecolor rgb blue
 
 unset arrow; unset label; unset title
@@ -31,9 +38,9 @@ set ylabel "sum up to here"
 set format x "%g"
 set xtics rotate by 30 right
 eval keep(3.5, "", 0.5, purple)
-eval keep(5.5, "", 0.5, vermillion)
-eval keep(8.5, "", 0.5, green)
-set arrow from 0.4, 0.9 to 14.6, 0.9 nohead linewidth 1.5 linecolor rgb green
+eval keep(min_p + 0.5, "", 0.5, vermillion)
+eval keep(top_p + 0.5, "", 0.5, green)
+set arrow from 0.4, 0.9 to most, 0.9 nohead linewidth 1.5 linecolor rgb green
 set label "0.9" at 0.5, 0.98 left textcolor rgb green
 plot file using 1:5:xtic(8) with boxes linecolor rgb sky
 unset multiplot

@@ -9,7 +9,7 @@ set xtics 0.1
 set ytics ("temperature 0.5" 3, "1, as the model says" 2, "temperature 2" 1) scale 0
 set xlabel "u"
 array colour[6] = [blue, vermillion, green, purple, orange, "#d9d9d9"]
-names = "She Mia There Not Anna"
+names = system("awk '/^[1-5] / { print $8 }' '" . file . "'")
 array row[3] = [3, 2, 1]
 n = 0
 do for [k = 1:3] {

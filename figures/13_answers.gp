@@ -5,10 +5,10 @@ rows = "< sed -n '/^== Who shares/,$p' tests/golden/quantized.txt | grep '^  [2-
 set xlabel "bits a weight, the scale apart"
 set xrange [1.8:8.2]
 set xtics 2, 1, 8
-set multiplot layout 1, 2 title "Down to 4 bits the answers hold; at 3 it matters who shares a scale, at 2 all is lost" font ",18"
+set multiplot layout 1, 2 title "Down to 4 bits the answers hold; below that it matters who shares a scale" font ",18"
 set ylabel "KL divergence to BF16, nats"
 set logscale y
-set yrange [1e-5:20]
+set yrange [3e-6:20]
 set format y "10^{%T}"
 set ytics 1e-5, 10, 10
 set key off

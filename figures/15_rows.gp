@@ -1,7 +1,7 @@
 # Whose rows would have to change, for the answer to be Mia: the gradient of that answer's loss, at every stage of the stream.
 height = 460
 load "figures/style.gp"
-set title "What would make the answer Mia? From the last token back to the giver's sentence"
+set title "What would make the answer Mia? From the last token back to the rows that it looked at"
 unset border; unset grid; unset key
 set tics scale 0
 set xrange [-0.5:28.5]

@@ -4,7 +4,7 @@ load "figures/style.gp"
 set title "Down along the gradient: the promise holds for a small step"
 set xlabel "rate: how many gradients are subtracted"
 set ylabel "loss of the sentence"
-set yrange [0:3]
+set yrange [0:*]
 set key bottom left
 file = data . "/15_step.dat"
 plot file using 1:2 with lines linetype 1 title "the loss found", \

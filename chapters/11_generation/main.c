@@ -159,11 +159,13 @@ static void cuts_row(Table *table, const char *where, int V, const float logits[
 
 /* ---- whole stories */
 
-static void tell(const char *beginning, int most, Sampling sampling, unsigned long seed) {
+/* Up to one of the ends, if there are any. */
+static void tell(const char *beginning, const char *const *ends, Sampling sampling, unsigned long seed) {
+    enum { MOST = 256 };
     Generation g = after(beginning, sampling, seed);
-    Stream stream = {.file = stdout};
+    Stream stream = {.file = stdout, .ends = ends};
     fputs(beginning, stdout);
-    generation_write(&g, tokenizer, &stream, most);
+    generation_write(&g, tokenizer, &stream, MOST);
     stream_end(&stream);
     putchar('\n');
     generation_free(&g);
@@ -191,9 +193,9 @@ int main(int argc, char **argv) {
     cuts_row(&table, "the story", V, next.logits, 2);
     table_print(&table, stdout);
     section("The likeliest story");
-    tell("Once upon a time", 152, likeliest, 0);
+    tell("Once upon a time", (const char *const[]){"\n", NULL}, likeliest, 0);
     section("A story with dice: temperature 0.8, top-p 0.95");
-    tell("Once upon a time", 256, (Sampling){.temperature = 0.8f, .top_p = 0.95f, .repetition_penalty = 1}, 1);
+    tell("Once upon a time", NULL, (Sampling){.temperature = 0.8f, .top_p = 0.95f, .repetition_penalty = 1}, 1);
 
     generation_free(&question), generation_free(&next), free(line);
     tokenizer_close(tokenizer), model_close(&model), sentence_close(&sentence);
