@@ -1,5 +1,6 @@
-/* The files of this course hold their numbers little endian, lowest byte first, as nearly every machine has them in memory.
- * Where a machine has the highest first (s390x), they are turned when they are read and when they are written. */
+/* The files of this course hold their numbers little endian, lowest byte first, as nearly every machine has them in
+ * memory. Where a machine has the highest first (s390x), they are turned when they are read and when they are
+ * written. */
 #ifndef COMMON_BYTE_ORDER_H
 #define COMMON_BYTE_ORDER_H
 

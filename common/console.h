@@ -24,7 +24,8 @@ typedef struct {
 void table_row(Table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void table_print(Table *table, FILE *file);
 
-/* How much of `all` is done: a bar, and behind it what printf's format says. Only where somebody watches: on a terminal. */
+/* How much of `all` is done: a bar, and behind it what printf's format says. Only where somebody watches: on a
+ * terminal. */
 void progress_bar(size_t done, size_t all, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Opens directory/name.dat for writing and gives it a first line "# columns". Close it with output_close. */

@@ -60,7 +60,8 @@ size_t product(size_t a, size_t b) {
 void finish_output(void) {
     errno = 0;
     if (said || (fflush(stdout) == 0 && !ferror(stdout))) return;
-    fprintf(stderr, "error: the output cannot be written: %s\n", errno ? strerror(errno) : "a write failed; is the disk full?");
+    fprintf(stderr, "error: the output cannot be written: %s\n",
+            errno ? strerror(errno) : "a write failed; is the disk full?");
     _exit(1);
 }
 

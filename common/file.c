@@ -146,7 +146,8 @@ void file_unload(const void *bytes, size_t size) {
     const char *begin = bytes;
     size_t before = (uintptr_t)begin % (size_t)sysconf(_SC_PAGESIZE); /* of its first page */
     for (const Mapped *m = all_mapped; m; m = m->next)
-        if (begin >= m->bytes && begin < m->bytes + m->size) madvise((void *)(begin - before), size + before, MADV_DONTNEED);
+        if (begin >= m->bytes && begin < m->bytes + m->size)
+            madvise((void *)(begin - before), size + before, MADV_DONTNEED);
 }
 
 bool file_is_mapped(const char *path) {

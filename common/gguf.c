@@ -37,8 +37,9 @@ static const struct {
     [GGUF_TYPE_Q5_K] = {"Q5_K", 256, 176}, [GGUF_TYPE_Q6_K] = {"Q6_K", 256, 210},
     [9] = {.name = "Q8_1"}, [15] = {.name = "Q8_K"}, [16] = {.name = "IQ2_XXS"}, [17] = {.name = "IQ2_XS"},
     [18] = {.name = "IQ3_XXS"}, [19] = {.name = "IQ1_S"}, [21] = {.name = "IQ3_S"}, [22] = {.name = "IQ2_S"},
-    [23] = {.name = "IQ4_XS"}, [24] = {.name = "I8"}, [25] = {.name = "I16"}, [26] = {.name = "I32"}, [27] = {.name = "I64"},
-    [28] = {.name = "F64"}, [29] = {.name = "IQ1_M"}, [34] = {.name = "TQ1_0"}, [35] = {.name = "TQ2_0"}, [39] = {.name = "MXFP4"},
+    [23] = {.name = "IQ4_XS"}, [24] = {.name = "I8"}, [25] = {.name = "I16"}, [26] = {.name = "I32"},
+    [27] = {.name = "I64"}, [28] = {.name = "F64"}, [29] = {.name = "IQ1_M"}, [34] = {.name = "TQ1_0"},
+    [35] = {.name = "TQ2_0"}, [39] = {.name = "MXFP4"},
 };
 
 enum { TYPES = sizeof types / sizeof *types };
@@ -87,8 +88,8 @@ static uint64_t next_u64(Reader *reader, const char *whose) {
 static size_t next_count(Reader *reader, size_t smallest, const char *of_what) {
     uint64_t count = next_u64(reader, of_what);
     if (count > (reader->size - reader->at) / smallest)
-        fail("%s: byte %zu: it counts %" PRIu64 " %s, more than its %zu bytes can hold", reader->name, reader->at - 8, count, of_what,
-             reader->size);
+        fail("%s: byte %zu: it counts %" PRIu64 " %s, more than its %zu bytes can hold", reader->name, reader->at - 8,
+             count, of_what, reader->size);
     return (size_t)count;
 }
 
@@ -96,9 +97,11 @@ static size_t next_count(Reader *reader, size_t smallest, const char *of_what) {
 static const char *next_name(Reader *reader, const char *what) {
     uint64_t length = next_u64(reader, what);
     if (length == 0 || length > MOST_LETTERS)
-        fail("%s: byte %zu: %s of %" PRIu64 " letters: it should have 1 to %d", reader->name, reader->at - 8, what, length, MOST_LETTERS);
+        fail("%s: byte %zu: %s of %" PRIu64 " letters: it should have 1 to %d", reader->name, reader->at - 8, what,
+             length, MOST_LETTERS);
     const unsigned char *letters = next(reader, length, what);
-    if (memchr(letters, 0, (size_t)length)) fail("%s: byte %zu: a NUL in %s", reader->name, reader->at - (size_t)length, what);
+    if (memchr(letters, 0, (size_t)length))
+        fail("%s: byte %zu: a NUL in %s", reader->name, reader->at - (size_t)length, what);
     return copy_text((const char *)letters, (size_t)length);
 }
 
@@ -123,8 +126,10 @@ static void read_pair(Reader *reader, GgufPair *pair) {
     uint32_t type = next_u32(reader, key);
     *pair = (GgufPair){.key = key, .is_array = type == GGUF_ARRAY, .count = 1};
     if (pair->is_array) type = next_u32(reader, key);
-    if (pair->is_array && type == GGUF_ARRAY) fail("%s: \"%.80s\": an array of arrays, which no Llama needs", reader->name, key);
-    if (type >= GGUF_VALUES) fail("%s: \"%.80s\": a value of type %" PRIu32 ", which the format does not have", reader->name, key, type);
+    if (pair->is_array && type == GGUF_ARRAY)
+        fail("%s: \"%.80s\": an array of arrays, which no Llama needs", reader->name, key);
+    if (type >= GGUF_VALUES)
+        fail("%s: \"%.80s\": a value of type %" PRIu32 ", which the format does not have", reader->name, key, type);
     pair->type = (GgufValue)type;
     if (pair->is_array) pair->count = next_count(reader, sizes[type] ? sizes[type] : 8, "elements of an array");
     pair->bytes = reader->bytes + reader->at;
@@ -143,7 +148,8 @@ static void read_pairs(Reader *reader, Gguf *file) {
     for (size_t i = 0; i < file->pair_count; i++) read_pair(reader, &pairs[i]);
     qsort(pairs, file->pair_count, sizeof *pairs, by_key);
     for (size_t i = 1; i < file->pair_count; i++)
-        if (by_key(&pairs[i - 1], &pairs[i]) == 0) fail("%s: it has the key \"%.80s\" twice", reader->name, pairs[i].key);
+        if (by_key(&pairs[i - 1], &pairs[i]) == 0)
+            fail("%s: it has the key \"%.80s\" twice", reader->name, pairs[i].key);
 }
 
 static size_t alignment(const Gguf *file) {
@@ -151,7 +157,8 @@ static size_t alignment(const Gguf *file) {
     if (!pair) return GGUF_ALIGNMENT;
     double value = pair->type == GGUF_U32 && !pair->is_array ? gguf_number(pair, 0) : 0;
     if (value < LEAST_ALIGNMENT || value > MOST_ALIGNMENT || (uint32_t)value & ((uint32_t)value - 1))
-        fail("%s: general.alignment must be a power of two from %d to %d, as a u32", file->name, LEAST_ALIGNMENT, MOST_ALIGNMENT);
+        fail("%s: general.alignment must be a power of two from %d to %d, as a u32", file->name, LEAST_ALIGNMENT,
+             MOST_ALIGNMENT);
     return (size_t)value;
 }
 
@@ -161,7 +168,8 @@ static size_t alignment(const Gguf *file) {
 static void read_shape(Reader *reader, GgufTensor *tensor) {
     uint32_t rank = next_u32(reader, tensor->name);
     if (rank < 1 || rank > GGUF_MAX_RANK)
-        fail("%s: tensor \"%.80s\": it has %" PRIu32 " dimensions: the format has 1 to %d", reader->name, tensor->name, rank, GGUF_MAX_RANK);
+        fail("%s: tensor \"%.80s\": it has %" PRIu32 " dimensions: the format has 1 to %d", reader->name, tensor->name,
+             rank, GGUF_MAX_RANK);
     tensor->rank = (int)rank;
     uint64_t count = 1;
     for (int d = tensor->rank - 1; d >= 0; d--) {
@@ -176,15 +184,16 @@ static void read_shape(Reader *reader, GgufTensor *tensor) {
 static void read_type(Reader *reader, GgufTensor *tensor) {
     uint32_t type = next_u32(reader, tensor->name);
     if (type >= TYPES || !types[type].name)
-        fail("%s: tensor \"%.80s\": its type is number %" PRIu32 ", which this reader does not know", reader->name, tensor->name, type);
+        fail("%s: tensor \"%.80s\": its type is number %" PRIu32 ", which this reader does not know", reader->name,
+             tensor->name, type);
     if (!types[type].bytes)
-        fail("%s: tensor \"%.80s\": %s is not read here: fetch the model as Q4_K_M, Q8_0 or F16", reader->name, tensor->name,
-             types[type].name);
+        fail("%s: tensor \"%.80s\": %s is not read here: fetch the model as Q4_K_M, Q8_0 or F16", reader->name,
+             tensor->name, types[type].name);
     tensor->type = (GgufType)type;
     size_t width = tensor->shape[tensor->rank - 1], block = types[type].numbers;
     if (width % block)
-        fail("%s: tensor \"%.80s\": rows of %zu numbers are no multiple of %s's block of %zu", reader->name, tensor->name, width,
-             types[type].name, block);
+        fail("%s: tensor \"%.80s\": rows of %zu numbers are no multiple of %s's block of %zu", reader->name,
+             tensor->name, width, types[type].name, block);
     uint64_t blocks = width / block;
     for (int d = 0; d + 1 < tensor->rank; d++) blocks *= tensor->shape[d];
     if (blocks > SIZE_MAX / types[type].bytes)
@@ -199,8 +208,8 @@ static void read_tensor(Reader *reader, GgufTensor *tensor, size_t *offset) {
     read_type(reader, tensor);
     uint64_t place = next_u64(reader, tensor->name);
     if (place > reader->size)
-        fail("%s: tensor \"%.80s\": it is said to begin at byte %" PRIu64 " of the data, in a file of %zu", reader->name, tensor->name,
-             place, reader->size);
+        fail("%s: tensor \"%.80s\": it is said to begin at byte %" PRIu64 " of the data, in a file of %zu",
+             reader->name, tensor->name, place, reader->size);
     *offset = (size_t)place;
 }
 
@@ -209,10 +218,11 @@ size_t gguf_padded(size_t size, size_t to) { return (size + to - 1) / to * to; }
 /* In the file, where nothing else lies. */
 static void place_tensor(const Reader *reader, GgufTensor *tensor, size_t data, size_t offset, size_t step) {
     if (offset % step)
-        fail("%s: tensor \"%.80s\": its offset %zu is no multiple of the alignment, %zu", reader->name, tensor->name, offset, step);
+        fail("%s: tensor \"%.80s\": its offset %zu is no multiple of the alignment, %zu", reader->name, tensor->name,
+             offset, step);
     if (data > reader->size || offset > reader->size - data || tensor->bytes > reader->size - data - offset)
-        fail("%s: tensor \"%.80s\": its %zu bytes at %zu go beyond the file's end: truncated, fetch it again", reader->name,
-             tensor->name, tensor->bytes, offset);
+        fail("%s: tensor \"%.80s\": its %zu bytes at %zu go beyond the file's end: truncated, fetch it again",
+             reader->name, tensor->name, tensor->bytes, offset);
     tensor->data = reader->bytes + data + offset;
 }
 
@@ -232,9 +242,11 @@ static void check_layout(const Reader *reader, size_t count, GgufTensor *tensors
     for (size_t i = 0; i < count; i++) {
         size_t place = (size_t)((const unsigned char *)tensors[i].data - reader->bytes);
         if (place < data)
-            fail("%s: tensor \"%.80s\": its data overlap those of \"%.80s\"", reader->name, tensors[i].name, tensors[i - 1].name);
+            fail("%s: tensor \"%.80s\": its data overlap those of \"%.80s\"", reader->name, tensors[i].name,
+                 tensors[i - 1].name);
         if (place > data)
-            fail("%s: tensor \"%.80s\": the %zu bytes before its data belong to no tensor", reader->name, tensors[i].name, place - data);
+            fail("%s: tensor \"%.80s\": the %zu bytes before its data belong to no tensor", reader->name,
+                 tensors[i].name, place - data);
         data = gguf_padded(place + tensors[i].bytes, step);
     }
     if (data < reader->size) fail("%s: the last %zu bytes belong to no tensor", reader->name, reader->size - data);
@@ -261,7 +273,8 @@ static void read_tensors(Reader *reader, Gguf *file) {
     if (HIGHEST_FIRST && data < reader->size) turn_tensors(reader, data, file);
     qsort(tensors, count, sizeof *tensors, by_name);
     for (size_t i = 1; i < count; i++)
-        if (by_name(&tensors[i - 1], &tensors[i]) == 0) fail("%s: it has the tensor \"%.80s\" twice", reader->name, tensors[i].name);
+        if (by_name(&tensors[i - 1], &tensors[i]) == 0)
+            fail("%s: it has the tensor \"%.80s\" twice", reader->name, tensors[i].name);
 }
 
 /* ------------------------------------------------------------------ the file */
@@ -320,7 +333,10 @@ const GgufTensor *gguf_tensor(const Gguf *file, const char *name) {
 }
 
 double gguf_number(const GgufPair *pair, size_t index) {
-    union { uint8_t u8; int8_t i8; uint16_t u16; int16_t i16; uint32_t u32; int32_t i32; float f32; uint64_t u64; int64_t i64; double f64; } value;
+    union {
+        uint8_t u8; int8_t i8; uint16_t u16; int16_t i16; uint32_t u32; int32_t i32; float f32;
+        uint64_t u64; int64_t i64; double f64;
+    } value;
     size_t size = sizes[pair->type];
     file_order(size, 1, &value, pair->bytes + index * size);
     switch (pair->type) {

@@ -7,9 +7,9 @@
  *   padding     up to a multiple of general.alignment, or of 32
  *   data        each tensor at its offset, a multiple of the alignment; everything is little endian
  *
- * Weights are numbers, or blocks of 32 or 256 numbers that share scales. The reader trusts nothing: a file that breaks a
- * rule of the format is refused with one line that names the file, the tensor or key, and the reason. Its time is linear in
- * the file's header, but for sorting keys and tensors by name. It reads versions 2 and 3.
+ * Weights are numbers, or blocks of 32 or 256 numbers that share scales. The reader trusts nothing: a file that breaks
+ * a rule of the format is refused with one line that names the file, the tensor or key, and the reason. Its time is
+ * linear in the file's header, but for sorting keys and tensors by name. It reads versions 2 and 3.
  * Source: docs/gguf.md of ggml, and gguf.cpp there. */
 #ifndef COMMON_GGUF_H
 #define COMMON_GGUF_H
@@ -41,7 +41,7 @@ typedef struct {
     const char *name;
     GgufType type;
     int rank;                    /* 1 or more */
-    size_t shape[GGUF_MAX_RANK]; /* outermost first, as everywhere in this course; the last is a multiple of the block */
+    size_t shape[GGUF_MAX_RANK]; /* outermost first, as everywhere in this course; the last, a multiple of the block */
     const void *data;            /* aligned as the file is, at most to a page */
     size_t bytes;
 } GgufTensor;
@@ -57,8 +57,8 @@ typedef struct {
 const char *gguf_type_name(GgufType type);     /* "Q4_0", as llama.cpp spells it */
 size_t gguf_block_numbers(GgufType type);      /* numbers in a block: 1, 32 or 256 */
 size_t gguf_block_bytes(GgufType type);
-/* What another byte order turns: numbers; a block's bytes (1) stay as the format has them, and who reads a block reads its
- * scales by their bytes. */
+/* What another byte order turns: numbers; a block's bytes (1) stay as the format has them, and who reads a block reads
+ * its scales by their bytes. */
 size_t gguf_number_bytes(GgufType type);
 size_t gguf_value_bytes(GgufValue type);             /* of a number in a pair; 0 for a string and an array */
 size_t gguf_padded(size_t size, size_t to);          /* up to a multiple */
@@ -97,7 +97,8 @@ void gguf_add_u32(GgufPairs *pairs, const char *key, uint32_t value);
 void gguf_add_f32(GgufPairs *pairs, const char *key, float value);
 void gguf_add_bool(GgufPairs *pairs, const char *key, bool value);
 void gguf_add_text(GgufPairs *pairs, const char *key, const char *text);
-void gguf_add_u32s(GgufPairs *pairs, const char *key, GgufValue type, size_t count, const uint32_t values[]); /* or the bits of I32, F32 */
+/* `values` may be the bits of I32 or F32, too. */
+void gguf_add_u32s(GgufPairs *pairs, const char *key, GgufValue type, size_t count, const uint32_t values[]);
 void gguf_add_texts(GgufPairs *pairs, const char *key, size_t count, const GgufText texts[]);
 void gguf_add_copy(GgufPairs *pairs, const GgufPair *pair);
 void gguf_pairs_free(GgufPairs *pairs);
@@ -105,10 +106,10 @@ void gguf_pairs_free(GgufPairs *pairs);
 /* Makes the data of tensor `index`, bytes[tensor.bytes], numbers in this machine's byte order. */
 typedef void GgufFill(void *context, size_t index, void *bytes);
 
-/* Writes version 3 through output.h: the file at `path` is replaced whole or not at all. Pairs and tensors keep the order
- * they are given in; the data are aligned to 32 bytes. Data that a tensor does not have (NULL) fill() makes when they are
- * due, so that a model need not fit into memory. */
-void gguf_save(const char *path, size_t pair_count, const GgufPair *pairs, size_t tensor_count, const GgufTensor *tensors,
-               GgufFill *fill, void *context);
+/* Writes version 3 through output.h: the file at `path` is replaced whole or not at all. Pairs and tensors keep the
+ * order they are given in; the data are aligned to 32 bytes. Data that a tensor does not have (NULL) fill() makes when
+ * they are due, so that a model need not fit into memory. */
+void gguf_save(const char *path, size_t pair_count, const GgufPair *pairs, size_t tensor_count,
+               const GgufTensor *tensors, GgufFill *fill, void *context);
 
 #endif

@@ -60,7 +60,8 @@ void gguf_add_copy(GgufPairs *pairs, const GgufPair *pair) {
 }
 
 void gguf_pairs_free(GgufPairs *pairs) {
-    for (size_t i = 0; i < pairs->count; i++) free((char *)pairs->pairs[i].key), free((unsigned char *)pairs->pairs[i].bytes);
+    for (size_t i = 0; i < pairs->count; i++)
+        free((char *)pairs->pairs[i].key), free((unsigned char *)pairs->pairs[i].bytes);
     free(pairs->pairs);
     *pairs = (GgufPairs){0};
 }
@@ -114,8 +115,8 @@ static void put_data(FILE *file, const GgufTensor *tensor, size_t index, GgufFil
     put_padding(file, tensor->bytes);
 }
 
-void gguf_save(const char *path, size_t pair_count, const GgufPair *pairs, size_t tensor_count, const GgufTensor *tensors,
-               GgufFill *fill, void *context) {
+void gguf_save(const char *path, size_t pair_count, const GgufPair *pairs, size_t tensor_count,
+               const GgufTensor *tensors, GgufFill *fill, void *context) {
     Output output = output_open(path);
     size_t offset = 0;
     fputs("GGUF", output.file);

@@ -100,7 +100,8 @@ Agreement golden_check(const GoldenCase *golden_case, bool pointwise, const Tens
     double *expected64 = tensor_to_double(&golden_case->expected64);
     Agreement agreement = golden_case->exact
                               ? check_within(0, tensor_count(got), 1, result, expected64)
-                              : check(tensor_count(got), golden_row(golden_case, pointwise), result, expected, expected64);
+                              : check(tensor_count(got), golden_row(golden_case, pointwise), result, expected,
+                                      expected64);
     free(result), free(expected), free(expected64);
     return agreement;
 }

@@ -1,5 +1,5 @@
-/* JSON, by jansson: strict, without duplicate keys, and with memory that never runs out: where ours does, fail() says so
- * instead of calling the text wrong. */
+/* JSON, by jansson: strict, without duplicate keys, and with memory that never runs out: where ours does, fail() says
+ * so instead of calling the text wrong. */
 #ifndef COMMON_JSON_H
 #define COMMON_JSON_H
 

@@ -53,7 +53,8 @@ static bool names_a_file(const char *argument) {
 
 /* Of two values one would be ignored, so most options are given once. */
 static void take(const Option *option, const char *argument, int *given) {
-    if (*given && !(option->argument && strstr(option->argument, "…"))) usage_error("--%s is there twice", option->name);
+    if (*given && !(option->argument && strstr(option->argument, "…")))
+        usage_error("--%s is there twice", option->name);
     if (*given == OPTION_TIMES) usage_error("--%s is there over %d times", option->name, OPTION_TIMES);
     if (option->argument && !*argument && names_a_file(option->argument))
         usage_error("--%s needs its %s", option->name, option->argument);

@@ -6,14 +6,14 @@ typedef struct {
     const char *name;     /* "tokens" for --tokens */
     const char *argument; /* "N", or NULL for a flag; "TEXT …" may be given several times */
     const char *help;     /* what it does, one line */
-    const char **value;   /* receives the argument, or all [OPTION_TIMES], or "" for a flag; not touched if the option is absent */
+    const char **value;   /* receives the argument, or all [OPTION_TIMES], or "" for a flag; untouched if absent */
 } Option;
 
 enum { OPTION_TIMES = 16 }; /* no option more often */
 
-/* Parses options[0..count), each of which may be given once, but for those with a …; an argument called FILE, DIR or PATH must not be empty.
- * `usage` is what follows the program's name, `about` one sentence for --help. Returns the index in argv of the first
- * word that is no option. */
+/* Parses options[0..count), each of which may be given once, but for those with a …; an argument called FILE, DIR or
+ * PATH must not be empty. `usage` is what follows the program's name, `about` one sentence for --help. Returns the
+ * index in argv of the first word that is no option. */
 int parse_options(int argc, char **argv, const char *usage, const char *about, int count, const Option options[]);
 
 /* The same for a program that takes nothing but options. */

@@ -91,8 +91,8 @@ Output output_open(const char *path) {
     return output;
 }
 
-/* The name may reach the disk before the bytes: if the power fails in between, there would be a file of nothing where the
- * old one was. A file system that cannot promise more than that says EINVAL. */
+/* The name may reach the disk before the bytes: if the power fails in between, there would be a file of nothing where
+ * the old one was. A file system that cannot promise more than that says EINVAL. */
 static bool reaches_the_disk(FILE *file) { return fsync(fileno(file)) == 0 || errno == EINVAL; }
 
 void output_close(Output *output) {

@@ -195,8 +195,8 @@ static bool check_layout(const Reader *reader, const SafeTensors *file) {
     return true;
 }
 
-/* Where the machine's byte order is the file's, tensors stay where they are: what nobody reads is never fetched from the
- * disk, and what is read is not there twice. Elsewhere there is no other way than a copy. */
+/* Where the machine's byte order is the file's, tensors stay where they are: what nobody reads is never fetched from
+ * the disk, and what is read is not there twice. Elsewhere there is no other way than a copy. */
 static void turn_tensors(const Reader *reader, const SafeTensors *file) {
     char *turned = file->storage->turned = allocate(reader->data_size);
     for (Tensor *tensor = file->storage->tensors; tensor < file->storage->tensors + file->count; tensor++) {

@@ -42,13 +42,16 @@ size_t tensor_bytes(const Tensor *tensor) {
     return count * dtype_size(tensor->dtype);
 }
 
-const char *tensor_type(const Tensor *tensor) { return tensor->blocks ? tensor->blocks->name : dtype_name(tensor->dtype); }
+const char *tensor_type(const Tensor *tensor) {
+    return tensor->blocks ? tensor->blocks->name : dtype_name(tensor->dtype);
+}
 
 /* Element `index`: its whole block is widened for it. */
 static double get_from_block(const Tensor *tensor, size_t index) {
     const size_t numbers = (size_t)tensor->blocks->numbers, bytes = (size_t)tensor->blocks->bytes;
     float block[numbers];
-    tensor->blocks->dequantize(1, (int)numbers, (float(*)[numbers])block, (const char *)tensor->data + index / numbers * bytes);
+    tensor->blocks->dequantize(1, (int)numbers, (float(*)[numbers])block,
+                               (const char *)tensor->data + index / numbers * bytes);
     return block[index % numbers];
 }
 
@@ -96,7 +99,8 @@ void tensor_numbers(const Tensor *tensor, size_t first, size_t count, float to[]
         return;
     }
     const char *from = (const char *)tensor->data + first * dtype_size(tensor->dtype);
-    if (tensor->dtype == F32 && count > 0) memcpy(to, from, count * sizeof *to); /* bit for bit, the payload of a NaN too */
+    /* Bit for bit, the payload of a NaN too. */
+    if (tensor->dtype == F32 && count > 0) memcpy(to, from, count * sizeof *to);
     else if (tensor->dtype == BF16)
         for (size_t i = 0; i < count; i++) { /* the same: a double would make a signalling NaN a quiet one */
             bf16 bits;

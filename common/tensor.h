@@ -12,8 +12,8 @@ typedef enum { F64, F32, BF16, F16, I64, I32, I16, I8, U64, U32, U16, U8, BOOL, 
 
 enum { TENSOR_MAX_RANK = 8 };
 
-/* A way for a row of numbers to lie in memory where it is no array of them: in blocks, which share scales. Chapter 13 has
- * them, and says what the functions promise. */
+/* A way for a row of numbers to lie in memory where it is no array of them: in blocks, which share scales. Chapter 13
+ * has them, and says what the functions promise. */
 typedef struct {
     const char *name;   /* as GGUF's world spells it: "Q4_0" */
     int type;           /* its number in a GGUF file */

@@ -2,9 +2,10 @@
  *
  *     mpirun -n 2 build/bench_parallel DIR
  *
- * reads a prompt and writes some tokens with the model in DIR (bench_decoder --write DIR makes one), and prints a line. The
- * latency of a message is half of a ping-pong of 4 bytes, the network's bandwidth that of 4 MB; memory is read by all ranks
- * at once. What is predicted from them is chapter 14's formula. The same model as a pipeline stands beside. */
+ * reads a prompt and writes some tokens with the model in DIR (bench_decoder --write DIR makes one), and prints a line.
+ * The latency of a message is half of a ping-pong of 4 bytes, the network's bandwidth that of 4 MB; memory is read by
+ * all ranks at once. What is predicted from them is chapter 14's formula. The same model as a pipeline stands
+ * beside. */
 #include "01_normalization/normalization.h"
 #include "11_generation/sampling.h"
 #include "14_tensor_parallel/parallel.h"
@@ -57,7 +58,8 @@ static void pipeline_forward(Decoder *d, int T, int C, float out[restrict T][C],
         for (int i = 0; i < T * C; i++) x[0][i] += delta[0][i];
     }
     if (ranks.rank + 1 < ranks.count) MPI_Send(x, T * C, MPI_FLOAT, ranks.rank + 1, 3, MPI_COMM_WORLD);
-    rms_norm(T, C, out, x, model->norm, NULL, (float)model->config.rms_norm_eps); /* which counts on the last rank alone */
+    /* Which counts on the last rank alone. */
+    rms_norm(T, C, out, x, model->norm, NULL, (float)model->config.rms_norm_eps);
     d->taken = mark;
 }
 
@@ -109,7 +111,8 @@ static Seconds measure_pipeline(const char *path) {
 int main(int argc, char **argv) {
     ranks = ranks_open();
     turn_begin();
-    int rest = parse_options(argc, argv, "DIR", "Several ranks beside what memory and messages let one expect.", 0, NULL);
+    int rest = parse_options(argc, argv, "DIR", "Several ranks beside what memory and messages let one expect.",
+                             0, NULL);
     if (rest + 1 != argc) usage_error("name the folder of a model");
     Shard shard = shard_open(argv[rest], ranks.count, ranks.rank);
     turn_end();
@@ -127,17 +130,20 @@ int main(int argc, char **argv) {
     double predicted = token_seconds(c, bytes * ranks.count, ranks.count, machine);
     for (int r = 1; r < ranks.count; r++) memory = fmax(memory, all[r]);
     if (ranks.rank == 0)
-        printf("%d rank%s of %d thread%s: decode %.1f tokens/s, predicted %.1f; prefill %d: %.0f tokens/s; reads %.1f GB/s each; "
-               "a message %.1f us, %.1f GB/s; %.0f MB a rank at most, of them %.0f of matrices\n",
-               ranks.count, ranks.count == 1 ? "" : "s", thread_count(), thread_count() == 1 ? "" : "s", 1 / tensors.decode, 1 / predicted,
-               PROMPT, PROMPT / tensors.prefill, reading / 1e9, ranks.count > 1 ? 1e6 * latency : 0, ranks.count > 1 ? LARGE / large / 1e9 : 0,
-               memory / 1e6, (double)shard_bytes(&shard) / 1e6);
+        printf("%d rank%s of %d thread%s: decode %.1f tokens/s, predicted %.1f; prefill %d: %.0f tokens/s; "
+               "reads %.1f GB/s each; "
+               "a message %.1f us, %.1f GB/s; %.0f MB a rank at most, of them %.0f of matrices\n", ranks.count,
+               ranks.count == 1 ? "" : "s", thread_count(), thread_count() == 1 ? "" : "s", 1 / tensors.decode,
+               1 / predicted, PROMPT, PROMPT / tensors.prefill, reading / 1e9, ranks.count > 1 ? 1e6 * latency : 0,
+               ranks.count > 1 ? LARGE / large / 1e9 : 0, memory / 1e6, (double)shard_bytes(&shard) / 1e6);
     decoder_free(&decoder), shard_close(&shard);
-    if (ranks.rank == 0) machine.memory = read_bandwidth(thread_count(), SOME_MEMORY); /* in a pipeline one reads at a time */
+    /* In a pipeline one reads at a time. */
+    if (ranks.rank == 0) machine.memory = read_bandwidth(thread_count(), SOME_MEMORY);
     Seconds layers = ranks.count > 1 ? measure_pipeline(argv[rest]) : tensors;
     if (ranks.rank == 0 && ranks.count > 1)
         printf("%d ranks as a pipeline: decode %.1f tokens/s, predicted %.1f; prefill %d: %.0f tokens/s\n", ranks.count,
-               1 / layers.decode, 1 / pipeline_seconds(c, bytes * ranks.count, ranks.count, machine), PROMPT, PROMPT / layers.prefill);
+               1 / layers.decode, 1 / pipeline_seconds(c, bytes * ranks.count, ranks.count, machine), PROMPT,
+               PROMPT / layers.prefill);
     ranks_close();
     return 0;
 }

@@ -2,8 +2,9 @@
  *
  *     check_tokenizer MODEL QUESTIONS ANSWERS
  *
- * A question is what is asked (0: the ids of a text, 1: those with special tokens, 2: the text of ids), the number of bytes or ids,
- * and these; its answer is the number of ids or bytes, and these. Every number is an int32 as this machine writes it. */
+ * A question is what is asked (0: the ids of a text, 1: those with special tokens, 2: the text of ids), the number of
+ * bytes or ids, and these; its answer is the number of ids or bytes, and these. Every number is an int32 as this
+ * machine writes it. */
 #include "10_tokenizer/tokenizer.h"
 #include "common/console.h"
 #include "common/error.h"

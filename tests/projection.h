@@ -35,7 +35,8 @@ static void store(DType dtype, int count, char *to, const float from[count]) {
 
 /* Every sum within what float32 may lose, whatever the sizes and wherever the weights begin. */
 static void try_project(DType dtype, int rows, int in, int out, int offset, Random *random) {
-    float *x = allocate((size_t)rows * in * 4), *w = allocate((size_t)out * in * 4), *y = allocate((size_t)rows * out * 4);
+    float *x = allocate((size_t)rows * in * 4), *w = allocate((size_t)out * in * 4),
+        *y = allocate((size_t)rows * out * 4);
     char *bytes = allocate((size_t)out * in * 4 + 8);
     random_fill(random, (size_t)rows * in, x), random_fill(random, (size_t)out * in, w);
     store(dtype, out * in, bytes + offset, w);
@@ -50,14 +51,16 @@ static void try_project(DType dtype, int rows, int in, int out, int offset, Rand
                 right += product, size += fabs(product);
             }
             if (!(fabs(y[r * out + o] - right) <= 1e-6 * size))
-                fail_msg("%s [%d][%d] x [%d][%d]: [%d][%d] is %g, not %g", dtype_name(dtype), rows, in, out, in, r, o, y[r * out + o], right);
+                fail_msg("%s [%d][%d] x [%d][%d]: [%d][%d] is %g, not %g", dtype_name(dtype), rows, in, out, in, r, o,
+                         y[r * out + o], right);
         }
     free(x), free(w), free(y), free(bytes);
 }
 
 static void any_size_at_any_address(void **state) {
     (void)state;
-    static const int rows[] = {1, 2, 4, 7, 11, 12, 13, 17, 24, 33, 65, 130}, ins[] = {1, 15, 16, 31, 32, 33, 100, 257, 515};
+    static const int rows[] = {1, 2, 4, 7, 11, 12, 13, 17, 24, 33, 65, 130},
+        ins[] = {1, 15, 16, 31, 32, 33, 100, 257, 515};
     static const int outs[] = {1, 3, 5, 13, 32, 33, 70};
     Random random = {9};
     for (DType dtype = F32; dtype <= F16; dtype++)
@@ -69,16 +72,17 @@ static void any_size_at_any_address(void **state) {
     try_project(BF16, 525, 40, 45, 0, &random); /* more rows than stay in the cache together */
 }
 
-/* As exact with four lanes as with sixteen. Equal terms are rounded the same way again and again: added up one after the
- * other, even in sixteen lanes, they end 6e-5 of the sum away. 256 parts of 256 terms have 512 roundings at most, each of
- * half an ulp. */
+/* As exact with four lanes as with sixteen. Equal terms are rounded the same way again and again: added up one after
+ * the other, even in sixteen lanes, they end 6e-5 of the sum away. 256 parts of 256 terms have 512 roundings at most,
+ * each of half an ulp. */
 static void a_long_sum_is_one_of_parts(void **state) {
     (void)state;
     enum { IN = 256 * 256, ROUNDINGS = 512, OUT = 33, ROWS_MOST = 13 };
     static const int rows[] = {1, 4, ROWS_MOST};
     float *x = allocate(ROWS_MOST * IN * sizeof *x), *w = allocate(OUT * IN * sizeof *w), y[ROWS_MOST][OUT];
     for (int i = 0; i < ROWS_MOST * IN; i++) x[i] = 1;
-    for (int i = 0; i < OUT * IN; i++) w[i] = 1 + 0x1.ffp-14F; /* just under half an ulp of a sum of 2048 is lost with each */
+    /* Just under half an ulp of a sum of 2048 is lost with each. */
+    for (int i = 0; i < OUT * IN; i++) w[i] = 1 + 0x1.ffp-14F;
     for (size_t r = 0; r < COUNT(rows); r++) {
         project(rows[r], IN, OUT, y, (void *)x, &(Tensor){.dtype = F32, .rank = 2, .shape = {OUT, IN}, .data = w});
         for (int k = 0; k < rows[r] * OUT; k++) {

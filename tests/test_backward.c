@@ -1,4 +1,5 @@
-/* Chapter 15: the whole decoder backwards against torch.autograd, and what the golden cases of single kernels cannot see. */
+/* Chapter 15: the whole decoder backwards against torch.autograd, and what the golden cases of single kernels cannot
+ * see. */
 #include "04_rope/rope.h"
 #include "05_attention/attention.h"
 #include "08_flash_attention/flash_attention.h"
@@ -64,7 +65,8 @@ static void shares_add_up(void **state) {
     double loss = 0;
     for (int b = 0; b < 2; b++) {
         float share = (float)counted[b] / (float)(counted[0] + counted[1]);
-        loss += share * decoder_backward(&c.weights, &c.gradients, &one, c.file.ids + b * T, c.file.targets + b * T, share);
+        loss += share * decoder_backward(&c.weights, &c.gradients, &one, c.file.ids + b * T,
+                                         c.file.targets + b * T, share);
     }
     assert_float_equal(loss, decoder_loss(&c.weights, &c.activations, c.file.ids, c.file.targets), 1e-6);
     assert_gradients_agree(&c, &c.gradients, "in two parts");
@@ -80,13 +82,16 @@ static void gradients_are_added(void **state) {
     memcpy(once.numbers, c.gradients.numbers, once.count * sizeof *once.numbers);
     memset(c.gradients.numbers, 0, c.gradients.count * sizeof *c.gradients.numbers);
     decoder_backward(&c.weights, &c.gradients, &c.activations, c.file.ids, c.file.targets, 1);
-    assert_memory_equal(once.numbers, c.gradients.numbers, once.count * sizeof *once.numbers); /* nothing is kept from before */
+    /* Nothing is kept from before. */
+    assert_memory_equal(once.numbers, c.gradients.numbers, once.count * sizeof *once.numbers);
     decoder_backward(&c.weights, &c.gradients, &c.activations, c.file.ids, c.file.targets, 1);
-    for (size_t i = 0; i < once.count; i++) assert_float_equal(c.gradients.numbers[i], 2 * once.numbers[i], 1e-5 * fabsf(once.numbers[i]) + 1e-6);
+    for (size_t i = 0; i < once.count; i++)
+        assert_float_equal(c.gradients.numbers[i], 2 * once.numbers[i], 1e-5 * fabsf(once.numbers[i]) + 1e-6);
     parameters_free(&once), close_case(&c);
 }
 
-/* The same model in the interleaved layout: the rows of q_proj and k_proj change places, and so do those of their gradients. */
+/* The same model in the interleaved layout: the rows of q_proj and k_proj change places, and so do those of their
+ * gradients. */
 static void interleaved_gradients_are_the_same_rows(void **state) {
     (void)state;
     Case c = open_case("llama2_70b");
@@ -97,25 +102,29 @@ static void interleaved_gradients_are_the_same_rows(void **state) {
     for (int l = 0; l < f->L; l++) {
         LayerParameters *w = &c.weights.layers[l];
         rows_to_interleaved(H, D, C, (void *)room, (void *)w->q_proj), memcpy(w->q_proj, room, sizeof(float[H * D][C]));
-        rows_to_interleaved(KV, D, C, (void *)room, (void *)w->k_proj), memcpy(w->k_proj, room, sizeof(float[KV * D][C]));
+        rows_to_interleaved(KV, D, C, (void *)room, (void *)w->k_proj),
+            memcpy(w->k_proj, room, sizeof(float[KV * D][C]));
     }
     decoder_backward(&c.weights, &c.gradients, &c.activations, c.file.ids, c.file.targets, 1);
     for (int l = 0; l < f->L; l++) {
         LayerParameters *g = &c.gradients.layers[l];
         rows_to_half_split(H, D, C, (void *)room, (void *)g->q_proj), memcpy(g->q_proj, room, sizeof(float[H * D][C]));
-        rows_to_half_split(KV, D, C, (void *)room, (void *)g->k_proj), memcpy(g->k_proj, room, sizeof(float[KV * D][C]));
+        rows_to_half_split(KV, D, C, (void *)room, (void *)g->k_proj),
+            memcpy(g->k_proj, room, sizeof(float[KV * D][C]));
     }
     assert_gradients_agree(&c, &c.gradients, "interleaved");
     free(room), close_case(&c);
 }
 
-/* More rows than the logits of one chunk, some of whose chunks have no target at all: the loss of one text by itself. */
+/* More rows than the logits of one chunk, some of whose chunks have no target at all: the loss of one text by
+ * itself. */
 static void chunks_of_logits_make_no_difference(void **state) {
     (void)state;
     enum { TEXTS = 12 };
     Case c = open_case("llama1");
     int T = c.file.T, ids[TEXTS * T], targets[TEXTS * T];
-    for (int i = 0; i < TEXTS * T; i++) ids[i] = c.file.ids[i % (2 * T)], targets[i] = i < 2 * T ? c.file.targets[i] : -100;
+    for (int i = 0; i < TEXTS * T; i++)
+        ids[i] = c.file.ids[i % (2 * T)], targets[i] = i < 2 * T ? c.file.targets[i] : -100;
     Activations many = activations_new(&c.model.config, TEXTS, T);
     double loss = decoder_backward(&c.weights, &c.gradients, &many, ids, targets, 1);
     assert_float_equal(loss, decoder_loss(&c.weights, &c.activations, c.file.ids, c.file.targets), 1e-12);
@@ -126,7 +135,8 @@ static void chunks_of_logits_make_no_difference(void **state) {
     activations_free(&many), close_case(&c);
 }
 
-/* The trained model on the course's sentence: of every tensor the number with the largest gradient, nudged to both sides. */
+/* The trained model on the course's sentence: of every tensor the number with the largest gradient, nudged to both
+ * sides. */
 static void nudging_the_sentence_s_model_agrees(void **state) {
     (void)state;
     Reader r = reader_open();
@@ -144,7 +154,8 @@ static void nudging_the_sentence_s_model_agrees(void **state) {
         double slope = (up - reader_loss(&r)) / ((double)more - less);
         numbers[most] = was;
         if (fabs(slope / gradients[most] - 1) > 0.02)
-            fail_msg("%s [%zu]: %g by nudging, %g by the backward pass", r.weights.tensors[i].name, most, slope, gradients[most]);
+            fail_msg("%s [%zu]: %g by nudging, %g by the backward pass", r.weights.tensors[i].name, most, slope,
+                     gradients[most]);
     }
     reader_close(&r);
 }
@@ -156,7 +167,8 @@ static void log_sum_is_that_of_the_scores(void **state) {
     enum { T = 41, H = 4, KV = 2, D = 6 };
     static float q[T][H][D], k[T][KV][D], v[T][KV][D], out[T][H][D], expected[T][H][D], log_sum[T][H];
     Random random = {.state = 7};
-    random_fill(&random, T * H * D, (float *)q), random_fill(&random, T * KV * D, (float *)k), random_fill(&random, T * KV * D, (float *)v);
+    random_fill(&random, T * H * D, (float *)q), random_fill(&random, T * KV * D, (float *)k),
+        random_fill(&random, T * KV * D, (float *)v);
     flash_attention_log_sum(T, H, KV, D, out, log_sum, q, k, v);
     flash_attention(T, T, H, KV, D, expected, q, k, v);
     for (int t = 0; t < T; t++)
@@ -176,7 +188,8 @@ static void log_sum_is_that_of_the_scores(void **state) {
 
 static void large_and_small_numbers_are_no_trouble(void **state) {
     (void)state;
-    float logits[1][3] = {{3e38f, -3e38f, 0}}, dlogits[1][3] = {{0}}, huge[2] = {3e30f, 4e30f}, tiny[2] = {3e-30f, 4e-30f};
+    float logits[1][3] = {{3e38f, -3e38f, 0}}, dlogits[1][3] = {{0}}, huge[2] = {3e30f, 4e30f},
+        tiny[2] = {3e-30f, 4e-30f};
     assert_float_equal(cross_entropy(1, 3, logits, (int[]){0}), 0, 0);
     cross_entropy_backward(1, 3, dlogits, logits, (int[]){0}, 1);
     assert_float_equal(dlogits[0][0], 0, 0);
@@ -230,7 +243,8 @@ static void spoil(const char *to, const char *name) {
 static void the_first_that_differs_is_named(void **state) {
     (void)state;
     const char *model = ROOT "/tests/golden/models/llama31";
-    assert_int_equal(run("'%s/15_backward' --model '%s' --compare '%s/tests/golden/gradients/llama31.safetensors'", BUILD, model, ROOT), 0);
+    assert_int_equal(run("'%s/15_backward' --model '%s' --compare '%s/tests/golden/gradients/llama31.safetensors'",
+                         BUILD, model, ROOT), 0);
     assert_non_null(strstr(said, "Nothing differs."));
     spoil(AT("%s/spoiled.safetensors", folder), "model.layers.0.mlp.up_proj.weight");
     assert_int_equal(run("'%s/15_backward' --model '%s' --compare spoiled.safetensors", BUILD, model), 1);
@@ -239,7 +253,8 @@ static void the_first_that_differs_is_named(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_cannot_be_is_refused), /* in child processes, which are best made before there are threads */
+        /* In child processes, which are best made before there are threads. */
+        cmocka_unit_test(what_cannot_be_is_refused),
         cmocka_unit_test(every_gradient_is_autograd_s),
         cmocka_unit_test(a_small_mistake_is_seen),
         cmocka_unit_test(shares_add_up),

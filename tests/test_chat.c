@@ -1,7 +1,7 @@
-/* Conversations are what transformers' apply_chat_template makes of them, by the model's own template and by the forms that
- * have a name; Jinja is what its own library makes of it; and `llama --chat` talks so.
+/* Conversations are what transformers' apply_chat_template makes of them, by the model's own template and by the forms
+ * that have a name; Jinja is what its own library makes of it; and `llama --chat` talks so.
  *
- *     build/tests/test_chat [CASES.json]     other conversations than tests/golden/chat.json: see tests/golden/chat.py */
+ *     build/tests/test_chat [CASES.json]   other conversations than tests/golden/chat.json: see tests/golden/chat.py */
 #include "11_generation/chat.h"
 #include "11_generation/forms.h"
 #include "common/error.h"
@@ -34,12 +34,14 @@ static size_t messages_of(const json_t *c, Message messages[static MOST_MESSAGES
     return count;
 }
 
-static const char *text_in(const json_t *object, const char *key) { return json_string_value(json_object_get(object, key)); }
+static const char *text_in(const json_t *object, const char *key) {
+    return json_string_value(json_object_get(object, key));
+}
 
 static Template template_of(const json_t *golden, const json_t *c) {
     const json_t *t = json_object_get(json_object_get(golden, "templates"), text_in(c, "family"));
-    return (Template){.path = text_in(c, "family"), .source = text_in(t, "source"), .bos = text_in(t, "bos"), .eos = text_in(t, "eos"),
-                      .date = text_in(c, "date")};
+    return (Template){.path = text_in(c, "family"), .source = text_in(t, "source"), .bos = text_in(t, "bos"),
+                      .eos = text_in(t, "eos"), .date = text_in(c, "date")};
 }
 
 /* The day on which this runs, by another program's clock. */
@@ -59,7 +61,9 @@ static void assert_writes(const Template *template, size_t count, const Message 
     if (gap) read_today(day[1]);
     bool same = false;
     for (int i = 0; i < (gap ? 2 : 1) && !same; i++) {
-        if (gap) snprintf(with_day, sizeof with_day, "%.*s%s%s", (int)(gap - expected), expected, day[i], gap + strlen("<today>"));
+        if (gap)
+            snprintf(with_day, sizeof with_day, "%.*s%s%s", (int)(gap - expected), expected, day[i],
+                     gap + strlen("<today>"));
         const char *right = gap ? with_day : expected;
         same = got.length == strlen(right) && memcmp(got.letters, right, got.length) == 0;
     }
@@ -72,7 +76,8 @@ static const Message *refused_messages;
 static size_t refused_count;
 static void render_what_is_refused(void) { template_render(refused_template, refused_count, refused_messages); }
 
-static void assert_template_refuses(const Template *template, size_t count, const Message messages[count], const char *words) {
+static void assert_template_refuses(const Template *template, size_t count, const Message messages[count],
+                                    const char *words) {
     refused_template = template, refused_messages = messages, refused_count = count;
     assert_refused(render_what_is_refused, words);
 }
@@ -106,9 +111,11 @@ static void conversations_are_the_templates(void **state) {
         assert_writes(&template, count, messages, expected);
         by_form++;
     }
-    print_message("%zu conversations, %zu by forms with a name too, %zu refused\n", json_array_size(cases), by_form, refused);
+    print_message("%zu conversations, %zu by forms with a name too, %zu refused\n", json_array_size(cases), by_form,
+                  refused);
     assert_true(by_form > json_array_size(cases) / 2 && refused > 0);
-    for (int f = 0; form_at(f); f++) assert_non_null(json_object_get(json_object_get(golden, "templates"), form_at(f)->name));
+    for (int f = 0; form_at(f); f++)
+        assert_non_null(json_object_get(json_object_get(golden, "templates"), form_at(f)->name));
     json_decref(golden);
 }
 
@@ -131,7 +138,9 @@ static void their_tokens_are_transformers(void **state) {
         int *ids = chat_tokens(&chat, said_count, messages, &count);
         bool same = count == json_array_size(right);
         for (size_t t = 0; same && t < count; t++) same = ids[t] == json_integer_value(json_array_get(right, t));
-        if (!same) fail_msg("%s, %s, \"%s\": %zu tokens, not transformers' %zu", open, text_in(c, "family"), messages[0].content, count, json_array_size(right));
+        if (!same)
+            fail_msg("%s, %s, \"%s\": %zu tokens, not transformers' %zu", open, text_in(c, "family"),
+                     messages[0].content, count, json_array_size(right));
         free(ids);
     }
     tokenizer_close(tokenizer);
@@ -153,24 +162,33 @@ static void expressions_are_jinjas(void **state) {
         {"{{ 'yes' if 1 < 2 and not 2 <= 1 or x.y else z.y }}", "yes"},
         {"{{ 'a' if false }}|{{ ('b' if 0 else 'c') ~ 'd' }}", "|cd"},
         {"{{ 1 if false else 2 if false else 3 }}", "3"},
-        {"{{ 'user' in ['user', 'tool'] }} {{ 'x' not in 'user' }} {{ 'role' in messages[0] }} {{ 'tool' in messages[0] }}", "True True True False"},
-        {"{{ messages | length }} {{ messages[-1].content }} {{ messages[1:] | length }} {{ messages[:-1] | length }} {{ messages[5:]|length }}", "3 Who? 2 2 0"},
-        {"{{ messages[9] is defined }} {{ nothing is undefined }} {{ messages[0].role is string }} {{ tools is none }} {{ messages is not none }}",
-         "False True True True True"},
-        {"[{{ messages[0]['content'] | trim }}{{ messages[0].content.lstrip() }}{{ messages[0].content.rstrip() }}]", "[Hello!Hello!  Hello!]"},
-        {"{{ messages[0].role | upper }} {{ 'ASK' | title }} {{ 'ASK me' | lower }} {{ 'abc' | capitalize }}", "USER Ask ask me Abc"},
+        {"{{ 'user' in ['user', 'tool'] }} {{ 'x' not in 'user' }} {{ 'role' in messages[0] }} "
+         "{{ 'tool' in messages[0] }}", "True True True False"},
+        {"{{ messages | length }} {{ messages[-1].content }} {{ messages[1:] | length }} {{ messages[:-1] | length }} "
+         "{{ messages[5:]|length }}", "3 Who? 2 2 0"},
+        {"{{ messages[9] is defined }} {{ nothing is undefined }} {{ messages[0].role is string }} {{ tools is none }} "
+         "{{ messages is not none }}", "False True True True True"},
+        {"[{{ messages[0]['content'] | trim }}{{ messages[0].content.lstrip() }}{{ messages[0].content.rstrip() }}]",
+         "[Hello!Hello!  Hello!]"},
+        {"{{ messages[0].role | upper }} {{ 'ASK' | title }} {{ 'ASK me' | lower }} {{ 'abc' | capitalize }}",
+         "USER Ask ask me Abc"},
         {"{{ 'a,b,c'.split(',')[1] }}{{ 'abc'.startswith('ab') }}{{ 'abc'.endswith('ab') }}", "bTrueFalse"},
-        {"{{ (messages | selectattr('role', 'equalto', 'user') | list)[-1].content }} {{ messages | rejectattr('role', '==', 'user') | list | length }}", "Who? 1"},
+        {"{{ (messages | selectattr('role', 'equalto', 'user') | list)[-1].content }} "
+         "{{ messages | rejectattr('role', '==', 'user') | list | length }}", "Who? 1"},
         {"{{ nothing | default('d') }} {{ messages[0].get('x', 'y') }} {{ messages[0].get('x') is none }}", "d y True"},
-        {"{{ '🦙é' | length }} {{ 'x' == 'x' != false }} {{ 1 == true }} {{ messages[0] == messages[0] }} {{ messages[0] == messages[1] }}", "2 True True True False"},
+        {"{{ '🦙é' | length }} {{ 'x' == 'x' != false }} {{ 1 == true }} {{ messages[0] == messages[0] }} "
+         "{{ messages[0] == messages[1] }}", "2 True True True False"},
         {"{{- ' a ' -}} {{ 'b' }}", " a b"},
         {"  {% if true %}\n  x\n  {% endif %}\ny\n", "  x\ny"},
         {"{# one #}\na{# two -#}  \n b", "ab"},
         {"a {%- if true -%} b {%- endif %} c", "ab c"},
         {"a\n {%+ if true %}b{% endif %}", "a\n b"},
-        {"{% if false %}{{ nothing.at.all }}{% for x in none %}{% endfor %}{{ raise_exception('no') }}{% elif 1 %}x{% else %}y{% endif %}", "x"},
-        {"{% for m in messages %}{{ loop.index }}{{ loop.index0 }}{{ loop.first }}{{ loop.last }} {% endfor %}", "10TrueFalse 21FalseFalse 32FalseTrue "},
-        {"{% for m in messages %}{% for n in messages %}{{ loop.index }}{% endfor %}{{ loop.index }} {% endfor %}", "1231 1232 1233 "},
+        {"{% if false %}{{ nothing.at.all }}{% for x in none %}{% endfor %}{{ raise_exception('no') }}{% elif 1 %}"
+         "x{% else %}y{% endif %}", "x"},
+        {"{% for m in messages %}{{ loop.index }}{{ loop.index0 }}{{ loop.first }}{{ loop.last }} {% endfor %}",
+         "10TrueFalse 21FalseFalse 32FalseTrue "},
+        {"{% for m in messages %}{% for n in messages %}{{ loop.index }}{% endfor %}{{ loop.index }} {% endfor %}",
+         "1231 1232 1233 "},
         {"{% for m in [] %}a{% else %}b{% endfor %}{% for m in [1] %}a{% else %}b{% endfor %}", "ba"},
         {"{% set a = 1 %}{% for m in [1, 2] %}{% set a = a + m %}{{ a }}{% endfor %}{{ a }}", "231"},
         {"{% set n = namespace(a=1) %}{% for m in [1, 2] %}{% set n.a = n.a + m %}{% endfor %}{{ n.a }}", "4"},
@@ -178,21 +196,31 @@ static void expressions_are_jinjas(void **state) {
         {"{% generation %}a{% endgeneration %}\r\nb\r\nc\r\n", "ab\nc"},
         {"{{ '{{ }}' }}{{ \"%}\" }}", "{{ }}%}"},
         /* What is not taken need not be known: here templates have what they do with tools. */
-        {"{% if false %}{% for k, v in tools.items() %}{{ {'a': 1}.b | frobnicate(indent=4) }}{% else %}{% endfor %}{% set q %}x{% endset %}"
-         "{{ \"}}\" ~ '%}' }}{% call(x) f() %}{% endcall %}{% elif 1 %}y{% endif %}", "y"},
-        {"{% for m in messages if m.role == 'user' %}{{ loop.index }}{{ loop.last }}{{ m.content }}{% endfor %}", "1False Hello! 2TrueWho?"},
-        {"{% for m in messages if m.role == 'tool' %}x{% else %}a{% endfor %}{% for m in nothing if m.x %}x{% else %}b{% endfor %}", "ab"},
-        {"{% for m in messages %}{{ loop.revindex }}{{ loop.previtem.role if not loop.first }}{{ loop.nextitem.role if not loop.last }},{% endfor %}",
-         "3assistant,2useruser,1assistant,"},
-        {"{% for m in messages[::-1] %}{{ m.role }}{% endfor %}{% for i in range(1, 3) %}{{ i }}{% endfor %}{{ range(2) | length }}", "userassistantuser122"},
+        {"{% if false %}{% for k, v in tools.items() %}{{ {'a': 1}.b | frobnicate(indent=4) }}{% else %}{% endfor %}"
+         "{% set q %}x{% endset %}{{ \"}}\" ~ '%}' }}{% call(x) f() %}{% endcall %}{% elif 1 %}y{% endif %}", "y"},
+        {"{% for m in messages if m.role == 'user' %}{{ loop.index }}{{ loop.last }}{{ m.content }}{% endfor %}",
+         "1False Hello! 2TrueWho?"},
+        {"{% for m in messages if m.role == 'tool' %}x{% else %}a{% endfor %}{% for m in nothing if m.x %}x{% else %}"
+         "b{% endfor %}", "ab"},
+        {"{% for m in messages %}{{ loop.revindex }}{{ loop.previtem.role if not loop.first }}"
+         "{{ loop.nextitem.role if not loop.last }},{% endfor %}", "3assistant,2useruser,1assistant,"},
+        {"{% for m in messages[::-1] %}{{ m.role }}{% endfor %}{% for i in range(1, 3) %}{{ i }}{% endfor %}"
+         "{{ range(2) | length }}", "userassistantuser122"},
         {"{{ 'b' in ('a', 'b') }}{{ ('a', 'b')[1] }}{{ (1,) | length }}{{ () | length }}{{ ('a') }}", "Trueb10a"},
-        {"{% set d = {'user': 'U', \"x\": 1 if 0 else 2,} %}{{ d[messages[0].role] }}{{ d.x }}{{ d.get('y', 3) }}{{ {} is mapping }}{{ 1 if {} else 0 }}", "U23True0"},
-        {"{{ 'a.b.c'.replace('.', '') }}{{ 'xax' | replace('x', 'bb') }}{{ ['a', 1] | join('-') }}{{ 'a,b,c'.split(',', 1) | join(' ') }}", "abcbbabba-1a b,c"},
-        {"[{{ '\n\na b\n'.strip('\n') }}{{ 'xxax'.lstrip('x') }}{{ 'xyaxy'.rstrip('yx') }}{{ 'éaé'.strip('é') }}{{ 'éaè'.strip('é') }}]", "[a baxxyaaaè]"},
-        {"{% set x %}a{{ 1 }}{% if true %}b{% endif %}{% endset %}[{{ x }}{{ x | length }}]{% set y %}{% endset %}[{{ y }}]", "[a1b3][]"},
-        {"{% macro f(a, b='B', c=none) %}[{{ a }}{{ b }}{{ c }}]{% endmacro %}{{ f('x') }}{{ f('x', c=1) }}{{ f('x', 'y') ~ '!' }}", "[xBNone][xB1][xyNone]!"},
-        {"{% macro f(n) %}{{ n }}{% if n > 0 %}{{ f(n - 1) }}{% endif %}{{ m is defined }}{% endmacro %}{% for m in [1] %}{{ f(1) }}{% endfor %}", "10FalseFalse"},
-        {"{{ 'x' in nothing }}{{ none | selectattr('a', 'equalto', 'b') | list | length }}{{ 'user'.title() }}", "False0User"},
+        {"{% set d = {'user': 'U', \"x\": 1 if 0 else 2,} %}{{ d[messages[0].role] }}{{ d.x }}{{ d.get('y', 3) }}"
+         "{{ {} is mapping }}{{ 1 if {} else 0 }}", "U23True0"},
+        {"{{ 'a.b.c'.replace('.', '') }}{{ 'xax' | replace('x', 'bb') }}{{ ['a', 1] | join('-') }}"
+         "{{ 'a,b,c'.split(',', 1) | join(' ') }}", "abcbbabba-1a b,c"},
+        {"[{{ '\n\na b\n'.strip('\n') }}{{ 'xxax'.lstrip('x') }}{{ 'xyaxy'.rstrip('yx') }}{{ 'éaé'.strip('é') }}"
+         "{{ 'éaè'.strip('é') }}]", "[a baxxyaaaè]"},
+        {"{% set x %}a{{ 1 }}{% if true %}b{% endif %}{% endset %}[{{ x }}{{ x | length }}]{% set y %}{% endset %}"
+         "[{{ y }}]", "[a1b3][]"},
+        {"{% macro f(a, b='B', c=none) %}[{{ a }}{{ b }}{{ c }}]{% endmacro %}{{ f('x') }}{{ f('x', c=1) }}"
+         "{{ f('x', 'y') ~ '!' }}", "[xBNone][xB1][xyNone]!"},
+        {"{% macro f(n) %}{{ n }}{% if n > 0 %}{{ f(n - 1) }}{% endif %}{{ m is defined }}{% endmacro %}"
+         "{% for m in [1] %}{{ f(1) }}{% endfor %}", "10FalseFalse"},
+        {"{{ 'x' in nothing }}{{ none | selectattr('a', 'equalto', 'b') | list | length }}{{ 'user'.title() }}",
+         "False0User"},
     };
     for (size_t i = 0; i < COUNT(cases); i++)
         assert_writes(&(Template){.path = cases[i][0], .source = cases[i][0]}, COUNT(hello), hello, cases[i][1]);
@@ -203,20 +231,33 @@ static void what_is_no_jinja_is_refused(void **state) {
     static char deep[4000];
     memset(deep, '(', sizeof deep - 1), memcpy(deep, "{{ ", 3);
     static const char *const cases[][2] = {
-        {"{% macro x() %}", "without its endmacro"}, {"{% set x %}", "without its endset"}, {"a\n\n{{ f(1) }}", "line 3: f(…) is not known here"},
-        {"{{ 'a' | frobnicate }}", "the filter frobnicate"}, {"{{ 'a'.frob() }}", ".frob(…) is not known here"}, {"{{ 1 is prime }}", "\"is prime\""},
-        {"{{ nothing.at }}", "there is nothing of which \"at\" could be asked"}, {"{{ 'a' + 1 }}", "neither two texts nor two numbers"},
-        {"{{ 'a' + nothing }}", "neither two texts"}, {"{{ messages }}", "a list or an object is to be printed"}, {"{{ 'a }}", "a text without its end"},
-        {"{{ 'a' ", "\"}}\" should stand"}, {"{% if true %}", "an if without its endif"}, {"{% for x in messages %}", "a for without its endfor"},
-        {"{% filter upper %}{% endfilter %}", "line 1: {% filter %} is not known here"}, {"{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "over 100 parts"},
-        {"{{ {1: 2} }}", "an object with a name that is no text"}, {"{{ 'it is'.title() }}", "title of one word"}, {"{{ 'É' | lower }}", "ASCII"},
-        {"{% for k, v in messages %}{% endfor %}", "\"in\" should stand at \", v in"}, {"{% for x in messages if x.y %}", "a for without its endfor"},
-        {"{% if false %}{{ 'a", "\"}}\" should stand at \"\""}, {"{% for x in 3 %}{% endfor %}", "over what is no list"},
-        {"{# ", "a comment without its end"}, {"{{ raise_exception('Not so.') }}", "it refuses this conversation: Not so."},
-        {"{% endif %}", "{% endif %} is not known here"}, {"{{ range(9223372036854775807) }}", "too long a range"}, {"{{ 9223372036854775807 + 1 }}", "too large a number"}, {"{{ 1 % 0 }}", "no numbers to multiply or divide"},
-        {"{{ '\\x41' }}", "\"\\x\" in a text is not known here"}, {"{% set x.y = 1 %}", "x is no namespace"}, {deep, "over 100 parts stand in each other"},
+        {"{% macro x() %}", "without its endmacro"}, {"{% set x %}", "without its endset"},
+        {"a\n\n{{ f(1) }}", "line 3: f(…) is not known here"},
+        {"{{ 'a' | frobnicate }}", "the filter frobnicate"}, {"{{ 'a'.frob() }}", ".frob(…) is not known here"},
+        {"{{ 1 is prime }}", "\"is prime\""},
+        {"{{ nothing.at }}", "there is nothing of which \"at\" could be asked"},
+        {"{{ 'a' + 1 }}", "neither two texts nor two numbers"},
+        {"{{ 'a' + nothing }}", "neither two texts"}, {"{{ messages }}", "a list or an object is to be printed"},
+        {"{{ 'a }}", "a text without its end"},
+        {"{{ 'a' ", "\"}}\" should stand"}, {"{% if true %}", "an if without its endif"},
+        {"{% for x in messages %}", "a for without its endfor"},
+        {"{% filter upper %}{% endfilter %}", "line 1: {% filter %} is not known here"},
+        {"{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "over 100 parts"},
+        {"{{ {1: 2} }}", "an object with a name that is no text"}, {"{{ 'it is'.title() }}", "title of one word"},
+        {"{{ 'É' | lower }}", "ASCII"},
+        {"{% for k, v in messages %}{% endfor %}", "\"in\" should stand at \", v in"},
+        {"{% for x in messages if x.y %}", "a for without its endfor"},
+        {"{% if false %}{{ 'a", "\"}}\" should stand at \"\""},
+        {"{% for x in 3 %}{% endfor %}", "over what is no list"},
+        {"{# ", "a comment without its end"},
+        {"{{ raise_exception('Not so.') }}", "it refuses this conversation: Not so."},
+        {"{% endif %}", "{% endif %} is not known here"}, {"{{ range(9223372036854775807) }}", "too long a range"},
+        {"{{ 9223372036854775807 + 1 }}", "too large a number"}, {"{{ 1 % 0 }}", "no numbers to multiply or divide"},
+        {"{{ '\\x41' }}", "\"\\x\" in a text is not known here"}, {"{% set x.y = 1 %}", "x is no namespace"},
+        {deep, "over 100 parts stand in each other"},
         {"{% set x = 'aaaaaaaaaaaaaaaa' %}{% set n = namespace(x=x) %}"
-         "{% for a in messages %}{% for a in messages %}{% for a in messages %}{% for a in messages %}{% set n.x = n.x + n.x %}"
+         "{% for a in messages %}{% for a in messages %}{% for a in messages %}{% for a in messages %}"
+         "{% set n.x = n.x + n.x %}"
          "{% endfor %}{% endfor %}{% endfor %}{% endfor %}{{ n.x }}", "too much memory for a conversation"},
     };
     for (size_t i = 0; i < COUNT(cases); i++)
@@ -246,16 +287,19 @@ static void the_models_own_template_counts(void **state) {
     Tokenizer *tokenizer = tokenizer_open(stories);
     assert_int_equal(system(AT("mkdir %s/own", folder)), 0);
     const char *own = AT("%s/own", folder);
-    write_text("own/tokenizer_config.json", "{\"chat_template\": \"{{ eos_token }}\", \"eos_token\": {\"content\": \"<end>\"},"
+    write_text("own/tokenizer_config.json",
+               "{\"chat_template\": \"{{ eos_token }}\", \"eos_token\": {\"content\": \"<end>\"},"
                                             "\"model_max_length\": 1000000000000000019884624838656}");
     assert_chat_is(own, tokenizer, NULL, "{{ eos_token }}");
     Chat chat = chat_open(own, tokenizer, &plain, NULL, NULL);
     assert_string_equal(chat.template.eos, "<end>");
     assert_string_equal(chat.template.bos, "<s>");
     chat_close(&chat);
-    write_text("own/tokenizer_config.json", "{\"chat_template\": [{\"name\": \"tool_use\", \"template\": \"a\"}, {\"name\": \"default\", \"template\": \"b\"}]}");
+    write_text("own/tokenizer_config.json", "{\"chat_template\": [{\"name\": \"tool_use\", \"template\": \"a\"}, "
+                                            "{\"name\": \"default\", \"template\": \"b\"}]}");
     assert_chat_is(own, tokenizer, NULL, "b");
-    write_text("own/tokenizer_config.json", "{\"chat_template\": [{\"name\": \"EN\", \"template\": \"a\"}], \"eos_token\": \"<end>\"}");
+    write_text("own/tokenizer_config.json",
+               "{\"chat_template\": [{\"name\": \"EN\", \"template\": \"a\"}], \"eos_token\": \"<end>\"}");
     chat = chat_open(own, tokenizer, &plain, "zephyr", NULL); /* whatever the folder has */
     assert_string_equal(chat.template.eos, "<end>");
     chat_close(&chat);
@@ -282,7 +326,8 @@ static void llamas_own_forms_are_known_by_the_model(void **state) {
         RopeParameters rope;
         const char *form;
     } cases[] = {{{.rope_type = ROPE_DEFAULT}, "llama3"}, {{.rope_type = ROPE_LINEAR, .factor = 32}, "llama3"},
-                 {{.rope_type = ROPE_LLAMA3, .factor = 8}, "llama3.1"}, {{.rope_type = ROPE_LLAMA3, .factor = 32}, "llama3.2"}};
+                 {{.rope_type = ROPE_LLAMA3, .factor = 8}, "llama3.1"},
+                 {{.rope_type = ROPE_LLAMA3, .factor = 32}, "llama3.2"}};
     Tokenizer *llama3 = tokenizer_open(ROOT "/tests/golden/tokenizers/tiktoken");
     for (size_t i = 0; i < COUNT(cases); i++) {
         Chat chat = chat_open(folder, llama3, &(Config){.rope = cases[i].rope}, NULL, NULL);
@@ -332,7 +377,8 @@ static void what_a_user_writes_stays_text(void **state) {
     (void)state;
     static const Message spells = {"user", "<|eot_id|>"}, trims = {"user", " a <|eot_id|>\n"};
     Tokenizer *llama3 = tokenizer_open(ROOT "/tests/golden/tokenizers/tiktoken");
-    Chat chat = chat_open(folder, llama3, &plain, "llama3", NULL), dated = chat_open(folder, llama3, &plain, "llama3.1", "<|eot_id|>");
+    Chat chat = chat_open(folder, llama3, &plain, "llama3", NULL),
+        dated = chat_open(folder, llama3, &plain, "llama3.1", "<|eot_id|>");
     assert_int_equal(ends_in(&chat, hello), 1);
     assert_int_equal(ends_in(&chat, &spells), 1);
     assert_int_equal(ends_in(&chat, &trims), 1);
@@ -359,9 +405,11 @@ static void make_dated_model(void) {
         if (strcmp(tensors[i].name, "model.embed_tokens.weight") == 0) free((void *)tensors[i].data);
     safetensors_close(&file);
     assert_int_equal(system(AT("cp '%s/tests/golden/tokenizers/tiktoken/tokenizer.model' %s/dated/", ROOT, folder)), 0);
-    assert_int_equal(system(AT("sed -e 's/\"vocab_size\": 1024/\"vocab_size\": %d/' -e 's/\"rope_type\": \"default\"/\"rope_type\": \"llama3\", "
-                         "\"factor\": 8.0, \"low_freq_factor\": 1.0, \"high_freq_factor\": 4.0, "
-                         "\"original_max_position_embeddings\": 256/' '%s/config.json' >%s/dated/config.json", V, stories, folder)), 0);
+    assert_int_equal(system(AT("sed -e 's/\"vocab_size\": 1024/\"vocab_size\": %d/' "
+                               "-e 's/\"rope_type\": \"default\"/\"rope_type\": \"llama3\", \"factor\": 8.0, "
+                               "\"low_freq_factor\": 1.0, \"high_freq_factor\": 4.0, "
+                               "\"original_max_position_embeddings\": 256/' '%s/config.json' >%s/dated/config.json",
+                               V, stories, folder)), 0);
 }
 
 static size_t tokens_of(const Tokenizer *tokenizer, const char *form, const char *date) {
@@ -378,7 +426,8 @@ static void llama_is_told_the_date(void **state) {
     (void)state;
     static const char long_ago[] = "the first day of the first year";
     Tokenizer *llama3 = tokenizer_open(ROOT "/tests/golden/tokenizers/tiktoken");
-    size_t own = tokens_of(llama3, "llama3.1", NULL), said_so = tokens_of(llama3, "llama3.1", long_ago), none = tokens_of(llama3, "llama3", NULL);
+    size_t own = tokens_of(llama3, "llama3.1", NULL), said_so = tokens_of(llama3, "llama3.1", long_ago),
+        none = tokens_of(llama3, "llama3", NULL);
     assert_true(own != said_so && own != none && said_so != none);
     make_dated_model();
     write_text("hello", "Hello!\n");
@@ -403,7 +452,8 @@ static void a_template_decides_what_is_read(void **state) {
     assert_int_equal(run("--model asked --chat --temperature 0 --tokens 20 --quiet <once"), 0);
     assert_string_equal(said, told);
     assert_int_equal(run("--chat --tokens 3 <once"), 0);
-    assert_said("note: the model has no chat_template, and is talked to as llama2; --template NAME takes another form\n");
+    assert_said("note: the model has no chat_template, and is talked to as llama2; --template NAME takes another "
+                "form\n");
     assert_int_equal(run("--chat --template vicuna --tokens 3 <once"), 0);
     assert_null(strstr(said, "note:"));
     assert_int_equal(run("--model asked --chat --tokens 3 <once"), 0);
@@ -416,21 +466,24 @@ static void a_template_decides_what_is_read(void **state) {
         assert_int_equal(system(AT("rm -f %s/asked/chat_template.jinja", folder)), 0);
         write_text("asked/tokenizer_config.json", no_template[i]);
         assert_int_equal(run("--model asked --chat --tokens 3 <once"), 1);
-        assert_said("asked: it has no chat_template, and no tokens that show how it is talked to: --template NAME says so, if it is a chat model (llama2, ");
+        assert_said("asked: it has no chat_template, and no tokens that show how it is talked to: --template NAME says "
+                    "so, if it is a chat model (llama2, ");
         assert_one_clear_line();
         assert_int_equal(run("--model asked --chat --template vicuna --tokens 3 --quiet <once"), 0);
     }
 
     write_text("asked/chat_template.jinja", "{% filter upper %}{% endfilter %}");
     assert_int_equal(run("--model asked --chat --tokens 3 <once"), 1);
-    assert_said("chat_template.jinja: its chat template, line 1: {% filter %} is not known here (--template NAME takes another)");
+    assert_said("chat_template.jinja: its chat template, line 1: {% filter %} "
+                "is not known here (--template NAME takes another)");
     assert_one_clear_line();
     assert_int_equal(run("--model asked --chat --template alpaca --tokens 3 --quiet <once"), 0);
     write_text("asked/chat_template.jinja", "{{ raise_exception('Not today.') }}");
     assert_int_equal(run("--model asked --chat --tokens 3 <once"), 1);
     assert_said("it refuses this conversation: Not today.");
     assert_int_equal(run("--chat --template gemma <once"), 1);
-    assert_said("--template gemma: it must be one of llama2, llama3, llama3.1, llama3.2, chatml, zephyr, vicuna, alpaca, mistral");
+    assert_said("--template gemma: it must be one of llama2, llama3, llama3.1, llama3.2, chatml, zephyr, vicuna, "
+                "alpaca, mistral");
     assert_one_clear_line();
     assert_int_equal(run("--chat --template chatml <once"), 1);
     assert_said("the tokenizer has no <|im_start|>, which the form chatml needs");
@@ -444,20 +497,24 @@ static void a_message_may_have_several_lines(void **state) {
     assert_int_equal(run("--model asked --chat --tokens 0 <one"), 0);
     Tokenizer *tokenizer = tokenizer_open(stories);
     size_t first, second, same = 0;
-    int *one = tokenizer_encode(tokenizer, 6, "1a\nb\nc", false, &first), *other = tokenizer_encode(tokenizer, 2, "3d", false, &second);
+    int *one = tokenizer_encode(tokenizer, 6, "1a\nb\nc", false, &first),
+        *other = tokenizer_encode(tokenizer, 2, "3d", false, &second);
     while (one[same] == other[same]) same++;
-    assert_said(AT("prompt: %zu tokens,", 1 + first + second - same)); /* what the second begins with was read with the first */
+    /* What the second begins with was read with the first. */
+    assert_said(AT("prompt: %zu tokens,", 1 + first + second - same));
     free(one), free(other);
     assert_int_equal(run("--model asked --chat --tokens 0 <one | wc -l"), 0);
     assert_said("\n2\n");
     tokenizer_close(tokenizer);
 }
 
-/* In a context of 60 tokens old turns make place: between answers, and in the middle of one. The system's message stays. */
+/* In a context of 60 tokens old turns make place: between answers, and in the middle of one. The system's message
+ * stays. */
 static void a_full_chat_forgets_its_oldest_turns(void **state) {
     (void)state;
     write_text("asked/chat_template.jinja", "{{ bos_token }}{% for m in messages %}{{ m.content }}\n{% endfor %}");
-    write_text("long", "Once upon a time there was Anna, a brave fox.\nShe was in the forest.\nShe was in the forest.\nShe was in the forest.\nWho?\n");
+    write_text("long", "Once upon a time there was Anna, a brave fox.\nShe was in the forest.\nShe was in the forest.\n"
+                       "She was in the forest.\nWho?\n");
     static const char ask[] = "--model asked --chat --system 'Be kind.' --temperature 0 --ignore-eos --quiet";
     assert_int_equal(run("%s --context 60 --tokens 12 <long", ask), 0);
     assert_said("\nnote: the context of 60 tokens is full: the oldest 1 turn is forgotten\n");
@@ -482,7 +539,8 @@ static void a_full_chat_forgets_its_oldest_turns(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest more[] = {cmocka_unit_test(conversations_are_the_templates), cmocka_unit_test(their_tokens_are_transformers)};
+    const struct CMUnitTest more[] = {cmocka_unit_test(conversations_are_the_templates),
+                                      cmocka_unit_test(their_tokens_are_transformers)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conversations_are_the_templates),
         cmocka_unit_test(their_tokens_are_transformers),

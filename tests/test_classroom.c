@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ------------------------------------------------------------------ what is handed in, for the exercise of chapter 1 */
+/* ------------------------------------------------------------------ what is handed in, for chapter 1's exercise */
 
 #define RIGHT_ONES "<the chapter's kernels>" /* their text stands there in what is handed in */
 #define RMS_NORM                                                                                       \
@@ -28,7 +28,8 @@
     "    }\n"                                                                                   \
     "}\n"
 #define RMS_NORM_RIGHT RMS_NORM_DIVIDED_BY("sqrt(sum / dim + eps)")
-#define AT_LOAD "#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>\n__attribute__((constructor)) static void at_load(void) "
+#define AT_LOAD "#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>\n" \
+                "__attribute__((constructor)) static void at_load(void) "
 
 /* `verdict` and `right` of `tasks` are what the table must say, `words` what its line must say of the reason. */
 static const struct Submission {
@@ -37,8 +38,10 @@ static const struct Submission {
     const char *words;
 } submissions[] = {
     /* First those that take their time: the others go on beside them. */
-    {"a constructor hangs.c", AT_LOAD "{ for (;;) pause(); }\n" RIGHT_ONES, "does not come back", 0, "when it was loaded"},
-    {"a compiler hangs.c", "#if __INCLUDE_LEVEL__ < 60\n#include __FILE__\n#include __FILE__\n#endif\n", "does not compile", 0, ""},
+    {"a constructor hangs.c", AT_LOAD "{ for (;;) pause(); }\n" RIGHT_ONES, "does not come back", 0,
+     "when it was loaded"},
+    {"a compiler hangs.c", "#if __INCLUDE_LEVEL__ < 60\n#include __FILE__\n#include __FILE__\n#endif\n",
+     "does not compile", 0, ""},
     {"a loop.c", RMS_NORM "    for (volatile int i = 0;; i = 1) {}\n}\n", "does not come back", 0, "rms_norm: case "},
 
     {"right.c", RIGHT_ONES, "right", 4, ""},
@@ -46,46 +49,58 @@ static const struct Submission {
     {"includes.c", "#include \"01_normalization/normalization.c\"\n", "the course's own", 0, "rms_norm: "},
     {"=1+1.c", RIGHT_ONES, "right", 4, ""},
     {"o'neill \"x\", y.c", RIGHT_ONES, "right", 4, ""},
-    {"-half.c", RMS_NORM_RIGHT "#define rms_norm other\n#define batch_norm another\n#define rms_norm_bf16 a_third\n" RIGHT_ONES,
-     "not implemented", 2, "batch_norm: nothing is written yet"},
-    {"epsilon.c", RMS_NORM_DIVIDED_BY("sqrt(sum / dim) + eps"), "wrong", 0, "rms_norm: Your epsilon is outside the root"},
+    {"-half.c", RMS_NORM_RIGHT "#define rms_norm other\n#define batch_norm another\n#define rms_norm_bf16 a_third\n"
+     RIGHT_ONES, "not implemented", 2, "batch_norm: nothing is written yet"},
+    {"epsilon.c", RMS_NORM_DIVIDED_BY("sqrt(sum / dim) + eps"), "wrong", 0,
+     "rms_norm: Your epsilon is outside the root"},
     {"@no root.c", RMS_NORM_DIVIDED_BY("sum / dim + eps"), "wrong", 0, "rms_norm: You divide by the mean square."},
     {"+sum.c", RMS_NORM_DIVIDED_BY("sqrt(sum + eps)"), "wrong", 0, "rms_norm: Your root is of the sum of the squares."},
-    {"out of thin air.c", RMS_NORM_DIVIDED_BY("0.3 + sum"), "wrong", 0, "rms_norm: Each row of your output is the right one times a number of its own"},
+    {"out of thin air.c", RMS_NORM_DIVIDED_BY("0.3 + sum"), "wrong", 0,
+     "rms_norm: Each row of your output is the right one times a number of its own"},
     {"knows the answers.c", /* of the cases, but not of other shapes */
-     RMS_NORM_DIVIDED_BY("sqrt(sum / dim + (rows == 67 ? 1000 : 1) * eps)"), "wrong", 0, "rms_norm: random shape x [67, 4099], weight [4099]"},
+     RMS_NORM_DIVIDED_BY("sqrt(sum / dim + (rows == 67 ? 1000 : 1) * eps)"), "wrong", 0,
+     "rms_norm: random shape x [67, 4099], weight [4099]"},
     {"null.c", RMS_NORM "    out[0][0] = *(volatile float *)0;\n}\n", "crashes", 0, "followed a NULL pointer"},
     {"aborts.c", RMS_NORM "    abort();\n}\n", "crashes", 0, "Aborted"},
-    {"big array.c", RMS_NORM "    volatile char big[64 << 20];\n    for (int i = 0; i < 64 << 20; i += 4096) big[i] = 1;\n    out[0][0] = big[rows];\n}\n", "crashes", 0, "stack"},
-    {"deep.c", "static volatile int depth;\nstatic int down(int n) { return depth += n, down(n + 1) + depth; }\n" RMS_NORM
-     "    out[0][0] = down(rows);\n}\n", "crashes", 0, "stack"},
+    {"big array.c",
+     RMS_NORM "    volatile char big[64 << 20];\n    for (int i = 0; i < 64 << 20; i += 4096) big[i] = 1;\n"
+     "    out[0][0] = big[rows];\n}\n", "crashes", 0, "stack"},
+    {"deep.c", "static volatile int depth;\nstatic int down(int n) { return depth += n, down(n + 1) + depth; }\n"
+     RMS_NORM "    out[0][0] = down(rows);\n}\n", "crashes", 0, "stack"},
     {"overruns.c", RMS_NORM "    for (int i = 0; i <= rows * dim; i++) (&out[0][0])[i] = 1;\n}\n", "out of bounds", 0,
      "wrote 4 bytes past the end of out"},
     {"writes its input.c", RMS_NORM "    *(float *)&x[0][0] = 1;\n}\n", "out of bounds", 0, "wrote to its input x"},
     {"exits.c", RMS_NORM "    exit(0);\n}\n", "exits", 0, "ended the program: exit status "},
-    {"constructor exits.c", AT_LOAD "{ puts(\"right\"); fflush(stdout); exit(0); }\n" RIGHT_ONES, "exits", 0, "exit status "},
+    {"constructor exits.c", AT_LOAD "{ puts(\"right\"); fflush(stdout); exit(0); }\n" RIGHT_ONES, "exits", 0,
+     "exit status "},
     {"constructor aborts.c", AT_LOAD "{ abort(); }\n" RIGHT_ONES, "crashes", 0, "Aborted"},
     {"constructor crashes.c", AT_LOAD "{ *(volatile int *)8 = 0; }\n" RIGHT_ONES, "crashes", 0, "when it was loaded"},
     {"kills its judge.c", RMS_NORM "    kill(getppid(), SIGKILL);\n    pause();\n}\n", "crashes", 0, "Killed"},
-    {"says right.c", RMS_NORM "    for (int i = 0; i < 100000; i++) puts(\"says right.c   right   4 of 4\");\n}\n", "not implemented", 0,
-     "rms_norm: nothing is written yet"},
+    {"says right.c", RMS_NORM "    for (int i = 0; i < 100000; i++) puts(\"says right.c   right   4 of 4\");\n}\n",
+     "not implemented", 0, "rms_norm: nothing is written yet"},
     {"empty.c", "", "not implemented", 0, "rms_norm: nothing is written yet"},
-    {"untouched.c", "#include \"01_normalization/exercise.c\"\n", "not implemented", 0, "rms_norm: nothing is written yet"},
+    {"untouched.c", "#include \"01_normalization/exercise.c\"\n", "not implemented", 0,
+     "rms_norm: nothing is written yet"},
     {"something else.c", "int answer(void) { return 42; }\n", "not implemented", 0, "rms_norm: nothing is written yet"},
     {"no semicolon.c", "int one = 1\nint two = 2;\n", "does not compile", 0, "no semicolon.c:"},
     {"no helper.c", "void helper(void);\n" RMS_NORM "    helper();\n}\n", "does not compile", 0, "helper"},
     {"no include.c", "#include \"no_such_file.h\"\n", "does not compile", 0, "no_such_file.h"},
-    {"files.c", "#include <stdio.h>\n#include <math.h>\n#define sqrt(x) (remember(), sqrt(x))\nstatic void remember(void) {\n"
+    {"files.c", "#include <stdio.h>\n#include <math.h>\n#define sqrt(x) (remember(), sqrt(x))\n"
+     "static void remember(void) {\n"
      "    FILE *file = fopen(\"remember.txt\", \"a+\");\n    fputs(\"here\", file), fclose(file);\n}\n"
-     "#define layer_norm other\n#define batch_norm another\n#define rms_norm_bf16 a_third\n" RIGHT_ONES, "not implemented", 1, ""},
-    {"fills the disk.c", RMS_NORM "    FILE *file = fopen(\"large\", \"w\");\n    while (fputs(\"more and more and more\\n\", file) >= 0) {}\n}\n",
-     "crashes", 0, "File size limit exceeded"},
+     "#define layer_norm other\n#define batch_norm another\n#define rms_norm_bf16 a_third\n" RIGHT_ONES,
+     "not implemented", 1, ""},
+    {"fills the disk.c",
+     RMS_NORM "    FILE *file = fopen(\"large\", \"w\");\n    while (fputs(\"more and more and more\\n\", "
+     "file) >= 0) {}\n}\n", "crashes", 0, "File size limit exceeded"},
     {"leaves a child.c", RMS_NORM_RIGHT AT_LOAD "{\n    if (fork()) return;\n    for (int i = 0; i < 1000; i++) {\n"
-     "        FILE *file = fopen(getenv(\"CHILD\"), \"a\");\n        fputs(\"still here\\n\", file), fclose(file);\n        usleep(20000);\n"
-     "    }\n    _exit(0);\n}\n", "not implemented", 1, ""},
-    {"kills its parent.c", "#include <signal.h>\n" AT_LOAD "{ kill(getppid(), SIGKILL), _exit(0); }\n" RIGHT_ONES, "exits", 0, "when it is loaded"},
+     "        FILE *file = fopen(getenv(\"CHILD\"), \"a\");\n        fputs(\"still here\\n\", file), fclose(file);\n"
+     "        usleep(20000);\n    }\n    _exit(0);\n}\n", "not implemented", 1, ""},
+    {"kills its parent.c", "#include <signal.h>\n" AT_LOAD "{ kill(getppid(), SIGKILL), _exit(0); }\n" RIGHT_ONES,
+     "exits", 0, "when it is loaded"},
     {"the folder/norms.c", "#include \"own.h\"\n" RMS_NORM_RIGHT, NULL, 0, NULL},
-    {"the folder/more.c", "#define rms_norm other\n#define layer_norm another\n#define rms_norm_bf16 a_third\n" RIGHT_ONES, NULL, 0, NULL},
+    {"the folder/more.c", "#define rms_norm other\n#define layer_norm another\n#define rms_norm_bf16 a_third\n"
+     RIGHT_ONES, NULL, 0, NULL},
     {"the folder/own.h", "enum { OWN = 1 };\n", NULL, 0, NULL},
     {"the folder", NULL, "not implemented", 2, "layer_norm: nothing is written yet"},
     {"no C/readme.txt", "I had no time.\n", NULL, 0, NULL},
@@ -96,13 +111,15 @@ enum { SUBMISSIONS = sizeof submissions / sizeof *submissions, TASKS = 4 };
 static void hand_in(const struct Submission *submission) {
     if (!submission->text) return;
     const char *path = AT("%s/submissions/%s", folder, submission->name);
-    if (strchr(submission->name, '/')) mkdir(AT("%s/submissions/%.*s", folder, (int)strcspn(submission->name, "/"), submission->name), 0700);
+    if (strchr(submission->name, '/'))
+        mkdir(AT("%s/submissions/%.*s", folder, (int)strcspn(submission->name, "/"), submission->name), 0700);
     size_t length;
     char *chapter = file_read(ROOT "/chapters/01_normalization/normalization.c", &length);
     const char *marker = strstr(submission->text, RIGHT_ONES);
     int before = marker ? (int)(marker - submission->text) : (int)strlen(submission->text);
     Output output = output_open(path);
-    fprintf(output.file, "%.*s%s%s", before, submission->text, marker ? chapter : "", marker ? marker + strlen(RIGHT_ONES) : "");
+    fprintf(output.file, "%.*s%s%s", before, submission->text, marker ? chapter : "",
+            marker ? marker + strlen(RIGHT_ONES) : "");
     output_close(&output);
     free(chapter);
 }
@@ -133,11 +150,13 @@ static void every_submission_gets_its_verdict(void **state) {
     setenv("CHILD", AT("%s/child", folder), 1);
     int count = 0, right = 0;
     for (int s = 0; s < SUBMISSIONS; s++) hand_in(&submissions[s]);
-    assert_int_equal(run("'%s/grade' submissions --exercise 01 --csv grades.csv --seconds " PATIENCE " --jobs 3", BUILD), 1);
+    assert_int_equal(run("'%s/grade' submissions --exercise 01 --csv grades.csv --seconds " PATIENCE " --jobs 3",
+                         BUILD), 1);
     for (int s = 0; s < SUBMISSIONS; s++) {
         const struct Submission *one = &submissions[s];
         if (!one->verdict) continue;
-        const char *line = line_of(one->name), *verdict = AT("  %s  ", one->verdict), *progress = AT("  %d of %d", one->right, TASKS);
+        const char *line = line_of(one->name), *verdict = AT("  %s  ", one->verdict),
+            *progress = AT("  %d of %d", one->right, TASKS);
         if (!strstr(line, verdict) || !strstr(line, progress) || !strstr(line, one->words))
             fail_msg("%s: \"%s\", not %s, %d, %s", one->name, line, one->verdict, one->right, one->words);
         count++, right += strcmp(one->verdict, "right") == 0;
@@ -177,8 +196,10 @@ static void every_task_has_a_row(void **state) {
     assert_said(AT("\nright.c,01,rms_norm,right,%d,%d,\n", cases("rms_norm"), cases("rms_norm")));
     assert_said(AT("\nanna maria.c,01,rms_norm_bf16,right,%d,%d,\n", cases("rms_norm_bf16"), cases("rms_norm_bf16")));
     assert_said(AT("\nempty.c,01,layer_norm,not implemented,0,%d,\n", cases("layer_norm")));
-    assert_said(AT("\nepsilon.c,01,rms_norm,wrong,2,%d,\"Your epsilon is outside the root, sqrt(mean(x^2)) + eps. Add it under the root", cases("rms_norm")));
-    assert_said(AT("\nknows the answers.c,01,rms_norm,wrong,%d,%d,\"random shape x [67, 4099], weight [4099]", cases("rms_norm"), cases("rms_norm")));
+    assert_said(AT("\nepsilon.c,01,rms_norm,wrong,2,%d,\"Your epsilon is outside the root, sqrt(mean(x^2)) + eps. Add "
+                   "it under the root", cases("rms_norm")));
+    assert_said(AT("\nknows the answers.c,01,rms_norm,wrong,%d,%d,\"random shape x [67, 4099], weight [4099]",
+                   cases("rms_norm"), cases("rms_norm")));
     assert_said(AT("\nno helper.c,01,batch_norm,does not compile,0,%d,", cases("batch_norm")));
     assert_said(AT("\nkills its judge.c,01,layer_norm,not implemented,0,%d,\n", cases("layer_norm")));
 }
@@ -193,16 +214,19 @@ static void nothing_is_left(void **state) {
 
 static void without_an_exercise_all_kernels_count(void **state) {
     (void)state;
-    run("mkdir all && cp submissions/right.c submissions/epsilon.c submissions/empty.c submissions/'no semicolon.c' all");
+    run("mkdir all && cp submissions/right.c submissions/epsilon.c submissions/empty.c submissions/'no semicolon.c' "
+        "all");
     assert_int_equal(run("'%s/grade' all --csv all.csv", BUILD), 1);
     assert_true(strstr(line_of("right.c"), "  right  ") && strstr(line_of("right.c"), "6 of 6"));
     assert_true(strstr(line_of("epsilon.c"), "  wrong  ") && strstr(line_of("epsilon.c"), "0 of 1"));
-    assert_true(strstr(line_of("empty.c"), "  not implemented  ") && strstr(line_of("empty.c"), "it defines no kernel of the course"));
+    assert_true(strstr(line_of("empty.c"), "  not implemented  ") &&
+                strstr(line_of("empty.c"), "it defines no kernel of the course"));
     assert_int_equal(run("cat all.csv"), 0);
     assert_said("\nempty.c,,,not implemented,0,0,it defines no kernel");
     assert_said("\nno semicolon.c,,,does not compile,0,0,");
     assert_said("\nright.c,01,dyt,right,");
-    assert_int_equal(run("cp '%s/chapters/05_attention/attention.c' all && '%s/grade' all --exercise 8 --csv all.csv", ROOT, BUILD), 1);
+    assert_int_equal(run("cp '%s/chapters/05_attention/attention.c' all && '%s/grade' all --exercise 8 --csv all.csv",
+                         ROOT, BUILD), 1);
     assert_int_equal(run("cat all.csv"), 0); /* another chapter's kernels, too, are its tasks */
     assert_said(AT("\nattention.c,08,softmax,right,%d,%d,\n", cases("softmax"), cases("softmax")));
     assert_said(AT("\nattention.c,08,flash_attention,not implemented,0,%d,\n", cases("flash_attention")));
@@ -215,7 +239,8 @@ static void without_an_exercise_all_kernels_count(void **state) {
 static double seconds_of_children(void) {
     struct rusage used;
     getrusage(RUSAGE_CHILDREN, &used);
-    return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + 1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+    return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+           1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 }
 
 /* What --help says of a limit is what the compiler gets, and it is run twice: its preprocessor's text is kept. */
@@ -237,14 +262,17 @@ static void the_compiler_gets_what_the_help_says(void **state) {
 static void bad_requests_get_one_line(void **state) {
     (void)state;
     run("mkdir nothing");
-    static const char *const requests[] = {"nowhere", "nothing", "grades.csv", "submissions --exercise 44", "all --csv /proc/nowhere/x.csv"};
+    static const char *const requests[] = {"nowhere", "nothing", "grades.csv", "submissions --exercise 44",
+                                           "all --csv /proc/nowhere/x.csv"};
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         int status = run("'%s/grade' %s >/dev/null", BUILD, requests[i]);
         if (status != 1) fail_msg("grade %s: exit status %d", requests[i], status);
         assert_one_clear_line();
     }
-    static const char *const misuses[] = {"", "submissions --seconds 0", "submissions --seconds 1x", "submissions --jobs -1", "submissions --csv"};
-    for (size_t i = 0; i < sizeof misuses / sizeof *misuses; i++) assert_misuse(run("'%s/grade' %s", BUILD, misuses[i]));
+    static const char *const misuses[] = {"", "submissions --seconds 0", "submissions --seconds 1x",
+                                          "submissions --jobs -1", "submissions --csv"};
+    for (size_t i = 0; i < sizeof misuses / sizeof *misuses; i++)
+        assert_misuse(run("'%s/grade' %s", BUILD, misuses[i]));
 }
 
 int main(void) {

@@ -1,5 +1,5 @@
-/* What the programs of chapters 9 to 13 make of files that are in order, but not as usual: a dump that lacks something, a
- * tokenizer without a beginning, rows that no block fits, a text that ends in the middle of a character. */
+/* What the programs of chapters 9 to 13 make of files that are in order, but not as usual: a dump that lacks something,
+ * a tokenizer without a beginning, rows that no block fits, a text that ends in the middle of a character. */
 #include "common/byte_order.h"
 #include "common/safetensors.h"
 #include "tests/program.h"
@@ -63,9 +63,12 @@ static void a_dump_may_lack_something(void **state) {
         void (*change)(Tensor *tensor);
         const char *words;
     } refused[] = {
-        {"layers.0", flatten_it, "in the dump, here it is"},         {"layers.0", turn_its_shape, "in the dump, here it is"},
-        {"layers.0", lose_a_row, "in the dump, here it is"},         {"ids", rename_it, "the dump does not hold its ids"},
-        {"ids", empty_it, "the dump does not hold its ids"},         {"ids", negate_it, "token -1 is not in the vocabulary"},
+        {"layers.0", flatten_it, "in the dump, here it is"},
+        {"layers.0", turn_its_shape, "in the dump, here it is"},
+        {"layers.0", lose_a_row, "in the dump, here it is"},
+        {"ids", rename_it, "the dump does not hold its ids"},
+        {"ids", empty_it, "the dump does not hold its ids"},
+        {"ids", negate_it, "token -1 is not in the vocabulary"},
         {"ids", enlarge_it, "token -1 is not in the vocabulary"},
     };
     for (size_t i = 0; i < COUNT(refused); i++) {
@@ -92,7 +95,8 @@ static void a_dump_may_be_of_16_bits(void **state) {
         safetensors_save(AT("%s/dump.safetensors", folder), 2, tensors, 0, NULL);
         assert_int_equal(run("'" BUILD "/09_decoder' --model '" GOLDEN "models/llama3' --compare dump.safetensors"), 0);
         assert_said("Nothing differs.");
-        assert_int_equal(run("'" BUILD "/09_decoder' --model '" GOLDEN "models/llama2_70b' --compare dump.safetensors"), 1);
+        assert_int_equal(run("'" BUILD "/09_decoder' --model '" GOLDEN
+                             "models/llama2_70b' --compare dump.safetensors"), 1);
     }
     safetensors_close(&dump);
 }
@@ -144,8 +148,10 @@ static void a_template_puts_one_token_before_a_text(void **state) {
 
 static void an_id_of_the_beginning_is_one_of_the_tokens(void **state) {
     (void)state;
-    assert_int_equal(run("mkdir named && sed 's/<s>/<S>/' '" GOLDEN "tokenizers/sentencepiece/tokenizer.model' >named/tokenizer.model"), 0);
-    static const char *const ids[][2] = {{"-1", "bos_token_id is -1"}, {"100000", "bos_token_id is 100000"}, {"1e300", "bos_token_id is 1.0"}};
+    assert_int_equal(run("mkdir named && sed 's/<s>/<S>/' '" GOLDEN
+                         "tokenizers/sentencepiece/tokenizer.model' >named/tokenizer.model"), 0);
+    static const char *const ids[][2] = {{"-1", "bos_token_id is -1"}, {"100000", "bos_token_id is 100000"},
+                                         {"1e300", "bos_token_id is 1.0"}};
     for (size_t i = 0; i < COUNT(ids); i++) {
         write_text("named/config.json", AT("{\"bos_token_id\": %s}", ids[i][0]));
         assert_int_equal(run(INFO "named"), 1);
@@ -179,7 +185,8 @@ static void pieces_are_shown_so_that_one_can_read_them(void **state) {
     (void)state;
     static const char bytes[] = "a\tb\nc \x7f\x01\xc2\x85\xff", shown[] = "a\\tb\\nc▁<0x7F><0x01><0xC2><0x85><0xFF>\n";
     write_bytes("text", sizeof bytes - 1, bytes);
-    assert_int_equal(run("'" BUILD "/10_tokenizer' --model '" GOLDEN "tokenizers/byte_level' --encode-file text --pieces"), 0);
+    assert_int_equal(run("'" BUILD "/10_tokenizer' --model '" GOLDEN
+                         "tokenizers/byte_level' --encode-file text --pieces"), 0);
     char *end = said;
     for (const char *c = said; *c; c++) /* without the blanks between the pieces */
         if (*c != ' ') *end++ = *c;
@@ -230,12 +237,14 @@ static void rows_that_no_block_fits_stay_float16(void **state) {
 
 static void yarn_with_numbers_of_its_own(void **state) {
     (void)state;
-    static const char *const words[] = {"attention_factor\": 1.2", "mscale\": 0.7", "mscale_all_dim\": 0.7", "truncate\": false"};
+    static const char *const words[] = {"attention_factor\": 1.2", "mscale\": 0.7", "mscale_all_dim\": 0.7",
+                                        "truncate\": false"};
     assert_int_equal(run("mkdir yarn && ln -s '" STORIES "'/model.safetensors '" STORIES "'/tokenizer.* yarn"), 0);
     for (size_t i = 0; i <= COUNT(words); i++) {
         const char *more = i < COUNT(words) ? words[i] : "beta_fast\": 16, \"beta_slow\": 2";
         assert_int_equal(run("sed 's/^{/{\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 4.0, "
-                             "\"original_max_position_embeddings\": 128, \"%s},/' '" STORIES "'/config.json >yarn/config.json", more), 0);
+                             "\"original_max_position_embeddings\": 128, \"%s},/' '" STORIES
+                             "'/config.json >yarn/config.json", more), 0);
         int status = run("'" BUILD "/quantize' yarn yarn.gguf --type bf16");
         if (i == COUNT(words)) break;
         assert_int_equal(status, 1);

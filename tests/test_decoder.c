@@ -1,5 +1,6 @@
 /* Chapter 9 against transformers: every configuration, read at once, in pieces and token by token; both layouts;
- * weights in every dtype at any address; what is saved and compared; and what is refused, with one line and status 1. */
+ * weights in every dtype at any address; what is saved and compared; and what is refused, with one line and status
+ * 1. */
 #include "09_decoder/decoder.h"
 #include "09_decoder/family.h"
 #include "09_decoder/print_tree.h"
@@ -26,7 +27,8 @@
 
 /* Folders, and files of llama.cpp's format. */
 enum { FOLDERS = 9 };
-static const char *const models[] = {"llama1", "llama2_70b", "llama3", "llama31", "llama32", "yarn", "dynamic", "biases", "longrope", "mixed.gguf", "plain.gguf"};
+static const char *const models[] = {"llama1", "llama2_70b", "llama3", "llama31", "llama32", "yarn", "dynamic",
+                                     "biases", "longrope", "mixed.gguf", "plain.gguf"};
 #define GOLDEN(name) AT("%s/tests/golden/%s/%s", ROOT, strchr(name, '.') ? "gguf" : "models", name)
 
 /* ------------------------------------------------------------------ against transformers */
@@ -46,11 +48,14 @@ static const Tensor *stage(const SafeTensors *expected, const char *format, int 
 }
 
 static void assert_agrees(const SafeTensors *expected, const char *model, const char *name, const float *got) {
-    const Tensor *single = safetensors_find(expected, name), *exact = safetensors_find(expected, AT("%s/float64", name));
+    const Tensor *single = safetensors_find(expected, name),
+        *exact = safetensors_find(expected, AT("%s/float64", name));
     float *right = tensor_to_float(single);
     double *truth = tensor_to_double(exact);
     Agreement a = check(tensor_count(single), single->shape[1], got, right, truth);
-    if (a.wrong) fail_msg("%s: %s: %zu of %zu wrong, %.1f ulps, transformers %.1f", model, name, a.wrong, a.count, a.ulps, a.reference);
+    if (a.wrong)
+        fail_msg("%s: %s: %zu of %zu wrong, %.1f ulps, transformers %.1f", model, name, a.wrong, a.count, a.ulps,
+                 a.reference);
     free(right), free(truth);
 }
 
@@ -93,7 +98,8 @@ static void every_stage_is_transformers(void **state) {
 }
 
 /* The logits after every token, with the text read in pieces; where a piece is longer than 1, only after its last. */
-static void read_in_pieces(const Model *model, int T, const int ids[T], int first, int piece, float logits[T][model->config.V]) {
+static void read_in_pieces(const Model *model, int T, const int ids[T], int first, int piece,
+                           float logits[T][model->config.V]) {
     Decoder decoder = decoder_new(model, T);
     for (int t = 0, n; t < T; t += n) {
         n = t == 0 ? first : piece;
@@ -111,10 +117,12 @@ static void pieces_are_transformers(void **state) {
         Model model = model_open(GOLDEN(models[m]));
         SafeTensors expected = open_expected(models[m]);
         int ids[64], T = read_ids(&expected, ids), V = model.config.V;
-        const bool dynamic = model.config.rope.rope_type == ROPE_DYNAMIC || model.config.rope.rope_type == ROPE_LONGROPE;
+        const bool dynamic = model.config.rope.rope_type == ROPE_DYNAMIC ||
+                             model.config.rope.rope_type == ROPE_LONGROPE;
         const char *name = dynamic ? "by_token" : "logits";
         for (size_t c = 0; c < (dynamic ? 1 : COUNT(cuts)); c++) {
-            float(*logits)[V] = (void *)tensor_to_float(safetensors_find(&expected, name)); /* right where none is asked for */
+            /* Right where none is asked for. */
+            float(*logits)[V] = (void *)tensor_to_float(safetensors_find(&expected, name));
             read_in_pieces(&model, T, ids, cuts[c][0], cuts[c][1], logits);
             assert_agrees(&expected, models[m], name, &logits[0][0]);
             free(logits);
@@ -172,10 +180,11 @@ static void the_family_is_as_large_as_published(void **state) {
         const char *name;
         int64_t parameters;
     } known[] = {
-        {"llama-1-7b", 6738415616},  {"llama-1-13b", 13015864320},   {"llama-1-33b", 32528943616}, {"llama-1-65b", 65285660672},
-        {"llama-2-7b", 6738415616},  {"llama-2-13b", 13015864320},   {"llama-2-70b", 68976648192}, {"llama-3-8b", 8030261248},
-        {"llama-3-70b", 70553706496}, {"llama-3.1-8b", 8030261248},  {"llama-3.1-70b", 70553706496},
-        {"llama-3.1-405b", 405853388800}, {"llama-3.2-1b", 1235814400}, {"llama-3.2-3b", 3212749824},
+        {"llama-1-7b", 6738415616}, {"llama-1-13b", 13015864320}, {"llama-1-33b", 32528943616},
+        {"llama-1-65b", 65285660672}, {"llama-2-7b", 6738415616}, {"llama-2-13b", 13015864320},
+        {"llama-2-70b", 68976648192}, {"llama-3-8b", 8030261248}, {"llama-3-70b", 70553706496},
+        {"llama-3.1-8b", 8030261248}, {"llama-3.1-70b", 70553706496}, {"llama-3.1-405b", 405853388800},
+        {"llama-3.2-1b", 1235814400}, {"llama-3.2-3b", 3212749824},
     };
     for (size_t i = 0; i < COUNT(known); i++) {
         Config config = config_preset(known[i].name);
@@ -183,7 +192,8 @@ static void the_family_is_as_large_as_published(void **state) {
         assert_string_equal(config_names()[i], known[i].name);
     }
     assert_null(config_names()[COUNT(known)]);
-    assert_int_equal(run("--tree llama-3.1-405b"), 0); /* its bytes do not fit 32 bits, nor does the number of its weights */
+    /* Its bytes do not fit 32 bits, nor does the number of its weights. */
+    assert_int_equal(run("--tree llama-3.1-405b"), 0);
     assert_said(" 405853388800 "), assert_said(" 811706777600\n");
 }
 
@@ -313,7 +323,8 @@ static void the_interleaved_layout_is_transformers_too(void **state) {
     assert_is(AT("%s/interleaved.bin", folder), "llama2_70b");
 }
 
-/* The likeliest next token, again and again, from token 1 on; returns the mean log-probability that `judge` gives them. */
+/* The likeliest next token, again and again, from token 1 on; returns the mean log-probability that `judge` gives
+ * them. */
 static double write_greedily(const Model *model, const Model *judge, int n, int ids[n]) {
     int V = model->config.V;
     float logits[V], judged[V];
@@ -344,8 +355,9 @@ static void stories260K_tells_a_story(void **state) {
         skip();
     }
     enum { N = 256 };
-    static const int known[] = {1,   403, 407, 261, 378, 432, 383, 286, 261, 376, 298, 315, 421, 395, 317, 426, 338, 401,
-                                396, 267, 337, 410, 408, 419, 292, 411, 322, 265, 282, 295, 433, 426, 385, 328, 432, 358};
+    static const int known[] = {1,   403, 407, 261, 378, 432, 383, 286, 261, 376, 298, 315, 421, 395, 317, 426, 338,
+                                401, 396, 267, 337, 410, 408, 419, 292, 411, 322, 265, 282, 295, 433, 426, 385, 328,
+                                432, 358};
     int right[N], wrong[N];
     Model model = model_open(path), other = model;
     double coherent = write_greedily(&model, &model, N, right);
@@ -373,7 +385,8 @@ static void what_is_saved_compares(void **state) {
     assert_int_equal(stage(&mine, "logits", 0)->shape[1], 64);
     safetensors_close(&mine);
     for (size_t m = 0; m < FOLDERS; m++) {
-        assert_int_equal(run("--model '%s' --compare '%s/expected.safetensors'", GOLDEN(models[m]), GOLDEN(models[m])), 0);
+        assert_int_equal(run("--model '%s' --compare '%s/expected.safetensors'", GOLDEN(models[m]),
+                             GOLDEN(models[m])), 0);
         assert_said("Nothing differs.");
     }
     assert_int_equal(run("--model '%s' --compare mine.safetensors --ids 1,2,3", model), 1); /* other lengths */
@@ -392,7 +405,8 @@ static void nothing_is_lost_by_saving(void **state) {
     assert_int_equal(run("--model own --ids 1 --save dump.safetensors"), 0);
     assert_int_equal(run("--model own --compare dump.safetensors --save dump.safetensors"), 1);
     assert_said("--save dump.safetensors: this file is being read");
-    assert_int_equal(run("--tree llama-3-8b >tree; ulimit -f 4; " PROGRAM " --model own --ids 1,2,3,4,5,6,7,8,9 --save large.safetensors >tree"), 1);
+    assert_int_equal(run("--tree llama-3-8b >tree; ulimit -f 4; " PROGRAM
+                         " --model own --ids 1,2,3,4,5,6,7,8,9 --save large.safetensors >tree"), 1);
     assert_said("error: cannot write large.safetensors: ");
     assert_int_not_equal(system(AT("ls %s/large* >%s/tree 2>&1", folder, folder)), 0);
 }
@@ -418,7 +432,8 @@ static void compare_names_the_first_stage_that_differs(void **state) {
         const char *path = save_model("perturbed", "llama1", &weights);
         assert_int_equal(run("--model '%s' --compare '%s/expected.safetensors'", path, GOLDEN("llama1")), 1);
         assert_said(cases[i].first);
-        assert_int_equal(run("--model '%s' --ids 9,8,7 --save theirs.safetensors", GOLDEN("llama1")), 0); /* no float64 in it */
+        /* No float64 in it. */
+        assert_int_equal(run("--model '%s' --ids 9,8,7 --save theirs.safetensors", GOLDEN("llama1")), 0);
         assert_int_equal(run("--model '%s' --compare theirs.safetensors", path), 1);
         assert_said(cases[i].first);
         free(values);
@@ -444,9 +459,12 @@ static void the_first_nan_is_named(void **state) {
         float value;
         const char *words;
     } cases[] = {
-        {"model.embed_tokens.weight", NAN, "embed_tokens is the first stage with nan or infinities: 96 of 96, the first at [0, 0]"},
-        {"model.layers.1.self_attn.v_proj.weight", NAN, "layers.1 is the first stage with nan or infinities: 96 of 96, the first at [0, 0]"},
-        {"model.layers.0.mlp.down_proj.weight", INFINITY, "layers.0 is the first stage with nan or infinities: 96 of 96"},
+        {"model.embed_tokens.weight", NAN,
+         "embed_tokens is the first stage with nan or infinities: 96 of 96, the first at [0, 0]"},
+        {"model.layers.1.self_attn.v_proj.weight", NAN,
+         "layers.1 is the first stage with nan or infinities: 96 of 96, the first at [0, 0]"},
+        {"model.layers.0.mlp.down_proj.weight", INFINITY,
+         "layers.0 is the first stage with nan or infinities: 96 of 96"},
         {"lm_head.weight", NAN, "logits is the first stage with nan or infinities: 192 of 192"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -527,27 +545,36 @@ static void bad_configurations_get_one_line(void **state) {
     static const struct {
         const char *model, *from, *to, *words;
     } bad[] = {
-        {"llama3", "\"model_type\": \"llama\"", "\"model_type\": \"gemma\"", "model_type is \"gemma\": this decoder runs \"llama\" and \"mistral\""},
-        {"llama3", "\"model_type\": \"llama\"", "\"model_type\": \"mistral\"", "runs LlamaForCausalLM and MistralForCausalLM, each with its model_type"},
+        {"llama3", "\"model_type\": \"llama\"", "\"model_type\": \"gemma\"",
+         "model_type is \"gemma\": this decoder runs \"llama\" and \"mistral\""},
+        {"llama3", "\"model_type\": \"llama\"", "\"model_type\": \"mistral\"",
+         "runs LlamaForCausalLM and MistralForCausalLM, each with its model_type"},
         {"llama3", "{", "{\"sliding_window\": 0,", "sliding_window is 0: it must be a whole number from 1 to "},
-        {"llama3", "{", "{\"layer_types\": [\"full_attention\", \"sliding_attention\"],", "layer_types is [\"full_attention\",\"sliding_attention\"]"},
+        {"llama3", "{", "{\"layer_types\": [\"full_attention\", \"sliding_attention\"],",
+         "layer_types is [\"full_attention\",\"sliding_attention\"]"},
         {"llama3", "\"llama\"", "\"a\\u001b[2J\\nb\"", "model_type is \"a\\u001B[2J\\nb\""},
         {"llama3", "\"model_type\": \"llama\"", "\"model_type\": 3", "model_type is 3: it must be a string"},
-        {"llama3", "LlamaForCausalLM", "LlamaForSequenceClassification", "architectures is [\"LlamaForSequenceClassification\"]"},
+        {"llama3", "LlamaForCausalLM", "LlamaForSequenceClassification",
+         "architectures is [\"LlamaForSequenceClassification\"]"},
         {"llama3", "LlamaForCausalLM", "MistralForCausalLM", "runs LlamaForCausalLM and MistralForCausalLM"},
-        {"llama3", "\"attention_bias\": false", "\"attention_bias\": 1", "attention_bias is 1: it must be true or false"},
+        {"llama3", "\"attention_bias\": false", "\"attention_bias\": 1",
+         "attention_bias is 1: it must be true or false"},
         {"llama3", "\"mlp_bias\": false", "\"mlp_bias\": 0", "mlp_bias is 0: it must be true or false"},
         {"llama3", "\"silu\"", "\"gelu\"", "hidden_act is \"gelu\": a Llama's is \"silu\""},
         {"llama3", "{", "{\"quantization_config\": {\"bits\": 4},", "quantization_config is {\"bits\":4}"},
-        {"llama3", "\"num_key_value_heads\": 2", "\"num_key_value_heads\": 3", "4 heads cannot share 3 key/value heads evenly"},
+        {"llama3", "\"num_key_value_heads\": 2", "\"num_key_value_heads\": 3",
+         "4 heads cannot share 3 key/value heads evenly"},
         {"llama3", "\"num_key_value_heads\": 2", "\"num_key_value_heads\": 0", "num_key_value_heads is 0"},
-        {"llama3", "\"num_key_value_heads\": 2", "\"num_key_value_heads\": 8", "4 heads cannot share 8 key/value heads"},
-        {"llama3", "\"num_attention_heads\": 4", "\"num_attention_heads\": 5", "a width of 32 is no multiple of its 5 heads"},
+        {"llama3", "\"num_key_value_heads\": 2", "\"num_key_value_heads\": 8",
+         "4 heads cannot share 8 key/value heads"},
+        {"llama3", "\"num_attention_heads\": 4", "\"num_attention_heads\": 5",
+         "a width of 32 is no multiple of its 5 heads"},
         {"llama3", "\"num_attention_heads\": 4", "\"num_attention_heads\": 32", "heads are 1 wide"},
         {"llama32", "\"head_dim\": 12", "\"head_dim\": 7", "heads are 7 wide: RoPE turns pairs"},
         {"llama32", "\"head_dim\": 12", "\"head_dim\": 0", "head_dim is 0"},
         {"llama32", "\"head_dim\": 12", "\"head_dim\": 100000000", "head_dim is 100000000"},
-        {"llama3", "\"hidden_size\": 32", "\"hidden_size\": 0", "hidden_size is 0: it must be a whole number from 1 to 4194304"},
+        {"llama3", "\"hidden_size\": 32", "\"hidden_size\": 0",
+         "hidden_size is 0: it must be a whole number from 1 to 4194304"},
         {"llama3", "\"hidden_size\": 32", "\"hidden_size\": -32", "hidden_size is -32"},
         {"llama3", "\"hidden_size\": 32", "\"hidden_size\": 32.0", "hidden_size is 32.0"},
         {"llama3", "\"hidden_size\": 32", "\"hidden_size\": \"32\"", "hidden_size is \"32\""},
@@ -563,17 +590,21 @@ static void bad_configurations_get_one_line(void **state) {
         {"llama3", "\"rope_theta\": 500000.0", "\"rope_theta\": 0", "rope_theta is 0"},
         {"llama3", "\"rope_theta\": 500000.0", "\"rope_theta\": 1e999", "no valid JSON"},
         {"llama31", "\"llama3\"", "\"mrope\"", "rope_scaling.rope_type is \"mrope\": it must be default"},
-        {"llama31", "\"llama3\"", "\"longrope\"", "rope_scaling.short_factor is missing: longrope needs a list of 4 numbers above 0"},
+        {"llama31", "\"llama3\"", "\"longrope\"",
+         "rope_scaling.short_factor is missing: longrope needs a list of 4 numbers above 0"},
         {"longrope", "5.0,", "", "rope_scaling.long_factor is [1.0,2.0,8.0]: longrope needs a list of 4 numbers"},
         {"longrope", "1.3", "0", "rope_scaling.short_factor is [1.0,1.1000000000000001,0,1.5]: longrope needs"},
         {"dynamic", "\"dynamic\"", "\"su\"", "rope_scaling.type is \"su\""},
         {"llama31", "\"factor\": 8.0", "\"factor\": -8.0", "rope_scaling.factor is -8.0"},
         {"llama31", "\"factor\": 8.0,", "", "rope_scaling.factor is missing: this rope_type needs it"},
-        {"llama31", "\"high_freq_factor\": 4.0", "\"high_freq_factor\": 1.0", "high_freq_factor is 1.0: it must be a number above 1"},
+        {"llama31", "\"high_freq_factor\": 4.0", "\"high_freq_factor\": 1.0",
+         "high_freq_factor is 1.0: it must be a number above 1"},
         {"llama32", "\"low_freq_factor\": 1.0,", "", "rope_parameters.low_freq_factor is missing"},
-        {"llama32", "\"rope_parameters\": {", "\"rope_parameters\": {\"partial_rotary_factor\": 0.5,", "partial_rotary_factor is 0.5"},
+        {"llama32", "\"rope_parameters\": {", "\"rope_parameters\": {\"partial_rotary_factor\": 0.5,",
+         "partial_rotary_factor is 0.5"},
         {"llama3", "\"rope_scaling\": null", "\"rope_scaling\": [1]", "rope_scaling is [1]: it must be an object"},
-        {"llama3", "\"rope_scaling\": null", "\"rope_parameters\": [1]", "rope_parameters is [1]: it must be an object"},
+        {"llama3", "\"rope_scaling\": null", "\"rope_parameters\": [1]",
+         "rope_parameters is [1]: it must be an object"},
         {"llama3", "\"eos_token_id\": [", "\"eos_token_id\": [\"a\",", "eos_token_id is [\"a\",2,3]"},
         {"llama3", "\"eos_token_id\": [", "\"eos_token_id\": [0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,", "more ends"},
         {"llama3", "bfloat16", "float8_e4m3fn", "torch_dtype is \"float8_e4m3fn\""},
@@ -598,7 +629,8 @@ static void bad_configurations_get_one_line(void **state) {
 static void good_configurations_are_read(void **state) {
     (void)state;
     const char *path = AT("%s/good", folder), *config = AT("%s/config.json", path);
-    write_config(path, "llama3", "\"rope_theta\": 500000.0", "\"rope_parameters\": {\"rope_theta\": 7, \"type\": \"linear\", \"factor\": 3}");
+    write_config(path, "llama3", "\"rope_theta\": 500000.0",
+                 "\"rope_parameters\": {\"rope_theta\": 7, \"type\": \"linear\", \"factor\": 3}");
     Config c = config_read(config);
     assert_true(c.rope.rope_theta == 7 && c.rope.rope_type == ROPE_LINEAR && c.rope.factor == 3);
     assert_true(c.eos_count == 2 && c.eos[0] == 2 && c.eos[1] == 3 && c.dtype == BF16 && c.pad == -1);
@@ -611,8 +643,10 @@ static void good_configurations_are_read(void **state) {
     static const struct {
         const char *from, *to;
         int context;
-    } windows[] = {{"{", "{\"sliding_window\": null,", 64}, {"{", "{\"sliding_window\": 64,", 64}, {"{", "{\"sliding_window\": 63,", 63},
-                   {"\"max_position_embeddings\": 64", "\"max_position_embeddings\": 32768, \"sliding_window\": 4096", 4096}};
+    } windows[] = {{"{", "{\"sliding_window\": null,", 64}, {"{", "{\"sliding_window\": 64,", 64},
+                   {"{", "{\"sliding_window\": 63,", 63},
+                   {"\"max_position_embeddings\": 64",
+                    "\"max_position_embeddings\": 32768, \"sliding_window\": 4096", 4096}};
     static const struct {
         const char *name;
         DType dtype;
@@ -657,17 +691,21 @@ static void a_mistral_is_a_llama_up_to_its_window(void **state) {
     strcpy(llama, strstr(said, "\n"));
     for (size_t i = 0; i < COUNT(cases); i++) {
         write_config(AT("%s/mistral", folder), "llama3", "{", AT("{ %s", cases[i].window));
-        assert_int_equal(system(AT("cd %s/mistral && sed -i 's/Llama/Mistral/; s/\"llama\"/\"mistral\"/' config.json && cp '%s'/*.safetensors .", folder, GOLDEN("llama3"))), 0);
+        assert_int_equal(system(AT("cd %s/mistral && sed -i 's/Llama/Mistral/; s/\"llama\"/\"mistral\"/' config.json "
+                                   "&& cp '%s'/*.safetensors .", folder, GOLDEN("llama3"))), 0);
         assert_int_equal(run("--model mistral --ids 1,2,3,4,5,6,7,8,9"), 0);
         assert_string_equal(strstr(said, "\n"), llama);
         Config c = config_read(AT("%s/mistral/config.json", folder));
         assert_int_equal(config_context(&c), cases[i].context);
         assert_int_equal(run("--model mistral --ids 1,2,3,4,5,6,7,8,9,10"), cases[i].context == 9);
-        if (cases[i].context == 9) assert_one_line("a window", 1, "longer than this model's context of 9, its sliding_window");
+        if (cases[i].context == 9)
+            assert_one_line("a window", 1, "longer than this model's context of 9, its sliding_window");
     }
     /* What the file leaves out is 4096. */
-    write_config(AT("%s/mistral", folder), "llama3", "\"max_position_embeddings\": 64", "\"max_position_embeddings\": 32768");
-    assert_int_equal(system(AT("cd %s/mistral && sed -i 's/Llama/Mistral/; s/\"llama\"/\"mistral\"/' config.json", folder)), 0);
+    write_config(AT("%s/mistral", folder), "llama3", "\"max_position_embeddings\": 64",
+                 "\"max_position_embeddings\": 32768");
+    assert_int_equal(system(AT("cd %s/mistral && sed -i 's/Llama/Mistral/; s/\"llama\"/\"mistral\"/' config.json",
+                               folder)), 0);
     Config c = config_read(AT("%s/mistral/config.json", folder));
     assert_int_equal(config_context(&c), 4096);
 }
@@ -681,14 +719,18 @@ static void other_files_of_weights_are_told_apart(void **state) {
     assert_int_equal(run("--model '%s/model.safetensors.index.json' --ids 1,2,3", GOLDEN("llama2_70b")), 0);
     assert_string_equal(strstr(said, "\n"), whole);
     assert_int_equal(run("--model '%s/model.safetensors' --ids 1,2,3", GOLDEN("llama3")), 0);
-    assert_int_equal(system(AT("cd %s && mkdir alone && cp '%s'/*.json '%s'/model.safetensors alone", folder, GOLDEN("llama3"), GOLDEN("llama3"))), 0);
+    assert_int_equal(system(AT("cd %s && mkdir alone && cp '%s'/*.json '%s'/model.safetensors alone", folder,
+                               GOLDEN("llama3"), GOLDEN("llama3"))), 0);
     assert_int_equal(system(AT("cd %s/alone && " PROGRAM " --model model.safetensors --ids 1,2,3 >out", folder)), 0);
     assert_int_equal(system(AT("cd %s/alone && mv model.safetensors pytorch_model.bin", folder)), 0);
-    assert_one_line("a .bin of PyTorch", run("--model alone --ids 1"), "alone: it holds pytorch_model.bin and no model.safetensors. transformers "
-                    "writes one beside it: python3 -c \"from sys import argv; from transformers import AutoModelForCausalLM as M; "
+    assert_one_line("a .bin of PyTorch", run("--model alone --ids 1"),
+                    "alone: it holds pytorch_model.bin and no model.safetensors. transformers "
+                    "writes one beside it: python3 -c \"from sys import argv; from transformers import "
+                    "AutoModelForCausalLM as M; "
                     "M.from_pretrained(argv[1], dtype='auto').save_pretrained(argv[2])\" 'alone' 'alone'");
     assert_int_equal(system(AT("cd %s/alone && mv pytorch_model.bin pytorch_model.bin.index.json", folder)), 0);
-    assert_one_line("shards of PyTorch", run("--model alone --ids 1"), "alone: it holds pytorch_model.bin.index.json and no model.safetensors");
+    assert_one_line("shards of PyTorch", run("--model alone --ids 1"),
+                    "alone: it holds pytorch_model.bin.index.json and no model.safetensors");
     assert_int_equal(system(AT("cd %s/alone && rm *.json && touch consolidated.00.pth params.json", folder)), 0);
     assert_one_line("Meta's", run("--model alone --ids 1"), "alone: it is Meta's checkpoint, consolidated.00.pth. ");
     assert_said("python3 '" ROOT "/chapters/09_decoder/meta.py' 'alone'");
@@ -707,11 +749,14 @@ static void bad_tensors_get_one_line(void **state) {
         {"lm_head.weight", "drop", "1 tensor is missing: lm_head.weight"},
         {"lm_head.weight", "rename", "1 tensor is missing: lm_head.weight"},
         {"lm_head.weight", "add", "1 tensor of no Llama: model.layers.0.self_attn.q_proj.bias"},
-        {"model.layers.0.self_attn.k_proj.weight", "shape", "k_proj.weight is [16, 32], but config.json makes it [32, 32]"},
+        {"model.layers.0.self_attn.k_proj.weight", "shape",
+         "k_proj.weight is [16, 32], but config.json makes it [32, 32]"},
         {"model.norm.weight", "shape", "model.norm.weight is [16], but config.json makes it [32]"},
         {"model.norm.weight", "rank", "model.norm.weight is [32, 1], but config.json makes it [32]"},
-        {"model.norm.weight", "double", "model.norm.weight is F64: this decoder takes F32, BF16 and F16. transformers converts it: "
-         "python3 -c \"from sys import argv; from transformers import AutoModelForCausalLM as M; M.from_pretrained(argv[1], dtype='float32')"},
+        {"model.norm.weight", "double",
+         "model.norm.weight is F64: this decoder takes F32, BF16 and F16. transformers converts it: "
+         "python3 -c \"from sys import argv; from transformers import AutoModelForCausalLM as M; "
+         "M.from_pretrained(argv[1], dtype='float32')"},
         {"model.layers.0.mlp.up_proj.weight", "dtype", "up_proj.weight is I32: this decoder takes F32, BF16 and F16"},
     };
     for (size_t i = 0; i < COUNT(bad); i++) {
@@ -723,8 +768,10 @@ static void bad_tensors_get_one_line(void **state) {
         else if (strcmp(bad[i].change, "rank") == 0) tensor->rank = 2, tensor->shape[1] = 1;
         else if (strcmp(bad[i].change, "dtype") == 0) tensor->dtype = I32;
         else if (strcmp(bad[i].change, "double") == 0) tensor->dtype = F64, tensor->data = doubles;
-        else weights.tensors[weights.count] = *tensor, weights.tensors[weights.count++].name = "model.layers.0.self_attn.q_proj.bias";
-        assert_one_line(bad[i].words, run("--model '%s' --ids 1", save_model("bad_tensors", "llama1", &weights)), bad[i].words);
+        else weights.tensors[weights.count] = *tensor,
+            weights.tensors[weights.count++].name = "model.layers.0.self_attn.q_proj.bias";
+        assert_one_line(bad[i].words, run("--model '%s' --ids 1", save_model("bad_tensors", "llama1", &weights)),
+                        bad[i].words);
     }
     write_config(AT("%s/more", folder), "llama1", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1000");
     assert_int_equal(run("--model more --ids 1"), 1);
@@ -732,7 +779,8 @@ static void bad_tensors_get_one_line(void **state) {
     size_t size;
     char *bytes = read_file(AT("%s/model.safetensors", GOLDEN("llama1")), &size);
     write_file(AT("%s/more/model.safetensors", folder), bytes, size);
-    assert_one_line("more layers", run("--model more --ids 1"), "8982 tensors are missing: model.layers.2.input_layernorm.weight, ");
+    assert_one_line("more layers", run("--model more --ids 1"),
+                    "8982 tensors are missing: model.layers.2.input_layernorm.weight, ");
     write_config(AT("%s/more", folder), "llama1", "{", "{");
     static const size_t cuts[] = {0, 7, 8, 100, 5000, 80000};
     for (size_t i = 0; i < COUNT(cuts); i++) {
@@ -772,7 +820,8 @@ static double time_to_refuse(int layers, size_t strange) {
             count++;
         }
     }
-    write_config(AT("%s/strange", folder), "llama1", "\"num_hidden_layers\": 2", AT("\"num_hidden_layers\": %d", layers));
+    write_config(AT("%s/strange", folder), "llama1", "\"num_hidden_layers\": 2",
+                 AT("\"num_hidden_layers\": %d", layers));
     safetensors_save(AT("%s/strange/model.safetensors", folder), count, tensors, 0, NULL);
     safetensors_close(&weights.file), free(tensors), free(names);
 
@@ -780,7 +829,8 @@ static double time_to_refuse(int layers, size_t strange) {
     getrusage(RUSAGE_CHILDREN, &before);
     assert_one_line("strange", run("--model strange --ids 1"), AT("%zu tensors of no Llama: strange.", strange));
     getrusage(RUSAGE_CHILDREN, &after);
-    return (double)(after.ru_utime.tv_sec - before.ru_utime.tv_sec) + 1e-6 * (double)(after.ru_utime.tv_usec - before.ru_utime.tv_usec);
+    return (double)(after.ru_utime.tv_sec - before.ru_utime.tv_sec) +
+           1e-6 * (double)(after.ru_utime.tv_usec - before.ru_utime.tv_usec);
 }
 
 static void many_tensors_take_linear_time(void **state) {
@@ -806,14 +856,17 @@ static void bad_shards_get_one_line(void **state) {
         const char *from, *to, *words;
     } bad[] = {
         {"model-00001-of-00002", "model-00003-of-00002", "model-00003-of-00002.safetensors: cannot open it"},
-        {"model-00001-of-00002.safetensors", "../../../etc/passwd", "is said to be in \"../../../etc/passwd\", outside of this folder"},
+        {"model-00001-of-00002.safetensors", "../../../etc/passwd",
+         "is said to be in \"../../../etc/passwd\", outside of this folder"},
         {"model-00001-of-00002.safetensors", "/etc/passwd", "\"/etc/passwd\", outside of this folder"},
         {"model-00001-of-00002.safetensors", "..", "\"..\", outside of this folder"},
         {"\"model-00001-of-00002.safetensors\"", "17", "no file's name"},
         {"model-00001-of-00002.safetensors", "config.json", "config.json: "},
-        {"model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors", "not in the shard that the index names"},
+        {"model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors",
+         "not in the shard that the index names"},
         {"lm_head.weight", "lm_haed.weight", "not in the shard that the index names: lm_haed.weight"},
-        {"\"lm_head.weight\": \"model-00002-of-00002.safetensors\",", "", "though the index does not say so: lm_head.weight"},
+        {"\"lm_head.weight\": \"model-00002-of-00002.safetensors\",", "",
+         "though the index does not say so: lm_head.weight"},
         {"\"weight_map\"", "\"weight_cap\"", "it has no weight_map"},
         {"{", "[", "no valid JSON"},
     };
@@ -839,10 +892,13 @@ static void bad_bins_get_one_line(void **state) {
         const char *words;
     } bad[] = {
         {{0, 48, 2, 8, 2, 64, 64}, "dim = 0"},           {{-32, 48, 2, 8, 2, 64, 64}, "dim = -32"},
-        {{32, 48, 2, 5, 5, 64, 64}, "5 heads"},          {{32, 48, 2, 8, 3, 64, 64}, "8 heads cannot share 3 key/value heads"},
+        {{32, 48, 2, 5, 5, 64, 64}, "5 heads"},
+        {{32, 48, 2, 8, 3, 64, 64}, "8 heads cannot share 3 key/value heads"},
         {{32, 48, 2, 32, 2, 64, 64}, "heads are 1 wide"}, {{32, 48, 2000000000, 8, 2, 64, 64}, "n_layers = 2000000000"},
-        {{1 << 20, 1 << 20, 1 << 20, 8, 2, 1 << 20, 1 << 20}, "n_layers = 1048576"}, {{32, 48, 2, 8, 2, -2147483647 - 1, 64}, "vocab_size = -2147483648"},
-        {{32, 48, 2, 8, 2, 64, 64}, "bytes long, but it has"}, {{0x616b3432, 1, 64, 172, 5, 8, 4}, "a later format of llama2.c"},
+        {{1 << 20, 1 << 20, 1 << 20, 8, 2, 1 << 20, 1 << 20}, "n_layers = 1048576"},
+        {{32, 48, 2, 8, 2, -2147483647 - 1, 64}, "vocab_size = -2147483648"},
+        {{32, 48, 2, 8, 2, 64, 64}, "bytes long, but it has"},
+        {{0x616b3432, 1, 64, 172, 5, 8, 4}, "a later format of llama2.c"},
         {{1 << 22, 1 << 22, 1024, 1024, 1024, 1 << 22, 1 << 22}, "bytes long, but it has"},
     };
     size_t size;
@@ -876,15 +932,18 @@ static void bad_requests_get_one_line(void **state) {
         {"--ids 5000000000", "is no token"},
         {"--compare nowhere.safetensors", "nowhere.safetensors: cannot open it"},
         {"--ids 1 --save /proc/nowhere/x.safetensors", "cannot write"},
-        {"--ids 1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0,1,2,"
-         "3,4,5,6,7,8,9,0,1,2,3,4,5", "a prompt of 65 tokens is longer than this model's context of 64"},
+        {"--ids 1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0,"
+         "1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0,1,2,3,4,5",
+         "a prompt of 65 tokens is longer than this model's context of 64"},
     };
     for (size_t i = 0; i < COUNT(bad); i++)
-        if (!strstr(bad[i].ids, "--save")) assert_one_line(bad[i].ids, run("--model '%s' %s", golden, bad[i].ids), bad[i].words);
+        if (!strstr(bad[i].ids, "--save"))
+            assert_one_line(bad[i].ids, run("--model '%s' %s", golden, bad[i].ids), bad[i].words);
         else assert_one_line(bad[i].ids, run("--model '%s' %s >stdout", golden, bad[i].ids), bad[i].words);
-    static const char *const misuses[] = {"--ids 1", "--ids 1 --data d --model x", "--tree llama-3-8b --data d", "--model '' --ids 1",
-                                          "--model x --ids 1 --save ''", "--model x --compare ''", "--tree ''",
-                                          "--model x --ids 1 --ids 2", "--model x --ids 1 --save a --save b"};
+    static const char *const misuses[] = {"--ids 1", "--ids 1 --data d --model x", "--tree llama-3-8b --data d",
+                                          "--model '' --ids 1", "--model x --ids 1 --save ''", "--model x --compare ''",
+                                          "--tree ''", "--model x --ids 1 --ids 2",
+                                          "--model x --ids 1 --save a --save b"};
     for (size_t i = 0; i < COUNT(misuses); i++) assert_misuse(run("%s", misuses[i]));
     assert_misuse(run("--model '%s'", golden));
     assert_one_line("nowhere", run("--model nowhere --ids 1"), "nowhere: No such file or directory");
@@ -916,7 +975,8 @@ static void heads_look_as_in_transformers(void **state) {
         head_weights(&model, &run, head / H, head % H, weights);
         for (int s = 0; s < T - 1; s++) {
             double right = tensor_get(expected, (size_t)(head * (T - 1) + s));
-            if (!(fabs(weights[T - 2][s] - right) < 1e-4)) fail_msg("head %d, token %d: %g, in transformers %g", head, s, weights[T - 2][s], right);
+            if (!(fabs(weights[T - 2][s] - right) < 1e-4))
+                fail_msg("head %d, token %d: %g, in transformers %g", head, s, weights[T - 2][s], right);
         }
     }
     free(weights), trace_free(&run), model_close(&model), safetensors_close(&unseen), safetensors_close(&golden);

@@ -557,12 +557,14 @@ FLASH(flash_in_small_room) { /* as if the scores of 64 keys had room */
 #define BLOCK(name) static void name(Decoder *d, int l, int T, int C, float delta[restrict T][C], const float x[T][C])
 #define FORWARD(name) static void name(Decoder *d, int T, int C, float out[restrict T][C], const int ids[T])
 
-static void plain_norm(const Decoder *d, int T, int C, float out[restrict T][C], const float x[T][C], const float weight[C]) {
+static void plain_norm(const Decoder *d, int T, int C, float out[restrict T][C], const float x[T][C],
+                       const float weight[C]) {
     rms_norm(T, C, out, x, weight, NULL, (float)d->model->config.rms_norm_eps);
 }
 
 /* The feed-forward of rows that are normalized, or not. */
-static void plain_feed_forward(const Layer *layer, int T, int C, int F, bool swapped, float delta[restrict T][C], const float normed[T][C]) {
+static void plain_feed_forward(const Layer *layer, int T, int C, int F, bool swapped, float delta[restrict T][C],
+                               const float normed[T][C]) {
     float(*gate)[F] = allocate(sizeof(float[T][F])), (*up)[F] = allocate(sizeof(float[T][F]));
     project(T, C, F, gate, normed, swapped ? &layer->up_proj : &layer->gate_proj);
     project(T, C, F, up, normed, swapped ? &layer->gate_proj : &layer->up_proj);
@@ -591,7 +593,8 @@ BLOCK(feed_forward_and_x) {
 typedef enum { AS_IT_IS, VALUES_TURNED, NO_W_O, ONE_CACHE, NEW_ROWS } Attention;
 
 /* In a style of its own: with chapter 6's attention, and malloc for the room. */
-static void plain_attention(Attention how, Decoder *d, int l, int T, int C, float delta[restrict T][C], const float x[T][C]) {
+static void plain_attention(Attention how, Decoder *d, int l, int T, int C, float delta[restrict T][C],
+                            const float x[T][C]) {
     const Layer *layer = &d->model->layers[l];
     int H = d->model->config.H, KV = d->model->config.KV, D = d->model->config.D, cache = how == ONE_CACHE ? 0 : l;
     float(*keys)[d->capacity][KV][D] = (void *)d->keys, (*values)[d->capacity][KV][D] = (void *)d->values;
@@ -626,13 +629,15 @@ static void logits_of_embedding(const Decoder *decoder, float logits[decoder->mo
 
 /* The loop, with a place for each mistake. */
 typedef struct {
-    bool no_residual, norm_after, norm_in_stream, side_by_side, no_final_norm, layer_0, last_alone, hides_attention, one_less, from_0;
+    bool no_residual, norm_after, norm_in_stream, side_by_side, no_final_norm, layer_0, last_alone, hides_attention,
+        one_less, from_0;
 } Loop;
 
 static void plain_forward(Loop how, Decoder *d, int T, int C, float out[restrict T][C], const int ids[T]) {
     const Model *model = d->model;
     int L = model->config.L;
-    float(*x)[C] = allocate(sizeof(float[T][C])), (*delta)[C] = allocate(sizeof(float[T][C])), (*read)[C] = allocate(sizeof(float[T][C]));
+    float(*x)[C] = allocate(sizeof(float[T][C])), (*delta)[C] = allocate(sizeof(float[T][C])),
+        (*read)[C] = allocate(sizeof(float[T][C]));
     for (int t = 0; t < T; t++)
         for (int i = 0; i < C; i++) x[t][i] = (float)tensor_get(&model->embed_tokens, (size_t)ids[t] * C + i);
     show_stage(d, 0, T, C, x);
@@ -852,9 +857,11 @@ static const Draft wrong[] = {
     DRAFT(decoder_forward, forward_without_final_norm, "the final norm is missing"),
     DRAFT(decoder_forward, forward_first_layer, "each of your layers is layer 0"),
     DRAFT(decoder_forward, forward_last_token, "This row of out is not written: all T tokens come out"),
-    DRAFT(decoder_forward, forward_shows_no_attention, "differs is 1, after attention of layer 0, at token 0, number 0"),
+    DRAFT(decoder_forward, forward_shows_no_attention,
+          "differs is 1, after attention of layer 0, at token 0, number 0"),
     DRAFT(decoder_forward, forward_one_layer_less, "differs is 3, after attention of layer 1, at token 0, number 0"),
-    DRAFT(decoder_forward, forward_ignores_length, "The tokens of the first piece are right, those of the second are not"),
+    DRAFT(decoder_forward, forward_ignores_length,
+          "The tokens of the first piece are right, those of the second are not"),
     DRAFT(pair_counts, counts_add, "adds onto what was in out"),
     DRAFT(pair_counts, counts_transposed, "counts[a][b] is for b behind a"),
     DRAFT(merge_pair, merge_nothing, "merge nothing"),

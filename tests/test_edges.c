@@ -1,5 +1,5 @@
-/* The edges of what the programs of chapters 9 to 11 take: the last length that fits and the first that does not, files by
- * names that are too long, models of llama2.c with their tokenizer beside them. */
+/* The edges of what the programs of chapters 9 to 11 take: the last length that fits and the first that does not, files
+ * by names that are too long, models of llama2.c with their tokenizer beside them. */
 #include "09_decoder/decoder.h"
 #include "common/byte_order.h"
 #include "common/golden.h"
@@ -41,7 +41,8 @@ static void llama_finds_the_tokenizer_beside_the_model(void **state) {
     assert_said("note: the context of 16 tokens is full");
     assert_int_equal(run("'" BUILD "/llama' --model model.bin --bf16"), 1);
     assert_said("are F32, not BF16");
-    assert_int_equal(run("'" BUILD "/llama' --model model.bin --chat --system Brief --tokens 2 --seed 1 <model.bin"), 1);
+    assert_int_equal(run("'" BUILD
+                         "/llama' --model model.bin --chat --system Brief --tokens 2 --seed 1 <model.bin"), 1);
     assert_int_equal(run("'" BUILD "/09_decoder' --model model.bin --ids 1,2,270"), 1);
     assert_said("token 270 is not in the vocabulary of 270");
 }
@@ -72,7 +73,8 @@ static void tokens_may_be_long_but_not_too_long(void **state) {
 
         sprintf(file, "{\"model\":{\"type\":\"BPE\",\"byte_fallback\":true,\"vocab\":{\"%s\":0},\"merges\":[]},"
                       "\"normalizer\":null,\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"▁\","
-                      "\"prepend_scheme\":\"first\",\"split\":false},\"decoder\":{\"type\":\"Sequence\",\"decoders\":[{\"type\":\"Replace\",\"pattern\":{\"String\":\"▁\"},\"content\":\" \"},"
+                      "\"prepend_scheme\":\"first\",\"split\":false},\"decoder\":{\"type\":\"Sequence\","
+                      "\"decoders\":[{\"type\":\"Replace\",\"pattern\":{\"String\":\"▁\"},\"content\":\" \"},"
                       "{\"type\":\"ByteFallback\"},{\"type\":\"Fuse\"}]}}", name);
         write_bytes("long", strlen(file), file);
         assert_int_equal(run("'" BUILD "/10_tokenizer' --info --model long"), length > MOST_PIECE);
@@ -114,7 +116,8 @@ static void a_folder_has_a_tree(void **state) {
     assert_int_equal(strncmp(said, "LlamaForCausalLM(\n", 18), 0);
     assert_said("lm_head (it is embed_tokens)");
     static const char *const misuses[] = {"--ids 1", "--save x", "--compare x", "--model x", "a word", "--data ''"};
-    for (size_t i = 0; i < sizeof misuses / sizeof *misuses; i++) assert_misuse(run("'" BUILD "/09_decoder' %s", misuses[i]));
+    for (size_t i = 0; i < sizeof misuses / sizeof *misuses; i++)
+        assert_misuse(run("'" BUILD "/09_decoder' %s", misuses[i]));
 }
 
 /* ------------------------------------------------------------------ golden files */
@@ -130,7 +133,8 @@ static void open_a_spoilt_one(void) {
     Tensor tensors[2 * GOLDEN_MAX];
     size_t count = 0;
     for (; spoilt[count].name; count++)
-        tensors[count] = (Tensor){.name = spoilt[count].name, .dtype = F32, .rank = 1, .shape = {spoilt[count].numbers}, .data = zeros};
+        tensors[count] = (Tensor){.name = spoilt[count].name, .dtype = F32, .rank = 1, .shape = {spoilt[count].numbers},
+                                  .data = zeros};
     safetensors_save(AT("%s/spoilt.safetensors", folder), count, tensors, 0, NULL);
     golden_open(AT("../../../../../../../../../../../..%s/spoilt", folder));
 }
@@ -166,10 +170,10 @@ static void golden_cases_have_names(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(llama_finds_the_tokenizer_beside_the_model), cmocka_unit_test(paths_may_be_long_but_not_too_long),
-        cmocka_unit_test(tokens_may_be_long_but_not_too_long),        cmocka_unit_test(a_decoder_has_its_limits),
-        cmocka_unit_test(a_folder_has_a_tree),                        cmocka_unit_test(golden_cases_have_names),
-        cmocka_unit_test(what_is_no_golden_file_is_refused),
+        cmocka_unit_test(llama_finds_the_tokenizer_beside_the_model),
+        cmocka_unit_test(paths_may_be_long_but_not_too_long), cmocka_unit_test(tokens_may_be_long_but_not_too_long),
+        cmocka_unit_test(a_decoder_has_its_limits), cmocka_unit_test(a_folder_has_a_tree),
+        cmocka_unit_test(golden_cases_have_names), cmocka_unit_test(what_is_no_golden_file_is_refused),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -1,4 +1,5 @@
-/* Chapter 12's rms_norm and swiglu, in place of those of chapters 1 and 3: the workbench's verdict, and how exact they are. */
+/* Chapter 12's rms_norm and swiglu, in place of those of chapters 1 and 3: the workbench's verdict, and how exact they
+ * are. */
 #include "01_normalization/normalization.h"
 #include "03_feed_forward/feed_forward.h"
 #include "common/error.h"
@@ -12,8 +13,8 @@
 /* As if a reader had written them: PyTorch's cases, random shapes beside the chapters' own, guarded arrays. */
 static void the_workbench_says_right(void **state) {
     (void)state;
-    assert_int_equal(run("sh '%s/compile.sh' fast.c.so '%s/chapters/12_speed/elementwise.c' && '%s/verify' --library fast.c.so",
-                         BUILD, ROOT, BUILD), 0);
+    assert_int_equal(run("sh '%s/compile.sh' fast.c.so '%s/chapters/12_speed/elementwise.c' && '%s/verify' --library "
+                         "fast.c.so", BUILD, ROOT, BUILD), 0);
     assert_said("2 of 2 kernels pass\n");
 }
 

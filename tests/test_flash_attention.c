@@ -1,6 +1,6 @@
-/* Chapter 8's kernel, and once more chapter 12's in its place: the golden values, and what they cannot see: every shape around
- * the tiles, against chapter 6; how exact a weight is; the same answer from run to run and on any number of threads; that
- * the memory does not grow with the text; and what is refused. */
+/* Chapter 8's kernel, and once more chapter 12's in its place: the golden values, and what they cannot see: every shape
+ * around the tiles, against chapter 6; how exact a weight is; the same answer from run to run and on any number of
+ * threads; that the memory does not grow with the text; and what is refused. */
 #include "08_flash_attention/flash_attention.h"
 #include "06_grouped_query/grouped_query.h"
 #include "common/error.h"
@@ -67,7 +67,8 @@ static float *flash(Shape n, Inputs in) {
 static void assert_all_near(Shape n, const float *got, const float *right) {
     for (int i = 0; i < n.T * n.H * n.D; i++)
         if (!(fabsf(got[i] - right[i]) <= 4e-6f))
-            fail_msg("T %d, S %d, H %d, KV %d, D %d: output %d is %g, not %g", n.T, n.S, n.H, n.KV, n.D, i, got[i], right[i]);
+            fail_msg("T %d, S %d, H %d, KV %d, D %d: output %d is %g, not %g", n.T, n.S, n.H, n.KV, n.D, i, got[i],
+                     right[i]);
 }
 
 static void assert_inputs_as_chapter_6(Shape n, Inputs in) {
@@ -92,7 +93,8 @@ static void golden_values(void **state) {
     for (const GoldenCase *c = golden.cases; c < golden.cases + golden.count; c++) {
         const Tensor *q = golden_input(c, "q"), *k = golden_input(c, "k");
         Shape n = {(int)q->shape[0], (int)k->shape[0], (int)q->shape[1], (int)k->shape[1], (int)q->shape[2]};
-        Inputs in = {{.numbers = tensor_to_float(q)}, {.numbers = tensor_to_float(k)}, {.numbers = tensor_to_float(golden_input(c, "v"))}};
+        Inputs in = {{.numbers = tensor_to_float(q)}, {.numbers = tensor_to_float(k)},
+                     {.numbers = tensor_to_float(golden_input(c, "v"))}};
         Tensor got = c->expected;
         float *out = flash(n, in);
         got.data = out;
@@ -139,7 +141,8 @@ static void a_long_text(void **state) {
     assert_as_chapter_6((Shape){300, 300, 4, 2, 16});
     assert_as_chapter_6((Shape){133, 700, 2, 1, 32});
     assert_as_chapter_6((Shape){1, 3000, 4, 2, 16});
-    for (int T = 1; T <= 2; T++) assert_as_chapter_6((Shape){T, 1000, 16, 2, 16}); /* a full set, and several parts of the keys */
+    /* A full set, and several parts of the keys. */
+    for (int T = 1; T <= 2; T++) assert_as_chapter_6((Shape){T, 1000, 16, 2, 16});
 }
 
 /* Wherever a query lies, its maximum starts below its scores: here they are near -1e4, and whole numbers / 32. */
@@ -167,13 +170,14 @@ static void one_key_takes_all(void **state) {
     }
 }
 
-/* Each head's scores are larger than those of the head before it, by so much that another's maximum would not do. All are
- * whole numbers / 2. */
+/* Each head's scores are larger than those of the head before it, by so much that another's maximum would not do. All
+ * are whole numbers / 2. */
 static void heads_of_other_sizes(void **state) {
     (void)state;
     Shape n = {1, 1000, 8, 1, 4};
     Inputs in = inputs_of(n);
-    for (int i = 0; i < n.T * n.H * n.D; i++) in.q.numbers[i] = roundf(4 * in.q.numbers[i]) * (float)(4 * (i / n.D * i / n.D + 1));
+    for (int i = 0; i < n.T * n.H * n.D; i++)
+        in.q.numbers[i] = roundf(4 * in.q.numbers[i]) * (float)(4 * (i / n.D * i / n.D + 1));
     for (int i = 0; i < n.S * n.KV * n.D; i++) in.k.numbers[i] = roundf(4 * in.k.numbers[i]) / 4;
     assert_inputs_as_chapter_6(n, in);
     inputs_free(in);
@@ -200,8 +204,8 @@ static void on_a_used_heap(void **state) {
 
 /* ------------------------------------------------------------------ how exact a weight is */
 
-/* Of two keys the first has the score 0 and the value 0, the second x and 1: the output is e^x / (1 + e^x). Its error is
- * that of e^x, and three roundings. */
+/* Of two keys the first has the score 0 and the value 0, the second x and 1: the output is e^x / (1 + e^x). Its error
+ * is that of e^x, and three roundings. */
 static void a_weight_is_exact(void **state) {
     (void)state;
     double worst = 0;

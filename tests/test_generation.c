@@ -1,5 +1,5 @@
-/* Chapter 11: the trained model writes what it writes in transformers, token by token; draws are fair; the loop ends when it
- * should; text appears as whole characters; and `llama` as a stranger uses it. Conversations: test_chat.c. */
+/* Chapter 11: the trained model writes what it writes in transformers, token by token; draws are fair; the loop ends
+ * when it should; text appears as whole characters; and `llama` as a stranger uses it. Conversations: test_chat.c. */
 #include "09_decoder/trace.h"
 #include "11_generation/generation.h"
 #include "12_speed/rounding.h"
@@ -19,7 +19,8 @@
 #include <unistd.h>
 
 static const char stories[] = ROOT "/chapters/09_decoder/stories/model";
-static const Sampling likeliest = {.repetition_penalty = 1}, as_it_says = {.temperature = 1, .top_p = 1, .repetition_penalty = 1};
+static const Sampling likeliest = {.repetition_penalty = 1},
+    as_it_says = {.temperature = 1, .top_p = 1, .repetition_penalty = 1};
 static Model model;
 static Tokenizer *tokenizer;
 static SafeTensors golden;
@@ -62,7 +63,8 @@ static void both_ends_can_be_drawn(void **state) {
     (void)state;
     assert_int_equal(draw(5, five, 0), 0);
     assert_int_equal(draw(5, five, 1 - 0x1p-53), 4);
-    const float last_ruled_out[3] = {0, 0, -INFINITY}, first_ruled_out[3] = {-INFINITY, 0, 0}, large[2] = {1e30f, 1e30f};
+    const float last_ruled_out[3] = {0, 0, -INFINITY}, first_ruled_out[3] = {-INFINITY, 0, 0},
+        large[2] = {1e30f, 1e30f};
     assert_int_equal(draw(3, last_ruled_out, 1 - 0x1p-53), 1);
     assert_int_equal(draw(3, first_ruled_out, 0), 1);
     assert_int_equal(draw(2, large, 0.75), 1);
@@ -78,15 +80,18 @@ static void samplers_follow_each_other(void **state) {
     assert_int_equal(sample(&(Sampling){.repetition_penalty = 4}, 5, logits, 1, seen, &random), 1);
     for (int i = 0; i < 100; i++) {
         memcpy(logits, five, sizeof five);
-        assert_int_equal(sample(&(Sampling){.temperature = 5, .top_k = 1, .top_p = 1, .repetition_penalty = 4}, 5, logits, 1, seen, &random), 1);
+        assert_int_equal(sample(&(Sampling){.temperature = 5, .top_k = 1, .top_p = 1, .repetition_penalty = 4}, 5,
+                                logits, 1, seen, &random), 1);
     }
     /* The temperature goes before top-p: cold, one token has more than half, and hot, none. */
     int cold[5] = {0}, hot[5] = {0};
     for (int i = 0; i < 1000; i++) {
         memcpy(logits, five, sizeof five);
-        cold[sample(&(Sampling){.temperature = 0.5f, .top_p = 0.7f, .repetition_penalty = 1}, 5, logits, 0, NULL, &random)]++;
+        cold[sample(&(Sampling){.temperature = 0.5f, .top_p = 0.7f, .repetition_penalty = 1}, 5, logits, 0, NULL,
+                    &random)]++;
         memcpy(logits, five, sizeof five);
-        hot[sample(&(Sampling){.temperature = 50, .top_p = 0.7f, .repetition_penalty = 1}, 5, logits, 0, NULL, &random)]++;
+        hot[sample(&(Sampling){.temperature = 50, .top_p = 0.7f, .repetition_penalty = 1}, 5, logits, 0, NULL,
+                   &random)]++;
     }
     assert_int_equal(cold[3], 1000);
     assert_true(hot[0] > 0 && hot[1] > 0 && hot[3] > 0 && hot[4] == 0);
@@ -103,7 +108,8 @@ static void it_writes_what_transformers_writes(void **state) {
     generation_read(&generation, 1, &bos);
     for (int i = 0; i < count; i++) {
         int id = generation_choose(&generation);
-        if (id != (int)tensor_get(expected, (size_t)i)) fail_msg("token %d is %d, in transformers %g", i, id, tensor_get(expected, (size_t)i));
+        if (id != (int)tensor_get(expected, (size_t)i))
+            fail_msg("token %d is %d, in transformers %g", i, id, tensor_get(expected, (size_t)i));
         generation_read(&generation, 1, &id);
     }
     generation_free(&generation);
@@ -118,7 +124,8 @@ static void perplexity_is_transformers(void **state) {
     size_t count = tensor_count(scores);
     double mean = 0;
     for (size_t i = 0; i < count; i++) mean += tensor_get(scores, i) / (double)count;
-    double ours = perplexity(&model, tokenizer_bos(tokenizer), count, safetensors_find(&unseen, "texts")->data, 512, no_progress);
+    double ours = perplexity(&model, tokenizer_bos(tokenizer), count, safetensors_find(&unseen, "texts")->data, 512,
+                             no_progress);
     assert_true(fabs(ours - exp(mean)) < 1e-4 * exp(mean));
     safetensors_close(&unseen);
 }
@@ -151,19 +158,24 @@ static double mean_difference(size_t count, const double a[count], const double 
     return sum / (double)count;
 }
 
-/* Sums in another order differ in their last bits, and now and then that makes a number round to its other neighbour. So
- * PyTorch's own float32 is as far from its float64 as ours may be, but for chance: 1.5 times. Without rounding it is farther. */
+/* Sums in another order differ in their last bits, and now and then that makes a number round to its other neighbour.
+ * So PyTorch's own float32 is as far from its float64 as ours may be, but for chance: 1.5 times. Without rounding it
+ * is farther. */
 static void rounding_is_pytorchs(void **state) {
     (void)state;
-    double *exact = tensor_to_double(safetensors_find(&golden, "rounded64")), *theirs = tensor_to_double(safetensors_find(&golden, "rounded"));
-    double *float32 = tensor_to_double(safetensors_find(&golden, "scores")), *bfloat16 = tensor_to_double(safetensors_find(&golden, "bfloat16"));
+    double *exact = tensor_to_double(safetensors_find(&golden, "rounded64")),
+        *theirs = tensor_to_double(safetensors_find(&golden, "rounded"));
+    double *float32 = tensor_to_double(safetensors_find(&golden, "scores")),
+        *bfloat16 = tensor_to_double(safetensors_find(&golden, "bfloat16"));
     size_t count = tensor_count(safetensors_find(&golden, "scores"));
     double rounded[count];
     score_rounded(count, rounded);
     double own = mean_difference(count, theirs, exact), ours = mean_difference(count, rounded, exact);
     double unrounded = mean_difference(count, float32, exact);
-    print_message("rounded: %.2e from PyTorch's float64, its float32 %.2e, without rounding %.2e\n", ours, own, unrounded);
-    print_message("from float32: rounded %.2e, PyTorch's bfloat16 %.2e\n", mean_difference(count, rounded, float32), mean_difference(count, bfloat16, float32));
+    print_message("rounded: %.2e from PyTorch's float64, its float32 %.2e, without rounding %.2e\n", ours, own,
+                  unrounded);
+    print_message("from float32: rounded %.2e, PyTorch's bfloat16 %.2e\n", mean_difference(count, rounded, float32),
+                  mean_difference(count, bfloat16, float32));
     assert_true(ours < 1.5 * own && unrounded > 1.5 * own);
     assert_true(mean_difference(count, rounded, float32) < mean_difference(count, bfloat16, float32) / 3);
     free(exact), free(theirs), free(float32), free(bfloat16);
@@ -233,7 +245,8 @@ static void it_answers_questions(void **state) {
     pclose(judge);
     snprintf(command, sizeof command, "%s/score", folder);
     FILE *score = fopen(command, "r");
-    assert_int_equal(fscanf(score, "%d of %d stories are consistent, %d of %d", &consistent, &stories_told, &right, &questions), 4);
+    assert_int_equal(fscanf(score, "%d of %d stories are consistent, %d of %d", &consistent, &stories_told, &right,
+                            &questions), 4);
     fclose(score);
     assert_int_equal(consistent, stories_told);
     assert_true(questions > 30);
@@ -322,8 +335,10 @@ static void a_text_stops_before_its_ends(void **state) {
 
 /* ------------------------------------------------------------------ the loop */
 
-/* What the model says after the sentence that runs through the course, in a context with room for so many tokens more. */
-static Ending go_on(const Model *of, int room, int most, bool ignore_end, const volatile sig_atomic_t *stop, char text[static 256]) {
+/* What the model says after the sentence that runs through the course, in a context with room for so many tokens
+ * more. */
+static Ending go_on(const Model *of, int room, int most, bool ignore_end, const volatile sig_atomic_t *stop,
+                    char text[static 256]) {
     Sentence sentence = sentence_open();
     Generation generation = generation_new(of, sentence.T + room, likeliest, 0);
     *text = '\0';
@@ -421,13 +436,14 @@ static void copy_model(const char *name, const char *spoilt, uint16_t bits) {
         tensors[i].data = values = allocate(tensor_bytes(&tensors[i]));
         for (size_t k = 0; k < tensor_count(&tensors[i]); k++) values[k] = bits;
     }
-    assert_int_equal(system(AT("mkdir -p %s/%s && cp '%s'/*.json '%s'/tokenizer.model %s/%s", folder, name, stories, stories, folder, name)), 0);
+    assert_int_equal(system(AT("mkdir -p %s/%s && cp '%s'/*.json '%s'/tokenizer.model %s/%s", folder, name, stories,
+                               stories, folder, name)), 0);
     safetensors_save(AT("%s/%s/model.safetensors", folder, name), file.count, tensors, 0, NULL);
     safetensors_close(&file), free(values);
 }
 
-/* A token for which the model has no row does no harm, and no more tokens than half of the rows are enough; who uses such a token is
- * told. */
+/* A token for which the model has no row does no harm, and no more tokens than half of the rows are enough; who uses
+ * such a token is told. */
 static void a_vocabulary_may_be_a_little_larger_or_smaller(void **state) {
     (void)state;
     assert_int_equal(system(AT("cp -r '%s' %s/padded", stories, folder)), 0);
@@ -440,7 +456,8 @@ static void a_vocabulary_may_be_a_little_larger_or_smaller(void **state) {
     assert_string_equal(said, told);
     assert_int_equal(run("--model padded --prompt 'Once <pad>' --quiet"), 1);
     assert_said("token 1024 is not in the vocabulary of 1024");
-    assert_int_equal(run("--tokenizer '" ROOT "/tests/golden/tokenizers/metaspace' --prompt 'Once upon' --tokens 9 --quiet"), 0);
+    assert_int_equal(run("--tokenizer '" ROOT "/tests/golden/tokenizers/metaspace' --prompt 'Once upon' --tokens 9 "
+                         "--quiet"), 0);
 }
 
 static void llama_tells_a_story(void **state) {
@@ -493,13 +510,16 @@ static void tokens_go_in_and_out(void **state) {
     const Tensor *expected = safetensors_find(&golden, "greedy");
     sprintf(in, "%d", tokenizer_bos(tokenizer));
     for (int i = 0; i < 20; i++) sprintf(in + strlen(in), ",%d", (int)tensor_get(expected, (size_t)i));
-    for (int i = 20; i < 60; i++) sprintf(out + strlen(out), "%d%s", (int)tensor_get(expected, (size_t)i), i < 59 ? " " : "\n");
+    for (int i = 20; i < 60; i++)
+        sprintf(out + strlen(out), "%d%s", (int)tensor_get(expected, (size_t)i), i < 59 ? " " : "\n");
     assert_int_equal(run("--ids %s --temperature 0 --tokens 40 --quiet", in), 0);
     assert_string_equal(said, out);
     assert_int_equal(run("--ids \"$(echo %s | tr , ' ')\" --temperature 0 --tokens 40 --quiet", in), 0);
     assert_string_equal(said, out);
-    static const char *const bad[][2] = {{"1,,2", "--ids: \",2\" is no token"}, {"''", "--ids: \"\" is no token"}, {"1,x", "is no token"},
-                                         {"99999", "token 99999 is not in the vocabulary"}, {"-1", "token -1 is not in the vocabulary"}};
+    static const char *const bad[][2] = {{"1,,2", "--ids: \",2\" is no token"}, {"''", "--ids: \"\" is no token"},
+                                         {"1,x", "is no token"},
+                                         {"99999", "token 99999 is not in the vocabulary"},
+                                         {"-1", "token -1 is not in the vocabulary"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(run("--ids %s --tokens 3", bad[i][0]), 1);
         assert_said(bad[i][1]);
@@ -511,14 +531,18 @@ static void tokens_go_in_and_out(void **state) {
 static void log_probabilities_are_the_models(void **state) {
     (void)state;
     enum { TOKENS = 30 };
-    assert_int_equal(run("--prompt 'Once upon a time' --seed 2 --tokens %d --ids '' --logprobs 2", TOKENS), 2); /* one or the other */
-    assert_int_equal(run("--ids %d --temperature 1 --top-p 1 --seed 2 --tokens %d --logprobs 2 --quiet", tokenizer_bos(tokenizer), TOKENS), 0);
+    /* One or the other. */
+    assert_int_equal(run("--prompt 'Once upon a time' --seed 2 --tokens %d --ids '' --logprobs 2", TOKENS), 2);
+    assert_int_equal(run("--ids %d --temperature 1 --top-p 1 --seed 2 --tokens %d --logprobs 2 --quiet",
+                         tokenizer_bos(tokenizer), TOKENS), 0);
     int ids[TOKENS], first, second, used;
     double sum = 0, p, p_first, p_second;
     const char *line = said;
     for (int t = 0; t < TOKENS; t++, line += used) {
-        assert_int_equal(sscanf(line, "%d %lf\t%d %lf\t%d %lf\n%n", &ids[t], &p, &first, &p_first, &second, &p_second, &used), 6);
-        assert_true(p <= p_first && p_first >= p_second && first != second && (p < p_second || ids[t] == first || ids[t] == second));
+        assert_int_equal(sscanf(line, "%d %lf\t%d %lf\t%d %lf\n%n", &ids[t], &p, &first, &p_first, &second, &p_second,
+                                &used), 6);
+        assert_true(p <= p_first && p_first >= p_second && first != second &&
+                    (p < p_second || ids[t] == first || ids[t] == second));
         sum += p;
     }
     assert_int_equal(*line, '\0');
@@ -537,18 +561,22 @@ static void slow_speeds_have_two_digits(void **state) {
     static const struct {
         double rate;
         const char *text;
-    } known[] = {{0, "0"}, {0.0123, "0.012"}, {0.834, "0.83"}, {0.994, "0.99"}, {0.996, "1"}, {1.4, "1"}, {12.6, "13"}, {12345.6, "12346"}};
+    } known[] = {{0, "0"}, {0.0123, "0.012"}, {0.834, "0.83"}, {0.994, "0.99"}, {0.996, "1"}, {1.4, "1"}, {12.6, "13"},
+                 {12345.6, "12346"}};
     char text[RATE_TEXT];
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) assert_string_equal(rate_text(text, known[i].rate), known[i].text);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        assert_string_equal(rate_text(text, known[i].rate), known[i].text);
 }
 
 /* What a .gguf says of the end of a text, of a turn, of a message: each of them ends it. Here it is the full stop. */
 static void a_gguf_says_what_ends_a_text(void **state) {
     (void)state;
-    static const char *const keys[] = {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"};
+    static const char *const keys[] = {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id",
+                                       "tokenizer.ggml.eom_token_id"};
     size_t count;
     int *full_stop = tokenizer_encode(tokenizer, 1, ".", false, &count);
-    assert_int_equal(system(AT("'%s/quantize' '%s' %s/all.gguf --type bf16 --quiet >/dev/null", BUILD, stories, folder)), 0);
+    assert_int_equal(system(AT("'%s/quantize' '%s' %s/all.gguf --type bf16 --quiet >/dev/null", BUILD, stories,
+                               folder)), 0);
     Gguf all = gguf_open(AT("%s/all.gguf", folder));
     for (int k = 0; k < 3; k++) {
         GgufPairs pairs = {0};
@@ -596,7 +624,8 @@ static void logits_that_are_no_numbers_are_said(void **state) {
                {"model.norm.weight", 0x7f7f, "is "}}; /* a sum overflows: infinities, or their difference */
     write_text("text", "Once upon a time there was Anna, a brave fox.");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        static const char *const ways[] = {"--prompt Once --temperature 0", "--prompt Once --top-p 1 --quiet", "--perplexity text", "--chat --template llama2 <text"};
+        static const char *const ways[] = {"--prompt Once --temperature 0", "--prompt Once --top-p 1 --quiet",
+                                           "--perplexity text", "--chat --template llama2 <text"};
         copy_model("broken", bad[i].tensor, bad[i].bits);
         for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
             if (run("--model broken %s", ways[w]) != 1) fail_msg("%s, %s: %s", bad[i].tensor, ways[w], said);
@@ -616,9 +645,11 @@ static void logits_that_are_no_numbers_are_said(void **state) {
 static void a_model_that_shrinks_is_named(void **state) {
     (void)state;
     copy_model("shrinking", NULL, 0);
-    assert_int_equal(run("--chat --template llama2 --tokens 3 --ignore-eos --model shrinking <lines >answer & exec 3>lines; trap '' PIPE; echo Hello >&3;"
+    assert_int_equal(run("--chat --template llama2 --tokens 3 --ignore-eos --model shrinking <lines >answer & "
+                         "exec 3>lines; trap '' PIPE; echo Hello >&3;"
                          "while kill -0 $! && ! [ -s answer ]; do sleep 0.05; done; : >shrinking/model.safetensors;"
-                         "echo Hello 2>/dev/null >&3; exec 3>&-; wait $!"), 1); /* it may be gone before it reads this */
+                         "echo Hello 2>/dev/null >&3; " /* it may be gone before it reads this */
+                         "exec 3>&-; wait $!"), 1);
     assert_one_clear_line();
     assert_said("shrinking/model.safetensors: its bytes are gone");
 }
@@ -657,7 +688,8 @@ static void llama_follows_the_models_defaults(void **state) {
         {"{\"do_sample\": false, \"temperature\": 0.6}", "--temperature 0"},
         {"{\"do_sample\": true, \"temperature\": 2.5, \"top_p\": null}", "--temperature 2.5"},
         {"{\"temperature\": 2.5, \"top_p\": 1.0, \"top_k\": 3}", "--temperature 2.5 --top-p 1 --top-k 3"},
-        {"{\"temperature\": 2.5, \"min_p\": 0.3, \"repetition_penalty\": 1.5}", "--temperature 2.5 --min-p 0.3 --repetition-penalty 1.5"},
+        {"{\"temperature\": 2.5, \"min_p\": 0.3, \"repetition_penalty\": 1.5}",
+         "--temperature 2.5 --min-p 0.3 --repetition-penalty 1.5"},
     };
     char before[sizeof said], plain[sizeof said] = "";
     copy_model("advised", NULL, 0);
@@ -671,7 +703,8 @@ static void llama_follows_the_models_defaults(void **state) {
         if (i == 0) strcpy(plain, said);
         else assert_string_not_equal(said, plain);
     }
-    write_text("advised/generation_config.json", "{\"do_sample\": false, \"top_p\": 0.1, \"top_k\": 1, \"min_p\": 0.9, \"repetition_penalty\": 50}");
+    write_text("advised/generation_config.json",
+               "{\"do_sample\": false, \"top_p\": 0.1, \"top_k\": 1, \"min_p\": 0.9, \"repetition_penalty\": 50}");
     assert_int_equal(run("%s --temperature 0.8 --top-p 0.95 --top-k 0 --min-p 0 --repetition-penalty 1", ask), 0);
     assert_string_equal(said, plain);
 
@@ -685,8 +718,10 @@ static void llama_follows_the_models_defaults(void **state) {
     assert_null(strchr(said, '.'));
     free(full_stop);
 
-    static const char *const bad[][2] = {{"{\"top_p\": 2}", "top_p must be a number from 0 to 1"}, {"{\"temperature\": \"hot\"}", "temperature must be"},
-                                         {"{\"temperature\": 1e-9}", "temperature must be a number from 0.001"}, {"{\"eos_token_id\": [true]}", "eos_token_id is [true]"},
+    static const char *const bad[][2] = {{"{\"top_p\": 2}", "top_p must be a number from 0 to 1"},
+                                         {"{\"temperature\": \"hot\"}", "temperature must be"},
+                                         {"{\"temperature\": 1e-9}", "temperature must be a number from 0.001"},
+                                         {"{\"eos_token_id\": [true]}", "eos_token_id is [true]"},
                                          {"{", "generation_config.json: line 1: no valid JSON"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         write_text("advised/generation_config.json", bad[i][0]);
@@ -707,7 +742,8 @@ static void a_text_may_have_no_beginning(void **state) {
     output_close(&output);
     free(bytes);
     copy_model("renamed", NULL, 0);
-    assert_int_equal(system(AT("cd %s && mv nobos.model renamed/tokenizer.model && sed -i 's/<s>/<S>/' renamed/tokenizer_config.json", folder)), 0);
+    assert_int_equal(system(AT("cd %s && mv nobos.model renamed/tokenizer.model && sed -i 's/<s>/<S>/' "
+                               "renamed/tokenizer_config.json", folder)), 0);
     assert_int_equal(run("--temperature 0 --tokens 40 --prompt 'Once upon a time' --quiet --model renamed"), 0);
     char renamed[sizeof said];
     strcpy(renamed, said);
@@ -746,28 +782,35 @@ static void llama_talks_and_scores(void **state) {
 static void llama_refuses(void **state) {
     (void)state;
     static const char *const misuses[] = {
-        "--top-p 2", "--top-p x", "--temperature -1", "--temperature nan", "--top-k -1", "--min-p 1.5", "--tokens many", "--tokens",
-        "--repetition-penalty 0", "--seed one", "--seed -1", "--context 0", "--context 1000000", "--threads 0", "a prompt",
-        "--system x", "--date x", "--chat --prompt x", "--top_p 0.5", "--temperature 0x1p3", "--temperature ' 1'", "--temperature ''", "--temperature 1e400",
-        "--temperature 1e-400", "--temperature inf", "--temperature 1e-40", "--temperature 1f", "--temperature .", "--top-p 0x1", "--min-p +nan",
-        "--repetition-penalty ''", "--tokens ' 3'", "--tokens +3", "--tokens 0x3", "--tokens ''", "--tokens 3.0", "--tokens 1e1",
-        "--tokens 99999999999999999999", "--top-k 4294967296", "--seed 99999999999999999999", "--threads ''", "--context ' 9'", "--seed ''",
-        "--model ''", "--tokenizer ''", "--perplexity ''", "--seed 1 --seed 2", "--quiet --quiet", "--prompt a --prompt b",
-        "--perplexity x --prompt y", "--perplexity x --tokens 3", "--perplexity x --temperature 0", "--perplexity x --top-k 1",
-        "--perplexity x --top-p 1", "--perplexity x --min-p 0", "--perplexity x --repetition-penalty 1", "--perplexity x --seed 1",
-        "--perplexity x --chat", "--perplexity x --stop a", "--perplexity x --ids 1", "--perplexity x --logprobs 1", "--template llama2",
-        "--ids 1 --prompt x", "--chat --ids 1", "--chat --logprobs 1", "--logprobs -1", "--logprobs 101", "--logprobs x", "--stop ''", "--stop",
+        "--top-p 2", "--top-p x", "--temperature -1", "--temperature nan", "--top-k -1", "--min-p 1.5", "--tokens many",
+        "--tokens", "--repetition-penalty 0", "--seed one", "--seed -1", "--context 0", "--context 1000000",
+        "--threads 0", "a prompt", "--system x", "--date x", "--chat --prompt x", "--top_p 0.5", "--temperature 0x1p3",
+        "--temperature ' 1'", "--temperature ''", "--temperature 1e400", "--temperature 1e-400", "--temperature inf",
+        "--temperature 1e-40", "--temperature 1f", "--temperature .", "--top-p 0x1", "--min-p +nan",
+        "--repetition-penalty ''", "--tokens ' 3'", "--tokens +3", "--tokens 0x3", "--tokens ''", "--tokens 3.0",
+        "--tokens 1e1", "--tokens 99999999999999999999", "--top-k 4294967296", "--seed 99999999999999999999",
+        "--threads ''", "--context ' 9'", "--seed ''", "--model ''", "--tokenizer ''", "--perplexity ''",
+        "--seed 1 --seed 2", "--quiet --quiet", "--prompt a --prompt b", "--perplexity x --prompt y",
+        "--perplexity x --tokens 3", "--perplexity x --temperature 0", "--perplexity x --top-k 1",
+        "--perplexity x --top-p 1", "--perplexity x --min-p 0", "--perplexity x --repetition-penalty 1",
+        "--perplexity x --seed 1", "--perplexity x --chat", "--perplexity x --stop a", "--perplexity x --ids 1",
+        "--perplexity x --logprobs 1", "--template llama2", "--ids 1 --prompt x", "--chat --ids 1",
+        "--chat --logprobs 1", "--logprobs -1", "--logprobs 101", "--logprobs x", "--stop ''", "--stop",
         "--perplexity x --chat --system y", "--perplexity x --ignore-eos"};
     for (size_t i = 0; i < sizeof misuses / sizeof *misuses; i++) assert_misuse(run("%s", misuses[i]));
 
     static const char *const bad[][2] = {
         {"--model nowhere", "nowhere: "},
         {"--tokenizer nowhere", "nowhere: "},
-        {"--tokenizer '" ROOT "/tests/golden/tokenizers/sentencepiece'", "vocabulary of 1024 tokens and the tokenizer one of "},
-        {"--model '" ROOT "/tests/golden/models/llama3' --tokenizer '" ROOT "/tests/golden/tokenizers/tiktoken'", "vocabulary of 64 tokens and the tokenizer one of "},
-        {"--tokenizer '" ROOT "/tests/golden/others/smollm.json'", "vocabulary of 1024 tokens and the tokenizer one of 420: "},
+        {"--tokenizer '" ROOT "/tests/golden/tokenizers/sentencepiece'",
+         "vocabulary of 1024 tokens and the tokenizer one of "},
+        {"--model '" ROOT "/tests/golden/models/llama3' --tokenizer '" ROOT "/tests/golden/tokenizers/tiktoken'",
+         "vocabulary of 64 tokens and the tokenizer one of "},
+        {"--tokenizer '" ROOT "/tests/golden/others/smollm.json'",
+         "vocabulary of 1024 tokens and the tokenizer one of 420: "},
         {"--chat --date '1 Mar 2025' </dev/null", "older than Llama 3.1"},
-        {"--context 5 --prompt 'Once upon a time there was a fox'", "9 tokens are more than a context of 5 has room for, which --context widens"},
+        {"--context 5 --prompt 'Once upon a time there was a fox'",
+         "9 tokens are more than a context of 5 has room for, which --context widens"},
         {"--perplexity nowhere", "nowhere: "},
         {"--perplexity /dev/null", "no text to score"},
         {"--tokens 5 --quiet >/dev/full", "cannot be written"},
@@ -788,7 +831,8 @@ static void stories260K_makes_sense(void **state) {
         print_message("skipped: %s is not here\n", data);
         return;
     }
-    assert_int_equal(run("--model '%s/stories260K.bin' --tokenizer '%s/tok512.bin' --temperature 0 --tokens 256 --quiet", data, data), 0);
+    assert_int_equal(run("--model '%s/stories260K.bin' --tokenizer '%s/tok512.bin' --temperature 0 --tokens 256 "
+                         "--quiet", data, data), 0);
     assert_int_equal(strncmp(said, "Once upon a time, there was a little girl named ", 48), 0);
     assert_said("Lily was sad and didn't know what to do.");
     assert_int_equal(run("--model '%s/stories260K.bin' --tokenizer '%s/tok512.bin' --bf16", data, data), 1);
@@ -797,8 +841,10 @@ static void stories260K_makes_sense(void **state) {
 }
 
 static int open_all(void **state) {
-    model = model_open(stories), tokenizer = tokenizer_open(stories), golden = safetensors_open(ROOT "/tests/golden/stories.safetensors");
-    return make_folder(state) || mkfifo(AT("%s/lines", folder), 0666) || mkfifo(AT("%s/pipe", folder), 0666) || mkfifo(AT("%s/told", folder), 0666);
+    model = model_open(stories), tokenizer = tokenizer_open(stories),
+        golden = safetensors_open(ROOT "/tests/golden/stories.safetensors");
+    return make_folder(state) || mkfifo(AT("%s/lines", folder), 0666) || mkfifo(AT("%s/pipe", folder), 0666) ||
+           mkfifo(AT("%s/told", folder), 0666);
 }
 
 static int close_all(void **state) {

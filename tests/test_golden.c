@@ -54,10 +54,12 @@ static void judge_twin(const Kernel *kernel, const Golden *golden, const char *t
         bool wrong = stores(one, twin, &found);
         if (wrong) output.data = found.data, stored++;
         verdicts[c] = verdict_of_output(kernel, one, &output);
-        if (verdict_passes(&verdicts[c]) == wrong) fail_msg("%s, case %s: twin %s is judged wrongly", kernel->name, one->name, twin);
+        if (verdict_passes(&verdicts[c]) == wrong)
+            fail_msg("%s, case %s: twin %s is judged wrongly", kernel->name, one->name, twin);
     }
     const char *named = diagnose(kernel, golden->count, verdicts).twin;
-    if (!stored || !named || strcmp(named, twin) != 0) fail_msg("%s: twin %s is taken for %s", kernel->name, twin, named ? named : "nothing");
+    if (!stored || !named || strcmp(named, twin) != 0)
+        fail_msg("%s: twin %s is taken for %s", kernel->name, twin, named ? named : "nothing");
     for (int c = 0; c < golden->count; c++) verdict_free(&verdicts[c]);
     free(verdicts);
 }
@@ -99,7 +101,8 @@ static void nothing_else_passes(void **state) {
     for (int c = 0; c < golden.count; c++)
         for (int i = 0; i < 4; i++) {
             Verdict verdict = verdict_of_constant(kernel, &golden.cases[c], constants[i]);
-            if (verdict_passes(&verdict)) fail_msg("%s, case %s: all %g passes", kernel->name, golden.cases[c].name, constants[i]);
+            if (verdict_passes(&verdict))
+                fail_msg("%s, case %s: all %g passes", kernel->name, golden.cases[c].name, constants[i]);
             verdict_free(&verdict);
         }
     golden_close(&golden);
@@ -109,7 +112,8 @@ int main(void) {
     static const struct {
         const char *what;
         CMUnitTestFunction test;
-    } checks[] = {{"passes", ours_pass}, {"wrong twins fail and are named", twins_fail_and_are_named}, {"nothing else passes", nothing_else_passes}};
+    } checks[] = {{"passes", ours_pass}, {"wrong twins fail and are named", twins_fail_and_are_named},
+                  {"nothing else passes", nothing_else_passes}};
     enum { CHECKS = sizeof checks / sizeof *checks };
     int kernels = 0;
     while (kernel_at(kernels)) kernels++;
@@ -120,7 +124,8 @@ int main(void) {
         for (int c = 0; c < CHECKS; c++) {
             char name[128];
             snprintf(name, sizeof name, "%s: %s", kernel->name, checks[c].what);
-            tests[count++] = (struct CMUnitTest){.name = strdup(name), .test_func = checks[c].test, .initial_state = (void *)kernel};
+            tests[count++] = (struct CMUnitTest){.name = strdup(name), .test_func = checks[c].test,
+                                                 .initial_state = (void *)kernel};
         }
     int failed = _cmocka_run_group_tests("golden", tests, count, NULL, NULL);
     for (size_t t = 0; t < count; t++) free((char *)tests[t].name);

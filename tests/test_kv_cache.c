@@ -43,7 +43,8 @@ static void attend_in_steps(int count, const int steps[count]) {
         length += T;
         assert_memory_equal(cache_k, k, (size_t)length * sizeof *k);
         assert_memory_equal(cache_v, v, (size_t)length * sizeof *v);
-        for (int s = length; s < CAPACITY; s++) assert_true(isnan(cache_k[s][0][0]) && isnan(cache_v[s][KV - 1][D - 1]));
+        for (int s = length; s < CAPACITY; s++)
+            assert_true(isnan(cache_k[s][0][0]) && isnan(cache_v[s][KV - 1][D - 1]));
     }
     assert_int_equal(length, TEXT);
 }

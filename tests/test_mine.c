@@ -181,7 +181,8 @@ static void a_block_does_the_work_of_its_kernels(void **state) {
     const char *instead[PARTS];
     memset(has, true, sizeof has);
     settle(has, instead);
-    assert_true(has[part_named("decoder_forward")] && has[part_named("decoder_logits")] && has[part_named("rope_table")]);
+    assert_true(has[part_named("decoder_forward")] && has[part_named("decoder_logits")] &&
+                has[part_named("rope_table")]);
     assert_string_equal(instead[part_named("attention_block")], "decoder_forward");
     assert_string_equal(instead[part_named("rms_norm")], "decoder_forward");
     assert_string_equal(instead[part_named("linear")], "decoder_forward");
@@ -301,7 +302,8 @@ static void wrong_kernels_are_named_and_used(void **state) {
     assert_true(right < ours / 2);
 }
 
-static const char last[] = "attend_last(int T, int S, int H, int KV, int D, float out[restrict T][H][D], const float q[T][H][D], "
+static const char last[] = "attend_last(int T, int S, int H, int KV, int D, float out[restrict T][H][D], "
+                           "const float q[T][H][D], "
                            "const float k[S][KV][D], const float v[S][KV][D])";
 
 /* Chapter 9's decoder as a reader's file, with something exchanged in it. */
@@ -320,7 +322,8 @@ static void the_decoder_is_the_readers(void **state) {
     write_decoder("whole.c", "#include", "#include");
     assert_int_equal(run("whole.c"), 0);
     assert_said("decoder_forward      right           4 of 4   the whole way of the stream\n");
-    assert_said("attention_block      right           7 of 7   what attention adds, where your decoder_forward calls it\n");
+    assert_said("attention_block      right           7 of 7   what attention adds, where your decoder_forward calls "
+                "it\n");
     assert_said("decoder_logits       right           3 of 3   the logits\n");
     assert_said("Answer: Anna has the red ball.\n");
     read_share(&right, &ours);
@@ -342,12 +345,14 @@ static void a_wrong_decoder_tells_its_story(void **state) {
 
     FILE *file = fopen(AT("%s/nothing.c", folder), "w");
     fputs("#include \"09_decoder/decoder.h\"\n#include <stdlib.h>\n"
-          "void feed_forward_block(Decoder *d, int l, int T, int C, float delta[restrict T][C], const float x[T][C]) {\n"
+          "void feed_forward_block(Decoder *d, int l, int T, int C, float delta[restrict T][C], "
+          "const float x[T][C]) {\n"
           "    if (d->length > 3 && l == 2) exit(7);\n"
           "    for (int t = 0; t < T; t++)\n        for (int i = 0; i < C; i++) delta[t][i] = 0 * x[t][i];\n}\n", file);
     fclose(file);
     assert_int_equal(run("nothing.c"), 1);
-    assert_said("Here it ends: your feed_forward_block in nothing.c ended the program (exit status 7), in layer 2, reading token ");
+    assert_said("Here it ends: your feed_forward_block in nothing.c ended the program (exit status 7), in layer 2, "
+                "reading token ");
 }
 
 /* Every call that the Makefile names goes to the kernel of another file; if there is none, to its own. */
@@ -383,7 +388,8 @@ static void a_call_goes_to_another_file(void **state) {
     dlclose(library);
 }
 
-/* A block is in one file, and what it is made of in others: they are called, right or wrong, and named when they crash. */
+/* A block is in one file, and what it is made of in others: they are called, right or wrong, and named when they
+ * crash. */
 static void the_readers_blocks_call_the_readers_kernels(void **state) {
     (void)state;
     int right, ours;
@@ -391,11 +397,13 @@ static void the_readers_blocks_call_the_readers_kernels(void **state) {
     FILE *file = fopen(AT("%s/block.c", folder), "w");
     fputs("#include \"01_normalization/normalization.h\"\n#include \"03_feed_forward/feed_forward.h\"\n"
           "#include \"09_decoder/decoder.h\"\n#include \"09_decoder/projection.h\"\n"
-          "void feed_forward_block(Decoder *d, int l, int T, int C, float delta[restrict T][C], const float x[T][C]) {\n"
+          "void feed_forward_block(Decoder *d, int l, int T, int C, float delta[restrict T][C], "
+          "const float x[T][C]) {\n"
           "    const Layer *layer = &d->model->layers[l];\n"
           "    int F = d->model->config.F;\n"
           "    float normed[T][C], gate[T][F], up[T][F];\n"
-          "    rms_norm(T, C, normed, x, layer->post_attention_layernorm, NULL, (float)d->model->config.rms_norm_eps);\n"
+          "    rms_norm(T, C, normed, x, layer->post_attention_layernorm, NULL, "
+          "(float)d->model->config.rms_norm_eps);\n"
           "    project(T, C, F, gate, normed, &layer->gate_proj), project(T, C, F, up, normed, &layer->up_proj);\n"
           "    for (int t = 0; t < T; t++) swiglu(F, gate[t], gate[t], up[t]);\n"
           "    project(T, F, C, delta, gate, &layer->down_proj);\n}\n", file);
@@ -469,7 +477,8 @@ static void the_tokenizer_merges_as_the_reader_does(void **state) {
 
     assert_int_equal(run("exits.c"), 1);
     assert_said("Answer: Anna has the red ball.\n"); /* and then it is to tell a story, which begins with "Once" */
-    assert_said("Here it ends: your bpe_merge in exits.c ended the program (exit status 7), cutting a text into tokens.\n");
+    assert_said("Here it ends: your bpe_merge in exits.c ended the program (exit status 7), cutting a text into "
+                "tokens.\n");
 }
 
 /* What nobody else knows: a kernel that passes, and goes wrong in the Llama alone, whose rows have 192 numbers. */
@@ -479,7 +488,7 @@ static void how_it_ends_is_told(void **state) {
         const char *name, *deed, *words;
     } ends[] = {
         {"crash.c", "if (dim == 192) ++*(volatile float *)bias;\n", "your rms_norm in crash.c crashed ("},
-        {"loop.c", "for (volatile int i = 0; dim == 192 && i < 2; i = 1) {}\n", 
+        {"loop.c", "for (volatile int i = 0; dim == 192 && i < 2; i = 1) {}\n",
          "your rms_norm in loop.c did not come back within 1 second, "},
         {"exit.c", "if (dim == 192) exit(7);\n", "your rms_norm in exit.c ended the program (exit status 7), "},
     };
@@ -535,10 +544,11 @@ int main(void) {
         cmocka_unit_test(its_time_has_an_end),
         cmocka_unit_test(an_untouched_clone_is_all_ours),    cmocka_unit_test(a_right_kernel_is_a_part_of_it),
         cmocka_unit_test(wrong_kernels_are_named_and_used),  cmocka_unit_test(the_decoder_is_the_readers),
-        cmocka_unit_test(a_call_goes_to_another_file),       cmocka_unit_test(the_readers_blocks_call_the_readers_kernels),
-        cmocka_unit_test(the_tokenizer_merges_as_the_reader_does),
-        cmocka_unit_test(a_wrong_decoder_tells_its_story),   cmocka_unit_test(how_it_ends_is_told),
-        cmocka_unit_test(the_golden_values_are_closed_to_it), cmocka_unit_test(what_gives_no_kernel_is_told),
+        cmocka_unit_test(a_call_goes_to_another_file),
+        cmocka_unit_test(the_readers_blocks_call_the_readers_kernels),
+        cmocka_unit_test(the_tokenizer_merges_as_the_reader_does), cmocka_unit_test(a_wrong_decoder_tells_its_story),
+        cmocka_unit_test(how_it_ends_is_told), cmocka_unit_test(the_golden_values_are_closed_to_it),
+        cmocka_unit_test(what_gives_no_kernel_is_told),
     };
     return cmocka_run_group_tests_name("mine", tests, open_model, close_model) != 0;
 }

@@ -1,5 +1,6 @@
-/* Files that appear only when they are complete, whoever else writes, and whoever was killed while he wrote. What a full
- * disk and a signal leave is in test_safetensors.c; what every single failing or deadly write leaves, `make faults` tries. */
+/* Files that appear only when they are complete, whoever else writes, and whoever was killed while he wrote. What a
+ * full disk and a signal leave is in test_safetensors.c; what every single failing or deadly write leaves, `make
+ * faults` tries. */
 #include "common/output.h"
 #include "tests/program.h"
 

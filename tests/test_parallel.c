@@ -1,4 +1,5 @@
-/* Chapter 14's program, on one rank and on several: the same tokens, the same logits, and one line when something goes wrong. */
+/* Chapter 14's program, on one rank and on several: the same tokens, the same logits, and one line when something goes
+ * wrong. */
 #include "common/measure.h"
 #include "tests/llama2c.h"
 #include "tests/program.h"
@@ -44,10 +45,12 @@ static const char *golden_model(const char *name) {
 
 static void many_ranks_tell_the_same_story(void **state) {
     (void)state;
-    assert_int_equal(run("'%s/llama' --quiet --temperature 0 --ignore-eos --tokens 256 --prompt 'Once upon a time' >one", BUILD), 0);
+    assert_int_equal(run("'%s/llama' --quiet --temperature 0 --ignore-eos --tokens 256 --prompt 'Once upon a time' "
+                         ">one", BUILD), 0);
     static const int counts[] = {1, 2, 3, 6};
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(RANKS(counts[i], "--model '%s' --ignore-eos --tokens 256 --prompt 'Once upon a time' >many && cmp one many", MODEL), 0);
+        assert_int_equal(RANKS(counts[i], "--model '%s' --ignore-eos --tokens 256 --prompt 'Once upon a time' >many && "
+                                          "cmp one many", MODEL), 0);
         assert_string_equal(said, "");
     }
 }
@@ -59,7 +62,8 @@ static void keep_what_was_said(void) { memcpy(one, said, sizeof one); }
 static const struct {
     const char *name;
     int most;
-} models[] = {{"llama1", 4}, {"llama2_70b", 8}, {"llama3", 4}, {"llama31", 4}, {"llama32", 4}, {"dynamic", 4}, {"yarn", 4}};
+} models[] = {{"llama1", 4}, {"llama2_70b", 8}, {"llama3", 4}, {"llama31", 4}, {"llama32", 4}, {"dynamic", 4},
+              {"yarn", 4}};
 enum { MODELS = sizeof models / sizeof *models };
 
 static void golden_models_go_on_the_same(void **state) {
@@ -91,13 +95,15 @@ static void their_logits_are_transformers(void **state) {
 static void the_same_seed_draws_the_same_text(void **state) {
     (void)state;
     for (int n = 0; n < 2; n++)
-        assert_int_equal(RANKS(3, "--model '%s' --temperature 1 --seed 5 --ignore-eos --tokens 120 --prompt Once >drawn%d", MODEL, n), 0);
+        assert_int_equal(RANKS(3, "--model '%s' --temperature 1 --seed 5 --ignore-eos --tokens 120 --prompt Once "
+                                  ">drawn%d", MODEL, n), 0);
     assert_int_equal(run("cmp drawn0 drawn1"), 0);
 }
 
 static void files_of_other_formats_are_cut_as_well(void **state) {
     (void)state;
-    static const char *const files[] = {ROOT "/tests/golden/gguf/plain.gguf", ROOT "/tests/golden/gguf/mixed.gguf", "a.bin"};
+    static const char *const files[] = {ROOT "/tests/golden/gguf/plain.gguf", ROOT "/tests/golden/gguf/mixed.gguf",
+                                        "a.bin"};
     Model model = model_open(golden_model("llama2_70b"));
     write_bin(AT("%s/a.bin", folder), &model);
     model_close(&model);
@@ -128,7 +134,8 @@ static void what_is_counted_is_the_formula(void **state) {
 static void the_lesson_shows_this_report(void **state) {
     (void)state;
     assert_int_equal(RANKS(3, "--model '%s' --prompt 'Once upon a time' --tokens 20 --report >report", MODEL), 0);
-    assert_int_equal(run("sed -e '1,/^$/d' -e '/^== Memory/,$d' report | grep . >now; grep . '%s/tests/golden/parallel.txt' | diff - now", ROOT), 0);
+    assert_int_equal(run("sed -e '1,/^$/d' -e '/^== Memory/,$d' report | grep . >now; "
+                         "grep . '%s/tests/golden/parallel.txt' | diff - now", ROOT), 0);
 }
 
 /* ------------------------------------------------------------------ what goes wrong */
@@ -174,8 +181,8 @@ static void a_full_disk_on_rank_1_is_no_harm(void **state) {
     (void)state;
     setenv("OMPI_MCA_btl", "self,tcp", 1); /* Open MPI's own shared memory is a file, too, and would be too large */
     setenv("PMIX_MCA_gds", "hash", 1);
-    assert_int_equal(two(AT("--model '%s' --tokens 9 --prompt Once", MODEL), "sh -c 'ulimit -f 8; exec \"$0\" \"$@\"' " OURS,
-                         AT("--model '%s' --tokens 9", MODEL)), 0);
+    assert_int_equal(two(AT("--model '%s' --tokens 9 --prompt Once", MODEL),
+                         "sh -c 'ulimit -f 8; exec \"$0\" \"$@\"' " OURS, AT("--model '%s' --tokens 9", MODEL)), 0);
     unsetenv("OMPI_MCA_btl"), unsetenv("PMIX_MCA_gds");
     assert_said("Once upon a time");
 }
@@ -183,7 +190,8 @@ static void a_full_disk_on_rank_1_is_no_harm(void **state) {
 /* The course's own model, with a context so long that it still writes when the signal comes. */
 static void make_an_endless_model(void) {
     run("mkdir -p model; ln -sf '" MODEL "'/* model; rm model/config.json; "
-        "sed 's/\"max_position_embeddings\": .*,/\"max_position_embeddings\": 30000,/' '" MODEL "/config.json' >model/config.json");
+        "sed 's/\"max_position_embeddings\": .*,/\"max_position_embeddings\": 30000,/' '" MODEL
+        "/config.json' >model/config.json");
 }
 
 /* Starts three ranks, and sends a signal to what the shell's words find. All must be gone soon. */
@@ -206,22 +214,24 @@ static void assert_ends_soon(const char *whom, const char *words) {
 
 static void a_rank_that_dies_ends_them_all(void **state) {
     (void)state;
-    assert_ends_soon("kill -9 $(ps -eo pid,args | grep -F \"$PWD/model\" | grep -v 'grep\\|mpirun' | sed -n 2p | awk '{print $1}')",
-                     ": it has died: killed, or crashed");
+    assert_ends_soon("kill -9 $(ps -eo pid,args | grep -F \"$PWD/model\" | grep -v 'grep\\|mpirun' | sed -n 2p | awk "
+                     "'{print $1}')", ": it has died: killed, or crashed");
     assert_said("error: rank ");
 }
 
 static void control_c_ends_them_all(void **state) {
     (void)state;
-    assert_ends_soon("kill -INT $(ps -eo pid,args | grep -F \"$PWD/model\" | grep mpirun | grep -v grep | head -1 | awk '{print $1}')",
-                     "error: rank 0: told to end: by Ctrl-C");
+    assert_ends_soon("kill -INT $(ps -eo pid,args | grep -F \"$PWD/model\" | grep mpirun | grep -v grep | head -1 | "
+                     "awk '{print $1}')", "error: rank 0: told to end: by Ctrl-C");
 }
 
 int main(void) {
     setenv("LSAN_OPTIONS", "suppressions=" ROOT "/tests/leaks.txt:print_suppressions=0", 1);
-    setenv("ASAN_OPTIONS", "fast_unwind_on_malloc=0", 1); /* who asked for memory is found behind MPI's own functions, too */
+    /* Who asked for memory is found behind MPI's own functions, too. */
+    setenv("ASAN_OPTIONS", "fast_unwind_on_malloc=0", 1);
     setenv("OMP_NUM_THREADS", "1", 1);
-    setenv("EVENT_NOEPOLL", "1", 1); /* mpirun's libevent may otherwise warn of a file that it has closed itself, as it ends */
+    /* libevent, which mpirun uses, may otherwise warn of a file that it has closed itself, as it ends. */
+    setenv("EVENT_NOEPOLL", "1", 1);
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1), setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_ranks_tell_the_same_story), cmocka_unit_test(golden_models_go_on_the_same),

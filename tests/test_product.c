@@ -1,5 +1,5 @@
-/* Chapter 16's fast functions of chapter 15's names: the workbench's verdict, and beside chapter 15's sums in double at sizes
- * that fill more than one tile, panel and block. */
+/* Chapter 16's fast functions of chapter 15's names: the workbench's verdict, and beside chapter 15's sums in double at
+ * sizes that fill more than one tile, panel and block. */
 #include "15_backward/backward.h"
 #include "16_training/product.h"
 #include "common/error.h"
@@ -24,14 +24,15 @@ static void the_workbench_says_right(void **state) {
     (void)state;
     assert_int_equal(run("cd '%s/chapters' && sh '%s/compile.sh' %s/fast.c.so -Dflash_attention=not_judged_here "
                          "16*/product.c 16*/linear.c 16*/attention.c 16*/gates.c 16*/loss.c "
-                         "12*/projection.c 12*/pairs.c 12*/flash_attention.c && cd %s && '%s/verify' --library fast.c.so",
-                         ROOT, BUILD, folder, folder, BUILD), 0);
+                         "12*/projection.c 12*/pairs.c 12*/flash_attention.c && cd %s && '%s/verify' --library "
+                         "fast.c.so", ROOT, BUILD, folder, folder, BUILD), 0);
     assert_said("7 of 7 kernels pass\n");
 }
 
 /* ------------------------------------------------------------------ products */
 
-/* A float32 sum of K products of numbers near 1 is wrong by few roundings of its size, if its parts are summed apart. */
+/* A float32 sum of K products of numbers near 1 is wrong by few roundings of its size, if its parts are summed
+ * apart. */
 static void check_product(int M, int N, int K, bool add, const float *c, const float *before, Matrix a, Matrix b) {
     for (int m = 0; m < M; m += M / 40 + 1)
         for (int n = 0; n < N; n += N / 40 + 1) {
@@ -44,11 +45,13 @@ static void check_product(int M, int N, int K, bool add, const float *c, const f
 }
 
 static void each_way_the_factors_lie(int M, int N, int K) {
-    float *a = random_numbers((size_t)M * K), *b = random_numbers((size_t)K * N), *before = random_numbers((size_t)M * N);
+    float *a = random_numbers((size_t)M * K), *b = random_numbers((size_t)K * N),
+        *before = random_numbers((size_t)M * N);
     float *c = allocate(((size_t)M * N + 1) * sizeof *c);
     for (int way = 0; way < 8; way++) {
         bool add = way & 4;
-        Matrix left = way & 1 ? (Matrix){a, 1, M} : (Matrix){a, K, 1}, right = way & 2 ? (Matrix){b, 1, K} : (Matrix){b, N, 1};
+        Matrix left = way & 1 ? (Matrix){a, 1, M} : (Matrix){a, K, 1},
+            right = way & 2 ? (Matrix){b, 1, K} : (Matrix){b, N, 1};
         for (int i = 0; i < M * N; i++) c[i] = add ? before[i] : NAN;
         c[M * N] = 16;
         matrix_product(M, N, K, add, (void *)c, left, right);
@@ -60,8 +63,10 @@ static void each_way_the_factors_lie(int M, int N, int K) {
 
 static void products_of_all_sizes(void **state) {
     (void)state;
-    const int sizes[][3] = {{1, 1, 1}, {2, 3, 5}, {12, 32, 64}, {13, 33, 65}, {17, 100, 257}, {40, 31, 600}, {530, 70, 40}, {1030, 33, 300}};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) each_way_the_factors_lie(sizes[i][0], sizes[i][1], sizes[i][2]);
+    const int sizes[][3] = {{1, 1, 1}, {2, 3, 5}, {12, 32, 64}, {13, 33, 65}, {17, 100, 257}, {40, 31, 600},
+                            {530, 70, 40}, {1030, 33, 300}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        each_way_the_factors_lie(sizes[i][0], sizes[i][1], sizes[i][2]);
 }
 
 /* ------------------------------------------------------------------ the same bits */
@@ -74,14 +79,16 @@ typedef struct {
     float out[T][H][D], log_sum[T][H], dq[T][H][D], dk[T][KV][D], dv[T][KV][D];
 } Results;
 
-static Results *results_of(int threads, const float *x, const float *weight, const float *q, const float *k, const float *v) {
+static Results *results_of(int threads, const float *x, const float *weight, const float *q, const float *k,
+                           const float *v) {
     Results *r = memset(allocate(sizeof *r), 0, sizeof *r);
     int before = thread_count();
     use_threads(threads);
     linear(ROWS, IN, OUT, r->y, (void *)x, (void *)weight, NULL);
     linear_backward(ROWS, IN, OUT, r->dx, r->dweight, r->dbias, r->y, (void *)x, (void *)weight);
     flash_attention_log_sum(T, H, KV, D, r->out, r->log_sum, (void *)q, (void *)k, (void *)v);
-    flash_attention_backward(T, H, KV, D, r->dq, r->dk, r->dv, r->out, (void *)q, (void *)k, (void *)v, r->out, r->log_sum);
+    flash_attention_backward(T, H, KV, D, r->dq, r->dk, r->dv, r->out, (void *)q, (void *)k, (void *)v, r->out,
+                             r->log_sum);
     use_threads(before);
     return r;
 }
@@ -117,7 +124,8 @@ static void look_back(const Heads *a, int t, int h, double *dq, double *dk, doub
     int width = a->width, group = a->heads / a->kv;
     size_t query = ((size_t)t * a->heads + h) * width;
     double p[t + 1], dp[t + 1], sum = 0, common = 0, root = sqrt(width);
-    for (int s = 0; s <= t; s++) sum += p[s] = exp(dot(width, a->q + query, a->k + (s * a->kv + h / group) * width) / root);
+    for (int s = 0; s <= t; s++)
+        sum += p[s] = exp(dot(width, a->q + query, a->k + (s * a->kv + h / group) * width) / root);
     for (int s = 0; s <= t; s++) {
         p[s] /= sum, dp[s] = dot(width, a->dout + query, a->v + (s * a->kv + h / group) * width);
         common += p[s] * dp[s];
@@ -139,16 +147,19 @@ static void near(const char *what, size_t n, const float *got, const double *rig
 /* With heads of all widths, and texts that end within a tile. */
 static void attention_agrees(int tokens, int heads, int kv, int width) {
     size_t queries = (size_t)tokens * heads * width, keys = (size_t)tokens * kv * width, all = queries + 2 * keys;
-    Heads a = {tokens, heads, kv, width, random_numbers(queries), random_numbers(keys), random_numbers(keys), random_numbers(queries)};
+    Heads a = {tokens, heads, kv, width, random_numbers(queries), random_numbers(keys), random_numbers(keys),
+               random_numbers(queries)};
     float *out = allocate(queries * sizeof *out), *log_sum = allocate((size_t)tokens * heads * sizeof *log_sum);
     float *got = memset(allocate(all * sizeof *got), 0, all * sizeof *got), *dk = got + queries, *dv = dk + keys;
     double *right = memset(allocate(all * sizeof *right), 0, all * sizeof *right);
-    flash_attention_log_sum(tokens, heads, kv, width, (void *)out, (void *)log_sum, (void *)a.q, (void *)a.k, (void *)a.v);
-    flash_attention_backward(tokens, heads, kv, width, (void *)got, (void *)dk, (void *)dv, (void *)a.dout, (void *)a.q, (void *)a.k,
-                             (void *)a.v, (void *)out, (void *)log_sum);
+    flash_attention_log_sum(tokens, heads, kv, width, (void *)out, (void *)log_sum, (void *)a.q, (void *)a.k,
+                            (void *)a.v);
+    flash_attention_backward(tokens, heads, kv, width, (void *)got, (void *)dk, (void *)dv, (void *)a.dout, (void *)a.q,
+                             (void *)a.k, (void *)a.v, (void *)out, (void *)log_sum);
     for (int t = 0; t < tokens; t++)
         for (int h = 0; h < heads; h++) look_back(&a, t, h, right, right + queries, right + queries + keys);
-    near("dq", queries, got, right), near("dk", keys, dk, right + queries), near("dv", keys, dv, right + queries + keys);
+    near("dq", queries, got, right), near("dk", keys, dk, right + queries),
+        near("dv", keys, dv, right + queries + keys);
     free(a.q), free(a.k), free(a.v), free(a.dout), free(out), free(log_sum), free(got), free(right);
 }
 

@@ -1,6 +1,6 @@
 /* The programs as a stranger meets them: --help, absurd flags, broken files, the workbench's round trips.
- * A good run exits 0; a bad one exits 1 with one clear line on stderr and leaves no file behind; a command line that makes
- * no sense exits 2. */
+ * A good run exits 0; a bad one exits 1 with one clear line on stderr and leaves no file behind; a command line that
+ * makes no sense exits 2. */
 #include "common/byte_order.h"
 #include "common/console.h"
 #include "common/error.h"
@@ -120,7 +120,8 @@ static void a_npy_file_answers_one_case(void **state) {
     (void)state;
     Golden golden = golden_open("rms_norm");
     const Tensor *expected = &golden_case(&golden, "by_hand")->expected;
-    write_npy("good.npy", "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 4), }\n", expected->data, tensor_bytes(expected));
+    write_npy("good.npy", "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 4), }\n", expected->data,
+              tensor_bytes(expected));
     assert_int_equal(run("'%s/verify' rms_norm --outputs good.npy --case by_hand", BUILD), 0);
     assert_said("1 of 1 cases pass");
 
@@ -141,7 +142,8 @@ static void a_npy_file_answers_one_case(void **state) {
         assert_one_clear_line();
         assert_said(bad[i].words);
     }
-    write_npy("flat.npy", "{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }\n", expected->data, tensor_bytes(expected));
+    write_npy("flat.npy", "{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }\n", expected->data,
+              tensor_bytes(expected));
     assert_int_equal(run("'%s/verify' rms_norm --outputs flat.npy --case by_hand", BUILD), 1);
     assert_said("[4]");
     golden_close(&golden);
@@ -201,13 +203,15 @@ static void an_untouched_exercise_is_not_implemented(void **state) {
         compile_as("exercise.c.so", AT("%s/chapters/%s/exercise.c", ROOT, exercise->chapter));
         assert_int_equal(run("'%s/verify' --exercise %.2s --library exercise.c.so", BUILD, exercise->chapter), 1);
         assert_said(AT("Chapter %.2s, exercise.c: 0 of %d tasks solved\n", exercise->chapter, task_count(exercise)));
-        assert_said(AT("Next: write %s in exercise.c, then make exercise-%.2s again.\n", exercise->tasks[0], exercise->chapter));
+        assert_said(AT("Next: write %s in exercise.c, then make exercise-%.2s again.\n", exercise->tasks[0],
+                       exercise->chapter));
         int count = 0;
         for (const char *at = said; (at = strstr(at, "not implemented yet")); at++) count++;
         assert_int_equal(count, task_count(exercise));
     }
     assert_int_equal(run("'%s/verify' --library exercise.c.so", BUILD), 1);
-    assert_said("Your weights, m and v are what they were before."); /* the last chapter's kernels change their inputs */
+    /* The last chapter's kernels change their inputs. */
+    assert_said("Your weights, m and v are what they were before.");
     assert_null(strstr(said, "PASS"));
 }
 
@@ -233,9 +237,12 @@ static void an_exercise_asks_for_what_is_judged(void **state) {
 /* The chapters' own kernels, as if a reader had written them. */
 static void a_solved_exercise_says_so(void **state) {
     (void)state;
-    assert_int_equal(run("cd '%s/chapters' && sh '%s/compile.sh' %s/solved.c.so -O1 01*/normalization.c 02*/activation.c 03*/feed_forward.c 03*/gates.c 04*/rope.c "
-                         "04*/scaling.c 05*/attention.c 06*/grouped_query.c 07*/kv_cache.c 08*/attend_tile.c 08*/flash_attention.c 09*/decoder.c 10*/train.c 10*/bpe.c "
-                         "11*/sampling.c 13*/quantization.c 14*/shard.c 15*/linear_backward.c 15*/gates_backward.c 15*/norms_backward.c 15*/attention_backward.c 16*/optimizer.c "
+    assert_int_equal(run("cd '%s/chapters' && sh '%s/compile.sh' %s/solved.c.so -O1 01*/normalization.c "
+                         "02*/activation.c 03*/feed_forward.c 03*/gates.c 04*/rope.c "
+                         "04*/scaling.c 05*/attention.c 06*/grouped_query.c 07*/kv_cache.c 08*/attend_tile.c "
+                         "08*/flash_attention.c 09*/decoder.c 10*/train.c 10*/bpe.c "
+                         "11*/sampling.c 13*/quantization.c 14*/shard.c 15*/linear_backward.c 15*/gates_backward.c "
+                         "15*/norms_backward.c 15*/attention_backward.c 16*/optimizer.c "
                          "../common/linear.c", ROOT, BUILD, folder), 0);
     const Exercise *exercise;
     for (int e = 0; (exercise = exercise_at(e)); e++) {
@@ -253,7 +260,8 @@ static void the_first_wrong_task_is_reported(void **state) {
     write_text("mine.c", eps_outside);
     run("echo 'void batch_norm(int r, int d, float *o, const float *x, const float *w, const float *b, float e) "
         "{ (void)r, (void)d, (void)o, (void)x, (void)w, (void)b, (void)e, __builtin_trap(); }' >>mine.c");
-    assert_int_equal(run("sh '%s/compile.sh' mine.c.so mine.c && '%s/verify' --exercise 1 --library mine.c.so", BUILD, BUILD), 1);
+    assert_int_equal(run("sh '%s/compile.sh' mine.c.so mine.c && '%s/verify' --exercise 1 --library mine.c.so", BUILD,
+                         BUILD), 1);
     assert_said("Chapter 01, mine.c: 0 of 4 tasks solved\n");
     assert_said("crashes ");
     assert_said("epsilon is outside the root");
@@ -261,7 +269,8 @@ static void the_first_wrong_task_is_reported(void **state) {
     assert_null(strstr(said, "Illegal instruction"));
     assert_null(strstr(said, "It calls "));
 
-    assert_int_equal(run("sed 's/(void)out, (void)q, (void)k, (void)v, (void)scores;/softmax(T, S, scores, scores), out[0][0] = q[0][0] + k[0][0] + v[0][0];/' "
+    assert_int_equal(run("sed 's/(void)out, (void)q, (void)k, (void)v, (void)scores;/softmax(T, S, scores, scores), "
+                         "out[0][0] = q[0][0] + k[0][0] + v[0][0];/' "
                          "'%s/chapters/05_attention/exercise.c' >calls.c && sh '%s/compile.sh' calls.c.so calls.c && "
                          "'%s/verify' --exercise 5 --library calls.c.so", ROOT, BUILD, BUILD), 1);
     assert_said("  It calls softmax, which is not written yet.\n");
@@ -275,9 +284,11 @@ static void the_first_wrong_task_is_reported(void **state) {
 
 static void a_library_that_loads_for_ever_is_given_up(void **state) {
     (void)state;
-    write_text("endless.c", "__attribute__((constructor)) static void loop(void) { for (volatile int i = 0; i == 0;) {} }\n"
+    write_text("endless.c",
+               "__attribute__((constructor)) static void loop(void) { for (volatile int i = 0; i == 0;) {} }\n"
                             "void silu(void) {}\n");
-    assert_int_equal(run("sh '%s/compile.sh' endless.so -w endless.c && '%s/verify' --seconds 1 --library endless.so", BUILD, BUILD), 1);
+    assert_int_equal(run("sh '%s/compile.sh' endless.so -w endless.c && '%s/verify' --seconds 1 --library endless.so",
+                         BUILD, BUILD), 1);
     assert_one_clear_line();
     assert_said("constructor");
 }
@@ -319,8 +330,8 @@ static void a_kernel_that_has_to_wait_is_not_too_slow(void **state) {
 static void a_machine_without_ieee_floats_is_told_at_once(void **state) {
     (void)state;
     unsetenv("MAKEFLAGS"); /* of the make that runs the tests */
-    assert_int_equal(run("make --no-print-directory -C '%s' BUILD=%s/none CPPFLAGS='-U__FLT_MANT_DIG__ -D__FLT_MANT_DIG__=25' %s/none/flags",
-                         ROOT, folder, folder), 2);
+    assert_int_equal(run("make --no-print-directory -C '%s' BUILD=%s/none CPPFLAGS='-U__FLT_MANT_DIG__ "
+                         "-D__FLT_MANT_DIG__=25' %s/none/flags", ROOT, folder, folder), 2);
     *strchr(said, '\n') = '\0';
     assert_said("float must be IEEE binary32");
 }
@@ -331,9 +342,9 @@ int main(void) {
         cmocka_unit_test(list_names_the_kernels),
         cmocka_unit_test(what_is_exported_can_be_answered), cmocka_unit_test(a_npy_file_answers_one_case),
         cmocka_unit_test(bad_requests_get_one_line),       cmocka_unit_test(a_readers_mistake_is_named),
-        cmocka_unit_test(an_untouched_exercise_is_not_implemented), cmocka_unit_test(an_exercise_asks_for_what_is_judged),
-        cmocka_unit_test(a_solved_exercise_says_so), cmocka_unit_test(the_first_wrong_task_is_reported),
-        cmocka_unit_test(a_library_that_loads_for_ever_is_given_up),
+        cmocka_unit_test(an_untouched_exercise_is_not_implemented),
+        cmocka_unit_test(an_exercise_asks_for_what_is_judged), cmocka_unit_test(a_solved_exercise_says_so),
+        cmocka_unit_test(the_first_wrong_task_is_reported), cmocka_unit_test(a_library_that_loads_for_ever_is_given_up),
         cmocka_unit_test(a_kernel_that_takes_its_time_is_told_so_soon),
         cmocka_unit_test(a_kernel_that_has_to_wait_is_not_too_slow),
         cmocka_unit_test(a_machine_without_ieee_floats_is_told_at_once),

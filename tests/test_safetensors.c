@@ -373,8 +373,8 @@ static void test_unaligned_data(void **state) {
     }
 }
 
-/* Processor time to open so many tensors. Every second one is empty; the order in the header is the reverse of the order in
- * the data. */
+/* Processor time to open so many tensors. Every second one is empty; the order in the header is the reverse of the
+ * order in the data. */
 static double opening_time(int count) {
     char *header;
     size_t size;
@@ -399,8 +399,8 @@ static double opening_time(int count) {
     return time;
 }
 
-/* Ten times as many take ten times as long and a little more, or a hundred times if each is compared with all the others;
- * 32 lies between. The best of three of each, for the machine may be busy. */
+/* Ten times as many take ten times as long and a little more, or a hundred times if each is compared with all the
+ * others; 32 lies between. The best of three of each, for the machine may be busy. */
 static void test_ten_times_the_tensors_take_ten_times_as_long(void **state) {
     (void)state;
     double some = INFINITY, many = INFINITY;
@@ -530,7 +530,8 @@ static void test_what_is_saved_comes_back(void **state) {
 static void test_the_bytes_of_a_saved_file(void **state) {
     (void)state;
     static const char end[] = "\0\0\x80\x3f\2\1";
-    const Tensor tensors[] = {{.name = "one", .dtype = F32, .data = &(float){1}}, {.name = "258", .dtype = U16, .data = &(uint16_t){0x0102}}};
+    const Tensor tensors[] = {{.name = "one", .dtype = F32, .data = &(float){1}},
+                              {.name = "258", .dtype = U16, .data = &(uint16_t){0x0102}}};
     char bytes[400];
     safetensors_save(in_directory("saved"), 2, tensors, 0, NULL);
     FILE *file = fopen(in_directory("saved"), "r");

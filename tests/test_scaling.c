@@ -1,5 +1,5 @@
-/* What the golden values of chapter 4's frequencies cannot see: the attention factor of YaRN and longrope in every spelling,
- * and what is refused. */
+/* What the golden values of chapter 4's frequencies cannot see: the attention factor of YaRN and longrope in every
+ * spelling, and what is refused. */
 #include "04_rope/scaling.h"
 #include "tests/refused.h"
 
@@ -44,8 +44,8 @@ static void the_attention_factor_is_transformers(void **state) {
     }
 }
 
-/* Bases whose powers are whole numbers, which every powf() has right: the rest is the order of the operations. The answers
- * are those of transformers 5.23; rounded elsewhere, they would be 156, 26, 1 and 1 ulp off. */
+/* Bases whose powers are whole numbers, which every powf() has right: the rest is the order of the operations. The
+ * answers are those of transformers 5.23; rounded elsewhere, they would be 156, 26, 1 and 1 ulp off. */
 static void it_is_rounded_where_transformers_rounds(void **state) {
     (void)state;
     static const struct {
@@ -55,12 +55,15 @@ static void it_is_rounded_where_transformers_rounds(void **state) {
     } known[] = {
         {32, 6, {.rope_type = ROPE_LLAMA3, .rope_theta = 65536, .factor = 20, .original_max_position_embeddings = 700,
                  .low_freq_factor = 1.74, .high_freq_factor = 1.89}, 0x1.c0e15ap-11f},
-        {28, 5, {.rope_type = ROPE_LLAMA3, .rope_theta = 4782969, .factor = 32, .original_max_position_embeddings = 4096,
-                 .low_freq_factor = 2.62, .high_freq_factor = 3.6}, 0x1.925818p-12f},
-        {28, 4, {.rope_type = ROPE_YARN, .rope_theta = 4782969, .factor = 1, .original_max_position_embeddings = 4096,
-                 .keep_fractions = true}, 0x1.948b0ap-7f},
-        {28, 4, {.rope_type = ROPE_YARN, .rope_theta = 4782969, .factor = 4, .original_max_position_embeddings = 8192,
-                 .keep_fractions = true}, 0x1.586304p-7f},
+        {28, 5,
+         {.rope_type = ROPE_LLAMA3, .rope_theta = 4782969, .factor = 32, .original_max_position_embeddings = 4096,
+          .low_freq_factor = 2.62, .high_freq_factor = 3.6}, 0x1.925818p-12f},
+        {28, 4,
+         {.rope_type = ROPE_YARN, .rope_theta = 4782969, .factor = 1, .original_max_position_embeddings = 4096,
+          .keep_fractions = true}, 0x1.948b0ap-7f},
+        {28, 4,
+         {.rope_type = ROPE_YARN, .rope_theta = 4782969, .factor = 4, .original_max_position_embeddings = 8192,
+          .keep_fractions = true}, 0x1.586304p-7f},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         float inv_freq[16];
@@ -91,10 +94,12 @@ static void what_cannot_be_is_refused(void **state) {
 static void each_pair_is_slowed_by_its_own_factor(void **state) {
     (void)state;
     static const float factors[D / 2] = {1, 2, 4, 8, 32};
-    const RopeParameters plain = {.rope_theta = 10000}, slowed = {.rope_type = ROPE_FACTORS, .rope_theta = 10000, .factors = factors};
+    const RopeParameters plain = {.rope_theta = 10000},
+        slowed = {.rope_type = ROPE_FACTORS, .rope_theta = 10000, .factors = factors};
     float before[D / 2], after[D / 2];
     assert_true(rope_frequencies(D, before, &plain, 1) == 1 && rope_frequencies(D, after, &slowed, 1) == 1);
-    for (int i = 0; i < D / 2; i++) assert_true(after[i] * factors[i] == before[i]); /* powers of two: nothing is rounded */
+    /* Powers of two: nothing is rounded. */
+    for (int i = 0; i < D / 2; i++) assert_true(after[i] * factors[i] == before[i]);
 }
 
 int main(void) {

@@ -1,5 +1,5 @@
-/* Kernels as strangers write them, in tests/strangers/: each file is compiled and judged as `make verify` does it. A comment
- * before a kernel,
+/* Kernels as strangers write them, in tests/strangers/: each file is compiled and judged as `make verify` does it. A
+ * comment before a kernel,
  *
  *     / * silu: went out of bounds|crashed
  *
@@ -15,7 +15,8 @@ static const char *report_of(const char *kernel) {
     static char report[1 << 14];
     const char *begin = said;
     if (strcmp(kernel, "verify") == 0) return said;
-    while (begin && strncmp(begin, AT("%s   ", kernel), strlen(kernel) + 3) != 0) begin = (begin = strchr(begin, '\n')) ? begin + 1 : NULL;
+    while (begin && strncmp(begin, AT("%s   ", kernel), strlen(kernel) + 3) != 0)
+        begin = (begin = strchr(begin, '\n')) ? begin + 1 : NULL;
     if (!begin) return "";
     const char *end = strstr(begin, "\n\n");
     snprintf(report, sizeof report, "%.*s", end ? (int)(end - begin) : (int)strlen(begin), begin);
@@ -49,8 +50,8 @@ static int check_expectations(const char *path) {
     return count;
 }
 
-/* What a stranger does can be told only where there is OpenMP, or where the golden values can be hidden: an emulator has no
- * Landlock, nor has a Linux before 5.13. */
+/* What a stranger does can be told only where there is OpenMP, or where the golden values can be hidden: an emulator
+ * has no Landlock, nor has a Linux before 5.13. */
 static bool can_be_told(const char *name) {
 #ifndef _OPENMP
     if (strcmp(name, "threads.c") == 0) return false;
@@ -75,7 +76,8 @@ int main(void) {
     for (struct dirent *entry; directory && (entry = readdir(directory)) && count < 64;) {
         const char *dot = strrchr(entry->d_name, '.');
         char *name = strdup(entry->d_name);
-        if (dot && strcmp(dot, ".c") == 0) tests[count++] = (struct CMUnitTest){.name = name, .test_func = judge_file, .initial_state = name};
+        if (dot && strcmp(dot, ".c") == 0)
+            tests[count++] = (struct CMUnitTest){.name = name, .test_func = judge_file, .initial_state = name};
         else free(name);
     }
     if (directory) closedir(directory);

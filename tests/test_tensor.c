@@ -163,7 +163,9 @@ static void test_float32_is_copied_bit_for_bit(void **state) {
     free(copy);
 }
 
-static void an_element_of_no_type(void) { tensor_get(&(Tensor){.name = "x", .dtype = DTYPE_COUNT, .rank = 1, .shape = {1}, .data = "12345678"}, 0); }
+static void an_element_of_no_type(void) {
+    tensor_get(&(Tensor){.name = "x", .dtype = DTYPE_COUNT, .rank = 1, .shape = {1}, .data = "12345678"}, 0);
+}
 
 static void test_what_is_no_type_or_empty(void **state) {
     (void)state;

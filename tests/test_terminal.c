@@ -35,7 +35,9 @@ static void expect(const char *words) {
     while (!(found = strstr(said, words))) {
         size_t length = strlen(said);
         struct pollfd screen = {.fd = terminal, .events = POLLIN};
-        ssize_t got = poll(&screen, 1, 1000 * SECONDS) == 1 ? read(terminal, said + length, sizeof said - 1 - length) : 0;
+        ssize_t got = poll(&screen, 1, 1000 * SECONDS) == 1
+                          ? read(terminal, said + length, sizeof said - 1 - length)
+                          : 0;
         if (got <= 0) fail_msg("\"%s\" never comes, but\n%s", words, said);
         said[length + (size_t)got] = '\0';
     }
@@ -62,7 +64,8 @@ static void a_conversation_has_a_prompt(void **state) {
     type("Hello!\n");
     expect("Hello!\r\n"); /* the terminal's echo */
     expect("\r\n> ");
-    type((char[]){'n', 'o', CTRL_C, '\0'}); /* only the line is given up; a terminal drops what it shows at that moment */
+    /* Only the line is given up; a terminal drops what it shows at that moment. */
+    type((char[]){'n', 'o', CTRL_C, '\0'});
     type("Who?\n");
     expect("Who?\r\n");
     expect("\r\n> ");

@@ -22,9 +22,10 @@
 
 #define GOLDEN(name) AT("%s/tests/golden/tokenizers/%s", ROOT, name)
 
-static const char *const committed[] = {"sentencepiece", "user_defined", "mapped", "prepend", "metaspace", "tiktoken", "byte_level",
-                                        "user_defined.gguf", "byte_level.gguf"};
-static const char *const others[] = {"llama2", "llama3", "tok512.bin"}; /* where they are: LLAMA_DATA, or ../shared/data */
+static const char *const committed[] = {"sentencepiece", "user_defined", "mapped", "prepend", "metaspace", "tiktoken",
+                                        "byte_level", "user_defined.gguf", "byte_level.gguf"};
+/* Where they are: LLAMA_DATA, or ../shared/data. */
+static const char *const others[] = {"llama2", "llama3", "tok512.bin"};
 
 /* NULL, and a note, where the file is not on this machine. */
 static Tokenizer *open_other(const char *name) {
@@ -89,13 +90,16 @@ static void assert_encodes(const Tokenizer *t, const char *name, Bytes bytes, bo
     }
     char got[2000] = "", wanted[2000] = "";
     say_ids(got, count, ids), say_ids(wanted, json_array_size(answer), right);
-    if (!same) fail_msg("%s: \"%.*s\"%s is%s, not%s", name, (int)bytes.length, bytes.bytes, special ? " with special tokens" : "", wanted, got);
+    if (!same)
+        fail_msg("%s: \"%.*s\"%s is%s, not%s", name, (int)bytes.length, bytes.bytes,
+                 special ? " with special tokens" : "", wanted, got);
     free(ids);
 }
 
 /* Its answers, of the i-th text. */
 static void check_text(const Tokenizer *t, const char *name, const json_t *answers, size_t i, Bytes bytes) {
-    const json_t *ids = json_array_get(json_object_get(answers, "ids"), i), *special = json_array_get(json_object_get(answers, "special"), i);
+    const json_t *ids = json_array_get(json_object_get(answers, "ids"), i),
+        *special = json_array_get(json_object_get(answers, "special"), i);
     if (!json_is_null(ids)) assert_encodes(t, name, bytes, false, ids);
     if (!json_is_null(special)) assert_encodes(t, name, bytes, true, special);
     free(bytes.bytes);
@@ -108,7 +112,8 @@ static void check_decoding(const Tokenizer *t, const char *name, const json_t *a
     json_array_foreach(json_object_get(answers, "decoded"), i, one) {
         const json_t *list = json_array_get(one, 0), *right = json_array_get(one, 1);
         int numbers[json_array_size(list) + 1];
-        for (size_t k = 0; k < json_array_size(list); k++) numbers[k] = (int)json_integer_value(json_array_get(list, k));
+        for (size_t k = 0; k < json_array_size(list); k++)
+            numbers[k] = (int)json_integer_value(json_array_get(list, k));
         size_t length;
         char *decoded = tokenizer_decode(t, json_array_size(list), numbers, &length);
         if (length != json_string_length(right) || memcmp(decoded, json_string_value(right), length) != 0)
@@ -159,7 +164,8 @@ static void other_peoples_are_the_librarys(void **state) {
             print_message("skipped: %s: there is no utf8proc\n", name);
             continue;
         }
-        Tokenizer *t = tokenizer_open(strcmp(name, "mapped") == 0 ? GOLDEN("mapped") : AT("%s/tests/golden/others/%s.json", ROOT, name));
+        Tokenizer *t = tokenizer_open(strcmp(name, "mapped") == 0 ? GOLDEN("mapped")
+                                                                  : AT("%s/tests/golden/others/%s.json", ROOT, name));
         check_other(t, name, answers);
         tokenizer_close(t);
     }
@@ -182,7 +188,8 @@ static void nothing_may_be_left(void **state) {
 static const struct {
     size_t length;
     const char *bytes;
-} broken_maps[] = {{3, "\0\0\0"}, {8, "\10\0\0\0\0\0\0\0"}, {8, "\3\0\0\0\0\0\0\0"}, {9, "\4\0\0\0\0\0\0\0a"}}, *broken_map;
+} broken_maps[] = {{3, "\0\0\0"}, {8, "\10\0\0\0\0\0\0\0"}, {8, "\3\0\0\0\0\0\0\0"}, {9, "\4\0\0\0\0\0\0\0a"}},
+    *broken_map;
 
 static void read_broken_map(void) { character_map_new("m", false, broken_map->length, broken_map->bytes); }
 
@@ -201,16 +208,18 @@ static void a_character_map_may_be_broken(void **state) {
     }
 }
 
-/* Meta's tokenizer.model, and tokens more beside it, as the two files have them. What added_tokens.json does not tell is which are
- * special: there a text that is searched for those gives the answers. */
+/* Meta's tokenizer.model, and tokens more beside it, as the two files have them. What added_tokens.json does not tell
+ * is which are special: there a text that is searched for those gives the answers. */
 static void a_folder_adds_tokens(void **state) {
     (void)state;
-    json_t *others = others_expected(), *answers = json_object_get(others, "beside_a_model"), *names = json_object(), *one;
+    json_t *others = others_expected(), *answers = json_object_get(others, "beside_a_model"),
+        *names = json_object(), *one;
     const json_t *decoder = json_object_get(answers, "added_tokens_decoder");
     const char *id;
     json_object_foreach((json_t *)decoder, id, one)
         json_object_set_new(names, json_string_value(json_object_get(one, "content")), json_integer(atoi(id)));
-    assert_int_equal(system(AT("mkdir %s/added && cp '%s' %s/added", folder, GOLDEN("sentencepiece/tokenizer.model"), folder)), 0);
+    assert_int_equal(system(AT("mkdir %s/added && cp '%s' %s/added", folder, GOLDEN("sentencepiece/tokenizer.model"),
+                               folder)), 0);
 
     json_t *config = json_pack("{s:O}", "added_tokens_decoder", decoder);
     assert_int_equal(json_dump_file(config, AT("%s/added/tokenizer_config.json", folder), 0), 0);
@@ -235,8 +244,9 @@ static void a_folder_adds_tokens(void **state) {
 /* A tokenizer.json counts more than the tokenizer.model beside it, which may lack what was added since. */
 static void a_tokenizer_json_counts_more(void **state) {
     (void)state;
-    assert_int_equal(system(AT("mkdir %s/twice && cp '%s' '%s' %s/twice", folder, GOLDEN("sentencepiece/tokenizer.model"),
-                               GOLDEN("metaspace/tokenizer.json"), folder)), 0);
+    assert_int_equal(system(AT("mkdir %s/twice && cp '%s' '%s' %s/twice", folder,
+                               GOLDEN("sentencepiece/tokenizer.model"), GOLDEN("metaspace/tokenizer.json"),
+                               folder)), 0);
     Tokenizer *both = tokenizer_open(AT("%s/twice", folder)), *alone = tokenizer_open(GOLDEN("metaspace"));
     assert_int_equal(tokenizer_size(both), tokenizer_size(alone));
     tokenizer_close(both), tokenizer_close(alone);
@@ -273,7 +283,8 @@ static void assert_round_trip(const Tokenizer *t, const char *name, size_t lengt
     size_t count, got;
     int *ids = tokenizer_encode(t, length, bytes, false, &count);
     char *decoded = tokenizer_decode(t, count, ids, &got);
-    if (got != length || memcmp(decoded, bytes, length) != 0) fail_msg("%s: \"%.*s\" comes back as \"%s\"", name, (int)length, bytes, decoded);
+    if (got != length || memcmp(decoded, bytes, length) != 0)
+        fail_msg("%s: \"%.*s\" comes back as \"%s\"", name, (int)length, bytes, decoded);
     free(ids), free(decoded);
 }
 
@@ -281,8 +292,10 @@ static int put_character(char *to, int c) {
     if (c < 0x80) return to[0] = (char)c, 1;
     if (c < 0x800) return to[0] = (char)(0xc0 | c >> 6), to[1] = (char)(0x80 | (c & 63)), 2;
     int high = c >> 12;
-    if (c < 0x10000) return to[0] = (char)(0xe0 | high), to[1] = (char)(0x80 | (c >> 6 & 63)), to[2] = (char)(0x80 | (c & 63)), 3;
-    to[0] = (char)(0xf0 | high >> 6), to[1] = (char)(0x80 | (high & 63)), to[2] = (char)(0x80 | (c >> 6 & 63)), to[3] = (char)(0x80 | (c & 63));
+    if (c < 0x10000)
+        return to[0] = (char)(0xe0 | high), to[1] = (char)(0x80 | (c >> 6 & 63)), to[2] = (char)(0x80 | (c & 63)), 3;
+    to[0] = (char)(0xf0 | high >> 6), to[1] = (char)(0x80 | (high & 63)), to[2] = (char)(0x80 | (c >> 6 & 63)),
+        to[3] = (char)(0x80 | (c & 63));
     return 4;
 }
 
@@ -307,7 +320,8 @@ static void what_goes_in_comes_out(void **state) {
     Random random = {10};
     char bytes[400];
     for (size_t v = 0; v < COUNT(committed); v++) {
-        if (strcmp(committed[v], "metaspace") == 0 || strcmp(committed[v], "mapped") == 0) continue; /* they drop spaces */
+        /* They drop spaces. */
+        if (strcmp(committed[v], "metaspace") == 0 || strcmp(committed[v], "mapped") == 0) continue;
         if (strstr(committed[v], "user_defined")) continue; /* "▁the▁" has spaces that are no spaces */
         Tokenizer *t = tokenizer_open(GOLDEN(committed[v]));
         for (int i = 0; i < 2000; i++)
@@ -342,8 +356,9 @@ static void any_bytes_are_encoded(void **state) {
     }
 }
 
-/* What a long text remembers of its words and merges changes nothing: its ids are those of its lines, one by one, for no token
- * goes on behind a line's end. Where a ▁ is put before a text, it stands for the space that a line begins with. */
+/* What a long text remembers of its words and merges changes nothing: its ids are those of its lines, one by one, for
+ * no token goes on behind a line's end. Where a ▁ is put before a text, it stands for the space that a line begins
+ * with. */
 static void a_long_text_is_its_lines(void **state) {
     (void)state;
     enum { LINES = 3000, MOST = 4 * 40 + 3 };
@@ -366,7 +381,8 @@ static void a_long_text_is_its_lines(void **state) {
             size_t start = starts[line] + (line > 0 && !tokenizer_byte_level(t));
             int *its = tokenizer_encode(t, starts[line + 1] - start, bytes + start, false, &one);
             assert_true(one <= count - at);
-            if (memcmp(ids + at, its, one * sizeof *its) != 0) fail_msg("%s: line %d has other ids in a long text", few[v], line);
+            if (memcmp(ids + at, its, one * sizeof *its) != 0)
+                fail_msg("%s: line %d has other ids in a long text", few[v], line);
             at += one;
             free(its);
         }
@@ -439,9 +455,11 @@ static void a_text_goes_on_after_a_special_token(void **state) {
 
 /* ------------------------------------------------------------------ where a text begins */
 
-#define PUTS(name, id) "\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"" name "\",\"type_id\":0}}," \
-    "{\"Sequence\":{\"id\":\"A\",\"type_id\":0}}],\"pair\":[],\"special_tokens\":{\"" name "\":{\"id\":\"" name "\",\"ids\":[" #id "],\"tokens\":[\"" name "\"]}}}"
-#define PUTS_NONE "\"post_processor\":{\"type\":\"ByteLevel\",\"add_prefix_space\":true,\"trim_offsets\":false,\"use_regex\":true}"
+#define PUTS(name, id) "\"post_processor\":{\"type\":\"TemplateProcessing\"," \
+    "\"single\":[{\"SpecialToken\":{\"id\":\"" name "\",\"type_id\":0}},{\"Sequence\":{\"id\":\"A\",\"type_id\":0}}]," \
+    "\"pair\":[],\"special_tokens\":{\"" name "\":{\"id\":\"" name "\",\"ids\":[" #id "],\"tokens\":[\"" name "\"]}}}"
+#define PUTS_NONE "\"post_processor\":{\"type\":\"ByteLevel\",\"add_prefix_space\":true,\"trim_offsets\":false," \
+    "\"use_regex\":true}"
 
 static void write_bytes(const char *path, size_t length, const char *bytes) {
     Output output = output_open(path);
@@ -449,8 +467,10 @@ static void write_bytes(const char *path, size_t length, const char *bytes) {
     output_close(&output);
 }
 
-/* A committed tokenizer's file in a folder of its own, begins, with these beside it, and its post_processor; NULL for none. */
-static void write_beside(const char *name, const char *post_processor, const char *tokenizer_config, const char *config) {
+/* A committed tokenizer's file in a folder of its own, begins, with these beside it, and its post_processor; NULL for
+ * none. */
+static void write_beside(const char *name, const char *post_processor, const char *tokenizer_config,
+                         const char *config) {
     static const char none[] = "\"post_processor\":null";
     size_t size;
     char *bytes = file_read(GOLDEN(name), &size), *at = memmem(bytes, size, none, sizeof none - 1);
@@ -461,14 +481,16 @@ static void write_beside(const char *name, const char *post_processor, const cha
     if (at) fputs(post_processor ? post_processor : none, output.file);
     fwrite(bytes + after, 1, size - after, output.file);
     output_close(&output), free(bytes);
-    if (tokenizer_config) write_bytes(AT("%s/begins/tokenizer_config.json", folder), strlen(tokenizer_config), tokenizer_config);
+    if (tokenizer_config)
+        write_bytes(AT("%s/begins/tokenizer_config.json", folder), strlen(tokenizer_config), tokenizer_config);
     if (config) write_bytes(AT("%s/begins/config.json", folder), strlen(config), config);
 }
 
 /* For tokenizer.json, what transformers 5.23 answers; beside a tokenizer.model, the rule of its LlamaTokenizer. */
 static void a_text_begins_as_the_folder_says(void **state) {
     (void)state;
-    static const char sp[] = "sentencepiece/tokenizer.model", json[] = "prepend/tokenizer.json", bytes[] = "byte_level/tokenizer.json";
+    static const char sp[] = "sentencepiece/tokenizer.model", json[] = "prepend/tokenizer.json",
+        bytes[] = "byte_level/tokenizer.json";
     static const char huge[] = "{\"bos_token\": \"</s>\", \"model_max_length\": 1000000000000000019884624838656}";
     static const struct {
         const char *file, *post_processor, *tokenizer_config, *config;
@@ -480,22 +502,25 @@ static void a_text_begins_as_the_folder_says(void **state) {
         {sp, NULL, "{\"bos_token\": null, \"add_bos_token\": true}", "{\"bos_token_id\": 2}", 1, true},
         {sp, NULL, "{\"bos_token\": \"\"}", NULL, 1, true},
         {sp, NULL, huge, NULL, 2, true},
-        {sp, NULL, "{\"bos_token\": {\"content\": \"</s>\", \"__type\": \"AddedToken\"}, \"add_bos_token\": true}", NULL, 2, true},
+        {sp, NULL, "{\"bos_token\": {\"content\": \"</s>\", \"__type\": \"AddedToken\"}, \"add_bos_token\": true}",
+         NULL, 2, true},
         {sp, NULL, "{\"add_bos_token\": false}", NULL, 1, false},
         {json, NULL, NULL, NULL, 1, false},
         {json, NULL, "{\"bos_token\": \"</s>\", \"add_bos_token\": true}", NULL, 2, false},
         {json, PUTS("<s>", 1), NULL, NULL, 1, true},
         {json, PUTS("<s>", 1), "{\"bos_token\": \"</s>\", \"add_bos_token\": false}", "{\"bos_token_id\": 0}", 1, true},
         {json, PUTS("</s>", 2), NULL, NULL, 2, true},
-        {json, "\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"x\"}},{\"Sequence\":{\"id\":\"A\"}},"
-               "{\"SpecialToken\":{\"id\":\"y\"}}],\"special_tokens\":{\"x\":{\"ids\":[1]},\"y\":{\"ids\":[2]}}}", NULL, NULL, 1, true},
-        {json, "\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[{\"Sequence\":{\"id\":\"A\"}},{\"SpecialToken\":{\"id\":\"y\"}}],"
-               "\"special_tokens\":{\"y\":{\"ids\":[2]}}}", NULL, NULL, 1, false},
+        {json, "\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"x\"}},"
+               "{\"Sequence\":{\"id\":\"A\"}},{\"SpecialToken\":{\"id\":\"y\"}}],"
+               "\"special_tokens\":{\"x\":{\"ids\":[1]},\"y\":{\"ids\":[2]}}}", NULL, NULL, 1, true},
+        {json, "\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[{\"Sequence\":{\"id\":\"A\"}},"
+               "{\"SpecialToken\":{\"id\":\"y\"}}],\"special_tokens\":{\"y\":{\"ids\":[2]}}}", NULL, NULL, 1, false},
         {bytes, NULL, "{\"bos_token\": \"<|eot_id|>\"}", NULL, 602, false},
         {bytes, PUTS_NONE, NULL, NULL, 600, false},
         {bytes, PUTS("<|eot_id|>", 602), NULL, NULL, 602, true},
         {bytes, "\"post_processor\":{\"type\":\"Sequence\",\"processors\":[{" /* as in Llama 3 */
-                "\"type\":\"ByteLevel\"},{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"x\"}},{\"Sequence\":{\"id\":\"A\"}}],"
+                "\"type\":\"ByteLevel\"},{\"type\":\"TemplateProcessing\",\"single\":["
+                "{\"SpecialToken\":{\"id\":\"x\"}},{\"Sequence\":{\"id\":\"A\"}}],"
                 "\"special_tokens\":{\"x\":{\"ids\":[601]}}}]}", NULL, NULL, 601, true},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -509,7 +534,8 @@ static void a_text_begins_as_the_folder_says(void **state) {
     size_t size;
     char *model = file_read(GOLDEN("sentencepiece/tokenizer.model"), &size);
     ((char *)memmem(model, size, "<s>", 3))[1] = 'S';
-    static const char *const says[][2] = {{"tokenizer_config.json", "{\"bos_token\": \"<S>\"}"}, {"config.json", "{\"bos_token_id\": 1}"},
+    static const char *const says[][2] = {{"tokenizer_config.json", "{\"bos_token\": \"<S>\"}"},
+                                          {"config.json", "{\"bos_token_id\": 1}"},
                                           {"tokenizer.json", "{" PUTS("<S>", 1) "}"}};
     for (size_t i = 0; i < COUNT(says); i++) {
         assert_int_equal(system(AT("rm -f %s/begins/*", folder)), 0);
@@ -525,17 +551,22 @@ static void a_text_begins_as_the_folder_says(void **state) {
 /* And it ends so; of several ends config.json's first. */
 static void a_text_ends_as_the_folder_says(void **state) {
     (void)state;
-    static const char sp[] = "sentencepiece/tokenizer.model", bytes[] = "byte_level/tokenizer.json", nameless[] = "metaspace/tokenizer.json";
+    static const char sp[] = "sentencepiece/tokenizer.model", bytes[] = "byte_level/tokenizer.json",
+        nameless[] = "metaspace/tokenizer.json";
     static const struct {
         const char *file, *tokenizer_config, *config;
         int eos;
-    } cases[] = {{sp, NULL, NULL, 2}, {sp, "{\"eos_token\": {\"content\": \"<s>\"}}", "{\"eos_token_id\": 0}", 1}, {sp, NULL, "{\"eos_token_id\": 0}", 2},
-                 {sp, "{\"eos_token\": \"<nobody>\"}", NULL, 2}, {bytes, NULL, NULL, 601}, {bytes, "{\"eos_token\": \"<|eot_id|>\"}", NULL, 602},
+    } cases[] = {{sp, NULL, NULL, 2}, {sp, "{\"eos_token\": {\"content\": \"<s>\"}}", "{\"eos_token_id\": 0}", 1},
+                 {sp, NULL, "{\"eos_token_id\": 0}", 2},
+                 {sp, "{\"eos_token\": \"<nobody>\"}", NULL, 2}, {bytes, NULL, NULL, 601},
+                 {bytes, "{\"eos_token\": \"<|eot_id|>\"}", NULL, 602},
                  {nameless, NULL, NULL, -1}, {nameless, "{\"eos_token\": null}", "{\"eos_token_id\": [1, 0]}", 1},
-                 {nameless, "{\"eos_token\": \"[INST]\"}", "{\"eos_token_id\": 0}", 720}, {nameless, NULL, "{\"eos_token_id\": 100000}", -1}};
+                 {nameless, "{\"eos_token\": \"[INST]\"}", "{\"eos_token_id\": 0}", 720},
+                 {nameless, NULL, "{\"eos_token_id\": 100000}", -1}};
     for (size_t i = 0; i < COUNT(cases); i++) {
         write_beside(cases[i].file, NULL, cases[i].tokenizer_config, cases[i].config);
-        if (cases[i].file == nameless) assert_int_equal(system(AT("sed -i 's#</s>#</S>#g' %s/begins/tokenizer.json", folder)), 0);
+        if (cases[i].file == nameless)
+            assert_int_equal(system(AT("sed -i 's#</s>#</S>#g' %s/begins/tokenizer.json", folder)), 0);
         Tokenizer *t = tokenizer_open(AT("%s/begins", folder));
         if (tokenizer_eos(t) != cases[i].eos) fail_msg("case %zu: EOS is %d", i, tokenizer_eos(t));
         tokenizer_close(t);
@@ -547,11 +578,14 @@ static void a_beginning_that_cannot_be_is_refused(void **state) {
     static const struct {
         const char *file, *post_processor, *tokenizer_config, *config, *words;
     } bad[] = {
-        {"sentencepiece/tokenizer.model", NULL, "{\"bos_token\": \"<begin>\"}", NULL, "bos_token is \"<begin>\": no token has that name"},
+        {"sentencepiece/tokenizer.model", NULL, "{\"bos_token\": \"<begin>\"}", NULL,
+         "bos_token is \"<begin>\": no token has that name"},
         {"sentencepiece/tokenizer.model", NULL, "{", NULL, "tokenizer_config.json: line 1: no valid JSON"},
         {"prepend/tokenizer.json", PUTS("<s>", 100000), NULL, NULL, "post_processor: \"<s>\" is not one of the tokens"},
-        {"prepend/tokenizer.json", "\"post_processor\":{\"type\":\"BertProcessing\"}", NULL, NULL, "post_processor: BertProcessing: a Llama's"},
-        {"prepend/tokenizer.json", "\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[{\"Sequence\":{\"id\":\"A\"}},"
+        {"prepend/tokenizer.json", "\"post_processor\":{\"type\":\"BertProcessing\"}", NULL, NULL,
+         "post_processor: BertProcessing: a Llama's"},
+        {"prepend/tokenizer.json",
+         "\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[{\"Sequence\":{\"id\":\"A\"}},"
          "{\"SpecialToken\":{\"id\":\"</s>\"}}]}", NULL, NULL, "post_processor: \"</s>\" is not one of the tokens"},
     };
     for (size_t i = 0; i < COUNT(bad); i++) {
@@ -587,25 +621,29 @@ static void assert_linear(const Tokenizer *t, const char *name, const char *what
         small = fmax(small, encoding_time(t, SMALL, bytes));
         large = fmin(large, encoding_time(t, LARGE, bytes));
     }
-    if (large > MOST_TIMES * small) fail_msg("%s: %d bytes of %s take %.2f s, %d %.3f s", name, LARGE, what, large, SMALL, small);
+    if (large > MOST_TIMES * small)
+        fail_msg("%s: %d bytes of %s take %.2f s, %d %.3f s", name, LARGE, what, large, SMALL, small);
 }
 
 static void fill(size_t what, char bytes[MEGABYTE]) {
     Random random = {what};
     for (int i = 0; i < MEGABYTE; i++)
-        bytes[i] = what == 0 ? 'a' : what == 1 ? "ab"[i % 2] : what == 2 ? "the llama eats "[random_between(&random, 0, 14)]
+        bytes[i] = what == 0 ? 'a' : what == 1 ? "ab"[i % 2]
+                 : what == 2 ? "the llama eats "[random_between(&random, 0, 14)]
                  : what == 3 ? ' ' : what == 4 ? "\n "[i % 100 == 0] : what == 5 ? "\xe7\x9a\x84"[i % 3] : (char)0xff;
 }
 
 static void a_megabyte_is_encoded_in_linear_time(void **state) {
     (void)state;
-    static const char *const names[] = {"one letter", "two letters", "words", "spaces", "newlines", "one character", "bad bytes"};
+    static const char *const names[] = {"one letter", "two letters", "words", "spaces", "newlines", "one character",
+                                        "bad bytes"};
     static const char *const few[] = {"sentencepiece", "prepend", "tiktoken"};
     char *bytes = allocate(MEGABYTE);
     for (size_t v = 0; v < COUNT(few) + COUNT(others); v++) {
         const char *name = v < COUNT(few) ? few[v] : others[v - COUNT(few)];
         Tokenizer *t = v < COUNT(few) ? tokenizer_open(GOLDEN(name)) : open_other(name);
-        for (size_t what = 0; t && what < COUNT(names); what++) fill(what, bytes), assert_linear(t, name, names[what], bytes);
+        for (size_t what = 0; t && what < COUNT(names); what++)
+            fill(what, bytes), assert_linear(t, name, names[what], bytes);
         tokenizer_close(t);
     }
     free(bytes);
@@ -639,7 +677,8 @@ static void assert_change_refused(const char *words, const char *name, const cha
     if (!found) fail_msg("%s is not in %s", from, name);
     size_t before = (size_t)(found - bytes), after = size - before - length, added = strlen(to);
     char *changed = allocate(size + added);
-    memcpy(changed, bytes, before), memcpy(changed + before, to, added), memcpy(changed + before + added, found + length, after);
+    memcpy(changed, bytes, before), memcpy(changed + before, to, added),
+        memcpy(changed + before + added, found + length, after);
     assert_refuses(words, before + added + after, changed);
     free(bytes), free(changed);
 }
@@ -647,15 +686,21 @@ static void assert_change_refused(const char *words, const char *name, const cha
 static void added_tokens_that_cannot_be_are_refused(void **state) {
     (void)state;
     static const char *const bad[][3] = {
-        {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"1400\": {\"content\": \"<a>\", \"lstrip\": true}}}", "\"<a>\" is added with lstrip"},
-        {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"1401\": {\"content\": \"<a>\"}}}", "token 1401 is added, \"<a>\": its name or its number cannot be"},
-        {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"1401\": {\"content\": \"<a>\"}, \"1\": {\"content\": \"<s>\"}}}", "no token has the id 1400"},
-        {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"1\": {\"content\": \"<a>\"}}}", "token 1 is added, \"<a>\", but it is \"<s>\""},
+        {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"1400\": {\"content\": \"<a>\", \"lstrip\": true}}}",
+         "\"<a>\" is added with lstrip"},
+        {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"1401\": {\"content\": \"<a>\"}}}",
+         "token 1401 is added, \"<a>\": its name or its number cannot be"},
+        {"tokenizer_config.json",
+         "{\"added_tokens_decoder\": {\"1401\": {\"content\": \"<a>\"}, \"1\": {\"content\": \"<s>\"}}}",
+         "no token has the id 1400"},
+        {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"1\": {\"content\": \"<a>\"}}}",
+         "token 1 is added, \"<a>\", but it is \"<s>\""},
         {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"x\": {}}}", "its name or its number cannot be"},
         {"added_tokens.json", "{\"<a>\": \"b\"}", "added_tokens.json: token -1 is added, \"<a>\""},
         {"added_tokens.json", "{\"<a>\": 1e300}", "token 1e+300 is added"},
     };
-    assert_int_equal(system(AT("mkdir %s/adds && cp '%s' %s/adds", folder, GOLDEN("sentencepiece/tokenizer.model"), folder)), 0);
+    assert_int_equal(system(AT("mkdir %s/adds && cp '%s' %s/adds", folder, GOLDEN("sentencepiece/tokenizer.model"),
+                               folder)), 0);
     for (size_t i = 0; i < COUNT(bad); i++) {
         write_bytes(AT("%s/adds/%s", folder, bad[i][0]), strlen(bad[i][1]), bad[i][1]);
         assert_int_equal(run("--model adds --info"), 1);
@@ -671,18 +716,28 @@ static void other_tokenizers_are_named(void **state) {
     } changes[] = {
         {"prepend/tokenizer.json", "\"type\":\"BPE\"", "\"type\":\"Unigram\"", "Unigram"},
         {"prepend/tokenizer.json", "\"type\":\"BPE\"", "\"type\":\"WordPiece\"", "WordPiece"},
-        {"prepend/tokenizer.json", "{\"type\":\"Prepend\",\"prepend\":\"▁\"}", "{\"type\":\"Nmt\"}", "normalizer is {\"type\":\"Nmt\"}"},
-        {"prepend/tokenizer.json", "{\"type\":\"Prepend\",\"prepend\":\"▁\"}", "{\"type\":\"Prepend\"}", "needs a text"},
-        {"prepend/tokenizer.json", "\"pre_tokenizer\":null", "\"pre_tokenizer\":{\"type\":\"UnicodeScripts\"}", "pre_tokenizer is {\"type\":\"UnicodeScripts\"}"},
-        {"prepend/tokenizer.json", "\"pre_tokenizer\":null", "\"pre_tokenizer\":{\"type\":\"Sequence\"}", "Sequence of nothing"},
+        {"prepend/tokenizer.json", "{\"type\":\"Prepend\",\"prepend\":\"▁\"}", "{\"type\":\"Nmt\"}",
+         "normalizer is {\"type\":\"Nmt\"}"},
+        {"prepend/tokenizer.json", "{\"type\":\"Prepend\",\"prepend\":\"▁\"}", "{\"type\":\"Prepend\"}",
+         "needs a text"},
+        {"prepend/tokenizer.json", "\"pre_tokenizer\":null", "\"pre_tokenizer\":{\"type\":\"UnicodeScripts\"}",
+         "pre_tokenizer is {\"type\":\"UnicodeScripts\"}"},
+        {"prepend/tokenizer.json", "\"pre_tokenizer\":null", "\"pre_tokenizer\":{\"type\":\"Sequence\"}",
+         "Sequence of nothing"},
         {"prepend/tokenizer.json", "\"pre_tokenizer\":null", "\"pre_tokenizer\":3", "has no type"},
-        {"prepend/tokenizer.json", "\"pre_tokenizer\":null", "\"pre_tokenizer\":{\"type\":\"Digits\",\"individual_digits\":1}", "neither"},
-        {"prepend/tokenizer.json", "\"pre_tokenizer\":null", "\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"String\":\"x\"},\"behavior\":\"Kept\"}", "behavior"},
-        {"prepend/tokenizer.json", "\"pre_tokenizer\":null", "\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"String\":\"\"},\"behavior\":\"Removed\"}", "needs a pattern"},
-        {"prepend/tokenizer.json", "{\"type\":\"Fuse\"}", "{\"type\":\"WordPiece\"}", "decoder is {\"type\":\"WordPiece\"}"},
+        {"prepend/tokenizer.json", "\"pre_tokenizer\":null",
+         "\"pre_tokenizer\":{\"type\":\"Digits\",\"individual_digits\":1}", "neither"},
+        {"prepend/tokenizer.json", "\"pre_tokenizer\":null",
+         "\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"String\":\"x\"},\"behavior\":\"Kept\"}", "behavior"},
+        {"prepend/tokenizer.json", "\"pre_tokenizer\":null",
+         "\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"String\":\"\"},\"behavior\":\"Removed\"}",
+         "needs a pattern"},
+        {"prepend/tokenizer.json", "{\"type\":\"Fuse\"}", "{\"type\":\"WordPiece\"}",
+         "decoder is {\"type\":\"WordPiece\"}"},
         {"prepend/tokenizer.json", "\"start\":1", "\"start\":-1", "a count"},
         {"prepend/tokenizer.json", "\"dropout\":null", "\"dropout\":0.1", "dropout"},
-        {"prepend/tokenizer.json", "\"end_of_word_suffix\":null", "\"end_of_word_suffix\":\"</w>\"", "end_of_word_suffix"},
+        {"prepend/tokenizer.json", "\"end_of_word_suffix\":null", "\"end_of_word_suffix\":\"</w>\"",
+         "end_of_word_suffix"},
         {"prepend/tokenizer.json", "\"<0x07>\":10", "\"<0x07>\":11", "same id, 11"},
         {"prepend/tokenizer.json", "\"<0x07>\":10", "\"<0x07>\":-1", "<0x07>"},
         {"prepend/tokenizer.json", "\"<0x07>\":10", "\"<0x07>\":1e9", "<0x07>"},
@@ -715,12 +770,18 @@ static void other_tokenizers_are_named(void **state) {
 static void patterns_that_are_not_understood_are_named(void **state) {
     (void)state;
     static const char *const patterns[][2] = {
-        {"\\\\h|", "an escape"}, {"\\\\bx|", "an escape"}, {"\\\\1|", "an escape"}, {"[\\\\S]|", "an escape"}, {"[[^a]b]|", "such a class in a class"}, {"[b[:alpha:]]|", "such a class in a class"}, {"[a-[b]]|", "such a class in a class"},
+        {"\\\\h|", "an escape"}, {"\\\\bx|", "an escape"}, {"\\\\1|", "an escape"}, {"[\\\\S]|", "an escape"},
+        {"[[^a]b]|", "such a class in a class"}, {"[b[:alpha:]]|", "such a class in a class"},
+        {"[a-[b]]|", "such a class in a class"},
         {"[[a]-z]|", "such a class in a class"}, {"[a[]b]|", "such a class in a class"},
-        {"[a&&b]|", "&&"}, {"[]a]|", "an empty class"}, {"(?<n>a)|", "a group of this kind"}, {"(?i)a|", "a group of this kind"}, {"(*F)|", "(*"},
-        {"a{,2}|", "a brace"}, {"a{2}+|", "a repetition of a repetition"}, {"a{99999}|", "a brace"}, {"\\\\p{Greek}|", "this property"},
-        {"\\\\pL|", "a property without braces"}, {"é|", "letters beyond ASCII in any case"}, {"(?i:ss)|", "a pair of letters that may be one"},
-        {"(a|", "the pattern \"(a|"}, {"]|", "a bracket"}, {"[a|", "a class in a class"}, {"\\\\x{|", "a number that is none"},
+        {"[a&&b]|", "&&"}, {"[]a]|", "an empty class"}, {"(?<n>a)|", "a group of this kind"},
+        {"(?i)a|", "a group of this kind"}, {"(*F)|", "(*"},
+        {"a{,2}|", "a brace"}, {"a{2}+|", "a repetition of a repetition"}, {"a{99999}|", "a brace"},
+        {"\\\\p{Greek}|", "this property"},
+        {"\\\\pL|", "a property without braces"}, {"é|", "letters beyond ASCII in any case"},
+        {"(?i:ss)|", "a pair of letters that may be one"},
+        {"(a|", "the pattern \"(a|"}, {"]|", "a bracket"}, {"[a|", "a class in a class"},
+        {"\\\\x{|", "a number that is none"},
         {"(x+x+)+y|", "takes too long"},
     };
     for (size_t i = 0; i < COUNT(patterns); i++)
@@ -729,7 +790,8 @@ static void patterns_that_are_not_understood_are_named(void **state) {
 
 static void files_that_end_too_early_get_one_line(void **state) {
     (void)state;
-    static const char *const files[] = {"sentencepiece/tokenizer.model", "prepend/tokenizer.json", "byte_level/tokenizer.json"};
+    static const char *const files[] = {"sentencepiece/tokenizer.model", "prepend/tokenizer.json",
+                                        "byte_level/tokenizer.json"};
     for (size_t f = 0; f < COUNT(files); f++) {
         size_t size;
         char *bytes = file_read(GOLDEN(files[f]), &size);
@@ -759,9 +821,10 @@ static void requests_are_answered_or_get_one_line(void **state) {
     assert_string_equal(said, "\n");
     assert_int_equal(run("%s --info", model), 0);
     assert_said("1400 tokens");
-    static const char *const bad[] = {"--decode '1 1400'", "--decode -1", "--decode '1 x'", "--decode 99999999999999999999",
-                                      "--encode-file nowhere", "--encode-file /", "--decode +1", "--decode '1+2'", "--decode 1x",
-                                      "--decode 0x1", "--decode 1.0", "--encode-file /dev/zero"};
+    static const char *const bad[] = {"--decode '1 1400'", "--decode -1", "--decode '1 x'",
+                                      "--decode 99999999999999999999", "--encode-file nowhere", "--encode-file /",
+                                      "--decode +1", "--decode '1+2'", "--decode 1x", "--decode 0x1", "--decode 1.0",
+                                      "--encode-file /dev/zero"};
     for (size_t i = 0; i < COUNT(bad); i++) {
         if (run("%s %s", model, bad[i]) != 1) fail_msg("%s is accepted: %s", bad[i], said);
         assert_one_clear_line();
@@ -771,13 +834,14 @@ static void requests_are_answered_or_get_one_line(void **state) {
     assert_int_equal(run("%s --encode-file /dev/stdin </dev/null", model), 0);
     assert_int_equal(run("%s --encode-file pipe & echo 'the llama' >pipe; wait $!", model), 0);
     assert_string_equal(said, "264 447 13\n");
-    static const char *const alone[] = {"--model nowhere --info", "--model / --info", "--model pipe --info", "--model /dev/zero --info",
-                                        "--model /dev/stdin --info </dev/zero"};
+    static const char *const alone[] = {"--model nowhere --info", "--model / --info", "--model pipe --info",
+                                        "--model /dev/zero --info", "--model /dev/stdin --info </dev/zero"};
     for (size_t i = 0; i < COUNT(alone); i++) {
         if (run("%s", alone[i]) != 1) fail_msg("%s is accepted: %s", alone[i], said);
         assert_one_clear_line();
     }
-    static const char *const misuses[] = {"", "--encode a --encode-file b", "--bos --info", "--info --data d", "--encode a --encode b", "--encode-file ''"};
+    static const char *const misuses[] = {"", "--encode a --encode-file b", "--bos --info", "--info --data d",
+                                          "--encode a --encode b", "--encode-file ''"};
     static const char *const without[] = {"--encode a", "--decode 1", "--bos", "--model '' --info"};
     for (size_t i = 0; i < COUNT(misuses); i++) assert_misuse(run("%s %s", model, misuses[i]));
     for (size_t i = 0; i < COUNT(without); i++) assert_misuse(run("%s", without[i]));

@@ -30,7 +30,9 @@ RMS_NORM(leaves_the_last) {
 RMS_NORM(writes_nothing) { (void)rows, (void)dim, (void)out, (void)x, (void)weight, (void)bias, (void)eps; }
 static volatile uintptr_t nowhere = 1 << 14; /* no array lies there; volatile, or the compilers would object */
 RMS_NORM(follows_a_wild_pointer) { rms_norm(rows, dim, out, x, weight, bias, eps), *(volatile int *)nowhere = 0; }
-RMS_NORM(reads_a_missing_bias) { rms_norm(rows, dim, out, x, weight, bias, eps), out[0][0] += *(const volatile float *)((uintptr_t)bias + 16); }
+RMS_NORM(reads_a_missing_bias) {
+    rms_norm(rows, dim, out, x, weight, bias, eps), out[0][0] += *(const volatile float *)((uintptr_t)bias + 16);
+}
 RMS_NORM(loops_for_ever) {
     rms_norm(rows, dim, out, x, weight, bias, eps);
     for (volatile unsigned i = 0;; i++) {}
@@ -53,7 +55,8 @@ static void trouble_is_named(void **state) {
         __typeof__(rms_norm) *kernel;
         const char *words;
     } misbehaving[] = {
-        {writes_one_past, "wrote 4 bytes past the end of out"}, {writes_one_before, "went out of bounds: 4 bytes before out"},
+        {writes_one_past, "wrote 4 bytes past the end of out"},
+        {writes_one_before, "went out of bounds: 4 bytes before out"},
         {writes_far_past, "past the end of out"},               {writes_its_input, "wrote to its input x"},
         {follows_a_wild_pointer, "in none of its arrays"},       {reads_a_missing_bias, "followed a NULL pointer"},
         {exits, "ended the program"},                           {aborts, "crashed"},
@@ -63,7 +66,8 @@ static void trouble_is_named(void **state) {
     for (size_t i = 0; i < sizeof misbehaving / sizeof *misbehaving; i++) {
         Verdict verdict = verdict_of_call(kernel_named("rms_norm"), one, (Function)misbehaving[i].kernel);
         assert_false(verdict_passes(&verdict));
-        if (!strstr(verdict.trouble, misbehaving[i].words)) fail_msg("\"%s\" lacks \"%s\"", verdict.trouble, misbehaving[i].words);
+        if (!strstr(verdict.trouble, misbehaving[i].words))
+            fail_msg("\"%s\" lacks \"%s\"", verdict.trouble, misbehaving[i].words);
         verdict_free(&verdict);
     }
     golden_close(&golden);
@@ -113,15 +117,17 @@ static void random_shapes_catch_what_goldens_might_not(void **state) {
     (void)state;
     char disagreement[DIAGNOSIS];
     assert_true(random_shapes_agree(&(Subject){kernel_named("rms_norm"), NULL, (Function)rms_norm}, disagreement));
-    assert_false(random_shapes_agree(&(Subject){kernel_named("rms_norm"), NULL, (Function)leaves_the_last}, disagreement));
+    assert_false(random_shapes_agree(&(Subject){kernel_named("rms_norm"), NULL, (Function)leaves_the_last},
+                                     disagreement));
     assert_non_null(strstr(disagreement, "random shape x ["));
     assert_non_null(strstr(disagreement, ": not written"));
-    assert_false(random_shapes_agree(&(Subject){kernel_named("rms_norm"), NULL, (Function)writes_one_past}, disagreement));
+    assert_false(random_shapes_agree(&(Subject){kernel_named("rms_norm"), NULL, (Function)writes_one_past},
+                                     disagreement));
     assert_non_null(strstr(disagreement, "overran: wrote 4 bytes past the end of out"));
 }
 
-/* Killed, verify says goodbye to nobody, and here somebody else has its end of the socket: the library's process must see it
- * all the same. It ends when nobody can write into the pipe any more. */
+/* Killed, verify says goodbye to nobody, and here somebody else has its end of the socket: the library's process must
+ * see it all the same. It ends when nobody can write into the pipe any more. */
 static void the_library_s_process_ends_with_verify(void **state) {
     (void)state;
     enum { MOST_MILLISECONDS = 20000 };

@@ -78,8 +78,8 @@ static _Noreturn void refuse_folder(const char *folder) {
     char path[PATH];
     for (int i = 0; i < 2; i++)
         if (access(join(path, folder, names[i]), F_OK) == 0)
-            fail("%s: it holds %s and no model.safetensors. transformers writes one beside it: " CONVERT, folder, names[i],
-                 "auto", shell_word(folder), shell_word(folder));
+            fail("%s: it holds %s and no model.safetensors. transformers writes one beside it: " CONVERT, folder,
+                 names[i], "auto", shell_word(folder), shell_word(folder));
     fail("%s: it holds neither model.safetensors nor model.safetensors.index.json", folder);
 }
 
@@ -112,7 +112,8 @@ static Weights weights_of(const struct ModelFiles *files, const char *folder) {
 /* Meta's own checkpoints have a params.json for a config.json, and other names for everything. */
 static void refuse_metas(const char *folder) {
     char path[PATH];
-    if (access(join(path, folder, "consolidated.00.pth"), F_OK) != 0 || access(join(path, folder, "config.json"), F_OK) == 0)
+    if (access(join(path, folder, "consolidated.00.pth"), F_OK) != 0 ||
+        access(join(path, folder, "config.json"), F_OK) == 0)
         return;
     fail("%s: it is Meta's checkpoint, consolidated.00.pth. This writes config.json and model.safetensors beside it: "
          "python3 %s %s", folder, shell_word(ROOT "/chapters/09_decoder/meta.py"), shell_word(folder));

@@ -29,7 +29,8 @@ Weights weights_new(const char *path, const char *config, const Names *names, si
     qsort(tensors, count, sizeof *tensors, by_name);
     bool *taken = allocate(count * sizeof *taken);
     memset(taken, 0, count * sizeof *taken);
-    return (Weights){.path = path, .config = config, .names = names, .count = count, .tensors = tensors, .taken = taken};
+    return (Weights){.path = path, .config = config, .names = names, .count = count, .tensors = tensors,
+                     .taken = taken};
 }
 
 const Tensor *weights_find(const Weights *weights, const char *name) {
@@ -39,8 +40,8 @@ const Tensor *weights_find(const Weights *weights, const char *name) {
 static void check_type(const Weights *weights, const Tensor *tensor) {
     if (tensor->blocks || tensor->dtype == F32 || tensor->dtype == BF16 || tensor->dtype == F16) return;
     if (tensor->dtype == F64)
-        fail("%s: %s is F64: this decoder takes F32, BF16 and F16. transformers converts it: " CONVERT, weights->path, tensor->name,
-             "float32", shell_word(weights->path), "NEW_FOLDER");
+        fail("%s: %s is F64: this decoder takes F32, BF16 and F16. transformers converts it: " CONVERT, weights->path,
+             tensor->name, "float32", shell_word(weights->path), "NEW_FOLDER");
     fail("%s: %s is %s: this decoder takes F32, BF16 and F16", weights->path, tensor->name, dtype_name(tensor->dtype));
 }
 
@@ -54,8 +55,8 @@ Tensor weights_take(Weights *weights, int rows, int columns, const char *name) {
         return (Tensor){0};
     }
     if (tensor->rank != rank || memcmp(tensor->shape, wanted, (size_t)rank * sizeof *wanted) != 0)
-        fail("%s: %s is %s, but %s makes it %s", weights->path, name, shape_text(got, tensor->rank, tensor->shape), weights->config,
-             shape_text(right, rank, wanted));
+        fail("%s: %s is %s, but %s makes it %s", weights->path, name, shape_text(got, tensor->rank, tensor->shape),
+             weights->config, shape_text(right, rank, wanted));
     check_type(weights, tensor);
     weights->taken[tensor - weights->tensors] = true;
     return *tensor;

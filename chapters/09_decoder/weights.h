@@ -1,5 +1,5 @@
-/* Chapter 9: a model's weights out of the tensors of its files: each by its name, in the right shape. None may be missing, and
- * none left over. */
+/* Chapter 9: a model's weights out of the tensors of its files: each by its name, in the right shape. None may be
+ * missing, and none left over. */
 #ifndef WEIGHTS_H
 #define WEIGHTS_H
 
@@ -9,7 +9,8 @@
 #define CONVERT "python3 -c \"from sys import argv; from transformers import AutoModelForCausalLM as M; " \
                 "M.from_pretrained(argv[1], dtype='%s').save_pretrained(argv[2])\" %s %s"
 
-/* What a format calls the parts of a model, a layer's with %d for the layer's number; ".weight" or ".bias" comes behind. */
+/* What a format calls the parts of a model, a layer's with %d for the layer's number; ".weight" or ".bias" comes
+ * behind. */
 typedef struct {
     const char *embed_tokens, *lm_head, *norm;
     const char *input_layernorm, *q_proj, *k_proj, *v_proj, *o_proj;
@@ -46,8 +47,8 @@ const Tensor *weights_find(const Weights *weights, const char *name); /* NULL if
 /* The tensor of that name, [rows][columns], or [columns] where rows is 0. A missing one is noted, and empty. */
 Tensor weights_take(Weights *weights, int rows, int columns, const char *name);
 
-/* Fills in all of the model but its config, which says what there must be, and its files. Or fail(): a tensor is missing,
- * of another shape, or none of a Llama's. */
+/* Fills in all of the model but its config, which says what there must be, and its files. Or fail(): a tensor is
+ * missing, of another shape, or none of a Llama's. */
 void weights_take_model(Weights *weights, Model *model);
 
 #endif

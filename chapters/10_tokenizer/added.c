@@ -5,8 +5,9 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-/* Whoever trains a Llama on may give it tokens more. A tokenizer.model stays as Meta made it, and they stand beside it: by
- * their ids in added_tokens_decoder of tokenizer_config.json, or by their names in added_tokens.json, which is older. */
+/* Whoever trains a Llama on may give it tokens more. A tokenizer.model stays as Meta made it, and they stand beside it:
+ * by their ids in added_tokens_decoder of tokenizer_config.json, or by their names in added_tokens.json, which is
+ * older. */
 
 typedef struct {
     const char *name; /* NULL: there is none of this id */

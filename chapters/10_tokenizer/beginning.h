@@ -1,5 +1,5 @@
-/* What the files of a folder say beside a tokenizer's own: of BOS and EOS, for which tokenizer.h tells the rules, and of
- * tokens more. */
+/* What the files of a folder say beside a tokenizer's own: of BOS and EOS, for which tokenizer.h tells the rules, and
+ * of tokens more. */
 #ifndef BEGINNING_H
 #define BEGINNING_H
 

@@ -1,6 +1,6 @@
 /* What exists for other people's vocabularies alone: a tokenizer.model of SentencePiece may write some characters as
- * others before anything else, ﬁ as fi and ① as 1, and, as OpenLLaMA's, have no spaces at the ends of a text, nor two of
- * them side by side.
+ * others before anything else, ﬁ as fi and ① as 1, and, as OpenLLaMA's, have no spaces at the ends of a text, nor two
+ * of them side by side.
  * Source: normalizer.cc of SentencePiece; darts.h of darts-clone, the trie. */
 #ifndef CHARACTER_MAP_H
 #define CHARACTER_MAP_H

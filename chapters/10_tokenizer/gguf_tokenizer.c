@@ -17,9 +17,11 @@
 /* What the file says under this key: an array of `count` elements, or, where that is -1, of any number. */
 static const GgufPair *list(const Gguf *file, const char *key, GgufValue type, int count) {
     const GgufPair *pair = gguf_pair(file, key);
-    if (!pair || !pair->is_array || pair->type != type) fail("%s: %s is missing, or no list of what it should be", file->name, key);
+    if (!pair || !pair->is_array || pair->type != type)
+        fail("%s: %s is missing, or no list of what it should be", file->name, key);
     if (pair->count > MOST_TOKENS) fail("%s: %s has over %d elements", file->name, key, MOST_TOKENS);
-    if (count >= 0 && pair->count != (size_t)count) fail("%s: %s has %zu elements for %d tokens", file->name, key, pair->count, count);
+    if (count >= 0 && pair->count != (size_t)count)
+        fail("%s: %s has %zu elements for %d tokens", file->name, key, pair->count, count);
     return pair;
 }
 
@@ -77,7 +79,8 @@ static void read_tokens(Tokenizer *t, const Gguf *file, const GgufPair *tokens, 
     const char *name = t->file;
     char *room = t->names = allocate(size);
     for (int id = 0; id < count; id++) {
-        Token token = {.piece = name, .piece_length = (int)strlen(name), .kind = kind_of(file, types, id, t->byte_level)};
+        Token token = {.piece = name, .piece_length = (int)strlen(name),
+                       .kind = kind_of(file, types, id, t->byte_level)};
         token.rank = scores ? (float)-gguf_number(scores, (size_t)id) : 0;
         if (token.rank != token.rank) fail("%s: the score of token %d is no number", file->name, id);
         t->has_added |= token.kind == ADDED;
@@ -98,12 +101,16 @@ static void read_merge(Tokenizer *t, const Gguf *file, GgufText merge, int i) {
     Vocabulary *v = &t->vocabulary;
     const char *blank = merge.length <= sizeof bytes ? memchr(merge.letters, ' ', merge.length) : NULL;
     int left = blank ? alphabet_bytes((int)(blank - merge.letters), merge.letters, bytes) : -1;
-    int right = left > 0 ? alphabet_bytes((int)(merge.length - (size_t)(blank + 1 - merge.letters)), blank + 1, bytes + left) : -1;
+    int right = left > 0 ? alphabet_bytes((int)(merge.length - (size_t)(blank + 1 - merge.letters)), blank + 1,
+                                          bytes + left)
+                         : -1;
     int *ids = v->pair_ids[i];
     ids[0] = part_id(t, left, bytes), ids[1] = part_id(t, right, bytes + left);
     v->merges[i] = (Merge){(float)i, right > 0 ? part_id(t, left + right, bytes) : -1};
-    if (ids[0] < 0 || ids[1] < 0 || v->merges[i].id < 0) fail("%s: merge %d is not of two tokens that make a third", file->name, i);
-    if (!map_add(&v->pairs, sizeof *v->pair_ids, (const char *)ids, i)) fail("%s: merge %d is there twice", file->name, i);
+    if (ids[0] < 0 || ids[1] < 0 || v->merges[i].id < 0)
+        fail("%s: merge %d is not of two tokens that make a third", file->name, i);
+    if (!map_add(&v->pairs, sizeof *v->pair_ids, (const char *)ids, i))
+        fail("%s: merge %d is there twice", file->name, i);
 }
 
 static void read_merges(Tokenizer *t, const Gguf *file) {
@@ -119,7 +126,8 @@ static void read_merges(Tokenizer *t, const Gguf *file) {
 /* The id that the file names, or -1. */
 static int named_id(const Tokenizer *t, const Gguf *file, const char *key, int otherwise) {
     double id = number_or(file, key, otherwise);
-    if (!(id >= -1 && id < t->vocabulary.size)) fail("%s: %s is %g, of %d tokens", file->name, key, id, t->vocabulary.size);
+    if (!(id >= -1 && id < t->vocabulary.size))
+        fail("%s: %s is %g, of %d tokens", file->name, key, id, t->vocabulary.size);
     return (int)id;
 }
 
@@ -129,8 +137,10 @@ Tokenizer *gguf_tokenizer(const char *path) {
     word(&file, KEY "model", model), word(&file, KEY "pre", split);
     if (!*model) fail("%s: there is no tokenizer in it: name one with --tokenizer", path);
     const bool byte_level = strcmp(model, "gpt2") == 0;
-    if (!byte_level && strcmp(model, "llama") != 0) fail("%s: its tokenizer is \"%s\": a Llama's is llama or gpt2", path, model);
-    if (byte_level && strcmp(split, "llama-bpe") != 0) fail("%s: it splits text as \"%s\" does: only llama-bpe is known here", path, split);
+    if (!byte_level && strcmp(model, "llama") != 0)
+        fail("%s: its tokenizer is \"%s\": a Llama's is llama or gpt2", path, model);
+    if (byte_level && strcmp(split, "llama-bpe") != 0)
+        fail("%s: it splits text as \"%s\" does: only llama-bpe is known here", path, split);
 
     const GgufPair *tokens = list(&file, KEY "tokens", GGUF_STRING, -1);
     size_t size;
@@ -159,7 +169,8 @@ static GgufText spelled(bool byte_level, const Token *token, char **room) {
 static void add_names(const Tokenizer *t, GgufPairs *pairs) {
     const Vocabulary *v = &t->vocabulary;
     size_t size = 1;
-    for (int id = 0; id < v->size; id++) size += 2 * (size_t)v->tokens[id].piece_length + 2 * (size_t)v->tokens[id].length;
+    for (int id = 0; id < v->size; id++)
+        size += 2 * (size_t)v->tokens[id].piece_length + 2 * (size_t)v->tokens[id].length;
     char *all = allocate(size), *room = all;
     GgufText *names = allocate((size_t)v->size * sizeof *names);
     for (int id = 0; id < v->size; id++) names[id] = spelled(t->byte_level, &v->tokens[id], &room);
@@ -168,7 +179,8 @@ static void add_names(const Tokenizer *t, GgufPairs *pairs) {
 }
 
 static void add_kinds(const Tokenizer *t, GgufPairs *pairs) {
-    static const uint32_t types[] = {[NORMAL] = 1, [UNKNOWN] = 2, [CONTROL] = 3, [USER_DEFINED] = 4, [ADDED] = 4, [BYTE] = 6};
+    static const uint32_t types[] = {[NORMAL] = 1, [UNKNOWN] = 2, [CONTROL] = 3, [USER_DEFINED] = 4, [ADDED] = 4,
+                                     [BYTE] = 6};
     const Vocabulary *v = &t->vocabulary;
     uint32_t *kinds = allocate((size_t)v->size * sizeof *kinds);
     for (int id = 0; id < v->size; id++) kinds[id] = types[id == t->unknown ? UNKNOWN : v->tokens[id].kind];
@@ -176,8 +188,8 @@ static void add_kinds(const Tokenizer *t, GgufPairs *pairs) {
     free(kinds);
 }
 
-/* With scores, whatever makes a token may merge. If a tokenizer.json lists all of that, the place of the first merge that makes a
- * token is its rank: so does llama.cpp's converter, and the ids are the same. */
+/* With scores, whatever makes a token may merge. If a tokenizer.json lists all of that, the place of the first merge
+ * that makes a token is its rank: so does llama.cpp's converter, and the ids are the same. */
 static void find_ranks(const Vocabulary *v, float ranks[v->size]) {
     for (int id = 0; id < v->size; id++) {
         const Token *token = &v->tokens[id];
@@ -186,8 +198,9 @@ static void find_ranks(const Vocabulary *v, float ranks[v->size]) {
             const int pair[2] = {map_find(&v->pieces, (size_t)cut, token->piece),
                                  map_find(&v->pieces, (size_t)(token->piece_length - cut), token->piece + cut)};
             if (pair[0] >= 0 && pair[1] >= 0 && map_find(&v->pairs, sizeof pair, (const char *)pair) < 0)
-                fail("this tokenizer.json does not merge all that makes a token, as \"%.*s\", and GGUF has no words for that: "
-                     "--tokenizer takes a tokenizer.model, if there is one", token->piece_length, token->piece);
+                fail("this tokenizer.json does not merge all that makes a token, as \"%.*s\", and GGUF has no "
+                     "words for that: --tokenizer takes a tokenizer.model, if there is one", token->piece_length,
+                     token->piece);
         }
     }
     for (size_t i = v->pairs.count; i-- > 0;) ranks[v->merges[i].id] = (float)i;
@@ -215,12 +228,13 @@ static void add_merge(Merges *merges, int left_length, const char *left, int rig
     text[length++] = ' ';
     length += alphabet_name(right_length, right, text + length);
     if (merges->count == merges->capacity)
-        merges->texts = reallocate(merges->texts, (merges->capacity = 2 * merges->capacity + 1000) * sizeof *merges->texts);
+        merges->texts = reallocate(merges->texts,
+                                   (merges->capacity = 2 * merges->capacity + 1000) * sizeof *merges->texts);
     merges->texts[merges->count++] = (GgufText){(size_t)length, text};
 }
 
-/* tiktoken merges whatever makes a token, that of the lowest rank first: so every way to put a token together is a merge, in the
- * order of the tokens. Source: TikTokenConverter of transformers. */
+/* tiktoken merges whatever makes a token, that of the lowest rank first: so every way to put a token together is a
+ * merge, in the order of the tokens. Source: TikTokenConverter of transformers. */
 static void all_merges(const Vocabulary *v, Merges *merges) {
     for (int id = 0; id < v->size; id++) {
         const Token *token = &v->tokens[id];
@@ -251,7 +265,9 @@ void gguf_tokenizer_pairs(const Tokenizer *t, GgufPairs *pairs) {
     if (t->map) fail("this tokenizer.model has a character map, or removes spaces: a .gguf of ours has neither");
     if (!t->byte_level && (t->one_prefix || (t->vocabulary.lists_merges && t->has_added)))
         fail("in this tokenizer %s, and GGUF has no words for that: --tokenizer takes a tokenizer.model without added "
-             "tokens", t->has_added ? "a text begins anew behind an added token" : "a text that begins with a space gets no other");
+             "tokens",
+             t->has_added ? "a text begins anew behind an added token"
+                          : "a text that begins with a space gets no other");
     gguf_add_text(pairs, KEY "model", t->byte_level ? "gpt2" : "llama");
     gguf_add_text(pairs, KEY "pre", t->byte_level ? "llama-bpe" : "default");
     add_names(t, pairs), add_kinds(t, pairs);

@@ -1,6 +1,7 @@
-/* What exists for other people's vocabularies alone, which the lesson leaves. A tokenizer.json says step by step what happens to a
- * text and to tokens. Two ways of filling that in are Llama's families, and run as these do; every other one runs here as the
- * library tokenizers runs it, so far as its steps are known. What tokens become again is read here for both.
+/* What exists for other people's vocabularies alone, which the lesson leaves. A tokenizer.json says step by step what
+ * happens to a text and to tokens. Two ways of filling that in are Llama's families, and run as these do; every other
+ * one runs here as the library tokenizers runs it, so far as its steps are known. What tokens become again is read here
+ * for both.
  * Source: tokenizers 0.23, src/tokenizer/added_vocabulary.rs and src/models/bpe/model.rs. */
 #ifndef PIPELINE_H
 #define PIPELINE_H
@@ -35,7 +36,8 @@ typedef struct Pipeline {
     Steps normalizer, pre_tokenizer, decoder;
     Added *added;
     int added_count;
-    Wanted in_text, in_normalized; /* those with "normalized" true are looked for when the text has been normalized, as they are */
+    /* Those with "normalized" true are looked for when the text has been normalized, as they are. */
+    Wanted in_text, in_normalized;
     char *normalized_names;
     Spoken *spoken; /* of every token */
     Pattern *word;
@@ -47,8 +49,8 @@ typedef struct Pipeline {
 /* pipeline_json.c: all of it but the tokens. */
 Pipeline *pipeline_read(const char *path, const json_t *json);
 
-/* When all tokens are there: finds those that are added, and what each token adds to a text. `vocab` and `added` are the file's. If a
- * family encodes, only what decoding takes. */
+/* When all tokens are there: finds those that are added, and what each token adds to a text. `vocab` and `added` are
+ * the file's. If a family encodes, only what decoding takes. */
 void pipeline_complete(Tokenizer *tokenizer, const json_t *vocab, const json_t *added);
 void pipeline_free(Pipeline *pipeline);
 

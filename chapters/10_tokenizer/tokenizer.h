@@ -5,8 +5,9 @@
  *   byte level (Llama 3)         a pattern splits the text into words, numbers and spaces, and in each of these bytes
  *                                grow into tokens
  *
- * Both grow by the same byte pair encoding, bpe.h. Source: bpe_model.cc, normalizer.cc and sentencepiece_processor.cc of
- * SentencePiece; Meta's llama3/tokenizer.py on tiktoken; for tokenizer.json, the library tokenizers of Hugging Face. */
+ * Both grow by the same byte pair encoding, bpe.h. Source: bpe_model.cc, normalizer.cc and sentencepiece_processor.cc
+ * of SentencePiece; Meta's llama3/tokenizer.py on tiktoken; for tokenizer.json, the library tokenizers of Hugging
+ * Face. */
 #ifndef TOKENIZER_H
 #define TOKENIZER_H
 
@@ -16,7 +17,8 @@
 typedef struct Tokenizer Tokenizer;
 
 /* PATH: a model's folder (tokenizer.json, else tokenizer.model, else tokenizer.bin), or one of these files. What it is
- * of SentencePiece's protobuf, tiktoken's ranks, Hugging Face's JSON, llama2.c's .bin and GGUF, its content says. Or fail(). */
+ * of SentencePiece's protobuf, tiktoken's ranks, Hugging Face's JSON, llama2.c's .bin and GGUF, its content says. Or
+ * fail(). */
 Tokenizer *tokenizer_open(const char *path);
 
 /* The same of a file's bytes, behind which a NUL follows; they become the tokenizer's. `path` is for messages. */
@@ -32,14 +34,14 @@ int tokenizer_size(const Tokenizer *tokenizer);        /* V: ids are 0 .. V - 1,
  *     bos_token_id of config.json;
  * or -1. A model may have one and yet read texts without it: it goes before a text as the post_processor says, wherever
  * there is a tokenizer.json, and otherwise unless tokenizer_config.json's add_bos_token is false. These files are those
- * beside the tokenizer's own. Source: transformers 5.23, which does the same with tokenizer.json, and reads add_bos_token
- * only where it makes a tokenizer of tokenizer.model; where nothing says it, Meta's code and transformers 4 add BOS, and 5
- * does not. */
+ * beside the tokenizer's own. Source: transformers 5.23, which does the same with tokenizer.json, and reads
+ * add_bos_token only where it makes a tokenizer of tokenizer.model; where nothing says it, Meta's code and transformers
+ * 4 add BOS, and 5 does not. */
 int tokenizer_bos(const Tokenizer *tokenizer);
 bool tokenizer_adds_bos(const Tokenizer *tokenizer);
 
-/* EOS, which ends one: eos_token of tokenizer_config.json, else </s> or <|end_of_text|>, else eos_token_id of config.json,
- * else -1. */
+/* EOS, which ends one: eos_token of tokenizer_config.json, else </s> or <|end_of_text|>, else eos_token_id of
+ * config.json, else -1. */
 int tokenizer_eos(const Tokenizer *tokenizer);
 int tokenizer_special(const Tokenizer *tokenizer, const char *name); /* the id of "<|eot_id|>", or -1 */
 bool tokenizer_byte_level(const Tokenizer *tokenizer); /* Llama 3's family; otherwise SentencePiece's */
@@ -48,16 +50,16 @@ bool tokenizer_byte_level(const Tokenizer *tokenizer); /* Llama 3's family; othe
  * tokens, as a chat template wants it; otherwise they are text like any other. The caller frees. */
 int *tokenizer_encode(const Tokenizer *tokenizer, size_t length, const char *text, bool special, size_t *count);
 
-/* The same of a text that stands behind a special token, without any in it. Some tokenizers put ▁ before a text where it
- * begins, and none here: those of a tokenizer.json whose prepend_scheme is "first". */
+/* The same of a text that stands behind a special token, without any in it. Some tokenizers put ▁ before a text where
+ * it begins, and none here: those of a tokenizer.json whose prepend_scheme is "first". */
 int *tokenizer_encode_after(const Tokenizer *tokenizer, size_t length, const char *text, size_t *count);
 
-/* text[*from .. *to) stands between two special tokens, or -1 for none. Some of other people's take the blanks beside them,
- * which are then no part of it. */
+/* text[*from .. *to) stands between two special tokens, or -1 for none. Some of other people's take the blanks beside
+ * them, which are then no part of it. */
 void tokenizer_trim(const Tokenizer *tokenizer, int left, int right, const char *text, size_t *from, size_t *to);
 
-/* The text of ids, as the family's own library gives it: without the space that was put before the text, and with U+FFFD
- * for bytes that are no UTF-8. The caller frees; a NUL follows it. */
+/* The text of ids, as the family's own library gives it: without the space that was put before the text, and with
+ * U+FFFD for bytes that are no UTF-8. The caller frees; a NUL follows it. */
 char *tokenizer_decode(const Tokenizer *tokenizer, size_t count, const int *ids, size_t *length);
 
 /* The bytes that a token adds to a text, a leading space included. SentencePiece's control tokens, such as <s>, add

@@ -29,8 +29,8 @@ static const char *template_in(const char *path, const json_t *said) {
         const json_t *template = json_object_get(one, "template");
         if (name && strcmp(name, "default") == 0 && json_is_string(template)) return json_string_value(template);
     }
-    fail("%s: its chat_template is neither a text nor a list with one that is called default: --template NAME takes another",
-         path);
+    fail("%s: its chat_template is neither a text nor a list with one that is called default: --template NAME takes "
+         "another", path);
 }
 
 /* "</s>", or {"content": "</s>", …}; NULL if it is neither. */
@@ -77,16 +77,18 @@ static void read_gguf(Chat *chat, const char *path) {
 
 /* ------------------------------------------------------------------ a form by its name */
 
-/* The form that these tokens are made for. Those of Llama 3 to 3.3 are alike; which one this is, RoPE's scaling shows. */
+/* The form that these tokens are made for. Those of Llama 3 to 3.3 are alike; which one this is, RoPE's scaling
+ * shows. */
 static const char *form_of_tokens(const char *path, const Tokenizer *tokenizer, const Config *config) {
     enum { LLAMA_3_2 = 32 };
     const RopeParameters *rope = &config->rope;
     if (tokenizer_special(tokenizer, "<|im_start|>") >= 0) return "chatml";
     if (tokenizer_special(tokenizer, "<|start_header_id|>") < 0)
-        fail("%s: it has no chat_template, and no tokens that show how it is talked to: --template NAME says so, if it is a chat "
-             "model (%s)", path, form_names());
+        fail("%s: it has no chat_template, and no tokens that show how it is talked to: --template NAME says so, if it "
+             "is a chat model (%s)", path, form_names());
     if (rope->rope_type != ROPE_LLAMA3 && rope->rope_type != ROPE_FACTORS) return "llama3";
-    double factor = rope->rope_type == ROPE_LLAMA3 ? rope->factor : rope->factors[config->D / 2 - 1]; /* of the slowest pair */
+    /* The factor of the slowest pair. */
+    double factor = rope->rope_type == ROPE_LLAMA3 ? rope->factor : rope->factors[config->D / 2 - 1];
     return lround(factor) == LLAMA_3_2 ? "llama3.2" : "llama3.1";
 }
 
@@ -97,7 +99,8 @@ static void take_form(Chat *chat, const char *path, const Form *form) {
     if (strstr(form->template, "bos_token") && !chat->bos)
         fail("--chat: the tokenizer has no BOS, which a conversation needs: this is no chat model");
     if (form->needs && tokenizer_special(chat->tokenizer, form->needs) < 0)
-        fail("--chat: the tokenizer has no %s, which the form %s needs: --template NAME takes another", form->needs, form->name);
+        fail("--chat: the tokenizer has no %s, which the form %s needs: --template NAME takes another", form->needs,
+             form->name);
 }
 
 /* The name of a token; NULL if there is none. */
@@ -114,8 +117,10 @@ Chat chat_open(const char *path, const Tokenizer *tokenizer, const Config *confi
     else read_folder(&chat, path, !form);
     if (!chat.eos) chat.eos = name_of(tokenizer, tokenizer_eos(tokenizer));
     if (form || !chat.source) take_form(&chat, path, form_named(form ? form : form_of_tokens(path, tokenizer, config)));
-    if (date && !strstr(chat.source, "date_string")) fail("--date: this model's template has no date: it is older than Llama 3.1, or another's");
-    chat.template = (Template){.path = chat.path, .source = chat.source, .bos = chat.bos, .eos = chat.eos, .date = date};
+    if (date && !strstr(chat.source, "date_string"))
+        fail("--date: this model's template has no date: it is older than Llama 3.1, or another's");
+    chat.template = (Template){.path = chat.path, .source = chat.source, .bos = chat.bos, .eos = chat.eos,
+                               .date = date};
     return chat;
 }
 

@@ -48,8 +48,8 @@ static void write_text(Jinja *j, Text text) {
 
 static bool is_space(char c) { return c && strchr(" \t\n\v\f\r", c); }
 
-/* The text up to the next braces: without the white space that a `-` takes away, and, before a statement or a comment, without
- * the blanks that its line begins with (lstrip_blocks). Afterwards j->at is at the braces, or at the end. */
+/* The text up to the next braces: without the white space that a `-` takes away, and, before a statement or a comment,
+ * without the blanks that its line begins with (lstrip_blocks). Afterwards j->at is at the braces, or at the end. */
 static void write_up_to_braces(Jinja *j) {
     const char *start = j->at, *end = start;
     while (*end && !(*end == '{' && end[1] && strchr("{%#", end[1]))) end++;
@@ -64,7 +64,8 @@ static void write_up_to_braces(Jinja *j) {
     j->at = end;
 }
 
-/* The end of the braces: with a `-` all white space behind them goes, and behind a statement its line's end (trim_blocks). */
+/* The end of the braces: with a `-` all white space behind them goes, and behind a statement its line's end
+ * (trim_blocks). */
 static void close_braces(Jinja *j, const char *sign) {
     char with_minus[] = {'-', sign[0], sign[1], '\0'};
     bool strips = jinja_sign(j, with_minus);
@@ -123,7 +124,8 @@ static void set_loop(Jinja *j, Names *scope, size_t index, const Values *list) {
                {"last", BOOLEAN, index + 1 == count}, {"length", NUMBER, (long)count},
                {"revindex0", NUMBER, (long)(count - index) - 1}, {"revindex", NUMBER, (long)(count - index)}};
     for (size_t i = 0; i < sizeof has / sizeof *has; i++)
-        names_set(j, loop, text_of(j, has[i].name, strlen(has[i].name), false), value_of_number(has[i].kind, has[i].number));
+        names_set(j, loop, text_of(j, has[i].name, strlen(has[i].name), false),
+                  value_of_number(has[i].kind, has[i].number));
     if (index > 0) names_set(j, loop, text_of(j, "previtem", 8, false), list->values[index - 1]);
     if (index + 1 < count) names_set(j, loop, text_of(j, "nextitem", 8, false), list->values[index + 1]);
     names_set(j, scope, text_of(j, "loop", 4, false), (Value){.kind = MAP, .map = loop});
@@ -258,7 +260,7 @@ static void run_statement(Jinja *j) {
     else if (jinja_word(j, "macro")) run_macro(j);
     else if (!j->live) jinja_skip(j, "%}"), close_braces(j, "%}");
     else if (jinja_word(j, "set")) run_set(j);
-    else if (jinja_word(j, "generation") || jinja_word(j, "endgeneration")) close_braces(j, "%}"); /* only for who trains */
+    else if (jinja_word(j, "generation") || jinja_word(j, "endgeneration")) close_braces(j, "%}"); /* for who trains */
     else {
         Text name = jinja_name(j);
         jinja_wrong(j, "{%% %.*s %%} is not known here", (int)(name.length < 40 ? name.length : 40), name.letters);
@@ -291,9 +293,13 @@ static int run(Jinja *j, int count, const char *const ends[]) {
 
 /* ------------------------------------------------------------------ the whole */
 
-static void set(Jinja *j, Names *names, const char *name, Value value) { names_set(j, names, text_of(j, name, strlen(name), false), value); }
+static void set(Jinja *j, Names *names, const char *name, Value value) {
+    names_set(j, names, text_of(j, name, strlen(name), false), value);
+}
 
-static Value as_text(Jinja *j, const char *letters, bool said) { return value_of_text(text_of(j, letters, strlen(letters), said)); }
+static Value as_text(Jinja *j, const char *letters, bool said) {
+    return value_of_text(text_of(j, letters, strlen(letters), said));
+}
 
 /* What transformers gives a template. There are no tools and no documents. */
 static void set_what_is_given(Jinja *j, size_t count, const Message messages[count]) {

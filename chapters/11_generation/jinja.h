@@ -1,12 +1,12 @@
 /* Chapter 11: Jinja, the language that chat templates are written in, as far as they use it.
  *
- * A chat template is a text with {{ expressions }} in it, whose values stand there in the end, and with {% statements %}:
- * if, elif, else, for, set, macro. It is given the messages of a conversation, and writes the text that the model was
- * trained with.
+ * A chat template is a text with {{ expressions }} in it, whose values stand there in the end, and with
+ * {% statements %}: if, elif, else, for, set, macro. It is given the messages of a conversation, and writes the text
+ * that the model was trained with.
  *
- * What is written as in a template of transformers: trim_blocks and lstrip_blocks are on, `-` takes white space away. What is
- * not known here is refused with the template's line, where it counts, and so is a conversation that the template itself
- * refuses.
+ * What is written as in a template of transformers: trim_blocks and lstrip_blocks are on, `-` takes white space away.
+ * What is not known here is refused with the template's line, where it counts, and so is a conversation that the
+ * template itself refuses.
  * Source: https://jinja.palletsprojects.com/en/stable/templates; chat_template_utils.py of transformers. */
 #ifndef JINJA_H
 #define JINJA_H
@@ -25,7 +25,8 @@ typedef struct {
     const char *date;           /* date_string; NULL: the template's own */
 } Template;
 
-/* A text, and of each of its bytes, whether it stands in a message: what looks like a special token's name there is none. */
+/* A text, and of each of its bytes, whether it stands in a message: what looks like a special token's name there is
+ * none. */
 typedef struct {
     size_t length;
     char *letters;

@@ -10,7 +10,8 @@ static void skip_blanks(Jinja *j) { j->at += strspn(j->at, " \t\r\n"); }
 
 static size_t name_length(const char *at) {
     size_t length = 0;
-    while (isalpha((unsigned char)at[length]) || at[length] == '_' || (length && isdigit((unsigned char)at[length]))) length++;
+    while (isalpha((unsigned char)at[length]) || at[length] == '_' || (length && isdigit((unsigned char)at[length])))
+        length++;
     return length;
 }
 
@@ -75,7 +76,8 @@ static Text literal(Jinja *j) {
         char *letters = jinja_room(j, (size_t)(end - j->at)), *to = letters;
         for (; j->at < end; j->at++) {
             const char *escape = *j->at == '\\' && j->at[1] ? strchr(escapes, j->at[1]) : NULL;
-            if (*j->at == '\\' && (!escape || (escape - escapes) % 2)) jinja_wrong(j, "\"%.2s\" in a text is not known here", j->at);
+            if (*j->at == '\\' && (!escape || (escape - escapes) % 2))
+                jinja_wrong(j, "\"%.2s\" in a text is not known here", j->at);
             *to++ = escape ? escape[1] : *j->at;
             j->at += escape != NULL;
         }
@@ -144,7 +146,8 @@ static Value primary(Jinja *j) {
 
 static Value attribute(Jinja *j, Value value, Text name) {
     if (!j->live) return (Value){0};
-    if (value.kind == UNDEFINED || value.kind == NONE) jinja_wrong(j, "there is nothing of which \"%.*s\" could be asked", (int)name.length, name.letters);
+    if (value.kind == UNDEFINED || value.kind == NONE)
+        jinja_wrong(j, "there is nothing of which \"%.*s\" could be asked", (int)name.length, name.letters);
     return value.kind == MAP ? names_get(j, value.map, name) : (Value){0};
 }
 
@@ -223,7 +226,8 @@ static Value unary(Jinja *j) {
     jinja_deeper(j, 1);
     Value value = unary(j);
     jinja_deeper(j, -1);
-    if (j->live && (value.kind != NUMBER || value.number < -0x7fffffff)) jinja_wrong(j, "\"-\" before what is no number");
+    if (j->live && (value.kind != NUMBER || value.number < -0x7fffffff))
+        jinja_wrong(j, "\"-\" before what is no number");
     return value_of_number(NUMBER, -value.number);
 }
 
@@ -240,8 +244,10 @@ static Value factors(Jinja *j) {
         if (!times && !remainder) return left;
         Value right = unary(j);
         if (!j->live) continue;
-        if (left.kind != NUMBER || right.kind != NUMBER || (remainder && right.number <= 0)) jinja_wrong(j, "no numbers to multiply or divide");
-        if (times && __builtin_mul_overflow(left.number, right.number, &left.number)) jinja_wrong(j, "too large a number");
+        if (left.kind != NUMBER || right.kind != NUMBER || (remainder && right.number <= 0))
+            jinja_wrong(j, "no numbers to multiply or divide");
+        if (times && __builtin_mul_overflow(left.number, right.number, &left.number))
+            jinja_wrong(j, "too large a number");
         if (!remainder) continue;
         left.number %= right.number;
         if (left.number < 0) left.number += right.number; /* Python's is never negative */
@@ -251,8 +257,10 @@ static Value factors(Jinja *j) {
 static Value add(Jinja *j, Value left, Value right, bool minus) {
     if (!j->live) return (Value){0};
     if (left.kind == TEXT && right.kind == TEXT && !minus) return value_of_text(text_joined(j, left.text, right.text));
-    if (left.kind != NUMBER || right.kind != NUMBER) jinja_wrong(j, "what is neither two texts nor two numbers is added");
-    if (minus ? __builtin_sub_overflow(left.number, right.number, &left.number) : __builtin_add_overflow(left.number, right.number, &left.number))
+    if (left.kind != NUMBER || right.kind != NUMBER)
+        jinja_wrong(j, "what is neither two texts nor two numbers is added");
+    if (minus ? __builtin_sub_overflow(left.number, right.number, &left.number)
+              : __builtin_add_overflow(left.number, right.number, &left.number))
         jinja_wrong(j, "too large a number");
     return left;
 }
@@ -281,7 +289,8 @@ static bool contains(Jinja *j, Value part, Value whole) {
 
 /* Whether left < right, if they are numbers. */
 static bool less(Jinja *j, Value left, Value right) {
-    if (j->live && (left.kind != NUMBER || right.kind != NUMBER)) jinja_wrong(j, "what is no number is larger or smaller");
+    if (j->live && (left.kind != NUMBER || right.kind != NUMBER))
+        jinja_wrong(j, "what is no number is larger or smaller");
     return left.number < right.number;
 }
 
@@ -353,7 +362,8 @@ void jinja_skip(Jinja *j, const char *sign) {
     jinja_works(j, (size_t)(j->at - start));
 }
 
-/* Where the `if` of "this if condition else that" stands, in this expression and not in parentheses within it; or NULL. */
+/* Where the `if` of "this if condition else that" stands, in this expression and not in parentheses within it; or
+ * NULL. */
 static const char *find_condition(const char *at) {
     for (int depth = 0; *at; at++) {
         if (*at == '\'' || *at == '"') {

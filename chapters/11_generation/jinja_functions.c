@@ -18,7 +18,8 @@ static Value strftime_now(Jinja *j, Text format) {
     time_t now = time(NULL);
     if (format.length >= sizeof as_string) jinja_wrong(j, "so long a form for a date");
     memcpy(as_string, format.letters, format.length);
-    return value_of_text(text_of(j, written, strftime(written, sizeof written, as_string, localtime_r(&now, &today)), false));
+    return value_of_text(text_of(j, written, strftime(written, sizeof written, as_string, localtime_r(&now, &today)),
+                                 false));
 }
 
 static long number_argument(Jinja *j, const Arguments *a, int index) {
@@ -113,7 +114,8 @@ static Value of_text(Jinja *j, Text text, Text name, const Arguments *a) {
     if (!ends && !text_is(name, "startswith")) return (Value){0};
     Text part = text_argument(j, a, 0);
     size_t from = ends ? text.length - part.length : 0;
-    return value_of_number(BOOLEAN, part.length <= text.length && memcmp(text.letters + from, part.letters, part.length) == 0);
+    return value_of_number(BOOLEAN,
+                           part.length <= text.length && memcmp(text.letters + from, part.letters, part.length) == 0);
 }
 
 Value jinja_method(Jinja *j, Value value, Text name, const Arguments *a) {
@@ -133,7 +135,8 @@ Value jinja_method(Jinja *j, Value value, Text name, const Arguments *a) {
 /* selectattr("role", "equalto", "user"), or rejectattr. */
 static Value select_by(Jinja *j, Value value, const Arguments *a, bool wanted) {
     if (!value_true(value)) return (Value){.kind = LIST, .list = values_new(j, 0)};
-    if (value.kind != LIST || a->count != 3 || !(text_is(text_argument(j, a, 1), "equalto") || text_is(text_argument(j, a, 1), "==")))
+    if (value.kind != LIST || a->count != 3 ||
+        !(text_is(text_argument(j, a, 1), "equalto") || text_is(text_argument(j, a, 1), "==")))
         jinja_wrong(j, "selectattr and rejectattr are known with \"equalto\" alone");
     Values *list = values_new(j, value.list->count);
     list->count = 0;
@@ -153,18 +156,22 @@ Value jinja_filter(Jinja *j, Value value, Text name, const Arguments *a) {
         for (size_t i = 0; i < value.text.length; i++) characters += (value.text.letters[i] & 0xc0) != 0x80;
         return value_of_number(NUMBER, characters);
     }
-    if ((text_is(name, "length") || text_is(name, "count")) && value.kind == LIST) return value_of_number(NUMBER, (long)value.list->count);
+    if ((text_is(name, "length") || text_is(name, "count")) && value.kind == LIST)
+        return value_of_number(NUMBER, (long)value.list->count);
     if ((text_is(name, "first") || text_is(name, "last")) && value.kind == LIST)
         return value.list->count ? value.list->values[text_is(name, "first") ? 0 : value.list->count - 1] : (Value){0};
     if ((text_is(name, "list") && value.kind == LIST) || text_is(name, "safe")) return value;
     if (text_is(name, "join") && value.kind == LIST)
         return join(j, value.list, a->count ? text_argument(j, a, 0) : text_of(j, "", 0, false));
     if (text_is(name, "string")) return value_of_text(value_text(j, value));
-    if (text_is(name, "default") || text_is(name, "d")) return value.kind == UNDEFINED && a->count ? a->values[0] : value;
-    if (text_is(name, "selectattr") || text_is(name, "rejectattr")) return select_by(j, value, a, text_is(name, "selectattr"));
+    if (text_is(name, "default") || text_is(name, "d"))
+        return value.kind == UNDEFINED && a->count ? a->values[0] : value;
+    if (text_is(name, "selectattr") || text_is(name, "rejectattr"))
+        return select_by(j, value, a, text_is(name, "selectattr"));
     if (text_is(name, "trim")) value = value_of_text(value_text(j, value));
     Value result = value.kind == TEXT ? of_text(j, value.text, name, a) : (Value){0};
-    if (result.kind == UNDEFINED) jinja_wrong(j, "the filter %.*s is not known here, or not of this", (int)name.length, name.letters);
+    if (result.kind == UNDEFINED)
+        jinja_wrong(j, "the filter %.*s is not known here, or not of this", (int)name.length, name.letters);
     return result;
 }
 
@@ -176,9 +183,12 @@ bool jinja_test(Jinja *j, Value value, Text name) {
     if (text_is(name, "number")) return value.kind == NUMBER || value.kind == BOOLEAN;
     if (text_is(name, "boolean")) return value.kind == BOOLEAN;
     if (text_is(name, "mapping")) return value.kind == MAP;
-    if (text_is(name, "sequence") || text_is(name, "iterable")) return value.kind == LIST || value.kind == TEXT || value.kind == MAP;
-    if (text_is(name, "true") || text_is(name, "false")) return value.kind == BOOLEAN && value.number == text_is(name, "true");
-    if (text_is(name, "odd") || text_is(name, "even")) return value.kind == NUMBER && (value.number % 2 != 0) == text_is(name, "odd");
+    if (text_is(name, "sequence") || text_is(name, "iterable"))
+        return value.kind == LIST || value.kind == TEXT || value.kind == MAP;
+    if (text_is(name, "true") || text_is(name, "false"))
+        return value.kind == BOOLEAN && value.number == text_is(name, "true");
+    if (text_is(name, "odd") || text_is(name, "even"))
+        return value.kind == NUMBER && (value.number % 2 != 0) == text_is(name, "odd");
     if (!j->live) return false;
     jinja_wrong(j, "\"is %.*s\" is not known here", (int)name.length, name.letters);
 }

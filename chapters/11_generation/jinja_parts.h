@@ -1,5 +1,5 @@
-/* Jinja from the inside: jinja.c has the statements, jinja_expression.c the expressions, jinja_functions.c what they call,
- * jinja_value.c their values. */
+/* Jinja from the inside: jinja.c has the statements, jinja_expression.c the expressions, jinja_functions.c what they
+ * call, jinja_value.c their values. */
 #ifndef JINJA_PARTS_H
 #define JINJA_PARTS_H
 

@@ -39,7 +39,9 @@ Text text_of(Jinja *j, const char *letters, size_t length, bool said) {
     return (Text){length, copy, marks};
 }
 
-bool text_is(Text text, const char *letters) { return text.length == strlen(letters) && memcmp(text.letters, letters, text.length) == 0; }
+bool text_is(Text text, const char *letters) {
+    return text.length == strlen(letters) && memcmp(text.letters, letters, text.length) == 0;
+}
 
 bool text_equal(Text left, Text right) {
     return left.length == right.length && memcmp(left.letters, right.letters, left.length) == 0;
@@ -49,7 +51,8 @@ Text text_joined(Jinja *j, Text left, Text right) {
     bool *said = jinja_room(j, (left.length + right.length) * (sizeof *said + 1));
     char *letters = (char *)(said + left.length + right.length);
     memcpy(letters, left.letters, left.length), memcpy(letters + left.length, right.letters, right.length);
-    memcpy(said, left.said, left.length * sizeof *said), memcpy(said + left.length, right.said, right.length * sizeof *said);
+    memcpy(said, left.said, left.length * sizeof *said),
+        memcpy(said + left.length, right.said, right.length * sizeof *said);
     return (Text){left.length + right.length, letters, said};
 }
 
@@ -65,7 +68,8 @@ static const char *const spaces[] = {
 static size_t space(Text text, bool at_end) {
     for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
         size_t n = strlen(spaces[i]);
-        if (n <= text.length && memcmp(at_end ? text.letters + text.length - n : text.letters, spaces[i], n) == 0) return n;
+        if (n <= text.length && memcmp(at_end ? text.letters + text.length - n : text.letters, spaces[i], n) == 0)
+            return n;
     }
     return 0;
 }

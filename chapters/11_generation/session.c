@@ -26,8 +26,8 @@ static char *home_of(const char *path) {
     return slash ? copy_text(path, slash > path ? (size_t)(slash - path) : 1) : copy_text(".", 1); /* or it is "/" */
 }
 
-/* Some models have rows more than their tokenizer has tokens; and to some tokenizers a few were added of which the model has
- * no row, such as <pad>: who uses one is told so. */
+/* Some models have rows more than their tokenizer has tokens; and to some tokenizers a few were added of which the
+ * model has no row, such as <pad>: who uses one is told so. */
 static void check_vocabularies(const Model *model, const Tokenizer *tokenizer) {
     enum { FEW = 256 };
     int V = model->config.V, size = tokenizer_size(tokenizer);

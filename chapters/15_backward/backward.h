@@ -14,7 +14,7 @@
 
 #include <stddef.h>
 
-/* ------------------------------------------------------------------ linear_backward.c: what a matrix is multiplied with */
+/* ------------------------------------------------------------------ linear_backward.c: a product with a matrix */
 
 /* y = x weight^T + bias. dx += dy weight, dweight += dy^T x, dbias += the sum of dy's rows.
  * Each of the three may be NULL: it is not wanted. Source: torch.nn.Linear under autograd. */
@@ -25,7 +25,7 @@ void linear_backward(int rows, int in, int out, float dx[restrict rows][in], flo
 /* The last of the three, in bias_backward.c. */
 void bias_backward(int rows, int out, float dbias[restrict out], const float dy[rows][out]);
 
-/* ------------------------------------------------------------------ embedding_backward.c: a row of a table for each token */
+/* ------------------------------------------------------------------ embedding_backward.c: a table's row per token */
 
 /* x[t] = table[ids[t]]. dtable[ids[t]] += dx[t]: a token that stands in the text twice gets both.
  * An id that is not in the vocabulary is refused by fail(). Source: torch.nn.Embedding under autograd. */
@@ -81,25 +81,26 @@ void rope_half_split_backward(int T, int H, int D, float dx[restrict T][H][D], c
 
 /* ------------------------------------------------------------------ attention_backward.c */
 
-/* p = softmax(x), over each row. dx += p (dp - the sum of p dp): what all are pushed alike does nothing, since p adds up to 1.
+/* p = softmax(x), over each row. dx += p (dp - the sum of p dp): what all are pushed alike does nothing, since p adds
+ * up to 1.
  * Source: torch.softmax under autograd. */
 void softmax_backward(int rows, int n, float dx[restrict rows][n], const float dp[rows][n], const float p[rows][n]);
 
-/* Chapter 6's attention: dk and dv of a key/value head are the sums over the query heads that read it. H is a multiple of
- * KV, or fail() says so. The plain way, one row of scores at a time.
+/* Chapter 6's attention: dk and dv of a key/value head are the sums over the query heads that read it. H is a multiple
+ * of KV, or fail() says so. The plain way, one row of scores at a time.
  * Source: scaled_dot_product_attention(is_causal=True, enable_gqa=True) under autograd. */
 void grouped_query_attention_backward(int T, int H, int KV, int D, float dq[restrict T][H][D],
                                       float dk[restrict T][KV][D], float dv[restrict T][KV][D],
                                       const float dout[T][H][D], const float q[T][H][D], const float k[T][KV][D],
                                       const float v[T][KV][D]);
 
-/* flash_attention for a text read whole, which also keeps log_sum[t][h], the logarithm of the sum of e^score over the keys
- * that query t sees: all that is needed to compute any weight again, as e^(score - log_sum). */
+/* flash_attention for a text read whole, which also keeps log_sum[t][h], the logarithm of the sum of e^score over the
+ * keys that query t sees: all that is needed to compute any weight again, as e^(score - log_sum). */
 void flash_attention_log_sum(int T, int H, int KV, int D, float out[restrict T][H][D], float log_sum[restrict T][H],
                              const float q[T][H][D], const float k[T][KV][D], const float v[T][KV][D]);
 
-/* The gradients of grouped_query_attention_backward, from out and log_sum. The weights are computed again, tile by tile:
- * beside the arrays that are handed in, memory grows with T H, and never with T T.
+/* The gradients of grouped_query_attention_backward, from out and log_sum. The weights are computed again, tile by
+ * tile: beside the arrays that are handed in, memory grows with T H, and never with T T.
  * Source: Dao 2023 (FlashAttention-2), algorithm 2. */
 void flash_attention_backward(int T, int H, int KV, int D, float dq[restrict T][H][D], float dk[restrict T][KV][D],
                               float dv[restrict T][KV][D], const float dout[T][H][D], const float q[T][H][D],

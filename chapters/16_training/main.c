@@ -71,7 +71,8 @@ static void where_the_decay_goes(void) {
     table_row(&table, "a weight of 1 after 40 steps, its gradient now up, now down|by 10|by 1|by 0.1");
     const char *const ways[] = {"decay off the weight: AdamW", "decay into the gradient: Adam with L2"};
     for (int l2 = 0; l2 < 2; l2++)
-        table_row(&table, "%s|%.2f|%.2f|%.2f", ways[l2], after_decay(10, l2), after_decay(1, l2), after_decay(0.1f, l2));
+        table_row(&table, "%s|%.2f|%.2f|%.2f", ways[l2], after_decay(10, l2), after_decay(1, l2),
+                  after_decay(0.1f, l2));
     table_print(&table, stdout);
 }
 

@@ -1,5 +1,5 @@
-/* Preloaded by faults.c: counts the allocations of a program and fails the n-th, or all from the n-th on. A program that
- * allocates ten thousand times does so at few places: those are told apart by what is on the stack. */
+/* Preloaded by faults.c: counts the allocations of a program and fails the n-th, or all from the n-th on. A program
+ * that allocates ten thousand times does so at few places: those are told apart by what is on the stack. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>

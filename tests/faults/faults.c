@@ -1,6 +1,6 @@
-/* What if the n-th allocation fails, or the n-th write, open, read, mapping, fork? For every n: the programs end with one
- * clear line and exit status 1, or come to the same answer all the same. They never crash, and leave no piece of a file,
- * not even where the n-th write is the last thing they live to see.
+/* What if the n-th allocation fails, or the n-th write, open, read, mapping, fork? For every n: the programs end with
+ * one clear line and exit status 1, or come to the same answer all the same. They never crash, and leave no piece of a
+ * file, not even where the n-th write is the last thing they live to see.
  *
  *     faults BUILD EVERY          every command below, for each EVERY-th n
  *     faults BUILD COMMAND KIND N    one of them again, and what it says
@@ -39,8 +39,8 @@
 
 /* ------------------------------------------------------------------ what is run, and what fails */
 
-/* A word that begins with @ is a path in this repository. The folder of a run holds `text`, `model.bin`, `tokenizer.bin`,
- * `old.safetensors` and `task/one.c`. */
+/* A word that begins with @ is a path in this repository. The folder of a run holds `text`, `model.bin`,
+ * `tokenizer.bin`, `old.safetensors` and `task/one.c`. */
 static const char *const commands[] = {
     "llama --quiet --seed 1 --tokens 3 --prompt Once",
     "llama --quiet --seed 1 --tokens 3 --model model.bin --tokenizer tokenizer.bin",
@@ -152,7 +152,8 @@ enum { LOOK = -1 };
 /* The n-th call of a kind fails; with `lasting`, all after it, too, as on a disk that stays full. */
 typedef struct {
     Kind kind;
-    long n; /* or LOOK: none fails; the calls of all kinds are counted, or the places found where the program allocates */
+    /* Or LOOK: none fails; the calls of all kinds are counted, or the places found where the program allocates. */
+    long n;
     bool lasting;
 } Fault;
 
@@ -280,7 +281,8 @@ static _Noreturn void become(int number, const Fault *fault, int socket) {
     }
     dup2(open(input, O_RDONLY), STDIN_FILENO), dup2(output, STDOUT_FILENO), dup2(errors, STDERR_FILENO);
     setenv("OMP_NUM_THREADS", "1", 1);
-    setenv("ASAN_OPTIONS", "detect_leaks=0:verify_asan_link_order=0:allocator_may_return_null=1", 1); /* fail() frees nothing */
+    /* What fail() leaves is no leak: it frees nothing. */
+    setenv("ASAN_OPTIONS", "detect_leaks=0:verify_asan_link_order=0:allocator_may_return_null=1", 1);
     putenv(preload), setenv("FAULTS", counter, 1);
     if (fault->kind != ALLOCATION) send_file(socket, filter_calls(fault));
     execv(path, words);
@@ -465,7 +467,8 @@ typedef struct {
 } Tally;
 
 static void show_finding(int number, Fault fault, const char *what, const Run *run) {
-    const char *kind = kinds[fault.kind].name, *all = fault.lasting ? " and all after it" : "", *plus = fault.lasting ? "+" : "";
+    const char *kind = kinds[fault.kind].name, *all = fault.lasting ? " and all after it" : "",
+        *plus = fault.lasting ? "+" : "";
     printf("\nFOUND: %s: %s number %ld%s: %s\n", commands[number], kind, fault.n, all, what);
     printf("  again: %s/faults %s %d %s %ld%s\n%.1000s", build, build, number, kind, fault.n, plus, run->errors);
 }

@@ -27,7 +27,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
         snprintf(path, sizeof path, "/dev/fd/%d", fileno(file));
     }
     rewind(file);
-    promise(ftruncate(fileno(file), 0) == 0 && pwrite(fileno(file), bytes, size, 0) == (ssize_t)size, "the file is written", path);
+    promise(ftruncate(fileno(file), 0) == 0 && pwrite(fileno(file), bytes, size, 0) == (ssize_t)size,
+            "the file is written", path);
     attempt(read_it);
     return 0;
 }

@@ -22,7 +22,8 @@ static void read_tensor(const GgufTensor *tensor) {
     promise(tensor->rank >= 1 && tensor->rank <= GGUF_MAX_RANK, "the rank is in range", tensor->name);
     for (int d = 0; d < tensor->rank; d++) blocks *= tensor->shape[d];
     promise(blocks % gguf_block_numbers(tensor->type) == 0, "whole blocks", tensor->name);
-    promise(blocks / gguf_block_numbers(tensor->type) * gguf_block_bytes(tensor->type) == tensor->bytes, "the bytes of its blocks", tensor->name);
+    promise(blocks / gguf_block_numbers(tensor->type) * gguf_block_bytes(tensor->type) == tensor->bytes,
+            "the bytes of its blocks", tensor->name);
     for (size_t i = 0; i < tensor->bytes; i++) sum += ((const unsigned char *)tensor->data)[i];
 }
 
@@ -33,7 +34,8 @@ static void read_it(void) {
         read_pair(&file.pairs[i]);
     }
     for (size_t i = 0; i < file.tensor_count; i++) {
-        promise(gguf_tensor(&file, file.tensors[i].name) == &file.tensors[i], "a tensor is found by its name", file.tensors[i].name);
+        promise(gguf_tensor(&file, file.tensors[i].name) == &file.tensors[i], "a tensor is found by its name",
+                file.tensors[i].name);
         read_tensor(&file.tensors[i]);
     }
     gguf_close(&file);

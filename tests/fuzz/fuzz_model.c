@@ -1,9 +1,9 @@
 /* Broken models: each is refused with one line, or a text can be read with it.
  *
- * An input that begins with '{' is a folder, in pieces that a byte 0x1e parts: config.json; model.safetensors.index.json,
- * or nothing; the headers of model.safetensors or of the shards shard1, shard2, shard3. Their lengths and data (zeros)
- * are made here, or hardly any input would get past them: as many bytes as the header's largest number says.
- * Any other input is llama2.c's .bin: the header, and the file's length. */
+ * An input that begins with '{' is a folder, in pieces that a byte 0x1e parts: config.json;
+ * model.safetensors.index.json, or nothing; the headers of model.safetensors or of the shards shard1, shard2, shard3.
+ * Their lengths and data (zeros) are made here, or hardly any input would get past them: as many bytes as the header's
+ * largest number says. Any other input is llama2.c's .bin: the header, and the file's length. */
 #include "09_decoder/decoder.h"
 #include "tests/fuzz/caught.h"
 
@@ -17,7 +17,8 @@ static char folder[FOLDER], path[PATH];
 
 static void make_folder(void) {
     const char *memory = "/dev/shm", *scratch = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/fuzz-model-XXXXXX", scratch ? scratch : access(memory, W_OK) == 0 ? memory : "/tmp");
+    snprintf(folder, sizeof folder, "%s/fuzz-model-XXXXXX",
+             scratch ? scratch : access(memory, W_OK) == 0 ? memory : "/tmp");
     promise(mkdtemp(folder), "a folder is made", folder);
 }
 
@@ -28,7 +29,8 @@ static void remove_folder(void) {
 }
 
 /* prefix, bytes, and zeros up to the length. */
-static void write_file(const char *name, size_t prefix_size, const void *prefix, size_t size, const uint8_t *bytes, size_t length) {
+static void write_file(const char *name, size_t prefix_size, const void *prefix, size_t size, const uint8_t *bytes,
+                       size_t length) {
     snprintf(path, sizeof path, "%s/%s", folder, name);
     int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
     bool written = file >= 0 && write(file, prefix, prefix_size) == (ssize_t)prefix_size &&

@@ -1,5 +1,6 @@
-/* Any chat template and any conversation, parted by the byte 1E: the template, what the system says, what the user and the model say
- * in turn. It writes a text, or is refused with one line; and what no message says is not marked as said in one. */
+/* Any chat template and any conversation, parted by the byte 1E: the template, what the system says, what the user and
+ * the model say in turn. It writes a text, or is refused with one line; and what no message says is not marked as said
+ * in one. */
 #include "11_generation/jinja.h"
 
 #include <stdlib.h>
@@ -49,7 +50,8 @@ static void render_it(void) {
     Rendered rendered = template_render(&template, count, messages);
     kept_count = 0;
     for (size_t i = 0; i < count; i++) said += strlen(messages[i].content);
-    for (size_t i = 0; i < rendered.length; i++) marked += rendered.said[i], promise(rendered.letters[i] != '\0', "it writes text", text);
+    for (size_t i = 0; i < rendered.length; i++)
+        marked += rendered.said[i], promise(rendered.letters[i] != '\0', "it writes text", text);
     promise(said > 0 || marked == 0, "what nobody said is not marked", text);
     rendered_free(&rendered);
 }

@@ -24,9 +24,11 @@ static void encode(const Tokenizer *t, size_t length, const char *text, bool spe
 #ifdef TEXT
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
-    static const char *const names[] = {"tokenizers/sentencepiece", "tokenizers/user_defined", "tokenizers/prepend", "tokenizers/metaspace", "tokenizers/tiktoken",
-                                        "tokenizers/byte_level", "others/gpt2.json", "others/deepseek.json", "others/o200k.json", "others/llama_normalized.json",
-                                        "others/llama_few_bytes.json", "others/smollm.json"};
+    static const char *const names[] = {"tokenizers/sentencepiece", "tokenizers/user_defined", "tokenizers/prepend",
+                                        "tokenizers/metaspace", "tokenizers/tiktoken", "tokenizers/byte_level",
+                                        "others/gpt2.json", "others/deepseek.json", "others/o200k.json",
+                                        "others/llama_normalized.json", "others/llama_few_bytes.json",
+                                        "others/smollm.json"};
     static Tokenizer *tokenizers[sizeof names / sizeof *names];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[256];

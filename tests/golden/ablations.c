@@ -275,9 +275,11 @@ static void read_piece(Llama *llama, int T, const int ids[T], int C, float out[r
         if (mistake == VALUES_TURNED) turn(mistake, T, KV, D, turned_v, v, of_keys), memcpy(v, turned_v, sizeof v);
         if (mistake == MEAN_HEAD) average_heads(T, KV, D, turned_k), average_heads(T, KV, D, v);
         if (mistake == VALUES_NOT_KEPT && llama->examinee.length > 0) memset(v, 0, sizeof v);
-        if (mistake != STALE_ROW) kv_cache_append(LETTERS, KV, D, keys[l], values[l], llama->examinee.length, T, turned_k, v);
+        if (mistake != STALE_ROW)
+            kv_cache_append(LETTERS, KV, D, keys[l], values[l], llama->examinee.length, T, turned_k, v);
         attend(llama, T, S, H, KV, D, attended, turned_q, keys[l], values[l]);
-        if (mistake == STALE_ROW) kv_cache_append(LETTERS, KV, D, keys[l], values[l], llama->examinee.length, T, turned_k, v);
+        if (mistake == STALE_ROW)
+            kv_cache_append(LETTERS, KV, D, keys[l], values[l], llama->examinee.length, T, turned_k, v);
         if (mistake == NO_W_O) memcpy(more, attended, sizeof more); /* H D is C in this model */
         else project(T, H * D, C, more, (const float(*)[H * D])attended, &layer->o_proj);
         if (mistake != NO_ATTENTION || !here) add(mistake, T, C, x, more);
@@ -480,10 +482,11 @@ static void print_all(int stories, const char *sentence, Result results[MISTAKES
     double right = (double)results[0].right / results[0].questions;
     printf("What each part does to the model of chapter 9: one mistake is made in it, and it reads %d unseen stories.\n"
            "`make ablations` computes this page anew.\n\n"
-           "right             of %d questions about these stories (standard error: %.1f points at %.0f %%, %.1f at 50 %%)\n"
+           "right             of %d questions about these stories (standard error: %.1f points at %.0f %%, "
+           "%.1f at 50 %%)\n"
            "perplexity        of a token of these stories with all their questions and answers\n"
-           "what it answers   to \"",
-           stories, results[0].questions, 100 * sqrt(right * (1 - right) / results[0].questions), 100 * right,
+           "what it answers   to \"", stories, results[0].questions,
+           100 * sqrt(right * (1 - right) / results[0].questions), 100 * right,
            100 * sqrt(0.25 / results[0].questions));
     for (const char *c = sentence; *c; c++) putchar(*c == '\n' ? ' ' : *c);
     printf("\"\n");

@@ -1,4 +1,5 @@
-/* How the trained model does past the length of its training: RoPE as it is, and stretched by each scaling of chapter 4.
+/* How the trained model does past the length of its training: RoPE as it is, and stretched by each scaling of chapter
+ * 4.
  *
  *     make ablations          computes tests/golden/beyond.txt anew, from unseen stories
  *
@@ -25,8 +26,9 @@ static Model stretched(const Model *model, RopeType type) {
     int trained = model->config.max_position_embeddings;
     Model other = *model;
     other.config.rope = (RopeParameters){.rope_type = type, .rope_theta = model->config.rope.rope_theta,
-                                         .factor = (double)LENGTH / trained, .low_freq_factor = 1, .high_freq_factor = 4,
-                                         .max_position_embeddings = trained, .original_max_position_embeddings = trained};
+                                         .factor = (double)LENGTH / trained, .low_freq_factor = 1,
+                                         .high_freq_factor = 4, .max_position_embeddings = trained,
+                                         .original_max_position_embeddings = trained};
     other.config.max_position_embeddings = LENGTH;
     return other;
 }
@@ -71,12 +73,14 @@ static void print_pieces(double sum[SCALINGS][LENGTH]) {
     char line[256];
     section("Past the trained length");
     int at = snprintf(line, sizeof line, "from position");
-    for (int first = 0; first < LENGTH; first += PIECE) at += snprintf(line + at, sizeof line - (size_t)at, "|%d", first);
+    for (int first = 0; first < LENGTH; first += PIECE)
+        at += snprintf(line + at, sizeof line - (size_t)at, "|%d", first);
     table_row(&table, "%s", line);
     for (int s = 0; s < SCALINGS; s++) {
         at = snprintf(line, sizeof line, "%s", names[s]);
         for (int first = 0; first < LENGTH; first += PIECE)
-            at += snprintf(line + at, sizeof line - (size_t)at, "|%.2f", perplexity_between(first, first + PIECE, sum[s]));
+            at += snprintf(line + at, sizeof line - (size_t)at, "|%.2f",
+                           perplexity_between(first, first + PIECE, sum[s]));
         table_row(&table, "%s", line);
     }
     table_print(&table, stdout);
@@ -107,7 +111,8 @@ int main(void) {
         Model other = stretched(&model, types[s]);
         for (int t = 0; t < TEXTS; t++) add_surprises(&other, ids + t * LENGTH, sum[s]);
     }
-    printf("How the model of chapter 9, which was trained on texts of %d tokens, foresees the tokens of longer ones: the perplexity\n"
+    printf("How the model of chapter 9, which was trained on texts of %d tokens, foresees the tokens of longer ones: "
+           "the perplexity\n"
            "in %d texts of %d tokens, unseen stories in a row. `make ablations` computes this page anew.\n",
            model.config.max_position_embeddings, TEXTS, LENGTH);
     print_pieces(sum);

@@ -82,7 +82,8 @@ int main(int argc, char **argv) {
     Study study = study_open(OUR_MODEL);
 #pragma omp parallel for schedule(dynamic)
     for (int i = 0; i < WAYS; i++)
-        results[i] = examine(&study.model, study.tokenizer, argv[1], study.count, study.stories, &study.sentence, ways[i].sampling);
+        results[i] = examine(&study.model, study.tokenizer, argv[1], study.count, study.stories, &study.sentence,
+                             ways[i].sampling);
 
     printf("What each way of choosing the next token does to what the model of chapter 9 says. `make ablations`\n"
            "computes this page anew.\n\n"

@@ -7,8 +7,8 @@
 #include <string.h>
 
 /* attention: scores does not hold the weights afterwards */
-void attention(int T, int S, int D, float out[restrict T][D], const float q[T][D], const float k[S][D], const float v[S][D],
-               float scores[restrict T][S]) {
+void attention(int T, int S, int D, float out[restrict T][D], const float q[T][D], const float k[S][D],
+               const float v[S][D], float scores[restrict T][S]) {
     float(*weights)[S] = malloc((size_t)T * sizeof *weights);
     attention_scores(T, S, D, scores, q, k);
     causal_mask(T, S, scores);
@@ -18,8 +18,8 @@ void attention(int T, int S, int D, float out[restrict T][D], const float q[T][D
 }
 
 /* kv_cache_append: 2 more do not fit: the contract says that fail() refuses it */
-int kv_cache_append(int capacity, int KV, int D, float cache_k[capacity][KV][D], float cache_v[capacity][KV][D], int length,
-                    int T, const float k[T][KV][D], const float v[T][KV][D]) {
+int kv_cache_append(int capacity, int KV, int D, float cache_k[capacity][KV][D], float cache_v[capacity][KV][D],
+                    int length, int T, const float k[T][KV][D], const float v[T][KV][D]) {
     memcpy((float *)cache_k + (size_t)length * (size_t)KV * (size_t)D, k, (size_t)T * sizeof *k);
     memcpy((float *)cache_v + (size_t)length * (size_t)KV * (size_t)D, v, (size_t)T * sizeof *v);
     return length + T;
@@ -31,7 +31,8 @@ void cached_attention(int capacity, int length, int T, int H, int KV, int D, flo
                       float cache_k[capacity][KV][D], float cache_v[capacity][KV][D], const float q[T][H][D],
                       const float k[T][KV][D], const float v[T][KV][D]) {
     if (length + T > capacity) exit(1);
-    float(*keys)[KV][D] = malloc((size_t)(length + T) * sizeof *keys), (*values)[KV][D] = malloc((size_t)(length + T) * sizeof *values);
+    float(*keys)[KV][D] = malloc((size_t)(length + T) * sizeof *keys),
+        (*values)[KV][D] = malloc((size_t)(length + T) * sizeof *values);
     memcpy(keys, cache_k, (size_t)length * sizeof *keys), memcpy(keys + length, k, (size_t)T * sizeof *k);
     memcpy(values, cache_v, (size_t)length * sizeof *values), memcpy(values + length, v, (size_t)T * sizeof *v);
     attend_last(T, length + T, H, KV, D, out, q, keys, values);

@@ -9,7 +9,8 @@ void rms_norm(int rows, int dim, float out[restrict rows][dim], const float x[ro
     static double sum;
     for (int r = 0; r < rows; r++) {
         for (int i = 0; i < dim; i++) sum += (double)x[r][i] * x[r][i];
-        for (int i = 0; i < dim; i++) out[r][i] = (float)(x[r][i] / sqrt(sum / dim + eps) * weight[i] + (bias ? bias[i] : 0));
+        for (int i = 0; i < dim; i++)
+            out[r][i] = (float)(x[r][i] / sqrt(sum / dim + eps) * weight[i] + (bias ? bias[i] : 0));
         if (r + 1 < rows) sum = 0;
     }
 }

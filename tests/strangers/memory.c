@@ -1,4 +1,5 @@
-/* Kernels that use memory which is not theirs. Most give right answers all the same: what they touch happens to be there. */
+/* Kernels that use memory which is not theirs. Most give right answers all the same: what they touch happens to be
+ * there. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

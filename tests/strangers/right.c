@@ -30,11 +30,14 @@ void layer_norm(int rows, int dim, float out[restrict rows][dim], const float x[
             mean += before / (i + 1);
             squares += before * (x[r][i] - mean);
         }
-        for (int i = 0; i < dim; i++) out[r][i] = (float)((x[r][i] - mean) / sqrt(squares / dim + eps) * weight[i] + bias[i]);
+        for (int i = 0; i < dim; i++)
+            out[r][i] = (float)((x[r][i] - mean) / sqrt(squares / dim + eps) * weight[i] + bias[i]);
     }
 }
 
-static double pairwise(int n, const double *e) { return n == 1 ? *e : pairwise(n / 2, e) + pairwise(n - n / 2, e + n / 2); }
+static double pairwise(int n, const double *e) {
+    return n == 1 ? *e : pairwise(n / 2, e) + pairwise(n - n / 2, e + n / 2);
+}
 
 /* softmax: PASS: 24 random shapes agree
  * Pairwise sums, in room from the heap. */
@@ -65,12 +68,13 @@ void relu(int n, float out[n], const float x[n]) {
 
 /* linear: PASS: 24 random shapes agree
  * Two loops in one for the threads, and the sum in float32, compensated as Kahan does. */
-void linear(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const float weight[out][in],
-            const float *bias) {
+void linear(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
+            const float weight[out][in], const float *bias) {
 #pragma omp parallel for collapse(2) schedule(dynamic)
     for (int o = 0; o < out; o++)
         for (int r = 0; r < rows; r++) {
-            volatile float sum = bias ? bias[o] : 0, lost = 0; /* volatile, or the compiler might do the sums in another order */
+            /* Volatile, or the compiler might do the sums in another order. */
+            volatile float sum = bias ? bias[o] : 0, lost = 0;
             for (int i = 0; i < in; i++) {
                 float product = x[r][i] * weight[o][i], rest = fmaf(x[r][i], weight[o][i], -product);
                 float next = product - lost, larger = sum + next;
@@ -83,8 +87,8 @@ void linear(int rows, int in, int out, float y[restrict rows][out], const float 
 
 /* rope_interleaved: PASS: 24 random shapes agree
  * Pairs as complex numbers. */
-void rope_interleaved(int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D], const float cosine[T][D / 2],
-                      const float sine[T][D / 2]) {
+void rope_interleaved(int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D],
+                      const float cosine[T][D / 2], const float sine[T][D / 2]) {
     for (int t = 0; t < T; t++)
         for (int i = 0; i < D / 2; i++) {
             float complex turn = cosine[t][i] + sine[t][i] * I;
@@ -97,7 +101,8 @@ void rope_interleaved(int T, int H, int D, float out[restrict T][H][D], const fl
 
 /* kv_cache_append: PASS: 24 random shapes agree
  * Numbers one by one; what does not fit ends the program. */
-int kv_cache_append(int capacity, int KV, int D, float *cache_k, float *cache_v, int length, int T, const float *k, const float *v) {
+int kv_cache_append(int capacity, int KV, int D, float *cache_k, float *cache_v, int length, int T, const float *k,
+                    const float *v) {
     if (length + T > capacity) abort();
     for (int n = 0; n < T * KV * D; n++) cache_k[length * KV * D + n] = k[n], cache_v[length * KV * D + n] = v[n];
     return length + T;
@@ -142,7 +147,8 @@ void top_k(int V, float out[V], const float logits[V], int k) {
  * In place, with out as the room for what comes between. */
 void silu_derivative(int n, float out[n], const float x[n]) {
     for (int i = 0; i < n; i++) {
-        double z = x[i], e = exp(-fabs(z)), larger = 1 / (1 + e), smaller = e / (1 + e), open = z < 0 ? smaller : larger;
+        double z = x[i], e = exp(-fabs(z)), larger = 1 / (1 + e), smaller = e / (1 + e),
+            open = z < 0 ? smaller : larger;
         out[i] = (float)(open * (1 + z * (z < 0 ? larger : smaller)));
     }
 }

@@ -13,7 +13,8 @@ static void random_gate(Call *call, Random *random, Size size) {
     call_output(call, F32, 1, SHAPE(n));
 }
 
-static Activation *const activations[] = {relu, gelu, silu};         /* as tests/golden/03_feed_forward.py numbers them */
+/* As tests/golden/03_feed_forward.py numbers them. */
+static Activation *const activations[] = {relu, gelu, silu};
 static Gate *const units[] = {glu, bilinear, reglu, geglu, swiglu}; /* the same */
 
 static void unpack_feed_forward(Function kernel, const Call *c) {

@@ -60,23 +60,27 @@ static void random_weighted_sum(Call *call, Random *random, Size size) {
     call_output(call, F32, 2, SHAPE(T, D));
 }
 
-/* Afterwards `scores` holds the weights: each row adds up to 1, and nobody sees what comes later. Where a row is NaN, as one
- * of infinities is, there is nothing to add up. */
+/* Afterwards `scores` holds the weights: each row adds up to 1, and nobody sees what comes later. Where a row is NaN,
+ * as one of infinities is, there is nothing to add up. */
 static void look_at_weights(int T, int S, const float weights[T][S]) {
     for (int t = 0; t < T; t++) {
         double sum = 0;
         for (int s = 0; s < S; s++) sum += weights[t][s];
         if (is_poison(weights[t][0]) || fabs(sum - 1) > 1e-4)
-            complain("scores does not hold the weights afterwards, as the contract says: row %d adds up to %.3g, not to 1", t, isnan(sum) ? NAN : sum);
+            complain("scores does not hold the weights afterwards, as the contract says: row %d adds up to %.3g, "
+                     "not to 1", t, isnan(sum) ? NAN : sum);
         for (int s = S - T + t + 1; s < S; s++)
-            if (weights[t][s] != 0 && !isnan(sum)) complain("scores does not hold the weights afterwards: weight [%d, %d] is of a later key, and not 0", t, s);
+            if (weights[t][s] != 0 && !isnan(sum))
+                complain("scores does not hold the weights afterwards: weight [%d, %d] is of a later key, and not 0", t,
+                         s);
     }
 }
 
 static void unpack_attention(Function kernel, const Call *c) {
     int T = dimension(c, "q", 0), S = dimension(c, "k", 0);
     void *scores = work_room("scores", (size_t)T * (size_t)S);
-    AS(attention, kernel)(T, S, dimension(c, "q", 1), output(c), argument(c, "q"), argument(c, "k"), argument(c, "v"), scores);
+    AS(attention, kernel)(T, S, dimension(c, "q", 1), output(c), argument(c, "q"), argument(c, "k"), argument(c, "v"),
+                          scores);
     look_at_weights(T, S, scores);
 }
 
@@ -96,7 +100,7 @@ static double attention_operations(const Call *c) {
     return causal_operations(dimension(c, "q", 0), dimension(c, "k", 0), 1, dimension(c, "q", 1));
 }
 
-/* ------------------------------------------------------------------ chapters 6 and 8: q [T][H][D], k and v [S][KV][D] */
+/* ------------------------------------------------------------------ chapters 6, 8: q [T][H][D], k and v [S][KV][D] */
 
 static void random_heads(Call *call, Random *random, size_t T, size_t S, size_t H, size_t KV, size_t D) {
     random_input(call, random, "q", 3, SHAPE(T, H, D));
@@ -121,7 +125,8 @@ static void unpack_flash_attention(Function kernel, const Call *c) {
                                 dimension(c, "q", 2), output(c), argument(c, "q"), argument(c, "k"), argument(c, "v"));
 }
 
-static void unpack_attend_last(Function kernel, const Call *c) { unpack_flash_attention(kernel, c); } /* the same arguments */
+/* The same arguments. */
+static void unpack_attend_last(Function kernel, const Call *c) { unpack_flash_attention(kernel, c); }
 
 static void random_attend_last(Call *call, Random *random, Size size) {
     size_t T = extent(random, size, 1, 20, 33, 1), S = T + extent(random, size, 0, 20, 100, 4095);
@@ -134,8 +139,8 @@ static void random_flash_attention(Call *call, Random *random, Size size) {
     size_t KV = extent(random, size, 1, 3, 5, 0), T = extent(random, size, 1, 70, 131, 0);
     if (size == LARGE) random_heads(call, random, 1, 32768, 32, 8, 128);
     else if (size == LARGE_PREFILL) random_heads(call, random, 4096, 4096, 32, 8, 128);
-    else random_heads(call, random, T, T + extent(random, size, 0, 70, 170, 0), KV * extent(random, size, 1, 4, 3, 0), KV,
-                      extent(random, size, 1, 140, 130, 0));
+    else random_heads(call, random, T, T + extent(random, size, 0, 70, 170, 0),
+                      KV * extent(random, size, 1, 4, 3, 0), KV, extent(random, size, 1, 140, 130, 0));
 }
 
 static double heads_operations(const Call *c) {
@@ -165,25 +170,31 @@ static void nothing_was_written(void) {
 }
 
 /* The first row of a cache that is not what it was before, or what was to be appended there. */
-static void look_at_cache(const char *what, int row_bytes, const struct Copy *cache, int length, int T, const void *appended) {
+static void look_at_cache(const char *what, int row_bytes, const struct Copy *cache, int length, int T,
+                          const void *appended) {
     int capacity = (int)(cache->count * sizeof(float) / (size_t)row_bytes);
     for (int row = 0; row < capacity; row++) {
         bool is_new = row >= length && row < length + T;
         const char *now = (const char *)cache->copy + (size_t)row * (size_t)row_bytes;
-        const char *right = is_new ? (const char *)appended + (size_t)(row - length) * (size_t)row_bytes : (const char *)cache->of + (size_t)row * (size_t)row_bytes;
+        const char *right = is_new ? (const char *)appended + (size_t)(row - length) * (size_t)row_bytes
+                                   : (const char *)cache->of + (size_t)row * (size_t)row_bytes;
         if (memcmp(now, right, (size_t)row_bytes) == 0) continue;
-        complain(is_new ? "the output is right, but row %d of %s does not hold what was to be appended: the next call will miss it"
-                        : "the output is right, but row %d of %s has changed, where nothing was to be appended", row, what);
+        complain(is_new ? "the output is right, but row %d of %s does not hold what was to be appended: "
+                          "the next call will miss it"
+                        : "the output is right, but row %d of %s has changed, where nothing was to be appended",
+                 row, what);
         return;
     }
 }
 
 static void unpack_cached_attention(Function kernel, const Call *c) {
-    int length = whole_number(c, "length"), T = dimension(c, "q", 0), KV = dimension(c, "k", 1), D = dimension(c, "q", 2);
+    int length = whole_number(c, "length"), T = dimension(c, "q", 0), KV = dimension(c, "k", 1),
+        D = dimension(c, "q", 2);
     float *cache_k = copy_of(c, 0, "cache_k"), *cache_v = copy_of(c, 1, "cache_v");
     when_refused = nothing_was_written;
-    AS(cached_attention, kernel)(dimension(c, "cache_k", 0), length, T, dimension(c, "q", 1), KV, D, output(c), (void *)cache_k,
-                                 (void *)cache_v, argument(c, "q"), argument(c, "k"), argument(c, "v"));
+    AS(cached_attention, kernel)(dimension(c, "cache_k", 0), length, T, dimension(c, "q", 1), KV, D, output(c),
+                                 (void *)cache_k, (void *)cache_v, argument(c, "q"), argument(c, "k"),
+                                 argument(c, "v"));
     look_at_cache("cache_k", KV * D * (int)sizeof(float), &copies[0], length, T, argument(c, "k"));
     look_at_cache("cache_v", KV * D * (int)sizeof(float), &copies[1], length, T, argument(c, "v"));
 }
@@ -193,8 +204,9 @@ static void unpack_kv_cache_append(Function kernel, const Call *c) {
     int capacity = dimension(c, "cache_k", 0), KV = dimension(c, "k", 1), D = dimension(c, "k", 2);
     float *cache_k = copy_of(c, 0, "cache_k"), *cache_v = copy_of(c, 1, "cache_v"), *out = output(c);
     when_refused = nothing_was_written;
-    int length = AS(kv_cache_append, kernel)(capacity, KV, D, (void *)cache_k, (void *)cache_v, whole_number(c, "length"),
-                                             dimension(c, "k", 0), argument(c, "k"), argument(c, "v"));
+    int length = AS(kv_cache_append, kernel)(capacity, KV, D, (void *)cache_k, (void *)cache_v,
+                                             whole_number(c, "length"), dimension(c, "k", 0), argument(c, "k"),
+                                             argument(c, "v"));
     size_t count = (size_t)capacity * (size_t)KV * (size_t)D;
     memcpy(out, cache_k, count * sizeof *out);
     memcpy(out + count, cache_v, count * sizeof *out);
@@ -249,23 +261,32 @@ static void more_queries_than_keys(Call *call) {
 static void more_queries_than_keys_of_heads(Call *call) { random_heads(call, &(Random){.state = 2}, 5, 3, 2, 1, 4); }
 static void heads_that_cannot_share(Call *call) { random_heads(call, &(Random){.state = 2}, 3, 3, 3, 2, 4); }
 
-static const Refusal refused_by_cache[] = {{"7 of 8 rows are filled, and 2 more do not fit", overfull_cache, true}, {0}};
-static const Refusal refused_by_attention[] = {{"5 queries cannot be the last of 3 positions", more_queries_than_keys, false}, {0}};
-static const Refusal refused_by_heads[] = {{"3 query heads cannot share 2 key/value heads", heads_that_cannot_share, false}, {0}};
-static const Refusal refused_by_last_heads[] = {{"3 query heads cannot share 2 key/value heads", heads_that_cannot_share, false},
-                                                {"5 queries cannot be the last of 3 positions", more_queries_than_keys_of_heads, false}, {0}};
+static const Refusal refused_by_cache[] = {{"7 of 8 rows are filled, and 2 more do not fit", overfull_cache, true},
+                                           {0}};
+static const Refusal refused_by_attention[] = {{"5 queries cannot be the last of 3 positions", more_queries_than_keys,
+                                                false},
+                                               {0}};
+static const Refusal refused_by_heads[] = {{"3 query heads cannot share 2 key/value heads", heads_that_cannot_share,
+                                            false},
+                                           {0}};
+static const Refusal refused_by_last_heads[] = {{"3 query heads cannot share 2 key/value heads",
+                                                 heads_that_cannot_share, false},
+                                                {"5 queries cannot be the last of 3 positions",
+                                                 more_queries_than_keys_of_heads, false}, {0}};
 
 const Kernel attention_kernels[] = {
     {KERNEL(softmax, "05_attention", softmax), .in_place = {"x"}},
     {KERNEL(attention_scores, "05_attention", attention_scores)},
     {KERNEL(causal_mask, "05_attention", causal_mask)},
     {KERNEL(weighted_sum, "05_attention", weighted_sum)},
-    {KERNEL(attention, "05_attention", attention), .operations = attention_operations, .refusals = refused_by_attention},
-    {KERNEL(grouped_query_attention, "06_grouped_query", grouped_query), .operations = heads_operations, .refusals = refused_by_heads},
+    {KERNEL(attention, "05_attention", attention), .operations = attention_operations,
+     .refusals = refused_by_attention},
+    {KERNEL(grouped_query_attention, "06_grouped_query", grouped_query), .operations = heads_operations,
+     .refusals = refused_by_heads},
     {KERNEL(attend_last, "06_grouped_query", attend_last), .refusals = refused_by_last_heads},
     {KERNEL(kv_cache_append, "07_kv_cache", kv_cache_append), .pointwise = true, .refusals = refused_by_cache},
     {KERNEL(cached_attention, "07_kv_cache", cached_attention), .refusals = refused_by_cache},
-    {KERNEL(flash_attention, "08_flash_attention", flash_attention), .operations = heads_operations, .has_prefill = true,
-     .refusals = refused_by_last_heads},
+    {KERNEL(flash_attention, "08_flash_attention", flash_attention), .operations = heads_operations,
+     .has_prefill = true, .refusals = refused_by_last_heads},
     {0},
 };

@@ -1,5 +1,5 @@
-/* How to call what chapter 9's decoder is made of. A model's weights are among the inputs, or it is the course's own. A text is
- * read in two pieces where `split` says so, and another layer is asked in between. */
+/* How to call what chapter 9's decoder is made of. A model's weights are among the inputs, or it is the course's own. A
+ * text is read in two pieces where `split` says so, and another layer is asked in between. */
 #include "09_decoder/decoder.h"
 #include "common/check.h"
 #include "common/error.h"
@@ -81,8 +81,10 @@ static Decoder marked_decoder(const Model *model, int capacity) {
     Decoder decoder = decoder_new(model, capacity);
     size_t cached = (size_t)c->L * (size_t)capacity * (size_t)c->KV * (size_t)c->D;
     const uint32_t mark = (uint32_t)POISON << 16 | POISON;
-    for (size_t i = 0; i < cached; i++) memcpy(decoder.keys + i, &mark, sizeof mark), memcpy(decoder.values + i, &mark, sizeof mark);
-    for (size_t i = 0; i < decoder.room_size / sizeof mark; i++) memcpy(decoder.room + i * sizeof mark, &mark, sizeof mark);
+    for (size_t i = 0; i < cached; i++)
+        memcpy(decoder.keys + i, &mark, sizeof mark), memcpy(decoder.values + i, &mark, sizeof mark);
+    for (size_t i = 0; i < decoder.room_size / sizeof mark; i++)
+        memcpy(decoder.room + i * sizeof mark, &mark, sizeof mark);
     return decoder;
 }
 
@@ -96,7 +98,9 @@ static void begin_piece(Decoder *d, const Call *c, Piece piece) {
 }
 
 static void look_at_decoder(const Decoder *d, int length) {
-    if (d->taken) complain("the output is right, but %zu bytes of the decoder's room are not given back: d->taken = mark", d->taken);
+    if (d->taken)
+        complain("the output is right, but %zu bytes of the decoder's room are not given back: d->taken = mark",
+                 d->taken);
     if (d->length != length) complain("the output is right, but it has changed d->length: that is for decoder_read()");
 }
 
@@ -117,7 +121,9 @@ static void unpack_attention_block(Function kernel, const Call *c) {
         look_at_decoder(&decoder, first);
         decoder.taken = 0, decoder.length = first;
         float *ignored = work_room("delta of another layer", (size_t)piece[p].T * (size_t)C);
-        if (other) AS(attention_block, kernel)(&decoder, (l + 1) % model.config.L, piece[p].T, C, (float(*)[C])ignored, other + first);
+        if (other)
+            AS(attention_block, kernel)(&decoder, (l + 1) % model.config.L, piece[p].T, C, (float(*)[C])ignored,
+                                        other + first);
         decoder.taken = 0;
     }
     decoder_free(&decoder), release(&model);
@@ -150,7 +156,8 @@ static void keep_stage(void *context, int stage, int first, int T, int C, const 
 static void unpack_decoder_forward(Function kernel, const Call *c) {
     int T = dimension(c, "ids", 0);
     const Tensor *table = find(c, "embed_tokens");
-    Model model = table ? given_model(c, dimension(c, "q_proj", 0), (int)table->shape[1], (int)table->shape[0]) : trained_model();
+    Model model = table ? given_model(c, dimension(c, "q_proj", 0), (int)table->shape[1], (int)table->shape[0])
+                        : trained_model();
     int C = model.config.C, last = 2 * model.config.L + 1;
     float(*stream)[T][C] = output(c);
     Shown shown = {last + 1, T, output(c)};
@@ -161,7 +168,8 @@ static void unpack_decoder_forward(Function kernel, const Call *c) {
     for (int p = 0; p < count; p++) {
         int first = piece[p].first;
         begin_piece(&decoder, c, piece[p]);
-        AS(decoder_forward, kernel)(&decoder, piece[p].T, C, stream[last] + first, (const int *)argument(c, "ids") + first);
+        AS(decoder_forward, kernel)(&decoder, piece[p].T, C, stream[last] + first,
+                                    (const int *)argument(c, "ids") + first);
         look_at_decoder(&decoder, first);
         decoder.taken = 0;
     }
@@ -208,12 +216,14 @@ static void random_attention_weights(Call *call, Random *random, size_t L, Sizes
     random_norm(call, random, "input_layernorm", L, s.C);
     float(*tables[2])[s.D / 2] = {call_input(call, "cosine", F32, 2, SHAPE(s.T, s.D / 2)),
                                   call_input(call, "sine", F32, 2, SHAPE(s.T, s.D / 2))};
-    random_fill(random, s.T * s.D / 2, *tables[0]), random_fill(random, s.T * s.D / 2, *tables[1]); /* any turn will do */
+    /* Any turn will do. */
+    random_fill(random, s.T * s.D / 2, *tables[0]), random_fill(random, s.T * s.D / 2, *tables[1]);
 }
 
 static void random_feed_forward_weights(Call *call, Random *random, size_t L, Sizes s) {
     random_matrix(call, random, "gate_proj", L, s.F, s.C), random_matrix(call, random, "up_proj", L, s.F, s.C);
-    random_matrix(call, random, "down_proj", L, s.C, s.F), random_norm(call, random, "post_attention_layernorm", L, s.C);
+    random_matrix(call, random, "down_proj", L, s.C, s.F),
+        random_norm(call, random, "post_attention_layernorm", L, s.C);
 }
 
 static void random_attention_block(Call *call, Random *random, Size size) {

@@ -96,7 +96,9 @@ static void random_bpe_merge(Call *call, Random *random, Size size) {
         int left = random_between(random, 0, p ? p - 1 : 0), right = random_between(random, 0, p ? p - 1 : 0);
         bool fits = p >= LETTERS && lengths[left] + lengths[right] <= LONGEST;
         lengths[p] = fits ? lengths[left] + lengths[right] : 1;
-        if (fits) memcpy(piece[p], piece[left], (size_t)lengths[left]), memcpy(piece[p] + lengths[left], piece[right], (size_t)lengths[right]);
+        if (fits)
+            memcpy(piece[p], piece[left], (size_t)lengths[left]),
+                memcpy(piece[p] + lengths[left], piece[right], (size_t)lengths[right]);
         else piece[p][0] = (char)('a' + p % LETTERS);
         ranks[p] = (float)random_between(random, 0, V);
         total += lengths[p];

@@ -39,8 +39,8 @@ static void unpack_dequantize(Function kernel, const Call *c) {
 }
 
 /* Any bytes, but for the float16 scales: of these the exponent is one that weights have. */
-static void random_blocks(Call *call, Random *random, const char *name, const Blocks *format, const int halves[2], size_t rows,
-                          size_t count) {
+static void random_blocks(Call *call, Random *random, const char *name, const Blocks *format, const int halves[2],
+                          size_t rows, size_t count) {
     size_t bytes = (size_t)format->bytes;
     uint8_t *block = call_input(call, name, U8, 2, SHAPE(rows, count * bytes));
     for (size_t b = 0; b < rows * count; b++, block += bytes) {
@@ -65,36 +65,46 @@ static const int *halves_of(const Blocks *format) {
 
 static void random_dequantize(const char *name, Call *call, Random *random, Size size) {
     const Blocks *format = format_named(name);
-    size_t rows = extent(random, size, 1, 4, 9, 64), count = extent(random, size, 1, 5, 35, 128 * 32 / (size_t)format->numbers);
+    size_t rows = extent(random, size, 1, 4, 9, 64),
+        count = extent(random, size, 1, 5, 35, 128 * 32 / (size_t)format->numbers);
     random_blocks(call, random, "blocks", format, halves_of(format), rows, count);
     call_output(call, F32, 2, SHAPE(rows, count * (size_t)format->numbers));
 }
 
 /* y[r][o], one product at a time. */
 static void unpack_dot(int block, Function kernel, const Call *c) {
-    int rows = dimension(c, "x", 0), out = dimension(c, "weight", 0), n = dimension(c, "x", 1) / (int)sizeof(BlockQ8_0) * 32;
+    int rows = dimension(c, "x", 0), out = dimension(c, "weight", 0),
+        n = dimension(c, "x", 1) / (int)sizeof(BlockQ8_0) * 32;
     size_t row = (size_t)(n / 32 * block), x_row = (size_t)n / 32 * sizeof(BlockQ8_0);
     const char *weight = argument(c, "weight"), *x = argument(c, "x");
     float(*y)[out] = output(c);
     for (int r = 0; r < rows; r++)
-        for (int o = 0; o < out; o++) y[r][o] = AS(dot_q8_0, kernel)(n, weight + (size_t)o * row, x + (size_t)r * x_row);
+        for (int o = 0; o < out; o++)
+            y[r][o] = AS(dot_q8_0, kernel)(n, weight + (size_t)o * row, x + (size_t)r * x_row);
 }
 
 static void random_dot(const char *name, Call *call, Random *random, Size size) {
     const Blocks *format = format_named(name), *q8_0 = format_named("Q8_0");
-    size_t rows = extent(random, size, 1, 4, 5, 1), out = extent(random, size, 1, 4, 7, 4096), count = extent(random, size, 1, 6, 35, 128);
+    size_t rows = extent(random, size, 1, 4, 5, 1), out = extent(random, size, 1, 4, 7, 4096),
+        count = extent(random, size, 1, 6, 35, 128);
     random_blocks(call, random, "weight", format, halves_of(format), out, count);
     random_blocks(call, random, "x", q8_0, halves_of(q8_0), rows, count);
     call_output(call, F32, 2, SHAPE(rows, out));
 }
 
-#define READS(name, format)                                                   \
-    static void random_dequantize_##name(Call *call, Random *random, Size size) { random_dequantize(format, call, random, size); }
-#define BOTH(name, format, Block)                                                                                                    \
-    READS(name, format)                                                                                                              \
-    static void unpack_quantize_##name(Function kernel, const Call *c) { unpack_quantize((int)sizeof(Block), kernel, c); }                \
-    static void random_quantize_##name(Call *call, Random *random, Size size) { random_quantize((int)sizeof(Block), call, random, size); } \
-    static void unpack_dot_##name(Function kernel, const Call *c) { unpack_dot((int)sizeof(Block), kernel, c); }                          \
+#define READS(name, format)                                                       \
+    static void random_dequantize_##name(Call *call, Random *random, Size size) { \
+        random_dequantize(format, call, random, size);                            \
+    }
+#define BOTH(name, format, Block)                                                                                   \
+    READS(name, format)                                                                                             \
+    static void unpack_quantize_##name(Function kernel, const Call *c) {                                            \
+        unpack_quantize((int)sizeof(Block), kernel, c);                                                             \
+    }                                                                                                               \
+    static void random_quantize_##name(Call *call, Random *random, Size size) {                                     \
+        random_quantize((int)sizeof(Block), call, random, size);                                                    \
+    }                                                                                                               \
+    static void unpack_dot_##name(Function kernel, const Call *c) { unpack_dot((int)sizeof(Block), kernel, c); }    \
     static void random_dot_##name(Call *call, Random *random, Size size) { random_dot(format, call, random, size); }
 
 BOTH(q8_0, "Q8_0", BlockQ8_0)
@@ -110,8 +120,8 @@ READS(q5_k, "Q5_K")
 READS(q6_k, "Q6_K")
 
 #define WRITER(format) {KERNEL(quantize_##format, "13_quantization", quantize_##format), .pointwise = true}
-#define READER(format)                                                                                                   \
-    {.name = "dequantize_" #format, .chapter = "13_quantization", .ours = (Function)dequantize_##format,                 \
+#define READER(format)                                                                                   \
+    {.name = "dequantize_" #format, .chapter = "13_quantization", .ours = (Function)dequantize_##format, \
      .unpack = unpack_dequantize, .random_call = random_dequantize_##format, .pointwise = true}
 #define PRODUCT(format) {KERNEL(dot_##format, "13_quantization", dot_##format)}
 

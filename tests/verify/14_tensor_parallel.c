@@ -4,35 +4,38 @@
 #include "tests/verify/kernels.h"
 
 static void unpack_shard_columns(Function kernel, const Call *c) {
-    AS(shard_columns, kernel)(whole_number(c, "ranks"), whole_number(c, "rank"), dimension(c, "weight", 0), dimension(c, "weight", 1),
-                              output(c), argument(c, "weight"));
+    AS(shard_columns, kernel)(whole_number(c, "ranks"), whole_number(c, "rank"), dimension(c, "weight", 0),
+                              dimension(c, "weight", 1), output(c), argument(c, "weight"));
 }
 
 static void unpack_shard_rows(Function kernel, const Call *c) {
-    AS(shard_rows, kernel)(whole_number(c, "ranks"), whole_number(c, "rank"), dimension(c, "weight", 0), dimension(c, "weight", 1),
-                           output(c), argument(c, "weight"));
+    AS(shard_rows, kernel)(whole_number(c, "ranks"), whole_number(c, "rank"), dimension(c, "weight", 0),
+                           dimension(c, "weight", 1), output(c), argument(c, "weight"));
 }
 
 static void unpack_shard_heads(Function kernel, const Call *c) {
-    AS(shard_heads, kernel)(whole_number(c, "ranks"), whole_number(c, "rank"), whole_number(c, "H"), whole_number(c, "KV"),
-                            whole_number(c, "kept"), dimension(c, "qkv", 1), dimension(c, "qkv", 2), output(c), argument(c, "qkv"));
+    AS(shard_heads, kernel)(whole_number(c, "ranks"), whole_number(c, "rank"), whole_number(c, "H"),
+                            whole_number(c, "KV"), whole_number(c, "kept"), dimension(c, "qkv", 1),
+                            dimension(c, "qkv", 2), output(c), argument(c, "qkv"));
 }
 
 static void unpack_vocabulary(Function kernel, const Call *c) {
-    AS(vocabulary_embedding, kernel)(whole_number(c, "ranks"), whole_number(c, "rank"), dimension(c, "ids", 0), whole_number(c, "V"),
-                                     dimension(c, "part", 1), output(c), argument(c, "ids"), argument(c, "part"));
+    AS(vocabulary_embedding, kernel)(whole_number(c, "ranks"), whole_number(c, "rank"), dimension(c, "ids", 0),
+                                     whole_number(c, "V"), dimension(c, "part", 1), output(c), argument(c, "ids"),
+                                     argument(c, "part"));
 }
 
 /* The token is handed over as a float: it fits in one. */
 static void unpack_largest(Function kernel, const Call *c) {
     float *token = output(c);
-    *token = (float)AS(largest_logit, kernel)(dimension(c, "largest", 0), whole_number(c, "V"), argument(c, "largest"), argument(c, "place"));
+    *token = (float)AS(largest_logit, kernel)(dimension(c, "largest", 0), whole_number(c, "V"), argument(c, "largest"),
+                                              argument(c, "place"));
 }
 
 static void unpack_parallel(Function kernel, const Call *c) {
-    AS(parallel_feed_forward, kernel)(whole_number(c, "ranks"), dimension(c, "x", 0), dimension(c, "x", 1), dimension(c, "gate", 0),
-                                      output(c), argument(c, "x"), argument(c, "normed"), argument(c, "gate"), argument(c, "up"),
-                                      argument(c, "down"));
+    AS(parallel_feed_forward, kernel)(whole_number(c, "ranks"), dimension(c, "x", 0), dimension(c, "x", 1),
+                                      dimension(c, "gate", 0), output(c), argument(c, "x"), argument(c, "normed"),
+                                      argument(c, "gate"), argument(c, "up"), argument(c, "down"));
 }
 
 /* How many ranks there are, and which one it is. */
@@ -44,13 +47,15 @@ static size_t random_ranks(Call *call, Random *random) {
 }
 
 static void random_shard_columns(Call *call, Random *random, Size size) {
-    size_t ranks = random_ranks(call, random), own = extent(random, size, 1, 9, 40, 512), C = extent(random, size, 1, 30, 131, 2048);
+    size_t ranks = random_ranks(call, random), own = extent(random, size, 1, 9, 40, 512),
+        C = extent(random, size, 1, 30, 131, 2048);
     random_input(call, random, "weight", 2, SHAPE(ranks * own, C));
     call_output(call, F32, 2, SHAPE(own, C));
 }
 
 static void random_shard_rows(Call *call, Random *random, Size size) {
-    size_t ranks = random_ranks(call, random), own = extent(random, size, 1, 9, 40, 512), C = extent(random, size, 1, 30, 131, 2048);
+    size_t ranks = random_ranks(call, random), own = extent(random, size, 1, 9, 40, 512),
+        C = extent(random, size, 1, 30, 131, 2048);
     random_input(call, random, "weight", 2, SHAPE(C, ranks * own));
     call_output(call, F32, 2, SHAPE(C, own));
 }
@@ -88,7 +93,8 @@ static void random_largest(Call *call, Random *random, Size size) {
 
 static void random_parallel(Call *call, Random *random, Size size) {
     size_t ranks = (size_t)(int[]){1, 2, 3, 4, 8}[random_between(random, 0, 4)];
-    size_t T = extent(random, size, 1, 9, 20, 1), C = extent(random, size, 1, 30, 131, 1024), F = ranks * extent(random, size, 1, 9, 20, 256);
+    size_t T = extent(random, size, 1, 9, 20, 1), C = extent(random, size, 1, 30, 131, 1024),
+        F = ranks * extent(random, size, 1, 9, 20, 256);
     index_input(call, "ranks", (int64_t)ranks);
     random_input(call, random, "x", 2, SHAPE(T, C)), random_input(call, random, "normed", 2, SHAPE(T, C));
     random_input(call, random, "gate", 2, SHAPE(F, C)), random_input(call, random, "up", 2, SHAPE(F, C));

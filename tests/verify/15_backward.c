@@ -1,6 +1,6 @@
-/* How to call chapter 15's kernels. Each has several outputs, its gradients, and a case asks for one of them: the one that
- * stands among its inputs as it was before. The kernel adds to a copy of it, which is the output; the others are rooms
- * to work in, or NULL in a case with `alone`. */
+/* How to call chapter 15's kernels. Each has several outputs, its gradients, and a case asks for one of them: the one
+ * that stands among its inputs as it was before. The kernel adds to a copy of it, which is the output; the others are
+ * rooms to work in, or NULL in a case with `alone`. */
 #include "15_backward/backward.h"
 #include "tests/verify/kernels.h"
 
@@ -30,7 +30,8 @@ static void unpack_linear_backward(Function kernel, const Call *c) {
     int rows = dimension(c, "x", 0), in = dimension(c, "x", 1), out = dimension(c, "weight", 0);
     AS(linear_backward, kernel)(rows, in, out, gradient(c, "dx", (size_t)rows * (size_t)in),
                                 gradient(c, "dweight", (size_t)out * (size_t)in),
-                                gradient(c, "dbias", (size_t)out), argument(c, "dy"), argument(c, "x"), argument(c, "weight"));
+                                gradient(c, "dbias", (size_t)out), argument(c, "dy"), argument(c, "x"),
+                                argument(c, "weight"));
 }
 
 static void random_linear_backward(Call *call, Random *random, Size size) {
@@ -52,7 +53,8 @@ static double linear_backward_operations(const Call *c) {
 
 static void unpack_embedding_backward(Function kernel, const Call *c) {
     int T = dimension(c, "dx", 0), V = dimension(c, "dtable", 0), C = dimension(c, "dtable", 1);
-    AS(embedding_backward, kernel)(T, V, C, gradient(c, "dtable", (size_t)V * (size_t)C), argument(c, "dx"), argument(c, "ids"));
+    AS(embedding_backward, kernel)(T, V, C, gradient(c, "dtable", (size_t)V * (size_t)C), argument(c, "dx"),
+                                   argument(c, "ids"));
 }
 
 static void embedding_call(Call *call, Random *random, size_t T, size_t V, size_t C, int highest) {
@@ -76,22 +78,24 @@ static void a_token_beyond(Call *call) {
 
 static void unpack_rms_norm_backward(Function kernel, const Call *c) {
     int rows = dimension(c, "x", 0), dim = dimension(c, "x", 1);
-    AS(rms_norm_backward, kernel)(rows, dim, gradient(c, "dx", (size_t)rows * (size_t)dim), gradient(c, "dweight", (size_t)dim),
-                                  argument(c, "dy"), argument(c, "x"), argument(c, "weight"), scalar(c, "eps"));
+    AS(rms_norm_backward, kernel)(rows, dim, gradient(c, "dx", (size_t)rows * (size_t)dim),
+                                  gradient(c, "dweight", (size_t)dim), argument(c, "dy"), argument(c, "x"),
+                                  argument(c, "weight"), scalar(c, "eps"));
 }
 
 static void unpack_layer_norm_backward(Function kernel, const Call *c) {
     int rows = dimension(c, "x", 0), dim = dimension(c, "x", 1);
-    AS(layer_norm_backward, kernel)(rows, dim, gradient(c, "dx", (size_t)rows * (size_t)dim), gradient(c, "dweight", (size_t)dim),
-                                    gradient(c, "dbias", (size_t)dim), argument(c, "dy"), argument(c, "x"),
-                                    argument(c, "weight"), scalar(c, "eps"));
+    AS(layer_norm_backward, kernel)(rows, dim, gradient(c, "dx", (size_t)rows * (size_t)dim),
+                                    gradient(c, "dweight", (size_t)dim), gradient(c, "dbias", (size_t)dim),
+                                    argument(c, "dy"), argument(c, "x"), argument(c, "weight"), scalar(c, "eps"));
 }
 
 static void unpack_dyt_backward(Function kernel, const Call *c) {
     int rows = dimension(c, "x", 0), dim = dimension(c, "x", 1);
-    AS(dyt_backward, kernel)(rows, dim, gradient(c, "dx", (size_t)rows * (size_t)dim), gradient(c, "dweight", (size_t)dim),
-                             gradient(c, "dbias", (size_t)dim), gradient(c, "dalpha", 1), argument(c, "dy"), argument(c, "x"),
-                             argument(c, "weight"), scalar(c, "alpha"));
+    AS(dyt_backward, kernel)(rows, dim, gradient(c, "dx", (size_t)rows * (size_t)dim),
+                             gradient(c, "dweight", (size_t)dim), gradient(c, "dbias", (size_t)dim),
+                             gradient(c, "dalpha", 1), argument(c, "dy"), argument(c, "x"), argument(c, "weight"),
+                             scalar(c, "alpha"));
 }
 
 /* choices: dx, dweight, dbias, dalpha. */
@@ -125,7 +129,8 @@ static void random_dyt_backward(Call *call, Random *random, Size size) {
 
 /* ------------------------------------------------------------------ activations and gates */
 
-static Activation *const derivatives[] = {relu_derivative, gelu_derivative, silu_derivative}; /* as 15_backward.py numbers them */
+/* As 15_backward.py numbers them. */
+static Activation *const derivatives[] = {relu_derivative, gelu_derivative, silu_derivative};
 
 static void unpack_activation_backward(Function kernel, const Call *c) {
     int n = dimension(c, "x", 0);
@@ -159,12 +164,13 @@ static void random_gate_backward(Call *call, Random *random, Size size) {
 
 static void unpack_rope_backward(Function kernel, const Call *c) {
     int T = dimension(c, "dout", 0), H = dimension(c, "dout", 1), D = dimension(c, "dout", 2);
-    AS(rope_half_split_backward, kernel)(T, H, D, gradient(c, "dx", (size_t)T * (size_t)H * (size_t)D), argument(c, "dout"),
-                                         argument(c, "cosine"), argument(c, "sine"));
+    AS(rope_half_split_backward, kernel)(T, H, D, gradient(c, "dx", (size_t)T * (size_t)H * (size_t)D),
+                                         argument(c, "dout"), argument(c, "cosine"), argument(c, "sine"));
 }
 
 static void random_rope_backward(Call *call, Random *random, Size size) {
-    size_t T = extent(random, size, 1, 20, 70, 512), H = extent(random, size, 1, 4, 5, 32), pairs = extent(random, size, 1, 20, 64, 64);
+    size_t T = extent(random, size, 1, 20, 70, 512), H = extent(random, size, 1, 4, 5, 32),
+        pairs = extent(random, size, 1, 20, 64, 64);
     random_input(call, random, "dout", 3, SHAPE(T, H, 2 * pairs));
     random_input(call, random, "cosine", 2, SHAPE(T, pairs));
     random_input(call, random, "sine", 2, SHAPE(T, pairs));
@@ -175,7 +181,8 @@ static void random_rope_backward(Call *call, Random *random, Size size) {
 
 static void unpack_softmax_backward(Function kernel, const Call *c) {
     int rows = dimension(c, "p", 0), n = dimension(c, "p", 1);
-    AS(softmax_backward, kernel)(rows, n, gradient(c, "dx", (size_t)rows * (size_t)n), argument(c, "dp"), argument(c, "p"));
+    AS(softmax_backward, kernel)(rows, n, gradient(c, "dx", (size_t)rows * (size_t)n), argument(c, "dp"),
+                                 argument(c, "p"));
 }
 
 static void random_softmax_backward(Call *call, Random *random, Size size) {
@@ -193,7 +200,8 @@ typedef struct {
 } Heads;
 
 static Heads heads_of(const Call *c) {
-    Heads heads = {dimension(c, "q", 0), dimension(c, "q", 1), dimension(c, "k", 1), dimension(c, "q", 2), NULL, NULL, NULL};
+    Heads heads = {dimension(c, "q", 0), dimension(c, "q", 1), dimension(c, "k", 1), dimension(c, "q", 2), NULL,
+                   NULL, NULL};
     size_t row = (size_t)heads.T * (size_t)heads.D, queries = row * (size_t)heads.H, keys = row * (size_t)heads.KV;
     heads.dq = gradient(c, "dq", queries), heads.dk = gradient(c, "dk", keys), heads.dv = gradient(c, "dv", keys);
     return heads;
@@ -201,15 +209,16 @@ static Heads heads_of(const Call *c) {
 
 static void unpack_grouped_query_backward(Function kernel, const Call *c) {
     Heads h = heads_of(c);
-    AS(grouped_query_attention_backward, kernel)(h.T, h.H, h.KV, h.D, (void *)h.dq, (void *)h.dk, (void *)h.dv, argument(c, "dout"),
-                                                 argument(c, "q"), argument(c, "k"), argument(c, "v"));
+    AS(grouped_query_attention_backward, kernel)(h.T, h.H, h.KV, h.D, (void *)h.dq, (void *)h.dk, (void *)h.dv,
+                                                 argument(c, "dout"), argument(c, "q"), argument(c, "k"),
+                                                 argument(c, "v"));
 }
 
 static void unpack_flash_backward(Function kernel, const Call *c) {
     Heads h = heads_of(c);
-    AS(flash_attention_backward, kernel)(h.T, h.H, h.KV, h.D, (void *)h.dq, (void *)h.dk, (void *)h.dv, argument(c, "dout"),
-                                         argument(c, "q"), argument(c, "k"), argument(c, "v"), argument(c, "out"),
-                                         argument(c, "log_sum"));
+    AS(flash_attention_backward, kernel)(h.T, h.H, h.KV, h.D, (void *)h.dq, (void *)h.dk, (void *)h.dv,
+                                         argument(c, "dout"), argument(c, "q"), argument(c, "k"), argument(c, "v"),
+                                         argument(c, "out"), argument(c, "log_sum"));
 }
 
 static void heads_call(Call *call, Random *random, int wanted, size_t T, size_t H, size_t KV, size_t D) {
@@ -237,8 +246,10 @@ static void random_flash_backward(Call *call, Random *random, Size size) {
     size_t T, H;
     random_heads_backward(call, random, size, &T, &H);
     int KV = dimension(call, "k", 1), D = dimension(call, "q", 2);
-    void *out = call_input(call, "out", F32, 3, SHAPE(T, H, (size_t)D)), *log_sum = call_input(call, "log_sum", F32, 2, SHAPE(T, H));
-    flash_attention_log_sum((int)T, (int)H, KV, D, out, log_sum, argument(call, "q"), argument(call, "k"), argument(call, "v"));
+    void *out = call_input(call, "out", F32, 3, SHAPE(T, H, (size_t)D)),
+        *log_sum = call_input(call, "log_sum", F32, 2, SHAPE(T, H));
+    flash_attention_log_sum((int)T, (int)H, KV, D, out, log_sum, argument(call, "q"), argument(call, "k"),
+                            argument(call, "v"));
 }
 
 /* Its output is log_sum or, in a case with `of_out`, out: [T][H D]. */
@@ -247,7 +258,8 @@ static void unpack_flash_log_sum(Function kernel, const Call *c) {
     bool of_out = whole_number(c, "of_out");
     void *out = of_out ? output(c) : work_room("out", (size_t)T * (size_t)H * (size_t)D);
     void *log_sum = of_out ? work_room("log_sum", (size_t)T * (size_t)H) : output(c);
-    AS(flash_attention_log_sum, kernel)(T, H, KV, D, out, log_sum, argument(c, "q"), argument(c, "k"), argument(c, "v"));
+    AS(flash_attention_log_sum, kernel)(T, H, KV, D, out, log_sum, argument(c, "q"), argument(c, "k"),
+                                        argument(c, "v"));
 }
 
 static void log_sum_call(Call *call, Random *random, bool of_out, size_t T, size_t H, size_t KV, size_t D) {
@@ -259,11 +271,14 @@ static void log_sum_call(Call *call, Random *random, bool of_out, size_t T, size
 }
 
 static void random_flash_log_sum(Call *call, Random *random, Size size) {
-    size_t KV = extent(random, size, 1, 3, 3, 2), T = extent(random, size, 1, 40, 70, 256), H = KV * extent(random, size, 1, 4, 2, 4);
+    size_t KV = extent(random, size, 1, 3, 3, 2), T = extent(random, size, 1, 40, 70, 256),
+        H = KV * extent(random, size, 1, 4, 2, 4);
     log_sum_call(call, random, random_choice(random, size, 2), T, H, KV, extent(random, size, 1, 40, 66, 64));
 }
 
-static void log_sum_heads_that_cannot_share(Call *call) { log_sum_call(call, &(Random){.state = 2}, false, 3, 3, 2, 4); }
+static void log_sum_heads_that_cannot_share(Call *call) {
+    log_sum_call(call, &(Random){.state = 2}, false, 3, 3, 2, 4);
+}
 
 static void heads_that_cannot_share(Call *call) { heads_call(call, &(Random){.state = 2}, 0, 3, 3, 2, 4); }
 
@@ -278,8 +293,8 @@ static void flash_heads_that_cannot_share(Call *call) {
 
 static void unpack_cross_entropy(Function kernel, const Call *c) {
     float *loss = output(c);
-    *loss = (float)AS(cross_entropy, kernel)(dimension(c, "logits", 0), dimension(c, "logits", 1), argument(c, "logits"),
-                                             argument(c, "targets"));
+    *loss = (float)AS(cross_entropy, kernel)(dimension(c, "logits", 0), dimension(c, "logits", 1),
+                                             argument(c, "logits"), argument(c, "targets"));
 }
 
 static void unpack_cross_entropy_backward(Function kernel, const Call *c) {
@@ -341,11 +356,19 @@ static void random_gradient_norm(Call *call, Random *random, Size size) {
 /* ------------------------------------------------------------------ all of them */
 
 static const Refusal refused_by_embedding[] = {{"token 4 is not in the vocabulary of 4", a_token_beyond, true}, {0}};
-static const Refusal refused_by_heads[] = {{"3 query heads cannot share 2 key/value heads", heads_that_cannot_share, false}, {0}};
-static const Refusal refused_by_flash[] = {{"3 query heads cannot share 2 key/value heads", flash_heads_that_cannot_share, false}, {0}};
-static const Refusal refused_by_log_sum[] = {{"3 query heads cannot share 2 key/value heads", log_sum_heads_that_cannot_share, false}, {0}};
+static const Refusal refused_by_heads[] = {{"3 query heads cannot share 2 key/value heads", heads_that_cannot_share,
+                                            false},
+                                           {0}};
+static const Refusal refused_by_flash[] = {{"3 query heads cannot share 2 key/value heads",
+                                            flash_heads_that_cannot_share, false},
+                                           {0}};
+static const Refusal refused_by_log_sum[] = {{"3 query heads cannot share 2 key/value heads",
+                                              log_sum_heads_that_cannot_share, false},
+                                             {0}};
 static const Refusal refused_by_loss[] = {{"a target is not in the vocabulary", a_target_beyond, true}, {0}};
-static const Refusal refused_by_loss_backward[] = {{"a target is not in the vocabulary", a_target_beyond_backward, true}, {0}};
+static const Refusal refused_by_loss_backward[] = {{"a target is not in the vocabulary", a_target_beyond_backward,
+                                                    true},
+                                                   {0}};
 
 #define GATE(name) {KERNEL(name##_backward, "15_backward", gate_backward), .pointwise = true}
 

@@ -20,8 +20,11 @@ static const Exercise exercises[] = {
     {"11_generation", {"temperature", "top_k", "min_p", "repetition_penalty", "top_p"}},
     {"12_speed", {"linear"}},
     {"13_quantization", {"dequantize_q8_0", "quantize_q8_0", "dequantize_q4_0", "dot_q4_0", "dequantize_q4_k"}},
-    {"14_tensor_parallel", {"shard_columns", "shard_rows", "shard_heads", "vocabulary_embedding", "parallel_feed_forward"}},
-    {"15_backward", {"linear_backward", "swiglu_backward", "rms_norm_backward", "softmax_backward", "grouped_query_attention_backward"}},
+    {"14_tensor_parallel",
+     {"shard_columns", "shard_rows", "shard_heads", "vocabulary_embedding", "parallel_feed_forward"}},
+    {"15_backward",
+     {"linear_backward", "swiglu_backward", "rms_norm_backward", "softmax_backward",
+      "grouped_query_attention_backward"}},
     {"16_training", {"learning_rate", "adamw", "clip_gradient", "loss_shares"}},
 };
 enum { EXERCISES = sizeof exercises / sizeof *exercises };
@@ -56,7 +59,8 @@ static void next_step(const Exercise *exercise, const char *source, const char *
     if (!task && exercise + 1 < exercises + EXERCISES)
         printf("All of it is right. Next: chapters/%s/README.md\n", exercise[1].chapter);
     else if (!task) printf("All of it is right. That was the last chapter: build/llama --help\n");
-    else printf("Next: %s %s in %s, then make exercise-%.2s again.\n", is_wrong ? "mend" : "write", task, source, exercise->chapter);
+    else printf("Next: %s %s in %s, then make exercise-%.2s again.\n", is_wrong ? "mend" : "write", task, source,
+                exercise->chapter);
 }
 
 /* Does the reader's function of this name call the other one? */

@@ -36,12 +36,15 @@
 
 enum { MOST_GRADES = 128 };
 
-/* How often the time of a call may be taken: of the processor by the compiler; on the clock by loading, and by a task. */
+/* How often the time of a call may be taken: of the processor by the compiler; on the clock by loading, and by a
+ * task. */
 enum { TO_COMPILE = 2, TO_LOAD = ON_THE_CLOCK + 1, FOR_A_TASK = 4 * ON_THE_CLOCK };
 
 /* A submission's own memory, beside what its judge shares with it. */
 
-static const rlim_t most_memory = ((rlim_t)1 << 30) + SHARED_BYTES, most_compiled = (rlim_t)64 << 20, most_written = (rlim_t)1 << 20; /* bytes */
+/* In bytes. */
+static const rlim_t most_memory = ((rlim_t)1 << 30) + SHARED_BYTES, most_compiled = (rlim_t)64 << 20,
+    most_written = (rlim_t)1 << 20;
 
 /* What one task is worth. */
 typedef struct {
@@ -168,8 +171,8 @@ static void compiler_error(char diagnosis[static DIAGNOSIS]) {
     snprintf(diagnosis, DIAGNOSIS, "%s", name);
 }
 
-/* Runs the compiler, as `make verify` does. If it fails, says why. Its time is the processor's: on a busy machine it may
- * wait long for its turn. */
+/* Runs the compiler, as `make verify` does. If it fails, says why. Its time is the processor's: on a busy machine it
+ * may wait long for its turn. */
 static bool compile(const char *path, char diagnosis[static DIAGNOSIS]) {
     enum { MOST_SOURCES = 1000, OWN_WORDS = 5 };
     const char *words[OWN_WORDS + MOST_SOURCES + 1] = {"sh", BUILD "/compile.sh", "library.so", "-w", "-Wfatal-errors"};
@@ -193,13 +196,15 @@ static bool compile(const char *path, char diagnosis[static DIAGNOSIS]) {
 static bool is_defined(Library *library, const Kernel *kernel) {
     char both[DIAGNOSIS]; /* signatures */
     const char *source = library_source(library);
-    return library_function(library, kernel->name) && !(source && signature_of(source, kernel, both) == OTHER_SIGNATURE);
+    return library_function(library, kernel->name) &&
+           !(source && signature_of(source, kernel, both) == OTHER_SIGNATURE);
 }
 
 static void choose_tasks(const Exercise *exercise, Result *result, Library *library) {
     const Kernel *kernel;
     for (int k = 0; !exercise && (kernel = kernel_at(k)); k++)
-        if (is_defined(library, kernel) && result->count < MOST_GRADES) result->grades[result->count++] = (Grade){.kernel = kernel};
+        if (is_defined(library, kernel) && result->count < MOST_GRADES)
+            result->grades[result->count++] = (Grade){.kernel = kernel};
     if (result->count == 0)
         grade_all(result, NOT_IMPLEMENTED, "it defines no kernel of the course: build/verify --list names them");
 }
@@ -269,8 +274,8 @@ static void open_a_world(void) {
 #endif
 }
 
-/* In it, by its first process: its own list of processes, and its own shared memory, where LLVM's OpenMP leaves a file by the
- * number of its process, of which there may be another in each world. */
+/* In it, by its first process: its own list of processes, and its own shared memory, where LLVM's OpenMP leaves a file
+ * by the number of its process, of which there may be another in each world. */
 static void furnish_the_world(void) {
 #ifdef __linux__
     if (getpid() != 1 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) return;
@@ -344,7 +349,8 @@ static void explain_the_end(Result *result, bool in_time) {
                  result->stage == COMPILING ? "the compiler " : "", patience(result), when);
         cut_short(result, result->stage == COMPILING ? DOES_NOT_COMPILE : DOES_NOT_COME_BACK, diagnosis);
     } else {
-        if (WIFSIGNALED(status)) snprintf(diagnosis, sizeof diagnosis, "ends its process, %s%s", strsignal(WTERMSIG(status)), when);
+        if (WIFSIGNALED(status))
+            snprintf(diagnosis, sizeof diagnosis, "ends its process, %s%s", strsignal(WTERMSIG(status)), when);
         else snprintf(diagnosis, sizeof diagnosis, "ends its process, exit status %d%s", WEXITSTATUS(status), when);
         cut_short(result, fault ? CRASHES : EXITS, diagnosis);
     }
@@ -365,7 +371,8 @@ static bool over(Submission *submission) {
     siginfo_t ended = {0};
     int step = (int)submission->shared->stage * MOST_GRADES + submission->shared->judging;
     if (step != submission->step) submission->step = step, submission->since = seconds();
-    waitid(P_PID, (id_t)submission->process, &ended, WEXITED | WNOHANG | WNOWAIT); /* it stays, and so does its number */
+    /* It stays, and so does its number. */
+    waitid(P_PID, (id_t)submission->process, &ended, WEXITED | WNOHANG | WNOWAIT);
     bool in_time = seconds() - submission->since < patience(submission->shared);
     if (ended.si_pid == 0 && in_time) return false;
     finish(submission, ended.si_pid != 0);
@@ -528,16 +535,20 @@ static int find_submissions(const char *folder, const Exercise *exercise, Submis
 int main(int argc, char **argv) {
     const char *number = NULL, *csv = NULL, *limit = "10", *jobs = "2";
     char limits[200];
-    snprintf(limits, sizeof limits, "so long a case, or loading, may use the processor, and %d times so long compiling; on the clock, for others "
-             "are busy, too, a case may take %d times that, compiling or a task in all %d times: 10", TO_COMPILE, ON_THE_CLOCK, FOR_A_TASK);
+    snprintf(limits, sizeof limits,
+             "so long a case, or loading, may use the processor, and %d times so long compiling; on the clock, "
+             "for others are busy, too, a case may take %d times that, compiling or a task in all %d times: 10",
+             TO_COMPILE, ON_THE_CLOCK, FOR_A_TASK);
     const Option options[] = {
-        {"exercise", "NN", "the tasks of chapter NN's exercise; otherwise every kernel that a submission defines", &number},
+        {"exercise", "NN", "the tasks of chapter NN's exercise; otherwise every kernel that a submission defines",
+         &number},
         {"csv", "FILE", "write there what every task of every submission is worth", &csv},
         {"seconds", "N", limits, &limit},
         {"jobs", "N", "so many submissions at a time: 2", &jobs},
     };
     int rest = parse_options(argc, argv, "FOLDER [options]",
-                             "Compiles and judges every submission in a folder: NAME.c files, and folders with C files in them.\n"
+                             "Compiles and judges every submission in a folder: NAME.c files, and folders with C files "
+                             "in them.\n"
                              "Exit status 0 only if all are right.", 4, options);
     if (rest >= argc) usage_error("name the folder of the submissions");
     if (rest + 1 < argc) usage_error("%s: one folder at a time", argv[rest + 1]);

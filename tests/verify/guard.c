@@ -1,7 +1,7 @@
-/* Linked into a reader's library by `make verify`, where the compiler and the linker can: arrays from its heap (--wrap) end
- * at a forbidden page, and are forbidden once they are freed; an index beyond an array that it declares (-fsanitize=bounds)
- * and what overran its stack (-fstack-protector) are told in words. The sandbox asks for the words by the two llama_guard_
- * names.
+/* Linked into a reader's library by `make verify`, where the compiler and the linker can: arrays from its heap (--wrap)
+ * end at a forbidden page, and are forbidden once they are freed; an index beyond an array that it declares
+ * (-fsanitize=bounds) and what overran its stack (-fstack-protector) are told in words. The sandbox asks for the words
+ * by the two llama_guard_ names.
  *
  *     | data's first page … canary | data | up to an alignment of canary | forbidden | */
 #include <errno.h>
@@ -67,7 +67,8 @@ static Block *block_at(const void *data) {
 
 static void check(const Block *block) {
     if (!block->freed && !trouble[0] && !alive(block->data + block->bytes, block->pages + block->page_bytes))
-        snprintf(trouble, sizeof trouble, "overran: wrote past the end of an array of %zu bytes from the heap", block->bytes);
+        snprintf(trouble, sizeof trouble, "overran: wrote past the end of an array of %zu bytes from the heap",
+                 block->bytes);
     if (!block->freed && !trouble[0] && !alive(block->pages, block->data))
         snprintf(trouble, sizeof trouble, "overran: wrote before an array of %zu bytes from the heap", block->bytes);
 }
@@ -139,8 +140,8 @@ typedef struct {
 
 _Noreturn void __ubsan_handle_out_of_bounds(const OutOfBounds *data, intptr_t index) {
     const char *slash = strrchr(data->file, '/');
-    snprintf(trouble, sizeof trouble, "went out of bounds: %s, line %u: index %jd of %s", slash ? slash + 1 : data->file,
-             (unsigned)data->line, (intmax_t)index, data->array->name);
+    snprintf(trouble, sizeof trouble, "went out of bounds: %s, line %u: index %jd of %s",
+             slash ? slash + 1 : data->file, (unsigned)data->line, (intmax_t)index, data->array->name);
     __builtin_trap();
 }
 
@@ -163,8 +164,10 @@ const char *llama_guard_explains(const void *address) {
         const Block *block = &blocks[b];
         size_t all = block->page_bytes + (size_t)sysconf(_SC_PAGESIZE);
         if (at < block->pages || at >= block->pages + all) continue;
-        if (block->freed) snprintf(trouble, sizeof trouble, "went out of bounds: it uses an array from the heap after free");
-        else snprintf(trouble, sizeof trouble, "went out of bounds: %td bytes past the end of an array of %zu bytes from the heap",
+        if (block->freed)
+            snprintf(trouble, sizeof trouble, "went out of bounds: it uses an array from the heap after free");
+        else snprintf(trouble, sizeof trouble,
+                      "went out of bounds: %td bytes past the end of an array of %zu bytes from the heap",
                       at - block->data - (ptrdiff_t)block->bytes, block->bytes);
         return trouble;
     }

@@ -52,7 +52,9 @@ void hide_goldens(void) {
     close(rules);
 }
 
-bool goldens_can_be_hidden(void) { return syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) > 0; }
+bool goldens_can_be_hidden(void) {
+    return syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) > 0;
+}
 
 #else
 

@@ -6,8 +6,9 @@
 const Kernel *kernel_at(int index) {
     static const Kernel *const chapters[] = {common_kernels, normalization_kernels, activation_kernels,
                                              feed_forward_kernels, rope_kernels, attention_kernels,
-                                             decoder_kernels, tokenizer_kernels, generation_kernels, quantization_kernels,
-                                             parallel_kernels, backward_kernels, training_kernels};
+                                             decoder_kernels, tokenizer_kernels, generation_kernels,
+                                             quantization_kernels, parallel_kernels, backward_kernels,
+                                             training_kernels};
     for (size_t c = 0; c < sizeof chapters / sizeof *chapters; c++)
         for (const Kernel *kernel = chapters[c]; kernel->name; kernel++)
             if (index-- == 0) return kernel;

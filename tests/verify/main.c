@@ -24,7 +24,8 @@ static void list_cases(const Kernel *kernel) {
     for (int c = 0; c < golden.count; c++) {
         char shape[SHAPE_TEXT];
         const GoldenCase *one = &golden.cases[c];
-        table_row(&table, "%s|%s|%s", one->name, shape_text(shape, one->expected.rank, one->expected.shape), one->sentence);
+        table_row(&table, "%s|%s|%s", one->name, shape_text(shape, one->expected.rank, one->expected.shape),
+                  one->sentence);
     }
     table_print(&table, stdout);
     golden_close(&golden);
@@ -60,7 +61,9 @@ static const GoldenCase *single_case(const Golden *golden, const Tensor *single,
     const GoldenCase *found = NULL;
     for (int c = 0; c < golden->count; c++) {
         if (!same_shape(&golden->cases[c].expected, single)) continue;
-        if (found) fail("a .npy file answers one case, and both %s and %s have its shape: add --case NAME", found->name, golden->cases[c].name);
+        if (found)
+            fail("a .npy file answers one case, and both %s and %s have its shape: add --case NAME", found->name,
+                 golden->cases[c].name);
         found = &golden->cases[c];
     }
     if (!found) fail("a .npy file answers one case, and none has its shape: add --case NAME");
@@ -73,7 +76,8 @@ static bool judge_outputs(const Kernel *kernel, const char *path, const char *ca
     Verdict *verdicts = allocate((size_t)golden.count * sizeof *verdicts);
     int count = 0;
     if (outputs.single.name) {
-        verdicts[count++] = verdict_of_output(kernel, single_case(&golden, &outputs.single, case_name), &outputs.single);
+        verdicts[count++] = verdict_of_output(kernel, single_case(&golden, &outputs.single, case_name),
+                                              &outputs.single);
     } else {
         for (int c = 0; c < golden.count; c++) {
             const GoldenCase *one = &golden.cases[c];
@@ -116,7 +120,8 @@ static Timing time_kernel(const Subject *subject, Size size, char trouble[static
     Random random = {.state = 1};
     Call call = {0};
     kernel->random_call(&call, &random, size);
-    Timing timing = {time_call(subject->library, subject->function, kernel->unpack, &call, trouble), (double)bytes_moved(&call),
+    Timing timing = {time_call(subject->library, subject->function, kernel->unpack, &call, trouble),
+                     (double)bytes_moved(&call),
                      kernel->operations ? kernel->operations(&call) : 0};
     call_free(&call);
     return timing;
@@ -147,11 +152,13 @@ static void bench_row(Table *table, const Subject *subject, Size size, double ba
     const char *name = kernel->name, *at = size == LARGE_PREFILL ? ", prefill" : "";
     char of_peak[32] = "", beside[64] = "", trouble[TROUBLE];
     Timing timing = time_kernel(subject, size, trouble);
-    if (isnan(timing.seconds)) { /* a plain kernel may be too slow for a long text, and the others are timed all the same */
+    /* A plain kernel may be too slow for a long text, and the others are timed all the same. */
+    if (isnan(timing.seconds)) {
         table_row(table, "%s%s %s", name, at, trouble);
         return;
     }
-    if (timing.operations) snprintf(of_peak, sizeof of_peak, "%.0f %%", 100 * timing.operations / timing.seconds / peak);
+    if (timing.operations)
+        snprintf(of_peak, sizeof of_peak, "%.0f %%", 100 * timing.operations / timing.seconds / peak);
     if (subject->library) {
         double ours = time_kernel(&(Subject){.kernel = kernel, .function = kernel->ours}, size, trouble).seconds;
         if (!isnan(ours)) snprintf(beside, sizeof beside, "%.2f|%.2f×", ours * 1e3, ours / timing.seconds);
@@ -170,7 +177,8 @@ static void bench(int count, const Subject chosen[]) {
            bandwidth / 1e9, peak / 1e9);
     Table table = {0};
     bool readers = count && chosen[0].library;
-    table_row(&table, "kernel|milliseconds|of read bandwidth|of FMA peak%s", readers ? "|the chapter's|speed beside it" : "|");
+    table_row(&table, "kernel|milliseconds|of read bandwidth|of FMA peak%s",
+              readers ? "|the chapter's|speed beside it" : "|");
     for (int i = 0; i < count; i++) {
         bench_row(&table, &chosen[i], LARGE, bandwidth, peak);
         if (chosen[i].kernel->has_prefill) bench_row(&table, &chosen[i], LARGE_PREFILL, bandwidth, peak);
@@ -179,7 +187,8 @@ static void bench(int count, const Subject chosen[]) {
 }
 
 int main(int argc, char **argv) {
-    const char *library = NULL, *outputs = NULL, *one_case = NULL, *inputs = NULL, *timed = NULL, *listed = NULL, *number = NULL, *limit = "10";
+    const char *library = NULL, *outputs = NULL, *one_case = NULL, *inputs = NULL, *timed = NULL, *listed = NULL,
+        *number = NULL, *limit = "10";
     const Option options[] = {
         {"list", NULL, "name the kernels, or the cases of one", &listed},
         {"library", "FILE.so", "judge the kernels that this shared library defines", &library},
@@ -191,7 +200,8 @@ int main(int argc, char **argv) {
         {"bench", NULL, "time them beside the machine's read bandwidth; a library's, if right, beside ours", &timed},
     };
     int rest = parse_options(argc, argv, "[KERNEL] [options]",
-                             "Judges a kernel against PyTorch's golden values and names the mistake. Without options, the\n"
+                             "Judges a kernel against PyTorch's golden values and names the mistake. Without options, "
+                             "the\n"
                              "course's own. Exit status 0 only if every case passes.", 8, options);
     const char *name = rest < argc ? argv[rest] : NULL;
     if (rest + 1 < argc) usage_error("%s: one kernel at a time", argv[rest + 1]);

@@ -403,7 +403,8 @@ static bool let_it_speak(const Choice *choice) {
 int main(int argc, char **argv) {
     const char *limit = "10";
     const Option options[] = {{"seconds", "N", "a kernel that does not come back in time is given up: 10", &limit}};
-    static const char about[] = "Judges the kernels in these files, or in every chapter's exercise.c, and runs a Llama with\n"
+    static const char about[] = "Judges the kernels in these files, or in every chapter's exercise.c, "
+                                "and runs a Llama with\n"
                                 "them in place of the course's own. Exit status 0 only if all of them are right.";
     int first = parse_options(argc, argv, "[FILE.c|FILE.so …] [options]", about, 1, options);
     call_time_limit = (unsigned)option_number("seconds", limit, 1, 3600);

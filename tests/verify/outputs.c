@@ -31,7 +31,8 @@ static DType npy_dtype(const char *text, const char *path) {
     } known[] = {{"'<f4'", F32}, {"'<f8'", F64}, {"'<f2'", F16}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strncmp(text, known[i].descr, 5) == 0) return known[i].dtype;
-    fail("%s: this .npy file's elements are %.5s: save float32 ('<f4'), or a safetensors file for bfloat16", path, text);
+    fail("%s: this .npy file's elements are %.5s: save float32 ('<f4'), or a safetensors file for bfloat16",
+         path, text);
 }
 
 static Tensor npy_parse(const char *path, char *bytes, size_t size) {
@@ -58,7 +59,8 @@ static Tensor npy_parse(const char *path, char *bytes, size_t size) {
     free(header);
     tensor.data = bytes + start + length;
     if (size - start - length != tensor_bytes(&tensor))
-        fail("%s: this .npy file holds %zu bytes of data, its header says %zu", path, size - start - length, tensor_bytes(&tensor));
+        fail("%s: this .npy file holds %zu bytes of data, its header says %zu", path, size - start - length,
+             tensor_bytes(&tensor));
     file_order(dtype_size(tensor.dtype), tensor_count(&tensor), bytes + start + length, tensor.data);
     return tensor;
 }

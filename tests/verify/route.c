@@ -1,6 +1,7 @@
-/* Linked into a reader's library, where the linker can (--wrap). A function of the reader's calls the kernels of its own file,
- * and for others ours, which are in the library as well. `make mine` has several files: what another one of them defines is
- * asked for here, so that the reader's blocks are made of the reader's kernels. The Makefile names what comes by (ROUTED). */
+/* Linked into a reader's library, where the linker can (--wrap). A function of the reader's calls the kernels of its
+ * own file, and for others ours, which are in the library as well. `make mine` has several files: what another one of
+ * them defines is asked for here, so that the reader's blocks are made of the reader's kernels. The Makefile names what
+ * comes by (ROUTED). */
 #include "01_normalization/normalization.h"
 #include "03_feed_forward/feed_forward.h"
 #include "04_rope/rope.h"
@@ -36,8 +37,8 @@ ROUTE(int, kv_cache_append, (capacity, KV, D, cache_k, cache_v, length, T, k, v)
 ROUTE(void, cached_attention, (capacity, length, T, H, KV, D, out, cache_k, cache_v, q, k, v), int capacity, int length,
       int T, int H, int KV, int D, float out[restrict T][H][D], float cache_k[capacity][KV][D],
       float cache_v[capacity][KV][D], const float q[T][H][D], const float k[T][KV][D], const float v[T][KV][D])
-ROUTE(void, attend_last, (T, S, H, KV, D, out, q, k, v), int T, int S, int H, int KV, int D, float out[restrict T][H][D],
-      const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D])
+ROUTE(void, attend_last, (T, S, H, KV, D, out, q, k, v), int T, int S, int H, int KV, int D,
+      float out[restrict T][H][D], const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D])
 ROUTE(void, flash_attention, (T, S, H, KV, D, out, q, k, v), int T, int S, int H, int KV, int D,
       float out[restrict T][H][D], const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D])
 ROUTE(void, attention_block, (d, l, T, C, delta, x), Decoder *d, int l, int T, int C, float delta[restrict T][C],

@@ -222,12 +222,13 @@ bool begins_at_a_stage(const Evidence *evidence, char say[static DIAGNOSIS]) {
     size_t split = pieces ? (size_t)tensor_get(pieces, 0) : 0;
     char name[NAME];
     const char *hint = stage == 0 ? "Is it row ids[t] of embed_tokens?" : stage == stages.size - 1 ?
-        "Is it model->norm, over all T tokens?" : "What each block adds is judged by itself, so look at what it is given, and at what "
-        "becomes of delta.";
+        "Is it model->norm, over all T tokens?" : "What each block adds is judged by itself, so look at what it is "
+        "given, and at what becomes of delta.";
     if (is_unwritten(answer, index))
         hint = stage < stages.size - 1 ? "This stage is not shown: does the loop reach it, and call show_stage()?"
                                        : "This row of out is not written: all T tokens come out.";
-    else if (token > 0 && token == split) hint = "The tokens of the first piece are right, those of the second are not: is d->length minded?";
+    else if (token > 0 && token == split)
+        hint = "The tokens of the first piece are right, those of the second are not: is d->length minded?";
     return say_it(say, "The first stage that differs is %zu, after %s, at token %zu, number %zu (case %s). %s", stage,
                   stage_text(name, stage, stages.size), token, step_of(numbers, index), answer->golden->name, hint);
 }
@@ -281,8 +282,8 @@ bool fails_where_vectors_do_not_fit(const Evidence *evidence, char say[static DI
         for (int first = 0; first < 2; first++)
             if (find_deciding_size(evidence, is_no_multiple, lanes, first, &name))
                 return say_it(say, "Only cases fail where the %s dimension of %s is no multiple of %zu. A loop in "
-                                   "steps of %zu drops what is left, or reads past it: the tail needs a loop of its own.",
-                              first ? "first" : "last", name, lanes, lanes);
+                                   "steps of %zu drops what is left, or reads past it: the tail needs a loop of its "
+                                   "own.", first ? "first" : "last", name, lanes, lanes);
     return false;
 }
 

@@ -36,7 +36,9 @@ void forget_the_limit(void) { setitimer(ITIMER_PROF, &(struct itimerval){0}, NUL
 /* As waitpid says it of who was given up on the clock. */
 enum { GIVEN_UP = SIGALRM };
 
-bool was_given_up(int status) { return WIFSIGNALED(status) && (WTERMSIG(status) == SIGPROF || WTERMSIG(status) == SIGALRM); }
+bool was_given_up(int status) {
+    return WIFSIGNALED(status) && (WTERMSIG(status) == SIGPROF || WTERMSIG(status) == SIGALRM);
+}
 
 /* ------------------------------------------------------------------ what the processes share */
 
@@ -167,8 +169,10 @@ static bool fault_in(const Guarded *one, const char *address) {
     if (address < one->pages || address >= one->pages + one->bytes) return false;
     char *say = job->outcome.trouble;
     const char *name = one->name;
-    if (address < one->data) snprintf(say, TROUBLE, "went out of bounds: %td bytes before %s", one->data - address, name);
-    else if (address >= one->end) snprintf(say, TROUBLE, "went out of bounds: %td bytes past the end of %s", address - one->end, name);
+    if (address < one->data)
+        snprintf(say, TROUBLE, "went out of bounds: %td bytes before %s", one->data - address, name);
+    else if (address >= one->end)
+        snprintf(say, TROUBLE, "went out of bounds: %td bytes past the end of %s", address - one->end, name);
     else snprintf(say, TROUBLE, "wrote to its input %s, byte %td: inputs are read-only", name, address - one->data);
     return true;
 }
@@ -190,14 +194,19 @@ static void on_fault(int signal, siginfo_t *information, void *context) {
     bool explained = false;
     for (int i = 0; i < guarded_count && !explained; i++) explained = fault_in(&guarded[i], address);
     if (!explained && explained_by_library) known = explained_by_library(address);
-    const bool far_down = (uintptr_t)stack_begin - (uintptr_t)address < STACK_REACH; /* unsigned: what lies above is far */
+    /* Unsigned: what lies above is far. */
+    const bool far_down = (uintptr_t)stack_begin - (uintptr_t)address < STACK_REACH;
     if (explained) _exit(1);
     else if (known) snprintf(say, TROUBLE, "%s", known);
     else if (is_misaligned(signal, information))
-        snprintf(say, TROUBLE, "crashed: it loads vectors as if its arrays were aligned, and nobody promises that: use unaligned loads");
-    else if ((uintptr_t)address < 4096) snprintf(say, TROUBLE, "followed a NULL pointer: an argument that may be left out, such as a bias?");
-    else if (far_down) snprintf(say, TROUBLE, "crashed: the stack is too small for it: a large array, or a recursion without an end?");
-    else snprintf(say, TROUBLE, "crashed: %s at address %p, in none of its arrays", strsignal(signal), (const void *)address);
+        snprintf(say, TROUBLE, "crashed: it loads vectors as if its arrays were aligned, and nobody promises that: "
+                               "use unaligned loads");
+    else if ((uintptr_t)address < 4096)
+        snprintf(say, TROUBLE, "followed a NULL pointer: an argument that may be left out, such as a bias?");
+    else if (far_down)
+        snprintf(say, TROUBLE, "crashed: the stack is too small for it: a large array, or a recursion without an end?");
+    else snprintf(say, TROUBLE, "crashed: %s at address %p, in none of its arrays", strsignal(signal),
+                  (const void *)address);
     _exit(1);
 }
 
@@ -231,8 +240,10 @@ static bool call_once(const Run *run) {
     running = run;
     set_threads(run->threads);
     Call call = guarded_call(run);
-    give_up_in_time(run->threads < thread_count() ? run->threads : thread_count()); /* more threads than processors take turns */
-    if (run->may_end) dup2(open("/dev/null", O_WRONLY), STDERR_FILENO), atexit(look_at_refusal); /* what it says is not for the reader */
+    /* More threads than processors take turns. */
+    give_up_in_time(run->threads < thread_count() ? run->threads : thread_count());
+    /* What it says is not for the reader. */
+    if (run->may_end) dup2(open("/dev/null", O_WRONLY), STDERR_FILENO), atexit(look_at_refusal);
     if (job->timed) job->outcome.seconds = best_seconds(call_kernel, &(Timed){&call});
     else call_kernel(&(Timed){&call});
     const char *trouble = heap_trouble ? heap_trouble() : NULL;
@@ -259,7 +270,8 @@ static _Noreturn void do_job(void) {
 enum { STOPPED_BY_SANITIZER = 86 };
 #ifdef __SANITIZE_ADDRESS__
 #pragma GCC visibility push(default) /* the sanitizer's library calls them */
-const char *__asan_default_options(void) { return "exitcode=86:print_legend=0:detect_leaks=0"; } /* a kernel may exit() as it likes */
+/* No leaks are looked for: a kernel may exit() as it likes. */
+const char *__asan_default_options(void) { return "exitcode=86:print_legend=0:detect_leaks=0"; }
 const char *__ubsan_default_options(void) { return "exitcode=86:print_stacktrace=1"; }
 #pragma GCC visibility pop
 #endif
@@ -273,7 +285,8 @@ struct Library {
 
 static void on_alarm(int signal) { (void)signal; }
 
-/* Waits for the child, which gives itself up; should its kernel have taken care that it does not, it is killed. How it ended. */
+/* Waits for the child, which gives itself up; should its kernel have taken care that it does not, it is killed. How it
+ * ended. */
 static int wait_for(pid_t process) {
     int status;
     struct sigaction before;
@@ -321,7 +334,8 @@ void sweep_after(pid_t process) {
 static void start_job(int socket) {
     pid_t process = fork();
     if (process == 0) close(socket), do_job();
-    if (process < 0) snprintf(job->outcome.trouble, TROUBLE, "cannot start a process to run the kernel in: %s", strerror(errno));
+    if (process < 0)
+        snprintf(job->outcome.trouble, TROUBLE, "cannot start a process to run the kernel in: %s", strerror(errno));
     else job->status = wait_for(process);
     sweep_after(process);
 }
@@ -354,7 +368,8 @@ static _Noreturn void serve(const char *path, int socket, pid_t verify) {
     _exit(0);
 }
 
-/* What the process answers: 1 it is done, 0 it cannot be, -1 it is no more (or has not answered in time, and was ended). */
+/* What the process answers: 1 it is done, 0 it cannot be, -1 it is no more (or has not answered in time, and was
+ * ended). */
 static int answer(Library *library, int seconds, bool *in_time) {
     struct pollfd socket = {.fd = library->socket, .events = POLLIN};
     char byte = 0;
@@ -376,9 +391,11 @@ static int end_process(Library *library, bool kill_it) {
 
 static void say_how_it_ended(int status, const char *when, char trouble[static TROUBLE]) {
     if (was_given_up(status))
-        snprintf(trouble, TROUBLE, "did not come back within %u second%s%s", call_time_limit, call_time_limit == 1 ? "" : "s", when);
+        snprintf(trouble, TROUBLE, "did not come back within %u second%s%s", call_time_limit,
+                 call_time_limit == 1 ? "" : "s", when);
     else if (WIFSIGNALED(status)) snprintf(trouble, TROUBLE, "crashed: %s%s", strsignal(WTERMSIG(status)), when);
-    else if (WEXITSTATUS(status) == STOPPED_BY_SANITIZER) snprintf(trouble, TROUBLE, "crashed: a sanitizer stopped it, whose report above names the line");
+    else if (WEXITSTATUS(status) == STOPPED_BY_SANITIZER)
+        snprintf(trouble, TROUBLE, "crashed: a sanitizer stopped it, whose report above names the line");
     else snprintf(trouble, TROUBLE, "ended the program: exit status %d%s", WEXITSTATUS(status), when);
 }
 

@@ -1,13 +1,13 @@
-/* A kernel that somebody wrote tonight may write past its arrays, loop for ever, crash, or look for the answers. So it is
- * never called here. A library is loaded by a process of its own, started before any golden file is opened, and each job
- * runs in a child of that one:
+/* A kernel that somebody wrote tonight may write past its arrays, loop for ever, crash, or look for the answers. So it
+ * is never called here. A library is loaded by a process of its own, started before any golden file is opened, and each
+ * job runs in a child of that one:
  *
  *     verify ── has the golden values, judges; opens no library
  *       └ the library's process ── loads it, waits for jobs, and for how they end
  *           └ one job ── calls the kernel some times in a row, and ends with _exit: no destructor, no atexit
  *
- * In a job the kernel's arrays are copies that stand between forbidden pages. One time they begin where one ends, the next
- * time they end where one begins:
+ * In a job the kernel's arrays are copies that stand between forbidden pages. One time they begin where one ends, the
+ * next time they end where one begins:
  *
  *     | forbidden | data … canary | forbidden |          | forbidden | canary … data | forbidden |
  *
@@ -24,8 +24,8 @@ typedef void Unpack(Function kernel, const Call *call);
 
 enum { TROUBLE = 256, MOST_RUNS = 8 };
 
-/* The processor's seconds until a call is given up: 10; the tests shorten it. On a busy machine the call waits for its turn: on the
- * clock it has so many times that, and who only sleeps is waited for so long. */
+/* The processor's seconds until a call is given up: 10; the tests shorten it. On a busy machine the call waits for its
+ * turn: on the clock it has so many times that, and who only sleeps is waited for so long. */
 extern unsigned call_time_limit;
 enum { ON_THE_CLOCK = 5 };
 
@@ -77,8 +77,8 @@ typedef struct {
     double seconds;          /* the best time of the first call, where many were asked for */
 } Outcome;
 
-/* Calls the kernel as `runs` say, one after the other, in one process. `library` is where it lies, NULL for this program's
- * own. */
+/* Calls the kernel as `runs` say, one after the other, in one process. `library` is where it lies, NULL for this
+ * program's own. */
 Outcome run_job(Library *library, Function kernel, Unpack *unpack, int count, const Run runs[]);
 
 /* The same call again and again: the best time in seconds, or NaN after trouble. */
@@ -90,7 +90,8 @@ void *work_room(const char *name, size_t count);
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 extern void (*when_refused)(void); /* looks, and complains, when the kernel ends the program as it should */
 
-/* LLVM's OpenMP leaves a file behind when its process ends without its farewell, and stumbles over it in the next of that number. */
+/* LLVM's OpenMP leaves a file behind when its process ends without its farewell, and stumbles over it in the next of
+ * that number. */
 void sweep_after(pid_t process);
 
 /* What measure(threads) returns, in a process of its own: this one starts no threads, for a process that forks must not

@@ -64,10 +64,14 @@ static const char *circumstance(const Trial *trial, int r) {
     static char words[WORDS];
     const Run *run = &trial->runs[r];
     if (r == first_run(trial)) return right_under(trial, 1, run) ? "right by itself, wrong after another shape" : "";
-    if (run->in_place) return snprintf(words, sizeof words, "right, but not in place (out may be %s)", run->in_place), words;
-    if (!right_under(trial, 2, (const Run[]){{.threads = 1}, {.threads = 1}})) return "right the first time, wrong the second";
+    if (run->in_place)
+        return snprintf(words, sizeof words, "right, but not in place (out may be %s)", run->in_place), words;
+    if (!right_under(trial, 2, (const Run[]){{.threads = 1}, {.threads = 1}}))
+        return "right the first time, wrong the second";
     if (!right_under(trial, 1, &(Run){.threads = 1, .at_end = true}))
-        return strstr(trial->outcome.trouble, "as if its arrays were aligned") ? "" : "right on arrays that begin on a page, wrong on others";
+        return strstr(trial->outcome.trouble, "as if its arrays were aligned")
+                   ? ""
+                   : "right on arrays that begin on a page, wrong on others";
     return snprintf(words, sizeof words, "right with 1 thread, wrong with %d", run->threads), words;
 }
 
@@ -77,11 +81,16 @@ static bool out_of_bounds(const char *trouble) {
 
 const char *trial_advice(const char *deviation) {
     static const char *const known[][2] = {
-        {"right the first time, wrong the second", "Something is kept from the call before: a static variable, or memory that is not set anew."},
-        {"right by itself, wrong after another shape", "Something is kept from the call before: room, or a table, that is made once and for one shape."},
-        {"right with 1 thread, wrong with", "Do two threads write to one place, or is there room for fewer of them, or work that is no thread's?"},
-        {"right, but not in place", "The contract lets the output lie over this input: read an element before you write it, and never again."},
-        {"right on arrays that begin on a page", "It takes an array's alignment, or the memory around it, for granted."},
+        {"right the first time, wrong the second",
+         "Something is kept from the call before: a static variable, or memory that is not set anew."},
+        {"right by itself, wrong after another shape",
+         "Something is kept from the call before: room, or a table, that is made once and for one shape."},
+        {"right with 1 thread, wrong with",
+         "Do two threads write to one place, or is there room for fewer of them, or work that is no thread's?"},
+        {"right, but not in place",
+         "The contract lets the output lie over this input: read an element before you write it, and never again."},
+        {"right on arrays that begin on a page",
+         "It takes an array's alignment, or the memory around it, for granted."},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strstr(deviation, known[i][0])) return known[i][1];

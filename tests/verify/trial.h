@@ -1,5 +1,6 @@
-/* A kernel on one input under different circumstances: with 1, 2 and 5 threads, on arrays that begin on a page and on such
- * that end at a forbidden one, again, after another shape, in place. A right kernel's answer is right under all of them. */
+/* A kernel on one input under different circumstances: with 1, 2 and 5 threads, on arrays that begin on a page and on
+ * such that end at a forbidden one, again, after another shape, in place. A right kernel's answer is right under all of
+ * them. */
 #ifndef VERIFY_TRIAL_H
 #define VERIFY_TRIAL_H
 

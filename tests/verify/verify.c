@@ -27,14 +27,16 @@ Call call_of_case(const GoldenCase *golden_case) {
     Call call = {0};
     for (int i = 0; i < golden_case->input_count; i++) {
         const Tensor *input = &golden_case->input[i];
-        memcpy(call_input(&call, input->name, input->dtype, input->rank, input->shape), input->data, tensor_bytes(input));
+        memcpy(call_input(&call, input->name, input->dtype, input->rank, input->shape), input->data,
+               tensor_bytes(input));
     }
     call_output(&call, golden_case->expected.dtype, golden_case->expected.rank, golden_case->expected.shape);
     return call;
 }
 
 bool same_shape(const Tensor *left, const Tensor *right) {
-    return left->rank == right->rank && memcmp(left->shape, right->shape, (size_t)left->rank * sizeof *left->shape) == 0;
+    return left->rank == right->rank &&
+           memcmp(left->shape, right->shape, (size_t)left->rank * sizeof *left->shape) == 0;
 }
 
 Verdict verdict_of_output(const Kernel *kernel, const GoldenCase *golden_case, const Tensor *got) {
@@ -42,7 +44,8 @@ Verdict verdict_of_output(const Kernel *kernel, const GoldenCase *golden_case, c
     if (verdict.missing) return verdict;
     char shape[SHAPE_TEXT];
     if (!same_shape(got, &golden_case->expected)) {
-        snprintf(verdict.trouble, TROUBLE, "the output handed over has shape %s", shape_text(shape, got->rank, got->shape));
+        snprintf(verdict.trouble, TROUBLE, "the output handed over has shape %s",
+                 shape_text(shape, got->rank, got->shape));
         return verdict;
     }
     verdict.output = tensor_to_float(got);
@@ -68,7 +71,8 @@ static bool is_golden(const void *truth, const Tensor *output, char where[static
     const GoldenTruth *golden = truth;
     Agreement agreement = golden_check(golden->golden_case, golden->kernel->pointwise, output);
     float *got = tensor_to_float(output);
-    if (agreement.wrong) difference(where, agreement.first_wrong, &golden->golden_case->expected, got[agreement.first_wrong]);
+    if (agreement.wrong)
+        difference(where, agreement.first_wrong, &golden->golden_case->expected, got[agreement.first_wrong]);
     free(got);
     return agreement.wrong == 0;
 }
@@ -123,7 +127,8 @@ static void verdict_row(Table *table, const Verdict *verdict) {
         if (agreement->wrong) first_wrong_text(first, verdict);
         else snprintf(first, WORDS, "%s", verdict->later);
         snprintf(worst, sizeof worst, isnan(agreement->worst) ? "nan" : "%.2g", agreement->worst);
-        table_row(table, "%s|%s|%s|%s|%s|%zu of %zu|%s", name, shape, worst, multiple, mark, agreement->wrong, agreement->count, first);
+        table_row(table, "%s|%s|%s|%s|%s|%zu of %zu|%s", name, shape, worst, multiple, mark, agreement->wrong,
+                  agreement->count, first);
     }
 }
 
@@ -140,9 +145,10 @@ static void say_later(const Verdict *verdict) {
 }
 
 int report(const Kernel *kernel, const Golden *golden, const char *source, int count, const Verdict verdicts[]) {
-    const char *torch = safetensors_metadata(&golden->file, "torch"), *library = safetensors_metadata(&golden->file, "library");
-    printf("%s   %s   %d case%s from %s%s\n", kernel->name, source, count, count == 1 ? "" : "s", library ? "" : "PyTorch ",
-           library ? library : torch ? torch : "?");
+    const char *torch = safetensors_metadata(&golden->file, "torch"),
+        *library = safetensors_metadata(&golden->file, "library");
+    printf("%s   %s   %d case%s from %s%s\n", kernel->name, source, count, count == 1 ? "" : "s",
+           library ? "" : "PyTorch ", library ? library : torch ? torch : "?");
     Table table = {0};
     table_row(&table, "case|shape|worst error|of PyTorch's|<|wrong|<first wrong");
     int passed = 0;
@@ -157,8 +163,8 @@ int report(const Kernel *kernel, const Golden *golden, const char *source, int c
     Diagnosis found = diagnose(kernel, count, verdicts);
     char advice[DIAGNOSIS];
     if (found.twin)
-        printf("  %s\n  (Your output is that in %d of the %d cases that can tell.)\n", golden_advice(golden, found.twin),
-               found.matched, found.stored);
+        printf("  %s\n  (Your output is that in %d of the %d cases that can tell.)\n",
+               golden_advice(golden, found.twin), found.matched, found.stored);
     else if (any_wrong(count, verdicts) && general_advice(kernel, count, verdicts, advice)) printf("  %s\n", advice);
     for (int i = 0; i < count; i++)
         if (verdicts[i].later[0]) return say_later(&verdicts[i]), passed;
@@ -211,7 +217,8 @@ static Tensor our_answer(const Kernel *kernel, Call *call) {
     return output;
 }
 
-static bool random_call_agrees(const Subject *subject, const Random *before, Random *random, Size size, char disagreement[static DIAGNOSIS]) {
+static bool random_call_agrees(const Subject *subject, const Random *before, Random *random, Size size,
+                               char disagreement[static DIAGNOSIS]) {
     Call first = {0}, call = {0};
     Tensor ours = {0};
     Trial trial = {.subject = subject, .call = &call, .is_right = is_like_ours, .truth = &ours};
@@ -224,7 +231,9 @@ static bool random_call_agrees(const Subject *subject, const Random *before, Ran
     snprintf(what, sizeof what, "%s", trial_trouble(&trial));
     bool agree = !what[0] && !trial_deviates(&trial, true, what);
     bool shorter = !agree && trial.outcome.returned == 0 && before; /* it did not come through the call before */
-    if (!agree) snprintf(disagreement, DIAGNOSIS, "random shape %.200s: %.280s", call_text(inputs, shorter ? &first : &call), what);
+    if (!agree)
+        snprintf(disagreement, DIAGNOSIS, "random shape %.200s: %.280s",
+                 call_text(inputs, shorter ? &first : &call), what);
     call_free(&call);
     if (before) call_free(&first);
     return agree;
@@ -235,7 +244,9 @@ bool random_shapes_agree(const Subject *subject, char disagreement[static DIAGNO
     Random random = {.state = 1}, before = random;
     for (int i = 0; i < RANDOM_CALLS; i++) {
         const Random start = random;
-        if (!random_call_agrees(subject, i ? &before : NULL, &random, i < RANDOM_CALLS - 1 ? SMALL : MEDIUM, disagreement)) return false;
+        if (!random_call_agrees(subject, i ? &before : NULL, &random, i < RANDOM_CALLS - 1 ? SMALL : MEDIUM,
+                                disagreement))
+            return false;
         before = start;
     }
     return true;
@@ -249,8 +260,10 @@ static bool refuses_one(const Subject *subject, const Refusal *refusal, char say
     Outcome outcome = run_job(subject->library, subject->function, subject->kernel->unpack, 1, &run);
     bool went_on = outcome.returned == 1;
     if (outcome.complaint[0]) snprintf(say, DIAGNOSIS, "%s: %s", refusal->words, outcome.complaint);
-    else if (went_on) snprintf(say, DIAGNOSIS, "%s: the contract says that fail() refuses it, and it went on", refusal->words);
-    else snprintf(say, DIAGNOSIS, "%s: the contract says that fail() refuses it, and it %s", refusal->words, outcome.trouble);
+    else if (went_on)
+        snprintf(say, DIAGNOSIS, "%s: the contract says that fail() refuses it, and it went on", refusal->words);
+    else snprintf(say, DIAGNOSIS, "%s: the contract says that fail() refuses it, and it %s", refusal->words,
+                  outcome.trouble);
     call_free(&run.call);
     return !went_on && !outcome.complaint[0] && !outcome.trouble[0];
 }
@@ -265,8 +278,9 @@ Refusing refuses(const Subject *subject, char say[static DIAGNOSIS]) {
 /* ------------------------------------------------------------------ a kernel as a whole */
 
 const char *fate_name(Fate fate) {
-    static const char *const names[] = {"right", "not implemented", "wrong", "out of bounds", "crashes", "does not come back",
-                                        "exits", "does not compile", "the course's own", "another function"};
+    static const char *const names[] = {"right", "not implemented", "wrong", "out of bounds", "crashes",
+                                        "does not come back", "exits", "does not compile", "the course's own",
+                                        "another function"};
     return names[fate];
 }
 
@@ -275,7 +289,8 @@ Fate fate_of(const char *trouble) {
     static const struct {
         const char *words;
         Fate fate;
-    } ends[] = {{"overran: ", OUT_OF_BOUNDS},          {"went out of bounds: ", OUT_OF_BOUNDS}, {"wrote to its input ", OUT_OF_BOUNDS},
+    } ends[] = {{"overran: ", OUT_OF_BOUNDS},          {"went out of bounds: ", OUT_OF_BOUNDS},
+                {"wrote to its input ", OUT_OF_BOUNDS},
                 {"crashed: ", CRASHES},                {"followed a NULL pointer", CRASHES},
                 {"did not come back", DOES_NOT_COME_BACK}, {"too slow", DOES_NOT_COME_BACK},
                 {"ended the program", EXITS}};
@@ -295,8 +310,10 @@ static void run_cases(Judgement *judgement, const Subject *subject) {
         const GoldenCase *one = &judgement->golden.cases[c];
         if (lost) *verdict = (Verdict){.golden_case = one}, snprintf(verdict->trouble, TROUBLE, "%s", lost);
         else *verdict = verdict_of_subject(subject, one);
-        if (fate_of(verdict->trouble) == DOES_NOT_COME_BACK || fate_of(verdict->later) == DOES_NOT_COME_BACK) lost = "not tried";
-        else if (seconds_of_jobs() - before > 3 * call_time_limit && !is_ours(subject)) lost = "too slow: the cases before this one took all the time that there is";
+        if (fate_of(verdict->trouble) == DOES_NOT_COME_BACK || fate_of(verdict->later) == DOES_NOT_COME_BACK)
+            lost = "not tried";
+        else if (seconds_of_jobs() - before > 3 * call_time_limit && !is_ours(subject))
+            lost = "too slow: the cases before this one took all the time that there is";
         judgement->passed += verdict_passes(verdict);
     }
 }
@@ -313,12 +330,13 @@ static bool fails(const Verdict *verdict) { return !verdict_passes(verdict); }
 static bool written(const Verdict *verdict) { return verdict->agreement.unwritten < verdict->agreement.count; }
 
 /* Of several things that are wrong, the one to be told first: what kept the kernel from an answer, the mistake that
- * the answers show, what it did when it was called again, what the answers have in common, and if all else fails the first
- * wrong number. */
+ * the answers show, what it did when it was called again, what the answers have in common, and if all else fails the
+ * first wrong number. */
 static void say_what_is_wrong(Judgement *judgement) {
     int count = judgement->golden.count;
     char *say = judgement->diagnosis, where[WORDS];
-    const Verdict *troubled = first(in_trouble, judgement), *failing = first(fails, judgement), *deviating = first(deviates, judgement);
+    const Verdict *troubled = first(in_trouble, judgement), *failing = first(fails, judgement),
+        *deviating = first(deviates, judgement);
     const char *twin = diagnose(judgement->kernel, count, judgement->verdicts).twin;
     judgement->fate = troubled ? fate_of(troubled->trouble) : WRONG;
     if (troubled) snprintf(say, DIAGNOSIS, "case %s: %s", troubled->golden_case->name, troubled->trouble);
@@ -348,8 +366,8 @@ static void look_further(Judgement *judgement, const Subject *subject) {
     }
 }
 
-/* What the source says before anything is called: an included file of the course's is nobody's solution, and a helper that
- * happens to have a kernel's name is not that kernel. */
+/* What the source says before anything is called: an included file of the course's is nobody's solution, and a helper
+ * that happens to have a kernel's name is not that kernel. */
 static bool is_the_readers(Judgement *judgement, const Subject *subject) {
     const char *source = subject->library ? library_source(subject->library) : NULL;
     Signature signature = source ? signature_of(source, subject->kernel, judgement->diagnosis) : NOT_FOUND;
@@ -378,7 +396,9 @@ void judgement_print(const Judgement *judgement, const char *source) {
         printf("%s   %s   not judged\n  %s\n", kernel->name, source, judgement->diagnosis);
         return;
     }
-    if (report(kernel, &judgement->golden, source, judgement->golden.count, judgement->verdicts) < judgement->golden.count) return;
+    if (report(kernel, &judgement->golden, source, judgement->golden.count, judgement->verdicts) <
+        judgement->golden.count)
+        return;
     const char *advice = trial_advice(judgement->diagnosis);
     if (judgement->fate != RIGHT) printf("FAIL: %s\n", judgement->diagnosis);
     if (judgement->fate != RIGHT && advice) printf("  %s\n", advice);

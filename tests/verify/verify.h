@@ -49,11 +49,16 @@ typedef enum { REFUSES, TO_BE_TOLD, MUST_REFUSE } Refusing;
 Refusing refuses(const Subject *subject, char say[static DIAGNOSIS]);
 
 /* What becomes of somebody's kernel. */
-typedef enum { RIGHT, NOT_IMPLEMENTED, WRONG, OUT_OF_BOUNDS, CRASHES, DOES_NOT_COME_BACK, EXITS, DOES_NOT_COMPILE, THE_COURSES_OWN, ANOTHER_FUNCTION } Fate;
+typedef enum {
+    RIGHT, NOT_IMPLEMENTED, WRONG, OUT_OF_BOUNDS, CRASHES, DOES_NOT_COME_BACK, EXITS, DOES_NOT_COMPILE,
+    THE_COURSES_OWN, ANOTHER_FUNCTION
+} Fate;
 const char *fate_name(Fate fate); /* "right", "not implemented", … */
-Fate fate_of(const char *trouble); /* of what the sandbox says of a call, or of loading a library; WRONG for anything else */
+/* Of what the sandbox says of a call, or of loading a library; WRONG for anything else. */
+Fate fate_of(const char *trouble);
 
-/* A twin of this name is no mistake: it is what a kernel leaves that does nothing, where its output is not empty before. */
+/* A twin of this name is no mistake: it is what a kernel leaves that does nothing, where its output is not empty
+ * before. */
 #define DOES_NOTHING "does_nothing"
 
 /* A kernel judged by running it: on every golden case, then, if they pass and it is not ours, on random shapes. */

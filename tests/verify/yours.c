@@ -101,7 +101,8 @@ static Function ready(const YourLlama *llama, const char *name, Function ours) {
 
 static void read_tokens(Examinee *examinee, int T, const int ids[T], int asked, int V, float logits[asked][V]);
 
-/* For T = CAPACITY tokens that are read together, and S = LETTERS positions in all: without merges a text is as long. */
+/* For T = CAPACITY tokens that are read together, and S = LETTERS positions in all: without merges a text is as
+ * long. */
 struct YourRoom {
     void *x, *normed, *delta, *out; /* [T][C] */
     void *q, *turned_q, *attended; /* [T][H][D] */
@@ -175,7 +176,8 @@ static Decoder empty_decoder(const Model *model, Underway *underway) {
 YourLlama your_llama(const Model *model, const Tokenizer *tokenizer, const Function yours[PARTS], Underway *underway) {
     Examinee examinee = {.model = model, .tokenizer = tokenizer, .capacity = LETTERS, .read = read_tokens};
     YourLlama llama = {.examinee = examinee, .yours = yours,
-                       .underway = underway, .decoder = empty_decoder(model, underway), .room = room_for(&model->config)};
+                       .underway = underway, .decoder = empty_decoder(model, underway),
+                       .room = room_for(&model->config)};
     int L = model->config.L;
     llama.embed_tokens = widened(&model->embed_tokens), llama.lm_head = widened(&model->lm_head);
     llama.layers = allocate((size_t)L * sizeof *llama.layers);

@@ -53,7 +53,8 @@ typedef struct {
 YourLlama your_llama(const Model *model, const Tokenizer *tokenizer, const Function yours[PARTS], Underway *underway);
 void your_llama_free(YourLlama *llama);
 
-/* From now on the tokenizer merges with the reader's bpe_merge, if there is one; of several Llamas, the last one counts. */
+/* From now on the tokenizer merges with the reader's bpe_merge, if there is one; of several Llamas, the last one
+ * counts. */
 void let_it_merge(const YourLlama *llama, Tokenizer *tokenizer);
 
 /* The next token as chapter 11 draws it, by all of its samplers. */

@@ -36,7 +36,8 @@ typedef struct {
     int place;
 } Event;
 
-/* $a $b a name, $A She or He, $h her or his, $k "a brave fox", $n "a red ball", $o "red ball", $t "ball", $c "red", $p a place */
+/* $a $b a name, $A She or He, $h her or his, $k "a brave fox", $n "a red ball", $o "red ball", $t "ball", $c "red",
+ * $p a place */
 static const struct {
     What what;
     const char *text;
@@ -113,7 +114,8 @@ enum { PEOPLE = 3, OBJECTS = 2 };
 typedef struct {
     int people, objects;
     struct { int name, manner, kind, place; } person[PEOPLE];
-    struct { int colour, thing, owner, finder, place; } object[OBJECTS]; /* persons; place: where it lies without an owner */
+    /* The owner and the finder are persons; the place is where it lies without an owner. */
+    struct { int colour, thing, owner, finder, place; } object[OBJECTS];
     Event last;
     bool ended;
 } World;
@@ -191,7 +193,8 @@ static void happen(World *world, const Event *event) {
         break;
     case OWN: case FIND:
         world->object[world->objects].colour = event->colour, world->object[world->objects].thing = event->thing;
-        world->object[world->objects].finder = event->what == FIND ? a : NONE, world->object[world->objects++].owner = a;
+        world->object[world->objects].finder = event->what == FIND ? a : NONE,
+            world->object[world->objects++].owner = a;
         break;
     case GO_TOGETHER: world->person[b].place = event->place; [[fallthrough]];
     case BE: case GO: world->person[a].place = event->place; break;
@@ -218,7 +221,8 @@ static bool is_girl(int name) { return name < GIRLS; }
 static const char *article(const char *word) { return strchr("aeiou", word[0]) ? "an" : "a"; }
 
 static void write_event(FILE *file, const char *text, const Event *event) {
-    const char *colour = event->colour == NONE ? "" : colours[event->colour], *thing = event->thing == NONE ? "" : things[event->thing];
+    const char *colour = event->colour == NONE ? "" : colours[event->colour],
+        *thing = event->thing == NONE ? "" : things[event->thing];
     for (; *text; text++) {
         if (*text != '$') {
             putc(*text, file);
@@ -250,7 +254,8 @@ static bool skip(const char **text, const char *word) {
 /* Moves *text past one of the words, and says which. A word that was read before in this event must be the same. */
 static bool skip_one(const char **text, int count, const char *const words[count], int *which) {
     for (int i = 0; i < count; i++)
-        if ((*which == NONE || *which == i) && !isalpha((unsigned char)(*text)[strlen(words[i])]) && skip(text, words[i]))
+        if ((*which == NONE || *which == i) && !isalpha((unsigned char)(*text)[strlen(words[i])]) &&
+            skip(text, words[i]))
             return *which = i, true;
     return false;
 }
@@ -269,11 +274,14 @@ static bool read_event(const char **text, const char *wording, const World *worl
         else switch (*++wording) {
             case 'a': found = skip_one(&rest, COUNT(names), names, &event->a); break;
             case 'b': found = skip_one(&rest, COUNT(names), names, &event->b); break;
-            case 'A': event->a = world->last.a, found = event->a != NONE && skip(&rest, is_girl(event->a) ? "She" : "He"); break;
+            case 'A':
+                event->a = world->last.a,
+                    found = event->a != NONE && skip(&rest, is_girl(event->a) ? "She" : "He");
+                break;
             case 'h': found = skip(&rest, is_girl(event->a) ? "her" : "his"); break;
             case 'k':
-                found = skip(&rest, "a ") && skip_one(&rest, COUNT(manners), manners, &event->manner) && skip(&rest, " ") &&
-                        skip_one(&rest, COUNT(kinds), kinds, &event->kind);
+                found = skip(&rest, "a ") && skip_one(&rest, COUNT(manners), manners, &event->manner) &&
+                        skip(&rest, " ") && skip_one(&rest, COUNT(kinds), kinds, &event->kind);
                 break;
             case 'n': found = (skip(&rest, "an ") || skip(&rest, "a ")) && read_object(&rest, event); break;
             case 'o': found = read_object(&rest, event); break;
@@ -290,7 +298,8 @@ static bool read_event(const char **text, const char *wording, const World *worl
 
 /* ------------------------------------------------------------------ a story */
 
-static const Event nothing = {.a = NONE, .b = NONE, .manner = NONE, .kind = NONE, .colour = NONE, .thing = NONE, .place = NONE};
+static const Event nothing = {.a = NONE, .b = NONE, .manner = NONE, .kind = NONE, .colour = NONE, .thing = NONE,
+                              .place = NONE};
 static const World empty = {.last = {.a = NONE}};
 
 static int any(Random *random, int count) { return random_between(random, 0, count - 1); }
@@ -313,7 +322,8 @@ static Event choose_event(const World *world, What what, const int scene[SCENE],
         event.kind = new_person ? any(random, COUNT(kinds)) : world->person[a].kind;
         event.colour = new_object ? any(random, COUNT(colours)) : world->object[object].colour;
         event.thing = new_object ? any(random, COUNT(things)) : world->object[object].thing;
-        event.place = moves ? scene[any(random, SCENE)] : what == WHERE_LEFT ? world->object[object].place : world->person[a].place;
+        event.place = moves ? scene[any(random, SCENE)]
+                            : what == WHERE_LEFT ? world->object[object].place : world->person[a].place;
         if (possible(world, &event)) break;
     }
     return event;
@@ -323,7 +333,8 @@ static Event choose_event(const World *world, What what, const int scene[SCENE],
 static const char *choose_wording(const World *world, const Event *event, Random *random) {
     for (;;) {
         int i = any(random, COUNT(wordings));
-        if (wordings[i].what == event->what && (!strstr(wordings[i].text, "$A") || world->last.a == event->a)) return wordings[i].text;
+        if (wordings[i].what == event->what && (!strstr(wordings[i].text, "$A") || world->last.a == event->a))
+            return wordings[i].text;
     }
 }
 
@@ -358,8 +369,8 @@ static void write_questions(const World *world, const int scene[SCENE], FILE *fi
 }
 
 static void write_story(FILE *file, Random *random) {
-    static const What plot[] = {GO, GO, GO, GO, GO_TOGETHER, GO_TOGETHER, FIND, FIND, MEET, MEET, LIKE, ASK, GIVE, GIVE, GIVE,
-                                LEAVE, LEAVE, TAKE, TAKE, FEEL};
+    static const What plot[] = {GO, GO, GO, GO, GO_TOGETHER, GO_TOGETHER, FIND, FIND, MEET, MEET, LIKE, ASK, GIVE, GIVE,
+                                GIVE, LEAVE, LEAVE, TAKE, TAKE, FEEL};
     World world = empty;
     int scene[SCENE];
     for (int i = 0; i < SCENE; i++) scene[i] = any(random, COUNT(places));
@@ -430,8 +441,8 @@ static void judge_file(const char *path) {
         if (story[strspn(story, " \n")]) judge_story(story, score.stories + 1, &score);
     }
     if (score.stories == 0) fail("%s: there is no story", path);
-    printf("%d of %d stories are consistent, %d of %d questions are answered rightly\n", score.consistent, score.stories,
-           score.right, score.questions);
+    printf("%d of %d stories are consistent, %d of %d questions are answered rightly\n", score.consistent,
+           score.stories, score.right, score.questions);
     free(text);
 }
 
@@ -488,7 +499,8 @@ int main(int argc, char **argv) {
         {"check", "FILE|-", "read stories instead, and judge their facts and their answers", &check},
     };
     only_options(argc, argv, "[--count N] [--sorted N] [--seed S] | --check FILE|-",
-                 "Writes short stories with questions about them, or judges those of another.", COUNT(options), options);
+                 "Writes short stories with questions about them, or judges those of another.", COUNT(options),
+                 options);
     if (check) return judge_file(check), 0;
     Random random = {option_number("seed", seed, 0, ULONG_MAX)};
     unsigned long stories = option_number("count", count, 0, ULONG_MAX);
