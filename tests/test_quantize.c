@@ -93,7 +93,7 @@ static void a_quantized_file_is_a_model(void **state) {
     }
 }
 
-/* A file that llama.cpp quantized, widened and quantized again, has the bytes that it had: the largest number of a block
+/* A file that llama.cpp quantized, widened and quantized again, has the bytes that it had: the largest of a block
  * is 127 times its scale, and so the scale comes out once more. */
 static void the_blocks_are_llama_cpps(void **state) {
     (void)state;

@@ -52,8 +52,8 @@ static bool ends_with_space(const Tokenizer *tokenizer, int id) {
 }
 
 /* Whether the model's own choices spell how `text` goes on after the prompt that it begins with. A space that the
- * prompt's tokens have already may be there again, or not. The last character ends a line; the model may as well end the
- * text. */
+ * prompt's tokens have already may be there again, or not. The last character ends a line; the model may as well end
+ * the text. */
 static bool answers(Examinee *examinee, const char *text, size_t prompt) {
     const Tokenizer *tokenizer = examinee->tokenizer;
     int V = examinee->model->config.V;
