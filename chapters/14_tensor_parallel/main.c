@@ -17,9 +17,10 @@
 
 /* ------------------------------------------------------------------ by hand */
 
-/* Two matrices with a ReLU between them, cut for two ranks: columns, then rows. */
+/* Two matrices with a ReLU between them, cut for two ranks: columns, then rows. One share is negative, so that a ReLU
+ * of each share would give another sum. */
 static void by_hand(void) {
-    const float x[1][2] = {{1, 2}}, first[4][2] = {{1, 0}, {0, 1}, {1, 1}, {1, -1}}, second[1][4] = {{1, 2, 3, 4}};
+    const float x[1][2] = {{1, 2}}, first[4][2] = {{1, 0}, {0, 1}, {1, 1}, {1, -1}}, second[1][4] = {{1, 2, -1, 4}};
     float all[1][4], out[1][1];
     linear(1, 2, 4, all, x, first, NULL);
     relu(4, all[0], all[0]);
@@ -27,7 +28,7 @@ static void by_hand(void) {
     section("By hand");
     Table table = {0};
     table_row(&table, "|hidden|  its part of the second matrix|what it makes");
-    table_row(&table, "one rank|%g  %g  %g  %g|1  2  3  4|%g", all[0][0], all[0][1], all[0][2], all[0][3], out[0][0]);
+    table_row(&table, "one rank|%g  %g  %g  %g|1  2  -1  4|%g", all[0][0], all[0][1], all[0][2], all[0][3], out[0][0]);
     for (int rank = 0; rank < 2; rank++) {
         float first_part[2][2], part[1][2], own[1][2], share[1][1];
         shard_columns(2, rank, 4, 2, first_part, first);
@@ -107,7 +108,8 @@ static void do_it_wrong(const Half *h) {
         rank_share(h, RANKS, r, shares[r]);
         printf("  rank %d adds a row of size %.2f\n", r, size(C, shares[r]));
     }
-    printf("  their sum has size %.2f, the stream before it %.2f\n", size(C, sum), size(C, before));
+    printf("  their sum has size %.2f, the stream before it %.2f, behind it %.2f\n", size(C, sum), size(C, before),
+           size(C, after));
     section("Do it wrong");
     Table table = {0};
     float wrong[4][C];
