@@ -101,9 +101,19 @@ static Part hidden_of(const Model *whole, int ranks, int rank) {
     return (Part){units.first * unit, units.count * unit};
 }
 
+/* The biases of some outputs. */
+static float *some_biases(float *bias, Part rows) { return bias ? bias + rows.first : NULL; }
+
+/* What is added to a sum of all ranks' shares, rank 0 alone adds. */
+static float *once(float *bias, const Shard *s) { return s->rank == 0 ? bias : NULL; }
+
 static Layer cut_layer(const Layer *whole, const Shard *s, int D) {
     Part queries = {s->heads.first * D, s->heads.count * D}, keys = {s->kv_heads.first * D, s->kv_heads.count * D};
     Layer layer = *whole;
+    layer.q_bias = some_biases(whole->q_bias, queries);
+    layer.k_bias = some_biases(whole->k_bias, keys), layer.v_bias = some_biases(whole->v_bias, keys);
+    layer.gate_bias = some_biases(whole->gate_bias, s->hidden), layer.up_bias = some_biases(whole->up_bias, s->hidden);
+    layer.o_bias = once(whole->o_bias, s), layer.down_bias = once(whole->down_bias, s);
     layer.q_proj = some_outputs(&whole->q_proj, queries);
     layer.k_proj = some_outputs(&whole->k_proj, keys);
     layer.v_proj = some_outputs(&whole->v_proj, keys);
