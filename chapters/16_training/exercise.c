@@ -28,7 +28,7 @@ double clip_gradient(int arrays, const size_t n[arrays], float *const gradient[a
     return 0;
 }
 
-/* The challenge, without a hint: a mean of means is none. */
+/* The challenge, without a hint: the mean of the parts' means is not the mean over all targets. */
 void loss_shares(int batches, int rows, float shares[batches], const int targets[batches][rows]) {
     (void)batches, (void)rows, (void)shares, (void)targets;
 }
