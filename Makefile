@@ -164,7 +164,7 @@ $(BUILD)/llama $(BUILD)/quantize $(BUILD)/stories $(BUILD)/lessons $(BUILD)/trai
 # What the trained model does when something is done to it: tests/golden/NAME.c, whose output is NAME.txt beside it.
 STUDIES := ablations beyond choices quantized settings
 STUDIED := $(addprefix $(BUILD)/,$(STUDIES) card)
-$(STUDIED): $(BUILD)/%: $(call object,tests/golden/examine.c $(FAST)) $(BUILD)/objects/tests/golden/%.o $(BUILD)/libllama.a
+$(STUDIED): $(BUILD)/%: $(call object,tests/golden/examine.c tests/golden/judged.c $(FAST)) $(BUILD)/objects/tests/golden/%.o $(BUILD)/libllama.a
 $(BUILD)/bench_decoder: $(call object,tests/bench_decoder.c $(FASTEST)) $(BUILD)/libllama.a
 $(BUILD)/bench_parallel: $(call object,tests/bench_parallel.c $(filter-out %/run.c,$(SPREAD)) $(FASTEST)) $(BUILD)/libllama.a
 $(BUILD)/bench_parallel: LIBS += $(MPI)

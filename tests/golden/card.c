@@ -6,6 +6,7 @@
 #include "09_decoder/trace.h"
 #include "common/error.h"
 #include "tests/golden/examine.h"
+#include "tests/golden/judged.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,6 +8,7 @@
 #include "common/console.h"
 #include "common/error.h"
 #include "tests/golden/examine.h"
+#include "tests/golden/judged.h"
 
 #include <stdlib.h>
 #include <string.h>

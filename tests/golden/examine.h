@@ -6,7 +6,7 @@
 #define GOLDEN_EXAMINE_H
 
 #include "09_decoder/model.h"
-#include "11_generation/generation.h"
+#include "10_tokenizer/tokenizer.h"
 #include "common/sentence.h"
 
 enum { CAPACITY = 512, LETTERS = 2048 }; /* tokens of a text, and of one that is read letter by letter */
@@ -42,23 +42,6 @@ int ask(Examinee *examinee, const char *story, int *questions);
 /* -log p of all tokens of a text, its end too, is added to *sum. Returns how many tokens it should be: who cuts the
  * text into more has no smaller perplexity for it. */
 int add_surprise(Examinee *examinee, const char *text, double *sum);
-
-/* How a model goes on after a prompt: the bytes of so many tokens at most, up to its own end. The caller frees. */
-char *said_after(const Model *model, const Tokenizer *tokenizer, const char *prompt, int most, Sampling sampling,
-                 Random *random);
-
-/* Each question of a story by itself, right after the story; the answer's first line is written behind it. */
-enum { STORY = 500, ANSWER = 16 }; /* tokens that one may have */
-void answer_all(const Model *model, const Tokenizer *tokenizer, const char *story, Sampling sampling, Random *random,
-                FILE *file);
-
-/* What the judge, build/stories, says of stories. */
-typedef struct {
-    int consistent, told; /* stories, of so many */
-    int right, asked;     /* answers, of so many questions */
-} Verdict;
-
-Verdict judge(const char *program, const char *stories);
 
 /* The stories of a text, between which stands a blank line: the text is cut into them, and their number returned. */
 int cut(char *text, int most, char *stories[most]);
