@@ -436,11 +436,9 @@ bench: $(BUILD)/bench_kernels $(BUILD)/bench_layer $(BUILD)/bench_decoder ## our
 	@mkdir -p $(BUILD)/bench; memory=$$(mktemp -d -p /dev/shm 2>/dev/null); \
 	 trap 'rm -rf "$$memory" $(BUILD)/bench' EXIT INT TERM; $(BUILD)/bench_decoder $$memory $(BUILD)/bench
 
-bench-parallel: $(BUILD)/bench_parallel $(BUILD)/bench_decoder ## one rank with all cores beside several of one thread: tokens a second, predicted and measured
+bench-parallel: $(BUILD)/bench_parallel $(BUILD)/bench_decoder ## one process with all cores beside several ranks of one thread, and a pipeline: tokens a second, predicted and measured
 	@$(if $(MPI),,echo "bench-parallel: there is no MPI (apt install libopenmpi-dev openmpi-bin)"; exit 1)
-	@memory=$$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d); trap 'rm -rf "$$memory"' EXIT INT TERM; \
-	 $(BUILD)/bench_decoder --write $$memory && $(MPIRUN) -n 1 $(BUILD)/bench_parallel $$memory && \
-	 for ranks in 1 2 4; do OMP_NUM_THREADS=1 $(MPIRUN) -n $$ranks $(BUILD)/bench_parallel $$memory || exit 1; done
+	@sh tests/bench_parallel.sh "$(MPIRUN)" $(BUILD)
 
 bench-training: $(BUILD)/bench_training ## steps of training beside PyTorch's, and beside this machine's FMA peak
 	@$(PYTHON) tests/bench_training.py $(BUILD)/bench_training
