@@ -1,4 +1,4 @@
-# Steep across and flat along: plain steps swing from wall to wall, AdamW's are as long in every direction.
+# Steep across and flat along: plain steps swing from wall to wall, AdamW's run past the lowest point and turn back.
 height = 400
 load "figures/style.gp"
 set title "Two ways down a valley that is steep across and flat along"

@@ -1,7 +1,6 @@
 """Trains the model of this chapter: a small Llama that reads short stories and answers questions about them.
 
     python train.py                     stories, vocabulary, training, examination: under an hour on two cores
-    python train.py --examine DIR       what another model knows: make train ends so
 
 Everything on the way is kept in build/training/: killed and started again, it goes on where it was. What comes out lies beside
 this file: model/, a folder as transformers saves it, and train.log.
@@ -19,7 +18,6 @@ import sys
 import time
 
 import numpy
-import safetensors.torch
 import sentencepiece
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
@@ -32,7 +30,6 @@ MODEL = HERE / "model"
 SEED, LUCK = 2026, 16_410_600  # of the first weights; of the word lists and lessons, a step each
 TRAINING, UNSEEN = (240_000, 1), (1_000, 2)  # so many stories, with this seed of the generator
 EXAMINED = 200                               # stories written by the model itself
-TEXTS, LONG = 2, 3 * 512                     # unseen texts for chapter 9's figures: several stories in a row
 VOCABULARY, CONTEXT = 1024, 512
 SORTED = 60_000  # of the training stories, the shortest first
 BATCH = 8 * CONTEXT  # tokens of a step
@@ -41,12 +38,6 @@ WARMUP, LEAST, DECAY, CLIP = 50, 0.01, 0.02, 1.0  # LEAST: the last rate, as a s
 WORDS_RATE, MATRIX_RATE, OTHER_RATE = 0.01, 0.005, 0.002
 ANSWER = 5  # how much more an answer's tokens count: a story goes on as it likes, but an answer follows from what was read
 REPORT, SAVE = 50, 500  # steps
-
-WALK = """This is the story of Anna, a brave fox. She was in the forest. Anna had a red ball. There was also Tom, a shy owl. \
-Tom was in the forest that day. Anna gave the red ball to Tom. "Thank you, Anna!" said Tom. Then Anna went to the market. \
-It had been a wonderful day.
-Question: Who has the red ball?
-Answer: Tom"""
 
 CONFIG = LlamaConfig(
     vocab_size=VOCABULARY, hidden_size=192, intermediate_size=512, num_hidden_layers=4, num_attention_heads=6,
@@ -360,16 +351,6 @@ def save(model):
     return LlamaForCausalLM.from_pretrained(MODEL, dtype=torch.float32).eval()
 
 
-def save_unseen(tokenizer, texts):
-    """Token ids for chapter 9, which has no tokenizer yet: long texts, and one story with a question to walk through."""
-    row = tokens(tokenizer, texts)[:TEXTS * LONG].reshape(TEXTS, LONG)
-    walk = tokenizer.encode(WALK, add_bos=True)
-    pieces = " ".join(tokenizer.id_to_piece(walk))
-    safetensors.torch.save_file({"texts": row.int(), "walk": torch.tensor(walk, dtype=torch.int32)}, HERE / "unseen.safetensors",
-                                {"pieces": pieces})
-    (HERE / "unseen.safetensors").chmod(0o644)  # safetensors keeps its files to itself
-
-
 def examine(model, tokenizer, seen):
     texts = stories(*UNSEEN)
     assert not {text.split("\nQuestion")[0] for text in texts} & seen, "an unseen story was trained on"
@@ -388,22 +369,9 @@ def examine(model, tokenizer, seen):
         minutes=round(float(log[-1].split()[3]) / 60), threads=torch.get_num_threads(), unseen=len(texts),
         perplexity=perplexity(model, tokenizer, texts), examined=EXAMINED, right=right, questions=questions, share=right / questions,
         consistent=consistent, own=consistent / EXAMINED, own_right=own_right, own_questions=own_questions))
-    save_unseen(tokenizer, texts[EXAMINED:])
-
-
-def show(folder):
-    """What another model knows, of those that train.sh has trained."""
-    model, tokenizer, texts = LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32).eval(), vocabulary(), stories(*UNSEEN)
-    _, _, right, questions = judged(answered(model, tokenizer, texts))
-    consistent, *_ = judged(own_stories(model, tokenizer, EXAMINED))
-    print(f"perplexity {perplexity(model, tokenizer, texts):.3f}; {right} of {questions} questions ({right / questions:.1%}); "
-          f"{consistent} of {EXAMINED} own stories are consistent")
 
 
 def main():
-    if sys.argv[1:2] == ["--examine"]:
-        with torch.no_grad():
-            return show(sys.argv[2])
     BUILD.mkdir(parents=True, exist_ok=True)
     MODEL.mkdir(exist_ok=True)
     tokenizer = vocabulary()
