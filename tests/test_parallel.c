@@ -63,7 +63,7 @@ static const struct {
     const char *name;
     int most;
 } models[] = {{"llama1", 4}, {"llama2_70b", 8}, {"llama3", 4}, {"llama31", 4}, {"llama32", 4}, {"dynamic", 4},
-              {"yarn", 4},   {"biases", 4}};
+              {"yarn", 4},   {"longrope", 4},   {"biases", 4}};
 enum { MODELS = sizeof models / sizeof *models };
 
 static void golden_models_go_on_the_same(void **state) {
