@@ -314,6 +314,9 @@ $(BUILD)/compile.sh: Makefile $(BUILD)/flags $(BUILD)/libllama.a $(BUILD)/guard.
 
 SANITIZERS := -O1 $(call accepts,-march=native) -fno-omit-frame-pointer -fsanitize=address,undefined,bounds -fno-sanitize-recover=all
 
+# A kernel is judged with more threads than there are processors: those that wait sleep, or they keep the others from their work.
+verify $(NUMBERS:%=exercise-%) mine grade: export OMP_WAIT_POLICY ?= passive
+
 ifeq ($(SANITIZE),)
 verify: $(BUILD)/verify $(if $(SRC),$(BUILD)/compile.sh) ## judge your own kernels: make verify SRC=my_rope.c, with SANITIZE=1 under the sanitizers
 	@$(if $(SRC),,echo "usage: make verify SRC=my_kernel.c    (the kernels it may define: $(BUILD)/verify --list)"; exit 1)
