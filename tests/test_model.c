@@ -1,0 +1,522 @@
+/* Chapter 9's files: configurations, weights and requests that cannot be are refused, with one line and status 1; what may
+ * be otherwise than in Meta's is read. */
+#include "09_decoder/decoder.h"
+#include "common/byte_order.h"
+#include "common/error.h"
+#include "common/measure.h"
+#define PROGRAM "'" BUILD "/09_decoder'"
+#include "tests/checkpoints.h"
+#include "tests/llama2c.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* Its exit status is 1, and it says one line. */
+static void assert_one_line(const char *what, int status, const char *words) {
+    if (status != 1) fail_msg("%s: exit status %d:\n%s", what, status, said);
+    if (strncmp(said, "error: ", 7) != 0 || strchr(said, '\n') != said + strlen(said) - 1)
+        fail_msg("%s: not one line:\n%s", what, said);
+    if (!strstr(said, words)) fail_msg("%s: \"%s\" is not in:\n%s", what, words, said);
+}
+
+/* Runs something that has to fail() in a child; what it says is in `said`, and its exit status is returned. */
+static int run_child(void work(void)) {
+    int ends[2], status;
+    assert_int_equal(pipe(ends), 0);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        for (int s = 0; s < 5; s++) /* a crash ends the child: cmocka's handlers would go on with the next test in it */
+            signal((const int[]){SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}[s], SIG_DFL);
+        work();
+        _exit(0);
+    }
+    close(ends[1]);
+    ssize_t length = read(ends[0], said, sizeof said - 1);
+    said[length > 0 ? length : 0] = '\0';
+    close(ends[0]);
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* The keys' bytes are 2^64: no size_t holds them, and what is left of the product is 0. */
+static void ask_for_the_largest_cache(void) {
+    Model model = {.config = {.C = 2, .F = 2, .L = MOST_LAYERS, .H = 2048, .KV = 2048, .D = 2048, .V = 2}};
+    decoder_new(&model, MOST_POSITIONS);
+}
+
+static void a_cache_that_no_machine_holds_is_refused(void **state) {
+    (void)state;
+    assert_one_line("the largest cache", run_child(ask_for_the_largest_cache), "out of memory");
+}
+
+static void shorten_a_mapped_bin(void) {
+    Model model = model_open(AT("%s/short.bin", folder));
+    if (truncate(AT("%s/short.bin", folder), 100) == 0) keep(tensor_to_float(&model.lm_head));
+}
+
+static void a_bin_that_shrinks_is_named(void **state) {
+    (void)state;
+    size_t size;
+    char *bytes = read_file(AT("%s/interleaved.bin", folder), &size);
+    write_file(AT("%s/short.bin", folder), bytes, size);
+    assert_one_line("a short .bin", run_child(shorten_a_mapped_bin), "short.bin: its bytes are gone");
+    free(bytes);
+}
+
+
+static void bad_configurations_get_one_line(void **state) {
+    (void)state;
+    static const struct {
+        const char *model, *from, *to, *words;
+    } bad[] = {
+        {"llama3", "\"model_type\": \"llama\"", "\"model_type\": \"gemma\"",
+         "model_type is \"gemma\": this decoder runs \"llama\" and \"mistral\""},
+        {"llama3", "\"model_type\": \"llama\"", "\"model_type\": \"mistral\"",
+         "runs LlamaForCausalLM and MistralForCausalLM, each with its model_type"},
+        {"llama3", "{", "{\"sliding_window\": 0,", "sliding_window is 0: it must be a whole number from 1 to "},
+        {"llama3", "{", "{\"layer_types\": [\"full_attention\", \"sliding_attention\"],",
+         "layer_types is [\"full_attention\",\"sliding_attention\"]"},
+        {"llama3", "\"llama\"", "\"a\\u001b[2J\\nb\"", "model_type is \"a\\u001B[2J\\nb\""},
+        {"llama3", "\"model_type\": \"llama\"", "\"model_type\": 3", "model_type is 3: it must be a string"},
+        {"llama3", "LlamaForCausalLM", "LlamaForSequenceClassification",
+         "architectures is [\"LlamaForSequenceClassification\"]"},
+        {"llama3", "LlamaForCausalLM", "MistralForCausalLM", "runs LlamaForCausalLM and MistralForCausalLM"},
+        {"llama3", "\"attention_bias\": false", "\"attention_bias\": 1",
+         "attention_bias is 1: it must be true or false"},
+        {"llama3", "\"mlp_bias\": false", "\"mlp_bias\": 0", "mlp_bias is 0: it must be true or false"},
+        {"llama3", "\"silu\"", "\"gelu\"", "hidden_act is \"gelu\": a Llama's is \"silu\""},
+        {"llama3", "{", "{\"quantization_config\": {\"bits\": 4},", "quantization_config is {\"bits\":4}"},
+        {"llama3", "\"num_key_value_heads\": 2", "\"num_key_value_heads\": 3",
+         "4 heads cannot share 3 key/value heads evenly"},
+        {"llama3", "\"num_key_value_heads\": 2", "\"num_key_value_heads\": 0", "num_key_value_heads is 0"},
+        {"llama3", "\"num_key_value_heads\": 2", "\"num_key_value_heads\": 8",
+         "4 heads cannot share 8 key/value heads"},
+        {"llama3", "\"num_attention_heads\": 4", "\"num_attention_heads\": 5",
+         "a width of 32 is no multiple of its 5 heads"},
+        {"llama3", "\"num_attention_heads\": 4", "\"num_attention_heads\": 32", "heads are 1 wide"},
+        {"llama32", "\"head_dim\": 12", "\"head_dim\": 7", "heads are 7 wide: RoPE turns pairs"},
+        {"llama32", "\"head_dim\": 12", "\"head_dim\": 0", "head_dim is 0"},
+        {"llama32", "\"head_dim\": 12", "\"head_dim\": 100000000", "head_dim is 100000000"},
+        {"llama3", "\"hidden_size\": 32", "\"hidden_size\": 0",
+         "hidden_size is 0: it must be a whole number from 1 to 4194304"},
+        {"llama3", "\"hidden_size\": 32", "\"hidden_size\": -32", "hidden_size is -32"},
+        {"llama3", "\"hidden_size\": 32", "\"hidden_size\": 32.0", "hidden_size is 32.0"},
+        {"llama3", "\"hidden_size\": 32", "\"hidden_size\": \"32\"", "hidden_size is \"32\""},
+        {"llama3", "\"hidden_size\": 32", "\"hidden_size\": 4611686018427387904", "hidden_size is 4611686018427387904"},
+        {"llama3", "\"hidden_size\": 32", "\"hidden_size\": null", "hidden_size is null: a Llama needs it"},
+        {"llama3", "\"hidden_size\": 32,", "", "hidden_size is missing: a Llama needs it"},
+        {"llama3", "\"vocab_size\": 64", "\"vocab_size\": 2147483647", "vocab_size is 2147483647"},
+        {"llama3", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1000000", "num_hidden_layers is 1000000"},
+        {"llama3", "\"intermediate_size\": 48", "\"intermediate_size\": 0", "intermediate_size is 0"},
+        {"llama3", "\"max_position_embeddings\": 64", "\"max_position_embeddings\": 0", "max_position_embeddings is 0"},
+        {"llama3", "\"rms_norm_eps\": 1e-05", "\"rms_norm_eps\": 0", "rms_norm_eps is 0"},
+        {"llama3", "\"rms_norm_eps\": 1e-05", "\"rms_norm_eps\": 5", "rms_norm_eps is 5"},
+        {"llama3", "\"rope_theta\": 500000.0", "\"rope_theta\": 0", "rope_theta is 0"},
+        {"llama3", "\"rope_theta\": 500000.0", "\"rope_theta\": 1e999", "no valid JSON"},
+        {"llama31", "\"llama3\"", "\"mrope\"", "rope_scaling.rope_type is \"mrope\": it must be default"},
+        {"llama31", "\"llama3\"", "\"longrope\"",
+         "rope_scaling.short_factor is missing: longrope needs a list of 4 numbers above 0"},
+        {"longrope", "5.0,", "", "rope_scaling.long_factor is [1.0,2.0,8.0]: longrope needs a list of 4 numbers"},
+        {"longrope", "1.3", "0", "rope_scaling.short_factor is [1.0,1.1000000000000001,0,1.5]: longrope needs"},
+        {"dynamic", "\"dynamic\"", "\"su\"", "rope_scaling.type is \"su\""},
+        {"llama31", "\"factor\": 8.0", "\"factor\": -8.0", "rope_scaling.factor is -8.0"},
+        {"llama31", "\"factor\": 8.0,", "", "rope_scaling.factor is missing: this rope_type needs it"},
+        {"llama31", "\"high_freq_factor\": 4.0", "\"high_freq_factor\": 1.0",
+         "high_freq_factor is 1.0: it must be a number above 1"},
+        {"llama32", "\"low_freq_factor\": 1.0,", "", "rope_parameters.low_freq_factor is missing"},
+        {"llama32", "\"rope_parameters\": {", "\"rope_parameters\": {\"partial_rotary_factor\": 0.5,",
+         "partial_rotary_factor is 0.5"},
+        {"llama3", "\"rope_scaling\": null", "\"rope_scaling\": [1]", "rope_scaling is [1]: it must be an object"},
+        {"llama3", "\"rope_scaling\": null", "\"rope_parameters\": [1]",
+         "rope_parameters is [1]: it must be an object"},
+        {"llama3", "\"eos_token_id\": [", "\"eos_token_id\": [\"a\",", "eos_token_id is [\"a\",2,3]"},
+        {"llama3", "\"eos_token_id\": [", "\"eos_token_id\": [0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,", "more ends"},
+        {"llama3", "bfloat16", "float8_e4m3fn", "torch_dtype is \"float8_e4m3fn\""},
+        {"llama3", "\"vocab_size\": 64", "\"vocab_size\": 64, \"vocab_size\": 65", "no valid JSON"},
+        {"llama3", "}", "", "no valid JSON"},
+        {"llama3", "{", "[{", "no valid JSON"},
+    };
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        write_config(AT("%s/bad", folder), bad[i].model, bad[i].from, bad[i].to);
+        assert_one_line(bad[i].to, run("--tree bad"), bad[i].words);
+        assert_one_line(bad[i].to, run("--model bad --ids 1"), bad[i].words);
+    }
+    write_file(AT("%s/bad/config.json", folder), "[]", 2);
+    assert_one_line("[]", run("--tree bad"), "holds no JSON object");
+    write_file(AT("%s/bad/config.json", folder), "", 0);
+    assert_one_line("empty", run("--tree bad"), "no valid JSON");
+    unlink(AT("%s/bad/config.json", folder));
+    assert_one_line("none", run("--tree bad"), "error: bad/config.json: cannot open it: No such file or directory\n");
+    assert_one_line("no name", run("--tree llama-4"), "llama-4 is neither a model's folder nor one of llama-1-7b, ");
+}
+
+static void good_configurations_are_read(void **state) {
+    (void)state;
+    const char *path = AT("%s/good", folder), *config = AT("%s/config.json", path);
+    write_config(path, "llama3", "\"rope_theta\": 500000.0",
+                 "\"rope_parameters\": {\"rope_theta\": 7, \"type\": \"linear\", \"factor\": 3}");
+    Config c = config_read(config);
+    assert_true(c.rope.rope_theta == 7 && c.rope.rope_type == ROPE_LINEAR && c.rope.factor == 3);
+    assert_true(c.eos_count == 2 && c.eos[0] == 2 && c.eos[1] == 3 && c.dtype == BF16 && c.pad == -1);
+    write_config(path, "llama32", "\"rope_parameters\":", "\"rope_scaling\": {}, \"rope_parameters\":");
+    c = config_read(config);
+    assert_true(c.rope.rope_type == ROPE_LLAMA3 && c.rope.factor > 1);
+    write_config(path, "llama3", "\"rope_scaling\": null", "\"rope_scaling\": {}");
+    c = config_read(config);
+    assert_true(c.rope.rope_type == ROPE_DEFAULT && c.rope.rope_theta == 500000);
+    static const struct {
+        const char *from, *to;
+        int context;
+    } windows[] = {{"{", "{\"sliding_window\": null,", 64}, {"{", "{\"sliding_window\": 64,", 64},
+                   {"{", "{\"sliding_window\": 63,", 63},
+                   {"\"max_position_embeddings\": 64",
+                    "\"max_position_embeddings\": 32768, \"sliding_window\": 4096", 4096}};
+    static const struct {
+        const char *name;
+        DType dtype;
+    } dtypes[] = {{"auto", F32}, {"torch.bfloat16", BF16}, {"torch.float16", F16}, {"float64", F64}};
+    for (size_t i = 0; i < COUNT(dtypes); i++) {
+        write_config(path, "llama3", "\"bfloat16\"", AT("\"%s\"", dtypes[i].name));
+        c = config_read(config);
+        assert_int_equal(c.dtype, dtypes[i].dtype);
+    }
+    for (size_t i = 0; i < COUNT(windows); i++) {
+        write_config(path, "llama3", windows[i].from, windows[i].to);
+        c = config_read(config);
+        assert_int_equal(config_context(&c), windows[i].context);
+    }
+    write_config(path, "yarn", "\"factor\": 4.0", "\"factor\": null");
+    c = config_read(config);
+    assert_true(c.rope.rope_type == ROPE_YARN && c.rope.factor == 4 && c.rope.original_max_position_embeddings == 16);
+    write_config(path, "llama3", "\"eos_token_id\": [", "\"pad_token_id\": 0, \"ends\": [");
+    size_t size;
+    char *json = read_file(config, &size), *null = strstr(json, "\"pad_token_id\": null,");
+    memset(null, ' ', strlen("\"pad_token_id\": null,"));
+    write_file(config, json, size);
+    c = config_read(config);
+    assert_true(c.eos_count == 0 && c.pad == 0);
+    free(json);
+    c = config_read(AT("%s/config.json", GOLDEN("dynamic")));
+    assert_int_equal(config_context(&c), 16);
+    assert_true(c.KV == 2 && c.D == 8 && c.rope.rope_type == ROPE_DYNAMIC);
+    c = config_read(AT("%s/config.json", GOLDEN("llama1")));
+    assert_true(c.KV == 4 && c.rms_norm_eps == 1e-6 && config_context(&c) == 64);
+}
+
+/* A Mistral's weights are a Llama's, and so is its answer; a text that is longer than its window is refused. */
+static void a_mistral_is_a_llama_up_to_its_window(void **state) {
+    (void)state;
+    static const struct {
+        const char *window;
+        int context; /* of 64 */
+    } cases[] = {{"\"sliding_window\": null,", 64}, {"\"sliding_window\": 9,", 9}, {"", 64}};
+    assert_int_equal(run("--model '%s' --ids 1,2,3,4,5,6,7,8,9", GOLDEN("llama3")), 0);
+    char llama[sizeof said];
+    strcpy(llama, strstr(said, "\n"));
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        write_config(AT("%s/mistral", folder), "llama3", "{", AT("{ %s", cases[i].window));
+        assert_int_equal(system(AT("cd %s/mistral && sed -i 's/Llama/Mistral/; s/\"llama\"/\"mistral\"/' config.json "
+                                   "&& cp '%s'/*.safetensors .", folder, GOLDEN("llama3"))), 0);
+        assert_int_equal(run("--model mistral --ids 1,2,3,4,5,6,7,8,9"), 0);
+        assert_string_equal(strstr(said, "\n"), llama);
+        Config c = config_read(AT("%s/mistral/config.json", folder));
+        assert_int_equal(config_context(&c), cases[i].context);
+        assert_int_equal(run("--model mistral --ids 1,2,3,4,5,6,7,8,9,10"), cases[i].context == 9);
+        if (cases[i].context == 9)
+            assert_one_line("a window", 1, "longer than this model's context of 9, its sliding_window");
+    }
+    /* What the file leaves out is 4096. */
+    write_config(AT("%s/mistral", folder), "llama3", "\"max_position_embeddings\": 64",
+                 "\"max_position_embeddings\": 32768");
+    assert_int_equal(system(AT("cd %s/mistral && sed -i 's/Llama/Mistral/; s/\"llama\"/\"mistral\"/' config.json",
+                               folder)), 0);
+    Config c = config_read(AT("%s/mistral/config.json", folder));
+    assert_int_equal(config_context(&c), 4096);
+}
+
+/* A path to a folder's weights is the folder; weights of another kind are refused with what converts them. */
+static void other_files_of_weights_are_told_apart(void **state) {
+    (void)state;
+    assert_int_equal(run("--model '%s' --ids 1,2,3", GOLDEN("llama2_70b")), 0);
+    char whole[sizeof said];
+    strcpy(whole, strstr(said, "\n"));
+    assert_int_equal(run("--model '%s/model.safetensors.index.json' --ids 1,2,3", GOLDEN("llama2_70b")), 0);
+    assert_string_equal(strstr(said, "\n"), whole);
+    assert_int_equal(run("--model '%s/model.safetensors' --ids 1,2,3", GOLDEN("llama3")), 0);
+    assert_int_equal(system(AT("cd %s && mkdir alone && cp '%s'/*.json '%s'/model.safetensors alone", folder,
+                               GOLDEN("llama3"), GOLDEN("llama3"))), 0);
+    assert_int_equal(system(AT("cd %s/alone && " PROGRAM " --model model.safetensors --ids 1,2,3 >out", folder)), 0);
+    assert_int_equal(system(AT("cd %s/alone && mv model.safetensors pytorch_model.bin", folder)), 0);
+    assert_one_line("a .bin of PyTorch", run("--model alone --ids 1"),
+                    "alone: it holds pytorch_model.bin and no model.safetensors. transformers "
+                    "writes one beside it: python3 -c \"from sys import argv; from transformers import "
+                    "AutoModelForCausalLM as M; "
+                    "M.from_pretrained(argv[1], dtype='auto').save_pretrained(argv[2])\" 'alone' 'alone'");
+    assert_int_equal(system(AT("cd %s/alone && mv pytorch_model.bin pytorch_model.bin.index.json", folder)), 0);
+    assert_one_line("shards of PyTorch", run("--model alone --ids 1"),
+                    "alone: it holds pytorch_model.bin.index.json and no model.safetensors");
+    assert_int_equal(system(AT("cd %s/alone && rm *.json && touch consolidated.00.pth params.json", folder)), 0);
+    assert_one_line("Meta's", run("--model alone --ids 1"), "alone: it is Meta's checkpoint, consolidated.00.pth. ");
+    assert_said("python3 '" ROOT "/chapters/09_decoder/meta.py' 'alone'");
+    assert_int_equal(system(AT("mv '%s/alone' \"%s/it's\"", folder, folder)), 0);
+    assert_one_line("a name with a quote", run("--model \"it's\" --ids 1"), "meta.py' 'it'\\''s'");
+}
+
+static void bad_tensors_get_one_line(void **state) {
+    (void)state;
+    static const double doubles[32];
+    static const struct {
+        const char *tensor, *change, *words;
+    } bad[] = {
+        {"model.norm.weight", "drop", "1 tensor is missing: model.norm.weight"},
+        {"model.layers.1.mlp.up_proj.weight", "drop", "1 tensor is missing: model.layers.1.mlp.up_proj.weight"},
+        {"lm_head.weight", "drop", "1 tensor is missing: lm_head.weight"},
+        {"lm_head.weight", "rename", "1 tensor is missing: lm_head.weight"},
+        {"lm_head.weight", "add", "1 tensor of no Llama: model.layers.0.self_attn.q_proj.bias"},
+        {"model.layers.0.self_attn.k_proj.weight", "shape",
+         "k_proj.weight is [16, 32], but config.json makes it [32, 32]"},
+        {"model.norm.weight", "shape", "model.norm.weight is [16], but config.json makes it [32]"},
+        {"model.norm.weight", "rank", "model.norm.weight is [32, 1], but config.json makes it [32]"},
+        {"model.norm.weight", "double",
+         "model.norm.weight is F64: this decoder takes F32, BF16 and F16. transformers converts it: "
+         "python3 -c \"from sys import argv; from transformers import AutoModelForCausalLM as M; "
+         "M.from_pretrained(argv[1], dtype='float32')"},
+        {"model.layers.0.mlp.up_proj.weight", "dtype", "up_proj.weight is I32: this decoder takes F32, BF16 and F16"},
+    };
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        Weights weights = open_weights("llama1");
+        Tensor *tensor = named(&weights, bad[i].tensor);
+        if (strcmp(bad[i].change, "drop") == 0) *tensor = weights.tensors[--weights.count];
+        else if (strcmp(bad[i].change, "rename") == 0) tensor->name = "lm_haed.weight";
+        else if (strcmp(bad[i].change, "shape") == 0) tensor->shape[0] /= 2;
+        else if (strcmp(bad[i].change, "rank") == 0) tensor->rank = 2, tensor->shape[1] = 1;
+        else if (strcmp(bad[i].change, "dtype") == 0) tensor->dtype = I32;
+        else if (strcmp(bad[i].change, "double") == 0) tensor->dtype = F64, tensor->data = doubles;
+        else weights.tensors[weights.count] = *tensor,
+            weights.tensors[weights.count++].name = "model.layers.0.self_attn.q_proj.bias";
+        assert_one_line(bad[i].words, run("--model '%s' --ids 1", save_model("bad_tensors", "llama1", &weights)),
+                        bad[i].words);
+    }
+    write_config(AT("%s/more", folder), "llama1", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1000");
+    assert_int_equal(run("--model more --ids 1"), 1);
+    assert_one_line("no weights", 1, "it holds neither model.safetensors nor model.safetensors.index.json");
+    size_t size;
+    char *bytes = read_file(AT("%s/model.safetensors", GOLDEN("llama1")), &size);
+    write_file(AT("%s/more/model.safetensors", folder), bytes, size);
+    assert_one_line("more layers", run("--model more --ids 1"),
+                    "8982 tensors are missing: model.layers.2.input_layernorm.weight, ");
+    write_config(AT("%s/more", folder), "llama1", "{", "{");
+    static const size_t cuts[] = {0, 7, 8, 100, 5000, 80000};
+    for (size_t i = 0; i < COUNT(cuts); i++) {
+        write_file(AT("%s/more/model.safetensors", folder), bytes, cuts[i]);
+        assert_one_line("truncated", run("--model more --ids 1"), "model.safetensors: ");
+    }
+    free(bytes);
+}
+
+static void copy_shards(const char *to) {
+    static const char *const files[] = {"model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"};
+    for (int i = 0; i < 2; i++) {
+        size_t size;
+        char *bytes = read_file(AT("%s/%s", GOLDEN("llama2_70b"), files[i]), &size);
+        write_file(AT("%s/%s", to, files[i]), bytes, size);
+        free(bytes);
+    }
+}
+
+/* Tensors of no Llama beside a thousand layers cost no more time than beside two. */
+static double time_to_refuse(int layers, size_t strange) {
+    Weights weights = open_weights("llama1");
+    size_t count = 0, most = strange + weights.count * (size_t)layers;
+    Tensor *tensors = allocate(most * sizeof *tensors);
+    char(*names)[64] = allocate(most * sizeof *names);
+    for (size_t i = 0; i < strange; i++, count++) {
+        snprintf(names[count], sizeof *names, "strange.%zu", i);
+        tensors[count] = (Tensor){.name = names[count], .dtype = F32, .rank = 1, .shape = {0}, .data = ""};
+    }
+    for (size_t i = 0; i < weights.count; i++) {
+        const char *name = weights.tensors[i].name, *rest = strstr(name, "layers.0.");
+        for (int l = 0; l < (rest ? layers : 1); l++) {
+            if (strstr(name, "layers.1.")) continue;
+            tensors[count] = weights.tensors[i];
+            if (rest) snprintf(names[count], sizeof *names, "model.layers.%d.%s", l, rest + strlen("layers.0."));
+            if (rest) tensors[count].name = names[count];
+            count++;
+        }
+    }
+    write_config(AT("%s/strange", folder), "llama1", "\"num_hidden_layers\": 2",
+                 AT("\"num_hidden_layers\": %d", layers));
+    safetensors_save(AT("%s/strange/model.safetensors", folder), count, tensors, 0, NULL);
+    safetensors_close(&weights.file), free(tensors), free(names);
+
+    struct rusage before, after;
+    getrusage(RUSAGE_CHILDREN, &before);
+    assert_one_line("strange", run("--model strange --ids 1"), AT("%zu tensors of no Llama: strange.", strange));
+    getrusage(RUSAGE_CHILDREN, &after);
+    return (double)(after.ru_utime.tv_sec - before.ru_utime.tv_sec) +
+           1e-6 * (double)(after.ru_utime.tv_usec - before.ru_utime.tv_usec);
+}
+
+static void many_tensors_take_linear_time(void **state) {
+    (void)state;
+    enum { STRANGE = 100000, LAYERS = 1000 };
+    double few = 0, many = 1e9;
+    for (int i = 0; i < 5 && many > 1.3 * few; i++) { /* again if a try was disturbed */
+        few = fmax(few, time_to_refuse(1, STRANGE + 9 * (LAYERS - 1)));
+        many = fmin(many, time_to_refuse(LAYERS, STRANGE));
+    }
+    print_message("%d tensors of 1 layer %.2f s, of %d layers %.2f s\n", STRANGE + 9 * LAYERS, few, LAYERS, many);
+    if (many > 1.3 * few) fail_msg("refusing them takes %.2f s beside 1000 layers, %.2f beside 1", many, few);
+}
+
+static void bad_shards_get_one_line(void **state) {
+    (void)state;
+    const char *path = AT("%s/shards", folder);
+    write_config(path, "llama2_70b", "{", "{");
+    copy_shards(path);
+    size_t size;
+    char *good = read_file(AT("%s/model.safetensors.index.json", GOLDEN("llama2_70b")), &size);
+    static const struct {
+        const char *from, *to, *words;
+    } bad[] = {
+        {"model-00001-of-00002", "model-00003-of-00002", "model-00003-of-00002.safetensors: cannot open it"},
+        {"model-00001-of-00002.safetensors", "../../../etc/passwd",
+         "is said to be in \"../../../etc/passwd\", outside of this folder"},
+        {"model-00001-of-00002.safetensors", "/etc/passwd", "\"/etc/passwd\", outside of this folder"},
+        {"model-00001-of-00002.safetensors", "..", "\"..\", outside of this folder"},
+        {"\"model-00001-of-00002.safetensors\"", "17", "no file's name"},
+        {"model-00001-of-00002.safetensors", "config.json", "config.json: "},
+        {"model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors",
+         "not in the shard that the index names"},
+        {"lm_head.weight", "lm_haed.weight", "not in the shard that the index names: lm_haed.weight"},
+        {"\"lm_head.weight\": \"model-00002-of-00002.safetensors\",", "",
+         "though the index does not say so: lm_head.weight"},
+        {"\"weight_map\"", "\"weight_cap\"", "it has no weight_map"},
+        {"{", "[", "no valid JSON"},
+    };
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        char *found = strstr(good, bad[i].from), *changed = allocate(size + 100);
+        if (!found) fail_msg("%s is not in the index", bad[i].from);
+        sprintf(changed, "%.*s%s%s", (int)(found - good), good, bad[i].to, found + strlen(bad[i].from));
+        write_file(AT("%s/model.safetensors.index.json", path), changed, strlen(changed));
+        assert_one_line(bad[i].to, run("--model shards --ids 1"), bad[i].words);
+        free(changed);
+    }
+    write_file(AT("%s/model.safetensors.index.json", path), good, size);
+    assert_int_equal(run("--model shards --compare '%s/expected.safetensors'", GOLDEN("llama2_70b")), 0);
+    truncate(AT("%s/model-00002-of-00002.safetensors", path), 9000);
+    assert_one_line("truncated", run("--model shards --ids 1"), "model-00002-of-00002.safetensors: tensor ");
+    free(good);
+}
+
+static void bad_bins_get_one_line(void **state) {
+    (void)state;
+    static const struct {
+        int header[7];
+        const char *words;
+    } bad[] = {
+        {{0, 48, 2, 8, 2, 64, 64}, "dim = 0"},           {{-32, 48, 2, 8, 2, 64, 64}, "dim = -32"},
+        {{32, 48, 2, 5, 5, 64, 64}, "5 heads"},
+        {{32, 48, 2, 8, 3, 64, 64}, "8 heads cannot share 3 key/value heads"},
+        {{32, 48, 2, 32, 2, 64, 64}, "heads are 1 wide"}, {{32, 48, 2000000000, 8, 2, 64, 64}, "n_layers = 2000000000"},
+        {{1 << 20, 1 << 20, 1 << 20, 8, 2, 1 << 20, 1 << 20}, "n_layers = 1048576"},
+        {{32, 48, 2, 8, 2, -2147483647 - 1, 64}, "vocab_size = -2147483648"},
+        {{32, 48, 2, 8, 2, 64, 64}, "bytes long, but it has"},
+        {{0x616b3432, 1, 64, 172, 5, 8, 4}, "a later format of llama2.c"},
+        {{1 << 22, 1 << 22, 1024, 1024, 1024, 1 << 22, 1 << 22}, "bytes long, but it has"},
+    };
+    size_t size;
+    char *good = read_file(AT("%s/interleaved.bin", folder), &size);
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        file_order(4, 7, good, bad[i].header);
+        write_file(AT("%s/bad.bin", folder), good, size);
+        assert_one_line(bad[i].words, run("--model bad.bin --ids 1"), bad[i].words);
+    }
+    write_file(AT("%s/bad.bin", folder), good, 27);
+    assert_one_line("short", run("--model bad.bin --ids 1"), "27 bytes do not even hold the header");
+    free(good);
+}
+
+static void bad_requests_get_one_line(void **state) {
+    (void)state;
+    const char *golden = GOLDEN("llama3");
+    static const struct {
+        const char *ids, *words;
+    } bad[] = {
+        {"--ids 64", "token 64 is not in the vocabulary of 64 (0 to 63)"},
+        {"--ids 1,-1", "token -1 is not in the vocabulary"},
+        {"--ids 1,,2", "--ids: \",2\" is no token"},
+        {"--ids ''", "--ids: \"\" is no token"},
+        {"--ids 1,", "--ids: \"\" is no token"},
+        {"--ids ' 1'", "--ids: \" 1\" is no token"},
+        {"--ids 1,+2", "--ids: \"+2\" is no token"},
+        {"--ids 1,-", "--ids: \"-\" is no token"},
+        {"--ids 1x", "--ids: \"1x\" is no list"},
+        {"--ids 99999999999999999999", "is no token"},
+        {"--ids 5000000000", "is no token"},
+        {"--compare nowhere.safetensors", "nowhere.safetensors: cannot open it"},
+        {"--ids 1 --save /proc/nowhere/x.safetensors", "cannot write"},
+        {"--ids 1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0,"
+         "1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0,1,2,3,4,5",
+         "a prompt of 65 tokens is longer than this model's context of 64"},
+    };
+    for (size_t i = 0; i < COUNT(bad); i++)
+        if (!strstr(bad[i].ids, "--save"))
+            assert_one_line(bad[i].ids, run("--model '%s' %s", golden, bad[i].ids), bad[i].words);
+        else assert_one_line(bad[i].ids, run("--model '%s' %s >stdout", golden, bad[i].ids), bad[i].words);
+    static const char *const misuses[] = {"--ids 1", "--ids 1 --data d --model x", "--tree llama-3-8b --data d",
+                                          "--model '' --ids 1", "--model x --ids 1 --save ''", "--model x --compare ''",
+                                          "--tree ''", "--model x --ids 1 --ids 2",
+                                          "--model x --ids 1 --save a --save b"};
+    for (size_t i = 0; i < COUNT(misuses); i++) assert_misuse(run("%s", misuses[i]));
+    assert_misuse(run("--model '%s'", golden));
+    assert_one_line("nowhere", run("--model nowhere --ids 1"), "nowhere: No such file or directory");
+    assert_one_line("a device", run("--model /dev/null --ids 1"), "/dev/null: it is not a regular file");
+    assert_one_line("a folder of nothing", run("--model / --ids 1"), "config.json");
+    static const char *const pipes[] = {"config.json", "model.safetensors.index.json", "model.safetensors"};
+    for (size_t i = 0; i < COUNT(pipes); i++) { /* nobody writes to them */
+        write_config(AT("%s/pipe", folder), "llama3", "{", "{");
+        unlink(AT("%s/pipe/%s", folder, pipes[i]));
+        assert_int_equal(mkfifo(AT("%s/pipe/%s", folder, pipes[i]), 0666), 0);
+        assert_one_line(pipes[i], run("--model pipe --ids 1"), AT("%s: it is not a regular file", pipes[i]));
+        unlink(AT("%s/pipe/%s", folder, pipes[i]));
+    }
+}
+
+/* The tests' folder, and a golden model in llama2.c's layout in it. */
+static int make_folder_with_bin(void **state) {
+    if (make_folder(state)) return -1;
+    Model model = model_open(GOLDEN("llama2_70b"));
+    write_bin(AT("%s/interleaved.bin", folder), &model);
+    model_close(&model);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_cache_that_no_machine_holds_is_refused),
+        cmocka_unit_test(a_bin_that_shrinks_is_named),
+        cmocka_unit_test(bad_configurations_get_one_line),
+        cmocka_unit_test(good_configurations_are_read),
+        cmocka_unit_test(a_mistral_is_a_llama_up_to_its_window),
+        cmocka_unit_test(other_files_of_weights_are_told_apart),
+        cmocka_unit_test(bad_tensors_get_one_line),
+        cmocka_unit_test(many_tensors_take_linear_time),
+        cmocka_unit_test(bad_shards_get_one_line),
+        cmocka_unit_test(bad_bins_get_one_line),
+        cmocka_unit_test(bad_requests_get_one_line),
+    };
+    return cmocka_run_group_tests_name("model", tests, make_folder_with_bin, remove_folder) != 0;
+}
