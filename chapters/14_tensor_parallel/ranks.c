@@ -34,11 +34,13 @@ static void say(const char *words) {
 
 static void end_quietly(int signal) { (void)signal, output_abandon(), _exit(1); }
 
-/* mpirun wants an end: a rank has died, or somebody has pressed Ctrl-C. All wait a little before they go, so that
- * nobody takes another one's farewell for a death. */
+/* mpirun wants an end: a rank has died, or somebody has pressed Ctrl-C. Or a rank has failed and said so: then another
+ * thread of this one, for MPI has some, has been told to end quietly, and must have the time for it. All wait a little
+ * before they go, so that nobody takes another one's farewell for a death. */
 static void end_loudly(int signal) {
     int dead = -1, lowest = -1;
     (void)signal;
+    usleep(100000);
     for (int i = ranks.here - 1; i >= 0; i--)
         if (kill(processes[i], 0) == 0) lowest = i;
         else dead = i;
