@@ -16,7 +16,7 @@ function middle(row,   a, b, c) { split(row, v, " "); a = v[1]; b = v[2]; c = v[
     return a + b + c - (a > b ? (a > c ? a : c) : (b > c ? b : c)) - (a < b ? (a < c ? a : c) : (b < c ? b : c)) }
 !($1 in decode) { name[++n] = $1 }
 { decode[$1] = decode[$1] " " $2; prefill[$1] = prefill[$1] " " $4 }
-END { if (NR % 3 || !NR) exit 1
+END { if (!n || NR != 3 * n) exit 1 # a run has failed, and said so
     printf "\nThe middle of three, beside %s:\n", name[1]
     for (i = 2; i <= n; i++) printf "  %-24s decode %3.0f %%   prefill %3.0f %%\n", name[i],
         100 * middle(decode[name[i]]) / middle(decode[name[1]]), 100 * middle(prefill[name[i]]) / middle(prefill[name[1]]) }' "$folder/report"

@@ -2,6 +2,7 @@
 #ifndef TESTS_CHECKPOINTS_H
 #define TESTS_CHECKPOINTS_H
 
+#include "common/file.h"
 #include "common/output.h"
 #include "common/safetensors.h"
 #include "tests/program.h"
@@ -17,23 +18,10 @@ static inline void write_file(const char *path, const void *bytes, size_t size) 
     output_close(&output);
 }
 
-static inline char *read_file(const char *path, size_t *size) {
-    FILE *file = fopen(path, "rb");
-    if (!file) fail_msg("%s cannot be read", path);
-    fseek(file, 0, SEEK_END);
-    *size = (size_t)ftell(file);
-    char *bytes = allocate(*size + 1);
-    rewind(file);
-    assert_int_equal(fread(bytes, 1, *size, file), *size);
-    bytes[*size] = '\0';
-    fclose(file);
-    return bytes;
-}
-
 /* config.json of a golden model, with `from` replaced by `to`, into a folder of ours. */
 static inline void write_config(const char *to_folder, const char *model, const char *from, const char *to) {
     size_t size;
-    char *config = read_file(AT("%s/config.json", GOLDEN(model)), &size);
+    char *config = file_read(AT("%s/config.json", GOLDEN(model)), &size);
     char *found = strstr(config, from);
     if (!found) fail_msg("%s is not in the config.json of %s", from, model);
     char *changed = allocate(size + strlen(to) + 1);

@@ -231,7 +231,7 @@ static void weights_need_not_be_aligned(void **state) {
         for (uint64_t shift = 1; shift <= 3; shift++) {
             size_t size;
             uint64_t header;
-            char *bytes = read_file(AT("%s/model.safetensors", GOLDEN(names[m])), &size), *shifted = allocate(size + 3);
+            char *bytes = file_read(AT("%s/model.safetensors", GOLDEN(names[m])), &size), *shifted = allocate(size + 3);
             file_order(8, 1, &header, bytes);
             size_t begin = 8 + header;
             memset(shifted, ' ', size + 3);

@@ -70,7 +70,7 @@ static void a_bin_that_shrinks_is_named(void **state) {
     (void)state;
     if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) skip(); /* there it is read, and turned round */
     size_t size;
-    char *bytes = read_file(AT("%s/interleaved.bin", folder), &size);
+    char *bytes = file_read(AT("%s/interleaved.bin", folder), &size);
     write_file(AT("%s/short.bin", folder), bytes, size);
     assert_one_line("a short .bin", run_child(shorten_a_mapped_bin), "short.bin: its bytes are gone");
     free(bytes);
@@ -202,7 +202,7 @@ static void good_configurations_are_read(void **state) {
     assert_true(c.rope.rope_type == ROPE_YARN && c.rope.factor == 4 && c.rope.original_max_position_embeddings == 16);
     write_config(path, "llama3", "\"eos_token_id\": [", "\"pad_token_id\": 0, \"ends\": [");
     size_t size;
-    char *json = read_file(config, &size), *null = strstr(json, "\"pad_token_id\": null,");
+    char *json = file_read(config, &size), *null = strstr(json, "\"pad_token_id\": null,");
     memset(null, ' ', strlen("\"pad_token_id\": null,"));
     write_file(config, json, size);
     c = config_read(config);
@@ -313,7 +313,7 @@ static void bad_tensors_get_one_line(void **state) {
     assert_int_equal(run("--model more --ids 1"), 1);
     assert_one_line("no weights", 1, "it holds neither model.safetensors nor model.safetensors.index.json");
     size_t size;
-    char *bytes = read_file(AT("%s/model.safetensors", GOLDEN("llama1")), &size);
+    char *bytes = file_read(AT("%s/model.safetensors", GOLDEN("llama1")), &size);
     write_file(AT("%s/more/model.safetensors", folder), bytes, size);
     assert_one_line("more layers", run("--model more --ids 1"),
                     "8982 tensors are missing: model.layers.2.input_layernorm.weight, ");
@@ -330,7 +330,7 @@ static void copy_shards(const char *to) {
     static const char *const files[] = {"model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"};
     for (int i = 0; i < 2; i++) {
         size_t size;
-        char *bytes = read_file(AT("%s/%s", GOLDEN("llama2_70b"), files[i]), &size);
+        char *bytes = file_read(AT("%s/%s", GOLDEN("llama2_70b"), files[i]), &size);
         write_file(AT("%s/%s", to, files[i]), bytes, size);
         free(bytes);
     }
@@ -387,7 +387,7 @@ static void bad_shards_get_one_line(void **state) {
     write_config(path, "llama2_70b", "{", "{");
     copy_shards(path);
     size_t size;
-    char *good = read_file(AT("%s/model.safetensors.index.json", GOLDEN("llama2_70b")), &size);
+    char *good = file_read(AT("%s/model.safetensors.index.json", GOLDEN("llama2_70b")), &size);
     static const struct {
         const char *from, *to, *words;
     } bad[] = {
@@ -438,7 +438,7 @@ static void bad_bins_get_one_line(void **state) {
         {{1 << 22, 1 << 22, 1024, 1024, 1024, 1 << 22, 1 << 22}, "bytes long, but it has"},
     };
     size_t size;
-    char *good = read_file(AT("%s/interleaved.bin", folder), &size);
+    char *good = file_read(AT("%s/interleaved.bin", folder), &size);
     for (size_t i = 0; i < COUNT(bad); i++) {
         file_order(4, 7, good, bad[i].header);
         write_file(AT("%s/bad.bin", folder), good, size);

@@ -159,13 +159,11 @@ static void cuts_row(Table *table, const char *where, int V, const float logits[
 
 /* ---- whole stories */
 
-/* Up to one of the ends, if there are any. */
 static void tell(const char *beginning, const char *const *ends, Sampling sampling, unsigned long seed) {
-    enum { MOST = 256 };
     Generation g = after(beginning, sampling, seed);
-    Stream stream = {.file = stdout, .ends = ends};
+    Stream stream = {.file = stdout, .ends = ends}; /* NULL: to the story's own */
     fputs(beginning, stdout);
-    generation_write(&g, tokenizer, &stream, MOST);
+    generation_write(&g, tokenizer, &stream, 256);
     stream_end(&stream);
     putchar('\n');
     generation_free(&g);

@@ -69,10 +69,9 @@ static float after_decay(float size, bool into_gradient) {
 static void where_the_decay_goes(void) {
     Table table = {0};
     table_row(&table, "a weight of 1 after 40 steps, its gradient now up, now down|by 10|by 1|by 0.1");
-    const char *const ways[] = {"decay off the weight: AdamW", "decay into the gradient: Adam with L2"};
+    const char *const way[] = {"decay off the weight: AdamW", "decay into the gradient: Adam with L2"};
     for (int l2 = 0; l2 < 2; l2++)
-        table_row(&table, "%s|%.2f|%.2f|%.2f", ways[l2], after_decay(10, l2), after_decay(1, l2),
-                  after_decay(0.1f, l2));
+        table_row(&table, "%s|%.2f|%.2f|%.2f", way[l2], after_decay(10, l2), after_decay(1, l2), after_decay(0.1f, l2));
     table_print(&table, stdout);
 }
 
