@@ -163,7 +163,6 @@ static void read_tokens(Reader *r) {
     if (!ids || ids->rank < 1 || ids->rank > 2) fail("%s: it has no ids, of [tokens] or [documents, tokens]", r->path);
     if (learned && tensor_count(learned) != tensor_count(ids))
         fail("%s: its learned are not as many as its ids", r->path);
-    if (r->reading->learn_after) fail("%s: --learn-after is for texts; in a token file `learned` says it", r->path);
     size_t end = tensor_count(ids), begin = next_begin(ids, begins, 0), next;
     if (end == 0) fail("%s: it is empty: there is nothing to learn", r->path);
     if (begin != 0) fail("%s: begins[0] is not 0", r->path);
@@ -191,9 +190,10 @@ static bool ends_in(const char *text, const char *ending) {
 
 Documents documents_read(const char *path, const Reading *reading) {
     Reader r = {.path = path, .reading = reading};
-    if (ends_in(path, ".safetensors")) read_tokens(&r);
-    else read_text(&r);
-    if (r.documents.count == 0 && reading->learn_after)
+    r.documents.text = !ends_in(path, ".safetensors");
+    if (r.documents.text) read_text(&r);
+    else read_tokens(&r);
+    if (r.documents.count == 0 && r.documents.text && reading->learn_after)
         fail("%s: nothing in it stands behind \"%s\": there is nothing to learn", path, reading->learn_after);
     if (r.documents.count == 0) fail("%s: it holds no document of two tokens or more: there is nothing to learn", path);
     return r.documents;

@@ -6,7 +6,8 @@
  *                                        [documents][tokens]. learned, of the same shape, says how much each token
  *                                        counts: 0 is not to be told
  *
- * What follows a certain text in its line, the answers behind "Answer:", can be all that is learned, or count more. */
+ * What follows a certain text in its line, the answers behind "Answer:", can be all that is learned of a text, or count
+ * more; of a token file `learned` says it. */
 #ifndef DOCUMENTS_H
 #define DOCUMENTS_H
 
@@ -19,7 +20,7 @@ typedef struct {
     int T;                      /* tokens of a sequence */
     bool cut;                   /* longer documents are welcome; otherwise they are refused */
     bool in_order;              /* as they stand in the file, and not shuffled */
-    const char *learn_after;    /* what follows this in its line counts 1; NULL: all does */
+    const char *learn_after;    /* of a text: what follows this in its line counts 1; NULL: all does */
     float otherwise;            /* and the rest so much */
 } Reading;
 
@@ -29,6 +30,7 @@ typedef struct {
 } Span;
 
 typedef struct {
+    bool text; /* and not a token file */
     size_t count, tokens, left_out; /* left_out: documents in which there is nothing to learn */
     Span *spans;                    /* [count] */
     int *ids;                       /* [tokens] */

@@ -61,6 +61,12 @@ static void complete_recipe(Run *run) {
              run->data.drawn / (size_t)r->batch);
 }
 
+static bool reads_text(const Mixture *data) {
+    for (int i = 0; i < data->count; i++)
+        if (data->sources[i].documents.text) return true;
+    return false;
+}
+
 static void open_data(Run *run) {
     Recipe *r = &run->recipe;
     int context = config_context(&run->config);
@@ -68,6 +74,8 @@ static void open_data(Run *run) {
     if (!r->length) r->length = context < 512 ? context : 512;
     Reading reading = {run->tokenizer, run->config.V, r->length, r->cut, r->in_order, r->learn_after, r->otherwise};
     run->data = mixture_open(r->data_count, r->data, &reading, r->seed);
+    if (r->learn_after && !reads_text(&run->data))
+        fail("--learn-after is for texts, and no --data is one: of a token file, its `learned` says what counts");
     if (r->valid) run->valid = mixture_open(1, &r->valid, &reading, r->seed);
     if (r->sample && !run->tokenizer) fail("--sample: there is no tokenizer to write with: --tokenizer DIR");
     complete_recipe(run);
