@@ -75,36 +75,6 @@ static void wrong_answers_are_counted(void **state) {
     assert_said("\n1 of 1 stories are consistent, 1 of 13 questions are answered rightly\n");
 }
 
-enum { STORIES = 6, SORTED = 4 };
-
-/* A text, cut where a blank line stands. */
-static void cut_stories(char *rest, char *stories[STORIES]) {
-    for (int i = 0; i < STORIES; i++) {
-        stories[i] = rest;
-        rest = strstr(rest, "\n\n");
-        assert_true((rest == NULL) == (i == STORIES - 1));
-        if (rest) *rest = '\0', rest += 2;
-    }
-}
-
-/* The same stories, some of them in another order. */
-static void the_shortest_come_first(void **state) {
-    (void)state;
-    char *as_they_come[STORIES], *sorted[STORIES], kept[sizeof said];
-    assert_int_equal(run("--count %d --seed 5", STORIES), 0);
-    cut_stories(memcpy(kept, said, sizeof said), as_they_come);
-    assert_int_equal(run("--count %d --seed 5 --sorted %d", STORIES, SORTED), 0);
-    cut_stories(said, sorted);
-    for (int i = 0; i < SORTED; i++) {
-        int found = 0;
-        for (int k = 0; k < SORTED; k++) found += strcmp(sorted[i], as_they_come[k]) == 0;
-        assert_int_equal(found, 1);
-        if (i) assert_true(strlen(sorted[i]) > strlen(sorted[i - 1]));
-    }
-    for (int i = SORTED; i < STORIES; i++) assert_string_equal(sorted[i], as_they_come[i]);
-    assert_misuse(run("--count 3 --sorted 4"));
-}
-
 static void what_is_no_story_is_refused(void **state) {
     (void)state;
     assert_int_equal(run("--check /dev/null"), 1);
@@ -119,7 +89,6 @@ int main(void) {
         cmocka_unit_test(the_impossible_is_seen),
         cmocka_unit_test(the_possible_is_believed),
         cmocka_unit_test(wrong_answers_are_counted),
-        cmocka_unit_test(the_shortest_come_first),
         cmocka_unit_test(what_is_no_story_is_refused),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -461,7 +461,8 @@ static void what_follows_a_text_may_count_more(void **state) {
     documents_free(&answers), documents_free(&all), tokenizer_close(tokenizer);
 }
 
-/* A document is a sequence here. They come as they stand in the file, time after time, and count what the file says. */
+/* A document is a sequence here. They come as they stand in the file, time after time, and count what the file says,
+ * whatever is learned of texts beside it. */
 static void they_are_read_in_order_where_asked(void **state) {
     (void)state;
     enum { T = 4, COUNT = 9 };
@@ -473,7 +474,7 @@ static void they_are_read_in_order_where_asked(void **state) {
                         {.name = "learned", .dtype = F32, .rank = 2, .shape = {COUNT, T}, .data = learned}};
     safetensors_save(AT("%s/ordered.safetensors", folder), 2, tensors, 0, NULL);
     for (int cut = 0; cut < 2; cut++) {
-        Reading how = reading(NULL, T, cut, NULL);
+        Reading how = reading(NULL, T, cut, "Answer:");
         how.in_order = true;
         Mixture m = mixture_of(&how, 1, (const char *[]){"ordered.safetensors"});
         int read[T], targets[T];
@@ -534,27 +535,58 @@ static void lists_can_be_copied(void **state) {
     safetensors_close(&file);
 }
 
-/* What was said counts a tenth; what is asked for counts, and is there four times. EOS fills the row. */
+/* What was said counts a tenth; what is asked for counts, and is there four times. The last lesson of a row is cut
+ * off. */
 static void lessons_end_with_questions(void **state) {
     (void)state;
-    enum { ROWS = 15 * 20, T = 128, BEGIN = 1, END = 2 };
-    assert_int_equal(run(LESSONS "--lessons 20 --out lessons.safetensors"), 0);
+    enum { LESSON_KINDS = 20, ROWS = LESSON_KINDS * 10, T = 128, BEGIN = 1 };
+    assert_int_equal(run(LESSONS "--lessons 10 --out lessons.safetensors"), 0);
     SafeTensors file = safetensors_open(AT("%s/lessons.safetensors", folder));
     const Tensor *ids = safetensors_find(&file, "ids"), *learned = safetensors_find(&file, "learned");
     assert_true(ids->shape[0] == ROWS && ids->shape[1] == T);
+    int whole = 0;
     for (size_t row = 0; row < ROWS; row++) {
-        int asked = 0;
-        assert_true(tensor_get(ids, row * T) == BEGIN && tensor_get(learned, row * T) == 0);
-        for (size_t i = row * T + 1; i < (row + 1) * T; i++) {
+        int asked = 4;
+        assert_true(tensor_get(ids, row * T) == BEGIN);
+        for (size_t i = row * T; i < (row + 1) * T; i++) {
             double counts = tensor_get(learned, i);
-            assert_true(counts == 1 || counts == 0.1f || (counts == 0 && tensor_get(ids, i) == END));
+            if (tensor_get(ids, i) == BEGIN) {
+                assert_true(asked == 4 && counts == 0);
+                asked = 0, whole++;
+            } else assert_true(counts == 1 || counts == 0.1f);
             asked += counts == 1 && tensor_get(learned, i - 1) != 1;
         }
-        assert_int_equal(asked, 4);
+        assert_true(asked <= 4);
     }
+    assert_true(whole > ROWS);
+    safetensors_close(&file);
+}
+
+/* Of each gift it is asked who has it now, or where it is: that other name counts. */
+static void gifts_are_asked_for(void **state) {
+    (void)state;
+    enum { ROWS = 20, T = 128 };
+    size_t length;
+    assert_int_equal(run(LESSONS "--gifts %d --out gifts.safetensors", ROWS), 0);
+    SafeTensors file = safetensors_open(AT("%s/gifts.safetensors", folder));
+    const Tensor *ids = safetensors_find(&file, "ids"), *learned = safetensors_find(&file, "learned");
+    Tokenizer *tokenizer = tokenizer_open(STORIES);
+    int answers = 0;
+    assert_true(ids->shape[0] == ROWS && ids->shape[1] == T);
+    for (size_t i = 0, lesson = 0, name; i < ROWS * T; i++) {
+        if (tensor_get(ids, i) == tokenizer_bos(tokenizer)) lesson = i;
+        if (tensor_get(learned, i) != 1 || tensor_get(learned, i - 1) == 1) continue;
+        for (name = lesson; tensor_get(ids, name) != tensor_get(ids, i); name++) continue;
+        const char *before = tokenizer_bytes(tokenizer, (int)tensor_get(ids, name - 1), &length);
+        assert_true(name < i && memcmp(before, " to", length) == 0);
+        answers++;
+    }
+    assert_true(answers > ROWS);
+    tokenizer_close(tokenizer);
     safetensors_close(&file);
     assert_misuse(run(LESSONS "--out lessons.safetensors"));
     assert_misuse(run(LESSONS "--lists 1 --lessons 1 --out lessons.safetensors"));
+    assert_misuse(run(LESSONS "--lists 1 --gifts 1 --out lessons.safetensors"));
 }
 
 /* ------------------------------------------------------------------ what can be wrong */
@@ -599,6 +631,8 @@ static void bad_data_are_refused(void **state) {
                      "document 1 has 63 tokens, and a sequence only 24: --cut cuts documents");
     assert_not_begun(MODEL "tokens.safetensors --length 65", "--length 65: the model's context is 64");
     assert_not_begun(TEXTS "story.txt --learn-after Answer:", "nothing in it stands behind \"Answer:\"");
+    assert_not_begun(MODEL "ordered.safetensors --learn-after Answer:",
+                     "--learn-after is for texts, and no --data is one");
     assert_not_begun(TEXTS "story.txt", "the data are fewer sequences than a --batch of 8");
     assert_not_begun(TEXTS "story.txt::3 --steps 4 --batch 1",
                      "--steps 4: read as often as it is said, the data are enough for 3");
@@ -697,6 +731,7 @@ int main(void) {
         cmocka_unit_test(a_mark_may_stand_between_documents),
         cmocka_unit_test(lists_can_be_copied),
         cmocka_unit_test(lessons_end_with_questions),
+        cmocka_unit_test(gifts_are_asked_for),
         cmocka_unit_test(bad_data_are_refused),
         cmocka_unit_test(what_is_no_number_ends_the_run),
         cmocka_unit_test(a_full_disk_costs_nothing_that_was_saved),

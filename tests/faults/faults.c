@@ -72,7 +72,6 @@ static const char *const commands[] = {
     "verify relu --outputs @tests/golden/relu.safetensors",
     "verify relu --outputs - < old.safetensors",
     "stories --count 3",
-    "stories --count 4 --sorted 2",
     "lessons --tokenizer @chapters/09_decoder/stories/model --lists 1 --out old.safetensors",
     "lessons --tokenizer @chapters/09_decoder/stories/model --lessons 1 --out new.safetensors",
     "grade --exercise 02 --csv grades.csv task",

@@ -3,7 +3,8 @@
  * Who reads "Where is Anna?" must look for Anna, and for what was said of her. Stories alone hardly teach it: too few
  * of their tokens need it, and until it works they are as well guessed without. So the model first learns to copy,
  * where every token needs it; then to look up one word by another next to it; and then with more and more words between
- * the two, until the lesson is a question.
+ * the two, until the lesson is a question. Each lesson is one small step from one before it: without those of a bare
+ * "red ball:" the question "Who has the red ball?" was not learned in as many steps.
  *
  * What comes out is a token file (16_training/documents.h): rows of equal length, and how much each token counts. */
 #include "09_decoder/stories/words.h"
@@ -21,26 +22,30 @@
 typedef struct {
     const Tokenizer *tokenizer;
     size_t rows, length, used; /* of the last row, tokens that are there */
+    bool full;                 /* a token found no room in it */
     int32_t *ids;              /* [rows][length] */
     float *learned;            /* the same: how much each counts */
 } Rows;
 
 static void begin_row(Rows *r) {
-    size_t first = r->rows++ * r->length, numbers = product(r->rows, r->length);
+    size_t numbers = product(++r->rows, r->length);
     r->ids = reallocate(r->ids, product(numbers, sizeof *r->ids));
     r->learned = reallocate(r->learned, product(numbers, sizeof *r->learned));
-    for (size_t i = 0; i < r->length; i++)
-        r->ids[first + i] = tokenizer_eos(r->tokenizer), r->learned[first + i] = 0;
-    r->ids[first] = tokenizer_bos(r->tokenizer), r->used = 1;
+    r->used = 0, r->full = false;
+}
+
+static void add_token(Rows *r, int id, float counts) {
+    r->full = r->used == r->length;
+    if (r->full) return;
+    size_t i = (r->rows - 1) * r->length + r->used++;
+    r->ids[i] = id, r->learned[i] = counts;
 }
 
 /* A space stands before the text, unless it begins with the end of a line. */
 static void add_text(Rows *r, const char *text, float counts) {
-    size_t count, space = *text == '\n', first = (r->rows - 1) * r->length + r->used;
+    size_t count, space = *text == '\n';
     int *ids = tokenizer_encode(r->tokenizer, strlen(text), text, false, &count);
-    if (r->used + count - space > r->length) fail("a row of %zu tokens is too short", r->length);
-    for (size_t i = space; i < count; i++) r->ids[first + i - space] = ids[i], r->learned[first + i - space] = counts;
-    r->used += count - space;
+    for (size_t i = space; i < count; i++) add_token(r, ids[i], counts);
     free(ids);
 }
 
@@ -84,6 +89,7 @@ static void add_list(Rows *rows, Random *random) {
     draw(random, LIST, ALL, list);
     draw(random, LIST / size, LIST / size, pieces);
     begin_row(rows);
+    add_token(rows, tokenizer_bos(rows->tokenizer), 0);
     for (int i = 0; i < LIST; i++) add_text(rows, word(list[i]), 0);
     for (int i = 0; i < LIST; i++) add_text(rows, word(list[pieces[i / size] * size + i % size]), i % size > 0);
 }
@@ -91,10 +97,12 @@ static void add_list(Rows *rows, Random *random) {
 /* ------------------------------------------------------------------ lessons */
 
 /* What is said of somebody, and how it is asked for; what is to be known then.
- * $a a name, $p a place, $m "brave", $k "fox", $c "red", $t "ball" */
-static const struct {
+ * $a a name, $b another, $p a place, $m "brave", $k "fox", $c "red", $t "ball", $n "a red ball" */
+typedef struct {
     const char *said, *asked, *known;
-} lessons[] = {
+} Lesson;
+
+static const Lesson lessons[] = {
     {"$a $p.", "$a", "$p."},
     {"$a in $p.", "$a in", "$p."},
     {"$a was $p.", "$a is", "$p."},
@@ -107,66 +115,121 @@ static const struct {
     {"$a, a $m $k.", "\nQuestion: Who is $a?\nAnswer:", "$a is a $m $k."},
     {"$t $a.", "$t", "$a."},
     {"$a $t.", "$t", "$a."},
-    {"$a had a $c $t.", "$c $t", "$a."},
-    {"$a had a $c $t.", "\nQuestion: Who has the $c $t?\nAnswer:", "$a has the $c $t."},
-    {"$a had a $c $t.", "\nQuestion: What colour is the $t?\nAnswer:", "The $t is $c."},
+    {"$a had $n.", "$c $t", "$a."},
+    {"$a had $n.", "$c $t:", "$a."},
+    {"$a had $n.", "$c $t?\nAnswer:", "$a."},
+    {"$a had $n.", "\nQuestion: Who has the $c $t?\nAnswer:", "$a has the $c $t."},
+    {"$c $t.", "$t", "$c."},
+    {"$c $t.", "$t is", "$c."},
+    {"$a had $n.", "$t is", "$c."},
+    {"$a had $n.", "\nQuestion: What colour is the $t?\nAnswer:", "The $t is $c."},
+};
+
+/* Who is named before the ball need not have it. */
+static const Lesson gifts[] = {
+    {"$a gave the $c $t to $b.", "$c $t?\nAnswer:", "$b."},
+    {"$a gave the $c $t to $b.", "\nQuestion: Who has the $c $t?\nAnswer:", "$b has the $c $t."},
+    {"$a gave the $c $t to $b. $a sang a song.", "\nQuestion: Who has the $c $t?\nAnswer:", "$b has the $c $t."},
+    {"$a gave the $c $t to $b.", "\nQuestion: Where is the $c $t?\nAnswer:", "$b has it."},
 };
 
 enum { FACTS = 4, KINDS = COUNT(vocabulary), WORDS_TEXT = 128 };
-static const char letters[] = "amkpct"; /* of `vocabulary` */
+enum { NAME = 0, COLOUR = 4, THING }; /* of `vocabulary` */
+static const char letters[] = "amkpct"; /* the same */
 
-static void write_fact(char to[static WORDS_TEXT], const char *text, const int fact[KINDS]) {
+/* A word of each kind, and the name of another. */
+typedef struct {
+    int word[KINDS], other;
+} Fact;
+
+static void write_fact(char to[static WORDS_TEXT], const char *text, const Fact *fact) {
     for (; *text; text++) {
         if (*text != '$') {
             *to++ = *text;
             continue;
         }
-        int kind = (int)(strchr(letters, *++text) - letters);
-        to = stpcpy(to, vocabulary[kind].words[fact[kind]]);
+        const char *colour = colours[fact->word[COLOUR]], *thing = things[fact->word[THING]];
+        if (*++text == 'n') to += sprintf(to, "%s %s %s", article(colour), colour, thing);
+        else if (*text == 'b') to = stpcpy(to, names[fact->other]);
+        else {
+            int kind = (int)(strchr(letters, *text) - letters);
+            to = stpcpy(to, vocabulary[kind].words[fact->word[kind]]);
+        }
     }
     *to = '\0';
 }
 
-/* Some facts, then as many times one of them is asked for; one may be asked for again. Some rows repeat an earlier
- * lesson, or it would be forgotten. */
-static void add_lesson(Rows *rows, Random *random, int number) {
-    int which = random_uniform(random) < 0.7 ? number : random_between(random, 0, number), facts[FACTS][KINDS];
-    char text[WORDS_TEXT];
+/* So many facts that have no word in common. */
+static void draw_facts(Random *random, bool two_names, int count, Fact facts[count]) {
+    int drawn[ALL];
     for (int kind = 0; kind < KINDS; kind++) {
-        int drawn[ALL];
-        draw(random, FACTS, vocabulary[kind].count, drawn);
-        for (int f = 0; f < FACTS; f++) facts[f][kind] = drawn[f];
+        bool others = kind == NAME && two_names;
+        draw(random, others ? 2 * FACTS : FACTS, vocabulary[kind].count, drawn);
+        for (int f = 0; f < count; f++) facts[f].word[kind] = drawn[f];
+        for (int f = 0; f < count && others; f++) facts[f].other = drawn[FACTS + f];
     }
+}
+
+/* Some facts; then each of them is asked for, in another order. */
+static void add_lesson(Rows *rows, Random *random, const Lesson *lesson, int count) {
+    Fact facts[FACTS];
+    int order[FACTS];
+    char text[WORDS_TEXT];
+    draw_facts(random, strstr(lesson->said, "$b"), count, facts);
+    draw(random, count, count, order);
+    add_token(rows, tokenizer_bos(rows->tokenizer), 0);
+    for (int f = 0; f < count; f++) write_fact(text, lesson->said, &facts[f]), add_text(rows, text, 0.1f);
+    for (int f = 0; f < count; f++) {
+        const Fact *fact = &facts[order[f]];
+        write_fact(text, lesson->asked, fact), add_text(rows, text, 0.1f);
+        write_fact(text, lesson->known, fact), add_text(rows, text, 1);
+    }
+}
+
+/* As many lessons as a row has room for; the last one is cut off. Some repeat an earlier one, or it would be
+ * forgotten. */
+static void add_lessons(Rows *rows, Random *random, int number) {
     begin_row(rows);
-    for (int f = 0; f < FACTS; f++) write_fact(text, lessons[which].said, facts[f]), add_text(rows, text, 0.1f);
-    for (int f = 0; f < FACTS; f++) {
-        const int *fact = facts[random_between(random, 0, FACTS - 1)];
-        write_fact(text, lessons[which].asked, fact), add_text(rows, text, 0.1f);
-        write_fact(text, lessons[which].known, fact), add_text(rows, text, 1);
+    while (!rows->full) {
+        int which = random_uniform(random) < 0.7 ? number : random_between(random, 0, number);
+        add_lesson(rows, random, &lessons[which], FACTS);
+    }
+}
+
+/* The same of one gift or more. */
+static void add_gifts(Rows *rows, Random *random) {
+    begin_row(rows);
+    while (!rows->full) {
+        const Lesson *gift = &gifts[random_between(random, 0, COUNT(gifts) - 1)];
+        add_lesson(rows, random, gift, random_between(random, 1, FACTS));
     }
 }
 
 /* ------------------------------------------------------------------ the program */
 
 int main(int argc, char **argv) {
-    const char *folder = NULL, *out = NULL, *lists = NULL, *each = NULL, *seed = "1";
+    const char *folder = NULL, *out = NULL, *lists = NULL, *each = NULL, *given = NULL, *seed = "1";
     const Option options[] = {
         {"tokenizer", "DIR", "whose tokens they are", &folder},
         {"lists", "N", "so many rows of word lists, to be copied", &lists},
         {"lessons", "N", "or so many rows of each lesson, one lesson after the other", &each},
+        {"gifts", "N", "or so many rows of lessons about who was given what", &given},
         {"seed", "S", "others for another seed (1)", &seed},
         {"out", "FILE", "a .safetensors that build/train reads", &out},
     };
-    only_options(argc, argv, "--tokenizer DIR --lists N|--lessons N --out FILE [--seed S]",
+    only_options(argc, argv, "--tokenizer DIR --lists N|--lessons N|--gifts N --out FILE [--seed S]",
                  "Writes what teaches a model to look things up: word lists, and lessons of a few facts.",
                  COUNT(options), options);
-    if (!folder || !out || !lists == !each) usage_error("name a tokenizer, a file, and either --lists or --lessons");
+    if (!folder || !out || !!lists + !!each + !!given != 1)
+        usage_error("name a tokenizer, a file, and one of --lists, --lessons and --gifts");
     Rows rows = {.tokenizer = tokenizer_open(folder), .length = lists ? 1 + 2 * LIST : 128};
     Random random = {option_number("seed", seed, 0, UINT32_MAX)};
-    size_t count = option_number(lists ? "lists" : "lessons", lists ? lists : each, 1, 1000000);
+    const char *name = lists ? "lists" : each ? "lessons" : "gifts", *number = lists ? lists : each ? each : given;
+    size_t count = option_number(name, number, 1, 1000000);
     for (size_t i = 0; lists && i < count; i++) add_list(&rows, &random);
     for (int lesson = 0; each && lesson < COUNT(lessons); lesson++)
-        for (size_t i = 0; i < count; i++) add_lesson(&rows, &random, lesson);
+        for (size_t i = 0; i < count; i++) add_lessons(&rows, &random, lesson);
+    for (size_t i = 0; given && i < count; i++) add_gifts(&rows, &random);
     save(&rows, out);
     free(rows.ids), free(rows.learned);
     tokenizer_close((Tokenizer *)rows.tokenizer);

@@ -11,7 +11,6 @@
 #include "common/random.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -218,7 +217,6 @@ static void complete(const World *world, Event *event) {
 /* ------------------------------------------------------------------ wordings, written and read */
 
 static bool is_girl(int name) { return name < GIRLS; }
-static const char *article(const char *word) { return strchr("aeiou", word[0]) ? "an" : "a"; }
 
 static void write_event(FILE *file, const char *text, const Event *event) {
     const char *colour = event->colour == NONE ? "" : colours[event->colour],
@@ -446,64 +444,24 @@ static void judge_file(const char *path) {
     free(text);
 }
 
-/* ------------------------------------------------------------------ many of them */
-
-typedef struct {
-    long begin, length; /* in what was written */
-} Story;
-
-/* Of equal length, the one that was written before. */
-static int shorter_first(const void *left, const void *right) {
-    const Story *a = left, *b = right;
-    if (a->length != b->length) return a->length < b->length ? -1 : 1;
-    return a->begin < b->begin ? -1 : 1;
-}
-
-/* A file that nobody else sees keeps them until all are there. */
-static void write_sorted(unsigned long sorted, Random *random) {
-    FILE *file = tmpfile();
-    if (!file) fail("--sorted: there is no room for a temporary file: %s", strerror(errno));
-    Story *stories = allocate(sorted * sizeof *stories);
-    long length = 0;
-    for (unsigned long i = 0; i < sorted; i++) {
-        write_story(file, random);
-        stories[i] = (Story){length, ftell(file) - length};
-        length += stories[i].length;
-    }
-    char *text = allocate((size_t)length);
-    if (fflush(file) != 0 || ferror(file) || fseek(file, 0, SEEK_SET) != 0 ||
-        fread(text, 1, (size_t)length, file) != (size_t)length)
-        fail("--sorted: there is no room for a temporary file: %s", strerror(errno));
-    fclose(file);
-    qsort(stories, sorted, sizeof *stories, shorter_first);
-    for (unsigned long i = 0; i < sorted; i++)
-        printf("%s%.*s", i ? "\n" : "", (int)stories[i].length, text + stories[i].begin);
-    free(text), free(stories);
-}
-
-/* The first `sorted` of them the shortest first, the others as they come. A blank line stands between two. */
-static void write_stories(unsigned long count, unsigned long sorted, Random *random) {
-    if (sorted) write_sorted(sorted, random);
-    for (unsigned long i = sorted; i < count; i++) {
-        if (i) putchar('\n');
-        write_story(stdout, random);
-    }
-}
+/* ------------------------------------------------------------------ the program */
 
 int main(int argc, char **argv) {
-    const char *count = "1", *sorted = "0", *seed = "1", *check = NULL;
+    const char *count = "1", *seed = "1", *check = NULL;
     const Option options[] = {
         {"count", "N", "how many stories to write; a blank line stands between them (1)", &count},
-        {"sorted", "N", "so many of them first, the shortest first: who learns to read begins with those (0)", &sorted},
         {"seed", "S", "other stories for another seed (1)", &seed},
         {"check", "FILE|-", "read stories instead, and judge their facts and their answers", &check},
     };
-    only_options(argc, argv, "[--count N] [--sorted N] [--seed S] | --check FILE|-",
+    only_options(argc, argv, "[--count N] [--seed S] | --check FILE|-",
                  "Writes short stories with questions about them, or judges those of another.", COUNT(options),
                  options);
     if (check) return judge_file(check), 0;
     Random random = {option_number("seed", seed, 0, ULONG_MAX)};
     unsigned long stories = option_number("count", count, 0, ULONG_MAX);
-    write_stories(stories, option_number("sorted", sorted, 0, stories), &random);
+    for (unsigned long i = 0; i < stories; i++) {
+        if (i) putchar('\n');
+        write_story(stdout, &random);
+    }
     return 0;
 }

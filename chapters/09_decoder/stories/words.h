@@ -2,6 +2,8 @@
 #ifndef STORIES_WORDS_H
 #define STORIES_WORDS_H
 
+#include <string.h>
+
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 
 enum { GIRLS = 10 }; /* the others are boys */
@@ -19,5 +21,7 @@ static const char *const colours[] = {"black", "blue", "brown", "golden", "green
 static const char *const things[] = {"apple", "ball", "basket", "bell", "blanket", "book", "bottle", "button", "candle",
                                      "coin", "crown", "drum", "feather", "flower", "hat", "kite", "lamp", "mirror",
                                      "scarf", "shell", "spoon", "umbrella", "whistle"};
+
+static inline const char *article(const char *word) { return strchr("aeiou", word[0]) ? "an" : "a"; }
 
 #endif
