@@ -562,12 +562,12 @@ static void lessons_end_with_questions(void **state) {
     safetensors_close(&file);
 }
 
-/* Of each gift it is asked who has it now, or where it is: that other name counts. */
+/* Of each gift it is asked who has it now, or where it is: that other name counts; and where it is said so, no more. */
 static void gifts_are_asked_for(void **state) {
     (void)state;
     enum { ROWS = 20, T = 128 };
     size_t length;
-    assert_int_equal(run(LESSONS "--gifts %d --out gifts.safetensors", ROWS), 0);
+    assert_int_equal(run(LESSONS "--gifts %d --otherwise 0 --out gifts.safetensors", ROWS), 0);
     SafeTensors file = safetensors_open(AT("%s/gifts.safetensors", folder));
     const Tensor *ids = safetensors_find(&file, "ids"), *learned = safetensors_find(&file, "learned");
     Tokenizer *tokenizer = tokenizer_open(STORIES);
@@ -575,6 +575,7 @@ static void gifts_are_asked_for(void **state) {
     assert_true(ids->shape[0] == ROWS && ids->shape[1] == T);
     for (size_t i = 0, lesson = 0, name; i < ROWS * T; i++) {
         if (tensor_get(ids, i) == tokenizer_bos(tokenizer)) lesson = i;
+        assert_true(tensor_get(learned, i) == 1 || tensor_get(learned, i) == 0);
         if (tensor_get(learned, i) != 1 || tensor_get(learned, i - 1) == 1) continue;
         for (name = lesson; tensor_get(ids, name) != tensor_get(ids, i); name++) continue;
         const char *before = tokenizer_bytes(tokenizer, (int)tensor_get(ids, name - 1), &length);
@@ -587,6 +588,7 @@ static void gifts_are_asked_for(void **state) {
     assert_misuse(run(LESSONS "--out lessons.safetensors"));
     assert_misuse(run(LESSONS "--lists 1 --lessons 1 --out lessons.safetensors"));
     assert_misuse(run(LESSONS "--lists 1 --gifts 1 --out lessons.safetensors"));
+    assert_misuse(run(LESSONS "--gifts 1 --otherwise 2 --out lessons.safetensors"));
 }
 
 /* ------------------------------------------------------------------ what can be wrong */

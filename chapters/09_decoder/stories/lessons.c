@@ -170,66 +170,69 @@ static void draw_facts(Random *random, bool two_names, int count, Fact facts[cou
     }
 }
 
-/* Some facts; then each of them is asked for, in another order. */
-static void add_lesson(Rows *rows, Random *random, const Lesson *lesson, int count) {
+/* Some facts; then each of them is asked for, in another order. What is to be known counts 1, and the rest `other`. */
+static void add_lesson(Rows *rows, Random *random, float other, const Lesson *lesson, int count) {
     Fact facts[FACTS];
     int order[FACTS];
     char text[WORDS_TEXT];
     draw_facts(random, strstr(lesson->said, "$b"), count, facts);
     draw(random, count, count, order);
     add_token(rows, tokenizer_bos(rows->tokenizer), 0);
-    for (int f = 0; f < count; f++) write_fact(text, lesson->said, &facts[f]), add_text(rows, text, 0.1f);
+    for (int f = 0; f < count; f++) write_fact(text, lesson->said, &facts[f]), add_text(rows, text, other);
     for (int f = 0; f < count; f++) {
         const Fact *fact = &facts[order[f]];
-        write_fact(text, lesson->asked, fact), add_text(rows, text, 0.1f);
+        write_fact(text, lesson->asked, fact), add_text(rows, text, other);
         write_fact(text, lesson->known, fact), add_text(rows, text, 1);
     }
 }
 
 /* As many lessons as a row has room for; the last one is cut off. Some repeat an earlier one, or it would be
  * forgotten. */
-static void add_lessons(Rows *rows, Random *random, int number) {
+static void add_lessons(Rows *rows, Random *random, float other, int number) {
     begin_row(rows);
     while (!rows->full) {
         int which = random_uniform(random) < 0.7 ? number : random_between(random, 0, number);
-        add_lesson(rows, random, &lessons[which], FACTS);
+        add_lesson(rows, random, other, &lessons[which], FACTS);
     }
 }
 
 /* The same of one gift or more. */
-static void add_gifts(Rows *rows, Random *random) {
+static void add_gifts(Rows *rows, Random *random, float other) {
     begin_row(rows);
     while (!rows->full) {
         const Lesson *gift = &gifts[random_between(random, 0, COUNT(gifts) - 1)];
-        add_lesson(rows, random, gift, random_between(random, 1, FACTS));
+        add_lesson(rows, random, other, gift, random_between(random, 1, FACTS));
     }
 }
 
 /* ------------------------------------------------------------------ the program */
 
 int main(int argc, char **argv) {
-    const char *folder = NULL, *out = NULL, *lists = NULL, *each = NULL, *given = NULL, *seed = "1";
+    const char *folder = NULL, *out = NULL, *lists = NULL, *each = NULL, *given = NULL, *seed = "1",
+               *otherwise = "0.1";
     const Option options[] = {
         {"tokenizer", "DIR", "whose tokens they are", &folder},
         {"lists", "N", "so many rows of word lists, to be copied", &lists},
         {"lessons", "N", "or so many rows of each lesson, one lesson after the other", &each},
         {"gifts", "N", "or so many rows of lessons about who was given what", &given},
+        {"otherwise", "X", "of lessons, how much counts what is not asked for, where that counts 1 (0.1)", &otherwise},
         {"seed", "S", "others for another seed (1)", &seed},
         {"out", "FILE", "a .safetensors that build/train reads", &out},
     };
-    only_options(argc, argv, "--tokenizer DIR --lists N|--lessons N|--gifts N --out FILE [--seed S]",
+    only_options(argc, argv, "--tokenizer DIR --lists N|--lessons N|--gifts N --out FILE [--otherwise X] [--seed S]",
                  "Writes what teaches a model to look things up: word lists, and lessons of a few facts.",
                  COUNT(options), options);
     if (!folder || !out || !!lists + !!each + !!given != 1)
         usage_error("name a tokenizer, a file, and one of --lists, --lessons and --gifts");
     Rows rows = {.tokenizer = tokenizer_open(folder), .length = lists ? 1 + 2 * LIST : 128};
+    float other = (float)option_decimal("otherwise", otherwise, 0, 1);
     Random random = {option_number("seed", seed, 0, UINT32_MAX)};
     const char *name = lists ? "lists" : each ? "lessons" : "gifts", *number = lists ? lists : each ? each : given;
     size_t count = option_number(name, number, 1, 1000000);
     for (size_t i = 0; lists && i < count; i++) add_list(&rows, &random);
     for (int lesson = 0; each && lesson < COUNT(lessons); lesson++)
-        for (size_t i = 0; i < count; i++) add_lessons(&rows, &random, lesson);
-    for (size_t i = 0; given && i < count; i++) add_gifts(&rows, &random);
+        for (size_t i = 0; i < count; i++) add_lessons(&rows, &random, other, lesson);
+    for (size_t i = 0; given && i < count; i++) add_gifts(&rows, &random, other);
     save(&rows, out);
     free(rows.ids), free(rows.learned);
     tokenizer_close((Tokenizer *)rows.tokenizer);

@@ -11,7 +11,8 @@ mkdir -p "$to"
 
 [ -e "$to/lists.safetensors" ] || "$build/lessons" --tokenizer "$reader" --lists 115200 --seed 1 --out "$to/lists.safetensors"
 [ -e "$to/lessons.safetensors" ] || "$build/lessons" --tokenizer "$reader" --lessons 4800 --seed 2 --out "$to/lessons.safetensors"
-[ -e "$to/gifts.safetensors" ] || "$build/lessons" --tokenizer "$reader" --gifts 8000 --seed 3 --out "$to/gifts.safetensors"
+[ -e "$to/again.safetensors" ] || "$build/lessons" --tokenizer "$reader" --lessons 1200 --otherwise 0 --seed 3 --out "$to/again.safetensors"
+[ -e "$to/gifts.safetensors" ] || "$build/lessons" --tokenizer "$reader" --gifts 8000 --otherwise 0 --seed 4 --out "$to/gifts.safetensors"
 [ -e "$to/stories.txt" ] || { "$build/stories" --count 240000 --seed 1 >"$to/new.txt" && mv "$to/new.txt" "$to/stories.txt"; }
 "$build/stories" --count 1000 --seed 2 >"$to/unseen.txt"
 "$build/stories" --count 200 --seed 2 >"$to/valid.txt"
@@ -26,18 +27,12 @@ grep -v '^Question:\|^Answer:\|^$' "$to/unseen.txt" >"$to/unseen.told"
 "$build/train" --model "$to/copies" --data "$to/lessons.safetensors" --batch 32 --length 128 \
     --rate 0.002 --lowest 0.002 --muon 0.005 --in-order $common --out "$to/looks_up"
 
-# Stories, and among them a tenth of lessons: many a story is told of one thing alone, and who reads only what colour *it* has
-# may forget how to look for it. An answer counts five times: a story goes on as it likes, but an answer follows from what was read.
-set -- --data "$to/stories.txt:0.9" --data "$to/lessons.safetensors:0.1" --batch 8 --valid "$to/valid.txt" --bf16
-"$build/train" --model "$to/looks_up" "$@" --steps 5000 --learn-after Answer: --otherwise 0.2 \
-    --rate 0.002 --lowest 0.00002 --muon 0.005 $common --out "$to/answers"
-
-# Now all tokens count alike, so that it tells better; and there are gifts outside of stories: by then it can follow them in
-# a story, but what a lesson said to be given was still, as in the other lessons, of whoever is named before it.
-set -- --data "$to/stories.txt:0.85" --data "$to/lessons.safetensors:0.07" --data "$to/gifts.safetensors:0.08" \
-    --batch 8 --valid "$to/valid.txt" --bf16
-"$build/train" --model "$to/answers" "$@" --steps 5000 --seed 2 \
-    --rate 0.0015 --lowest 0.00001 --muon 0.00375 $common --out "$to/model"
+# Stories, and among them lessons: many a story is told of one thing alone, and who reads only what colour *it* has may forget how
+# to look for it. And gifts outside of stories: in all other lessons a ball is of whoever is named before it. Of lessons only what is
+# asked for counts: the model shall tell stories, and no lessons. An answer counts twice: it follows from what was read.
+"$build/train" --model "$to/looks_up" --data "$to/stories.txt:0.85" --data "$to/again.safetensors:0.1" \
+    --data "$to/gifts.safetensors:0.05" --steps 8000 --batch 8 --learn-after Answer: --otherwise 0.5 --valid "$to/valid.txt" \
+    --rate 0.002 --lowest 0.00001 --muon 0.005 --bf16 $common --out "$to/model"
 
 # All of it in one table: every fiftieth step.
 {
@@ -45,10 +40,10 @@ set -- --data "$to/stories.txt:0.85" --data "$to/lessons.safetensors:0.07" --dat
     awk -F, 'FNR == 1 { before += last; since += clock; last = clock = 0; muon = NR == 1 ? 5 : 2.5; next }
              { last = $1; clock = $6 }
              (before + $1) % 50 == 0 { printf "%d %.4f %.6f %.0f\n", before + $1, $3, muon * $5, since + $6 }' \
-        "$to/copies/log.csv" "$to/looks_up/log.csv" "$to/answers/log.csv" "$to/model/log.csv"
+        "$to/copies/log.csv" "$to/looks_up/log.csv" "$to/model/log.csv"
 } >"$to/train.log"
 
-minutes=$(tail -qn 1 "$to"/copies/log.csv "$to"/looks_up/log.csv "$to"/answers/log.csv "$to"/model/log.csv | awk -F, '{ all += $6 } END { printf "%.0f", all / 60 }')
+minutes=$(tail -qn 1 "$to"/copies/log.csv "$to"/looks_up/log.csv "$to"/model/log.csv | awk -F, '{ all += $6 } END { printf "%.0f", all / 60 }')
 last() { tail -n 1 "$to/$1/log.csv" | cut -d, -f 1; } # its steps
 cat >"$to/card.md" <<END
 # Stories: a Llama of 1771200 weights
@@ -62,7 +57,7 @@ chapter from here on has a trained model to run, with no download. It knows $(gr
 | weights | BF16, $(wc -c <"$to/model/model.safetensors") bytes |
 | vocabulary | 1024 pieces, SentencePiece BPE with byte fallback, Llama 2's options |
 | text | 240000 stories, written by [stories.c](../stories.c) with seed 1, of which some are read; no story of the numbers below is among them |
-| training | $(last copies) steps of word lists, $(last looks_up) of lessons, $(( $(last answers) + $(last model) )) of stories, with lessons ([lessons.c](../lessons.c)) among them, some 4096 tokens each; $minutes minutes on ${OMP_NUM_THREADS:-$(nproc)} threads, by [build/train](../../../16_training/README.md): [train.sh](../train.sh), [train.log](../train.log) |
+| training | $(last copies) steps of word lists, $(last looks_up) of lessons, $(last model) of stories, with lessons ([lessons.c](../lessons.c)) among them, some 4096 tokens each; $minutes minutes on ${OMP_NUM_THREADS:-$(nproc)} threads, by [build/train](../../../16_training/README.md): [train.sh](../train.sh), [train.log](../train.log) |
 
 | measured on the weights as they are in the file | |
 |---|---|
