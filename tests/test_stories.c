@@ -75,6 +75,16 @@ static void wrong_answers_are_counted(void **state) {
     assert_said("\n1 of 1 stories are consistent, 1 of 13 questions are answered rightly\n");
 }
 
+/* As many as are asked for, and a blank line between two. */
+static void stories_are_told_apart(void **state) {
+    (void)state;
+    enum { STORIES = 6 };
+    assert_int_equal(run("--count %d --seed 5", STORIES), 0);
+    int count = 1;
+    for (const char *rest = said; (rest = strstr(rest, "\n\n")); rest += 2) count++;
+    assert_int_equal(count, STORIES);
+}
+
 static void what_is_no_story_is_refused(void **state) {
     (void)state;
     assert_int_equal(run("--check /dev/null"), 1);
@@ -89,6 +99,7 @@ int main(void) {
         cmocka_unit_test(the_impossible_is_seen),
         cmocka_unit_test(the_possible_is_believed),
         cmocka_unit_test(wrong_answers_are_counted),
+        cmocka_unit_test(stories_are_told_apart),
         cmocka_unit_test(what_is_no_story_is_refused),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

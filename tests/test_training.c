@@ -589,6 +589,7 @@ static void gifts_are_asked_for(void **state) {
     assert_misuse(run(LESSONS "--lists 1 --lessons 1 --out lessons.safetensors"));
     assert_misuse(run(LESSONS "--lists 1 --gifts 1 --out lessons.safetensors"));
     assert_misuse(run(LESSONS "--gifts 1 --otherwise 2 --out lessons.safetensors"));
+    assert_misuse(run(LESSONS "--lists 1 --otherwise 0 --out lessons.safetensors"));
 }
 
 /* ------------------------------------------------------------------ what can be wrong */

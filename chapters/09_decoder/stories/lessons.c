@@ -3,8 +3,7 @@
  * Who reads "Where is Anna?" must look for Anna, and for what was said of her. Stories alone hardly teach it: too few
  * of their tokens need it, and until it works they are as well guessed without. So the model first learns to copy,
  * where every token needs it; then to look up one word by another next to it; and then with more and more words between
- * the two, until the lesson is a question. Each lesson is one small step from one before it: without those of a bare
- * "red ball:" the question "Who has the red ball?" was not learned in as many steps.
+ * the two, until the lesson is a question. Each lesson is a small step from one before it.
  *
  * What comes out is a token file (16_training/documents.h): rows of equal length, and how much each token counts. */
 #include "09_decoder/stories/words.h"
@@ -39,6 +38,11 @@ static void add_token(Rows *r, int id, float counts) {
     if (r->full) return;
     size_t i = (r->rows - 1) * r->length + r->used++;
     r->ids[i] = id, r->learned[i] = counts;
+}
+
+/* What cannot be cut off has to be there. */
+static void check_it_fits(const Rows *r) {
+    if (r->full) fail("a row of %zu tokens is too short", r->length);
 }
 
 /* A space stands before the text, unless it begins with the end of a line. */
@@ -92,6 +96,7 @@ static void add_list(Rows *rows, Random *random) {
     add_token(rows, tokenizer_bos(rows->tokenizer), 0);
     for (int i = 0; i < LIST; i++) add_text(rows, word(list[i]), 0);
     for (int i = 0; i < LIST; i++) add_text(rows, word(list[pieces[i / size] * size + i % size]), i % size > 0);
+    check_it_fits(rows);
 }
 
 /* ------------------------------------------------------------------ lessons */
@@ -190,13 +195,14 @@ static void add_lesson(Rows *rows, Random *random, float other, const Lesson *le
  * forgotten. */
 static void add_lessons(Rows *rows, Random *random, float other, int number) {
     begin_row(rows);
-    while (!rows->full) {
+    for (bool first = true; !rows->full; first = false) {
         int which = random_uniform(random) < 0.7 ? number : random_between(random, 0, number);
         add_lesson(rows, random, other, &lessons[which], FACTS);
+        if (first) check_it_fits(rows);
     }
 }
 
-/* The same of one gift or more. */
+/* The same of one gift or more; four long ones may be cut off before the last answer. */
 static void add_gifts(Rows *rows, Random *random, float other) {
     begin_row(rows);
     while (!rows->full) {
@@ -209,7 +215,7 @@ static void add_gifts(Rows *rows, Random *random, float other) {
 
 int main(int argc, char **argv) {
     const char *folder = NULL, *out = NULL, *lists = NULL, *each = NULL, *given = NULL, *seed = "1",
-               *otherwise = "0.1";
+               *otherwise = NULL;
     const Option options[] = {
         {"tokenizer", "DIR", "whose tokens they are", &folder},
         {"lists", "N", "so many rows of word lists, to be copied", &lists},
@@ -224,8 +230,9 @@ int main(int argc, char **argv) {
                  COUNT(options), options);
     if (!folder || !out || !!lists + !!each + !!given != 1)
         usage_error("name a tokenizer, a file, and one of --lists, --lessons and --gifts");
+    if (lists && otherwise) usage_error("--otherwise %s is of lessons, and these are --lists", otherwise);
     Rows rows = {.tokenizer = tokenizer_open(folder), .length = lists ? 1 + 2 * LIST : 128};
-    float other = (float)option_decimal("otherwise", otherwise, 0, 1);
+    float other = otherwise ? (float)option_decimal("otherwise", otherwise, 0, 1) : 0.1f;
     Random random = {option_number("seed", seed, 0, UINT32_MAX)};
     const char *name = lists ? "lists" : each ? "lessons" : "gifts", *number = lists ? lists : each ? each : given;
     size_t count = option_number(name, number, 1, 1000000);
