@@ -388,8 +388,8 @@ fuzz: ## feed broken files to what reads them, any text to the tokenizers and an
 mutants: all $(BUILD)/libllama.a ## break our own kernels on purpose, and count how many breaks the golden values catch
 	@$(PYTHON) tests/mutants.py --build $(BUILD) $(if $(EVERY),--every $(EVERY))
 
-# What computes the golden values, trains the model and runs the notebooks. No reader of the lessons needs it.
-venv: ## PyTorch and transformers in build/venv, for golden, train and notebooks
+# What computes the golden values and runs the notebooks. No reader of the lessons needs it.
+venv: ## PyTorch and transformers in build/venv, for golden and notebooks
 	@python3 -m venv build/venv || { echo "venv: apt install python3-venv"; exit 1; }
 	@build/venv/bin/pip install -q -r notebooks/requirements.txt
 

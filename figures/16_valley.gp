@@ -10,5 +10,5 @@ set xzeroaxis linecolor rgb faint
 set key top left Left reverse
 set label 1 "the lowest point" at -0.1, -0.38
 set label 2 "" at 0, 0 point pointtype 7 pointsize 1 linecolor rgb black front
-plot data . "/16_plain.dat" using 2:1 with linespoints linetype 2 title "plain steps, 60 of them", \
-     data . "/16_adamw.dat" using 2:1 with linespoints linetype 1 title "AdamW, 60 of them"
+plot data . "/16_plain.dat" using 2:1 with linespoints linetype 2 title "plain steps, 80 of them", \
+     data . "/16_adamw.dat" using 2:1 with linespoints linetype 1 title "AdamW, 80 of them"

@@ -265,6 +265,18 @@ static void only_the_same_run_is_resumed(void **state) {
     assert_one_clear_line();
     assert_said("it is of a model of another shape: its model.layers.0.self_attn.q_proj.weight is [32, 32], and the "
                 "model's [48, 32]");
+    assert_int_equal(run("cp -r '" GOLDEN "/models/llama1' other_epsilon; "
+                         "sed -i 's/\"rms_norm_eps\": [^,]*/\"rms_norm_eps\": 0.5/' other_epsilon/config.json"), 0);
+    assert_int_equal(run("%s --model other_epsilon --data '" GOLDEN "/run/words.safetensors':3 --data '" GOLDEN
+                         "/run/answers.safetensors' %s --resume --out whole", "'" BUILD "/train'",
+                         strstr(SMALL, "--length")), 1);
+    assert_one_clear_line();
+    assert_said("or another config.json: --resume goes on as it was begun");
+    assert_int_equal(run("cp -r whole noted; "
+                         "sed -i 's/\"step\":\"12\"/\"step\":\"1x\"/' noted/checkpoint.safetensors"), 0);
+    assert_int_equal(run("%s", SMALL "--resume --out noted"), 1);
+    assert_one_clear_line();
+    assert_said("noted/checkpoint.safetensors: its step is \"1x\": this program did not write it");
     assert_same_run("whole", "killed"); /* nothing was lost */
 }
 
@@ -324,6 +336,22 @@ static void the_result_is_a_model(void **state) {
     assert_int_equal(run("'" BUILD "/train' --model model --data - --batch 2 --steps 1 --out second < stories.txt"), 0);
 }
 
+/* Of a model with biases, which have moved: what it writes in training is what llama writes with it. */
+static void a_sample_is_of_the_model_that_learns(void **state) {
+    (void)state;
+    write_text("biased.json", "{\"model_type\": \"llama\", \"vocab_size\": 1024, \"hidden_size\": 16, "
+               "\"intermediate_size\": 24, \"num_hidden_layers\": 1, \"num_attention_heads\": 2, "
+               "\"attention_bias\": true, \"mlp_bias\": true, \"max_position_embeddings\": 600}");
+    if (run("'" BUILD "/train' --config biased.json --tokenizer '" STORIES "' --data stories.txt --batch 2 --steps 3 "
+            "--rate 0.1 --sample 3 --prompt 'Once upon' --out biased")) fail_msg("%s", said);
+    char *sample = copy_text(said, strlen(said));
+    assert_int_equal(run("'" BUILD "/llama' --model biased --prompt 'Once upon' --tokens 120 --temperature 1 --top-p 1 "
+                         "--seed 1 --quiet"), 0);
+    assert_non_null(strstr(said, "Once upon"));
+    if (!strstr(sample, said)) fail_msg("in training:\n%s\nbehind it:\n%s", sample, said);
+    free(sample);
+}
+
 /* ------------------------------------------------------------------ what is read */
 
 static Reading reading(const Tokenizer *tokenizer, int T, bool cut, const char *learn_after) {
@@ -355,7 +383,7 @@ static void every_token_is_told_once(void **state) {
         }
         for (int d = 0, token = 0; d < DOCUMENTS; d++)
             for (int i = 0; i < lengths[d]; i++) assert_int_equal(told[token++], i > 0);
-        assert_int_equal(m.sources[0].documents.left_out, 1); /* that of one token */
+        assert_int_equal(m.sources[0].documents.count, DOCUMENTS - 1); /* in that of one token is nothing to learn */
         assert_true(m.sources[0].count <= 8 - (size_t)cut);   /* of 7 at least: 103 tokens */
         mixture_free(&m);
     }
@@ -424,6 +452,16 @@ static void an_epoch_is_all_of_a_file(void **state) {
     mixture_free(&m);
 }
 
+static void a_blank_line_is_one_on_windows_too(void **state) {
+    (void)state;
+    write_text("windows.txt", "Mia sang.\r\n\r\nTom sang.\r\nTom slept.\r\n\r\n\r\nAnna slept.\r\n");
+    Tokenizer *tokenizer = tokenizer_open(STORIES);
+    Reading how = reading(tokenizer, 128, false, NULL);
+    Documents d = documents_read(AT("%s/windows.txt", folder), &how);
+    assert_int_equal(d.count, 3);
+    documents_free(&d), tokenizer_close(tokenizer);
+}
+
 static void only_what_follows_a_text_is_learned(void **state) {
     (void)state;
     write_text("questions.txt", "Mia has a ball.\nQuestion: Who has it?\nAnswer: Mia has it.\nQuestion: Who is "
@@ -432,8 +470,7 @@ static void only_what_follows_a_text_is_learned(void **state) {
     Tokenizer *tokenizer = tokenizer_open(STORIES);
     Reading how = reading(tokenizer, 128, false, "Answer:");
     Documents d = documents_read(AT("%s/questions.txt", folder), &how);
-    assert_int_equal(d.count, 2);
-    assert_int_equal(d.left_out, 1);
+    assert_int_equal(d.count, 2); /* of three */
     char learned[200] = "";
     for (size_t i = 0; i < d.tokens; i++) {
         size_t length;
@@ -643,6 +680,12 @@ static void bad_data_are_refused(void **state) {
                      "--tokenizer .: no folder with a tokenizer.model, .json or .bin");
     assert_not_begun("--model '" GOLDEN "/models/llama1' --tokenizer '" STORIES "' --data story.txt",
                      "the tokenizer has 1024 tokens, and");
+    assert_not_begun(TEXTS "story.txt --batch 1 --valid story.txt:0.5", 
+                     "--valid story.txt:0.5: it has neither share nor");
+    assert_not_begun(TEXTS "story.txt --batch 1 --sample 9 --prompt \"$(yes no | head -n 700)\"",
+                     "tokens do not fit the context of 600");
+    assert_misuse(run("'" BUILD "/train' --out refused " TEXTS "-:0.5 --valid - <story.txt"));
+    assert_misuse(run("'" BUILD "/train' --out refused " TEXTS "story.txt --threads 1000000"));
     assert_misuse(run("'" BUILD "/train' --out refused --data story.txt"));
     assert_misuse(run("'" BUILD "/train' --out refused " MODEL "story.txt --otherwise 0.1"));
     assert_misuse(run("'" BUILD "/train' --out refused " MODEL "story.txt --muon 0.01 --rate 0 --lowest 0"));
@@ -707,6 +750,14 @@ static void a_folder_has_one_run_at_a_time(void **state) {
     assert_int_equal(run("mkdir -p other && cp whole/model.safetensors other"), 0);
     assert_int_equal(run("%s", SMALL "--resume --out other"), 1);
     assert_said("a model lies there that no run of this program began");
+    assert_int_equal(run("mkdir -p theirs && touch theirs/tokenizer.json"), 0);
+    assert_int_equal(run("%s", SMALL "--out theirs"), 1);
+    assert_said("a model lies there that no run of this program began");
+    /* One that was killed before it had a checkpoint leaves nothing to the next. */
+    assert_int_equal(run("mkdir -p early && touch early/tokenizer.json early/log.csv"), 0);
+    assert_int_equal(run("'" BUILD "/train' --config tiny.json --tokenizer '" STORIES "' --data stories.txt --batch 2 --steps 1 "
+                         "--out early"), 0);
+    assert_false(exists("early/tokenizer.json"));
     assert_int_equal(run("%s", SMALL "--out missing/deep"), 1);
     assert_one_clear_line();
     assert_int_equal(run("touch file; %s", SMALL "--out file"), 1);
@@ -724,11 +775,13 @@ int main(void) {
         cmocka_unit_test(several_processes_share_a_batch),
 #endif
         cmocka_unit_test(the_result_is_a_model),
+        cmocka_unit_test(a_sample_is_of_the_model_that_learns),
         cmocka_unit_test(every_token_is_told_once),
         cmocka_unit_test(long_documents_are_cut_where_asked),
         cmocka_unit_test(weights_are_shares),
         cmocka_unit_test(an_epoch_is_all_of_a_file),
         cmocka_unit_test(only_what_follows_a_text_is_learned),
+        cmocka_unit_test(a_blank_line_is_one_on_windows_too),
         cmocka_unit_test(what_follows_a_text_may_count_more),
         cmocka_unit_test(they_are_read_in_order_where_asked),
         cmocka_unit_test(a_mark_may_stand_between_documents),

@@ -10,13 +10,13 @@
 
 /* ------------------------------------------------------------------ the file */
 
-/* [B][T] whole numbers; what is no int becomes one that no vocabulary has. */
+/* [B][T] whole numbers; what is none becomes one that no vocabulary has. */
 static int *whole_numbers(const Tensor *tensor) {
     size_t count = tensor_count(tensor);
     int *numbers = allocate(count * sizeof *numbers);
     for (size_t i = 0; i < count; i++) {
         double number = tensor_get(tensor, i);
-        numbers[i] = number > INT_MIN && number < INT_MAX ? (int)number : INT_MAX;
+        numbers[i] = number > INT_MIN && number < INT_MAX && number == (int)number ? (int)number : INT_MAX;
     }
     return numbers;
 }

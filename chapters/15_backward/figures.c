@@ -7,17 +7,8 @@
 
 #include <math.h>
 
-/* The last norm's weight that matters most. */
-static int weight_that_matters(Reader *r) {
-    int most = 0;
-    reader_gradients(r);
-    for (int i = 1; i < r->sentence.C; i++)
-        if (fabsf(r->gradients.norm[i]) > fabsf(r->gradients.norm[most])) most = i;
-    return most;
-}
-
 static void draw_slope(const char *data, Reader *r) {
-    int most = weight_that_matters(r);
+    int most = reader_weight_that_matters(r);
     float *number = &r->weights.norm[most], was = *number, slope = r->gradients.norm[most];
     double loss = reader_loss(r);
     Output file = data_open(data, "15_slope", "weight, loss, tangent");
@@ -31,7 +22,7 @@ static void draw_slope(const char *data, Reader *r) {
 
 /* How far (f(x + h) - f(x)) / h and (f(x + h) - f(x - h)) / 2h are from the gradient, as shares of it. */
 static void draw_error(const char *data, Reader *r) {
-    int most = weight_that_matters(r);
+    int most = reader_weight_that_matters(r);
     float *number = &r->weights.norm[most], was = *number;
     double slope = r->gradients.norm[most], loss = reader_loss(r);
     Output file = data_open(data, "15_error", "nudge, error of one-sided nudging, of two-sided");

@@ -16,12 +16,10 @@
 
 /* Of the last norm's weights, the one that matters most. */
 static void nudge_one_number(Reader *r) {
-    double loss = reader_gradients(r);
     const float *gradient = r->gradients.norm, steps[] = {0.5f, 0.1f, 0.02f, -0.02f};
-    int most = 0;
-    for (int i = 1; i < r->sentence.C; i++)
-        if (fabsf(gradient[i]) > fabsf(gradient[most])) most = i;
+    int most = reader_weight_that_matters(r);
     float *number = &r->weights.norm[most], was = *number;
+    double loss = reader_loss(r);
     Table table = {0};
     table_row(&table, "weight %d of the last norm|loss of the sentence|change|change / nudge", most);
     table_row(&table, "%.4f, as it is|%.4f", was, loss);

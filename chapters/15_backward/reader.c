@@ -1,6 +1,7 @@
 #include "15_backward/reader.h"
 #include "common/error.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,14 @@ double reader_loss(Reader *r) { return decoder_loss(&r->weights, &r->activations
 double reader_gradients(Reader *r) {
     memset(r->gradients.numbers, 0, r->gradients.count * sizeof(float));
     return decoder_backward(&r->weights, &r->gradients, &r->activations, r->sentence.ids, r->targets, 1);
+}
+
+int reader_weight_that_matters(Reader *r) {
+    int most = 0;
+    reader_gradients(r);
+    for (int i = 1; i < r->sentence.C; i++)
+        if (fabsf(r->gradients.norm[i]) > fabsf(r->gradients.norm[most])) most = i;
+    return most;
 }
 
 void reader_ask_for(Reader *r, int answer) {

@@ -1,4 +1,5 @@
 #include "16_training/checkpoint.h"
+#include "16_training/folder.h"
 #include "common/error.h"
 #include "common/random.h"
 
@@ -7,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { PATH = 4096 };
 
 /* ------------------------------------------------------------------ the beginning */
 
@@ -53,14 +52,9 @@ void state_free(State *s) {
 
 /* ------------------------------------------------------------------ the file */
 
+static const char file_name[] = "checkpoint.safetensors";
 static const char *const kinds[] = {"", "m/", "v/"};
 enum { KINDS = 3 };
-
-static const char *checkpoint_path(char path[static PATH], const char *folder) {
-    if (snprintf(path, PATH, "%s/checkpoint.safetensors", folder) >= PATH)
-        fail("%.200s…: the path is too long", folder);
-    return path;
-}
 
 static char *name_of(const char *kind, const Tensor *tensor) {
     char name[100];
@@ -68,25 +62,23 @@ static char *name_of(const char *kind, const Tensor *tensor) {
 }
 
 typedef struct {
-    char step[24], drawn[24], seconds[32], data[24];
+    char step[24], seconds[32], data[24];
     Ingredients recipe;
 } Notes;
 
-static void fill_notes(Notes *n, const State *s, const Recipe *recipe, uint64_t data) {
+static void fill_notes(Notes *n, const State *s, const Recipe *recipe, uint64_t fingerprint) {
     snprintf(n->step, sizeof n->step, "%d", s->step);
-    snprintf(n->drawn, sizeof n->drawn, "%zu", s->drawn);
     snprintf(n->seconds, sizeof n->seconds, "%.3f", s->seconds);
-    snprintf(n->data, sizeof n->data, "%016" PRIx64, data);
+    snprintf(n->data, sizeof n->data, "%016" PRIx64, fingerprint);
     recipe_ingredients(recipe, &n->recipe);
 }
 
-void checkpoint_save(const char *folder, const State *s, const Recipe *recipe, uint64_t data) {
-    enum { OTHERS = 4 };
-    char path[PATH];
+void checkpoint_save(const char *folder, const State *s, const Recipe *recipe, uint64_t fingerprint) {
+    enum { OTHERS = 3 };
+    char path[FOLDER_PATH];
     Notes notes;
-    fill_notes(&notes, s, recipe, data);
-    Metadata metadata[OTHERS + INGREDIENTS] = {{"step", notes.step}, {"drawn", notes.drawn}, {"seconds", notes.seconds},
-                                               {"data", notes.data}};
+    fill_notes(&notes, s, recipe, fingerprint);
+    Metadata metadata[OTHERS + INGREDIENTS] = {{"step", notes.step}, {"seconds", notes.seconds}, {"data", notes.data}};
     memcpy(metadata + OTHERS, notes.recipe.each, sizeof notes.recipe.each);
     const Parameters *const each[KINDS] = {&s->weights, &s->m, &s->v};
     size_t count = (size_t)s->weights.tensor_count;
@@ -96,7 +88,7 @@ void checkpoint_save(const char *folder, const State *s, const Recipe *recipe, u
             tensors[k * count + i] = each[k]->tensors[i];
             tensors[k * count + i].name = name_of(kinds[k], &each[k]->tensors[i]);
         }
-    safetensors_save(checkpoint_path(path, folder), KINDS * count, tensors, OTHERS + INGREDIENTS, metadata);
+    safetensors_save(in_folder(path, folder, file_name), KINDS * count, tensors, OTHERS + INGREDIENTS, metadata);
     for (size_t i = 0; i < KINDS * count; i++) free((char *)tensors[i].name);
     free(tensors);
 }
@@ -107,8 +99,8 @@ static void restore_tensor(const char *path, const SafeTensors *file, const char
     if (!from || from->dtype != F32 || from->rank != to->rank ||
         memcmp(from->shape, to->shape, (size_t)to->rank * sizeof *to->shape) != 0)
         fail("%s: it is of a model of another shape: its %s is %s, and the model's %s. Another --out begins anew", path,
-             name,
-             from ? shape_text(is, from->rank, from->shape) : "missing", shape_text(wanted, to->rank, to->shape));
+             name, from ? shape_text(is, from->rank, from->shape) : "missing",
+             shape_text(wanted, to->rank, to->shape));
     tensor_numbers(from, 0, tensor_count(to), (float *)to->data);
     free(name);
 }
@@ -117,6 +109,15 @@ static const char *note(const char *path, const SafeTensors *file, const char *k
     const char *value = safetensors_metadata(file, key);
     if (!value) fail("%s: it does not say its %s: this program did not write it", path, key);
     return value;
+}
+
+static double number_noted(const char *path, const SafeTensors *file, const char *key, double most) {
+    const char *text = note(path, file, key);
+    char *end;
+    double number = strtod(text, &end);
+    if (end == text || *end || !(number >= 0 && number <= most))
+        fail("%s: its %s is \"%s\": this program did not write it", path, key, text);
+    return number;
 }
 
 /* The same bits come out only if all is as it was. */
@@ -129,15 +130,16 @@ static void check_notes(const char *path, const SafeTensors *file, const Notes *
                  was, m->value);
     }
     if (strcmp(note(path, file, "data"), now->data) != 0)
-        fail("%s: it was begun with other --data, or another tokenizer: --resume goes on as it was begun", path);
+        fail("%s: it was begun with other --data, another tokenizer or another config.json: --resume goes on as it was "
+             "begun", path);
 }
 
-bool checkpoint_restore(const char *folder, State *s, const Recipe *recipe, uint64_t data) {
-    char path[PATH];
+bool checkpoint_restore(const char *folder, State *s, const Recipe *recipe, uint64_t fingerprint) {
+    char path[FOLDER_PATH];
     Notes now;
-    if (access(checkpoint_path(path, folder), F_OK) != 0) return false;
+    if (access(in_folder(path, folder, file_name), F_OK) != 0) return false;
     SafeTensors file = safetensors_open(path);
-    fill_notes(&now, s, recipe, data);
+    fill_notes(&now, s, recipe, fingerprint);
     const Parameters *const each[KINDS] = {&s->weights, &s->m, &s->v};
     for (int k = 0; k < KINDS; k++)
         for (int i = 0; i < each[k]->tensor_count; i++) restore_tensor(path, &file, kinds[k], &each[k]->tensors[i]);
@@ -145,9 +147,8 @@ bool checkpoint_restore(const char *folder, State *s, const Recipe *recipe, uint
         fail("%s: it is of a model of another shape: it has %zu tensors more. Another --out begins anew", path,
              file.count - KINDS * (size_t)s->weights.tensor_count);
     check_notes(path, &file, &now);
-    s->step = (int)strtol(note(path, &file, "step"), NULL, 10);
-    s->drawn = (size_t)strtoull(note(path, &file, "drawn"), NULL, 10);
-    s->seconds = strtod(note(path, &file, "seconds"), NULL);
+    s->step = (int)number_noted(path, &file, "step", recipe->steps);
+    s->seconds = number_noted(path, &file, "seconds", 1e12);
     safetensors_close(&file);
     return true;
 }

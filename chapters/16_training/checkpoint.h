@@ -12,7 +12,6 @@
 typedef struct {
     int step;                 /* that are done */
     Parameters weights, m, v; /* m and v: AdamW's two memories of each weight; Muon has m alone */
-    size_t drawn;             /* sequences that were read: where the data stand */
     double seconds;           /* of training, in all runs */
 } State;
 
@@ -22,10 +21,10 @@ State state_of(const Config *config, const char *model);
 void state_free(State *state);
 
 /* FOLDER/checkpoint.safetensors: the weights under their names, m and v under m/NAME and v/NAME; and as metadata step,
- * drawn, seconds, the recipe, and the data's fingerprint. */
-void checkpoint_save(const char *folder, const State *state, const Recipe *recipe, uint64_t data);
+ * seconds, the recipe, and the fingerprint of the data and of the config.json (setup.h). */
+void checkpoint_save(const char *folder, const State *state, const Recipe *recipe, uint64_t fingerprint);
 
 /* Returns false if there is none. Or fail(): it is of a model of another shape, of another recipe, or of other data. */
-bool checkpoint_restore(const char *folder, State *state, const Recipe *recipe, uint64_t data);
+bool checkpoint_restore(const char *folder, State *state, const Recipe *recipe, uint64_t fingerprint);
 
 #endif

@@ -50,12 +50,8 @@ static void end_document(Reader *r, size_t length) {
     for (size_t i = 0; i < length; i++)
         if (ids[i] < 0 || ids[i] >= V)
             fail("%s: token %zu of document %zu is %d, which is not in the model's vocabulary of %d (0 to %d)", r->path,
-                 i,
-                 r->seen, ids[i], V, V - 1);
-    if (!documents_teach(d, d->tokens, length)) {
-        d->left_out++;
-        return;
-    }
+                 i, r->seen, ids[i], V, V - 1);
+    if (!documents_teach(d, d->tokens, length)) return; /* there is nothing to learn in it */
     if (length > (size_t)r->reading->T && !r->reading->cut)
         fail("%s: document %zu has %zu tokens, and a sequence only %d: --cut cuts documents, --length may give more "
              "room", r->path, r->seen, length, r->reading->T);
@@ -108,10 +104,19 @@ static void add_text(Reader *r, size_t length, const char *text) {
     end_document(r, used);
 }
 
-/* Where the document ends that begins here, and the next may begin. */
-static const char *document_end(const char *text, const char *end, const char *between, const char **next) {
-    const char *found = memmem(text, (size_t)(end - text), between, strlen(between));
-    *next = found ? found + strlen(between) : end;
+/* Where the document ends that begins here, and the next may begin: at a blank line, whatever ends lines here. */
+static const char *blank_line(const char *text, const char *end, const char **next) {
+    for (const char *line = text; (line = memchr(line, '\n', (size_t)(end - line))); line++) {
+        *next = line + 1;
+        if (*next < end && **next == '\r') ++*next;
+        if (*next < end && **next == '\n') return ++*next, line;
+    }
+    return *next = end;
+}
+
+static const char *at_mark(const char *text, const char *end, const char *mark, const char **next) {
+    const char *found = memmem(text, (size_t)(end - text), mark, strlen(mark));
+    *next = found ? found + strlen(mark) : end;
     return found ? found : end;
 }
 
@@ -121,9 +126,10 @@ static void read_text(Reader *r) {
     size_t length;
     char *text = file_read(r->path, &length);
     if (length == 0) fail("%s: it is empty: there is nothing to learn", r->path);
-    const char *end = text + length, *next, *between = memmem(text, length, mark, strlen(mark)) ? mark : "\n\n";
+    const char *end = text + length, *next;
+    bool marked = memmem(text, length, mark, strlen(mark));
     for (const char *at = text; at < end; at = next) {
-        const char *last = document_end(at, end, between, &next);
+        const char *last = marked ? at_mark(at, end, mark, &next) : blank_line(at, end, &next);
         while (at < last && (*at == '\n' || *at == '\r')) at++;
         while (last > at && (last[-1] == '\n' || last[-1] == '\r')) last--;
         if (last > at) add_text(r, (size_t)(last - at), at);

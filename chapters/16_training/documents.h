@@ -31,7 +31,7 @@ typedef struct {
 
 typedef struct {
     bool text; /* and not a token file */
-    size_t count, tokens, left_out; /* left_out: documents in which there is nothing to learn */
+    size_t count, tokens; /* without documents in which there is nothing to learn */
     Span *spans;                    /* [count] */
     int *ids;                       /* [tokens] */
     float *learned;                 /* [tokens]: how much it counts that it is told from those before it */

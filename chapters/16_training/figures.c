@@ -8,7 +8,7 @@
 #include <math.h>
 
 /* A valley that is steep across and flat along: the loss is (STEEP x^2 + y^2) / 2. */
-enum { STEEP = 50, VALLEY_STEPS = 60 };
+enum { STEEP = 50, VALLEY_STEPS = 80 };
 
 static void draw_valley(const char *data) {
     const char *const names[] = {"16_plain", "16_adamw"};

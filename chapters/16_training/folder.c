@@ -48,13 +48,30 @@ static void remove_unfinished(const char *folder) {
     closedir(directory);
 }
 
+/* Of the tokenizer, and of how it is used. */
+static const char *const described[] = {"tokenizer.model", "tokenizer.json", "tokenizer.bin", "tokenizer_config.json",
+                                        "special_tokens_map.json", "added_tokens.json", "generation_config.json",
+                                        "chat_template.jinja"};
+enum { DESCRIBED = sizeof described / sizeof *described };
+
+static bool has_a_model(const char *folder) {
+    return has(folder, "model.safetensors") || has(folder, "model.safetensors.index.json");
+}
+
+static bool has_a_description(const char *folder) {
+    bool any = has(folder, "config.json");
+    for (int i = 0; i < DESCRIBED; i++) any = any || has(folder, described[i]);
+    return any;
+}
+
 void folder_claim(const char *folder, bool resume) {
     if (mkdir(folder, 0777) != 0 && errno != EEXIST) fail("--out %s: %s", folder, strerror(errno));
     lock(folder);
     bool begun = has(folder, "checkpoint.safetensors");
     if (begun && !resume)
         fail("--out %s: a run has begun there: --resume goes on with it, another --out begins anew", folder);
-    if (!begun && (has(folder, "model.safetensors") || has(folder, "model.safetensors.index.json")))
+    /* A run that was killed before its first checkpoint has left log.csv. */
+    if (!begun && (has_a_model(folder) || (has_a_description(folder) && !has(folder, "log.csv"))))
         fail("--out %s: a model lies there that no run of this program began: name another folder", folder);
     remove_unfinished(folder);
 }
@@ -96,21 +113,21 @@ static void write_config(const char *folder, const char *config_path, DType dtyp
 
 static void copy_file(const char *from_folder, const char *to_folder, const char *name) {
     char from[FOLDER_PATH], to[FOLDER_PATH];
-    if (!has(from_folder, name)) return;
     size_t length;
-    char *bytes = file_read_regular(in_folder(from, from_folder, name), &length);
-    write_file(in_folder(to, to_folder, name), length, bytes);
+    in_folder(from, from_folder, name), in_folder(to, to_folder, name);
+    if (!has(from_folder, name)) {
+        if (!has(to_folder, "checkpoint.safetensors")) unlink(to); /* of a run that was killed before it had one */
+        return;
+    }
+    char *bytes = file_read_regular(from, &length);
+    write_file(to, length, bytes);
     free(bytes);
 }
 
 void folder_describe(const char *folder, const char *config_path, DType dtype, const char *tokenizer_folder,
                      const Tokenizer *tokenizer) {
-    static const char *const names[] = {"tokenizer.model", "tokenizer.json", "tokenizer.bin", "tokenizer_config.json",
-                                        "special_tokens_map.json", "added_tokens.json", "generation_config.json",
-                                        "chat_template.jinja"};
     write_config(folder, config_path, dtype, tokenizer);
-    for (size_t i = 0; tokenizer && i < sizeof names / sizeof *names; i++)
-        copy_file(tokenizer_folder, folder, names[i]);
+    for (int i = 0; tokenizer && i < DESCRIBED; i++) copy_file(tokenizer_folder, folder, described[i]);
 }
 
 /* The tensors as they are in the file: those of the model themselves, or copies of their numbers in `rounded`. */

@@ -238,17 +238,19 @@ void mixture_next(Mixture *mixture, int B, int ids[B][mixture->T], int targets[B
 
 /* ------------------------------------------------------------------ what there is */
 
-/* FNV-1a, on numbers in place of bytes. */
-static uint64_t mix(uint64_t hash, uint64_t number) { return (hash ^ number) * 0x100000001b3u; }
+uint64_t fingerprint_mix(uint64_t fingerprint, uint64_t number) { return (fingerprint ^ number) * 0x100000001b3u; }
 
 uint64_t mixture_fingerprint(const Mixture *mixture) {
-    uint64_t hash = mix(0xcbf29ce484222325u, (uint64_t)mixture->T);
+    uint64_t hash = fingerprint_mix(0xcbf29ce484222325u, (uint64_t)mixture->T);
     for (const Source *s = mixture->sources; s < mixture->sources + mixture->count; s++) {
         const Documents *d = &s->documents;
-        hash = mix(mix(hash, (uint64_t)llround(s->weight * 1e6)), (uint64_t)llround(s->epochs * 1e6));
-        for (size_t i = 0; i < d->count; i++) hash = mix(mix(hash, d->spans[i].begin), d->spans[i].length);
+        hash = fingerprint_mix(fingerprint_mix(hash, (uint64_t)llround(s->weight * 1e6)),
+                               (uint64_t)llround(s->epochs * 1e6));
+        for (size_t i = 0; i < d->count; i++)
+            hash = fingerprint_mix(fingerprint_mix(hash, d->spans[i].begin), d->spans[i].length);
         for (size_t i = 0; i < d->tokens; i++)
-            hash = mix(mix(hash, (uint64_t)d->ids[i]), (uint64_t)llround((double)d->learned[i] * 1e6));
+            hash = fingerprint_mix(fingerprint_mix(hash, (uint64_t)d->ids[i]),
+                                   (uint64_t)llround((double)d->learned[i] * 1e6));
     }
     return hash;
 }

@@ -13,11 +13,12 @@
 #define MIXTURE_H
 
 #include "16_training/documents.h"
+#include "common/options.h"
 #include "common/random.h"
 
 #include <stdint.h>
 
-enum { MOST_SOURCES = 16 };
+enum { MOST_SOURCES = OPTION_TIMES };
 
 typedef struct {
     char *path;
@@ -61,6 +62,7 @@ bool mixture_seek(Mixture *mixture, size_t drawn);
 
 /* A number that is another one for other data: other tokens, weights, lengths. */
 uint64_t mixture_fingerprint(const Mixture *mixture);
+uint64_t fingerprint_mix(uint64_t fingerprint, uint64_t number); /* FNV-1a, of numbers in place of bytes */
 
 /* A row for each file: documents, tokens, share of the run and how often it is read, if so many sequences are drawn.
  * The mixture stands at its beginning again. */

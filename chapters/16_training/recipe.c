@@ -21,12 +21,19 @@ static float decimal_or(const char *name, const char *text, double otherwise, do
     return (float)(text ? option_decimal(name, text, low, high) : otherwise);
 }
 
+int recipe_reads_standard_input(const Recipe *r) {
+    int count = r->valid && strcmp(r->valid, "-") == 0;
+    for (int i = 0; i < r->data_count; i++) count += r->data[i][0] == '-' && strchr(":", r->data[i][1]);
+    return count;
+}
+
 /* Of two options that do not go together, one would be ignored without a word. */
 static void check(const Recipe *r, const Words *w) {
     if (!r->out) usage_error("--out DIR is missing");
     if (!r->config == !r->model)
         usage_error("name a --config FILE to begin with random weights, or a --model DIR to begin with its own");
     if (!r->data[0]) usage_error("--data FILE is missing");
+    if (recipe_reads_standard_input(r) > 1) usage_error("-: of all files, one alone can be standard input");
     if (r->learn_after && !*r->learn_after) usage_error("--learn-after needs a text");
     if (w->otherwise && !r->learn_after) usage_error("--otherwise %s needs a --learn-after TEXT", w->otherwise);
     if (r->muon > 0 && !(r->rate > 0)) usage_error("--muon rises and falls as --rate does: that must be above 0");
@@ -41,7 +48,7 @@ static void take_words(Recipe *r, const Words *w) {
     r->resume = w->resume, r->cut = w->cut, r->in_order = w->in_order, r->plot = w->plot, r->bf16 = w->bf16;
     r->steps = whole_or("steps", w->steps, -1, 1), r->warmup = whole_or("warmup", w->warmup, -1, 0);
     r->batch = whole_or("batch", w->batch, 8, 1), r->length = whole_or("length", w->length, 0, 2);
-    r->threads = whole_or("threads", w->threads, thread_count(), 1);
+    r->threads = w->threads ? (int)option_number("threads", w->threads, 1, 1024) : thread_count();
     r->save = whole_or("save", w->save, 100, 1), r->sample = whole_or("sample", w->sample, 0, 1);
     r->validate = r->valid ? whole_or("validate", w->validate, r->save, 1) : 0;
     r->rate = decimal_or("rate", w->rate, 0.001, 0, 100);

@@ -20,6 +20,9 @@ typedef struct {
 /* The command line, or usage_error(). */
 Recipe recipe_read(int argc, char **argv);
 
+/* How many of its files are -: with a share, too. */
+int recipe_reads_standard_input(const Recipe *recipe);
+
 /* What two runs must have in common to end with the same numbers, each as its option says it. */
 enum { INGREDIENTS = 15 };
 typedef struct {

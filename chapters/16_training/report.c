@@ -64,9 +64,9 @@ double training_operations(const Config *c, int B, int T) {
     return 6.0 * B * T * (matrices + c->L * attention);
 }
 
-void report_batch(Report *r, const Config *config, int B, int T) {
+void report_batch(Report *r, const Config *config, int B, int own, int T) {
     r->tokens = (double)B * T;
-    r->operations = training_operations(config, B, T);
+    r->operations = training_operations(config, own, T);
 }
 
 /* Some thousandths of a second, now and then: what a shared machine gives changes. */

@@ -12,7 +12,7 @@ typedef struct {
     FILE *log;
     int steps;                /* of the run */
     double tokens;            /* of a step */
-    double operations;        /* floating-point ones of a step */
+    double operations;        /* floating-point ones of a step, of this process */
     double measured, measuring, multiplied; /* the machine's peak: when last, seconds in all, operations in all */
     double before, seconds;   /* of training: in runs that were resumed, and in this one */
     int done;                 /* steps of this run */
@@ -29,8 +29,9 @@ typedef struct {
 /* Behind `step` steps, in so many seconds: what the table says of later ones is done again, and is taken out. */
 Report report_open(const char *folder, int step, int steps, double before);
 
-/* A step is of B sequences of T tokens. */
-void report_batch(Report *report, const Config *config, int B, int T);
+/* A step is of B sequences of T tokens; this process computes `own` of them, and its processors are what it is measured
+ * by. */
+void report_batch(Report *report, const Config *config, int B, int own, int T);
 void report_step(Report *report, const Row *row);
 void report_line(const Report *report, const Row *row); /* a line that stays */
 void report_close(Report *report);

@@ -1,7 +1,9 @@
 #include "16_training/setup.h"
 #include "common/error.h"
+#include "16_training/sample.h"
 #include "common/measure.h"
 
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,9 +12,9 @@
 /* The folder that a file lies in. */
 static void folder_of(char folder[static FOLDER_PATH], const char *path) {
     const char *slash = strrchr(path, '/');
-    int length = slash > path ? (int)(slash - path) : 1;
-    if (snprintf(folder, FOLDER_PATH, "%.*s", length, slash ? path
-                 : ".") >= FOLDER_PATH) fail("%.200s…: the path is too long", path);
+    int length = slash && slash > path ? (int)(slash - path) : 1;
+    if (snprintf(folder, FOLDER_PATH, "%.*s", length, slash ? path : ".") >= FOLDER_PATH)
+        fail("%.200s…: the path is too long", path);
 }
 
 static bool has_tokenizer(const char *folder) {
@@ -69,7 +71,7 @@ static bool reads_text(const Mixture *data) {
 
 static void open_data(Run *run) {
     Recipe *r = &run->recipe;
-    int context = config_context(&run->config);
+    int context = config_context(&run->config), count;
     if (r->length > context) fail("--length %d: the model's context is %d", r->length, context);
     if (!r->length) r->length = context < 512 ? context : 512;
     Reading reading = {run->tokenizer, run->config.V, r->length, r->cut, r->in_order, r->learn_after, r->otherwise};
@@ -77,17 +79,28 @@ static void open_data(Run *run) {
     if (r->learn_after && !reads_text(&run->data))
         fail("--learn-after is for texts, and no --data is one: of a token file, its `learned` says what counts");
     if (r->valid) run->valid = mixture_open(1, &r->valid, &reading, r->seed);
+    if (r->valid && (run->valid.sources[0].weight > 0 || run->valid.sources[0].epochs > 0))
+        fail("--valid %s: it has neither share nor epochs: all of it is read, each time", r->valid);
     if (r->sample && !run->tokenizer) fail("--sample: there is no tokenizer to write with: --tokenizer DIR");
+    if (r->sample) free(prompt_ids(&run->config, run->tokenizer, r->prompt, &count));
     complete_recipe(run);
+}
+
+uint64_t run_fingerprint(const Run *run) {
+    json_t *json = json_open(run->config_path);
+    char *text = json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS);
+    uint64_t fingerprint = mixture_fingerprint(&run->data);
+    for (const char *c = text; *c; c++) fingerprint = fingerprint_mix(fingerprint, (unsigned char)*c);
+    free(text), json_decref(json);
+    return fingerprint;
 }
 
 void run_open(Run *run) {
     Recipe *r = &run->recipe;
     if (r->batch < run->ranks.count)
         fail("a --batch of %d sequences cannot be shared by %d ranks", r->batch, run->ranks.count);
-    for (int i = 0; run->ranks.count > 1 && i < r->data_count; i++)
-        if (strncmp(r->data[i], "-", 2) == 0)
-            fail("--data -: of several ranks only the first has a standard input: name a file");
+    if (run->ranks.count > 1 && recipe_reads_standard_input(r))
+        fail("-: of several ranks only the first has a standard input: name a file");
     use_threads(r->threads);
     run->dtype = r->bf16 ? BF16 : F32;
     open_config(run);

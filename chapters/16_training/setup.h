@@ -1,5 +1,5 @@
-/* Chapter 16: what a run needs, put together from the recipe: the model's shape, the tokenizer, the data, and memory.
- * */
+/* Chapter 16: what a run needs, put together from the recipe: the model's shape, the tokenizer, the data, and
+ * memory. */
 #ifndef SETUP_H
 #define SETUP_H
 
@@ -25,6 +25,9 @@ typedef struct {
     float *counts;      /* the same: how much each target counts */
     Part part;          /* of the batch, the sequences that this process computes */
 } Run;
+
+/* What the data are, as tokens, and the config.json: a number that another run hardly has. */
+uint64_t run_fingerprint(const Run *run);
 
 /* The recipe is completed by what the data decide. Or fail(). */
 void run_open(Run *run);

@@ -82,7 +82,7 @@ static Row step(Run *run) {
     State *s = &run->state;
     double start = seconds();
     mixture_next(&run->data, r->batch, (void *)run->ids, (void *)run->targets, (void *)run->counts);
-    s->step++, s->drawn = run->data.drawn;
+    s->step++;
     memset(run->gradients.numbers, 0, run->gradients.count * sizeof *run->gradients.numbers);
     double loss = gradients_of_batch(run);
     double norm = clip_gradient(1, &run->gradients.count, &run->gradients.numbers, r->clip > 0 ? r->clip : INFINITY);
@@ -111,7 +111,8 @@ static double validate(Run *run) {
         sum += counted * batch_loss(&run->workers, &run->state.weights, batch);
         all += counted;
     }
-    return sum_of_ranks(run, sum) / sum_of_ranks(run, all);
+    sum = sum_of_ranks(run, sum), all = sum_of_ranks(run, all);
+    return sum / all;
 }
 
 static bool due(int every, const Run *run) {
@@ -134,7 +135,9 @@ static void train_on(Run *run) {
 static void train(Run *run, uint64_t fingerprint) {
     const Recipe *r = &run->recipe;
     Report report = report_open(r->out, run->state.step, r->steps, run->state.seconds);
-    report_batch(&report, &run->config, r->batch, r->length);
+    folder_describe(r->out, run->config_path, run->dtype, run->tokenizer_folder, run->tokenizer);
+    if (run->state.step) folder_save_model(r->out, &run->state.weights, run->dtype); /* it may be missing */
+    report_batch(&report, &run->config, r->batch, run->part.count, r->length);
     int64_t before = sent_so_far().bytes;
     while (run->state.step < r->steps) {
         Row row = step(run);
@@ -143,7 +146,7 @@ static void train(Run *run, uint64_t fingerprint) {
         if (due(r->save, run)) save(run, fingerprint);
         if (due(r->save, run) || due(r->validate, run) || due(r->sample, run)) report_line(&report, &row);
         if (due(r->sample, run))
-            write_sample(&run->state.weights, run->tokenizer, r->prompt ? r->prompt : "", 120, r->seed);
+            write_sample(&run->state.weights, run->tokenizer, r->prompt, 120, r->seed);
     }
     report_close(&report);
     if (run->ranks.count > 1 && report.done)
@@ -162,17 +165,15 @@ static void begin(Run *run, uint64_t fingerprint) {
     mixture_print(&run->data, (size_t)r->steps * (size_t)r->batch);
     if (resumed) printf("resumed behind step %d\n", run->state.step);
     fflush(stdout);
-    folder_describe(r->out, run->config_path, run->dtype, run->tokenizer_folder, run->tokenizer);
-    if (resumed) folder_save_model(r->out, &run->state.weights, run->dtype); /* it may have been killed before that */
 }
 
 /* What rank 0 begins with, all others have. */
 static void share_beginning(State *s, uint64_t fingerprint) {
     uint64_t first = fingerprint;
     broadcast_bytes(sizeof first, &first);
-    if (first != fingerprint) fail("its --data or its tokenizer are not those of rank 0");
+    if (first != fingerprint) fail("its --data, its tokenizer or its config.json are not those of rank 0");
     const Parameters *each[] = {&s->weights, &s->m, &s->v};
-    broadcast_bytes(sizeof s->step, &s->step), broadcast_bytes(sizeof s->drawn, &s->drawn);
+    broadcast_bytes(sizeof s->step, &s->step);
     for (int i = 0; i < 3; i++)
         for (int t = 0; t < each[i]->tensor_count; t++)
             broadcast_bytes(tensor_bytes(&each[i]->tensors[t]), (void *)each[i]->tensors[t].data);
@@ -183,11 +184,11 @@ int main(int argc, char **argv) {
     turn_begin();
     run.recipe = recipe_read(argc, argv);
     run_open(&run);
-    uint64_t fingerprint = mixture_fingerprint(&run.data);
+    uint64_t fingerprint = run_fingerprint(&run);
     if (run.ranks.rank == 0) begin(&run, fingerprint);
     turn_end();
     share_beginning(&run.state, fingerprint);
-    mixture_seek(&run.data, run.state.drawn);
+    mixture_seek(&run.data, (size_t)run.state.step * (size_t)run.recipe.batch);
     if (run.ranks.rank == 0) train(&run, fingerprint);
     else train_on(&run);
     if (run.ranks.rank == 0 && run.recipe.plot) report_plot(run.recipe.out, run.recipe.valid);

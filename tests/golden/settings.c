@@ -82,7 +82,7 @@ static void arms_new(Arm arms[ARMS]) {
         {"rubbish", CHANGED(s.rubbish = RUBBISH)},
         {"rubbish, no clipping", CHANGED(s.rubbish = RUBBISH, s.max_norm = 1e9f)},
         {"rubbish, beta2 0.999", CHANGED(s.rubbish = RUBBISH, s.beta2 = 0.999f)},
-        {"rubbish, neither", CHANGED(s.rubbish = RUBBISH, s.max_norm = 1e9f, s.beta2 = 0.999f)},
+        {"rubbish, both of these", CHANGED(s.rubbish = RUBBISH, s.max_norm = 1e9f, s.beta2 = 0.999f)},
     };
     for (int a = 0; a < ARMS; a++) arms[a] = all[a];
 }

@@ -251,10 +251,11 @@ static bool skip(const char **text, const char *word) {
 
 /* Moves *text past one of the words, and says which. A word that was read before in this event must be the same. */
 static bool skip_one(const char **text, int count, const char *const words[count], int *which) {
-    for (int i = 0; i < count; i++)
-        if ((*which == NONE || *which == i) && !isalpha((unsigned char)(*text)[strlen(words[i])]) &&
-            skip(text, words[i]))
-            return *which = i, true;
+    for (int i = 0; i < count; i++) {
+        const char *rest = *text;
+        if ((*which == NONE || *which == i) && skip(&rest, words[i]) && !isalpha((unsigned char)*rest))
+            return *which = i, *text = rest, true;
+    }
     return false;
 }
 
@@ -447,7 +448,7 @@ static void judge_file(const char *path) {
 /* ------------------------------------------------------------------ the program */
 
 int main(int argc, char **argv) {
-    const char *count = "1", *seed = "1", *check = NULL;
+    const char *count = NULL, *seed = NULL, *check = NULL;
     const Option options[] = {
         {"count", "N", "how many stories to write; a blank line stands between them (1)", &count},
         {"seed", "S", "other stories for another seed (1)", &seed},
@@ -456,9 +457,10 @@ int main(int argc, char **argv) {
     only_options(argc, argv, "[--count N] [--seed S] | --check FILE|-",
                  "Writes short stories with questions about them, or judges those of another.", COUNT(options),
                  options);
+    if (check && (count || seed)) usage_error("--check judges stories, and writes none: no --count and no --seed");
     if (check) return judge_file(check), 0;
-    Random random = {option_number("seed", seed, 0, ULONG_MAX)};
-    unsigned long stories = option_number("count", count, 0, ULONG_MAX);
+    Random random = {seed ? option_number("seed", seed, 0, ULONG_MAX) : 1};
+    unsigned long stories = count ? option_number("count", count, 0, ULONG_MAX) : 1;
     for (unsigned long i = 0; i < stories; i++) {
         if (i) putchar('\n');
         write_story(stdout, &random);

@@ -4,7 +4,7 @@
 #
 #     sh chapters/09_decoder/stories/train.sh build        as make train does; the model: build/training/model
 set -e
-build=$1 here=$(dirname "$0") to=$1/training
+build=${1:?which folder is it built in?} here=$(dirname "$0") to=$1/training
 reader=$here/model # whose shape and whose tokenizer it has
 common="--decay 0.02 --warmup 50 --save 500 --resume"
 mkdir -p "$to"
@@ -32,7 +32,12 @@ grep -v '^Question:\|^Answer:\|^$' "$to/unseen.txt" >"$to/unseen.told"
 # asked for counts: the model shall tell stories, and no lessons. An answer counts twice: it follows from what was read.
 "$build/train" --model "$to/looks_up" --data "$to/stories.txt:0.85" --data "$to/again.safetensors:0.1" \
     --data "$to/gifts.safetensors:0.05" --steps 8000 --batch 8 --learn-after Answer: --otherwise 0.5 --valid "$to/valid.txt" \
-    --rate 0.002 --lowest 0.00001 --muon 0.005 --bf16 $common --out "$to/model"
+    --rate 0.002 --lowest 0.00001 --muon 0.005 --bf16 $common --out "$to/answers"
+
+# It answers. To tell well, it goes on with other stories, in which every token counts alike.
+"$build/train" --model "$to/answers" --data "$to/stories.txt:0.92" --data "$to/again.safetensors:0.05" \
+    --data "$to/gifts.safetensors:0.03" --steps 3600 --batch 8 --valid "$to/valid.txt" --seed 2 \
+    --rate 0.0015 --lowest 0.00001 --muon 0.00375 --bf16 $common --out "$to/model"
 
 # All of it in one table: every fiftieth step.
 {
@@ -40,10 +45,11 @@ grep -v '^Question:\|^Answer:\|^$' "$to/unseen.txt" >"$to/unseen.told"
     awk -F, 'FNR == 1 { before += last; since += clock; last = clock = 0; muon = NR == 1 ? 5 : 2.5; next }
              { last = $1; clock = $6 }
              (before + $1) % 50 == 0 { printf "%d %.4f %.6f %.0f\n", before + $1, $3, muon * $5, since + $6 }' \
-        "$to/copies/log.csv" "$to/looks_up/log.csv" "$to/model/log.csv"
+        "$to/copies/log.csv" "$to/looks_up/log.csv" "$to/answers/log.csv" "$to/model/log.csv"
 } >"$to/train.log"
 
-minutes=$(tail -qn 1 "$to"/copies/log.csv "$to"/looks_up/log.csv "$to"/model/log.csv | awk -F, '{ all += $6 } END { printf "%.0f", all / 60 }')
+minutes=$(tail -qn 1 "$to"/copies/log.csv "$to"/looks_up/log.csv "$to"/answers/log.csv "$to"/model/log.csv | awk -F, '{ all += $6 } END { printf "%.0f", all / 60 }')
+measured=$("$build/card" "$build/stories" "$to/model" <"$to/unseen.txt")
 last() { tail -n 1 "$to/$1/log.csv" | cut -d, -f 1; } # its steps
 cat >"$to/card.md" <<END
 # Stories: a Llama of 1771200 weights
@@ -57,11 +63,11 @@ chapter from here on has a trained model to run, with no download. It knows $(gr
 | weights | BF16, $(wc -c <"$to/model/model.safetensors") bytes |
 | vocabulary | 1024 pieces, SentencePiece BPE with byte fallback, Llama 2's options |
 | text | 240000 stories, written by [stories.c](../stories.c) with seed 1, of which some are read; no story of the numbers below is among them |
-| training | $(last copies) steps of word lists, $(last looks_up) of lessons, $(last model) of stories, with lessons ([lessons.c](../lessons.c)) among them, some 4096 tokens each; $minutes minutes on ${OMP_NUM_THREADS:-$(nproc)} threads, by [build/train](../../../16_training/README.md): [train.sh](../train.sh), [train.log](../train.log) |
+| training | $(last copies) steps of word lists, $(last looks_up) of lessons, $(last answers) and $(last model) of stories, with lessons ([lessons.c](../lessons.c)) among them, some 4096 tokens each; $minutes minutes on ${OMP_NUM_THREADS:-$(nproc)} threads, by [build/train](../../../16_training/README.md): [train.sh](../train.sh), [train.log](../train.log) |
 
 | measured on the weights as they are in the file | |
 |---|---|
-$("$build/card" "$build/stories" "$to/model" <"$to/unseen.txt")
+$measured
 
 Whether a story is consistent and an answer right is judged by the generator, which reads the text with the same wordings and rules
 that it writes with: \`build/stories --check FILE\`.
