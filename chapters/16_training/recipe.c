@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The numbers, word by word; NULL for what the command line does not say. */
 typedef struct {
@@ -23,7 +24,7 @@ static float decimal_or(const char *name, const char *text, double otherwise, do
 
 int recipe_reads_standard_input(const Recipe *r) {
     int count = r->valid && strcmp(r->valid, "-") == 0;
-    for (int i = 0; i < r->data_count; i++) count += r->data[i][0] == '-' && strchr(":", r->data[i][1]);
+    for (int i = 0; i < r->data_count; i++) count += strcmp(r->data[i], "-") == 0 || strncmp(r->data[i], "-:", 2) == 0;
     return count;
 }
 
