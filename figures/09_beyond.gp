@@ -12,7 +12,7 @@ array names[5] = ["linear", "plain", "dynamic", "llama3", "yarn"]
 
 set title "Plain RoPE fails far past its trained length; yarn and llama3 hold on"
 set xlabel "position in the text"
-set ylabel "perplexity of a token"
+set ylabel "perplexity, 128 tokens at a time"
 set logscale y
 set xrange [0:4096]
 set yrange [1:200]

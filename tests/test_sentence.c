@@ -298,17 +298,21 @@ static void as_chapter_5_says_that_head_writes_the_answer(void **state) {
 static void as_chapter_6_says_who_shares_her_key_may_pass_her_over(void **state) {
     (void)state;
     float q[T][D], k[T][D], weights[T][T];
-    int pass_her_over = 0;
-    take_head(KV, kv_head(s.head), k, heads("attention/k_rope", KV));
-    for (int h = 0; h < H; h++) {
-        if (kv_head(h) != kv_head(s.head)) continue;
-        take_head(H, h, q, heads("attention/q_rope", H));
-        weigh(D, weights, q, k);
-        bool finds_her = largest(T, weights[T - 1]) == s.owner;
-        if (h == s.head) assert_true(finds_her);
-        else pass_her_over += !finds_her;
+    int groups = 0;
+    for (int group = 0; group < KV; group++) {
+        int find_her = 0, pass_her_over = 0;
+        take_head(KV, group, k, heads("attention/k_rope", KV));
+        for (int h = 0; h < H; h++) {
+            if (kv_head(h) != group) continue;
+            take_head(H, h, q, heads("attention/q_rope", H));
+            weigh(D, weights, q, k);
+            bool finds_her = largest(T, weights[T - 1]) == s.owner;
+            if (h == s.head) assert_true(finds_her);
+            find_her += finds_her, pass_her_over += !finds_her;
+        }
+        groups += find_her > 0 && pass_her_over > 0;
     }
-    assert_true(pass_her_over > 0);
+    assert_true(groups > 0);
 }
 
 static void as_chapter_8_says_the_largest_score_comes_with_her_tile(void **state) {

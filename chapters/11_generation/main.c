@@ -121,9 +121,9 @@ static void many_draws(int V, const float logits[V]) {
     table_print(&table, stdout);
 }
 
-/* The 32 likeliest tokens begin a sentence somewhere in these stories; the others would be mistakes. */
+/* The 31 likeliest tokens begin a sentence somewhere in these stories; the others would be mistakes. */
 static void temperatures(int V, const float logits[V]) {
-    enum { SHOWN = 5, GOOD = 32 };
+    enum { SHOWN = 5, GOOD = 31 };
     static const float Ts[] = {0.5f, 1, 2};
     Chance all[V];
     float reshaped[V];
@@ -193,7 +193,7 @@ int main(int argc, char **argv) {
     section("The likeliest story");
     tell("Once upon a time", (const char *const[]){"\n", NULL}, likeliest, 0);
     section("A story with dice: temperature 0.8, top-p 0.95");
-    tell("Once upon a time", NULL, (Sampling){.temperature = 0.8f, .top_p = 0.95f, .repetition_penalty = 1}, 1);
+    tell("Once upon a time", NULL, (Sampling){.temperature = 0.8f, .top_p = 0.95f, .repetition_penalty = 1}, 10);
 
     generation_free(&question), generation_free(&next), free(line);
     tokenizer_close(tokenizer), model_close(&model), sentence_close(&sentence);
