@@ -15,9 +15,9 @@ set xlabel "position in the text"
 set ylabel "perplexity, 128 tokens at a time"
 set logscale y
 set xrange [0:4096]
-set yrange [1:200]
+set yrange [1:500]
 set xtics (512, 1024, 2048, 3072, 4096)
-set ytics (1, 2, 5, 10, 20, 50, 100)
+set ytics (1, 2, 5, 10, 20, 50, 100, 200)
 set object rectangle from 0, graph 0 to 512, graph 1 behind fillcolor rgb sky fillstyle solid 0.16 noborder
 set label "trained\nlength" at 256, graph 0.96 center textcolor rgb grey
 set key outside right center Left reverse

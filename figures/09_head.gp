@@ -18,6 +18,8 @@ set cbtics 0.25
 set palette defined (0 "#ee8a3c", 1 "#f4f4f4")
 set style fill solid border linecolor rgb "#ffffff"
 unset key
+set termoption noenhanced
+end_of_line(name) = name eq "\n" ? "\\\\n" : name # it would begin a new line of the label
 plot file using 2:1:(0.47):(0.46):4 with boxxyerror linewidth 1 fillcolor palette, \
-     file using 2:($1 + 0.12):(sprintf("%s %.2f", strcol(5), $3)) with labels font ",14", \
+     file using 2:($1 + 0.12):(sprintf("%s %.2f", end_of_line(strcol(5)), $3)) with labels font ",14", \
      file using 2:($1 - 0.2):(sprintf("without: %.2f", $4)) with labels font ",13"

@@ -8,7 +8,7 @@ end = STATS_max
 words = 1800
 stories = 4800
 alike = 12800
-set title "Drilled for a third of its steps: first to copy, then to look up, and only then stories"
+set title "First it is drilled to copy, then to look up, and only then come stories"
 set xlabel "step"
 set ylabel "loss of a token that counts"
 set logscale y
@@ -17,10 +17,10 @@ set ytics ("0.01" 0.01, "0.1" 0.1, "1" 1)
 set xrange [0:end]
 set object rectangle from 0, graph 0 to words, graph 1 behind fillcolor rgb orange fillstyle solid 0.12 noborder
 set object rectangle from words, graph 0 to stories, graph 1 behind fillcolor rgb sky fillstyle solid 0.16 noborder
-set label "word lists:\ncopies count" at 60, 16 left font ",14"
+set label "word lists,\nto copy" at 60, 16 left font ",14"
 set label "20 lessons of\nlook-ups" at words + 90, 16 left font ",14"
 set label "stories, among them some lessons:\nanswers count twice" at stories + 150, 16 left font ",14"
-set label "all at once\nit can copy" at 60, 0.1 left textcolor rgb grey font ",13"
+set label "← all at once\n     it can copy" at words + 120, 0.02 left textcolor rgb grey font ",13"
 set label "then all\ntokens alike" at alike + 150, 16 left font ",14"
 set arrow from alike, graph 0 to alike, graph 1 nohead linecolor rgb grey dashtype 2
 unset key

@@ -15,7 +15,7 @@ set xrange [0.4:most]
 unset key
 set style fill solid 0.85 noborder
 set boxwidth 0.75
-keep(x, text, y, colour) = sprintf("set arrow from %g, graph 0 to %g, graph 1 nohead linewidth 2 linecolor rgb '%s' dashtype 2; set label '%s' at %g, graph %g left textcolor rgb '%s'", x, x, colour, text, x + 0.12, y, colour)
+keep(x, text, y, colour) = sprintf("set arrow from %g, graph 0 to %g, graph 1 nohead linewidth 2 linecolor rgb '%s' dashtype 2; set label '%s' at %g, graph %g left textcolor rgb '%s' font ',15'", x, x, colour, text, x + 0.06, y, colour)
 
 set title "Top-k counts, min-p compares with the likeliest, top-p adds up"
 set origin 0, 0.45; set size 1, 0.55
@@ -23,7 +23,7 @@ set tmargin 3; set bmargin 0.6
 set yrange [0:1.13 * likeliest]
 set ylabel "probability"
 set format x ""
-eval keep(3.5, "top-k 3", 0.92, purple)
+eval keep(2.5, "top-k 2", 0.92, purple)
 eval keep(min_p + 0.5, "min-p 0.1", 0.80, vermillion)
 eval keep(top_p + 0.5, "top-p 0.9", 0.68, green)
 set arrow from 0.4, 0.1 * likeliest to most, 0.1 * likeliest nohead linewidth 1.5 linecolor rgb vermillion
@@ -37,10 +37,11 @@ set yrange [0:1.08]
 set ylabel "sum up to here"
 set format x "%g"
 set xtics rotate by 30 right
-eval keep(3.5, "", 0.5, purple)
+eval keep(2.5, "", 0.5, purple)
 eval keep(min_p + 0.5, "", 0.5, vermillion)
 eval keep(top_p + 0.5, "", 0.5, green)
 set arrow from 0.4, 0.9 to most, 0.9 nohead linewidth 1.5 linecolor rgb green
 set label "0.9" at 0.5, 0.98 left textcolor rgb green
-plot file using 1:5:xtic(8) with boxes linecolor rgb sky
+quote(name) = strlen(name) ? name : "\"" # gnuplot takes a quotation mark for the beginning of a text
+plot file using 1:5:xtic(quote(strcol(8))) with boxes linecolor rgb sky
 unset multiplot

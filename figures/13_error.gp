@@ -7,7 +7,7 @@ file = data."/13_error.dat"
 array height_at[3]
 do for [i = 1:3] { stats file index (i - 1) using 2 every ::6::6 nooutput; height_at[i] = 1.06 * STATS_max }
 
-set title "Each bit halves the error, and the fewer numbers share a scale the smaller it is"
+set title "The fewer numbers share a scale the smaller the error; each bit soon halves it"
 set xlabel "bits a weight, its part of the scale included"
 set ylabel "error of the layer's down\\_proj"
 set logscale y 2

@@ -12,7 +12,7 @@ set xlabel "the nudge, h"
 set ylabel "error, as a share of the gradient"
 set key bottom left
 set label "rounding" at 2.5e-5, 0.15 center textcolor rgb black
-set label "the bend" at 0.7, 5e-4 center textcolor rgb black
+set label "the bend" at 0.12, 4e-4 center textcolor rgb black
 file = data . "/15_error.dat"
 plot file using 1:2 with linespoints linetype 2 title "(f(x + h) - f(x)) / h", \
      "" using 1:3 with linespoints linetype 1 title "(f(x + h) - f(x - h)) / 2h"

@@ -431,6 +431,7 @@ static Result examine(Examinee *examinee, int count, char *stories[count], const
     FILE *file = open_memstream(&result.answer, &length);
     say(examinee, sentence, 12, ".\n", likeliest, file);
     fclose(file);
+    result.answer[strcspn(result.answer, "\n")] = '\0'; /* a row of a table */
     return result;
 }
 

@@ -28,7 +28,7 @@ grep -v '^Question:\|^Answer:\|^$' "$to/unseen.txt" >"$to/unseen.told"
     --rate 0.002 --lowest 0.002 --muon 0.005 --in-order $common --out "$to/looks_up"
 
 # Stories, and among them lessons: many a story is told of one thing alone, and who reads only what colour *it* has may forget how
-# to look for it. And gifts outside of stories: in all other lessons a ball is of whoever is named before it. Of lessons only what is
+# to look for it. And gifts outside of stories: in nearly all others a ball is of whoever is named before it. Of lessons only what is
 # asked for counts: the model shall tell stories, and no lessons. An answer counts twice: it follows from what was read.
 "$build/train" --model "$to/looks_up" --data "$to/stories.txt:0.85" --data "$to/again.safetensors:0.1" \
     --data "$to/gifts.safetensors:0.05" --steps 8000 --batch 8 --learn-after Answer: --otherwise 0.5 --valid "$to/valid.txt" \
