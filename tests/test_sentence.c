@@ -279,6 +279,14 @@ static double speaks_for(int head, int token, const float w_o[C][H * D]) {
     return sum;
 }
 
+/* How much head h's last query weighs the owner of the ball. */
+static float weight_of_owner(int h) {
+    float q[T][D], k[T][D], weights[T][T];
+    take_head(H, h, q, heads("attention/q_rope", H)), take_head(KV, kv_head(h), k, heads("attention/k_rope", KV));
+    weigh(D, weights, q, k);
+    return weights[T - 1][s.owner];
+}
+
 static void as_chapter_5_says_that_head_writes_the_answer(void **state) {
     (void)state;
     enum { FIRST_OWNER = 1 };
@@ -287,8 +295,8 @@ static void as_chapter_5_says_that_head_writes_the_answer(void **state) {
     assert_string_equal(s.token[FIRST_OWNER], "Mia");
     for (int h = 0; h < H; h++) {
         double one = speaks_for(h, s.owner, w_o), other = speaks_for(h, FIRST_OWNER, w_o);
-        if (h == s.head) assert_true(one > other);
-        else assert_true(one < speaks_for(s.head, s.owner, w_o));
+        if (weight_of_owner(h) > 0.9f) assert_true(one > other);
+        if (h != s.head) assert_true(one < speaks_for(s.head, s.owner, w_o));
         owner += one, first += other;
     }
     assert_true(owner > first);
@@ -298,21 +306,17 @@ static void as_chapter_5_says_that_head_writes_the_answer(void **state) {
 static void as_chapter_6_says_who_shares_her_key_may_pass_her_over(void **state) {
     (void)state;
     float q[T][D], k[T][D], weights[T][T];
-    int groups = 0;
-    for (int group = 0; group < KV; group++) {
-        int find_her = 0, pass_her_over = 0;
-        take_head(KV, group, k, heads("attention/k_rope", KV));
-        for (int h = 0; h < H; h++) {
-            if (kv_head(h) != group) continue;
-            take_head(H, h, q, heads("attention/q_rope", H));
-            weigh(D, weights, q, k);
-            bool finds_her = largest(T, weights[T - 1]) == s.owner;
-            if (h == s.head) assert_true(finds_her);
-            find_her += finds_her, pass_her_over += !finds_her;
-        }
-        groups += find_her > 0 && pass_her_over > 0;
+    enum { SECOND = 1 };
+    int find_her = 0, pass_her_over = 0;
+    take_head(KV, SECOND, k, heads("attention/k_rope", KV));
+    for (int h = 0; h < H; h++) {
+        if (kv_head(h) != SECOND) continue;
+        take_head(H, h, q, heads("attention/q_rope", H));
+        weigh(D, weights, q, k);
+        bool finds_her = largest(T, weights[T - 1]) == s.owner;
+        find_her += finds_her, pass_her_over += !finds_her;
     }
-    assert_true(groups > 0);
+    assert_true(find_her > 0 && pass_her_over > 0);
 }
 
 static void as_chapter_8_says_the_largest_score_comes_with_her_tile(void **state) {
