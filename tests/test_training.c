@@ -680,7 +680,7 @@ static void bad_data_are_refused(void **state) {
                      "--tokenizer .: no folder with a tokenizer.model, .json or .bin");
     assert_not_begun("--model '" GOLDEN "/models/llama1' --tokenizer '" STORIES "' --data story.txt",
                      "the tokenizer has 1024 tokens, and");
-    assert_not_begun(TEXTS "story.txt --batch 1 --valid story.txt:0.5", 
+    assert_not_begun(TEXTS "story.txt --batch 1 --valid story.txt:0.5",
                      "--valid story.txt:0.5: it has neither share nor");
     assert_not_begun(TEXTS "story.txt --batch 1 --sample 9 --prompt \"$(yes no | head -n 700)\"",
                      "tokens do not fit the context of 600");
@@ -755,8 +755,8 @@ static void a_folder_has_one_run_at_a_time(void **state) {
     assert_said("a model lies there that no run of this program began");
     /* One that was killed before it had a checkpoint leaves nothing to the next. */
     assert_int_equal(run("mkdir -p early && touch early/tokenizer.json early/log.csv"), 0);
-    assert_int_equal(run("'" BUILD "/train' --config tiny.json --tokenizer '" STORIES "' --data stories.txt --batch 2 --steps 1 "
-                         "--out early"), 0);
+    assert_int_equal(run("'" BUILD "/train' --config tiny.json --tokenizer '" STORIES "' --data stories.txt --batch 2 "
+                         "--steps 1 --out early"), 0);
     assert_false(exists("early/tokenizer.json"));
     assert_int_equal(run("%s", SMALL "--out missing/deep"), 1);
     assert_one_clear_line();

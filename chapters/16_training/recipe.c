@@ -108,6 +108,7 @@ Recipe recipe_read(int argc, char **argv) {
                  sizeof options / sizeof *options, options);
     take_words(&r, &w);
     check(&r, &w);
+    if (!r.prompt) r.prompt = "";
     return r;
 }
 

@@ -6,7 +6,8 @@
 #include "common/safetensors.h"
 
 typedef struct {
-    const char *config, *model, *tokenizer, *out, *valid, *learn_after, *prompt; /* NULL where nothing was said */
+    const char *config, *model, *tokenizer, *out, *valid, *learn_after; /* NULL where nothing was said */
+    const char *prompt; /* "" */
     const char *data[OPTION_TIMES];
     int data_count;
     bool resume, cut, in_order, plot, bf16;

@@ -32,8 +32,7 @@ static Model model_of(const Parameters *w) {
 
 int *prompt_ids(const Config *config, const Tokenizer *tokenizer, const char *prompt, int *count) {
     size_t tokens;
-    int context = config_context(config), *ids = encode_with_bos(tokenizer, prompt ? strlen(prompt) : 0,
-                                                                 prompt ? prompt : "", &tokens);
+    int context = config_context(config), *ids = encode_with_bos(tokenizer, strlen(prompt), prompt, &tokens);
     if (tokens == 0) fail("a text of this tokenizer has no token to begin with: give a --prompt");
     if (tokens > (size_t)context) fail("--prompt: its %zu tokens do not fit the context of %d", tokens, context);
     *count = (int)tokens;
@@ -47,8 +46,8 @@ void write_sample(const Parameters *weights, const Tokenizer *tokenizer, const c
     if (capacity - count > most) capacity = count + most;
     Generation g = generation_new(&model, capacity, (Sampling){.temperature = 1, .top_p = 1, .repetition_penalty = 1},
                                   seed);
-    Stream stream = {.file = stdout, .skip_space = !tokenizer_byte_level(tokenizer) && !(prompt && *prompt)};
-    printf("    %s", prompt ? prompt : "");
+    Stream stream = {.file = stdout, .skip_space = !tokenizer_byte_level(tokenizer) && !*prompt};
+    printf("    %s", prompt);
     generation_read(&g, count, ids);
     generation_write(&g, tokenizer, &stream, most);
     stream_end(&stream);

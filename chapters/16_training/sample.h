@@ -5,7 +5,7 @@
 #include "10_tokenizer/tokenizer.h"
 #include "15_backward/parameters.h"
 
-/* The tokens that a sample begins with: those of the prompt; of none (NULL), the one that begins a text. Or fail(): there
+/* The tokens that a sample begins with: those of the prompt; of none, "", the one that begins a text. Or fail(): there
  * is no such token, or the model's context is too short for them. The caller frees. */
 int *prompt_ids(const Config *config, const Tokenizer *tokenizer, const char *prompt, int *count);
 
