@@ -239,6 +239,9 @@ $(NUMBERS): ## build and run one chapter: make 01
 # threads with it. -q: what is wrong a rank says itself, in one line. As root mpirun wants to be asked twice.
 MPIRUN = mpirun -q --oversubscribe --bind-to none $(if $(filter 0,$(shell id -u)),--allow-run-as-root)
 
+# Open MPI's own way of sending: asking for every kind of network card first takes ranks longer than all the rest of their start.
+export OMPI_MCA_pml ?= ob1
+
 parallel: $(BUILD)/14_tensor_parallel ## one model on several processes: make parallel RANKS=3 MODEL=DIR PROMPT="Once"
 	@$(if $(MPI),,echo "parallel: there is no MPI (apt install libopenmpi-dev openmpi-bin | dnf install openmpi-devel | brew install open-mpi)"; exit 1)
 	$(MPIRUN) -n $(or $(RANKS),2) $(BUILD)/14_tensor_parallel --model $(call quote,$(or $(MODEL),chapters/09_decoder/stories/model)) \
