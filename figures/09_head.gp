@@ -1,25 +1,27 @@
-# The heads of the trained model: where each looks from the last token, and how likely the answer is without it.
+# The heads of the trained model: where each looks from the last token, and what is left without a layer's heads.
 height = 430
 load "figures/style.gp"
 
 file = data."/09_head.dat"
-set title "Silence one head for the whole text: how likely is the answer then?"
-set xlabel "head"
+set title "Where does each head look? Only the last layer's find Anna"
+set xlabel "head" offset -5.5
 set ylabel "layer"
-set xrange [-0.5:5.5]
-set yrange [-0.5:3.5]
+set xrange [-0.5:6.9]
+set yrange [-0.5:3.75]
 set xtics 0,1,5
 set ytics 0,1,3
 unset border; unset grid
 set tics scale 0
 set cbrange [0:1]
-set cblabel "probability of Anna without this head"
-set cbtics 0.25
-set palette defined (0 "#ee8a3c", 1 "#f4f4f4")
+set palette defined (0 "#f4f4f4", 1 "#ee8a3c")
+unset colorbox
 set style fill solid border linecolor rgb "#ffffff"
 unset key
 set termoption noenhanced
+set label 1 "all heads of a layer silent:" at 6.2, 3.72 center font ",13"
 end_of_line(name) = name eq "\n" ? "\\\\n" : name # it would begin a new line of the label
+first_of_layer(head, x) = head == 0 ? x : NaN
 plot file using 2:1:(0.47):(0.46):4 with boxxyerror linewidth 1 fillcolor palette, \
-     file using 2:($1 + 0.12):(sprintf("%s %.2f", end_of_line(strcol(5)), $3)) with labels font ",14", \
-     file using 2:($1 - 0.2):(sprintf("without: %.2f", $4)) with labels font ",13"
+     file using 2:($1 + 0.12):(end_of_line(strcol(6))) with labels font ",15", \
+     file using 2:($1 - 0.2):(sprintf("%.2f", $3)) with labels font ",13", \
+     file using (first_of_layer($2, 6.2)):1:(sprintf("Anna %.2f", $5)) with labels font ",15" textcolor rgb vermillion

@@ -92,13 +92,14 @@ static double probability(const Model *model, const Sentence *s) {
     return p[0][s->ids[s->owner]];
 }
 
-/* What a head gives meets D columns of W_o: with zeros there it is as if it gave nothing, to any token. */
-static double without_head(Model *model, const Sentence *s, int l, int h) {
+/* How likely it is without `count` heads from `first` on. What a head gives meets D columns of W_o: with zeros there it
+ * is as if it gave nothing, to any token. */
+static double without_heads(Model *model, const Sentence *s, int l, int first, int count) {
     Tensor *o_proj = &model->layers[l].o_proj, whole = *o_proj;
     size_t number = dtype_size(whole.dtype), head = (size_t)s->D * number, row = (size_t)s->H * head;
     char *silent = allocate(tensor_bytes(&whole));
     memcpy(silent, whole.data, tensor_bytes(&whole));
-    for (int i = 0; i < s->C; i++) memset(silent + (size_t)i * row + (size_t)h * head, 0, head);
+    for (int i = 0; i < s->C; i++) memset(silent + (size_t)i * row + (size_t)first * head, 0, (size_t)count * head);
     o_proj->data = silent;
     double p = probability(model, s);
     *o_proj = whole;
@@ -106,26 +107,32 @@ static double without_head(Model *model, const Sentence *s, int l, int h) {
     return p;
 }
 
-/* Where each head looks most from the last token, and how likely the answer is without it. */
+/* Where each head looks most from the last token, how much at the owner's name, and how likely the answer is without
+ * one head, and without all of a layer. */
 static void heads(const char *data, Model *model, const Sentence *s) {
     int T = s->T;
     float weights[T][T];
     Trace run = trace(model, T, s->ids);
     Table table = {0};
     Output file = {0};
-    if (data) file = data_open(data, "09_head", "layer, head, largest weight, the answer without it, where it looks");
-    table_row(&table, "layer|without head 0|head 1|head 2|head 3|head 4|head 5");
+    if (data)
+        file = data_open(data, "09_head",
+                         "layer, head, largest weight, weight of Anna, Anna without the layer, where it looks");
+    table_row(&table, "layer|without head 0|head 1|head 2|head 3|head 4|head 5|all six");
     for (int l = 0; l < s->L; l++) {
-        double p[s->H];
+        double p[s->H], none = without_heads(model, s, l, 0, s->H);
         for (int h = 0; h < s->H; h++) {
             head_weights(model, &run, l, h, weights);
+            const float *last = weights[T - 1];
             int most = 0;
             for (int t = 1; t < T; t++)
-                if (weights[T - 1][t] > weights[T - 1][most]) most = t;
-            p[h] = without_head(model, s, l, h);
-            if (data) fprintf(file.file, "%d %d %.5f %.5f \"%s\"\n", l, h, weights[T - 1][most], p[h], s->token[most]);
+                if (last[t] > last[most]) most = t;
+            p[h] = without_heads(model, s, l, h, 1);
+            if (data)
+                fprintf(file.file, "%d %d %.5f %.5f %.5f \"%s\"\n", l, h, last[most], last[s->owner], none,
+                        s->token[most]);
         }
-        table_row(&table, "%d|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f", l, p[0], p[1], p[2], p[3], p[4], p[5]);
+        table_row(&table, "%d|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f", l, p[0], p[1], p[2], p[3], p[4], p[5], none);
     }
     if (data) output_close(&file);
     section("How likely Anna is without one head");
