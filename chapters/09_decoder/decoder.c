@@ -12,27 +12,28 @@
 
 /* ------------------------------------------------------------------ what is done to each token by itself
  *
- * The threads share the tokens out among them. */
+ * The threads share the tokens out among them, where there is work for more than one: to begin side by side and to wait
+ * for the last costs some microseconds. */
 
 static void norm(int T, int C, float out[restrict T][C], const float x[T][C], const float weight[C], double eps) {
-#pragma omp parallel for if (T > 1)
+#pragma omp parallel for if ((double)T * C > 1e5)
     for (int t = 0; t < T; t++) rms_norm(1, C, out + t, x + t, weight, NULL, (float)eps);
 }
 
 static void turn(bool interleaved, int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D],
                  const float cosine[T][D / 2], const float sine[T][D / 2]) {
     __typeof__(rope_half_split) *rope = interleaved ? rope_interleaved : rope_half_split;
-#pragma omp parallel for if (T > 1)
+#pragma omp parallel for if ((double)T * H * D > 1e5)
     for (int t = 0; t < T; t++) rope(1, H, D, out + t, x + t, cosine + t, sine + t);
 }
 
 static void gated(int T, int F, float out[restrict T][F], const float gate[T][F], const float up[T][F]) {
-#pragma omp parallel for if (T > 1)
+#pragma omp parallel for if ((double)T * F > 1e5)
     for (int t = 0; t < T; t++) swiglu(F, out[t], gate[t], up[t]);
 }
 
 static void add(int T, int C, float x[restrict T][C], const float delta[T][C]) {
-#pragma omp parallel for if (T > 1)
+#pragma omp parallel for if ((double)T * C > 1e5)
     for (int t = 0; t < T; t++)
         for (int i = 0; i < C; i++) x[t][i] += delta[t][i];
 }

@@ -297,7 +297,7 @@ void team_attention(int sets, int T, int S, int H, int KV, int D, float out[rest
                     const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]) {
     const Problem p = problem(T, S, H, KV, D, &q[0][0][0], &k[0][0][0], &v[0][0][0]);
     int queries = T * (H / KV), teams = (queries + sets * WIDE - 1) / (sets * WIDE);
-#pragma omp parallel
+#pragma omp parallel if ((double)T * S * H * D > 1e6)
     {
         float *room = allocate(sets * set_numbers(WIDE, &p) * sizeof *room);
         Set *team = allocate((size_t)sets * sizeof *team);
@@ -334,7 +334,7 @@ void split_attention(int parts, int T, int S, int H, int KV, int D, float out[re
     int tiles = (S + KEYS - 1) / KEYS, each = (T * (H / KV) + FOUR - 1) / FOUR, count = each * KV;
     float *room = allocate((size_t)parts * count * set_numbers(FOUR, &p) * sizeof *room);
     Set(*sets)[count] = allocate((size_t)parts * sizeof *sets);
-#pragma omp parallel for
+#pragma omp parallel for if ((double)T * S * H * D > 1e6)
     for (int part = 0; part < parts; part++) {
         long first = (long)tiles * part / parts * KEYS, end = (long)tiles * (part + 1) / parts * KEYS;
         for (int n = 0; n < count; n++) {

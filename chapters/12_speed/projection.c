@@ -112,7 +112,7 @@ void few_rows(int first, int rows, int in, int out, float y[rows][out], const fl
     if (first == out) return;
     float(*ordered)[width] = allocate((size_t)rows * sizeof *ordered);
     for (int r = 0; r < rows; r++) copy_in_order(dtype, in, ordered[r], x[r]);
-#pragma omp parallel for if ((double)in * (out - first) > 1e5)
+#pragma omp parallel for if ((double)rows * in * (out - first) > 1e6)
     for (int o = first; o < first + apart; o++)
         some_products(dtype, rows, (out - o + apart - 1) / apart, in, out, (void *)&y[0][o], width, ordered,
                       (const char *)weight->data + (size_t)o * in * dtype_size(dtype), apart);
@@ -240,7 +240,7 @@ int many_rows(const Method *method, int rows, int in, int out, float y[rows][out
               const Tensor *weight) {
     int numbers = in / method->numbers, outs = out / OUTS * OUTS;
     size_t size = dtype_size(weight->dtype) * method->numbers, pitch = numbers * size;
-#pragma omp parallel
+#pragma omp parallel if ((double)rows * in * out > 1e6)
     {
         float(*block)[PITCH] = allocate(CHUNK * sizeof *block);
         for (int r = 0; r < rows; r += CHUNK)
@@ -261,7 +261,7 @@ int many_rows(const Method *method, int rows, int in, int out, float y[rows][out
 static bool take_pairs(int rows, int in, const float x[rows][in], const Tensor *weight) {
     bool take = in % 2 == 0 && weight->dtype == BF16 && bf16_dots_pay();
     if (project_rounds) return take;
-#pragma omp parallel for if (take) reduction(&& : take)
+#pragma omp parallel for if (take && (double)rows * in > 1e5) reduction(&& : take)
     for (int r = 0; r < rows; r++) take = take && bf16_holds(in, x[r]);
     return take;
 }
