@@ -314,8 +314,12 @@ static void run_cases(Judgement *judgement, const Subject *subject) {
     for (int c = 0; c < judgement->golden.count; c++) {
         Verdict *verdict = &judgement->verdicts[c];
         const GoldenCase *one = &judgement->golden.cases[c];
-        if (lost) *verdict = (Verdict){.golden_case = one}, snprintf(verdict->trouble, TROUBLE, "%s", lost);
-        else *verdict = verdict_of_subject(subject, one);
+        if (lost) {
+            *verdict = (Verdict){.golden_case = one}, snprintf(verdict->trouble, TROUBLE, "%s", lost);
+            lost = "not tried";
+            continue;
+        }
+        *verdict = verdict_of_subject(subject, one);
         if (fate_of(verdict->trouble) == DOES_NOT_COME_BACK || fate_of(verdict->later) == DOES_NOT_COME_BACK)
             lost = "not tried";
         else if (seconds_of_jobs() - before > 3 * call_time_limit && !is_ours(subject))
