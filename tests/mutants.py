@@ -42,8 +42,9 @@ MUTATIONS = [
     (r"\b(\d+\.\d+)\b", r"(1.001 * \1)"), (r"(?<![\w.\[])([1-9])(?![\w.])", r"(\1 + 1)"),
 ]
 
-# Tried only when they are named: in the fast attention most changes decide the speed, or how sums are cut, and compute the same.
-BY_NAME = ["chapters/12_speed/flash_attention.c", "chapters/16_training/attention.c"]
+# Tried only when it is named, for of its changes most decide how keys are cut among tiles, registers and threads: the speed, the
+# last bits, and nothing else. Chapter 8's golden values judge it as they do chapter 8's own.
+BY_NAME = ["chapters/12_speed/flash_attention.c"]
 
 # What is not changed, for it says nothing of what is computed: what is asked for before it is needed, which decides the
 # speed alone; and which element stands behind sizeof, for all of them are as large.
@@ -74,6 +75,9 @@ BACKWARD = [f"chapters/15_backward/{name}_backward.c" for name in ("linear", "no
 EMPTY = "an empty block, or tile"
 FAST_GATES = "chapters/16_training/gates.c"
 FAST_LOSS = "chapters/16_training/loss.c"
+FAST_ATTENTION = "chapters/16_training/attention.c"
+ROOMY = "more room than is needed"
+WHOLE = "its bound is a multiple of its step"
 MUON = "chapters/16_training/muon.c"
 EQUIVALENT = {
     (MUON, "double divisor = norm <= least ? least : norm; /* NaN stays NaN */"): EITHER,
@@ -93,6 +97,16 @@ EQUIVALENT = {
     (FAST_GATES, "const Words sign = (Words){0} - 0x80000000;"): "the highest bit alone is its own negative",
     (FAST_GATES, "Words negative = (Words)(gate <= 0);"): EITHER,
     (FAST_GATES, "for (int i = 0; i < whole - 1; i += LANES)"): "whole is a multiple of the lanes",
+    (FAST_ATTENTION, "SETS = 256,    /* of queries that share a tile of keys on the way forward */"):
+        "how many share it decides the speed",
+    (FAST_ATTENTION, "static int smaller(int a, int b) { return a <= b ? a : b; }"): EITHER,
+    (FAST_ATTENTION, "for (int r = 0; r < rows - 1; r += ROWS) {"): WHOLE,
+    (FAST_ATTENTION, "for (int t = 0; t < WIDE - 1; t += LANES) {"): WHOLE,
+    (FAST_ATTENTION, "for (size_t i = 0; i < width - 1; i += WIDE) {"): WHOLE,
+    **{(FAST_ATTENTION, f"float *room = allocate({more} * sizeof *room);"): ROOMY
+       for more in ("(5 * numbers * rows)", "((5 + 1) * numbers + 2 * rows)", "(5 * numbers + (2 + 1) * rows)", "(4 + 1) * numbers")},
+    (FAST_ATTENTION, "for (int t = 1; t < head->T; t++)"): "the first query sees one key, whose weight is 1 whatever it asks",
+    (FAST_ATTENTION, "for (int s = 0; s <= T; s += KEYS) {"): EMPTY,
     (FAST_LOSS, "for (int v = 0; v < V; v++) most = x[v] >= most ? x[v] : most;"): EITHER,
     **{(FAST_LOSS, f"enum {{ PART = {size} }};"): "parts of another length round no worse" for size in ("64 / LANES", "64")},
     (FAST_LOSS, "for (int first = 0; first <= V; first += PART) {"): EMPTY,
