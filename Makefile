@@ -64,7 +64,7 @@ endif
 
 # The rounding policy is ours: fused multiply-adds are allowed (they round once instead of twice), nothing else is.
 FLAGS = -std=c2x -Wall -Wextra -g -ffp-contract=fast $(FLOAT) $(OPENMP) $(QUIET) -I. -Ichapters -D_GNU_SOURCE \
-        -DROOT=$(call quote,$(call string,$(CURDIR))) $(if $(EMULATOR),-DUNTIMED) $(if $(UTF8),-DUTF8PROC) $(CPPFLAGS) $(CFLAGS)
+        -DROOT=$(call quote,$(call string,$(CURDIR))) $(if $(EMULATOR),-DUNTIMED -DEMULATED) $(if $(UTF8),-DUTF8PROC) $(CPPFLAGS) $(CFLAGS)
 # What is compiled may become a part of a reader's shared library, which does not show its names.
 SHARED = -fPIC -fvisibility=hidden
 LIBS  = $(LDFLAGS) $(JANSSON) $(PCRE2) $(UTF8) -lm

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs the commands, as many at a time as there are processors (or JOBS), shows what each prints, in their order, and ends with
-# what failed, and "N passed, M failed": the sum over all of them. A command counts its own tests: cmocka's "[  PASSED  ] 3 test(s)." or a last
+# what was skipped, what failed, and "N passed, M failed": the sum over all of them. A command counts its own tests: cmocka's "[  PASSED  ] 3 test(s)." or a last
 # line "3 passed, 0 failed". One that exits non-zero without counting a failure (a crash) counts as one.
 passed=0 failed=0 number=0
 # Threads that wait for each other sleep: spinning, they would take the processors from the tests beside them.
@@ -19,9 +19,11 @@ for command; do
     [ "$status" -ne 0 ] && [ "${bad:-0}" -eq 0 ] && bad=1
     [ "$status" -eq 0 ] && [ -z "$good" ] && echo "no test was run by: $command" && bad=1
     passed=$((passed + ${good:-0})) failed=$((failed + ${bad:-0}))
+    sed -n -e 's/^\[  SKIPPED \] \([^ ]*\)$/\1/p' -e 's/^\(.*: \)\{0,1\}skipped: /\1/p' "$output" | sort -u | sed "s|^|skipped: $(basename "${command%% *}"): |" >>"$folder/skipped"
     [ "${bad:-0}" -eq 0 ] || { echo "failed: $command" && { grep -E '^\[ *(ERROR|LINE|FAILED) *\]' "$output" || tail -5 "$output"; } | head -20; } >>"$folder/failures"
 done
 echo
+sed 's/^skipped: sh: /skipped: /' "$folder/skipped"
 [ ! -e "$folder/failures" ] || cat "$folder/failures"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

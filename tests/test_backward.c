@@ -11,6 +11,7 @@
 #include "tests/program.h"
 #include "tests/refused.h"
 
+#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -184,6 +185,68 @@ static void log_sum_is_that_of_the_scores(void **state) {
         }
 }
 
+/* As it is written in a book, one weight at a time, in double. */
+static void attention_by_the_book(int T, int H, int KV, int D, double dq[T][H][D], double dk[T][KV][D],
+                                  double dv[T][KV][D], const float dout[T][H][D], const float q[T][H][D],
+                                  const float k[T][KV][D], const float v[T][KV][D]) {
+    double p[T], dp[T];
+    for (int h = 0; h < H; h++)
+        for (int t = 0, g = h / (H / KV); t < T; t++) {
+            double sum = 0, common = 0;
+            for (int s = 0; s <= t; s++) {
+                p[s] = dp[s] = 0;
+                for (int i = 0; i < D; i++)
+                    p[s] += (double)q[t][h][i] * k[s][g][i] / sqrt(D), dp[s] += (double)dout[t][h][i] * v[s][g][i];
+                sum += p[s] = exp(p[s]);
+            }
+            for (int s = 0; s <= t; s++) common += (p[s] /= sum) * dp[s];
+            for (int s = 0; s <= t; s++)
+                for (int i = 0; i < D; i++) {
+                    double dscore = p[s] * (dp[s] - common) / sqrt(D);
+                    dq[t][h][i] += dscore * k[s][g][i], dk[s][g][i] += dscore * q[t][h][i];
+                    dv[s][g][i] += p[s] * dout[t][h][i];
+                }
+        }
+}
+
+static void *random_numbers(Random *random, size_t n) {
+    float *numbers = allocate(n * sizeof *numbers);
+    random_fill(random, (int)n, numbers);
+    return numbers;
+}
+
+static void *zeros(size_t n, size_t each) { return memset(allocate(n * each), 0, n * each); }
+
+/* The numbers are the same up to the rounding of sums. */
+static void assert_alike(size_t n, const float got[n], const double expected[n]) {
+    double largest = 0;
+    for (size_t i = 0; i < n; i++) largest = fmax(largest, fabs(expected[i]));
+    for (size_t i = 0; i < n; i++) assert_float_equal(got[i], expected[i], 64 * FLT_EPSILON * largest);
+}
+
+/* Heads and texts that fill whole tiles, and those of one more. */
+static void tiles_of_any_size_fit_together(void **state) {
+    (void)state;
+    static const int sizes[][4] = {{32, 2, 1, 33}, {64, 4, 2, 32}, {33, 2, 2, 65}, {97, 1, 1, 8}, {2, 3, 3, 2}};
+    for (size_t c = 0; c < sizeof sizes / sizeof *sizes; c++) {
+        int T = sizes[c][0], H = sizes[c][1], KV = sizes[c][2], D = sizes[c][3];
+        size_t heads = (size_t)(T * H * D), shared = (size_t)(T * KV * D);
+        Random random = {.state = c};
+        void *q = random_numbers(&random, heads), *k = random_numbers(&random, shared),
+             *v = random_numbers(&random, shared), *dout = random_numbers(&random, heads),
+             *dq = zeros(heads, sizeof(float)), *dk = zeros(shared, sizeof(float)), *dv = zeros(shared, sizeof(float)),
+             *exact_dq = zeros(heads, sizeof(double)), *exact_dk = zeros(shared, sizeof(double)),
+             *exact_dv = zeros(shared, sizeof(double)), *out = zeros(heads, sizeof(float)),
+             *log_sum = zeros((size_t)(T * H), sizeof(float));
+        attention_by_the_book(T, H, KV, D, exact_dq, exact_dk, exact_dv, dout, q, k, v);
+        flash_attention_log_sum(T, H, KV, D, out, log_sum, q, k, v);
+        flash_attention_backward(T, H, KV, D, dq, dk, dv, dout, q, k, v, out, log_sum);
+        assert_alike(heads, dq, exact_dq), assert_alike(shared, dk, exact_dk), assert_alike(shared, dv, exact_dv);
+        void *rooms[] = {q, k, v, dout, dq, dk, dv, exact_dq, exact_dk, exact_dv, out, log_sum};
+        for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) free(rooms[i]);
+    }
+}
+
 /* ------------------------------------------------------------------ the loss */
 
 static void large_and_small_numbers_are_no_trouble(void **state) {
@@ -263,6 +326,7 @@ int main(void) {
         cmocka_unit_test(chunks_of_logits_make_no_difference),
         cmocka_unit_test(nudging_the_sentence_s_model_agrees),
         cmocka_unit_test(log_sum_is_that_of_the_scores),
+        cmocka_unit_test(tiles_of_any_size_fit_together),
         cmocka_unit_test(large_and_small_numbers_are_no_trouble),
         cmocka_unit_test(the_first_that_differs_is_named),
     };

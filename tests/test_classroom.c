@@ -136,8 +136,10 @@ static const char *line_of(const char *name) {
     return "";
 }
 
-#ifdef UNTIMED /* an emulator takes far longer */
+#if defined EMULATED /* takes far longer */
 #define PATIENCE "12"
+#elif defined UNTIMED
+#define PATIENCE "3"
 #else
 #define PATIENCE "1"
 #endif

@@ -9,6 +9,9 @@
 #include <math.h>
 #include <string.h>
 
+/* Further back than any sliding window looks: Mistral's is 4096. */
+enum { FAR_AWAY = 4200 };
+
 /* ------------------------------------------------------------------ chapter 5 */
 
 static void unpack_softmax(Function kernel, const Call *c) {
@@ -87,6 +90,7 @@ static void unpack_attention(Function kernel, const Call *c) {
 static void random_attention(Call *call, Random *random, Size size) {
     size_t T = extent(random, size, 1, 20, 131, 512), S = T + extent(random, size, 0, 20, 170, 0);
     size_t D = extent(random, size, 1, 40, 130, 128);
+    if (size == FAR) T = 2, S = FAR_AWAY, D = 8;
     random_input(call, random, "q", 2, SHAPE(T, D));
     random_input(call, random, "k", 2, SHAPE(S, D));
     random_input(call, random, "v", 2, SHAPE(S, D));
@@ -117,7 +121,9 @@ static void unpack_grouped_query(Function kernel, const Call *c) {
 
 static void random_grouped_query(Call *call, Random *random, Size size) {
     size_t T = extent(random, size, 1, 20, 70, 256), KV = extent(random, size, 1, 3, 5, 2);
-    random_heads(call, random, T, T, KV * extent(random, size, 1, 4, 3, 4), KV, extent(random, size, 1, 40, 130, 128));
+    if (size == FAR) random_heads(call, random, 1100, 1100, 2, 1, 4);
+    else random_heads(call, random, T, T, KV * extent(random, size, 1, 4, 3, 4), KV,
+                      extent(random, size, 1, 40, 130, 128));
 }
 
 static void unpack_flash_attention(Function kernel, const Call *c) {
@@ -131,7 +137,8 @@ static void unpack_attend_last(Function kernel, const Call *c) { unpack_flash_at
 static void random_attend_last(Call *call, Random *random, Size size) {
     size_t T = extent(random, size, 1, 20, 33, 1), S = T + extent(random, size, 0, 20, 100, 4095);
     size_t KV = extent(random, size, 1, 3, 5, 8), D = extent(random, size, 1, 40, 130, 128);
-    random_heads(call, random, T, S, KV * extent(random, size, 1, 4, 3, 4), KV, D);
+    if (size == FAR) random_heads(call, random, 2, FAR_AWAY, 2, 1, 8);
+    else random_heads(call, random, T, S, KV * extent(random, size, 1, 4, 3, 4), KV, D);
 }
 
 /* Large: a token after 32768 others, and a text of 4096, with the heads of Llama 3 8B. */
@@ -139,6 +146,7 @@ static void random_flash_attention(Call *call, Random *random, Size size) {
     size_t KV = extent(random, size, 1, 3, 5, 0), T = extent(random, size, 1, 70, 131, 0);
     if (size == LARGE) random_heads(call, random, 1, 32768, 32, 8, 128);
     else if (size == LARGE_PREFILL) random_heads(call, random, 4096, 4096, 32, 8, 128);
+    else if (size == FAR) random_heads(call, random, 2, FAR_AWAY, 2, 1, 8);
     else random_heads(call, random, T, T + extent(random, size, 0, 70, 170, 0),
                       KV * extent(random, size, 1, 4, 3, 0), KV, extent(random, size, 1, 140, 130, 0));
 }
@@ -230,6 +238,7 @@ static void random_cached_attention(Call *call, Random *random, Size size) {
     size_t capacity = length + T + extent(random, size, 0, 5, 7, 0);
     size_t KV = extent(random, size, 1, 3, 5, 8), H = KV * extent(random, size, 1, 4, 3, 4);
     size_t D = extent(random, size, 1, 40, 130, 128);
+    if (size == FAR) T = 2, length = FAR_AWAY, capacity = length + T, KV = 1, H = 2, D = 8;
     random_heads(call, random, T, T, H, KV, D);
     random_input(call, random, "cache_k", 3, SHAPE(capacity, KV, D));
     random_input(call, random, "cache_v", 3, SHAPE(capacity, KV, D));

@@ -43,8 +43,8 @@ static void random_cut(Call *call, Random *random, Size size) {
 
 static void random_penalty(Call *call, Random *random, Size size) {
     int V = random_logits(call, random, size);
-    int *ids = call_input(call, "ids", I32, 1, SHAPE(20));
-    for (int i = 0; i < 20; i++) ids[i] = random_between(random, 0, V - 1);
+    int n = size == FAR ? 400 : 20, *ids = call_input(call, "ids", I32, 1, SHAPE((size_t)n));
+    for (int i = 0; i < n; i++) ids[i] = random_between(random, 0, V - 1);
     scalar_input(call, "penalty", 1.05f + (float)random_uniform(random));
 }
 

@@ -40,7 +40,7 @@ void index_input(Call *call, const char *name, int64_t value) {
 
 size_t extent(Random *random, Size size, int low, int high, size_t medium, size_t large) {
     int small = random_between(random, low, high);
-    return size == SMALL ? (size_t)small : size == MEDIUM ? medium : large;
+    return size == SMALL || size == FAR ? (size_t)small : size == MEDIUM ? medium : large;
 }
 
 /* ------------------------------------------------------------------ y = x W^T + b */

@@ -8,8 +8,9 @@
 #include "common/random.h"
 #include "tests/verify/sandbox.h"
 
-/* Random calls come small or medium, to compare kernels on, or as large as in a Llama, to time them on. */
-typedef enum { SMALL, MEDIUM, LARGE, LARGE_PREFILL } Size;
+/* Random calls come small or medium, to compare kernels on, or as large as in a Llama, to time them on. Far are those
+ * whose last token has thousands before it, where a kernel minds; elsewhere they are small. */
+typedef enum { SMALL, MEDIUM, FAR, LARGE, LARGE_PREFILL } Size;
 
 /* A call that a kernel must not answer: it ends the program, as fail() does. */
 typedef struct {

@@ -154,6 +154,7 @@ static const Move moves[] = {
 static bool predict_move(const Answer *answer, const void *mistake, double predicted[]) {
     const Move *move = mistake;
     Axis axis = axis_of(answer, move->axis);
+    if (axis.size < 2) return false; /* there is nowhere to move */
     for (size_t i = 0; i < answer->count; i++) {
         size_t step = step_of(axis, i), from = move->from(step, axis.size);
         predicted[i] = from < axis.size ? answer->truth[i + (from - step) * axis.inner] : answer->got[i];

@@ -161,9 +161,10 @@ static bool is_the_place(const Evidence *evidence, const Place *place, int numbe
     for (int a = 0; a < evidence->count; a++) {
         const Answer *answer = &evidence->answers[a];
         Axis axis = axis_of(answer, number);
-        if (axis.size < place->least || !is_ordinary(answer)) continue;
-        if (fails(answer) ? !lies_in(answer, place, axis, flagged) : !is_empty(place, axis)) return false;
-        told += fails(answer);
+        if (axis.size < 2 || !is_ordinary(answer)) continue;
+        bool is_long = axis.size >= place->least; /* a short one may speak against it, and never for it */
+        if (fails(answer) ? !lies_in(answer, place, axis, flagged) : is_long && !is_empty(place, axis)) return false;
+        told += fails(answer) && is_long;
     }
     return told > 0;
 }
@@ -256,7 +257,7 @@ static bool size_decides(const Evidence *evidence, SizeRule *must_fail, size_t l
         size_t size = size_of(answer, input, first);
         bool must = size && must_fail(size, limit);
         if (fails(answer) && !must) return false;
-        failing += fails(answer), lucky += must && !fails(answer), passing += !must;
+        failing += fails(answer), lucky += must && !fails(answer), passing += size && !must;
     }
     return failing + passing >= 2 * SOME_CASES && failing && passing >= 2 && lucky * 3 <= failing;
 }
