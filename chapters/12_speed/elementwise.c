@@ -5,12 +5,20 @@
 
 #include <math.h>
 
-/* The sum of the squares is still a double: all numbers of the row depend on it. */
+/* The sum of the squares is still a double: all numbers of the row depend on it. Each quarter of the row has its own
+ * accumulator, for a single one would wait for its additions. */
 static float inverse_rms(int dim, const float x[dim], float eps) {
-    double squares = 0;
-#pragma omp simd reduction(+ : squares)
-    for (int i = 0; i < dim; i++) squares += (double)x[i] * x[i];
-    return (float)(1 / sqrt(squares / dim + eps));
+    int n = dim / 4;
+    double a = 0, b = 0, c = 0, d = 0;
+#pragma omp simd reduction(+ : a, b, c, d)
+    for (int i = 0; i < n; i++) {
+        a += (double)x[i] * x[i];
+        b += (double)x[n + i] * x[n + i];
+        c += (double)x[2 * n + i] * x[2 * n + i];
+        d += (double)x[3 * n + i] * x[3 * n + i];
+    }
+    for (int i = 4 * n; i < dim; i++) a += (double)x[i] * x[i];
+    return (float)(1 / sqrt(((a + b) + (c + d)) / dim + eps));
 }
 
 void rms_norm(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim],
