@@ -9,8 +9,8 @@
 #include <string.h>
 
 /* Lanes are filled in two ways. Many queries: lanes are queries, and nothing is added across them. Few queries: lanes
- * are four queries and a piece of each, LANES / 4 numbers, so that a piece of a key, come from memory, meets all four in
- * one multiply-add; only the sums of a piece's numbers are added up across the lanes. */
+ * are four queries with a piece of each, LANES / 4 numbers, so that a piece of a key, come from memory, meets all four
+ * in one multiply-add; only the sums of a piece's numbers are added up across lanes. */
 enum {
     FOUR = 4,             /* queries of a set, where they are few */
     PIECE = LANES / FOUR, /* numbers of each that lie side by side */
