@@ -57,7 +57,8 @@ INLINE void ask(int numbers, const float *from) {
 }
 
 /* sum[r] = sum over i of x[i][r] w_i, two vectors of each row w_i: each number of x meets two vectors, and each vector
- * `rows` numbers. Scores and weighted values are both such a product. */
+ * `rows` numbers. Scores and weighted values are both such a product. (Where memory is asked for, it sets the pace: to
+ * load less only means that more requests crowd together, and the processor drops some.) */
 INLINE void multiply(int rows, int count, Vector sum[rows][2], int pitch, const float x[count][pitch], Rows w,
                      const float *next) {
 #pragma GCC unroll 8
@@ -66,6 +67,10 @@ INLINE void multiply(int rows, int count, Vector sum[rows][2], int pitch, const 
         const float *from = &w.first[i * w.pitch];
         Vector first = *(const Vector *)from, second = *(const Vector *)&from[LANES];
         if (next) ask(2 * LANES, next + i * 2 * LANES);
+        else {
+            IN_REGISTER(first);
+            IN_REGISTER(second);
+        }
 #pragma GCC unroll 8
         for (int r = 0; r < rows; r++) sum[r][0] += x[i][r] * first, sum[r][1] += x[i][r] * second;
     }
@@ -149,7 +154,7 @@ INLINE void dot_keys(int sets, const Set set[sets], int width, float score[sets]
     for (int n = 0; n < sets * STEP; n++) sum[n / STEP][n % STEP] = (Vector){0};
     for (int i = 0; i < width; i += PIECE) {
         Vector query[2];
-        if (next && i % LANES == 0) ask(STEP * LANES, next + STEP * i);
+        if (next && i * STEP % LINE == 0) ask(STEP * PIECE, next + i * STEP);
         for (int n = 0; n < sets; n++) query[n] = *(const Vector *)&set[n].q[i * FOUR];
 #pragma GCC unroll 8
         for (int s = 0; s < STEP; s++) {
