@@ -78,14 +78,18 @@ enum {
     AHEAD = 1024, FAR = 4096, /* bytes that are asked for before they are needed: alone it stops at a page's end */
 };
 
-/* Asks for a line: once, into the first-level cache; or as chapter 12's decode does: twice, into the second. */
-static inline __attribute__((always_inline)) void ask(bool twice, const char *from) {
-    if (twice) __builtin_prefetch(from + FAR, 0, 2), __builtin_prefetch(from + AHEAD, 0, 2);
-    else __builtin_prefetch(from + AHEAD);
+/* How a line is asked for: as most programs do, into the first-level cache; or as chapter 12's decode does, into the
+ * second, once or twice. */
+typedef enum { NEAR, SECOND, TWICE, WAYS_TO_ASK } Asking;
+
+static inline __attribute__((always_inline)) void ask(Asking how, const char *from) {
+    if (how == TWICE) __builtin_prefetch(from + FAR, 0, 2);
+    if (how == NEAR) __builtin_prefetch(from + AHEAD);
+    else __builtin_prefetch(from + AHEAD, 0, 2);
 }
 
 /* Adds up streams that lie side by side, each `stream` vectors long. */
-static inline __attribute__((always_inline)) void add_streams(bool twice, int streams, size_t stream,
+static inline __attribute__((always_inline)) void add_streams(Asking how, int streams, size_t stream,
                                                               const Wide *numbers) {
     Wide sum[SUMS] = {0};
     for (size_t i = 0; i + SUMS <= stream; i += SUMS)
@@ -93,7 +97,7 @@ static inline __attribute__((always_inline)) void add_streams(bool twice, int st
             const Wide *from = numbers + (size_t)s * stream + i;
 #pragma GCC unroll 8
             for (int j = 0; j < SUMS; j++) {
-                if (j * sizeof(Wide) % LINE == 0) ask(twice, (const char *)(from + j));
+                if (j * sizeof(Wide) % LINE == 0) ask(how, (const char *)(from + j));
                 sum[j] += from[j];
             }
         }
@@ -101,13 +105,15 @@ static inline __attribute__((always_inline)) void add_streams(bool twice, int st
 }
 
 double read_memory(int threads, int way, size_t bytes, const void *memory) {
-    int streams = 1 << way / 2;
+    int streams = 1 << way / WAYS_TO_ASK;
     size_t part = bytes / sizeof(Wide) / (size_t)threads;
 #pragma omp parallel for num_threads(threads)
     for (int thread = 0; thread < threads; thread++) {
         const Wide *numbers = (const Wide *)memory + (size_t)thread * part;
-        if (way % 2) add_streams(true, streams, part / (size_t)streams, numbers);
-        else add_streams(false, streams, part / (size_t)streams, numbers);
+        size_t stream = part / (size_t)streams;
+        if (way % WAYS_TO_ASK == NEAR) add_streams(NEAR, streams, stream, numbers);
+        else if (way % WAYS_TO_ASK == SECOND) add_streams(SECOND, streams, stream, numbers);
+        else add_streams(TWICE, streams, stream, numbers);
     }
     return (double)bytes;
 }

@@ -39,7 +39,7 @@ double byte_peak(int threads);
 /* One go at each of these limits, some thousandths of a second, for who takes the time himself, between two pieces of
  * his own work: what a shared machine gives changes from one moment to the next. Each returns how much was done, in
  * bytes or operations. The memory begins at a multiple of 64. */
-enum { READING_WAYS = 6 };
+enum { READING_WAYS = 9 };
 double read_memory(int threads, int way, size_t bytes, const void *memory);
 double multiply_adds(int threads);
 double multiply_bf16_pairs(int threads);

@@ -1,8 +1,9 @@
-/* What a decoder layer does beside its products, beside what this machine can do. Attention: decode is limited by
- * reading, and prefill by multiply-adds. Norms, RoPE and SiLU · up, position by position, as the decoder calls them
- * for a chunk of a prompt: their limit is a loop that moves as many numbers from the same places and does nothing
- * else. (The sum of a block and its input is such a loop.) Every byte of inputs and output counts once. Kernel and
- * limit are measured in turns. */
+/* What a decoder layer does beside its products, beside what this machine can do. Attention: prefill is limited by
+ * multiply-adds. Decode is limited by reading where few heads share a key; where many do, each number that is read is
+ * worth so many multiply-adds that these may take longer: the row says which limit is the nearer one. Norms, RoPE and
+ * SiLU · up, position by position, as the decoder calls them for a chunk of a prompt: their limit is a loop that moves
+ * as many numbers from the same places and does nothing else. (The sum of a block and its input is such a loop.) Every
+ * byte of inputs and output counts once. Kernel and limit are measured in turns. */
 #include "01_normalization/normalization.h"
 #include "03_feed_forward/feed_forward.h"
 #include "04_rope/rope.h"
@@ -25,15 +26,21 @@ static float *some_numbers(size_t count) {
 /* Does its work, and says how much that was. */
 typedef double Work(const void *context, int turn);
 
-/* The kernel's work a second, at its best, as a share of the limit's. */
-static double share(Work *kernel, Work *limit, const void *context, int turns, int threads) {
-    Work *const works[] = {kernel, limit};
-    double best[2] = {0};
+/* How much of each work is done in a second, at its best: the kernel's and its limits', measured in turns. */
+static void measure(int count, Work *const works[count], double best[count], const void *context, int turns,
+                    int threads) {
+    for (int i = 0; i < count; i++) best[i] = 0;
     for (int turn = 0; turn < turns; turn++)
-        for (int i = 0; i < 2; i++) {
+        for (int i = 0; i < count; i++) {
             double start = work_seconds(threads), work = works[i](context, turn);
             best[i] = fmax(best[i], work / (work_seconds(threads) - start));
         }
+}
+
+/* The kernel's work a second as a share of the limit's. */
+static double share(Work *kernel, Work *limit, const void *context, int turns, int threads) {
+    double best[2];
+    measure(2, (Work *[]){kernel, limit}, best, context, turns, threads);
     return 100 * best[0] / best[1];
 }
 
@@ -73,27 +80,37 @@ static double read_far(const void *context, int turn) {
 
 static double multiply(const void *context, int) { return multiply_adds(((const Heads *)context)->threads); }
 
-static double attention_share(int T, int S, int KV, int D, int threads) {
+static Heads heads_new(int T, int S, int KV, int D, int threads) {
     Heads h = {threads, T, S, .H = 32, KV, D, .layers = 1};
     size_t queries = (size_t)T * h.H * D;
     if (T == 1) h.layers = (int)(MUCH_MEMORY / (layer_numbers(&h) * sizeof(float)));
     h.keys_values = some_numbers(h.layers * layer_numbers(&h));
     h.q = some_numbers(queries), h.out = some_numbers(queries);
-    double result = T == 1 ? share(decode, read_far, &h, 3 * READING_WAYS, threads)
-                           : share(prefill, multiply, &h, 3, threads);
-    free(h.q), free(h.keys_values), free(h.out);
-    return result;
+    return h;
+}
+
+static void heads_free(Heads *h) { free(h->q), free(h->keys_values), free(h->out); }
+
+/* Each query meets each number of its keys and values in a multiply-add, which counts twice. */
+static void attention_row(Table *table, int KV, int D, int threads) {
+    Heads one = heads_new(1, 32768, KV, D, threads), many = heads_new(4096, 4096, KV, D, threads);
+    double best[3], bytes = (double)layer_numbers(&one) * sizeof(float), operations = 4.0 * one.H * D * one.S;
+    measure(3, (Work *[]){decode, read_far, multiply}, best, &one, 3 * READING_WAYS, threads);
+    double seconds = bytes / best[0], reading = bytes / best[1], multiplying = operations / best[2];
+    table_row(table, "D %d, KV %d|%.0f %%|%.0f %% of %s|%.0f %%", D, KV, 100 * reading / seconds,
+              100 * fmax(reading, multiplying) / seconds, reading > multiplying ? "reading" : "multiply-adds",
+              share(prefill, multiply, &many, 3, threads));
+    heads_free(&one), heads_free(&many);
 }
 
 static void attention(int threads) {
     Table table = {0};
     table_row(&table,
-              "attention of 32 heads, %d thread%s|decode after 32768, of read bandwidth|prefill of 4096, of FMA peak",
+              "attention of 32 heads, %d thread%s|decode after 32768, of read bandwidth|of the nearer limit|prefill of "
+              "4096, of FMA peak",
               threads, threads == 1 ? "" : "s");
     for (int D = 64; D <= 128; D *= 2)
-        for (int KV = 4; KV <= 8; KV *= 2)
-            table_row(&table, "D %d, KV %d|%.0f %%|%.0f %%", D, KV, attention_share(1, 32768, KV, D, threads),
-                      attention_share(4096, 4096, KV, D, threads));
+        for (int KV = 4; KV <= 8; KV *= 2) attention_row(&table, KV, D, threads);
     table_print(&table, stdout);
 }
 

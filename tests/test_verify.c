@@ -77,6 +77,21 @@ static void trouble_is_named(void **state) {
     golden_close(&golden);
 }
 
+/* What is timed is repeated, a short call thousands of times: always in the same arrays and the same room to work in. */
+static void every_kernel_can_be_timed(void **state) {
+    (void)state;
+    const Kernel *kernel;
+    for (int k = 0; (kernel = kernel_at(k)); k++) {
+        Random random = {.state = 1};
+        Call call = {0};
+        char trouble[TROUBLE];
+        kernel->random_call(&call, &random, SMALL);
+        if (isnan(time_call(NULL, kernel->ours, kernel->unpack, &call, trouble)))
+            fail_msg("%s %s", kernel->name, trouble);
+        call_free(&call);
+    }
+}
+
 /* In a process that has been told the shorter limit; all others may be slow, as on a busy machine. */
 static void a_loop_without_an_end_is_given_up(void **state) {
     (void)state;
@@ -159,6 +174,7 @@ static void the_library_s_process_ends_with_verify(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(trouble_is_named),
+        cmocka_unit_test(every_kernel_can_be_timed),
         cmocka_unit_test(a_loop_without_an_end_is_given_up),
         cmocka_unit_test(what_is_not_written_is_counted),
         cmocka_unit_test(lost_accuracy_fails_without_a_name),

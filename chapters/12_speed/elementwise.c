@@ -5,18 +5,35 @@
 
 #include <math.h>
 
-/* The sum of the squares is still a double: all numbers of the row depend on it. */
-static float inverse_rms(int dim, const float x[dim], float eps) {
-    double squares = 0;
-#pragma omp simd reduction(+ : squares)
-    for (int i = 0; i < dim; i++) squares += (double)x[i] * x[i];
-    return (float)(1 / sqrt(squares / dim + eps));
+/* Half of the lanes, which as doubles fill a register. */
+typedef float Half __attribute__((vector_size(LANES / 2 * sizeof(float)), aligned(1), may_alias));
+typedef double Doubles __attribute__((vector_size(LANES / 2 * sizeof(double))));
+
+/* All numbers of the row depend on this sum. Four squares at a time are added in float32, which is a few roundings; what
+ * comes of these is a double, for the more there is to add the more would be rounded away. */
+static double sum_of_squares(int dim, const float x[dim]) {
+    Doubles low = {0}, high = {0};
+    double sum = 0;
+    int i = 0;
+    for (; i + 4 * LANES <= dim; i += 4 * LANES) {
+        float part[LANES];
+        Vector four = {0};
+#pragma GCC unroll 4
+        for (int j = 0; j < 4; j++) four += *(const Vector *)&x[i + j * LANES] * *(const Vector *)&x[i + j * LANES];
+        *(Vector *)part = four;
+        low += __builtin_convertvector(*(const Half *)part, Doubles);
+        high += __builtin_convertvector(*(const Half *)&part[LANES / 2], Doubles);
+    }
+    low += high;
+    for (int l = 0; l < LANES / 2; l++) sum += low[l];
+    for (; i < dim; i++) sum += (double)x[i] * x[i];
+    return sum;
 }
 
 void rms_norm(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim],
               const float weight[dim], const float *bias, float eps) {
     for (int r = 0; r < rows; r++) {
-        float scale = inverse_rms(dim, x[r], eps);
+        float scale = (float)(1 / sqrt(sum_of_squares(dim, x[r]) / dim + eps));
         for (int i = 0; i < dim; i++) out[r][i] = x[r][i] * scale * weight[i];
         for (int i = 0; i < dim && bias; i++) out[r][i] += bias[i];
     }

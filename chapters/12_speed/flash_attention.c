@@ -8,14 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Lanes are filled in two ways. Few queries: lanes run along the width, so that a vector of a key, come from memory,
- * meets four queries, and the sums are added up across the lanes. Many queries: lanes are queries, and nothing is added
- * across them. */
+/* Lanes are filled in two ways. Many queries: lanes are queries, and nothing is added across them. Few queries: lanes
+ * are four queries with a piece of each, LANES / 4 numbers, so that a piece of a key, come from memory, meets all four
+ * in one multiply-add; only the sums of a piece's numbers are added up across lanes. */
 enum {
     FOUR = 4,             /* queries of a set, where they are few */
+    PIECE = LANES / FOUR, /* numbers of each that lie side by side */
     WIDE = 2 * LANES,     /* and where they are many */
     KEYS = 32,            /* keys of a tile */
-    STEP = REGISTERS / 8, /* keys that meet four queries at once: STEP x FOUR sums take half of the registers */
+    STEP = REGISTERS / 4, /* keys that meet one or two sets at once: STEP x 2 sums take half of the registers */
     ROWS = REGISTERS / 4, /* rows of a product with many queries that are summed at once: ROWS x 2 sums, half again */
     TEAM = 256 / WIDE,    /* sets that share a tile while it is in the cache */
     FEW = 16,             /* queries of a head that are few */
@@ -34,8 +35,8 @@ typedef struct {
     int g, first, count;   /* their key/value head; queries first … first + count - 1 of it */
     int last[WIDE];        /* the last key that each may see */
     Vector max[2], sum[2]; /* of few, lane l is query l % FOUR */
-    float *q;              /* the queries / sqrt(D): few [FOUR][width], many [width][WIDE] */
-    float *out;            /* the same of the sums of e^(score - max) v */
+    float *q;              /* the queries / sqrt(D): few [width / PIECE][FOUR][PIECE], many [width][WIDE] */
+    float *out;            /* sums of e^(score - max) v: few [FOUR][width], many [width][WIDE] */
 } Set;
 
 /* Rows of numbers, with those of other heads perhaps between them. */
@@ -56,7 +57,8 @@ INLINE void ask(int numbers, const float *from) {
 }
 
 /* sum[r] = sum over i of x[i][r] w_i, two vectors of each row w_i: each number of x meets two vectors, and each vector
- * `rows` numbers. Scores and weighted values are both such a product. */
+ * `rows` numbers. Scores and weighted values are both such a product. (Where memory is asked for, it sets the pace: to
+ * load less only means that more requests crowd together, and the processor drops some.) */
 INLINE void multiply(int rows, int count, Vector sum[rows][2], int pitch, const float x[count][pitch], Rows w,
                      const float *next) {
 #pragma GCC unroll 8
@@ -65,6 +67,10 @@ INLINE void multiply(int rows, int count, Vector sum[rows][2], int pitch, const 
         const float *from = &w.first[i * w.pitch];
         Vector first = *(const Vector *)from, second = *(const Vector *)&from[LANES];
         if (next) ask(2 * LANES, next + i * 2 * LANES);
+        else {
+            IN_REGISTER(first);
+            IN_REGISTER(second);
+        }
 #pragma GCC unroll 8
         for (int r = 0; r < rows; r++) sum[r][0] += x[i][r] * first, sum[r][1] += x[i][r] * second;
     }
@@ -120,22 +126,47 @@ static void many_meet(Set *set, int s0, int width, const Tile *tile) {
 
 /* ------------------------------------------------------------------ few queries and a tile */
 
-/* score[s][r] = q_r . k_s for STEP keys as they lie in memory: lanes run along the width, to be added up at the end. */
-INLINE void dot_keys(int width, float score[STEP][FOUR], const float q[FOUR][width], Rows k, const float *next) {
-    Vector sum[STEP * FOUR];
+/* A piece of a key, once for each query. */
+INLINE Vector four_times(const float *piece) {
+#if defined __AVX512F__
+    return (Vector)_mm512_broadcast_f32x4(_mm_loadu_ps(piece));
+#elif defined __AVX__
+    return (Vector)_mm256_castpd_ps(_mm256_broadcast_sd((const double *)piece));
+#else
+    return (Vector){0} + piece[0];
+#endif
+}
+
+/* The sums of PIECE keys, each in lanes [query][number], added up: the scores in lanes [key][query]. */
+#define TURNED(n, lane) ((lane) % FOUR * PIECE + (lane) / (n))
+INLINE Vector piece_totals(Vector sum[PIECE]) {
+#pragma GCC unroll 2
+    for (int s = 0; s < 2 && PIECE > 2; s++) sum[s] = FIRSTS(2, sum[s], sum[s + 2]) + SECONDS(2, sum[s], sum[s + 2]);
+    if (PIECE > 1) sum[0] = FIRSTS(1, sum[0], sum[1]) + SECONDS(1, sum[0], sum[1]);
+    return (Vector)__builtin_shufflevector(sum[0], sum[0], EACH_LANE(TURNED, FOUR));
+}
+
+/* score[n][s][r] = q_r . k_s for STEP keys as they lie in memory, with one or two sets of queries. */
+INLINE void dot_keys(int sets, const Set set[sets], int width, float score[sets][KEYS][FOUR], Rows k,
+                     const float *next) {
+    Vector sum[2][STEP];
 #pragma GCC unroll 16
-    for (int n = 0; n < STEP * FOUR; n++) sum[n] = (Vector){0};
-    for (int i = 0; i < width; i += LANES) {
-        Vector query[FOUR];
-        if (next) ask(STEP * LANES, next + STEP * i);
-#pragma GCC unroll 4
-        for (int r = 0; r < FOUR; r++) query[r] = *(const Vector *)&q[r][i];
-#pragma GCC unroll 16
-        for (int n = 0; n < STEP * FOUR; n++)
-            sum[n] += query[n % FOUR] * *(const Vector *)&k.first[n / FOUR * k.pitch + i];
+    for (int n = 0; n < sets * STEP; n++) sum[n / STEP][n % STEP] = (Vector){0};
+    for (int i = 0; i < width; i += PIECE) {
+        Vector query[2];
+        if (next && i * STEP % LINE == 0) ask(STEP * PIECE, next + i * STEP);
+        for (int n = 0; n < sets; n++) query[n] = *(const Vector *)&set[n].q[i * FOUR];
+#pragma GCC unroll 8
+        for (int s = 0; s < STEP; s++) {
+            Vector key = four_times(&k.first[s * k.pitch + i]);
+#pragma GCC unroll 2
+            for (int n = 0; n < sets; n++) sum[n][s] += query[n] * key;
+        }
     }
-#pragma GCC unroll 4
-    for (int n = 0; n < STEP * FOUR; n += LANES) *(Vector *)&score[n / FOUR][n % FOUR] = totals(&sum[n]);
+#pragma GCC unroll 2
+    for (int n = 0; n < sets; n++)
+#pragma GCC unroll 8
+        for (int s = 0; s < STEP; s += PIECE) *(Vector *)score[n][s] = piece_totals(&sum[n][s]);
 }
 
 /* Two vectors of each query's sums shrink, and get what a tile adds to them. */
@@ -160,8 +191,10 @@ static void few_meet(int sets, Set set[sets], int s0, int width, const Tile *til
     Vector shrink[sets][2];
     for (int s = 0; s < KEYS; s += STEP) {
         Rows k = {&tile->k.first[s * tile->k.pitch], tile->k.pitch};
-        for (int n = 0; n < sets; n++)
-            dot_keys(width, &score[n][s], (const void *)set[n].q, k, asked(n, tile->next_k, s * width));
+        int n = 0;
+        for (; n + 2 <= sets; n += 2)
+            dot_keys(2, &set[n], width, (void *)score[n][s], k, asked(n, tile->next_k, s * width));
+        if (n < sets) dot_keys(1, &set[n], width, (void *)score[n][s], k, asked(n, tile->next_k, s * width));
     }
     for (int n = 0; n < sets; n++) {
         if (s0 + KEYS - 1 > set[n].last[0]) mask(FOUR, score[n], s0, set[n].last);
@@ -235,6 +268,17 @@ static Set gather(int queries, int g, int first, const Problem *p, float *room) 
         set.last[r] = r < set.count ? p->S - p->T + t : set.last[r - 1];
         for (int i = 0; i < D && r < set.count; i++) to[r][i] = q[t][h][i] * scale;
     }
+    return set;
+}
+
+/* Few queries: a piece of each, and then the next. */
+static Set gather_pieces(int g, int first, const Problem *p, float *room) {
+    Set set = gather(FOUR, g, first, p, room);
+    float(*to)[FOUR][PIECE] = (void *)set.out;
+    const float(*from)[p->width] = (const void *)set.q;
+    for (int r = 0; r < FOUR; r++)
+        for (int i = 0; i < p->width; i++) to[i / PIECE][r][i % PIECE] = from[r][i];
+    set.q = set.out, set.out = memset(room, 0, (size_t)FOUR * p->width * sizeof *room);
     return set;
 }
 
@@ -339,7 +383,7 @@ void split_attention(int parts, int T, int S, int H, int KV, int D, float out[re
         long first = (long)tiles * part / parts * KEYS, end = (long)tiles * (part + 1) / parts * KEYS;
         for (int n = 0; n < count; n++) {
             float *own = room + ((size_t)part * count + n) * set_numbers(FOUR, &p);
-            sets[part][n] = gather(FOUR, n / each, n % each * FOUR, &p, own);
+            sets[part][n] = gather_pieces(n / each, n % each * FOUR, &p, own);
         }
         attend_part(each, (void *)sets[part], (int)first, (int)(end < S ? end : S), &p);
     }

@@ -11,6 +11,7 @@ enum {
     STREAMS = 4,              /* rows of the weight that are read side by side */
     FEW = 4,                  /* rows of x that a weight meets on its way from memory */
     AHEAD = 1024, FAR = 4096, /* bytes that are asked for before they are needed; and first of all, a page before */
+    LONG = 2048,              /* up to so many numbers of x stay in the first-level cache while the weights pass */
     LINE = 64,                /* bytes that come from memory together */
 };
 
@@ -29,7 +30,11 @@ static void copy_row(int count, float to[count], const float from[count]) {
 INLINE void widen(DType dtype, Vector to[2], const char *from) {
     if (dtype == F32) to[0] = ((const Vector *)from)[0], to[1] = ((const Vector *)from)[1];
     else if (dtype == F16) to[0] = widen_f16(from), to[1] = widen_f16(from + LANES * sizeof(f16));
-    else to[0] = even_bf16(*(const Words *)from), to[1] = odd_bf16(*(const Words *)from);
+    else {
+        Words pairs = *(const Words *)from;
+        IN_REGISTER(pairs);
+        to[0] = even_bf16(pairs), to[1] = odd_bf16(pairs);
+    }
 }
 
 /* A row of x in the order of its weights, in steps of 2 LANES; the last is filled up with zeros. */
@@ -44,52 +49,74 @@ static void copy_in_order(DType dtype, int in, float to[], const float from[in])
     }
 }
 
-/* 2 LANES weights of one stream meet all rows of x. `left` numbers are left of the row: beyond its end nothing is
- * read. */
-INLINE void add_step(DType dtype, int rows, int left, Vector sum[], int pitch, int width, const float x[][width],
-                     const char *from) {
-    const size_t size = dtype == F32 ? 4 : 2;
-    char rest[2 * LANES * sizeof(float)] = {0};
-    Vector w[2];
-    for (size_t b = 0; b < 2 * LANES * size; b += LINE) /* into the second-level cache: the first has x */
-        __builtin_prefetch(from + b + FAR, 0, 2), __builtin_prefetch(from + b + AHEAD, 0, 2);
-    widen(dtype, w, left >= 2 * LANES ? from : memcpy(rest, from, (size_t)left * size));
+/* Lines are on their way from now on, into the second-level cache, for the first has x. Where x is too long for it, and
+ * 16-bit weights leave little time for that, the processor's own prefetching falls behind: then a page before, too. */
+INLINE void ask(bool far, size_t bytes, const char *from) {
+    for (size_t b = 0; b < bytes; b += LINE) {
+        if (far) __builtin_prefetch(from + b + FAR, 0, 2);
+        __builtin_prefetch(from + b + AHEAD, 0, 2);
+    }
+}
+
+/* 2 LANES weights of each stream meet all rows of x, which is loaded but once for all streams. */
+INLINE void add_step(DType dtype, int rows, int streams, Vector sum[], int width, const float x[][width],
+                     const char *from, size_t stream) {
+    Vector near[FEW][2], w[2];
 #pragma GCC unroll 4
     for (int r = 0; r < rows; r++) {
-        sum[r * pitch] += w[0] * *(const Vector *)x[r];
-        sum[r * pitch] += w[1] * *(const Vector *)&x[r][LANES];
+        near[r][0] = *(const Vector *)x[r], near[r][1] = *(const Vector *)&x[r][LANES];
+        IN_REGISTER(near[r][0]);
+        IN_REGISTER(near[r][1]);
+    }
+#pragma GCC unroll 4
+    for (int s = 0; s < streams; s++, from += stream) {
+        widen(dtype, w, from);
+#pragma GCC unroll 4
+        for (int r = 0; r < rows; r++)
+            sum[r * streams + s] += w[0] * near[r][0], sum[r * streams + s] += w[1] * near[r][1];
     }
 }
 
 /* y[r][s * apart] = w_s . x_r, for rows of the weight that lie `apart` rows from each other. Each is read from end to
  * end beside the others, so that several lines of memory, and several additions, are under way at any time. A long sum
  * is a sum of parts: in one go each lane would add up thousands of roundings, the more the fewer lanes there are. */
-INLINE void dot_products(DType dtype, int rows, int streams, int in, int out, float y[][out], int width,
+INLINE void dot_products(DType dtype, bool far, int rows, int streams, int in, int out, float y[][out], int width,
                          const float x[][width], const char *weight, int apart) {
     const size_t size = dtype == F32 ? 4 : 2, stream = (size_t)apart * in * size;
-    Vector sum[FEW][STREAMS] = {0};
+    Vector sum[FEW * STREAMS], part[FEW * STREAMS];
+#pragma GCC unroll 16
+    for (int n = 0; n < rows * streams; n++) sum[n] = (Vector){0};
     for (int first = 0; first < in; first += DEPTH) {
-        int end = in - first < DEPTH ? in : first + DEPTH;
-        Vector part[FEW][STREAMS] = {0};
-        for (int i = first; i < end; i += 2 * LANES)
+        int end = in - first < DEPTH ? in : first + DEPTH, i = first;
+#pragma GCC unroll 16
+        for (int n = 0; n < rows * streams; n++) part[n] = (Vector){0};
+        for (; i + 2 * LANES <= end; i += 2 * LANES) {
 #pragma GCC unroll 4
+            for (int s = 0; s < streams; s++) ask(far, 2 * LANES * size, weight + s * stream + i * size);
+            add_step(dtype, rows, streams, part, width, (const void *)&x[0][i], weight + i * size, stream);
+        }
+        if (i < end) { /* beyond the end of a row nothing is read */
+            char rest[STREAMS][2 * LANES * sizeof(float)] = {0};
             for (int s = 0; s < streams; s++)
-                add_step(dtype, rows, in - i, &part[0][s], STREAMS, width, (const void *)&x[0][i],
-                         weight + s * stream + i * size);
-        for (int r = 0; r < rows; r++)
-#pragma GCC unroll 4
-            for (int s = 0; s < streams; s++) sum[r][s] += part[r][s];
+                memcpy(rest[s], weight + s * stream + i * size, (size_t)(end - i) * size);
+            add_step(dtype, rows, streams, part, width, (const void *)&x[0][i], rest[0], sizeof rest[0]);
+        }
+#pragma GCC unroll 16
+        for (int n = 0; n < rows * streams; n++) sum[n] += part[n];
     }
-    for (int r = 0; r < rows; r++)
-        for (int s = 0; s < streams; s++) y[r][(size_t)s * apart] = total(sum[r][s]);
+#pragma GCC unroll 16
+    for (int n = 0; n < rows * streams; n++) y[n / streams][(size_t)(n % streams) * apart] = total(sum[n]);
 }
 
-/* The same for a dtype that is known only now. */
-INLINE void dtype_products(DType dtype, int rows, int streams, int in, int out, float y[][out], int width,
-                           const float x[][width], const char *weight, int apart) {
-    if (dtype == F32) dot_products(F32, rows, streams, in, out, y, width, x, weight, apart);
-    else if (dtype == BF16) dot_products(BF16, rows, streams, in, out, y, width, x, weight, apart);
-    else dot_products(F16, rows, streams, in, out, y, width, x, weight, apart);
+/* The same for a dtype and a length that are known only now. */
+INLINE void any_products(DType dtype, int rows, int streams, int in, int out, float y[][out], int width,
+                         const float x[][width], const char *weight, int apart) {
+    bool far = in > LONG;
+    if (dtype == F32) dot_products(F32, false, rows, streams, in, out, y, width, x, weight, apart);
+    else if (dtype == BF16 && far) dot_products(BF16, true, rows, streams, in, out, y, width, x, weight, apart);
+    else if (dtype == BF16) dot_products(BF16, false, rows, streams, in, out, y, width, x, weight, apart);
+    else if (far) dot_products(F16, true, rows, streams, in, out, y, width, x, weight, apart);
+    else dot_products(F16, false, rows, streams, in, out, y, width, x, weight, apart);
 }
 
 /* One output of each stream, of all rows of x; or the last few. */
@@ -98,12 +125,12 @@ static void some_products(DType dtype, int rows, int streams, int in, int out, f
     size_t stream = (size_t)apart * in * dtype_size(dtype);
     int r = 0;
     for (; streams == STREAMS && r + FEW <= rows; r += FEW)
-        dtype_products(dtype, FEW, STREAMS, in, out, y + r, width, x + r, weight, apart);
+        any_products(dtype, FEW, STREAMS, in, out, y + r, width, x + r, weight, apart);
     for (; streams == STREAMS && r < rows; r++)
-        dtype_products(dtype, 1, STREAMS, in, out, y + r, width, x + r, weight, apart);
+        any_products(dtype, 1, STREAMS, in, out, y + r, width, x + r, weight, apart);
     for (; r < rows; r++)
         for (int s = 0; s < streams; s++)
-            dtype_products(dtype, 1, 1, in, out, (void *)&y[r][s * apart], width, x + r, weight + s * stream, apart);
+            any_products(dtype, 1, 1, in, out, (void *)&y[r][s * apart], width, x + r, weight + s * stream, apart);
 }
 
 void few_rows(int first, int rows, int in, int out, float y[rows][out], const float x[rows][in], const Tensor *weight) {

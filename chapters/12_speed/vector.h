@@ -37,6 +37,16 @@ typedef uint16_t Halves __attribute__((vector_size(LANES * sizeof(uint16_t)), al
 
 #define INLINE static inline __attribute__((always_inline)) /* so that a constant argument is one inside, too */
 
+/* What is loaded and used several times stays in its register: gcc would load it anew for each use, and a processor can
+ * load but one or two vectors in a cycle. */
+#if defined __x86_64__
+#define IN_REGISTER(v) __asm__("" : "+v"(v))
+#elif defined __aarch64__
+#define IN_REGISTER(v) __asm__("" : "+w"(v))
+#else
+#define IN_REGISTER(v) ((void)0)
+#endif
+
 /* In each lane a, where the mask (of a comparison) has all bits, and b, where it has none. */
 INLINE Vector blend(Words mask, Vector a, Vector b) { return (Vector)((mask & (Words)a) | (~mask & (Words)b)); }
 
@@ -54,13 +64,16 @@ INLINE void largest_of_every(int n, Vector numbers[2]) {
     numbers[0] = numbers[1] = most;
 }
 
-/* The sum of all lanes, halved again and again. */
+/* The sum of all lanes: to each comes the one that lies 8 lanes from it, then 4, 2 and 1. */
+#define FROM(n, lane) ((lane) ^ (n) % LANES)
+#define ADD_FROM(n, v) \
+    if ((n) < LANES) v += (Vector)__builtin_shufflevector(v, v, EACH_LANE(FROM, n))
 INLINE float total(Vector sum) {
-    float part[LANES];
-    *(Vector *)part = sum;
-    for (int n = LANES / 2; n > 0; n /= 2)
-        for (int l = 0; l < n; l++) part[l] += part[l + n];
-    return part[0];
+    ADD_FROM(8, sum);
+    ADD_FROM(4, sum);
+    ADD_FROM(2, sum);
+    ADD_FROM(1, sum);
+    return sum[0];
 }
 
 /* Cut into pieces of n lanes: FIRSTS has the first, third, fifth … piece of a, with that of b after each; SECONDS the

@@ -147,34 +147,40 @@ static int choose(Subject chosen[], const char *name, Library *library, const ch
     return count;
 }
 
+/* What is smaller is read from a cache, and beside the memory's bandwidth its speed would say nothing. The bandwidth is
+ * that of reading so much again and again: where a part of it stays in the cache, the limit is so much higher. */
+enum { LEAST_SHARE = SOME_MEMORY / 4 };
+
 static void bench_row(Table *table, const Subject *subject, Size size, double bandwidth, double peak) {
     const Kernel *kernel = subject->kernel;
     const char *name = kernel->name, *at = size == LARGE_PREFILL ? ", prefill" : "";
-    char of_peak[32] = "", beside[64] = "", trouble[TROUBLE];
+    char of_bandwidth[32] = "", of_peak[32] = "", beside[64] = "", trouble[TROUBLE];
     Timing timing = time_kernel(subject, size, trouble);
     /* A plain kernel may be too slow for a long text, and the others are timed all the same. */
     if (isnan(timing.seconds)) {
         table_row(table, "%s%s %s", name, at, trouble);
         return;
     }
+    if (timing.bytes >= LEAST_SHARE)
+        snprintf(of_bandwidth, sizeof of_bandwidth, "%.0f %%", 100 * timing.bytes / timing.seconds / bandwidth);
     if (timing.operations)
         snprintf(of_peak, sizeof of_peak, "%.0f %%", 100 * timing.operations / timing.seconds / peak);
     if (subject->library) {
         double ours = time_kernel(&(Subject){.kernel = kernel, .function = kernel->ours}, size, trouble).seconds;
         if (!isnan(ours)) snprintf(beside, sizeof beside, "%.2f|%.2f×", ours * 1e3, ours / timing.seconds);
     }
-    table_row(table, "%s%s|%.2f|%.0f %%|%s|%s", name, at, timing.seconds * 1e3,
-              100 * timing.bytes / timing.seconds / bandwidth, of_peak, beside);
+    table_row(table, "%s%s|%.3g|%s|%s|%s", name, at, timing.seconds * 1e3, of_bandwidth, of_peak, beside);
 }
 
-static double read_some(int threads) { return read_bandwidth(threads, SOME_MEMORY); }
+static double read_some(int threads) { return read_bandwidth(threads, LEAST_SHARE); }
 
 /* Every byte of the inputs and the output counts once, whatever the kernel does with it. */
 static void bench(int count, const Subject chosen[]) {
     int threads = thread_count();
     double bandwidth = measure_apart(read_some, threads), peak = measure_apart(fma_peak, threads);
-    printf("%d thread%s: memory is read at %.1f GB/s, FMA peak is %.0f GFLOP/s\n", threads, threads == 1 ? "" : "s",
-           bandwidth / 1e9, peak / 1e9);
+    printf("%d thread%s: memory is read at %.1f GB/s, FMA peak is %.0f GFLOP/s. (What is under %d MB has no share of "
+           "the bandwidth: a cache may have room for it.)\n",
+           threads, threads == 1 ? "" : "s", bandwidth / 1e9, peak / 1e9, LEAST_SHARE >> 20);
     Table table = {0};
     bool readers = count && chosen[0].library;
     table_row(&table, "kernel|milliseconds|of read bandwidth|of FMA peak%s",

@@ -74,7 +74,7 @@ typedef struct {
 /* A call's arrays and the room it works in. They are gone before the next call: who keeps a pointer finds nothing. */
 enum { MOST_GUARDED = CALL_MAX_INPUTS + 8 };
 static Guarded guarded[MOST_GUARDED];
-static int guarded_count;
+static int guarded_count, next_room; /* where a timed call is repeated, the room of the time before is there yet */
 
 static void fill(void *memory, size_t bytes, uint16_t pattern) {
     for (size_t i = 0; i < bytes; i++) ((char *)memory)[i] = ((const char *)&pattern)[i % 2];
@@ -132,7 +132,8 @@ static Call guarded_call(const Run *run) {
 static const Run *running; /* the call that is under way */
 
 void *work_room(const char *name, size_t count) {
-    return guard(name, count * sizeof(float), running->at_end, false)->data;
+    if (next_room == guarded_count) guard(name, count * sizeof(float), running->at_end, false);
+    return guarded[next_room++].data;
 }
 
 /* True if the canaries on both sides are alive. */
@@ -232,9 +233,15 @@ static void catch_faults(void) {
 
 typedef struct {
     const Call *call;
+    int arrays; /* its own; what comes behind them is room to work in */
 } Timed;
 
-static void call_kernel(void *context) { job->unpack(job->kernel, ((Timed *)context)->call); }
+/* Once more, in the same room: the same call asks for the same. */
+static void call_kernel(void *context) {
+    const Timed *timed = context;
+    next_room = timed->arrays;
+    job->unpack(job->kernel, timed->call);
+}
 
 void (*when_refused)(void);
 
@@ -254,8 +261,9 @@ static bool call_once(const Run *run) {
     give_up_in_time(run->threads < thread_count() ? run->threads : thread_count());
     /* What it says is not for the reader. */
     if (run->may_end) dup2(open("/dev/null", O_WRONLY), STDERR_FILENO), atexit(look_at_refusal);
-    if (job->timed) job->outcome.seconds = best_seconds(call_kernel, &(Timed){&call});
-    else call_kernel(&(Timed){&call});
+    Timed timed = {&call, guarded_count};
+    if (job->timed) job->outcome.seconds = best_seconds(call_kernel, &timed);
+    else call_kernel(&timed);
     const char *trouble = heap_trouble ? heap_trouble() : NULL;
     if (trouble) return snprintf(job->outcome.trouble, TROUBLE, "%s", trouble), false;
     for (int i = 0; i < guarded_count; i++)
