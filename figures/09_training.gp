@@ -20,7 +20,7 @@ set object rectangle from words, graph 0 to stories, graph 1 behind fillcolor rg
 set label "word lists,\nto copy" at 60, 16 left font ",14"
 set label "20 lessons of\nlook-ups" at words + 90, 16 left font ",14"
 set label "stories, among them some lessons:\nanswers count twice" at stories + 150, 16 left font ",14"
-set label "← all at once\n     it can copy" at words + 120, 0.02 left textcolor rgb grey font ",13"
+set label "suddenly\nit can\ncopy  →" at 90, 0.2 left textcolor rgb grey font ",12"
 set label "then all\ntokens alike" at alike + 150, 16 left font ",14"
 set arrow from alike, graph 0 to alike, graph 1 nohead linecolor rgb grey dashtype 2
 unset key

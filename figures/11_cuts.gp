@@ -15,7 +15,9 @@ set xrange [0.4:most]
 unset key
 set style fill solid 0.85 noborder
 set boxwidth 0.75
-keep(x, text, y, colour) = sprintf("set arrow from %g, graph 0 to %g, graph 1 nohead linewidth 2 linecolor rgb '%s' dashtype 2; set label '%s' at %g, graph %g left textcolor rgb '%s' font ',15'", x, x, colour, text, x + 0.06, y, colour)
+k = 5
+beside = 0.05 # top-k and top-p may end at the same token: then their lines stand side by side
+keep(x, text, at, side, y, colour) = sprintf("set arrow from %g, graph 0 to %g, graph 1 nohead linewidth 2 linecolor rgb '%s' dashtype 2; set label '%s' at %g, graph %g %s textcolor rgb '%s' font ',15'", x, x, colour, text, at, y, side, colour)
 
 set title "Top-k counts, min-p compares with the likeliest, top-p adds up"
 set origin 0, 0.45; set size 1, 0.55
@@ -23,9 +25,9 @@ set tmargin 3; set bmargin 0.6
 set yrange [0:1.13 * likeliest]
 set ylabel "probability"
 set format x ""
-eval keep(2.5, "top-k 2", 0.92, purple)
-eval keep(min_p + 0.5, "min-p 0.1", 0.80, vermillion)
-eval keep(top_p + 0.5, "top-p 0.9", 0.68, green)
+eval keep(k + 0.5 - beside, "top-k 5", k + 0.4, "right", 0.84, purple)
+eval keep(min_p + 0.5, "min-p 0.1", min_p + 0.44, "right", 0.84, vermillion)
+eval keep(top_p + 0.5 + beside, "top-p 0.9", top_p + 0.6, "left", 0.84, green)
 set arrow from 0.4, 0.1 * likeliest to most, 0.1 * likeliest nohead linewidth 1.5 linecolor rgb vermillion
 set label "a tenth of the likeliest" at most - 0.1, 0.163 * likeliest right textcolor rgb vermillion
 plot file using 1:4 with boxes linecolor rgb blue
@@ -37,9 +39,9 @@ set yrange [0:1.08]
 set ylabel "sum up to here"
 set format x "%g"
 set xtics rotate by 30 right
-eval keep(2.5, "", 0.5, purple)
-eval keep(min_p + 0.5, "", 0.5, vermillion)
-eval keep(top_p + 0.5, "", 0.5, green)
+eval keep(k + 0.5 - beside, "", 0, "left", 0.5, purple)
+eval keep(min_p + 0.5, "", 0, "left", 0.5, vermillion)
+eval keep(top_p + 0.5 + beside, "", 0, "left", 0.5, green)
 set arrow from 0.4, 0.9 to most, 0.9 nohead linewidth 1.5 linecolor rgb green
 set label "0.9" at 0.5, 0.98 left textcolor rgb green
 quote(name) = strlen(name) ? name : "\"" # gnuplot takes a quotation mark for the beginning of a text
