@@ -305,7 +305,7 @@ static Value comparisons(Jinja *j) {
         else if (operator(j, "<")) result = less(j, left, sums(j));
         else if (operator(j, ">")) result = less(j, sums(j), left);
         else if (jinja_word(j, "in")) result = contains(j, left, sums(j));
-        else if (jinja_word(j, "not") && jinja_word(j, "in")) result = j->live && !contains(j, left, sums(j));
+        else if (jinja_word(j, "not") && jinja_word(j, "in")) result = !contains(j, left, sums(j));
         else {
             j->at = start;
             return left;

@@ -65,7 +65,7 @@ static Model one_layer(DType dtype) {
     float *ones = model.norm = allocate((size_t)C * sizeof *ones);
     for (int i = 0; i < C; i++) ones[i] = 1;
     Layer *l = model.layers;
-    l->input_layernorm = l->post_attention_layernorm = ones;
+    *l = (Layer){.input_layernorm = ones, .post_attention_layernorm = ones};
     l->q_proj = random_matrix(dtype, &next, queries, C);
     l->k_proj = random_matrix(dtype, &next, keys, C);
     l->v_proj = random_matrix(dtype, &next, keys, C);
