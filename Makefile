@@ -72,7 +72,7 @@ LIBS  = $(LDFLAGS) $(JANSSON) $(PCRE2) $(UTF8) -lm
 # ---------------------------------------------------------------- what is built
 
 # Without PCRE2, which splits text for Llama 3, the chapters that need a tokenizer are left out: 10 and 11.
-LEFT_OUT := $(if $(PCRE2),,chapters/10%/main.c chapters/11%/main.c chapters/10%/figures.c chapters/11%/figures.c figures/10%.gp figures/11%.gp chapters/10_tokenizer/byte_level.c tests/test_tokenizer.c tests/test_generation.c tests/test_terminal.c tests/test_edges.c tests/test_mine.c tests/test_quantize.c tests/test_gguf_model.c tests/test_chat.c chapters/10_tokenizer/pattern.c chapters/14%/main.c chapters/14%/figures.c figures/14%.gp tests/test_parallel.c tests/test_commands.c tests/test_training.c)
+LEFT_OUT := $(if $(PCRE2),,chapters/10%/main.c chapters/11%/main.c chapters/10%/figures.c chapters/11%/figures.c figures/10%.gp figures/11%.gp chapters/10_tokenizer/byte_level.c tests/test_tokenizer.c tests/test_generation.c tests/test_terminal.c tests/test_edges.c tests/test_mine.c tests/test_quantize.c tests/test_gguf_model.c tests/test_chat.c chapters/10_tokenizer/pattern.c chapters/14%/main.c chapters/14%/figures.c figures/14%.gp tests/test_parallel.c tests/test_commands.c tests/test_training.c tests/test_recipe.c)
 
 CHAPTERS := $(patsubst chapters/%/main.c,%,$(filter-out $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/main.c)))
 PROGRAMS := $(CHAPTERS:%=$(BUILD)/%)
@@ -183,7 +183,7 @@ $(BUILD)/objects/tests/test_%.o: ALSO = -DBUILD=$(call quote,$(call string,$(abs
 $(BUILD)/tests/%: $(BUILD)/objects/tests/%.o $(call object,$(VERIFY)) $(BUILD)/libllama.a
 	$(link) $(CMOCKA) -ldl
 
-$(BUILD)/tests/test_training: $(call object,$(TRAINER))
+$(BUILD)/tests/test_training $(BUILD)/tests/test_recipe: $(call object,$(TRAINER))
 $(BUILD)/tests/test_mine: $(call object,tests/verify/yours.c tests/golden/examine.c)
 
 # The same tests with chapter 12's functions in place of those of chapters 1, 3, 8 and 9.

@@ -251,6 +251,76 @@ static void the_first_that_differs_is_named(void **state) {
     assert_non_null(strstr(said, "model.layers.0.mlp.up_proj.weight is the first that differs"));
 }
 
+/* A copy of the golden file with one tensor changed: to these numbers, or to this shape, or to another name. */
+typedef struct {
+    const char *name;
+    void (*change)(Tensor *tensor);
+    int status;
+    const char *words;
+} Changed;
+
+static const double two_numbers[] = {1, 2}, broken[] = {1.5, -0x1p40};
+
+static void rename_it(Tensor *tensor) { tensor->name = "another"; }
+static void deepen(Tensor *tensor) {
+    tensor->rank = 3, tensor->shape[2] = tensor->shape[1], tensor->shape[1] = tensor->shape[0], tensor->shape[0] = 1;
+}
+static void shorten(Tensor *tensor) { tensor->shape[0]--; }
+static void empty(Tensor *tensor) { tensor->shape[0] = 0; }
+static void make_a_number(Tensor *tensor) { tensor->rank = 0; }
+static void take_two(Tensor *tensor) {
+    *tensor = (Tensor){.name = tensor->name, .dtype = F64, .rank = 1, .shape = {2}, .data = two_numbers};
+}
+static void break_two(Tensor *tensor) { take_two(tensor), tensor->data = broken; }
+
+/* What is not in the file is said, and is no mistake; what is no gradient of this model is one. */
+static void a_file_of_others_is_named(void **state) {
+    (void)state;
+    static const Changed cases[] = {
+        {"ids", rename_it, 1, "it has no ids, the tokens that its gradients are of, as [texts, tokens]"},
+        {"ids", deepen, 1, "it has no ids"}, {"ids", empty, 1, "it has no ids"}, {"ids", make_a_number, 1, "no ids"},
+        {"ids", take_two, 1, "its targets are not as many as its ids"},
+        {"targets", shorten, 1, "its targets are not as many as its ids"},
+        {"lm_head.weight", shorten, 1, "lm_head.weight is [63, 32] in the file, here it is [64, 32]"},
+        {"lm_head.weight", rename_it, 0, "lm_head.weight                                   not in the file"},
+        {"loss", take_two, 1, "loss is [2] in the file, here it is [1]"},
+        {"loss", rename_it, 0, "Nothing differs."},
+    };
+    SafeTensors file = safetensors_open(ROOT "/tests/golden/gradients/llama31.safetensors");
+    Tensor *tensors = allocate(file.count * sizeof *tensors);
+    const char *command = "'" BUILD "/15_backward' --model '" ROOT "/tests/golden/models/llama31' --compare";
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        memcpy(tensors, file.tensors, file.count * sizeof *tensors);
+        for (size_t i = 0; i < file.count; i++)
+            if (strcmp(tensors[i].name, cases[c].name) == 0) cases[c].change(&tensors[i]);
+        safetensors_save(AT("%s/other.safetensors", folder), file.count, tensors, file.metadata_count, file.metadata);
+        assert_int_equal(run("%s other.safetensors", command), cases[c].status);
+        assert_said(cases[c].words);
+        if (cases[c].status) assert_one_clear_line();
+    }
+    /* One text, whose targets are its own next tokens; ids that are no whole numbers are of no vocabulary. */
+    static const double no_loss[] = {0};
+    Tensor few[] = {{.name = "ids"}, {.name = "loss", .dtype = F64, .rank = 1, .shape = {1}, .data = no_loss},
+                    {.name = "model.norm.weight", .dtype = F64, .rank = 1, .shape = {32}, .data = allocate(32 * 8)}};
+    memset((void *)few[2].data, 0, 32 * 8);
+    take_two(&few[0]);
+    safetensors_save(AT("%s/few.safetensors", folder), 3, few, 0, NULL);
+    assert_int_equal(run("%s few.safetensors", command), 1);
+    assert_said("loss is the first that differs");
+    assert_said("DIFFERS   32 of 32        [0, 0]");
+    safetensors_save(AT("%s/few.safetensors", folder), 2, few, 0, NULL);
+    assert_int_equal(run("%s few.safetensors", command), 1);
+    assert_one_clear_line();
+    assert_said("few.safetensors: it has no gradient that this model has");
+    break_two(&few[0]);
+    safetensors_save(AT("%s/few.safetensors", folder), 3, few, 0, NULL);
+    assert_int_equal(run("%s few.safetensors", command), 1);
+    assert_one_clear_line();
+    assert_said("token 2147483647 is not in the vocabulary of 64");
+    free((void *)few[2].data);
+    free(tensors), safetensors_close(&file);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         /* In child processes, which are best made before there are threads. */
@@ -265,6 +335,7 @@ int main(void) {
         cmocka_unit_test(log_sum_is_that_of_the_scores),
         cmocka_unit_test(large_and_small_numbers_are_no_trouble),
         cmocka_unit_test(the_first_that_differs_is_named),
+        cmocka_unit_test(a_file_of_others_is_named),
     };
     return cmocka_run_group_tests_name("backward", tests, make_folder, remove_folder) != 0;
 }

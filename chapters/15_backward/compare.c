@@ -83,6 +83,14 @@ static bool compare_one(Table *table, const GradientFile *f, const Tensor *ours)
     return a.wrong == 0;
 }
 
+/* Of a file of another model, or of another program's names, nothing would differ. */
+static void require_a_gradient(const GradientFile *f, const Parameters *gradients, const char *path) {
+    for (int i = 0; i < gradients->tensor_count; i++)
+        if (safetensors_find(&f->file, gradients->tensors[i].name)) return;
+    fail("%s: it has no gradient that this model has: they are called as the weights are, such as %s", path,
+         gradients->tensors[0].name);
+}
+
 static const char *compare(const GradientFile *f, double loss, const Parameters *gradients) {
     const char *first = NULL;
     float rounded = (float)loss;
@@ -100,6 +108,7 @@ int compare_gradients(const char *path, const char *file_path) {
     GradientFile f = gradient_file_open(file_path);
     Model model = model_open(path);
     Parameters weights = parameters_of(&model), gradients = parameters_new(&model.config);
+    require_a_gradient(&f, &gradients, file_path);
     Activations activations = activations_new(&model.config, f.B, f.T);
     double loss = decoder_backward(&weights, &gradients, &activations, f.ids, f.targets, 1);
     const char *first = compare(&f, loss, &gradients);
