@@ -72,7 +72,7 @@ LIBS  = $(LDFLAGS) $(JANSSON) $(PCRE2) $(UTF8) -lm
 # ---------------------------------------------------------------- what is built
 
 # Without PCRE2, which splits text for Llama 3, the chapters that need a tokenizer are left out: 10 and 11.
-LEFT_OUT := $(if $(PCRE2),,chapters/10%/main.c chapters/11%/main.c chapters/10%/figures.c chapters/11%/figures.c figures/10%.gp figures/11%.gp chapters/10_tokenizer/byte_level.c tests/test_tokenizer.c tests/test_generation.c tests/test_terminal.c tests/test_edges.c tests/test_mine.c tests/test_quantize.c tests/test_gguf_model.c tests/test_chat.c chapters/10_tokenizer/pattern.c chapters/14%/main.c chapters/14%/figures.c figures/14%.gp tests/test_parallel.c tests/test_commands.c tests/test_training.c tests/test_recipe.c)
+LEFT_OUT := $(if $(PCRE2),,chapters/10%/main.c chapters/11%/main.c chapters/10%/figures.c chapters/11%/figures.c figures/10%.gp figures/11%.gp chapters/10_tokenizer/byte_level.c tests/test_tokenizer.c tests/test_generation.c tests/test_terminal.c tests/test_edges.c tests/test_mine.c tests/test_quantize.c tests/test_gguf_model.c tests/test_chat.c chapters/10_tokenizer/pattern.c chapters/14%/main.c chapters/14%/figures.c figures/14%.gp tests/test_parallel.c tests/test_commands.c tests/test_training.c tests/test_recipe.c tests/test_steps.c)
 
 CHAPTERS := $(patsubst chapters/%/main.c,%,$(filter-out $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/main.c)))
 PROGRAMS := $(CHAPTERS:%=$(BUILD)/%)

@@ -86,7 +86,7 @@ static void read_number(Reader *r, const char *digits, int most, const char *beh
     if (n == 0 || strncmp(digits + n, behind, strlen(behind)) != 0) unknown(r, "a number that is none");
     char spelled[16];
     snprintf(spelled, sizeof spelled, "\\x{%.*s}", n, digits);
-    r->others |= strtol(digits, NULL, 16) >= 0x80;
+    r->others |= strtol(spelled + strlen("\\x{"), NULL, 16) >= 0x80;
     say(r, spelled);
     r->at = digits + n + strlen(behind);
 }
