@@ -319,6 +319,42 @@ static void the_models_own_template_counts(void **state) {
     gguf_pairs_free(&pairs), tokenizer_close(tokenizer);
 }
 
+static const Tokenizer *refused_tokenizer;
+static const char *refused_path;
+static void open_what_is_refused(void) { chat_open(refused_path, refused_tokenizer, &plain, NULL, NULL); }
+
+static void what_is_no_template_is_named(void **state) {
+    (void)state;
+    static const char no_template[] = "neither a text nor a list with one that is called default";
+    static const char no_form[] = "it has no chat_template, and no tokens that show how it is talked to";
+    const char *const cases[][2] = {
+        {"{\"chat_template\": 3}", no_template}, {"{\"chat_template\": []}", no_template},
+        {"{\"chat_template\": [3, {}, {\"name\": 3, \"template\": \"a\"}]}", no_template},
+        {"{\"chat_template\": [{\"name\": \"default\", \"template\": 3}]}", no_template},
+        {"{\"chat_template\": {\"default\": \"a\"}}", no_template},
+        {"{\"chat_template\": null}", no_form}, {"{\"eos_token\": 3}", no_form},
+        {"{\"chat_template\"", "tokenizer_config.json"},
+    };
+    Tokenizer *tokenizer = tokenizer_open(stories);
+    refused_tokenizer = tokenizer;
+    assert_int_equal(system(AT("mkdir %s/refused", folder)), 0);
+    char path[PATH];
+    refused_path = text(path, "%s/refused", folder);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        write_text("refused/tokenizer_config.json", cases[i][0]);
+        assert_refused(open_what_is_refused, cases[i][1]);
+    }
+    GgufPairs pairs = {0};
+    gguf_add_u32(&pairs, "tokenizer.chat_template", 3);
+    gguf_save(text(path, "%s/refused.gguf", folder), pairs.count, pairs.pairs, 0, NULL, NULL, NULL);
+    assert_refused(open_what_is_refused, no_form);
+    char longest[5000];
+    memset(longest, '/', sizeof longest - 1), longest[sizeof longest - 1] = '\0';
+    refused_path = longest;
+    assert_refused(open_what_is_refused, "…: the path is too long");
+    gguf_pairs_free(&pairs), tokenizer_close(tokenizer);
+}
+
 /* The tokenizers of Llama 3 to 3.3 are alike: RoPE's scaling shows which one it is. */
 static void llamas_own_forms_are_known_by_the_model(void **state) {
     (void)state;
@@ -547,6 +583,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(expressions_are_jinjas),
         cmocka_unit_test(what_is_no_jinja_is_refused),
         cmocka_unit_test(the_models_own_template_counts),
+        cmocka_unit_test(what_is_no_template_is_named),
         cmocka_unit_test(llamas_own_forms_are_known_by_the_model),
         cmocka_unit_test(a_turn_begins_as_the_tokenizer_has_it),
         cmocka_unit_test(what_a_user_writes_stays_text),

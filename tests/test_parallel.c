@@ -176,6 +176,27 @@ static void ranks_that_are_not_alike_are_told(void **state) {
     assert_said("rank 1 is asked for something else");
 }
 
+/* On one rank, which needs no mpirun. */
+static void one_rank_writes_and_refuses_as_llama_does(void **state) {
+    (void)state;
+    assert_int_equal(run("'" BUILD "/llama' --quiet --temperature 0 --tokens 480 --prompt Once >one"), 0);
+    assert_int_equal(run(OURS " --model '" MODEL "' --tokenizer '" MODEL "' --tokens 480 --prompt Once >many && "
+                         "cmp one many && wc -c <many"), 0);
+    assert_true(atoi(said) > 100 && atoi(said) < 2000); /* the story has ended */
+    assert_int_equal(run(OURS " --model '" MODEL "' --prompt \"$(yes no | head -n 700)\" >stdout"), 1);
+    assert_one_clear_line();
+    assert_said("tokens do not fit the model's context");
+    assert_misuse(run(OURS " --model '" MODEL "' --report --temperature 1"));
+    assert_int_equal(run(OURS " --model '%s' --compare '%s/tests/golden/gradients/llama1.safetensors'",
+                         golden_model("llama1"), ROOT), 1);
+    assert_one_clear_line();
+    assert_int_equal(run("cp -r '" MODEL "' spoilt && printf '\\377\\377\\377\\377' | dd of=spoilt/model.safetensors "
+                         "bs=1 seek=$(($(wc -c <spoilt/model.safetensors) - 4)) conv=notrunc 2>/dev/null"), 0);
+    assert_int_equal(run(OURS " --model spoilt --tokens 3 --prompt Once >stdout"), 1);
+    assert_one_clear_line();
+    assert_said("is no number: are the weights damaged?");
+}
+
 /* LLVM's OpenMP needs a file of 1 kB to begin with, so a few blocks there are. */
 static void a_full_disk_on_rank_1_is_no_harm(void **state) {
     (void)state;
@@ -239,6 +260,7 @@ int main(void) {
         cmocka_unit_test(files_of_other_formats_are_cut_as_well), cmocka_unit_test(what_is_counted_is_the_formula),
         cmocka_unit_test(the_lesson_shows_this_report), cmocka_unit_test(heads_that_do_not_divide_are_refused),
         cmocka_unit_test(the_rank_that_fails_is_named), cmocka_unit_test(ranks_that_are_not_alike_are_told),
+        cmocka_unit_test(one_rank_writes_and_refuses_as_llama_does),
         cmocka_unit_test(a_full_disk_on_rank_1_is_no_harm), cmocka_unit_test(a_rank_that_dies_ends_them_all),
         cmocka_unit_test(control_c_ends_them_all),
     };

@@ -169,12 +169,35 @@ static void attention_of_all_shapes(void **state) {
     attention_agrees(97, 4, 2, 48), attention_agrees(130, 2, 1, 64), attention_agrees(31, 2, 2, 128);
 }
 
+/* Of any width, added to what is there, beside sums in double: what fills no vector is computed as well. */
+static void gates_of_all_widths(void **state) {
+    (void)state;
+    enum { MOST = 70 };
+    for (int n = 1; n <= MOST; n++) {
+        float *dout = random_numbers((size_t)n), *gate = random_numbers((size_t)n), *up = random_numbers((size_t)n);
+        float dgate[MOST + 1], dup[MOST + 1];
+        double right_gate[MOST], right_up[MOST];
+        for (int i = 0; i < n; i++) {
+            double share = 1 / (1 + exp(-gate[i]));
+            dgate[i] = 1, dup[i] = 2;
+            right_gate[i] = 1 + (double)dout[i] * up[i] * share * (1 + gate[i] * (1 - share));
+            right_up[i] = 2 + dout[i] * gate[i] * share;
+        }
+        dgate[n] = dup[n] = 16;
+        swiglu_backward(n, dgate, dup, dout, gate, up);
+        near("dgate", (size_t)n, dgate, right_gate), near("dup", (size_t)n, dup, right_up);
+        assert_true(dgate[n] == 16 && dup[n] == 16);
+        free(dout), free(gate), free(up);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_workbench_says_right),
         cmocka_unit_test(products_of_all_sizes),
         cmocka_unit_test(threads_share_the_work_and_change_no_bit),
         cmocka_unit_test(attention_of_all_shapes),
+        cmocka_unit_test(gates_of_all_widths),
     };
     return cmocka_run_group_tests_name("product", tests, make_folder, remove_folder) != 0;
 }

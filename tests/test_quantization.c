@@ -47,6 +47,23 @@ static void what_is_read_back_is_within_a_step(void **state) {
     }
 }
 
+/* A single number is that of its row, wherever its block begins. */
+static void a_number_is_read_from_its_block(void **state) {
+    (void)state;
+    enum { ROWS = 3 };
+    for (int f = 0; format_at(f); f++) {
+        const Blocks *format = format_at(f);
+        float x[ROWS][N], back[ROWS][N];
+        char blocks[ROWS * N * sizeof(float)];
+        if (!format->quantize || N % format->numbers) continue;
+        random_fill(&(Random){13}, ROWS * N, (float *)x);
+        format->quantize(ROWS, N, blocks, (const void *)x);
+        format->dequantize(ROWS, N, (void *)back, blocks);
+        Tensor tensor = {.name = "blocks", .rank = 2, .shape = {ROWS, N}, .data = blocks, .blocks = format};
+        for (size_t i = 0; i < ROWS * N; i++) assert_true(tensor_get(&tensor, i) == back[i / N][i % N]);
+    }
+}
+
 /* Read back and quantized again, the numbers stay: they are levels already. */
 static void levels_stay_levels(void **state) {
     (void)state;
@@ -323,7 +340,7 @@ int main(void) {
         cmocka_unit_test(formats_have_the_numbers_of_files),
         cmocka_unit_test(feedback_saves_the_sum),             cmocka_unit_test(without_company_the_nearest_is_best),
         cmocka_unit_test(products_are_exact_but_for_the_last_sums), cmocka_unit_test(threads_change_no_product),
-        cmocka_unit_test(what_is_no_number_stays_none),
+        cmocka_unit_test(what_is_no_number_stays_none),       cmocka_unit_test(a_number_is_read_from_its_block),
     };
     return cmocka_run_group_tests_name("quantization", tests, NULL, NULL) != 0;
 }

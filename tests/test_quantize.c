@@ -2,11 +2,13 @@
 #define PROGRAM "'" BUILD "/quantize'"
 #include "tests/program.h"
 #include "10_tokenizer/tokenizer.h"
+#include "14_tensor_parallel/shard_model.h"
 #include "common/file.h"
 #include "common/gguf.h"
 #include "common/output.h"
 #include "common/random.h"
 #include "common/safetensors.h"
+#include "tests/refused.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -197,6 +199,45 @@ static void a_changed_byte_is_no_crash(void **state) {
     }
 }
 
+/* Ranks get whole blocks and whole heads. */
+static int cut_into;
+static const char *cut_file;
+static void cut(void) { shard_open(AT("%s/%s", folder, cut_file), cut_into, 0); }
+
+static void a_model_is_cut_between_its_blocks(void **state) {
+    (void)state;
+    static const struct {
+        const char *file;
+        int ranks;
+        const char *words;
+    } cases[] = {
+        {"wide.gguf", 4, "num_attention_heads 6 and num_key_value_heads 2 cannot be cut for 4 ranks: take 1, 2, 3, 6"},
+        {"wide.gguf", 12, "cannot be cut for 12 ranks: take 1, 2, 3, 6"},
+        {"narrow.gguf", 4, "for 4 ranks o_proj is cut every 8 numbers, and its Q4_0 has blocks of 32"},
+        {"flat.gguf", 4, "its intermediate_size 96 has 3 blocks of Q4_0, too few for 4 ranks"},
+    };
+    static const char *const shapes[][2] = {{"narrow", "\"hidden_size\": 32, \"intermediate_size\": 64"},
+                                            {"flat", "\"hidden_size\": 128, \"intermediate_size\": 96"}};
+    assert_int_equal(run("'%s' wide.gguf --type q4_0", MODEL), 0);
+    for (int i = 0; i < 2; i++) {
+        FILE *file = fopen(AT("%s/shape.json", folder), "w");
+        fprintf(file, "{\"model_type\": \"llama\", \"vocab_size\": 1024, %s, \"num_attention_heads\": 4, "
+                "\"num_hidden_layers\": 1}", shapes[i][1]);
+        fclose(file);
+        assert_int_equal(system(AT("cd %s && echo Once >text && '%s/train' --config shape.json --tokenizer '%s' --data "
+                                   "text --batch 1 --steps 1 --out %s >/dev/null", folder, BUILD, MODEL, shapes[i][0])),
+                         0);
+        assert_int_equal(run("%s %s.gguf --type q4_0", shapes[i][0], shapes[i][0]), 0);
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cut_file = cases[i].file, cut_into = cases[i].ranks;
+        assert_refused(cut, cases[i].words);
+    }
+    Shard shard = shard_open(AT("%s/wide.gguf", folder), 6, 5);
+    assert_int_equal(shard.model.config.H, 1);
+    shard_close(&shard);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_loss_it_is_the_same_model),
@@ -205,6 +246,7 @@ int main(void) {
         cmocka_unit_test(merges_become_scores),
         cmocka_unit_test(what_it_cannot_write_it_names),
         cmocka_unit_test(a_changed_byte_is_no_crash),
+        cmocka_unit_test(a_model_is_cut_between_its_blocks),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -310,6 +310,12 @@ static void several_processes_share_a_batch(void **state) {
             fail_msg("by Muon, step %d: %.9g, not %.9g", s + 1, shared[s], by_muon[s]);
     assert_int_equal(run(SEVERAL " -n 4 %s --out shared4", SMALL), 1);
     assert_said("a --batch of 3 sequences cannot be shared by 4 ranks");
+    assert_int_equal(run(SEVERAL " -n 2 %s --data - --out shared2_too </dev/null", SMALL), 1);
+    assert_one_clear_line();
+    assert_said("-: of several ranks only the first has a standard input: name a file");
+    assert_int_equal(run(SEVERAL " -n 1 %s --out apart : -n 1 %s --data '" GOLDEN "/run/words.safetensors' --out apart",
+                         SMALL, SMALL), 1);
+    assert_said("error: rank 1: its --data, its tokenizer or its config.json are not those of rank 0");
 }
 #endif
 
