@@ -453,6 +453,62 @@ static void a_text_goes_on_after_a_special_token(void **state) {
     }
 }
 
+/* ------------------------------------------------------------------ the same, said otherwise */
+
+/* A committed file with `from` replaced by `to`, in a folder of its own. */
+static Tokenizer *open_changed(const char *name, const char *from, const char *to) {
+    size_t size, length = strlen(from);
+    char *bytes = file_read(GOLDEN(name), &size), *found = memmem(bytes, size, from, length);
+    if (!found) fail_msg("%s is not in %s", from, name);
+    assert_int_equal(system(AT("mkdir -p %s/otherwise", folder)), 0);
+    Output output = output_open(AT("%s/otherwise/tokenizer.json", folder));
+    fwrite(bytes, 1, (size_t)(found - bytes), output.file), fputs(to, output.file);
+    fwrite(found + length, 1, size - (size_t)(found - bytes) - length, output.file);
+    output_close(&output), free(bytes);
+    return tokenizer_open(AT("%s/otherwise", folder));
+}
+
+/* Steps that do nothing, or a pattern that finds the same: then no Llama's own way is taken, and every text still has
+ * the same ids, and they the same text. */
+static void what_changes_nothing_gives_the_same_ids(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *from, *to;
+    } changes[] = {
+        {"prepend/tokenizer.json", "\"normalizers\":[", "\"normalizers\":[{\"type\":\"Sequence\",\"normalizers\":[]},"},
+        {"prepend/tokenizer.json", "\"▁\"}]}", "\"▁\"},{\"type\":\"Sequence\",\"normalizers\":[]}]}"},
+        {"prepend/tokenizer.json", "\"String\":\" \"", "\"Regex\":\" \""},
+        {"prepend/tokenizer.json", "\"pre_tokenizer\":null", "\"pre_tokenizer\":{\"type\":\"Sequence\","
+         "\"pretokenizers\":[{\"type\":\"Sequence\",\"pretokenizers\":[]}]}"},
+        {"prepend/tokenizer.json", "\"end_of_word_suffix\":null", "\"end_of_word_suffix\":\"\""},
+        {"prepend/tokenizer.json", "\"dropout\":null", "\"dropout\":0.0"},
+        {"metaspace/tokenizer.json", "\"normalizer\":null", "\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":["
+         "{\"type\":\"Sequence\",\"normalizers\":[]}]}"},
+        {"byte_level/tokenizer.json", "\"use_regex\":false}]", "\"use_regex\":false},{\"type\":\"Sequence\","
+         "\"pretokenizers\":[]}]"},
+        {"byte_level/tokenizer.json", "|\\\\s+\"}", "|\\\\s+|\\\\s\"}"},
+    };
+    const json_t *texts = json_object_get(expected, "texts");
+    for (size_t c = 0; c < COUNT(changes); c++) {
+        Tokenizer *ours = tokenizer_open(GOLDEN(changes[c].name));
+        Tokenizer *other = open_changed(changes[c].name, changes[c].from, changes[c].to);
+        for (size_t i = 0; i < json_array_size(texts); i++) {
+            const char *letters = json_string_value(json_array_get(texts, i));
+            size_t length = json_string_length(json_array_get(texts, i)), counts[2], lengths[2];
+            int *ids = tokenizer_encode(ours, length, letters, false, &counts[0]);
+            int *others = tokenizer_encode(other, length, letters, false, &counts[1]);
+            if (counts[0] != counts[1] || memcmp(ids, others, counts[0] * sizeof *ids) != 0)
+                fail_msg("%s with %s: \"%s\" has other ids", changes[c].name, changes[c].to, letters);
+            char *decoded = tokenizer_decode(ours, counts[0], ids, &lengths[0]);
+            char *again = tokenizer_decode(other, counts[0], ids, &lengths[1]);
+            assert_int_equal(lengths[0], lengths[1]);
+            assert_memory_equal(decoded, again, lengths[0]);
+            free(ids), free(others), free(decoded), free(again);
+        }
+        tokenizer_close(ours), tokenizer_close(other);
+    }
+}
+
 /* ------------------------------------------------------------------ where a text begins */
 
 #define PUTS(name, id) "\"post_processor\":{\"type\":\"TemplateProcessing\"," \
@@ -698,6 +754,14 @@ static void added_tokens_that_cannot_be_are_refused(void **state) {
         {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"x\": {}}}", "its name or its number cannot be"},
         {"added_tokens.json", "{\"<a>\": \"b\"}", "added_tokens.json: token -1 is added, \"<a>\""},
         {"added_tokens.json", "{\"<a>\": 1e300}", "token 1e+300 is added"},
+        {"added_tokens.json", "{\"\": 1400}", "token 1400 is added, \"\": its name or its number cannot be"},
+        {"added_tokens.json", "{\"<a>\": 1}", "token 1 is added, \"<a>\", but it is \"<s>\""},
+        {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"1400\": {\"rstrip\": true}}}",
+         "\"\" is added with rstrip"},
+        {"tokenizer_config.json",
+         "{\"added_tokens_decoder\": {\"1400\": {\"content\": \"<a>\", \"single_word\": true}}}",
+         "added with single_word"},
+        {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"-1\": {\"content\": \"<a>\"}}}", "token -1 is added"},
     };
     assert_int_equal(system(AT("mkdir %s/adds && cp '%s' %s/adds", folder, GOLDEN("sentencepiece/tokenizer.model"),
                                folder)), 0);
@@ -736,6 +800,12 @@ static void other_tokenizers_are_named(void **state) {
          "decoder is {\"type\":\"WordPiece\"}"},
         {"prepend/tokenizer.json", "\"start\":1", "\"start\":-1", "a count"},
         {"prepend/tokenizer.json", "\"dropout\":null", "\"dropout\":0.1", "dropout"},
+        {"prepend/tokenizer.json", "\"dropout\":null", "\"dropout\":\"none\"", "dropout"},
+        {"prepend/tokenizer.json", "\"end_of_word_suffix\":null", "\"end_of_word_suffix\":3",
+         "end_of_word_suffix is 3"},
+        {"prepend/tokenizer.json", "\"merges\":[", "\"merges\":[[\"a\"],", "merge 0"},
+        {"prepend/tokenizer.json", "\"merges\":[", "\"merges\":[[\"a\",3],", "merge 0"},
+        {"prepend/tokenizer.json", "\"merges\":[", "\"merges\":[3,", "merge 0"},
         {"prepend/tokenizer.json", "\"end_of_word_suffix\":null", "\"end_of_word_suffix\":\"</w>\"",
          "end_of_word_suffix"},
         {"prepend/tokenizer.json", "\"<0x07>\":10", "\"<0x07>\":11", "same id, 11"},
@@ -874,6 +944,7 @@ int main(void) {
         cmocka_unit_test(a_long_text_is_its_lines),
         cmocka_unit_test(tokens_have_names_and_bytes),
         cmocka_unit_test(a_text_goes_on_after_a_special_token),
+        cmocka_unit_test(what_changes_nothing_gives_the_same_ids),
         cmocka_unit_test(a_text_begins_as_the_folder_says),
         cmocka_unit_test(a_text_ends_as_the_folder_says),
         cmocka_unit_test(a_beginning_that_cannot_be_is_refused),
