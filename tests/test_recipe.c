@@ -95,8 +95,10 @@ static void what_does_not_fit_is_named(void **state) {
     assert_refused_with(run(TRAIN TEXT "--out \"$(printf './%%.0s' $(seq 2040))x\""), "/…: the path is too long");
     assert_refused_with(run(TRAIN "--out refused --tokenizer \"$(printf './%%.0s' $(seq 2045))\" --config tiny.json "
                             "--data story.txt"), "/…: the path is too long");
+    assert_refused_with(run(TRAIN "--out refused --config tiny.json --data story.txt --tokenizer "
+                            "\"$(printf './%%.0s' $(seq 2100))\""), "/…: the path is too long");
     assert_refused_with(run(TRAIN "--out refused --config \"$(printf './%%.0s' $(seq 2100))tiny.json\" "
-                            "--data story.txt"), "File name too long");
+                            "--data story.txt"), "/…: the path is too long");
 }
 
 /* ------------------------------------------------------------------ files of tokens */

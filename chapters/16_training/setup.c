@@ -9,12 +9,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static void take_path(char to[static FOLDER_PATH], const char *path) {
+    if (snprintf(to, FOLDER_PATH, "%s", path) >= FOLDER_PATH) fail("%.200s…: the path is too long", path);
+}
+
 /* The folder that a file lies in. */
-static void folder_of(char folder[static FOLDER_PATH], const char *path) {
+static void folder_of(char folder[static FOLDER_PATH], const char path[static FOLDER_PATH]) {
     const char *slash = strrchr(path, '/');
     int length = slash && slash > path ? (int)(slash - path) : 1;
-    if (snprintf(folder, FOLDER_PATH, "%.*s", length, slash ? path : ".") >= FOLDER_PATH)
-        fail("%.200s…: the path is too long", path);
+    snprintf(folder, FOLDER_PATH, "%.*s", length, slash ? path : ".");
 }
 
 static bool has_tokenizer(const char *folder) {
@@ -31,14 +34,14 @@ static void open_config(Run *run) {
     if (r->model && (stat(r->model, &status) != 0 || !S_ISDIR(status.st_mode)))
         fail("--model %s: it is no folder", r->model);
     if (r->model) in_folder(run->config_path, r->model, "config.json");
-    else snprintf(run->config_path, sizeof run->config_path, "%s", r->config);
+    else take_path(run->config_path, r->config);
     run->config = config_read(run->config_path);
 }
 
 /* A tokenizer of fewer tokens than the model has rows is fine: some rows are never used. */
 static void open_tokenizer(Run *run) {
     const Recipe *r = &run->recipe;
-    if (r->tokenizer) snprintf(run->tokenizer_folder, sizeof run->tokenizer_folder, "%s", r->tokenizer);
+    if (r->tokenizer) take_path(run->tokenizer_folder, r->tokenizer);
     else folder_of(run->tokenizer_folder, run->config_path);
     if (!r->tokenizer && !has_tokenizer(run->tokenizer_folder)) return;
     if (!has_tokenizer(run->tokenizer_folder))
