@@ -32,6 +32,7 @@ void flash_attention(int T, int S, int H, int KV, int D, float out[restrict T][H
 void repetition_penalty(int V, int n, float out[V], const float logits[V], const int ids[n], float penalty) {
     char *seen = calloc((size_t)V, 1);
     for (int i = n > 64 ? n - 64 : 0; i < n; i++) seen[ids[i]] = 1;
-    for (int v = 0; v < V; v++) out[v] = !seen[v] ? logits[v] : logits[v] > 0 ? logits[v] / penalty : logits[v] * penalty;
+    for (int v = 0; v < V; v++)
+        out[v] = !seen[v] ? logits[v] : logits[v] > 0 ? logits[v] / penalty : logits[v] * penalty;
     free(seen);
 }
