@@ -83,18 +83,6 @@ INLINE float total(Vector sum) {
 #define FIRSTS(n, a, b) __builtin_shufflevector(a, b, EACH_LANE(FIRST, (n) % LANES))
 #define SECONDS(n, a, b) __builtin_shufflevector(a, b, EACH_LANE(SECOND, (n) % LANES))
 
-/* The sums of LANES vectors, one in each lane. A round adds up the halves of what is left of a vector, and puts two
- * vectors into one. */
-INLINE Vector totals(Vector v[LANES]) {
-#pragma GCC unroll 8
-    for (int l = 0; l < 8 && LANES > 8; l++) v[l] = FIRSTS(8, v[l], v[l + 8]) + SECONDS(8, v[l], v[l + 8]);
-#pragma GCC unroll 4
-    for (int l = 0; l < 4 && LANES > 4; l++) v[l] = FIRSTS(4, v[l], v[l + 4]) + SECONDS(4, v[l], v[l + 4]);
-#pragma GCC unroll 2
-    for (int l = 0; l < 2; l++) v[l] = FIRSTS(2, v[l], v[l + 2]) + SECONDS(2, v[l], v[l + 2]);
-    return FIRSTS(1, v[0], v[1]) + SECONDS(1, v[0], v[1]);
-}
-
 /* Two rows of a square exchange pieces: the second of the upper for the first of the lower. */
 #define EXCHANGE(n, square) \
     for (int l = 0; l < LANES; l++) \
