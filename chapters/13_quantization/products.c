@@ -9,7 +9,8 @@ enum {
     STREAMS = 4,               /* rows of the weight that are read together: a number of x is loaded for all of them */
     LATER = BLOCKS / 2,        /* a block is read with the one so many later */
     LINE = 64,                 /* bytes that come from memory together */
-    FAR = 16384,               /* bytes that are asked for before they are needed, at least */
+    FAR = 16384,               /* bytes that are asked for before they are needed, at least, if rows are neighbours */
+    PAGE = 4096, SOON = 1024,  /* the same if they are not, and once more */
     TALL = REGISTERS * 3 / 16, /* rows of x in a tile: it has sums of whole numbers and as many of float32 */
     OUTS = 2 * LANES,          /* outputs of a tile */
     CHUNK = 512,               /* rows of x that stay in the cache */
@@ -25,7 +26,7 @@ static int parts_of(int in) { return (in + PART - 1) / PART; }
 /* A part of a row of x. Sums of its products with levels begin with what the zero of these levels makes too much:
  * sum (q - zero) x = sum q x - zero sum x. */
 typedef struct {
-    int8_t level[PART];
+    _Alignas(LINE) int8_t level[PART];
     float scale[MOST_SCALES];   /* as many as the weight has */
     float sum[BLOCKS];          /* of the numbers */
     int32_t start[MOST_SCALES]; /* of the sum for each scale */
@@ -55,10 +56,11 @@ static void quantize_part(Kind kind, int n, Part *part, const float x[n]) {
     }
 }
 
-/* All of x, [parts of a row][rows]: what meets a part of the weight lies together. */
+/* All of x, [parts of a row][rows]: what meets a part of the weight lies together. A vector that lay across two lines
+ * of the cache would be loaded twice, for every row of the weight. */
 static Part *quantize(Kind kind, int rows, int in, const float x[rows][in]) {
     int parts = parts_of(in);
-    Part(*all)[rows] = allocate((size_t)parts * sizeof *all);
+    Part(*all)[rows] = allocate((size_t)parts * sizeof *all); /* which begins at a line, too */
 #pragma omp parallel for if ((double)rows * in > 1e5)
     for (int r = 0; r < rows; r++)
         for (int p = 0; p < parts; p++) quantize_part(kind, smaller(in - p * PART, PART), &all[p][r], &x[r][p * PART]);
@@ -144,31 +146,46 @@ static const char *whole_part(char rest[MOST_BYTES], int bytes, int left, const 
     return memcpy(rest, weight, (size_t)left);
 }
 
-/* y[s] = w_s . x. While a part is multiplied, the next one's scales are made: that takes long, but nobody waits. And
- * the same part is asked for of rows that will be read so much later, into the second-level cache: the first has x. */
-INLINE void dot_products(int type, int streams, float y[streams], int rows, const Part x[][rows], size_t pitch,
+/* Eight bits wait for memory, which comes fastest from several places far from each other, and not always when it is
+ * asked for once. Fewer bits wait for instructions: their rows are neighbours, and asked for once. */
+INLINE bool far_apart(int type) { return type == GGUF_TYPE_Q8_0; }
+
+/* A part of each row is asked for, into the second-level cache: the first has x. */
+INLINE void ask(int type, int streams, const char *at, size_t stride) {
+    const size_t bytes = (size_t)kind_of(type).bytes, later = (FAR / (streams * stride) + 1) * streams * stride;
+#pragma GCC unroll 4
+    for (int s = 0; s < streams; s++)
+#pragma GCC unroll 5
+        for (size_t b = 0; b < bytes; b += LINE) {
+            const char *line = at + s * stride + b;
+            if (far_apart(type)) __builtin_prefetch(line + SOON, 0, 2), __builtin_prefetch(line + PAGE, 0, 2);
+            else __builtin_prefetch(line + later, 0, 2);
+        }
+}
+
+/* y[s * apart] = w_s . x, of rows of the weight that lie `apart` rows from each other. While a part is multiplied, the
+ * next one's scales are made: that takes long, but nobody waits. */
+INLINE void dot_products(int type, int streams, float *y, int apart, int rows, const Part x[][rows], size_t pitch,
                          const char *weight) {
     const size_t bytes = (size_t)kind_of(type).bytes, whole = pitch / bytes, parts = (pitch + bytes - 1) / bytes;
-    const size_t ahead = (FAR / (streams * pitch) + 1) * streams * pitch;
-    Piece piece = {weight, pitch}, next = piece;
+    const size_t stride = (size_t)apart * pitch;
+    Piece piece = {weight, stride}, next = piece;
     char rest[STREAMS][MOST_BYTES];
     float scale[2][STREAMS][MOST_SCALES];
     Eight lanes[STREAMS] = {0};
     for (int s = 0; s < streams && whole < parts; s++)
-        whole_part(rest[s], (int)bytes, (int)(pitch - whole * bytes), weight + s * pitch + whole * bytes);
+        whole_part(rest[s], (int)bytes, (int)(pitch - whole * bytes), weight + s * stride + whole * bytes);
     for (size_t p = 0; p <= parts; p++, piece = next, next.at += bytes) {
-        for (int s = 0; s < streams; s++)
-            for (size_t b = p * bytes; b < (p + 1) * bytes; b += LINE)
-                __builtin_prefetch(weight + ahead + s * pitch + b, 0, 2);
+        ask(type, streams, weight + p * bytes, stride);
         if (p == whole) next = (Piece){rest[0], sizeof rest[0]};
         if (p < parts) scales_of_products(type, streams, lanes, scale[p % 2], x[p], next);
         if (p > 0)
             (kind_of(type).halves ? add_twos : add_blocks)(type, streams, lanes, scale[(p - 1) % 2], x[p - 1], piece);
     }
-    for (int s = 0; s < streams; s++) y[s] = total_of((float *)&lanes[s]);
+    for (int s = 0; s < streams; s++) y[s * apart] = total_of((float *)&lanes[s]);
 }
 
-typedef void DotProducts(float y[], int rows, const Part x[][rows], size_t pitch, const char *weight);
+typedef void DotProducts(float *y, int apart, int rows, const Part x[][rows], size_t pitch, const char *weight);
 
 /* ------------------------------------------------------------------ many rows: as fast as can be multiplied */
 
@@ -275,11 +292,11 @@ typedef struct {
         tile(share, has_minimum, 1, more, out, y, x, block, panel);                                                    \
     }
 #define PARTS(type)                                                                                                    \
-    static void four_##type(float y[], int rows, const Part x[][rows], size_t pitch, const char *weight) {             \
-        dot_products(GGUF_TYPE_##type, STREAMS, y, rows, x, pitch, weight);                                            \
+    static void four_##type(float *y, int apart, int rows, const Part x[][rows], size_t pitch, const char *weight) {   \
+        dot_products(GGUF_TYPE_##type, STREAMS, y, apart, rows, x, pitch, weight);                                     \
     }                                                                                                                  \
-    static void one_##type(float y[], int rows, const Part x[][rows], size_t pitch, const char *weight) {              \
-        dot_products(GGUF_TYPE_##type, 1, y, rows, x, pitch, weight);                                                  \
+    static void one_##type(float *y, int apart, int rows, const Part x[][rows], size_t pitch, const char *weight) {    \
+        dot_products(GGUF_TYPE_##type, 1, y, apart, rows, x, pitch, weight);                                           \
     }                                                                                                                  \
     static void unpack_##type(int o, Level level[PART], Panel *panel, const char *weight) {                            \
         unpack(GGUF_TYPE_##type, o, level, panel, weight);                                                             \
@@ -319,16 +336,16 @@ static void few_rows(int first, int rows, int in, int out, float y[rows][out], c
                      const Tensor *weight) {
     const Method *method = &methods[weight->blocks->type];
     size_t pitch = pitch_of(in, weight);
+    const int fours = (out - first) / STREAMS, apart = far_apart(weight->blocks->type) ? fours : 1;
 #pragma omp parallel for if ((double)in * (out - first) > 1e5)
-    for (int o = first; o < out; o += STREAMS) {
-        const char *from = (const char *)weight->data + o * pitch;
-        for (int r = 0; r < rows; r++) {
-            const Part(*row)[rows] = (const void *)&x[0][r];
-            if (o + STREAMS <= out) method->four(&y[r][o], rows, row, pitch, from);
-            for (int s = 0; o + STREAMS > out && o + s < out; s++)
-                method->one(&y[r][o + s], rows, row, pitch, from + s * pitch);
-        }
+    for (int n = 0; n < fours; n++) {
+        int o = first + (apart == 1 ? n * STREAMS : n);
+        for (int r = 0; r < rows; r++)
+            method->four(&y[r][o], apart, rows, (const void *)&x[0][r], pitch, (const char *)weight->data + o * pitch);
     }
+    for (int o = first + fours * STREAMS; o < out; o++)
+        for (int r = 0; r < rows; r++)
+            method->one(&y[r][o], 1, rows, (const void *)&x[0][r], pitch, (const char *)weight->data + o * pitch);
 }
 
 /* A panel with some rows of x, which fetch the rows of the next on the way. */
