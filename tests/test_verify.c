@@ -77,7 +77,7 @@ static void trouble_is_named(void **state) {
     golden_close(&golden);
 }
 
-/* What is timed is repeated, a short call thousands of times: always in the same arrays and the same room to work in. */
+/* What is timed is repeated, a short call thousands of times: always in the same arrays and the same room. */
 static void every_kernel_can_be_timed(void **state) {
     (void)state;
     const Kernel *kernel;

@@ -9,8 +9,8 @@
 typedef float Half __attribute__((vector_size(LANES / 2 * sizeof(float)), aligned(1), may_alias));
 typedef double Doubles __attribute__((vector_size(LANES / 2 * sizeof(double))));
 
-/* All numbers of the row depend on this sum. Four squares at a time are added in float32, which is a few roundings; what
- * comes of these is a double, for the more there is to add the more would be rounded away. */
+/* All numbers of the row depend on this sum. Four squares at a time are added in float32, which is a few roundings;
+ * what comes of these is a double, for the more there is to add the more would be rounded away. */
 static double sum_of_squares(int dim, const float x[dim]) {
     Doubles low = {0}, high = {0};
     double sum = 0;

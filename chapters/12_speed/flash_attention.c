@@ -131,7 +131,9 @@ INLINE Vector four_times(const float *piece) {
 #if defined __AVX512F__
     return (Vector)_mm512_broadcast_f32x4(_mm_loadu_ps(piece));
 #elif defined __AVX__
-    return (Vector)_mm256_castpd_ps(_mm256_broadcast_sd((const double *)piece));
+    double two;
+    memcpy(&two, piece, sizeof two);
+    return (Vector)_mm256_set1_pd(two);
 #else
     return (Vector){0} + piece[0];
 #endif
