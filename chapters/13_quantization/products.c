@@ -337,7 +337,7 @@ static void few_rows(int first, int rows, int in, int out, float y[rows][out], c
     const Method *method = &methods[weight->blocks->type];
     size_t pitch = pitch_of(in, weight);
     const int fours = (out - first) / STREAMS, apart = far_apart(weight->blocks->type) ? fours : 1;
-#pragma omp parallel for if ((double)in * (out - first) > 1e5)
+#pragma omp parallel for if ((double)rows * in * (out - first) > 1e6)
     for (int n = 0; n < fours; n++) {
         int o = first + (apart == 1 ? n * STREAMS : n);
         for (int r = 0; r < rows; r++)
@@ -366,7 +366,7 @@ static int many_rows(int rows, int in, int out, float y[rows][out], const Part x
     const Method *method = &methods[weight->blocks->type];
     int outs = out / OUTS * OUTS, bytes = kind_of(weight->blocks->type).bytes;
     size_t pitch = pitch_of(in, weight);
-#pragma omp parallel
+#pragma omp parallel if ((double)rows * in * out > 1e6)
     {
         Level(*block)[PART] = allocate(CHUNK * sizeof *block);
         Panel panel;
