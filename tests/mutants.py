@@ -73,6 +73,7 @@ QUANTIZATION = "chapters/13_quantization/quantization.c"
 BLOCKS = "n is a multiple of the block: the last one begins well before the end"
 BACKWARD = [f"chapters/15_backward/{name}_backward.c" for name in ("linear", "norms", "gates", "attention")]
 EMPTY = "an empty block, or tile"
+ELEMENTWISE = "chapters/12_speed/elementwise.c"
 FAST_GATES = "chapters/16_training/gates.c"
 FAST_LOSS = "chapters/16_training/loss.c"
 FAST_ATTENTION = "chapters/16_training/attention.c"
@@ -94,6 +95,11 @@ EQUIVALENT = {
     (BACKWARD[3], "memset(O, 0, (size_t)T / sizeof *O);"): "memory that nobody had before is zeros",
     (BACKWARD[3], "for (int s = 0; s <= T; s += TILE) {"): EMPTY,
     ("chapters/15_backward/loss.c", "for (int v = 0; v < V; v++) max = x[v] >= max ? x[v] : max;"): EITHER,
+    (ELEMENTWISE, "const Words sign = (Words){0} - 0x80000000;"): "the highest bit alone is its own negative",
+    (ELEMENTWISE, "return blend((Words)(x <= 0), x * power * 0x1p-64f, x) / (1 + power * 0x1p-64f);"): EITHER,
+    (ELEMENTWISE, "for (int i = 0; i < whole - 1; i += LANES) {"): "whole is a multiple of the lanes",
+    **{(ELEMENTWISE, f"for (; {end}; i += 4 * LANES) {{"): "what is left is added number by number"
+       for end in ("i + 4 * LANES < dim", "i + (4 + 1) * LANES <= dim")},
     (FAST_GATES, "const Words sign = (Words){0} - 0x80000000;"): "the highest bit alone is its own negative",
     (FAST_GATES, "Words negative = (Words)(gate <= 0);"): EITHER,
     (FAST_GATES, "for (int i = 0; i < whole - 1; i += LANES)"): "whole is a multiple of the lanes",
