@@ -302,11 +302,13 @@ static void the_loss_is_drawn_where_it_can_be(void **state) {
     assert_int_equal(run("PATH=\"$PWD/bin:$PATH\" " TRAIN WORDS "--steps 1 --plot --valid '" GOLDEN
                          "/run/words.safetensors' --out valid"), 0);
     assert_int_equal(run("grep -c validation=1 asked"), 0);
-    for (int missing = 0; missing < 2; missing++) {
-        assert_int_equal(run("printf '#!/bin/sh\\nexit 3\\n' >bin/gnuplot; PATH=\"$PWD/%s\" " TRAIN WORDS
-                              "--steps 2 --plot --resume --out begun", missing ? "nowhere" : "bin"), 0);
-        assert_said("note: the loss was not drawn: gnuplot is missing, or could not");
-    }
+    assert_int_equal(run("printf '#!/bin/sh\\nexit 3\\n' >bin/gnuplot; PATH=\"$PWD/bin:$PATH\" " TRAIN WORDS
+                         "--steps 2 --plot --resume --out begun"), 0);
+    assert_said("note: the loss was not drawn: gnuplot is missing, or could not");
+#ifndef EMULATED /* without a PATH there is no emulator either */
+    assert_int_equal(run("PATH=\"$PWD/nowhere\" " TRAIN WORDS "--steps 2 --plot --resume --out begun"), 0);
+    assert_said("note: the loss was not drawn: gnuplot is missing, or could not");
+#endif
 }
 
 int main(void) {
