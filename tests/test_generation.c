@@ -117,22 +117,32 @@ static void it_writes_what_transformers_writes(void **state) {
 
 static void no_progress(size_t done, size_t count) { assert_true(done <= count); }
 
+/* The golden texts' tokens that are scored, in windows of 512: BOS, and 511 of them. */
+enum { WINDOW = 512 };
+static size_t scored(void) {
+    size_t all = tensor_count(safetensors_find(&golden, "scores"));
+#ifdef EMULATED
+    return all / 2;
+#else
+    return all;
+#endif
+}
+
 static void perplexity_is_transformers(void **state) {
     (void)state;
     SafeTensors unseen = safetensors_open(ROOT "/chapters/09_decoder/stories/unseen.safetensors");
     const Tensor *scores = safetensors_find(&golden, "scores");
-    size_t count = tensor_count(scores);
+    size_t count = scored();
     double mean = 0;
     for (size_t i = 0; i < count; i++) mean += tensor_get(scores, i) / (double)count;
-    double ours = perplexity(&model, tokenizer_bos(tokenizer), count, safetensors_find(&unseen, "texts")->data, 512,
+    double ours = perplexity(&model, tokenizer_bos(tokenizer), count, safetensors_find(&unseen, "texts")->data, WINDOW,
                              no_progress);
     assert_true(fabs(ours - exp(mean)) < 1e-4 * exp(mean));
     safetensors_close(&unseen);
 }
 
-/* -log p of the golden texts' tokens, in windows of 512: BOS, and 511 of them. */
+/* -log p of each. */
 static void score_rounded(size_t count, double scores[count]) {
-    enum { WINDOW = 512 };
     SafeTensors unseen = safetensors_open(ROOT "/chapters/09_decoder/stories/unseen.safetensors");
     const int *texts = safetensors_find(&unseen, "texts")->data;
     int V = model.config.V, ids[WINDOW] = {tokenizer_bos(tokenizer)};
@@ -167,7 +177,7 @@ static void rounding_is_pytorchs(void **state) {
         *theirs = tensor_to_double(safetensors_find(&golden, "rounded"));
     double *float32 = tensor_to_double(safetensors_find(&golden, "scores")),
         *bfloat16 = tensor_to_double(safetensors_find(&golden, "bfloat16"));
-    size_t count = tensor_count(safetensors_find(&golden, "scores"));
+    size_t count = scored();
     double rounded[count];
     score_rounded(count, rounded);
     double own = mean_difference(count, theirs, exact), ours = mean_difference(count, rounded, exact);
@@ -181,35 +191,38 @@ static void rounding_is_pytorchs(void **state) {
     free(exact), free(theirs), free(float32), free(bfloat16);
 }
 
-/* The prompt, and what the model says up to the end of the line. */
-static void answer(FILE *file, const char *prompt) {
+/* The prompt, and what the model says up to the end of the line. What it begins with was read with the one before. */
+static void answer(FILE *file, Generation *generation, const char *prompt) {
     enum { MOST = 16 };
     size_t count, length;
-    int *ids = encode_with_bos(tokenizer, strlen(prompt), prompt, &count);
-    Generation generation = generation_new(&model, (int)count + MOST, likeliest, 0);
-    generation_read(&generation, (int)count, ids);
+    int *ids = encode_with_bos(tokenizer, strlen(prompt), prompt, &count), same = 0;
+    while (same < generation->decoder.length && same < (int)count - 1 && ids[same] == generation->ids[same]) same++;
+    generation_keep(generation, same);
+    generation_read(generation, (int)count - same, ids + same);
     fputs(prompt, file);
     for (int i = 0; i < MOST; i++) {
-        int id = generation_choose(&generation);
+        int id = generation_choose(generation);
         const char *bytes = tokenizer_bytes(tokenizer, id, &length);
         if (ends_text(&model, tokenizer, id) || (length && *bytes == '\n')) break;
         fwrite(bytes, 1, length, file);
-        generation_read(&generation, 1, &id);
+        generation_read(generation, 1, &id);
     }
     fputs("\n\n", file);
-    generation_free(&generation), free(ids);
+    free(ids);
 }
 
 /* Each question of a story by itself, straight after the story. */
 static void answer_all(FILE *file, const char *story) {
     static const char first[] = "\nQuestion:", second[] = "\nAnswer:";
     const char *end = strstr(story, first);
+    Generation generation = generation_new(&model, model.config.max_position_embeddings, likeliest, 0);
     for (const char *question = end; question; question = strstr(question + 1, first)) {
         char prompt[4096];
         int asked = (int)(strstr(question, second) + strlen(second) - question);
         snprintf(prompt, sizeof prompt, "%.*s%.*s", (int)(end - story), story, asked, question);
-        answer(file, prompt);
+        answer(file, &generation, prompt);
     }
+    generation_free(&generation);
 }
 
 /* Which share of the questions the model answers rightly, as its card says. */
@@ -468,8 +481,9 @@ static void llama_tells_a_story(void **state) {
     char first[sizeof said];
     strcpy(first, said);
     write_text("prompt", "Once upon a time\n");
-    assert_int_equal(run("--temperature 0 --prompt - --quiet --threads 1 <prompt"), 0);
-    assert_string_equal(said, first);
+    assert_int_equal(run("--temperature 0 --prompt - --tokens 60 --quiet --threads 1 <prompt"), 0);
+    *strrchr(said, '\n') = '\0';
+    assert_int_equal(strncmp(first, said, strlen(said)), 0);
 
     assert_int_equal(run("--seed 3 --tokens 60 --threads 1 --quiet"), 0);
     strcpy(first, said);
@@ -487,15 +501,16 @@ static void llama_tells_a_story(void **state) {
 
 static void a_text_ends_where_it_is_told_to(void **state) {
     (void)state;
-    static const char ask[] = "--temperature 0 --prompt 'Once upon a time' --quiet";
+    static const char ask[] = "--temperature 0 --prompt 'Once upon a time' --tokens 60 --quiet";
     assert_int_equal(run("%s", ask), 0);
     char whole[sizeof said];
     strcpy(whole, said);
     assert_int_equal(run("%s --stop '. ' --stop '\nQuestion' --stop nothing", ask), 0);
     size_t shown = strlen(said) - 1;
     assert_true(said[shown] == '\n' && memcmp(said, whole, shown) == 0 && strncmp(whole + shown, ". ", 2) == 0);
-    assert_int_equal(run("%s --stop '\nQuestion'", ask), 0);
-    assert_int_equal(strlen(said) - 1, strstr(whole, "\nQuestion") - whole);
+    assert_non_null(strstr(whole, " One morning"));
+    assert_int_equal(run("%s --stop ' One morning'", ask), 0);
+    assert_int_equal(strlen(said) - 1, strstr(whole, " One morning") - whole);
     assert_int_equal(run("%s --stop 'Once'", ask), 0); /* the prompt is not looked at */
     assert_true(strlen(said) > strlen("Once upon a time\n"));
     write_text("hello", "Hello!\n");
