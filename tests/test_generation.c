@@ -238,7 +238,7 @@ static double share_on_the_card(void) {
     return (double)right / asked;
 }
 
-/* The generator tells stories that the model has not read, asks, and judges. Of these some 35 questions the model may
+/* The generator tells stories that the model has not read, asks, and judges. Of these some 40 questions the model may
  * answer two standard deviations less than its card says. */
 static void it_answers_questions(void **state) {
     (void)state;
