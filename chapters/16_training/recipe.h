@@ -13,7 +13,8 @@ typedef struct {
     bool resume, cut, in_order, plot, bf16;
     int steps, warmup;       /* -1: not said, which depends on the data */
     int batch, length;       /* sequences, and their tokens; 0: not said */
-    int threads, save, validate, sample;
+    int threads;             /* 0: not said, which depends on the model */
+    int save, validate, sample;
     float rate, muon, lowest, decay, beta1, beta2, eps, clip, otherwise;
     unsigned long seed;
 } Recipe;
