@@ -26,7 +26,7 @@ Recipe recipe_read(int argc, char **argv);
 int recipe_reads_standard_input(const Recipe *recipe);
 
 /* What two runs must have in common to end with the same numbers, each as its option says it. */
-enum { INGREDIENTS = 15, NUMBER = 32 }; /* a number's letters: -1.2345678901234567e-308 */
+enum { INGREDIENTS = 15, NUMBER = 48 }; /* of a number's letters; compilers reckon with 40 */
 typedef struct {
     Metadata each[INGREDIENTS];
     char text[INGREDIENTS][NUMBER];
