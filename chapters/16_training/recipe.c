@@ -113,9 +113,9 @@ Recipe recipe_read(int argc, char **argv) {
 }
 
 /* A whole number, or the fewest digits that are this float32 again. */
-static void number_text(char text[24], double value) {
+static void number_text(char text[NUMBER], double value) {
     for (int digits = value == floor(value) ? 17 : 1; digits <= 17; digits++) {
-        snprintf(text, 24, "%.*g", digits, value);
+        snprintf(text, NUMBER, "%.*g", digits, value);
         if ((float)strtod(text, NULL) == (float)value) break;
     }
 }

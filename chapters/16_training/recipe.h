@@ -26,10 +26,10 @@ Recipe recipe_read(int argc, char **argv);
 int recipe_reads_standard_input(const Recipe *recipe);
 
 /* What two runs must have in common to end with the same numbers, each as its option says it. */
-enum { INGREDIENTS = 15 };
+enum { INGREDIENTS = 15, NUMBER = 32 }; /* a number's letters: -1.2345678901234567e-308 */
 typedef struct {
     Metadata each[INGREDIENTS];
-    char text[INGREDIENTS][24];
+    char text[INGREDIENTS][NUMBER];
 } Ingredients;
 void recipe_ingredients(const Recipe *recipe, Ingredients *ingredients);
 
