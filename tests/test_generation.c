@@ -117,37 +117,35 @@ static void it_writes_what_transformers_writes(void **state) {
 
 static void no_progress(size_t done, size_t count) { assert_true(done <= count); }
 
-/* The golden texts' tokens are scored in windows of 512: BOS, and 511 of them. Where that takes long, the last two. */
-enum { WINDOW = 512 };
-static size_t first_scored(size_t all) {
+/* The golden texts' tokens are scored in four windows of 512: BOS, and 511 of them. An emulator gets one. */
+enum { WINDOW = 512, SCORED = WINDOW - 1 };
 #ifdef EMULATED
-    return all - 2 * (WINDOW - 1);
+enum { FROM = 2 * SCORED, COUNT = SCORED };
 #else
-    return (void)all, 0;
+enum { FROM = 0, COUNT = 4 * SCORED };
 #endif
-}
 
 static void perplexity_is_transformers(void **state) {
     (void)state;
     SafeTensors unseen = safetensors_open(ROOT "/chapters/09_decoder/stories/unseen.safetensors");
     const Tensor *scores = safetensors_find(&golden, "scores");
     const int *texts = safetensors_find(&unseen, "texts")->data;
-    size_t all = tensor_count(scores), first = first_scored(all);
     double mean = 0;
-    for (size_t i = first; i < all; i++) mean += tensor_get(scores, i) / (double)(all - first);
-    double ours = perplexity(&model, tokenizer_bos(tokenizer), all - first, texts + first, WINDOW, no_progress);
+    assert_int_equal(tensor_count(scores), 4 * SCORED);
+    for (int i = 0; i < COUNT; i++) mean += tensor_get(scores, (size_t)(FROM + i)) / COUNT;
+    double ours = perplexity(&model, tokenizer_bos(tokenizer), COUNT, texts + FROM, WINDOW, no_progress);
     assert_true(fabs(ours - exp(mean)) < 1e-4 * exp(mean));
     safetensors_close(&unseen);
 }
 
-/* -log p of `count` from the first on. */
-static void score_rounded(size_t first, size_t count, double scores[count]) {
+/* -log p of each. */
+static void score_rounded(double scores[COUNT]) {
     SafeTensors unseen = safetensors_open(ROOT "/chapters/09_decoder/stories/unseen.safetensors");
     const int *texts = safetensors_find(&unseen, "texts")->data;
     int V = model.config.V, ids[WINDOW] = {tokenizer_bos(tokenizer)};
     project_rounds = true;
-    for (size_t done = 0; done < count; done += WINDOW - 1) {
-        memcpy(ids + 1, texts + first + done, (WINDOW - 1) * sizeof *ids);
+    for (int done = 0; done < COUNT; done += SCORED) {
+        memcpy(ids + 1, texts + FROM + done, SCORED * sizeof *ids);
         Trace seen = trace(&model, WINDOW, ids);
         const float(*logits)[V] = (void *)seen.logits;
         for (int t = 0; t + 1 < WINDOW; t++) {
@@ -161,10 +159,10 @@ static void score_rounded(size_t first, size_t count, double scores[count]) {
     safetensors_close(&unseen);
 }
 
-static double mean_difference(size_t count, const double a[count], const double b[count]) {
+static double mean_difference(const double a[COUNT], const double b[COUNT]) {
     double sum = 0;
-    for (size_t i = 0; i < count; i++) sum += fabs(a[i] - b[i]);
-    return sum / (double)count;
+    for (int i = 0; i < COUNT; i++) sum += fabs(a[i] - b[i]);
+    return sum / COUNT;
 }
 
 /* Sums in another order differ in their last bits, and now and then that makes a number round to its other neighbour.
@@ -176,14 +174,12 @@ static void rounding_is_pytorchs(void **state) {
         *theirs = tensor_to_double(safetensors_find(&golden, "rounded"));
     double *float32 = tensor_to_double(safetensors_find(&golden, "scores")),
         *bfloat16 = tensor_to_double(safetensors_find(&golden, "bfloat16"));
-    size_t all = tensor_count(safetensors_find(&golden, "scores")), first = first_scored(all), count = all - first;
-    double rounded[count];
-    score_rounded(first, count, rounded);
-    double own = mean_difference(count, theirs + first, exact + first),
-           ours = mean_difference(count, rounded, exact + first),
-           unrounded = mean_difference(count, float32 + first, exact + first),
-           to_float32 = mean_difference(count, rounded, float32 + first),
-           bfloat16_to_it = mean_difference(count, bfloat16 + first, float32 + first);
+    double rounded[COUNT];
+    score_rounded(rounded);
+    double own = mean_difference(theirs + FROM, exact + FROM), ours = mean_difference(rounded, exact + FROM),
+           unrounded = mean_difference(float32 + FROM, exact + FROM),
+           to_float32 = mean_difference(rounded, float32 + FROM),
+           bfloat16_to_it = mean_difference(bfloat16 + FROM, float32 + FROM);
     print_message("rounded: %.2e from PyTorch's float64, its float32 %.2e, without rounding %.2e\n", ours, own,
                   unrounded);
     print_message("from float32: rounded %.2e, PyTorch's bfloat16 %.2e\n", to_float32, bfloat16_to_it);
