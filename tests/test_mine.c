@@ -242,7 +242,7 @@ static const char swiglu[] = "swiglu(int n, float out[n], const float gate[n], c
 
 /* "It answers 3 of 24 questions about 5 unseen stories rightly; with our kernels it is 24." */
 static void read_share(int *right, int *ours) {
-    int questions, stories;
+    int questions = 0, stories = 0;
     const char *line = strstr(said, "It answers ");
     static const char format[] =
         "It answers %d of %d questions about %d unseen stories rightly; with our kernels it is %d.";
