@@ -152,8 +152,9 @@ EQUIVALENT = {
     **{(FLASH, f"if (s0 + KEYS {of}.last[0]) mask(FOUR, score[n], s0, set[n].last);"): UNMASKED
        for of in ("- 1 >= set[n]", "+ 1 > set[n]", "- 1 > set[0]", "- 1 > set[n ? n - 1 : 0]")},
     (FLASH, "float *room = allocate((3 + 1) * numbers * sizeof *room);"): ROOMY,
-    (FLASH, "const float(*keys)[KEYS] = (const void *)tile->k.first, (*values)[width ? width - 1 : 0] = (const void *)tile->v.first;"):
-        "of the values the first row alone is named",
+    **{(FLASH, f"const float(*keys)[KEYS] = (const void *)tile->k.first, (*values)[{width}] = (const void *)tile->v.first;"):
+           "of the values the first row alone is named" for width in ("0", "width ? width - 1 : 0")},
+    (FLASH, "attend_part(each, (void *)sets[part], (int)first, (int)(end <= S ? end : S), &p);"): EITHER,
     **{(FLASH, f"for (int {c} = 0; {c} < width - 1; {c} += {step}) {{"): WHOLE for c, step in (("c", "2 * LANES"), ("i", "ROWS"))},
     (FLASH, "if (s0 + KEYS >= end || p->width != p->D) return copied_tile(g, s0, end, p, copy);"): "a copy of a tile is as good",
     **{(FLASH, f"set.q = set.out, set.out = memset(room, 0, (size_t){less} sizeof *room);"):
