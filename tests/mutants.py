@@ -343,7 +343,7 @@ def main():
         print(*(f"{path}: this is no mutant any more, take it out of EQUIVALENT: {line}" for path, line in stale), sep="\n")
         return 1
 
-    counts, survivors, unused = {"killed": 0, "same": 0, "equivalent": 0}, [], set(EQUIVALENT)
+    counts, survivors, unused = {"killed": 0, "same": 0, "equivalent": 0}, 0, set(EQUIVALENT)
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         tried = [(path, *mutant) for path in files for mutant in mutants(path)][::options.every]
         originals = dict(zip(files, pool.map(lambda path: Original(path, options.build, folder), files)))
@@ -364,15 +364,15 @@ def main():
             if fate in counts:
                 counts[fate] += 1
             else:
-                survivors.append(f"{path}:{line}: {'caught by random shapes alone' if fate == 'random' else 'survives'}: {changed}")
+                survivors += 1
+                print(f"{path}:{line}: {'caught by random shapes alone' if fate == 'random' else 'survives'}: {changed}", flush=True)
     if sys.stderr.isatty():
         print(file=sys.stderr)
     for path, line in unused if options.every == 1 else ():  # an overrun may crash on one machine and not on the next
         if pathlib.Path(path) in files:
             print(f"note: {path}: listed as equivalent, but caught here: {line}")
-    print(*survivors, sep="\n", end="\n" if survivors else "")
     print(f"{counts['killed']} mutants killed by the golden values, {counts['same']} are the same machine code, "
-          f"{counts['equivalent']} compute the same function (tests/mutants.py says why), {len(survivors)} unexplained")
+          f"{counts['equivalent']} compute the same function (tests/mutants.py says why), {survivors} unexplained")
     return 1 if survivors else 0
 
 
