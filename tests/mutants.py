@@ -46,7 +46,7 @@ MUTATIONS = [
 # What is not changed, for it says nothing of what is computed: what is asked for before it is needed, and how the work is cut
 # among registers, tiles and threads, which decide the speed and the last bits; and which element stands behind sizeof, for
 # all of them are as large.
-PREFETCH = r"__builtin_prefetch|\basked?\(|\bnext_[kv]\b|, next = "
+PREFETCH = r"__builtin_prefetch|\bask(ed)?\(|\bnext_[kv]\b|, next = "
 CUT = r"^ *(STEP|ROWS|TEAM|SETS) = |\bint parts = |\bbool few = |\(parts < 16 \?"
 UNEVALUATED = r"\bsizeof [\w.>-]+(\[[^]]*\])*(\[[^]]*)?$"
 
