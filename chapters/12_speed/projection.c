@@ -87,44 +87,46 @@ INLINE void add_burst(DType dtype, Vector sum[], const float x[], const char *fr
         }
 }
 
-/* So many products of a row of the weight in each stream and a row of x, or so much more. */
+/* sum[r][s] += so many products of a row of x and one of the weight: a part of their sums, added up by itself. In one go
+ * each lane would add up thousands of roundings, the more the fewer lanes there are. */
 INLINE void add_part(DType dtype, int rows, int streams, int count, Vector sum[], int width, const float x[][width],
                      const char *weight, size_t stream) {
     const size_t size = dtype == F32 ? 4 : 2;
     const int burst = BURST / (int)size;
+    Vector part[FEW * STREAMS];
     int i = 0;
+#pragma GCC unroll 16
+    for (int n = 0; n < rows * streams; n++) part[n] = (Vector){0};
     for (; streams == MOST_STREAMS && i + burst <= count; i += burst)
-        add_burst(dtype, sum, &x[0][i], weight + i * size, stream);
+        add_burst(dtype, part, &x[0][i], weight + i * size, stream);
     for (; i + 2 * LANES <= count; i += 2 * LANES) {
 #pragma GCC unroll 4
         for (int s = 0; s < streams; s++) ask(2 * LANES * size, weight + s * stream + i * size);
-        add_step(dtype, rows, streams, sum, width, (const void *)&x[0][i], weight + i * size, stream);
+        add_step(dtype, rows, streams, part, width, (const void *)&x[0][i], weight + i * size, stream);
     }
     if (i < count) { /* beyond the end of a row nothing is read */
         char rest[MOST_STREAMS][2 * LANES * sizeof(float)] = {0};
         for (int s = 0; s < streams; s++) memcpy(rest[s], weight + s * stream + i * size, (size_t)(count - i) * size);
-        add_step(dtype, rows, streams, sum, width, (const void *)&x[0][i], rest[0], sizeof rest[0]);
+        add_step(dtype, rows, streams, part, width, (const void *)&x[0][i], rest[0], sizeof rest[0]);
     }
+#pragma GCC unroll 16
+    for (int n = 0; n < rows * streams; n++) sum[n] += part[n];
 }
 
 /* products[r][s] = w_s . x_r, for rows of the weight that lie `stream` bytes from each other. Each is read from end to
- * end beside the others, so that several lines of memory, and several additions, are under way at any time. A long sum
- * is a sum of parts: in one go each lane would add up thousands of roundings, the more the fewer lanes there are. */
+ * end beside the others, so that several lines of memory, and several additions, are under way at any time. What is not
+ * a whole part comes last, so that in the loop all sums stay in registers. */
 INLINE void dot_products(DType dtype, int rows, int streams, int in, float products[], int width,
                          const float x[][width], const char *weight, size_t stream) {
     const size_t size = dtype == F32 ? 4 : 2;
-    Vector sum[FEW * STREAMS], part[FEW * STREAMS];
-    int first = 0;
+    Vector sum[FEW * STREAMS];
+    int i = 0;
 #pragma GCC unroll 16
     for (int n = 0; n < rows * streams; n++) sum[n] = (Vector){0};
-    for (; first < in; first += DEPTH) {
-#pragma GCC unroll 16
-        for (int n = 0; n < rows * streams; n++) part[n] = (Vector){0};
-        add_part(dtype, rows, streams, in - first < DEPTH ? in - first : DEPTH, part, width, (const void *)&x[0][first],
-                 weight + first * size, stream);
-#pragma GCC unroll 16
-        for (int n = 0; n < rows * streams; n++) sum[n] += part[n];
-    }
+    for (; i + DEPTH <= in; i += DEPTH)
+        add_part(dtype, rows, streams, DEPTH, sum, width, (const void *)&x[0][i], weight + i * size, stream);
+    if (i < in)
+        add_part(dtype, rows, streams, in - i, sum, width, (const void *)&x[0][i], weight + i * size, stream);
 #pragma GCC unroll 16
     for (int n = 0; n < rows * streams; n++) products[n] = total(sum[n]);
 }
