@@ -18,8 +18,8 @@ const char *rate_text(char text[static RATE_TEXT], double rate);
 /* The best of several repetitions of run(context), in seconds; repeats for about a tenth of a second. */
 double best_seconds(void run(void *context), void *context);
 
-/* Bytes a second that so many threads read from memory: the best of several ways to add up so many bytes, from one, two,
- * four or eight places side by side, asked for as most programs do or as chapter 12's decode does, so that it is a limit.
+/* Bytes a second that so many threads read from memory: the best of several ways to add up so many bytes, from one,
+ * two, four or eight places side by side, asked for as most programs or as chapter 12's decode, so that it is a limit.
  * They should be more than the last-level cache holds: SOME_MEMORY on most machines, MUCH_MEMORY on a share of a large
  * one. */
 enum { SOME_MEMORY = 256 << 20, MUCH_MEMORY = 1 << 30 };

@@ -87,8 +87,8 @@ INLINE void add_burst(DType dtype, Vector sum[], const float x[], const char *fr
         }
 }
 
-/* sum[r][s] += so many products of a row of x and one of the weight: a part of their sums, added up by itself. In one go
- * each lane would add up thousands of roundings, the more the fewer lanes there are. */
+/* sum[r][s] += so many products of a row of x and one of the weight: a part of their sums, added up by itself. In one
+ * go each lane would add up thousands of roundings, the more the fewer lanes there are. */
 INLINE void add_part(DType dtype, int rows, int streams, int count, Vector sum[], int width, const float x[][width],
                      const char *weight, size_t stream) {
     const size_t size = dtype == F32 ? 4 : 2;
@@ -152,8 +152,8 @@ static void some_products(DType dtype, int rows, int streams, int in, float prod
         else any_products(dtype, 1, 1, in, products[r], width, x + r, weight, stream);
 }
 
-/* Outputs first, first + 1, … of `apart` rows of the weight for each stream. They are put where they belong in the end:
- * to write here and there between what is read takes a fifth of the speed. */
+/* Outputs first, first + 1, … of `apart` rows of the weight for each stream. They are put where they belong in the
+ * end: to write here and there between what is read takes a fifth of the speed. */
 static void outputs(int first, int streams, int apart, int rows, int in, int out, float y[rows][out], int width,
                     const float x[rows][width], const Tensor *weight) {
     size_t row = (size_t)in * dtype_size(weight->dtype);
