@@ -162,7 +162,7 @@ $(BUILD)/llama $(BUILD)/quantize $(BUILD)/stories $(BUILD)/lessons $(BUILD)/trai
 	$(link)
 
 # What the trained model does when something is done to it: tests/golden/NAME.c, whose output is NAME.txt beside it.
-STUDIES := ablations beyond choices quantized settings
+STUDIES := ablations beyond choices likely quantized settings
 STUDIED := $(addprefix $(BUILD)/,$(STUDIES) card)
 $(STUDIED): $(BUILD)/%: $(call object,tests/golden/examine.c tests/golden/judged.c $(FAST)) $(BUILD)/objects/tests/golden/%.o $(BUILD)/libllama.a
 $(BUILD)/bench_decoder: $(call object,tests/bench_decoder.c $(FASTEST)) $(BUILD)/libllama.a
@@ -257,8 +257,8 @@ FIGURES := $(patsubst %.gp,$(BUILD)/%.svg,$(filter-out figures/style.gp $(LEFT_O
 DATA    := $(patsubst $(BUILD)/%,$(BUILD)/data/%.txt,$(PROGRAMS) $(DRAWERS))
 # What figures are drawn from. A program that has a figures.c beside it writes nothing for them.
 DRAWINGS := $(filter-out $(DRAWN:%=$(BUILD)/data/%.txt),$(DATA))
-# What the lessons quote. What is only drawn takes an emulator long.
-QUOTED  := $(filter $(patsubst %,$(BUILD)/data/%.txt,$(shell sed -n 's/^<!-- run: \([0-9a-z_]*\) .*/\1/p' chapters/*/*.md chapters/*.md README.md | sort -u)),$(DATA))
+# What the lessons quote, but for UNQUOTED programs. What is only drawn takes an emulator long.
+QUOTED  := $(filter $(patsubst %,$(BUILD)/data/%.txt,$(shell sed -n 's/^<!-- run: \([0-9a-z_]*\) .*/\1/p' chapters/*/*.md chapters/*.md README.md | sort -u)),$(filter-out $(UNQUOTED:%=$(BUILD)/data/%.txt),$(DATA)))
 
 ifneq ($(GNUPLOT),)
 figures: $(FIGURES) ## draw the figures from what the programs computed
@@ -391,7 +391,7 @@ endif
 fuzz: ## feed broken files to what reads them, any text to the tokenizers and any template to Jinja, a minute each; KEEP=1 keeps what reached new code
 	@sh tests/fuzz/run.sh $(BUILD) $(or $(SECONDS),60) "$(JANSSON)" "$(if $(PCRE2),$(PCRE2) $(if $(UTF8),-DUTF8PROC $(UTF8)))" $(KEEP)
 
-mutants: all $(BUILD)/libllama.a ## break our own kernels on purpose, and count how many breaks the golden values catch
+mutants: all $(BUILD)/libllama.a $(BUILD)/compile.sh ## break our own kernels on purpose, and count how many breaks the golden values catch
 	@$(PYTHON) tests/mutants.py --build $(BUILD) $(if $(EVERY),--every $(EVERY))
 
 # What computes the golden values and runs the notebooks. No reader of the lessons needs it.
@@ -431,6 +431,7 @@ ablations: $(STUDIED) $(BUILD)/stories ## what each part, each choice and each b
 	@$(BUILD)/stories --count 300 --seed 2 | $(BUILD)/beyond > $(BUILD)/beyond.txt
 	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/ablations > $(BUILD)/ablations.txt
 	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/choices $(BUILD)/stories > $(BUILD)/choices.txt
+	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/likely > $(BUILD)/likely.txt
 	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/quantized > $(BUILD)/quantized.txt
 	@$(BUILD)/settings > $(BUILD)/settings.txt
 	@mv $(STUDIES:%=$(BUILD)/%.txt) tests/golden/

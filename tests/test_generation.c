@@ -117,28 +117,35 @@ static void it_writes_what_transformers_writes(void **state) {
 
 static void no_progress(size_t done, size_t count) { assert_true(done <= count); }
 
+/* The golden texts' tokens are scored in four windows of 512: BOS, and 511 of them. An emulator gets one. */
+enum { WINDOW = 512, SCORED = WINDOW - 1 };
+#ifdef EMULATED
+enum { FROM = 2 * SCORED, COUNT = SCORED };
+#else
+enum { FROM = 0, COUNT = 4 * SCORED };
+#endif
+
 static void perplexity_is_transformers(void **state) {
     (void)state;
     SafeTensors unseen = safetensors_open(ROOT "/chapters/09_decoder/stories/unseen.safetensors");
     const Tensor *scores = safetensors_find(&golden, "scores");
-    size_t count = tensor_count(scores);
+    const int *texts = safetensors_find(&unseen, "texts")->data;
     double mean = 0;
-    for (size_t i = 0; i < count; i++) mean += tensor_get(scores, i) / (double)count;
-    double ours = perplexity(&model, tokenizer_bos(tokenizer), count, safetensors_find(&unseen, "texts")->data, 512,
-                             no_progress);
+    assert_int_equal(tensor_count(scores), 4 * SCORED);
+    for (int i = 0; i < COUNT; i++) mean += tensor_get(scores, (size_t)(FROM + i)) / COUNT;
+    double ours = perplexity(&model, tokenizer_bos(tokenizer), COUNT, texts + FROM, WINDOW, no_progress);
     assert_true(fabs(ours - exp(mean)) < 1e-4 * exp(mean));
     safetensors_close(&unseen);
 }
 
-/* -log p of the golden texts' tokens, in windows of 512: BOS, and 511 of them. */
-static void score_rounded(size_t count, double scores[count]) {
-    enum { WINDOW = 512 };
+/* -log p of each. */
+static void score_rounded(double scores[COUNT]) {
     SafeTensors unseen = safetensors_open(ROOT "/chapters/09_decoder/stories/unseen.safetensors");
     const int *texts = safetensors_find(&unseen, "texts")->data;
     int V = model.config.V, ids[WINDOW] = {tokenizer_bos(tokenizer)};
     project_rounds = true;
-    for (size_t done = 0; done < count; done += WINDOW - 1) {
-        memcpy(ids + 1, texts + done, (WINDOW - 1) * sizeof *ids);
+    for (int done = 0; done < COUNT; done += SCORED) {
+        memcpy(ids + 1, texts + FROM + done, SCORED * sizeof *ids);
         Trace seen = trace(&model, WINDOW, ids);
         const float(*logits)[V] = (void *)seen.logits;
         for (int t = 0; t + 1 < WINDOW; t++) {
@@ -152,10 +159,10 @@ static void score_rounded(size_t count, double scores[count]) {
     safetensors_close(&unseen);
 }
 
-static double mean_difference(size_t count, const double a[count], const double b[count]) {
+static double mean_difference(const double a[COUNT], const double b[COUNT]) {
     double sum = 0;
-    for (size_t i = 0; i < count; i++) sum += fabs(a[i] - b[i]);
-    return sum / (double)count;
+    for (int i = 0; i < COUNT; i++) sum += fabs(a[i] - b[i]);
+    return sum / COUNT;
 }
 
 /* Sums in another order differ in their last bits, and now and then that makes a number round to its other neighbour.
@@ -167,49 +174,52 @@ static void rounding_is_pytorchs(void **state) {
         *theirs = tensor_to_double(safetensors_find(&golden, "rounded"));
     double *float32 = tensor_to_double(safetensors_find(&golden, "scores")),
         *bfloat16 = tensor_to_double(safetensors_find(&golden, "bfloat16"));
-    size_t count = tensor_count(safetensors_find(&golden, "scores"));
-    double rounded[count];
-    score_rounded(count, rounded);
-    double own = mean_difference(count, theirs, exact), ours = mean_difference(count, rounded, exact);
-    double unrounded = mean_difference(count, float32, exact);
+    double rounded[COUNT];
+    score_rounded(rounded);
+    double own = mean_difference(theirs + FROM, exact + FROM), ours = mean_difference(rounded, exact + FROM),
+           unrounded = mean_difference(float32 + FROM, exact + FROM),
+           to_float32 = mean_difference(rounded, float32 + FROM),
+           bfloat16_to_it = mean_difference(bfloat16 + FROM, float32 + FROM);
     print_message("rounded: %.2e from PyTorch's float64, its float32 %.2e, without rounding %.2e\n", ours, own,
                   unrounded);
-    print_message("from float32: rounded %.2e, PyTorch's bfloat16 %.2e\n", mean_difference(count, rounded, float32),
-                  mean_difference(count, bfloat16, float32));
+    print_message("from float32: rounded %.2e, PyTorch's bfloat16 %.2e\n", to_float32, bfloat16_to_it);
     assert_true(ours < 1.5 * own && unrounded > 1.5 * own);
-    assert_true(mean_difference(count, rounded, float32) < mean_difference(count, bfloat16, float32) / 3);
+    assert_true(to_float32 < bfloat16_to_it / 3);
     free(exact), free(theirs), free(float32), free(bfloat16);
 }
 
-/* The prompt, and what the model says up to the end of the line. */
-static void answer(FILE *file, const char *prompt) {
+/* The prompt, and what the model says up to the end of the line. What it begins with was read with the one before. */
+static void answer(FILE *file, Generation *generation, const char *prompt) {
     enum { MOST = 16 };
     size_t count, length;
-    int *ids = encode_with_bos(tokenizer, strlen(prompt), prompt, &count);
-    Generation generation = generation_new(&model, (int)count + MOST, likeliest, 0);
-    generation_read(&generation, (int)count, ids);
+    int *ids = encode_with_bos(tokenizer, strlen(prompt), prompt, &count), same = 0;
+    while (same < generation->decoder.length && same < (int)count - 1 && ids[same] == generation->ids[same]) same++;
+    generation_keep(generation, same);
+    generation_read(generation, (int)count - same, ids + same);
     fputs(prompt, file);
     for (int i = 0; i < MOST; i++) {
-        int id = generation_choose(&generation);
+        int id = generation_choose(generation);
         const char *bytes = tokenizer_bytes(tokenizer, id, &length);
         if (ends_text(&model, tokenizer, id) || (length && *bytes == '\n')) break;
         fwrite(bytes, 1, length, file);
-        generation_read(&generation, 1, &id);
+        generation_read(generation, 1, &id);
     }
     fputs("\n\n", file);
-    generation_free(&generation), free(ids);
+    free(ids);
 }
 
 /* Each question of a story by itself, straight after the story. */
 static void answer_all(FILE *file, const char *story) {
     static const char first[] = "\nQuestion:", second[] = "\nAnswer:";
     const char *end = strstr(story, first);
+    Generation generation = generation_new(&model, model.config.max_position_embeddings, likeliest, 0);
     for (const char *question = end; question; question = strstr(question + 1, first)) {
         char prompt[4096];
         int asked = (int)(strstr(question, second) + strlen(second) - question);
         snprintf(prompt, sizeof prompt, "%.*s%.*s", (int)(end - story), story, asked, question);
-        answer(file, prompt);
+        answer(file, &generation, prompt);
     }
+    generation_free(&generation);
 }
 
 /* Which share of the questions the model answers rightly, as its card says. */
@@ -224,14 +234,14 @@ static double share_on_the_card(void) {
     return (double)right / asked;
 }
 
-/* The generator tells stories that the model has not read, asks, and judges. Of these some 55 questions the model may
+/* The generator tells stories that the model has not read, asks, and judges. Of these some 40 questions the model may
  * answer two standard deviations less than its card says. */
 static void it_answers_questions(void **state) {
     (void)state;
     static char told[1 << 16];
     char command[2 * PATH];
     int consistent, stories_told, right, questions;
-    FILE *generator = popen("'" BUILD "/stories' --count 12 --seed 77", "r");
+    FILE *generator = popen("'" BUILD "/stories' --count 8 --seed 77", "r");
     told[fread(told, 1, sizeof told - 1, generator)] = '\0';
     pclose(generator);
 
@@ -468,8 +478,9 @@ static void llama_tells_a_story(void **state) {
     char first[sizeof said];
     strcpy(first, said);
     write_text("prompt", "Once upon a time\n");
-    assert_int_equal(run("--temperature 0 --prompt - --quiet --threads 1 <prompt"), 0);
-    assert_string_equal(said, first);
+    assert_int_equal(run("--temperature 0 --prompt - --tokens 60 --quiet --threads 1 <prompt"), 0);
+    *strrchr(said, '\n') = '\0';
+    assert_int_equal(strncmp(first, said, strlen(said)), 0);
 
     assert_int_equal(run("--seed 3 --tokens 60 --threads 1 --quiet"), 0);
     strcpy(first, said);
@@ -487,15 +498,16 @@ static void llama_tells_a_story(void **state) {
 
 static void a_text_ends_where_it_is_told_to(void **state) {
     (void)state;
-    static const char ask[] = "--temperature 0 --prompt 'Once upon a time' --quiet";
+    static const char ask[] = "--temperature 0 --prompt 'Once upon a time' --tokens 60 --quiet";
     assert_int_equal(run("%s", ask), 0);
     char whole[sizeof said];
     strcpy(whole, said);
     assert_int_equal(run("%s --stop '. ' --stop '\nQuestion' --stop nothing", ask), 0);
     size_t shown = strlen(said) - 1;
     assert_true(said[shown] == '\n' && memcmp(said, whole, shown) == 0 && strncmp(whole + shown, ". ", 2) == 0);
-    assert_int_equal(run("%s --stop '\nQuestion'", ask), 0);
-    assert_int_equal(strlen(said) - 1, strstr(whole, "\nQuestion") - whole);
+    assert_non_null(strstr(whole, " One morning"));
+    assert_int_equal(run("%s --stop ' One morning'", ask), 0);
+    assert_int_equal(strlen(said) - 1, strstr(whole, " One morning") - whole);
     assert_int_equal(run("%s --stop 'Once'", ask), 0); /* the prompt is not looked at */
     assert_true(strlen(said) > strlen("Once upon a time\n"));
     write_text("hello", "Hello!\n");

@@ -242,13 +242,13 @@ static const char swiglu[] = "swiglu(int n, float out[n], const float gate[n], c
 
 /* "It answers 3 of 24 questions about 5 unseen stories rightly; with our kernels it is 24." */
 static void read_share(int *right, int *ours) {
-    int questions, stories;
+    int questions = 0, stories = 0;
     const char *line = strstr(said, "It answers ");
     static const char format[] =
         "It answers %d of %d questions about %d unseen stories rightly; with our kernels it is %d.";
     if (!line || sscanf(line, format, right, &questions, &stories, ours) != 4)
         fail_msg("no share is told:\n%s", said);
-    assert_true(*ours >= 20 && *ours <= questions && questions < 30 && stories == 5);
+    assert_true(*ours >= 4 * stories && *ours <= questions && questions < 6 * stories);
 }
 
 static void an_untouched_clone_is_all_ours(void **state) {

@@ -234,6 +234,12 @@ static void an_exercise_asks_for_what_is_judged(void **state) {
     }
 }
 
+#ifdef EMULATED /* takes far longer */
+enum { EVERY = 4 };
+#else
+enum { EVERY = 1 };
+#endif
+
 /* The chapters' own kernels, as if a reader had written them. */
 static void a_solved_exercise_says_so(void **state) {
     (void)state;
@@ -245,7 +251,7 @@ static void a_solved_exercise_says_so(void **state) {
                          "15*/norms_backward.c 15*/attention_backward.c 16*/optimizer.c "
                          "../common/linear.c", ROOT, BUILD, folder), 0);
     const Exercise *exercise;
-    for (int e = 0; (exercise = exercise_at(e)); e++) {
+    for (int e = 0; (exercise = exercise_at(e)); e += EVERY) {
         int count = task_count(exercise);
         assert_int_equal(run("'%s/verify' --exercise %.2s --library solved.c.so", BUILD, exercise->chapter), 0);
         assert_said(AT("Chapter %.2s, solved.c: %d of %d tasks solved\n", exercise->chapter, count, count));
@@ -311,13 +317,14 @@ static int verify_for_a_second(const char *source) {
     return run("sh '%s/compile.sh' slow.so slow.c && '%s/verify' --seconds 1 --library slow.so", BUILD, BUILD);
 }
 
-/* Each call comes back in time, be the machine ever so busy, but there are many: after three times the limit the other
- * cases are not tried. */
+/* Each call comes back in time, but there are many: after three times the limit the other cases are not tried. Who gets
+ * less than a fiftieth of a processor is given up on the clock before that, which is as soon. */
 static void a_kernel_that_takes_its_time_is_told_so_soon(void **state) {
     (void)state;
     static const char slow[] = SOFTMAX("for (clock_t end = clock() + CLOCKS_PER_SEC / 10; clock() < end;) {}");
     assert_int_equal(verify_for_a_second(slow), 1);
-    assert_said("too slow: the cases before this one took all the time that there is");
+    if (!strstr(said, "did not come back within 1 second"))
+        assert_said("too slow: the cases before this one took all the time that there is");
 }
 
 /* On a busy machine a kernel waits for the processor, and uses none meanwhile. */

@@ -99,13 +99,19 @@ static const char *data_options(char options[static 2 * PATH], const char *data)
     return options;
 }
 
+#ifdef EMULATED /* takes far longer: every second run, and fewer moments, which are other ones each time */
+enum { EVERY = 2, KILLS = 6 };
+#else
+enum { EVERY = 1, KILLS = 12 };
+#endif
+
 /* By AdamW; with tokens that count differently, in the order of the files; and by Muon. */
 static void a_hundred_steps_are_pytorch_s(void **state) {
     (void)state;
     static const char *const names[] = {"llama1", "llama32", "counted", "biases", "muon"};
     enum { STEPS = 100 };
     char data[2 * PATH];
-    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+    for (size_t n = 0; n < sizeof names / sizeof *names; n += EVERY) {
         SafeTensors golden = safetensors_open(AT(GOLDEN "/run/%s.safetensors", names[n]));
         int status = run("'" BUILD "/train' --model '" GOLDEN "/models/%s' %s %s --out %s",
                          safetensors_metadata(&golden, "model"),
@@ -170,7 +176,8 @@ static int end_of(pid_t child) {
     return status;
 }
 
-/* With these options, whole; and killed so many times, each time at another moment, and resumed. */
+/* With these options, whole; and killed so many times, or until one was interrupted, each time at another moment, and
+ * resumed. */
 static void survive(const char *options, const char *whole, const char *killed, int kills) {
     char resumed[2 * PATH];
     snprintf(resumed, sizeof resumed, "%s --save 2 --resume --out %s", options, killed);
@@ -179,7 +186,7 @@ static void survive(const char *options, const char *whole, const char *killed, 
     double took = seconds() - began;
     Random random = {(uint64_t)time(NULL)}; /* other moments in each run of this test */
     int interrupted = 0;
-    for (int n = 0; n < kills; n++) {
+    for (int n = 0; n < kills || interrupted == 0; n++) {
         pid_t child = start(resumed);
         double moment = random_uniform(&random) * took;
         nanosleep(&(struct timespec){(time_t)moment, (long)(fmod(moment, 1) * 1e9)}, NULL);
@@ -191,7 +198,6 @@ static void survive(const char *options, const char *whole, const char *killed, 
         assert_same_run(whole, killed);
         run("rm -r %s", killed);
     }
-    assert_true(interrupted > 0);
     if (run("%s", resumed)) fail_msg("%s", said);
     assert_same_run(whole, killed);
     assert_int_equal(run("ls %s | grep -c tmp", killed), 1); /* what was left over is gone */
@@ -201,8 +207,8 @@ static void survive(const char *options, const char *whole, const char *killed, 
 
 static void killed_at_any_moment_it_gives_the_same_bits(void **state) {
     (void)state;
-    survive(SMALL, "whole", "killed", 12);
-    survive(SMALL "--muon 0.01 --in-order --bf16", "by_muon", "by_muon_killed", 4);
+    survive(SMALL, "whole", "killed", KILLS);
+    survive(SMALL "--muon 0.01 --in-order --bf16", "by_muon", "by_muon_killed", KILLS / 3);
 }
 
 /* The model is the weights of the checkpoint, rounded; those themselves are not. */
