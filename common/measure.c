@@ -73,19 +73,18 @@ enum { WIDTH = 8 };
 typedef float Wide __attribute__((vector_size(WIDTH * sizeof(float))));
 
 enum {
-    SUMS = 8,                 /* a single one would wait for its own additions, not for memory */
-    LINE = 64,                /* bytes that come from memory together */
-    AHEAD = 1024, FAR = 4096, /* bytes that are asked for before they are needed: alone it stops at a page's end */
+    SUMS = 8,     /* a single one would wait for its own additions, not for memory */
+    LINE = 64,    /* bytes that come from memory together */
+    AHEAD = 1024, /* bytes that are asked for before they are needed */
 };
 
 /* How a line is asked for: as most programs do, into the first-level cache; or as chapter 12's decode does, into the
- * second, once or twice. */
-typedef enum { NEAR, SECOND, TWICE, WAYS_TO_ASK } Asking;
+ * second, or not at all. */
+typedef enum { FIRST, SECOND, NOT, WAYS_TO_ASK } Asking;
 
 static inline __attribute__((always_inline)) void ask(Asking how, const char *from) {
-    if (how == TWICE) __builtin_prefetch(from + FAR, 0, 2);
-    if (how == NEAR) __builtin_prefetch(from + AHEAD);
-    else __builtin_prefetch(from + AHEAD, 0, 2);
+    if (how == FIRST) __builtin_prefetch(from + AHEAD);
+    if (how == SECOND) __builtin_prefetch(from + AHEAD, 0, 2);
 }
 
 /* Adds up streams that lie side by side, each `stream` vectors long. */
@@ -111,9 +110,9 @@ double read_memory(int threads, int way, size_t bytes, const void *memory) {
     for (int thread = 0; thread < threads; thread++) {
         const Wide *numbers = (const Wide *)memory + (size_t)thread * part;
         size_t stream = part / (size_t)streams;
-        if (way % WAYS_TO_ASK == NEAR) add_streams(NEAR, streams, stream, numbers);
+        if (way % WAYS_TO_ASK == FIRST) add_streams(FIRST, streams, stream, numbers);
         else if (way % WAYS_TO_ASK == SECOND) add_streams(SECOND, streams, stream, numbers);
-        else add_streams(TWICE, streams, stream, numbers);
+        else add_streams(NOT, streams, stream, numbers);
     }
     return (double)bytes;
 }

@@ -18,8 +18,8 @@ const char *rate_text(char text[static RATE_TEXT], double rate);
 /* The best of several repetitions of run(context), in seconds; repeats for about a tenth of a second. */
 double best_seconds(void run(void *context), void *context);
 
-/* Bytes a second that so many threads read from memory: the best of several ways to add up so many bytes, from one, two
- * or four places side by side, asked for as most programs do or as chapter 12's decode does, so that it is a limit.
+/* Bytes a second that so many threads read from memory: the best of several ways to add up so many bytes, from one,
+ * two, four or eight places side by side, asked for as most programs or as chapter 12's decode, so that it is a limit.
  * They should be more than the last-level cache holds: SOME_MEMORY on most machines, MUCH_MEMORY on a share of a large
  * one. */
 enum { SOME_MEMORY = 256 << 20, MUCH_MEMORY = 1 << 30 };
@@ -39,7 +39,7 @@ double byte_peak(int threads);
 /* One go at each of these limits, some thousandths of a second, for who takes the time himself, between two pieces of
  * his own work: what a shared machine gives changes from one moment to the next. Each returns how much was done, in
  * bytes or operations. The memory begins at a multiple of 64. */
-enum { READING_WAYS = 9 };
+enum { READING_WAYS = 12 };
 double read_memory(int threads, int way, size_t bytes, const void *memory);
 double multiply_adds(int threads);
 double multiply_bf16_pairs(int threads);

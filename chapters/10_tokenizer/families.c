@@ -32,6 +32,8 @@ int special_id(const Tokenizer *t, const char *name) {
     return id >= 0 && t->vocabulary.tokens[id].piece_length == (int)strlen(name) ? id : -1;
 }
 
+bool begins_with_bos(const Tokenizer *t) { return t->bos >= 0 && t->adds_bos; }
+
 void tokenizer_complete(Tokenizer *t, const char *bos, const char *eos) {
     find_bytes(t);
     vocabulary_sort_names(&t->vocabulary);

@@ -2,7 +2,8 @@
  * includes what is below, never the other way round:
  *
  *     tokenizer.c                                                     opens a file by what it is, encodes and decodes
- *     sentencepiece_model.c, llama2c.c, tiktoken.c, hugging_face.c    the formats: each reads a tokenizer
+ *     sentencepiece_model.c, llama2c.c, tiktoken.c, hugging_face.c,
+ *     gguf_tokenizer.c                                                the formats: each reads a tokenizer
  *     sentencepiece.c, byte_level.c                                   the families: each cuts a text into words
  *     pipeline.c, steps.c, pattern.c, normal_form.c,
  *     character_map.c, added.c                                        and what other people's vocabularies do instead
@@ -64,6 +65,9 @@ const Token *token_of(const Tokenizer *tokenizer, int id);
 
 /* The id of a special token, or -1. */
 int special_id(const Tokenizer *tokenizer, const char *name);
+
+/* Does a text begin with BOS? */
+bool begins_with_bos(const Tokenizer *tokenizer);
 
 /* Writes bytes and returns where the next ones go. */
 static inline char *put(char *to, size_t length, const char *from) {

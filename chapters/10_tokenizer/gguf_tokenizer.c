@@ -2,7 +2,6 @@
 #include "10_tokenizer/formats.h"
 #include "10_tokenizer/pipeline.h"
 #include "10_tokenizer/sentencepiece.h"
-#include "10_tokenizer/tokenizer.h"
 #include "common/error.h"
 #include "common/gguf.h"
 
@@ -276,5 +275,5 @@ void gguf_tokenizer_pairs(const Tokenizer *t, GgufPairs *pairs) {
     if (!t->byte_level) gguf_add_bool(pairs, KEY "add_space_prefix", t->prefix != NEVER);
     if (t->bos >= 0) gguf_add_u32(pairs, KEY "bos_token_id", (uint32_t)t->bos);
     if (t->eos >= 0) gguf_add_u32(pairs, KEY "eos_token_id", (uint32_t)t->eos);
-    gguf_add_bool(pairs, KEY "add_bos_token", tokenizer_adds_bos(t));
+    gguf_add_bool(pairs, KEY "add_bos_token", begins_with_bos(t));
 }

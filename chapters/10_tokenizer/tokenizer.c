@@ -80,7 +80,7 @@ void tokenizer_close(Tokenizer *t) {
 
 int tokenizer_size(const Tokenizer *t) { return t->vocabulary.size; }
 int tokenizer_bos(const Tokenizer *t) { return t->bos; }
-bool tokenizer_adds_bos(const Tokenizer *t) { return t->bos >= 0 && t->adds_bos; }
+bool tokenizer_adds_bos(const Tokenizer *t) { return begins_with_bos(t); }
 int tokenizer_eos(const Tokenizer *t) { return t->eos; }
 bool tokenizer_byte_level(const Tokenizer *t) { return t->byte_level; }
 int tokenizer_special(const Tokenizer *t, const char *name) { return special_id(t, name); }

@@ -8,11 +8,12 @@
 #include <stdlib.h>
 
 enum {
-    STREAMS = 4,              /* rows of the weight that are read side by side */
-    FEW = 4,                  /* rows of x that a weight meets on its way from memory */
-    AHEAD = 1024, FAR = 4096, /* bytes that are asked for before they are needed; and first of all, a page before */
-    LONG = 2048,              /* up to so many numbers of x stay in the first-level cache while the weights pass */
-    LINE = 64,                /* bytes that come from memory together */
+    FEW = 4, STREAMS = 4, /* rows of x that meet a weight on its way from memory, and rows of the weight side by side */
+    MOST_STREAMS = 8,     /* or, for a single row of x that the first-level cache does not keep, and for F32, */
+    BURST = 256,          /* so many rows of the weight, and so many bytes of each in one go */
+    LONG = 2048,          /* it keeps so many numbers of x while weights of 16 bits pass */
+    AHEAD = 1024,         /* bytes that are asked for before they are needed */
+    LINE = 64,            /* bytes that come from memory together */
 };
 
 bool project_rounds = false;
@@ -49,13 +50,9 @@ static void copy_in_order(DType dtype, int in, float to[], const float from[in])
     }
 }
 
-/* Lines are on their way from now on, into the second-level cache, for the first has x. Where x is too long for it, and
- * 16-bit weights leave little time for that, the processor's own prefetching falls behind: then a page before, too. */
-INLINE void ask(bool far, size_t bytes, const char *from) {
-    for (size_t b = 0; b < bytes; b += LINE) {
-        if (far) __builtin_prefetch(from + b + FAR, 0, 2);
-        __builtin_prefetch(from + b + AHEAD, 0, 2);
-    }
+/* Lines are on their way from now on, into the second-level cache, for the first has x. */
+INLINE void ask(size_t bytes, const char *from) {
+    for (size_t b = 0; b < bytes; b += LINE) __builtin_prefetch(from + b + AHEAD, 0, 2);
 }
 
 /* 2 LANES weights of each stream meet all rows of x, which is loaded but once for all streams. */
@@ -77,72 +74,113 @@ INLINE void add_step(DType dtype, int rows, int streams, Vector sum[], int width
     }
 }
 
-/* y[r][s * apart] = w_s . x_r, for rows of the weight that lie `apart` rows from each other. Each is read from end to
- * end beside the others, so that several lines of memory, and several additions, are under way at any time. A long sum
- * is a sum of parts: in one go each lane would add up thousands of roundings, the more the fewer lanes there are. */
-INLINE void dot_products(DType dtype, bool far, int rows, int streams, int in, int out, float y[][out], int width,
-                         const float x[][width], const char *weight, int apart) {
-    const size_t size = dtype == F32 ? 4 : 2, stream = (size_t)apart * in * size;
-    Vector sum[FEW * STREAMS], part[FEW * STREAMS];
+/* The same with one row of x and many streams, a burst of each at a time, as a processor likes to fetch from memory by
+ * itself. Weights of 16 bits pass so fast that asking would only be in its way. */
+INLINE void add_burst(DType dtype, Vector sum[], const float x[], const char *from, size_t stream) {
+    const size_t size = dtype == F32 ? 4 : 2, step = 2 * LANES * size;
+#pragma GCC unroll 8
+    for (int s = 0; s < MOST_STREAMS; s++, from += stream)
 #pragma GCC unroll 16
-    for (int n = 0; n < rows * streams; n++) sum[n] = (Vector){0};
-    for (int first = 0; first < in; first += DEPTH) {
-        int end = in - first < DEPTH ? in : first + DEPTH, i = first;
+        for (size_t b = 0; b < BURST; b += step) {
+            if (dtype == F32) ask(step, from + b);
+            add_step(dtype, 1, 1, &sum[s], 2 * LANES, (const void *)&x[b / size], from + b, 0);
+        }
+}
+
+/* sum[r][s] += so many products of a row of x and one of the weight: a part of their sums, added up by itself. In one
+ * go each lane would add up thousands of roundings, the more the fewer lanes there are. */
+INLINE void add_part(DType dtype, int rows, int streams, int count, Vector sum[], int width, const float x[][width],
+                     const char *weight, size_t stream) {
+    const size_t size = dtype == F32 ? 4 : 2;
+    const int burst = BURST / (int)size;
+    Vector part[FEW * STREAMS];
+    int i = 0;
 #pragma GCC unroll 16
-        for (int n = 0; n < rows * streams; n++) part[n] = (Vector){0};
-        for (; i + 2 * LANES <= end; i += 2 * LANES) {
+    for (int n = 0; n < rows * streams; n++) part[n] = (Vector){0};
+    for (; streams == MOST_STREAMS && i + burst <= count; i += burst)
+        add_burst(dtype, part, &x[0][i], weight + i * size, stream);
+    for (; i + 2 * LANES <= count; i += 2 * LANES) {
 #pragma GCC unroll 4
-            for (int s = 0; s < streams; s++) ask(far, 2 * LANES * size, weight + s * stream + i * size);
-            add_step(dtype, rows, streams, part, width, (const void *)&x[0][i], weight + i * size, stream);
-        }
-        if (i < end) { /* beyond the end of a row nothing is read */
-            char rest[STREAMS][2 * LANES * sizeof(float)] = {0};
-            for (int s = 0; s < streams; s++)
-                memcpy(rest[s], weight + s * stream + i * size, (size_t)(end - i) * size);
-            add_step(dtype, rows, streams, part, width, (const void *)&x[0][i], rest[0], sizeof rest[0]);
-        }
-#pragma GCC unroll 16
-        for (int n = 0; n < rows * streams; n++) sum[n] += part[n];
+        for (int s = 0; s < streams; s++) ask(2 * LANES * size, weight + s * stream + i * size);
+        add_step(dtype, rows, streams, part, width, (const void *)&x[0][i], weight + i * size, stream);
+    }
+    if (i < count) { /* beyond the end of a row nothing is read */
+        char rest[MOST_STREAMS][2 * LANES * sizeof(float)] = {0};
+        for (int s = 0; s < streams; s++) memcpy(rest[s], weight + s * stream + i * size, (size_t)(count - i) * size);
+        add_step(dtype, rows, streams, part, width, (const void *)&x[0][i], rest[0], sizeof rest[0]);
     }
 #pragma GCC unroll 16
-    for (int n = 0; n < rows * streams; n++) y[n / streams][(size_t)(n % streams) * apart] = total(sum[n]);
+    for (int n = 0; n < rows * streams; n++) sum[n] += part[n];
 }
 
-/* The same for a dtype and a length that are known only now. */
-INLINE void any_products(DType dtype, int rows, int streams, int in, int out, float y[][out], int width,
-                         const float x[][width], const char *weight, int apart) {
-    bool far = in > LONG;
-    if (dtype == F32) dot_products(F32, false, rows, streams, in, out, y, width, x, weight, apart);
-    else if (dtype == BF16 && far) dot_products(BF16, true, rows, streams, in, out, y, width, x, weight, apart);
-    else if (dtype == BF16) dot_products(BF16, false, rows, streams, in, out, y, width, x, weight, apart);
-    else if (far) dot_products(F16, true, rows, streams, in, out, y, width, x, weight, apart);
-    else dot_products(F16, false, rows, streams, in, out, y, width, x, weight, apart);
+/* products[r][s] = w_s . x_r, for rows of the weight that lie `stream` bytes from each other. Each is read from end to
+ * end beside the others, so that several lines of memory, and several additions, are under way at any time. What is not
+ * a whole part comes last, so that in the loop all sums stay in registers. */
+INLINE void dot_products(DType dtype, int rows, int streams, int in, float products[], int width,
+                         const float x[][width], const char *weight, size_t stream) {
+    const size_t size = dtype == F32 ? 4 : 2;
+    Vector sum[FEW * STREAMS];
+    int i = 0;
+#pragma GCC unroll 16
+    for (int n = 0; n < rows * streams; n++) sum[n] = (Vector){0};
+    for (; i + DEPTH <= in; i += DEPTH)
+        add_part(dtype, rows, streams, DEPTH, sum, width, (const void *)&x[0][i], weight + i * size, stream);
+    if (i < in)
+        add_part(dtype, rows, streams, in - i, sum, width, (const void *)&x[0][i], weight + i * size, stream);
+#pragma GCC unroll 16
+    for (int n = 0; n < rows * streams; n++) products[n] = total(sum[n]);
 }
 
-/* One output of each stream, of all rows of x; or the last few. */
-static void some_products(DType dtype, int rows, int streams, int in, int out, float y[][out], int width,
-                          const float x[][width], const char *weight, int apart) {
-    size_t stream = (size_t)apart * in * dtype_size(dtype);
+/* The same for a dtype that is known only now. */
+INLINE void any_products(DType dtype, int rows, int streams, int in, float products[], int width,
+                         const float x[][width], const char *weight, size_t stream) {
+    if (dtype == F32) dot_products(F32, rows, streams, in, products, width, x, weight, stream);
+    else if (dtype == BF16) dot_products(BF16, rows, streams, in, products, width, x, weight, stream);
+    else dot_products(F16, rows, streams, in, products, width, x, weight, stream);
+}
+
+/* One output of each stream, of all rows of x. */
+static void some_products(DType dtype, int rows, int streams, int in, float products[rows][streams], int width,
+                          const float x[][width], const char *weight, size_t stream) {
     int r = 0;
     for (; streams == STREAMS && r + FEW <= rows; r += FEW)
-        any_products(dtype, FEW, STREAMS, in, out, y + r, width, x + r, weight, apart);
-    for (; streams == STREAMS && r < rows; r++)
-        any_products(dtype, 1, STREAMS, in, out, y + r, width, x + r, weight, apart);
+        any_products(dtype, FEW, STREAMS, in, products[r], width, x + r, weight, stream);
     for (; r < rows; r++)
+        if (streams == MOST_STREAMS)
+            any_products(dtype, 1, MOST_STREAMS, in, products[r], width, x + r, weight, stream);
+        else if (streams == STREAMS) any_products(dtype, 1, STREAMS, in, products[r], width, x + r, weight, stream);
+        else any_products(dtype, 1, 1, in, products[r], width, x + r, weight, stream);
+}
+
+/* Outputs first, first + 1, … of `apart` rows of the weight for each stream. They are put where they belong in the
+ * end: to write here and there between what is read takes a fifth of the speed. */
+static void outputs(int first, int streams, int apart, int rows, int in, int out, float y[rows][out], int width,
+                    const float x[rows][width], const Tensor *weight) {
+    size_t row = (size_t)in * dtype_size(weight->dtype);
+    float(*products)[rows][streams] = allocate((size_t)apart * sizeof *products);
+#pragma omp parallel for if ((double)rows * in * apart * streams > 1e6)
+    for (int o = 0; o < apart; o++)
+        some_products(weight->dtype, rows, streams, in, products[o], width, x,
+                      (const char *)weight->data + (size_t)(first + o) * row, (size_t)apart * row);
+    for (int r = 0; r < rows; r++)
         for (int s = 0; s < streams; s++)
-            any_products(dtype, 1, 1, in, out, (void *)&y[r][s * apart], width, x + r, weight + s * stream, apart);
+            for (int o = 0; o < apart; o++) y[r][first + s * apart + o] = products[o][r][s];
+    free(products);
 }
 
 void few_rows(int first, int rows, int in, int out, float y[rows][out], const float x[rows][in], const Tensor *weight) {
     DType dtype = weight->dtype;
-    int apart = (out - first + STREAMS - 1) / STREAMS, width = (in + 2 * LANES - 1) / (2 * LANES) * 2 * LANES;
-    if (first == out) return;
+    int streams = rows == 1 && (dtype == F32 || in > LONG) ? MOST_STREAMS : STREAMS;
+    int width = (in + 2 * LANES - 1) / (2 * LANES) * 2 * LANES;
     float(*ordered)[width] = allocate((size_t)rows * sizeof *ordered);
     for (int r = 0; r < rows; r++) copy_in_order(dtype, in, ordered[r], x[r]);
-#pragma omp parallel for if ((double)rows * in * (out - first) > 1e6)
-    for (int o = first; o < first + apart; o++)
-        some_products(dtype, rows, (out - o + apart - 1) / apart, in, out, (void *)&y[0][o], width, ordered,
-                      (const char *)weight->data + (size_t)o * in * dtype_size(dtype), apart);
+    while (first < out) {
+        if (out - first < streams) streams = 1;
+        int apart = (out - first) / streams;
+        if (streams > 1) apart -= apart % 2 == 0; /* a distance in powers of two would crowd into few sets of a cache */
+        outputs(first, streams, apart, rows, in, out, y, width, ordered, weight);
+        first += streams * apart;
+    }
     free(ordered);
 }
 
