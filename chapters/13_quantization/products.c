@@ -9,8 +9,8 @@ enum {
     STREAMS = 4,               /* rows of the weight that are read together: a number of x is loaded for all of them */
     LATER = BLOCKS / 2,        /* a block is read with the one so many later */
     LINE = 64,                 /* bytes that come from memory together */
-    FAR = 16384,               /* bytes that are asked for before they are needed, at least, if rows are neighbours */
-    PAGE = 4096, SOON = 1024,  /* the same if they are not, and once more */
+    FAR = 24576, NEAR = 4096,  /* bytes that are asked for before they are needed: first, and once more */
+    PAGE = 4096, PAGES = 16,   /* bytes of a page of memory, and pages that are looked up together */
     TALL = REGISTERS * 3 / 16, /* rows of x in a tile: it has sums of whole numbers and as many of float32 */
     OUTS = 2 * LANES,          /* outputs of a tile */
     CHUNK = 512,               /* rows of x that stay in the cache */
@@ -33,18 +33,18 @@ typedef struct {
     int32_t lanes[BLOCKS][8];   /* of sums in lanes: of a block, 16 numbers in four of them; or of two blocks */
 } Part;
 
-static int sum_of(int n, const int8_t level[n]) {
-    int sum = 0;
-    for (int i = 0; i < n; i++) sum += level[i];
-    return sum;
-}
+static int sum_of_four(const int32_t sums[4]) { return sums[0] + sums[1] + sums[2] + sums[3]; }
 
 static void quantize_part(Kind kind, int n, Part *part, const float x[n]) {
+    const uint8_t ones[1][BLOCK] = {{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+                                     1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}};
     *part = (Part){0};
     for (int b = 0; b < n / BLOCK; b++) {
         int8_t *level = &part->level[b * BLOCK];
+        int32_t sums[8] = {0};
         float d = q8_levels(level, &x[b * BLOCK]);
-        int first = sum_of(BLOCK / 2, level), second = sum_of(BLOCK / 2, level + BLOCK / 2), sum = first + second;
+        add_products(false, 1, sums, ones, (const void *)level);
+        int first = sum_of_four(sums), second = sum_of_four(sums + 4), sum = first + second;
         part->sum[b] = d * (float)sum;
         for (int k = 0; k < BLOCK / kind.share; k++) {
             int at = b * BLOCK / kind.share + k;
@@ -119,17 +119,23 @@ INLINE void add_twos(int type, int streams, Eight lanes[], const float scale[][M
         uint8_t numbers[2][BLOCK];
         const int8_t *one = &x->level[b * BLOCK], *other = &x->level[(b + LATER) * BLOCK];
         side_by_side(numbers[0], one, other), side_by_side(numbers[1], one + BLOCK / 2, other + BLOCK / 2);
+        uint8_t levels[STREAMS][2][BLOCK];
+        EightWholes products[STREAMS];
+        Eight scales[STREAMS];
 #pragma GCC unroll 4
         for (int s = 0; s < streams; s++) {
-            uint8_t levels[2][BLOCK];
-            int32_t products[8] = {0};
             const char *block = piece.at + s * piece.stride + b * bytes;
-            levels_of_two(type, levels, block, block + LATER * bytes);
-            if (kind.zero) *(EightWholes *)products = *(const EightWholes *)x->lanes[b];
-            add_products(false, 2, products, levels, numbers);
-            lanes[s] +=
-                four_and_four(b, *(const Eight *)scale[s]) * __builtin_convertvector(*(EightWholes *)products, Eight);
+            levels_of_two(type, levels[s], block, block + LATER * bytes);
         }
+#pragma GCC unroll 4
+        for (int s = 0; s < streams; s++) {
+            products[s] = kind.zero ? *(const EightWholes *)x->lanes[b] : (EightWholes){0};
+            add_products(false, 2, (int32_t *)&products[s], levels[s], numbers);
+        }
+#pragma GCC unroll 4
+        for (int s = 0; s < streams; s++) scales[s] = four_and_four(b, *(const Eight *)scale[s]);
+#pragma GCC unroll 4
+        for (int s = 0; s < streams; s++) lanes[s] += scales[s] * __builtin_convertvector(products[s], Eight);
     }
 }
 
@@ -146,46 +152,49 @@ static const char *whole_part(char rest[MOST_BYTES], int bytes, int left, const 
     return memcpy(rest, weight, (size_t)left);
 }
 
-/* Eight bits wait for memory, which comes fastest from several places far from each other, and not always when it is
- * asked for once. Fewer bits wait for instructions: their rows are neighbours, and asked for once. */
-INLINE bool far_apart(int type) { return type == GGUF_TYPE_Q8_0; }
-
-/* A part of each row is asked for, into the second-level cache: the first has x. */
-INLINE void ask(int type, int streams, const char *at, size_t stride) {
-    const size_t bytes = (size_t)kind_of(type).bytes, later = (FAR / (streams * stride) + 1) * streams * stride;
-#pragma GCC unroll 4
-    for (int s = 0; s < streams; s++)
-#pragma GCC unroll 5
-        for (size_t b = 0; b < bytes; b += LINE) {
-            const char *line = at + s * stride + b;
-            if (far_apart(type)) __builtin_prefetch(line + SOON, 0, 2), __builtin_prefetch(line + PAGE, 0, 2);
-            else __builtin_prefetch(line + later, 0, 2);
-        }
+/* Bytes are asked for early, into the second-level cache, and again shortly before they are needed: memory does not
+ * always come when it is asked for once. Four bits are then wanted in the first level; eight come so fast that they
+ * would drive x out of it. */
+INLINE void ask(bool eight_bits, size_t bytes, const char *from) {
+#pragma GCC unroll 17
+    for (size_t b = 0; b < bytes; b += LINE) {
+        __builtin_prefetch(from + b + FAR, 0, 2);
+        if (eight_bits) __builtin_prefetch(from + b + 2 * NEAR, 0, 2);
+        else __builtin_prefetch(from + b + NEAR, 0, 3);
+    }
 }
 
-/* y[s * apart] = w_s . x, of rows of the weight that lie `apart` rows from each other. While a part is multiplied, the
- * next one's scales are made: that takes long, but nobody waits. */
-INLINE void dot_products(int type, int streams, float *y, int apart, int rows, const Part x[][rows], size_t pitch,
+/* Before a processor can ask for the first line of a page, it must look up where in memory the page is. What is to be
+ * computed meanwhile is soon at an end, for it takes many instructions. But pages can be looked up side by side: where
+ * these bytes reach a multiple of so many pages, all of the next are. */
+INLINE void look_up(const char *weight, size_t bytes) {
+    const uintptr_t from = (uintptr_t)weight, border = (from + bytes) / (PAGES * PAGE) * (PAGES * PAGE);
+    for (int page = 0; page < PAGES && border > from; page++)
+        __builtin_prefetch(weight + (border - from) + FAR + (page + 1) * PAGE, 0, 2);
+}
+
+/* y[s] = w_s . x. While a part is multiplied, the next one's scales are made: that takes long, but nobody waits. */
+INLINE void dot_products(int type, int streams, float y[streams], int rows, const Part x[][rows], size_t pitch,
                          const char *weight) {
     const size_t bytes = (size_t)kind_of(type).bytes, whole = pitch / bytes, parts = (pitch + bytes - 1) / bytes;
-    const size_t stride = (size_t)apart * pitch;
-    Piece piece = {weight, stride}, next = piece;
+    Piece piece = {weight, pitch}, next = piece;
     char rest[STREAMS][MOST_BYTES];
     float scale[2][STREAMS][MOST_SCALES];
     Eight lanes[STREAMS] = {0};
+    look_up(weight, streams * pitch);
     for (int s = 0; s < streams && whole < parts; s++)
-        whole_part(rest[s], (int)bytes, (int)(pitch - whole * bytes), weight + s * stride + whole * bytes);
+        whole_part(rest[s], (int)bytes, (int)(pitch - whole * bytes), weight + s * pitch + whole * bytes);
     for (size_t p = 0; p <= parts; p++, piece = next, next.at += bytes) {
-        ask(type, streams, weight + p * bytes, stride);
+        ask(type == GGUF_TYPE_Q8_0, streams * bytes, weight + p * streams * bytes);
         if (p == whole) next = (Piece){rest[0], sizeof rest[0]};
         if (p < parts) scales_of_products(type, streams, lanes, scale[p % 2], x[p], next);
         if (p > 0)
             (kind_of(type).halves ? add_twos : add_blocks)(type, streams, lanes, scale[(p - 1) % 2], x[p - 1], piece);
     }
-    for (int s = 0; s < streams; s++) y[s * apart] = total_of((float *)&lanes[s]);
+    for (int s = 0; s < streams; s++) y[s] = total_of((float *)&lanes[s]);
 }
 
-typedef void DotProducts(float *y, int apart, int rows, const Part x[][rows], size_t pitch, const char *weight);
+typedef void DotProducts(float y[], int rows, const Part x[][rows], size_t pitch, const char *weight);
 
 /* ------------------------------------------------------------------ many rows: as fast as can be multiplied */
 
@@ -292,11 +301,11 @@ typedef struct {
         tile(share, has_minimum, 1, more, out, y, x, block, panel);                                                    \
     }
 #define PARTS(type)                                                                                                    \
-    static void four_##type(float *y, int apart, int rows, const Part x[][rows], size_t pitch, const char *weight) {   \
-        dot_products(GGUF_TYPE_##type, STREAMS, y, apart, rows, x, pitch, weight);                                     \
+    static void four_##type(float y[], int rows, const Part x[][rows], size_t pitch, const char *weight) {             \
+        dot_products(GGUF_TYPE_##type, STREAMS, y, rows, x, pitch, weight);                                            \
     }                                                                                                                  \
-    static void one_##type(float *y, int apart, int rows, const Part x[][rows], size_t pitch, const char *weight) {    \
-        dot_products(GGUF_TYPE_##type, 1, y, apart, rows, x, pitch, weight);                                           \
+    static void one_##type(float y[], int rows, const Part x[][rows], size_t pitch, const char *weight) {              \
+        dot_products(GGUF_TYPE_##type, 1, y, rows, x, pitch, weight);                                                  \
     }                                                                                                                  \
     static void unpack_##type(int o, Level level[PART], Panel *panel, const char *weight) {                            \
         unpack(GGUF_TYPE_##type, o, level, panel, weight);                                                             \
@@ -336,16 +345,14 @@ static void few_rows(int first, int rows, int in, int out, float y[rows][out], c
                      const Tensor *weight) {
     const Method *method = &methods[weight->blocks->type];
     size_t pitch = pitch_of(in, weight);
-    const int fours = (out - first) / STREAMS, apart = far_apart(weight->blocks->type) ? fours : 1;
+    const int rest = first + (out - first) / STREAMS * STREAMS;
 #pragma omp parallel for if ((double)rows * in * (out - first) > 1e6)
-    for (int n = 0; n < fours; n++) {
-        int o = first + (apart == 1 ? n * STREAMS : n);
+    for (int o = first; o < rest; o += STREAMS)
         for (int r = 0; r < rows; r++)
-            method->four(&y[r][o], apart, rows, (const void *)&x[0][r], pitch, (const char *)weight->data + o * pitch);
-    }
-    for (int o = first + fours * STREAMS; o < out; o++)
+            method->four(&y[r][o], rows, (const void *)&x[0][r], pitch, (const char *)weight->data + o * pitch);
+    for (int o = rest; o < out; o++)
         for (int r = 0; r < rows; r++)
-            method->one(&y[r][o], 1, rows, (const void *)&x[0][r], pitch, (const char *)weight->data + o * pitch);
+            method->one(&y[r][o], rows, (const void *)&x[0][r], pitch, (const char *)weight->data + o * pitch);
 }
 
 /* A panel with some rows of x, which fetch the rows of the next on the way. */
