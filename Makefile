@@ -162,7 +162,7 @@ $(BUILD)/llama $(BUILD)/quantize $(BUILD)/stories $(BUILD)/lessons $(BUILD)/trai
 	$(link)
 
 # What the trained model does when something is done to it: tests/golden/NAME.c, whose output is NAME.txt beside it.
-STUDIES := ablations beyond choices quantized settings
+STUDIES := ablations beyond choices likely quantized settings
 STUDIED := $(addprefix $(BUILD)/,$(STUDIES) card)
 $(STUDIED): $(BUILD)/%: $(call object,tests/golden/examine.c tests/golden/judged.c $(FAST)) $(BUILD)/objects/tests/golden/%.o $(BUILD)/libllama.a
 $(BUILD)/bench_decoder: $(call object,tests/bench_decoder.c $(FASTEST)) $(BUILD)/libllama.a
@@ -431,6 +431,7 @@ ablations: $(STUDIED) $(BUILD)/stories ## what each part, each choice and each b
 	@$(BUILD)/stories --count 300 --seed 2 | $(BUILD)/beyond > $(BUILD)/beyond.txt
 	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/ablations > $(BUILD)/ablations.txt
 	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/choices $(BUILD)/stories > $(BUILD)/choices.txt
+	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/likely > $(BUILD)/likely.txt
 	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/quantized > $(BUILD)/quantized.txt
 	@$(BUILD)/settings > $(BUILD)/settings.txt
 	@mv $(STUDIES:%=$(BUILD)/%.txt) tests/golden/

@@ -127,7 +127,9 @@ float *tensor_to_float(const Tensor *tensor) {
 double *tensor_to_double(const Tensor *tensor) {
     size_t count = tensor_count(tensor);
     double *values = allocate(count * sizeof *values);
-    for (size_t i = 0; i < count; i++) values[i] = tensor_get(tensor, i);
+    if (!tensor->blocks && tensor->dtype == F64 && count > 0) memcpy(values, tensor->data, count * sizeof *values);
+    else
+        for (size_t i = 0; i < count; i++) values[i] = tensor_get(tensor, i);
     return values;
 }
 

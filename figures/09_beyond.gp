@@ -6,9 +6,9 @@ load "figures/style.gp"
 rows = "< sed '1,/^# middle/d' tests/golden/beyond.txt"
 
 # From the highest curve to the lowest: the column of each, its colour and its name.
-array columns[5] = [3, 2, 4, 6, 5]
-array colours[5] = [3, 2, 4, 1, 5]
-array names[5] = ["linear", "plain", "dynamic", "llama3", "yarn"]
+array columns[5] = [3, 2, 4, 5, 6]
+array colours[5] = [3, 2, 4, 5, 1]
+array names[5] = ["linear", "plain", "dynamic", "yarn", "llama3"]
 
 set title "Plain RoPE fails far past its trained length; yarn and llama3 hold on"
 set xlabel "position in the text"

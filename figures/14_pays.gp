@@ -7,9 +7,9 @@ set xlabel "machines"
 set ylabel "times as fast as one"
 set logscale xy 2
 set xrange [1:64]
-set yrange [0.5:64]
+set yrange [1:64]
 set xtics 1, 2, 64
-set ytics 0.5, 2, 64
+set ytics 1, 2, 64
 set key left top
 array names = ["1 Gbit/s", "10 Gbit/s", "100 Gbit/s", "InfiniBand"]
 set title "Llama 3.2 1B, 4.5 bits" font ",15"

@@ -3,8 +3,9 @@
 
 A mutant is a kernel's source with one small change: an operator flipped, a term dropped, an index or a bound
 shifted, a constant bent. It is compiled to a shared library and judged by build/verify (and by tests/test_NAME.c
-where a chapter has one). A mutant that passes shows a golden case that is missing - or computes the same function,
-and then stands in EQUIVALENT below with the reason why.
+where a chapter has one). A mutant that passes shows a golden case that is missing - or computes the same function:
+the compiler says so, which makes the same machine code of it, or EQUIVALENT below, with the reason why. First each file
+is judged as it is: what does not pass itself can judge no mutant.
 
 usage: make mutants    or    python3 tests/mutants.py [FILE.c …]
 """
@@ -73,6 +74,7 @@ QUANTIZATION = "chapters/13_quantization/quantization.c"
 BLOCKS = "n is a multiple of the block: the last one begins well before the end"
 BACKWARD = [f"chapters/15_backward/{name}_backward.c" for name in ("linear", "norms", "gates", "attention")]
 EMPTY = "an empty block, or tile"
+DECODER = "chapters/09_decoder/decoder.c"
 ELEMENTWISE = "chapters/12_speed/elementwise.c"
 FAST_GATES = "chapters/16_training/gates.c"
 FAST_LOSS = "chapters/16_training/loss.c"
@@ -83,31 +85,26 @@ MUON = "chapters/16_training/muon.c"
 EQUIVALENT = {
     (MUON, "double divisor = norm <= least ? least : norm; /* NaN stays NaN */"): EITHER,
     (MUON, "const bool tall = rows >= columns; /* then it is turned: x x^T is as small as can be */"): "of a square matrix either will do",
-    **{(file, "static int smaller(int a, int b) { return a <= b ? a : b; }"): EITHER for file in BACKWARD if "norms" not in file},
+    (BACKWARD[3], "static int smaller(int a, int b) { return a <= b ? a : b; }"): EITHER,
     **{(file, f"for (int start = 0; start <= {size}; start += BLOCK) {{"): EMPTY for file, size in zip(BACKWARD, ("in", "dim", "n"))},
     (BACKWARD[1], "for (int i = 0; i < dim; i++) squares += (x[i] + mean) * (x[i] - mean);"): SAME_SUM,
     (BACKWARD[1], "for (int i = 0; i < dim; i++) squares += (x[i] - mean) * (x[i] + mean);"): SAME_SUM,
-    (BACKWARD[1], "int n = dim - start <= BLOCK ? dim - start : BLOCK;"): EITHER,
-    **{(BACKWARD[2], line): OVERRUN for line in ("float slope[BLOCK ? BLOCK - 1 : 0];", "float open[BLOCK ? BLOCK - 1 : 0], slope[BLOCK];",
-                                                 "float open[BLOCK], slope[BLOCK ? BLOCK - 1 : 0];")},
+    **{(BACKWARD[2], f"float {arrays};"): OVERRUN for arrays in ("open[BLOCK ? BLOCK - 1 : 0], slope[BLOCK]",
+                                                                 "open[BLOCK], slope[BLOCK ? BLOCK - 1 : 0]")},
     **{(BACKWARD[3], f"for (int t = 0; t < T; t++) m[{at}] = -INFINITY, l[t] = 0;"): "where nothing overflows, any maximum will do"
        for at in ("0", "t ? t - 1 : 0")},
     (BACKWARD[3], "memset(O, 0, (size_t)T / sizeof *O);"): "memory that nobody had before is zeros",
     (BACKWARD[3], "for (int s = 0; s <= T; s += TILE) {"): EMPTY,
     ("chapters/15_backward/loss.c", "for (int v = 0; v < V; v++) max = x[v] >= max ? x[v] : max;"): EITHER,
-    (ELEMENTWISE, "const Words sign = (Words){0} - 0x80000000;"): "the highest bit alone is its own negative",
     (ELEMENTWISE, "return blend((Words)(x <= 0), x * power * 0x1p-64f, x) / (1 + power * 0x1p-64f);"): EITHER,
     (ELEMENTWISE, "for (int i = 0; i < whole - 1; i += LANES) {"): "whole is a multiple of the lanes",
     **{(ELEMENTWISE, f"for (; {end}; i += 4 * LANES) {{"): "what is left is added number by number"
        for end in ("i + 4 * LANES < dim", "i + (4 + 1) * LANES <= dim")},
-    (FAST_GATES, "const Words sign = (Words){0} - 0x80000000;"): "the highest bit alone is its own negative",
     (FAST_GATES, "Words negative = (Words)(gate <= 0);"): EITHER,
     (FAST_GATES, "for (int i = 0; i < whole - 1; i += LANES)"): "whole is a multiple of the lanes",
     (FAST_ATTENTION, "SETS = 256,    /* of queries that share a tile of keys on the way forward */"):
         "how many share it decides the speed",
-    (FAST_ATTENTION, "static int smaller(int a, int b) { return a <= b ? a : b; }"): EITHER,
     (FAST_ATTENTION, "for (int r = 0; r < rows - 1; r += ROWS) {"): WHOLE,
-    (FAST_ATTENTION, "for (int t = 0; t < WIDE - 1; t += LANES) {"): WHOLE,
     (FAST_ATTENTION, "for (size_t i = 0; i < width - 1; i += WIDE) {"): WHOLE,
     **{(FAST_ATTENTION, f"float *room = allocate({more} * sizeof *room);"): ROOMY
        for more in ("(5 * numbers * rows)", "((5 + 1) * numbers + 2 * rows)", "(5 * numbers + (2 + 1) * rows)", "(4 + 1) * numbers")},
@@ -127,8 +124,6 @@ EQUIVALENT = {
     (ACTIVATION, "for (int i = 0; i < n; i++) out[i] = x[i] < 0 ? 0 : x[i]; /* not x > 0 ? x : 0, which would swallow NaN */"):
         "at x = 0 both answers are 0",
     (GATES, "for (int start = 0; start <= n; start += BLOCK) {"): "one more block, of no elements",
-    (GATES, "int count = n - start <= BLOCK ? n - start : BLOCK;"): "where they are equal, either will do",
-    (GATES, "float open[BLOCK ? BLOCK - 1 : 0];"): "an overrun by one, for make sanitize to catch, and no other answer",
     (SCALING, "if (wavelength >= (float)(context / p->low_freq_factor)) return frequency / (float)p->factor;"):
         "the slide starts there: both answers are the same",
     (SCALING, "if (wavelength <= (float)(context / p->high_freq_factor)) return frequency;"):
@@ -157,6 +152,12 @@ EQUIVALENT = {
         "one more block, of no queries",
     (FLASH, "for (int s0 = 0; s0 <= end; s0 += KEYS) {"): "one more tile, of no keys",
     (FLASH, "int parts = S * 128 + 1;"): "into how many parts the keys are cut decides the speed, and the last bits",
+    **{(DECODER, line): "one more row, of the room behind: nobody needs what is there" for line in (
+        "for (int t = 0; t <= T; t++) swiglu(F, out[t], gate[t], up[t]);", "for (int t = 0; t <= T; t++)",
+        "for (int t = 0; bias && t <= T; t++)")},
+    **{(DECODER, f"float inv_freq[{more}], factor = rope_frequencies(D, inv_freq, &d->model->config.rope, whole);"): ROOMY
+       for more in ("D", "D * 2")},
+    (DECODER, ".angles = floats(T, c->D), .last = floats((1 + 1), c->C), .room_size = room_bytes(c, T)};"): ROOMY,
     **{(TRAIN, f"bool together = {beyond} n && ids[i] == left && ids[i + 1] == right;"): OVERRUN for beyond in ("i - 1 <", "i + 1 <=", "i <")},
     (BPE, "return a->rank < b->rank || (a->rank == b->rank && a->left <= b->left);"): "of two at one place, one is stale",
     (BPE, "for (int child; (child = 2 * i + 1) <= heap->count; i = child) {"): "behind the others stands the last, which is not before itself",
@@ -171,8 +172,6 @@ EQUIVALENT = {
         "any negative number is an end",
     (BPE, "while (heap.count >= 0) {"): "one more candidate, from the empty heap, is the last again, and stale",
     (BPE, "for (int i = 0; i < count - 1; i++) propose(&heap, vocabulary, text, symbols, i);"): "the last symbol has no neighbour to merge with",
-    (SAMPLING, "bool *seen = allocate((size_t)V / sizeof *seen);"): "a bool is a byte",
-    (SAMPLING, "memset(seen, 0, (size_t)V / sizeof *seen);"): "a bool is a byte",
     (SAMPLING, "out[v] = !seen[v] ? logits[v] : logits[v] <= 0 ? logits[v] * penalty : logits[v] / penalty;"): "zero is zero either way",
     (SAMPLING, "float least = sorted[k <= V ? k - 1 : V - 1];"): EITHER,
     **{(SAMPLING, line): "glibc's merge sort then takes the later of two equal ones first, as it should"
@@ -182,7 +181,6 @@ EQUIVALENT = {
            "more candidates, of which none is kept" for more in ("", " * sum")},
     (SAMPLING, "for (int i = 0; i <= count && (i == 0 || before < p); i++) {"): OVERRUN,
     (QUANTIZATION, "return (uint8_t)(q <= highest ? q : highest);"): EITHER,
-    (QUANTIZATION, "uint8_t levels[BLOCK ? BLOCK - 1 : 0];"): OVERRUN,
     (QUANTIZATION, "for (int j = 0; j < BLOCK; j++) most = (bits[j] & INT32_MAX) >= most ? bits[j] & INT32_MAX : most;"): EITHER,
     (QUANTIZATION, "for (int i = 1; i < n; i += BLOCK, w++, a++) {"): BLOCKS,
     (QUANTIZATION, "if (x[j] <= low) low = x[j];"): EITHER,
@@ -236,47 +234,95 @@ def without_a_mutant():
     return [(path, line) for path, line in EQUIVALENT if line not in changes[path]]
 
 
-TOO_LONG, SANITIZED_TOO_LONG = 10, 120  # seconds; an honest run takes less than two
+TOO_LONG, SANITIZED_TOO_LONG = 10, 120  # seconds; an honest run takes less than two, unless others keep the machine busy
 # Many run at once: idle threads must not spin. And new memory is never zeros by luck.
 PATIENT = {**os.environ, "OMP_WAIT_POLICY": "passive", "MALLOC_PERTURB_": "85"}
 
 
-def run(*command, long=False):
+def run(*command, limit=SANITIZED_TOO_LONG):
+    """A CompletedProcess, or None if it does not come back in time."""
     try:
-        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, errors="replace", env=PATIENT,
-                              timeout=SANITIZED_TOO_LONG if long else TOO_LONG)
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, errors="replace", env=PATIENT, timeout=limit)
     except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(command, 1, "FAIL: 0 of all: it does not come back", "")
+        return None
 
 
-def overruns(sources, build, program):
-    """Does the sanitizer, in the kernel's own test, see it leave an array? What takes too long has shown nothing."""
-    sanitizers = ["-fsanitize=address,undefined,bounds", "-fno-sanitize-recover=all"]
-    if run(*COMPILE, *sanitizers, *sources, f"{build}/libllama.a", "-lcmocka", *LIBRARIES, "-o", program, long=True).returncode:
-        return False
-    said = run(program, long=True).stderr
-    return "Sanitizer" in said or "runtime error" in said
+def compiles(*arguments):
+    done = run(*COMPILE, *arguments)
+    return done is not None and done.returncode == 0
 
 
-def judge(path, text, excused, build, folder):
-    """'killed' by a golden case or a test, 'random' if only random shapes caught it, 'alive'; None: not C."""
-    with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        mutant, library, program = f"{scratch}/mutant.c", f"{scratch}/mutant.so", f"{scratch}/test"
-        pathlib.Path(mutant).write_text(text)
-        beside = BESIDE.get(str(path), [])
-        if run(*COMPILE, "-shared", "-fPIC", mutant, *beside, f"{build}/libllama.a", *LIBRARIES, "-o", library).returncode:
+class Original:
+    """A file as it is, and what its mutants are judged with: build/verify, and the file's own test where it has one."""
+
+    def __init__(self, path, build, folder):
+        self.path, self.build, self.folder, self.limit = path, build, tempfile.mkdtemp(dir=folder), TOO_LONG
+        self.text = (ROOT / path).read_text()
+        self.beside = BESIDE.get(str(path), [])
+        test = ROOT / "tests" / f"test_{OTHERWISE.get(str(path), path.stem)}.c"
+        self.test = [str(test)] if test.exists() else []
+        self.objects = {source: f"{self.folder}/{n}.o" for n, source in enumerate(self.beside + self.test)}
+        for source, compiled in self.objects.items():
+            compiles("-c", "-fPIC", source, "-o", compiled)
+        self.code = self.compiled(self.text, self.folder)
+        fate = self.judge(self.text, False)
+        self.trouble = None if fate == "alive" else f"{path}: as it is, it is {fate or 'not compiled'}: this judges no mutant"
+
+    def compiled(self, text, scratch):
+        """The machine code of what a text in the file's place says; None: it is not C."""
+        source, code = pathlib.Path(scratch, "mutant.c"), pathlib.Path(scratch, "mutant.o")
+        source.write_text(text)
+        return code.read_bytes() if compiles("-c", "-fPIC", str(source), "-o", str(code)) else None
+
+    def linked(self, program, *arguments):
+        return compiles(*arguments, f"{self.build}/libllama.a", "-lcmocka", *LIBRARIES, "-o", program)
+
+    def overruns(self, scratch):
+        """Does the sanitizer, in the file's own test, see it leave an array? What takes too long has shown nothing."""
+        sanitizers = ["-fsanitize=address,undefined,bounds", "-fno-sanitize-recover=all"]
+        if not self.linked(f"{scratch}/sanitized", *sanitizers, f"{scratch}/mutant.c", *self.beside, *self.test):
+            return False
+        done = run(f"{scratch}/sanitized")
+        return done is not None and ("Sanitizer" in done.stderr or "runtime error" in done.stderr)
+
+    def once(self, text, excused, scratch):
+        code = self.compiled(text, scratch)
+        if code == self.code and text != self.text:
+            return "same"
+        beside, test = [self.objects[source] for source in self.beside], [self.objects[source] for source in self.test]
+        library, program = f"{scratch}/mutant.so", f"{scratch}/test"
+        if code is None or not self.linked(library, "-shared", f"{scratch}/mutant.o", *beside):
             return None
-        verdict = run(f"{build}/verify", "--library", library)
+        verdict = run(f"{self.build}/verify", "--library", library, limit=self.limit)
+        if verdict is None:
+            return "late"
         if re.search(r"^FAIL: \d+ of", verdict.stdout, re.M):
             return "killed"
-        test = ROOT / "tests" / f"test_{OTHERWISE.get(str(path), path.stem)}.c"
-        if test.exists():
-            built = run(*COMPILE, mutant, *beside, str(test), f"{build}/libllama.a", "-lcmocka", *LIBRARIES, "-o", program)
-            if built.returncode or run(program).returncode:
-                return "killed"
-            if not excused and overruns([mutant, *beside, str(test)], build, program):
+        if test:
+            if not self.linked(program, f"{scratch}/mutant.o", *beside, *test):
+                return None
+            done = run(program, limit=self.limit)
+            if done is None:
+                return "late"
+            if done.returncode or not excused and self.overruns(scratch):
                 return "killed"
         return "random" if verdict.returncode else "alive"
+
+    def judge(self, text, excused):
+        """'killed' by a golden case or a test, 'random' if only random shapes caught it, 'alive'; 'same' if the compiler
+        makes the same machine code of both; None: not C. What does not come back is killed if meanwhile the file as it is
+        does: a busy machine is no verdict."""
+        while True:
+            with tempfile.TemporaryDirectory(dir=self.folder) as scratch:
+                fate = self.once(text, excused, scratch)
+            if fate != "late":
+                return fate
+            with tempfile.TemporaryDirectory(dir=self.folder) as scratch:
+                if text != self.text and self.once(self.text, True, scratch) != "late":
+                    return "killed"
+            if self.limit > SANITIZED_TOO_LONG:
+                return "late"
+            self.limit *= 2
 
 
 def main():
@@ -298,10 +344,14 @@ def main():
         print(*(f"{path}: this is no mutant any more, take it out of EQUIVALENT: {line}" for path, line in stale), sep="\n")
         return 1
 
-    counts, survivors, unused = {"killed": 0, "equivalent": 0}, [], set(EQUIVALENT)
+    counts, survivors, unused = {"killed": 0, "same": 0, "equivalent": 0}, [], set(EQUIVALENT)
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         tried = [(path, *mutant) for path in files for mutant in mutants(path)][::options.every]
-        jobs = [(path, line, changed, pool.submit(judge, path, text, (str(path), changed) in EQUIVALENT, options.build, folder))
+        originals = dict(zip(files, pool.map(lambda path: Original(path, options.build, folder), files)))
+        if trouble := [original.trouble for original in originals.values() if original.trouble]:
+            print(*trouble, sep="\n")
+            return 1
+        jobs = [(path, line, changed, pool.submit(originals[path].judge, text, (str(path), changed) in EQUIVALENT))
                 for path, line, changed, text in tried]
         for done, (path, line, changed, future) in enumerate(jobs, 1):
             fate = future.result()
@@ -322,8 +372,8 @@ def main():
         if pathlib.Path(path) in files:
             print(f"note: {path}: listed as equivalent, but caught here: {line}")
     print(*survivors, sep="\n", end="\n" if survivors else "")
-    print(f"{counts['killed']} mutants killed by the golden values, {counts['equivalent']} compute the same function "
-          f"(tests/mutants.py says why), {len(survivors)} unexplained")
+    print(f"{counts['killed']} mutants killed by the golden values, {counts['same']} are the same machine code, "
+          f"{counts['equivalent']} compute the same function (tests/mutants.py says why), {len(survivors)} unexplained")
     return 1 if survivors else 0
 
 

@@ -136,13 +136,19 @@ static void chunks_of_logits_make_no_difference(void **state) {
     activations_free(&many), close_case(&c);
 }
 
+#ifdef EMULATED /* one tensor of each layer is enough, of another kind each time: the way back has nine kinds of them */
+enum { EVERY = 8 };
+#else
+enum { EVERY = 1 };
+#endif
+
 /* The trained model on the course's sentence: of every tensor the number with the largest gradient, nudged to both
  * sides. */
 static void nudging_the_sentence_s_model_agrees(void **state) {
     (void)state;
     Reader r = reader_open();
     reader_gradients(&r);
-    for (int i = 0; i < r.weights.tensor_count; i++) {
+    for (int i = 0; i < r.weights.tensor_count; i += EVERY) {
         float *numbers = (float *)r.weights.tensors[i].data;
         const float *gradients = r.gradients.tensors[i].data;
         size_t most = 0;

@@ -1,5 +1,5 @@
 /* Chapter 9 against transformers: every configuration, read at once, in pieces and token by token; both layouts;
- * weights in every dtype at any address; and what is saved and compared. */
+ * weights in every dtype at any address; the room that a decoder works in; and what is refused. */
 #include "09_decoder/decoder.h"
 #include "09_decoder/family.h"
 #include "09_decoder/print_tree.h"
@@ -8,17 +8,18 @@
 #include "common/byte_order.h"
 #include "common/check.h"
 #include "common/error.h"
-#include "common/random.h"
 #include "common/safetensors.h"
 #define PROGRAM "'" BUILD "/09_decoder'"
 #include "tests/checkpoints.h"
 #include "tests/llama2c.h"
-#include "tests/projection.h"
+#include "tests/refused.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* Folders, and files of llama.cpp's format. */
 enum { FOLDERS = 9 };
@@ -31,14 +32,6 @@ static SafeTensors open_expected(const char *name) {
     const char *end = strchr(name, '.');
     if (!end) return safetensors_open(AT("%s/expected.safetensors", GOLDEN(name)));
     return safetensors_open(AT("%s/tests/golden/gguf/%.*s.safetensors", ROOT, (int)(end - name), name));
-}
-
-static const Tensor *stage(const SafeTensors *expected, const char *format, int number) {
-    char name[64];
-    snprintf(name, sizeof name, format, number);
-    const Tensor *tensor = safetensors_find(expected, name);
-    if (!tensor) fail_msg("no %s in the golden file", name);
-    return tensor;
 }
 
 static void assert_agrees(const SafeTensors *expected, const char *model, const char *name, const float *got) {
@@ -133,7 +126,6 @@ static void assert_close(double ulps, int count, const float got[count], const f
     free(truth);
 }
 
-/* Longer than what goes through the layers together. */
 static void a_long_text_in_any_pieces_is_the_same(void **state) {
     (void)state;
     enum { T = 300 };
@@ -149,6 +141,134 @@ static void a_long_text_in_any_pieces_is_the_same(void **state) {
     }
     free(once), free(pieces);
     model_close(&model);
+}
+
+/* 512 positions go through the layers together: here twice as many, and one more. No two of the chunks are alike. */
+static void a_text_of_several_chunks_is_the_same(void **state) {
+    (void)state;
+    enum { T = 1025 };
+    Model model = model_open(GOLDEN("llama31"));
+    int ids[T], V = model.config.V;
+    float(*once)[V] = allocate(T * sizeof *once), (*pieces)[V] = allocate(T * sizeof *pieces);
+    for (int t = 0; t < T; t++) ids[t] = t * 7 % 61;
+    read_in_pieces(&model, T, ids, 256, 256, pieces);
+    for (int n = T - 1; n <= T; n++) {
+        read_in_pieces(&model, n, ids, n, 1, once);
+        assert_close(100, V, pieces[n - 1], once[n - 1]); /* sums of 1000 keys in another order */
+    }
+    free(once), free(pieces);
+    model_close(&model);
+}
+
+/* ------------------------------------------------------------------ what is refused */
+
+static Decoder asked;
+static struct {
+    int T;
+    const int *ids;
+} text_of;
+
+static void ask_for_no_positions(void) { decoder_new(asked.model, 0); }
+static void read_text(void) { decoder_read(&asked, text_of.T, text_of.ids); }
+
+static void assert_not_read(int T, const int ids[T], const char *words) {
+    text_of.T = T, text_of.ids = ids;
+    assert_refused(read_text, words);
+}
+
+static void an_id_that_is_none_is_refused(void **state) {
+    (void)state;
+    Model model = model_open(GOLDEN("llama3"));
+    asked = decoder_new(&model, 3);
+    for (int t = 0; t < 3; t++) {
+        int low[3] = {0, 63, 0}, high[3] = {0, 63, 0};
+        low[t] = -1, high[t] = 64;
+        assert_not_read(3, low, "token -1 is not in the vocabulary of 64 (0 to 63)");
+        assert_not_read(3, high, "token 64 is not in the vocabulary of 64 (0 to 63)");
+    }
+    decoder_read(&asked, 2, (int[]){0, 63, -1});
+    assert_int_equal(asked.length, 2);
+    decoder_free(&asked), model_close(&model);
+}
+
+static void a_text_has_room_to_the_last_position(void **state) {
+    (void)state;
+    static const int ids[5] = {1, 2, 3, 4, 5};
+    Model model = model_open(GOLDEN("llama3"));
+    for (int capacity = 1; capacity <= 4; capacity++) {
+        asked = decoder_new(&model, capacity);
+        assert_not_read(0, ids, "0 tokens to read: give at least one");
+        decoder_read(&asked, 1, ids);
+        assert_not_read(capacity, ids,
+                        AT("a text of %d tokens does not fit the context of %d", capacity + 1, capacity));
+        if (capacity > 1) decoder_read(&asked, capacity - 1, ids + 1);
+        assert_int_equal(asked.length, capacity);
+        decoder_free(&asked);
+    }
+    asked.model = &model;
+    assert_refused(ask_for_no_positions, "a decoder for 0 positions: give at least one");
+    model_close(&model);
+}
+
+/* ------------------------------------------------------------------ the room */
+
+static size_t lines(size_t numbers) { return (numbers * sizeof(float) + 63) / 64 * 64; }
+
+/* Bytes for what the way of T tokens takes at once: of the stream's width x, what is added to it, what is handed out
+ * and a norm; and q, k, v with what becomes of them, or the three of the hidden layer. */
+static size_t bytes_taken(const Config *c, size_t T) {
+    size_t stream = lines(T * c->C), queries = lines(T * c->H * c->D), keys = lines(T * c->KV * c->D);
+    size_t attention = 3 * queries + 3 * keys, feed_forward = 3 * lines(T * c->F);
+    return 4 * stream + (attention > feed_forward ? attention : feed_forward);
+}
+
+/* The attention of llama1 takes more than its feed-forward block, of biases less, and of llama3 as much. Of 16 tokens a
+ * column is a line. */
+static void what_is_written_is_taken(void **state) {
+    (void)state;
+    static const int ids[16] = {1, 2, 3};
+    for (size_t m = 0; m < FOLDERS; m++) {
+        Model model = model_open(GOLDEN(models[m]));
+        asked = decoder_new(&model, 2 * 16);
+        asked.room_size = bytes_taken(&model.config, 16);
+        decoder_read(&asked, 16, ids);
+        asked.room_size--;
+        assert_not_read(16, ids, "a decoder's room is too small");
+        decoder_free(&asked), model_close(&model);
+    }
+}
+
+/* Each array may be 64 bytes longer, for each token. */
+static void there_is_room_for_any_width(void **state) {
+    (void)state;
+    static const Model wide[] = {{.config = {.L = 1, .C = 1001, .F = 500, .H = 25, .KV = 5, .D = 39, .V = 1}},
+                                 {.config = {.L = 1, .C = 1001, .F = 3001, .H = 25, .KV = 5, .D = 39, .V = 1}}};
+    static const int capacities[] = {1, 2, 17, 512, 600};
+    for (size_t m = 0; m < COUNT(wide); m++)
+        for (size_t i = 0; i < COUNT(capacities); i++) {
+            size_t T = capacities[i] < 512 ? (size_t)capacities[i] : 512, least = bytes_taken(&wide[m].config, T);
+            Decoder decoder = decoder_new(&wide[m], capacities[i]);
+            assert_in_range(decoder.room_size, least, least + T * 10 * 64);
+            decoder_free(&decoder);
+        }
+}
+
+static size_t too_many;
+static void take_too_many(void) { take(&asked, too_many); }
+
+static void what_is_taken_begins_at_a_line(void **state) {
+    (void)state;
+    char room[320];
+    asked = (Decoder){.room = room, .room_size = sizeof room};
+    static const size_t bytes[] = {1, 63, 65, 64};
+    static const int begin[] = {0, 64, 128, 256};
+    for (size_t i = 0; i < COUNT(bytes); i++) assert_ptr_equal(take(&asked, bytes[i]), room + begin[i]);
+    asked.room_size = sizeof room + 66;
+    const size_t refused[] = {65, 67, SIZE_MAX}; /* of 65 bytes the second line is not there */
+    for (size_t i = 0; i < COUNT(refused); i++) {
+        too_many = refused[i];
+        assert_refused(take_too_many, AT("too small for %zu bytes more", too_many));
+    }
 }
 
 static void the_tree_is_pytorchs(void **state) {
@@ -305,118 +425,6 @@ static void stories260K_tells_a_story(void **state) {
     model_close(&model);
 }
 
-/* ------------------------------------------------------------------ the program */
-
-static void what_is_saved_compares(void **state) {
-    (void)state;
-    const char *model = GOLDEN("llama3");
-    assert_int_equal(run("--model '%s' --ids 1,2,3,63,0 --save mine.safetensors", model), 0);
-    assert_int_equal(run("--model '%s' --compare mine.safetensors", model), 0);
-    assert_said("Nothing differs.");
-    SafeTensors mine = safetensors_open(AT("%s/mine.safetensors", folder));
-    assert_int_equal(mine.count, 1 + 1 + 2 + 1 + 1);
-    assert_int_equal(stage(&mine, "layers.%d", 1)->shape[0], 5);
-    assert_int_equal(stage(&mine, "logits", 0)->shape[1], 64);
-    safetensors_close(&mine);
-    for (size_t m = 0; m < FOLDERS; m++) {
-        assert_int_equal(run("--model '%s' --compare '%s/expected.safetensors'", GOLDEN(models[m]),
-                             GOLDEN(models[m])), 0);
-        assert_said("Nothing differs.");
-    }
-    assert_int_equal(run("--model '%s' --compare mine.safetensors --ids 1,2,3", model), 1); /* other lengths */
-    assert_said("[5, 32] in the dump, here it is [3, 32]");
-}
-
-/* What is read is not written over, under whatever name; and where no file may become so large, none is left. */
-static void nothing_is_lost_by_saving(void **state) {
-    (void)state;
-    Weights weights = open_weights("llama1");
-    save_model("own", "llama1", &weights);
-    assert_int_equal(symlink("own", AT("%s/alias", folder)), 0);
-    assert_int_equal(run("--model own --ids 1 --save alias/model.safetensors"), 1);
-    assert_one_clear_line();
-    assert_said("--save alias/model.safetensors: this file is being read");
-    assert_int_equal(run("--model own --ids 1 --save dump.safetensors"), 0);
-    assert_int_equal(run("--model own --compare dump.safetensors --save dump.safetensors"), 1);
-    assert_said("--save dump.safetensors: this file is being read");
-    assert_int_equal(run("--tree llama-3-8b >tree; ulimit -f 4; " PROGRAM
-                         " --model own --ids 1,2,3,4,5,6,7,8,9 --save large.safetensors >tree"), 1);
-    assert_said("error: cannot write large.safetensors: ");
-    assert_int_not_equal(system(AT("ls %s/large* >%s/tree 2>&1", folder, folder)), 0);
-}
-
-static void compare_names_the_first_stage_that_differs(void **state) {
-    (void)state;
-    static const struct {
-        const char *tensor, *first;
-    } cases[] = {
-        {"model.embed_tokens.weight", "embed_tokens is the first"},
-        {"model.layers.0.self_attn.k_proj.weight", "layers.0 is the first"},
-        {"model.layers.1.mlp.down_proj.weight", "layers.1 is the first"},
-        {"model.layers.1.input_layernorm.weight", "layers.1 is the first"},
-        {"model.norm.weight", "norm is the first"},
-        {"lm_head.weight", "logits is the first"},
-    };
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        Weights weights = open_weights("llama1");
-        Tensor *tensor = named(&weights, cases[i].tensor);
-        float *values = tensor_to_float(tensor);
-        for (size_t j = 0; j < tensor_count(tensor); j++) values[j] *= 1 + 0.01f * (float)(j % 3);
-        tensor->data = values;
-        const char *path = save_model("perturbed", "llama1", &weights);
-        assert_int_equal(run("--model '%s' --compare '%s/expected.safetensors'", path, GOLDEN("llama1")), 1);
-        assert_said(cases[i].first);
-        /* No float64 in it. */
-        assert_int_equal(run("--model '%s' --ids 9,8,7 --save theirs.safetensors", GOLDEN("llama1")), 0);
-        assert_int_equal(run("--model '%s' --compare theirs.safetensors", path), 1);
-        assert_said(cases[i].first);
-        free(values);
-    }
-}
-
-static const char *copy_spoilt(const char *tensor_name, float value) {
-    Weights weights = open_weights("llama1");
-    Tensor *tensor = named(&weights, tensor_name);
-    float *values = tensor_to_float(tensor);
-    for (size_t i = 0; i < tensor_count(tensor); i++) values[i] = value;
-    tensor->data = values, tensor->dtype = F32;
-    const char *path = save_model("spoilt", "llama1", &weights);
-    free(values);
-    return path;
-}
-
-/* Without --save and --compare there is no answer; with them, what is wrong is to be looked at. */
-static void the_first_nan_is_named(void **state) {
-    (void)state;
-    static const struct {
-        const char *tensor;
-        float value;
-        const char *words;
-    } cases[] = {
-        {"model.embed_tokens.weight", NAN,
-         "embed_tokens is the first stage with nan or infinities: 96 of 96, the first at [0, 0]"},
-        {"model.layers.1.self_attn.v_proj.weight", NAN,
-         "layers.1 is the first stage with nan or infinities: 96 of 96, the first at [0, 0]"},
-        {"model.layers.0.mlp.down_proj.weight", INFINITY,
-         "layers.0 is the first stage with nan or infinities: 96 of 96"},
-        {"lm_head.weight", NAN, "logits is the first stage with nan or infinities: 192 of 192"},
-    };
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        const char *model = copy_spoilt(cases[i].tensor, cases[i].value);
-        assert_int_equal(run("--model %s --ids 1,2,3", model), 1);
-        assert_one_clear_line();
-        assert_said(cases[i].words);
-        assert_int_equal(run("--model %s --ids 1,2,3 --save spoilt.safetensors", model), 0);
-        assert_said(AT("note: %s", cases[i].words));
-        assert_null(strstr(said, "likeliest"));
-        assert_int_equal(run("--model %s --compare spoilt.safetensors", model), 0); /* the same at the same places */
-        assert_said("Nothing differs.");
-        assert_said(AT("note: %s", cases[i].words));
-        assert_int_equal(run("--model '%s' --compare spoilt.safetensors", GOLDEN("llama1")), 1);
-        assert_null(strstr(said, "note: "));
-    }
-}
-
 /* ------------------------------------------------------------------ the trained model */
 
 static void heads_look_as_in_transformers(void **state) {
@@ -443,23 +451,22 @@ static void heads_look_as_in_transformers(void **state) {
 int main(void) {
     project_exactly = true; /* transformers does not round what meets a weight in blocks */
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_id_that_is_none_is_refused),
+        cmocka_unit_test(a_text_has_room_to_the_last_position),
+        cmocka_unit_test(what_is_written_is_taken),
+        cmocka_unit_test(there_is_room_for_any_width),
+        cmocka_unit_test(what_is_taken_begins_at_a_line),
         cmocka_unit_test(every_stage_is_transformers),
         cmocka_unit_test(pieces_are_transformers),
         cmocka_unit_test(a_long_text_in_any_pieces_is_the_same),
+        cmocka_unit_test(a_text_of_several_chunks_is_the_same),
         cmocka_unit_test(the_tree_is_pytorchs),
         cmocka_unit_test(the_family_is_as_large_as_published),
-        cmocka_unit_test(every_float16_is_widened_rightly),
-        cmocka_unit_test(any_size_at_any_address),
-        cmocka_unit_test(a_long_sum_is_one_of_parts),
         cmocka_unit_test(tied_weights_have_either_name_or_both),
         cmocka_unit_test(stray_frequencies_are_ignored),
         cmocka_unit_test(weights_need_not_be_aligned),
         cmocka_unit_test(the_interleaved_layout_is_transformers_too),
         cmocka_unit_test(stories260K_tells_a_story),
-        cmocka_unit_test(what_is_saved_compares),
-        cmocka_unit_test(nothing_is_lost_by_saving),
-        cmocka_unit_test(compare_names_the_first_stage_that_differs),
-        cmocka_unit_test(the_first_nan_is_named),
         cmocka_unit_test(heads_look_as_in_transformers),
     };
     return cmocka_run_group_tests_name("decoder", tests, make_folder, remove_folder) != 0;

@@ -311,13 +311,14 @@ static int verify_for_a_second(const char *source) {
     return run("sh '%s/compile.sh' slow.so slow.c && '%s/verify' --seconds 1 --library slow.so", BUILD, BUILD);
 }
 
-/* Each call comes back in time, be the machine ever so busy, but there are many: after three times the limit the other
- * cases are not tried. */
+/* Each call comes back in time, but there are many: after three times the limit the other cases are not tried. Who gets
+ * less than a fiftieth of a processor is given up on the clock before that, which is as soon. */
 static void a_kernel_that_takes_its_time_is_told_so_soon(void **state) {
     (void)state;
     static const char slow[] = SOFTMAX("for (clock_t end = clock() + CLOCKS_PER_SEC / 10; clock() < end;) {}");
     assert_int_equal(verify_for_a_second(slow), 1);
-    assert_said("too slow: the cases before this one took all the time that there is");
+    if (!strstr(said, "did not come back within 1 second"))
+        assert_said("too slow: the cases before this one took all the time that there is");
 }
 
 /* On a busy machine a kernel waits for the processor, and uses none meanwhile. */

@@ -188,7 +188,7 @@ static void what_it_cannot_write_it_names(void **state) {
  * file of megabytes every 7th byte of the first 3000 is tried; tests/test_gguf.c tries all of a small one. */
 static void a_changed_byte_is_no_crash(void **state) {
     (void)state;
-    assert_int_equal(run("'%s' good.gguf --type q4_0", MODEL), 0);
+    assert_int_equal(run("'%s' good.gguf --type Q4_0", MODEL), 0);
     for (int at = 0; at < 3000; at += 67) {
         assert_int_equal(system(AT("cd %s && cp good.gguf bad.gguf && printf '\\377' | dd of=bad.gguf bs=1 seek=%d "
                                    "conv=notrunc 2>/dev/null",

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* ------------------------------------------------------------------ what is to be written */
 
@@ -44,7 +45,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static int kind_named(const char *name) {
     for (int k = 0; k < KINDS; k++)
-        if (strcmp(kinds[k].name, name) == 0) return k;
+        if (strcasecmp(kinds[k].name, name) == 0) return k; /* Q8_0, as it is written elsewhere, too */
     usage_error("--type %s: it must be q8_0, q5_1, q5_0, q4_1, q4_0, bf16, f16 or f32", name);
 }
 

@@ -73,7 +73,8 @@ static void of_a_prompt(void) {
     table_print(&table, stdout);
 }
 
-/* How many times as fast as one machine that could hold the model: a small one in 4.5 bits, and the largest. */
+/* How many times as fast as one machine that could hold the model: a small one in 4.5 bits, and the largest. Each
+ * machine has a query head at least. */
 static void where_it_pays(const char *data) {
     Output output = data_open(data, "14_pays", "machines; times as fast, for each network; a block for each model");
     static const struct { const char *name; double share; } ends[] = { /* of BF16 */
@@ -81,7 +82,7 @@ static void where_it_pays(const char *data) {
     for (int m = 0; m < 2; m++) {
         Config c = config_preset(ends[m].name);
         double bytes = weight_bytes(&c) * ends[m].share;
-        for (int n = 1; n <= 64; n *= 2) {
+        for (int n = 1; n <= 64 && n <= c.H; n *= 2) {
             fprintf(output.file, "%d", n);
             for (int k = 0; k < NETWORKS; k++) {
                 double alone = token_seconds(&c, bytes, 1, networks[k].machine);

@@ -49,7 +49,7 @@ static void take_words(Recipe *r, const Words *w) {
     r->resume = w->resume, r->cut = w->cut, r->in_order = w->in_order, r->plot = w->plot, r->bf16 = w->bf16;
     r->steps = whole_or("steps", w->steps, -1, 1), r->warmup = whole_or("warmup", w->warmup, -1, 0);
     r->batch = whole_or("batch", w->batch, 8, 1), r->length = whole_or("length", w->length, 0, 2);
-    r->threads = w->threads ? (int)option_number("threads", w->threads, 1, 1024) : thread_count();
+    r->threads = w->threads ? (int)option_number("threads", w->threads, 1, 1024) : 0;
     r->save = whole_or("save", w->save, 100, 1), r->sample = whole_or("sample", w->sample, 0, 1);
     r->validate = r->valid ? whole_or("validate", w->validate, r->save, 1) : 0;
     r->rate = decimal_or("rate", w->rate, 0.001, 0, 100);
@@ -100,7 +100,7 @@ Recipe recipe_read(int argc, char **argv) {
         {"save", "N", "a checkpoint, and the model, every so many steps (100)", &w.save},
         {"bf16", NULL, "the model in BF16, half as large; the checkpoint keeps float32", &w.bf16},
         {"plot", NULL, "draw the loss at the end, in the terminal and as loss.svg in --out (gnuplot)", &w.plot},
-        {"threads", "N", "how many; another number rounds otherwise (all)", &w.threads},
+        {"threads", "N", "how many; another number rounds otherwise (all; one for a tiny model)", &w.threads},
     };
     only_options(argc, argv, "--config FILE|--model DIR --data FILE[:weight[:epochs]] … --out DIR [--resume] …",
                  "Trains a Llama by AdamW, or Muon and AdamW, from nothing or on from a model. Killed at any moment, "
@@ -113,9 +113,9 @@ Recipe recipe_read(int argc, char **argv) {
 }
 
 /* A whole number, or the fewest digits that are this float32 again. */
-static void number_text(char text[24], double value) {
+static void number_text(char text[NUMBER], double value) {
     for (int digits = value == floor(value) ? 17 : 1; digits <= 17; digits++) {
-        snprintf(text, 24, "%.*g", digits, value);
+        snprintf(text, NUMBER, "%.*g", digits, value);
         if ((float)strtod(text, NULL) == (float)value) break;
     }
 }

@@ -13,7 +13,8 @@ typedef struct {
     bool resume, cut, in_order, plot, bf16;
     int steps, warmup;       /* -1: not said, which depends on the data */
     int batch, length;       /* sequences, and their tokens; 0: not said */
-    int threads, save, validate, sample;
+    int threads;             /* 0: not said, which depends on the model */
+    int save, validate, sample;
     float rate, muon, lowest, decay, beta1, beta2, eps, clip, otherwise;
     unsigned long seed;
 } Recipe;
@@ -25,10 +26,10 @@ Recipe recipe_read(int argc, char **argv);
 int recipe_reads_standard_input(const Recipe *recipe);
 
 /* What two runs must have in common to end with the same numbers, each as its option says it. */
-enum { INGREDIENTS = 15 };
+enum { INGREDIENTS = 15, NUMBER = 32 }; /* a number's letters: -1.2345678901234567e-308 */
 typedef struct {
     Metadata each[INGREDIENTS];
-    char text[INGREDIENTS][24];
+    char text[INGREDIENTS][NUMBER];
 } Ingredients;
 void recipe_ingredients(const Recipe *recipe, Ingredients *ingredients);
 

@@ -98,19 +98,27 @@ uint64_t run_fingerprint(const Run *run) {
     return fingerprint;
 }
 
+/* Several times a step the threads wait for each other, and on a busy machine each wait is some milliseconds: where the
+ * step's products take no longer than that, one thread is faster alone. */
+static int threads_for(const Run *run) {
+    double products = (double)run->gradients.count * run->recipe.batch * run->recipe.length;
+    return products > 1e8 ? thread_count() : 1;
+}
+
 void run_open(Run *run) {
     Recipe *r = &run->recipe;
     if (r->batch < run->ranks.count)
         fail("a --batch of %d sequences cannot be shared by %d ranks", r->batch, run->ranks.count);
     if (run->ranks.count > 1 && recipe_reads_standard_input(r))
         fail("-: of several ranks only the first has a standard input: name a file");
-    use_threads(r->threads);
     run->dtype = r->bf16 ? BF16 : F32;
     open_config(run);
     open_tokenizer(run);
     open_data(run);
     run->state = r->model ? state_of(&run->config, r->model) : state_new(&run->config, run->config_path, r->seed);
     run->gradients = parameters_new(&run->config);
+    if (!r->threads) r->threads = threads_for(run);
+    use_threads(r->threads);
     run->part = part_of(r->batch, run->ranks.count, run->ranks.rank);
     run->workers = workers_new(&run->config, r->length, r->threads < run->part.count ? r->threads : run->part.count);
     size_t numbers = product((size_t)r->batch, (size_t)r->length);

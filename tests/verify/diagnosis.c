@@ -29,10 +29,11 @@ static bool bears_a_mark(const Answer *answer) {
 
 /* Is the output this twin? It is if it is as near to the twin as a right answer is to PyTorch's. */
 static bool is_twin(const Answer *answer, const Tensor *twin) {
+    if (!fails(answer) || bears_a_mark(answer)) return false;
     double *truth = tensor_to_double(twin);
     size_t strays = count_strays(answer, answer->tolerance, truth, NULL);
     free(truth);
-    return fails(answer) && !bears_a_mark(answer) && few(strays, answer);
+    return few(strays, answer);
 }
 
 /* What speaks for a twin, and against it. */
@@ -80,11 +81,19 @@ static bool better(Diagnosis a, Diagnosis b) {
     return left > right || (left == right && a.matched > b.matched);
 }
 
+static bool is_stored_before(const Evidence *evidence, int end, const char *twin) {
+    for (int a = 0; a < end; a++)
+        if (twin_named(evidence->answers[a].golden, twin)) return true;
+    return false;
+}
+
 static Explanation best_twin(const Evidence *evidence) {
     Explanation best = {0};
     for (int a = 0; a < evidence->count; a++)
         for (int t = 0; t < evidence->answers[a].golden->twin_count; t++) {
-            Explanation other = explain(evidence, evidence->answers[a].golden->twin[t].name);
+            const char *twin = evidence->answers[a].golden->twin[t].name;
+            if (is_stored_before(evidence, a, twin)) continue;
+            Explanation other = explain(evidence, twin);
             if (is_convincing(&other) && (!best.diagnosis.twin || better(other.diagnosis, best.diagnosis)))
                 best = other;
         }

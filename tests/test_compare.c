@@ -1,0 +1,136 @@
+/* Chapter 9's program: what it saves compares with what transformers and itself computed, nothing is lost by it, and
+ * the first stage that differs, or is no number, is named. */
+#include "common/error.h"
+#include "common/safetensors.h"
+#define PROGRAM "'" BUILD "/09_decoder'"
+#include "tests/checkpoints.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static const char *const models[] = {"llama1", "llama2_70b", "llama3", "llama31", "llama32", "yarn", "dynamic",
+                                     "biases", "longrope"};
+
+static void what_is_saved_compares(void **state) {
+    (void)state;
+    const char *model = GOLDEN("llama3");
+    assert_int_equal(run("--model '%s' --ids 1,2,3,63,0 --save mine.safetensors", model), 0);
+    assert_int_equal(run("--model '%s' --compare mine.safetensors", model), 0);
+    assert_said("Nothing differs.");
+    SafeTensors mine = safetensors_open(AT("%s/mine.safetensors", folder));
+    assert_int_equal(mine.count, 1 + 1 + 2 + 1 + 1);
+    assert_int_equal(safetensors_find(&mine, "layers.1")->shape[0], 5);
+    assert_int_equal(safetensors_find(&mine, "logits")->shape[1], 64);
+    safetensors_close(&mine);
+    for (size_t m = 0; m < COUNT(models); m++) {
+        assert_int_equal(run("--model '%s' --compare '%s/expected.safetensors'", GOLDEN(models[m]),
+                             GOLDEN(models[m])), 0);
+        assert_said("Nothing differs.");
+    }
+    assert_int_equal(run("--model '%s' --compare mine.safetensors --ids 1,2,3", model), 1); /* other lengths */
+    assert_said("[5, 32] in the dump, here it is [3, 32]");
+}
+
+/* What is read is not written over, under whatever name; and where no file may become so large, none is left. */
+static void nothing_is_lost_by_saving(void **state) {
+    (void)state;
+    Weights weights = open_weights("llama1");
+    save_model("own", "llama1", &weights);
+    assert_int_equal(symlink("own", AT("%s/alias", folder)), 0);
+    assert_int_equal(run("--model own --ids 1 --save alias/model.safetensors"), 1);
+    assert_one_clear_line();
+    assert_said("--save alias/model.safetensors: this file is being read");
+    assert_int_equal(run("--model own --ids 1 --save dump.safetensors"), 0);
+    assert_int_equal(run("--model own --compare dump.safetensors --save dump.safetensors"), 1);
+    assert_said("--save dump.safetensors: this file is being read");
+    assert_int_equal(run("--tree llama-3-8b >tree; ulimit -f 4; " PROGRAM
+                         " --model own --ids 1,2,3,4,5,6,7,8,9 --save large.safetensors >tree"), 1);
+    assert_said("error: cannot write large.safetensors: ");
+    assert_int_not_equal(system(AT("ls %s/large* >%s/tree 2>&1", folder, folder)), 0);
+}
+
+static void compare_names_the_first_stage_that_differs(void **state) {
+    (void)state;
+    static const struct {
+        const char *tensor, *first;
+    } cases[] = {
+        {"model.embed_tokens.weight", "embed_tokens is the first"},
+        {"model.layers.0.self_attn.k_proj.weight", "layers.0 is the first"},
+        {"model.layers.1.mlp.down_proj.weight", "layers.1 is the first"},
+        {"model.layers.1.input_layernorm.weight", "layers.1 is the first"},
+        {"model.norm.weight", "norm is the first"},
+        {"lm_head.weight", "logits is the first"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        Weights weights = open_weights("llama1");
+        Tensor *tensor = named(&weights, cases[i].tensor);
+        float *values = tensor_to_float(tensor);
+        for (size_t j = 0; j < tensor_count(tensor); j++) values[j] *= 1 + 0.01f * (float)(j % 3);
+        tensor->data = values;
+        const char *path = save_model("perturbed", "llama1", &weights);
+        assert_int_equal(run("--model '%s' --compare '%s/expected.safetensors'", path, GOLDEN("llama1")), 1);
+        assert_said(cases[i].first);
+        /* No float64 in it. */
+        assert_int_equal(run("--model '%s' --ids 9,8,7 --save theirs.safetensors", GOLDEN("llama1")), 0);
+        assert_int_equal(run("--model '%s' --compare theirs.safetensors", path), 1);
+        assert_said(cases[i].first);
+        free(values);
+    }
+}
+
+static const char *copy_spoilt(const char *tensor_name, float value) {
+    Weights weights = open_weights("llama1");
+    Tensor *tensor = named(&weights, tensor_name);
+    float *values = tensor_to_float(tensor);
+    for (size_t i = 0; i < tensor_count(tensor); i++) values[i] = value;
+    tensor->data = values, tensor->dtype = F32;
+    const char *path = save_model("spoilt", "llama1", &weights);
+    free(values);
+    return path;
+}
+
+/* Without --save and --compare there is no answer; with them, what is wrong is to be looked at. */
+static void the_first_nan_is_named(void **state) {
+    (void)state;
+    static const struct {
+        const char *tensor;
+        float value;
+        const char *words;
+    } cases[] = {
+        {"model.embed_tokens.weight", NAN,
+         "embed_tokens is the first stage with nan or infinities: 96 of 96, the first at [0, 0]"},
+        {"model.layers.1.self_attn.v_proj.weight", NAN,
+         "layers.1 is the first stage with nan or infinities: 96 of 96, the first at [0, 0]"},
+        {"model.layers.0.mlp.down_proj.weight", INFINITY,
+         "layers.0 is the first stage with nan or infinities: 96 of 96"},
+        {"lm_head.weight", NAN, "logits is the first stage with nan or infinities: 192 of 192"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const char *model = copy_spoilt(cases[i].tensor, cases[i].value);
+        assert_int_equal(run("--model %s --ids 1,2,3", model), 1);
+        assert_one_clear_line();
+        assert_said(cases[i].words);
+        assert_int_equal(run("--model %s --ids 1,2,3 --save spoilt.safetensors", model), 0);
+        assert_said(AT("note: %s", cases[i].words));
+        assert_null(strstr(said, "likeliest"));
+        assert_int_equal(run("--model %s --compare spoilt.safetensors", model), 0); /* the same at the same places */
+        assert_said("Nothing differs.");
+        assert_said(AT("note: %s", cases[i].words));
+        assert_int_equal(run("--model '%s' --compare spoilt.safetensors", GOLDEN("llama1")), 1);
+        assert_null(strstr(said, "note: "));
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_saved_compares),
+        cmocka_unit_test(nothing_is_lost_by_saving),
+        cmocka_unit_test(compare_names_the_first_stage_that_differs),
+        cmocka_unit_test(the_first_nan_is_named),
+    };
+    return cmocka_run_group_tests_name("compare", tests, make_folder, remove_folder) != 0;
+}
