@@ -1,16 +1,11 @@
 #include "13_quantization/products.h"
 #include "13_quantization/quantization.h"
-#include "13_quantization/unpack.h"
+#include "13_quantization/rows.h"
 #include "common/error.h"
 
 #include <stdlib.h>
 
 enum {
-    STREAMS = 4,               /* rows of the weight that are read together: a number of x is loaded for all of them */
-    LATER = BLOCKS / 2,        /* a block is read with the one so many later */
-    LINE = 64,                 /* bytes that come from memory together */
-    FAR = 16384,               /* bytes that are asked for before they are needed, at least, if rows are neighbours */
-    PAGE = 4096, SOON = 1024,  /* the same if they are not, and once more */
     TALL = REGISTERS * 3 / 16, /* rows of x in a tile: it has sums of whole numbers and as many of float32 */
     OUTS = 2 * LANES,          /* outputs of a tile */
     CHUNK = 512,               /* rows of x that stay in the cache */
@@ -23,28 +18,19 @@ static int parts_of(int in) { return (in + PART - 1) / PART; }
 
 /* ------------------------------------------------------------------ x in Q8_0 */
 
-/* A part of a row of x. Sums of its products with levels begin with what the zero of these levels makes too much:
- * sum (q - zero) x = sum q x - zero sum x. */
-typedef struct {
-    _Alignas(LINE) int8_t level[PART];
-    float scale[MOST_SCALES];   /* as many as the weight has */
-    float sum[BLOCKS];          /* of the numbers */
-    int32_t start[MOST_SCALES]; /* of the sum for each scale */
-    int32_t lanes[BLOCKS][8];   /* of sums in lanes: of a block, 16 numbers in four of them; or of two blocks */
-} Part;
-
-static int sum_of(int n, const int8_t level[n]) {
-    int sum = 0;
-    for (int i = 0; i < n; i++) sum += level[i];
-    return sum;
-}
+/* A dot product with ones leaves the sum of 16 levels in four lanes. */
+static int sum_of_four(const int32_t sums[4]) { return sums[0] + sums[1] + sums[2] + sums[3]; }
 
 static void quantize_part(Kind kind, int n, Part *part, const float x[n]) {
+    const uint8_t ones[1][BLOCK] = {{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+                                     1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}};
     *part = (Part){0};
     for (int b = 0; b < n / BLOCK; b++) {
         int8_t *level = &part->level[b * BLOCK];
+        int32_t sums[8] = {0};
         float d = q8_levels(level, &x[b * BLOCK]);
-        int first = sum_of(BLOCK / 2, level), second = sum_of(BLOCK / 2, level + BLOCK / 2), sum = first + second;
+        add_products(false, 1, sums, ones, (const void *)level);
+        int first = sum_of_four(sums), second = sum_of_four(sums + 4), sum = first + second;
         part->sum[b] = d * (float)sum;
         for (int k = 0; k < BLOCK / kind.share; k++) {
             int at = b * BLOCK / kind.share + k;
@@ -66,126 +52,6 @@ static Part *quantize(Kind kind, int rows, int in, const float x[rows][in]) {
         for (int p = 0; p < parts; p++) quantize_part(kind, smaller(in - p * PART, PART), &all[p][r], &x[r][p * PART]);
     return *all;
 }
-
-/* ------------------------------------------------------------------ few rows: as fast as the weights can be read */
-
-/* A part of some rows of the weight, that lie `stride` bytes from each other. */
-typedef struct {
-    const char *at;
-    size_t stride;
-} Piece;
-
-/* The scales of the products; and what minima make is added. */
-INLINE void scales_of_products(int type, int streams, Eight lanes[], float scale[][MOST_SCALES], const Part *x,
-                               Piece piece) {
-    const Kind kind = kind_of(type);
-#pragma GCC unroll 4
-    for (int s = 0; s < streams; s++) {
-        const char *part = piece.at + s * piece.stride;
-        float minimum[BLOCKS];
-        scales_of(type, scale[s], minimum, part);
-        for (int k = 0; k < PART / kind.share; k += 8) *(Eight *)&scale[s][k] *= *(const Eight *)&x->scale[k];
-        if (kind.has_minimum) lanes[s] += *(Eight *)minimum * *(const Eight *)x->sum; /* here a block has a lane */
-    }
-}
-
-/* Block by block: a scale comes from memory to all lanes at once. In a register it would have to be shuffled there. */
-INLINE void add_blocks(int type, int streams, Eight lanes[], const float scale[][MOST_SCALES], const Part *x,
-                       Piece piece) {
-    const Kind kind = kind_of(type);
-#pragma GCC unroll 8
-    for (int b = 0; b < BLOCKS; b++)
-#pragma GCC unroll 4
-        for (int s = 0; s < streams; s++) {
-            uint8_t levels[1][BLOCK];
-            int32_t products[8] = {0};
-            const float *k = &scale[s][b * BLOCK / kind.share], *l = k + (kind.share < BLOCK);
-            levels_of(type, b, levels[0], piece.at + s * piece.stride);
-            if (kind.zero) *(EightWholes *)products = *(const EightWholes *)x->lanes[b];
-            add_products(type == GGUF_TYPE_Q8_0, 1, products, levels, (const void *)&x->level[b * BLOCK]);
-            lanes[s] +=
-                (Eight){*k, *k, *k, *k, *l, *l, *l, *l} * __builtin_convertvector(*(EightWholes *)products, Eight);
-        }
-}
-
-/* A block and the one four later together, as their levels lie in halves of bytes: so one sum has both, and their
- * scales are in neighbouring halves of a vector, where it costs little to shuffle them. */
-INLINE void add_twos(int type, int streams, Eight lanes[], const float scale[][MOST_SCALES], const Part *x,
-                     Piece piece) {
-    const Kind kind = kind_of(type);
-    const size_t bytes = (size_t)kind.bytes / BLOCKS;
-#pragma GCC unroll 4
-    for (int b = 0; b < LATER; b++) {
-        uint8_t numbers[2][BLOCK];
-        const int8_t *one = &x->level[b * BLOCK], *other = &x->level[(b + LATER) * BLOCK];
-        side_by_side(numbers[0], one, other), side_by_side(numbers[1], one + BLOCK / 2, other + BLOCK / 2);
-#pragma GCC unroll 4
-        for (int s = 0; s < streams; s++) {
-            uint8_t levels[2][BLOCK];
-            int32_t products[8] = {0};
-            const char *block = piece.at + s * piece.stride + b * bytes;
-            levels_of_two(type, levels, block, block + LATER * bytes);
-            if (kind.zero) *(EightWholes *)products = *(const EightWholes *)x->lanes[b];
-            add_products(false, 2, products, levels, numbers);
-            lanes[s] +=
-                four_and_four(b, *(const Eight *)scale[s]) * __builtin_convertvector(*(EightWholes *)products, Eight);
-        }
-    }
-}
-
-static float total_of(float lanes[8]) {
-    for (int n = 4; n > 0; n /= 2)
-        for (int l = 0; l < n; l++) lanes[l] += lanes[l + n];
-    return lanes[0];
-}
-
-/* Where a row ends before the part does, there are zeros; beyond it nothing is read. */
-static const char *whole_part(char rest[MOST_BYTES], int bytes, int left, const char *weight) {
-    if (left >= bytes) return weight;
-    memset(rest, 0, MOST_BYTES);
-    return memcpy(rest, weight, (size_t)left);
-}
-
-/* Eight bits wait for memory, which comes fastest from several places far from each other, and not always when it is
- * asked for once. Fewer bits wait for instructions: their rows are neighbours, and asked for once. */
-INLINE bool far_apart(int type) { return type == GGUF_TYPE_Q8_0; }
-
-/* A part of each row is asked for, into the second-level cache: the first has x. */
-INLINE void ask(int type, int streams, const char *at, size_t stride) {
-    const size_t bytes = (size_t)kind_of(type).bytes, later = (FAR / (streams * stride) + 1) * streams * stride;
-#pragma GCC unroll 4
-    for (int s = 0; s < streams; s++)
-#pragma GCC unroll 5
-        for (size_t b = 0; b < bytes; b += LINE) {
-            const char *line = at + s * stride + b;
-            if (far_apart(type)) __builtin_prefetch(line + SOON, 0, 2), __builtin_prefetch(line + PAGE, 0, 2);
-            else __builtin_prefetch(line + later, 0, 2);
-        }
-}
-
-/* y[s * apart] = w_s . x, of rows of the weight that lie `apart` rows from each other. While a part is multiplied, the
- * next one's scales are made: that takes long, but nobody waits. */
-INLINE void dot_products(int type, int streams, float *y, int apart, int rows, const Part x[][rows], size_t pitch,
-                         const char *weight) {
-    const size_t bytes = (size_t)kind_of(type).bytes, whole = pitch / bytes, parts = (pitch + bytes - 1) / bytes;
-    const size_t stride = (size_t)apart * pitch;
-    Piece piece = {weight, stride}, next = piece;
-    char rest[STREAMS][MOST_BYTES];
-    float scale[2][STREAMS][MOST_SCALES];
-    Eight lanes[STREAMS] = {0};
-    for (int s = 0; s < streams && whole < parts; s++)
-        whole_part(rest[s], (int)bytes, (int)(pitch - whole * bytes), weight + s * stride + whole * bytes);
-    for (size_t p = 0; p <= parts; p++, piece = next, next.at += bytes) {
-        ask(type, streams, weight + p * bytes, stride);
-        if (p == whole) next = (Piece){rest[0], sizeof rest[0]};
-        if (p < parts) scales_of_products(type, streams, lanes, scale[p % 2], x[p], next);
-        if (p > 0)
-            (kind_of(type).halves ? add_twos : add_blocks)(type, streams, lanes, scale[(p - 1) % 2], x[p - 1], piece);
-    }
-    for (int s = 0; s < streams; s++) y[s * apart] = total_of((float *)&lanes[s]);
-}
-
-typedef void DotProducts(float *y, int apart, int rows, const Part x[][rows], size_t pitch, const char *weight);
 
 /* ------------------------------------------------------------------ many rows: as fast as can be multiplied */
 
@@ -275,6 +141,8 @@ typedef void Tile(bool more, int out, float y[][out], const Part x[], const Leve
 
 /* ------------------------------------------------------------------ what a format decides */
 
+typedef void DotProducts(float y[], int rows, const Part x[][rows], size_t pitch, const char *weight);
+
 typedef struct {
     DotProducts *four, *one;
     Unpack *unpack;
@@ -292,11 +160,11 @@ typedef struct {
         tile(share, has_minimum, 1, more, out, y, x, block, panel);                                                    \
     }
 #define PARTS(type)                                                                                                    \
-    static void four_##type(float *y, int apart, int rows, const Part x[][rows], size_t pitch, const char *weight) {   \
-        dot_products(GGUF_TYPE_##type, STREAMS, y, apart, rows, x, pitch, weight);                                     \
+    static void four_##type(float y[], int rows, const Part x[][rows], size_t pitch, const char *weight) {             \
+        dot_products(GGUF_TYPE_##type, STREAMS, y, rows, x, pitch, weight);                                            \
     }                                                                                                                  \
-    static void one_##type(float *y, int apart, int rows, const Part x[][rows], size_t pitch, const char *weight) {    \
-        dot_products(GGUF_TYPE_##type, 1, y, apart, rows, x, pitch, weight);                                           \
+    static void one_##type(float y[], int rows, const Part x[][rows], size_t pitch, const char *weight) {              \
+        dot_products(GGUF_TYPE_##type, 1, y, rows, x, pitch, weight);                                                  \
     }                                                                                                                  \
     static void unpack_##type(int o, Level level[PART], Panel *panel, const char *weight) {                            \
         unpack(GGUF_TYPE_##type, o, level, panel, weight);                                                             \
@@ -336,16 +204,14 @@ static void few_rows(int first, int rows, int in, int out, float y[rows][out], c
                      const Tensor *weight) {
     const Method *method = &methods[weight->blocks->type];
     size_t pitch = pitch_of(in, weight);
-    const int fours = (out - first) / STREAMS, apart = far_apart(weight->blocks->type) ? fours : 1;
+    const int rest = first + (out - first) / STREAMS * STREAMS;
 #pragma omp parallel for if ((double)rows * in * (out - first) > 1e6)
-    for (int n = 0; n < fours; n++) {
-        int o = first + (apart == 1 ? n * STREAMS : n);
+    for (int o = first; o < rest; o += STREAMS)
         for (int r = 0; r < rows; r++)
-            method->four(&y[r][o], apart, rows, (const void *)&x[0][r], pitch, (const char *)weight->data + o * pitch);
-    }
-    for (int o = first + fours * STREAMS; o < out; o++)
+            method->four(&y[r][o], rows, (const void *)&x[0][r], pitch, (const char *)weight->data + o * pitch);
+    for (int o = rest; o < out; o++)
         for (int r = 0; r < rows; r++)
-            method->one(&y[r][o], 1, rows, (const void *)&x[0][r], pitch, (const char *)weight->data + o * pitch);
+            method->one(&y[r][o], rows, (const void *)&x[0][r], pitch, (const char *)weight->data + o * pitch);
 }
 
 /* A panel with some rows of x, which fetch the rows of the next on the way. */

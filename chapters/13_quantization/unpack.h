@@ -131,9 +131,9 @@ typedef int32_t EightWholes __attribute__((vector_size(32), aligned(1), may_alia
      : (k) == 2 ? FOUR_AND_FOUR(2, eight)                                                                              \
                 : FOUR_AND_FOUR(3, eight))
 
-/* Eight float16 that lie `apart` bytes from each other. */
-INLINE void widen_halves(float to[8], const char *from, size_t apart) {
-#ifdef __F16C__
+#if defined __F16C__ && defined __AVX2__
+/* Eight times two bytes that lie `apart` bytes from each other. */
+INLINE __m128i eight_twos(const char *from, size_t apart) {
     int pairs[2]; /* the first of four with what follows it, where the second is put */
     memcpy(&pairs[0], from, 4), memcpy(&pairs[1], from + 4 * apart, 4);
     __m128i low = _mm_cvtsi32_si128(pairs[0]), high = _mm_cvtsi32_si128(pairs[1]);
@@ -141,8 +141,23 @@ INLINE void widen_halves(float to[8], const char *from, size_t apart) {
     low = _mm_insert_epi16(low, half_bits(*(const HalfBytes *)(from + (i) * apart)), i); \
     high = _mm_insert_epi16(high, half_bits(*(const HalfBytes *)(from + ((i) + 4) * apart)), i);
     PUT(1) PUT(2) PUT(3)
-    __m128i all = _mm_unpacklo_epi64(low, high);
-    *(Eight *)to = (Eight)_mm256_cvtph_ps(all);
+    return _mm_unpacklo_epi64(low, high);
+}
+
+/* The same if `apart` is 18, nine times two. Then the k-th is at place k of the k-th sixteen bytes, and stays there. Of
+ * two times sixteen bytes places k and k + 1 are taken, of which each half needs one. */
+INLINE __m128i eight_ninths(const char *from) {
+    __m256i twos = _mm256_loadu_si256((const void *)from);
+#define TAKE(k, twos) _mm256_blend_epi16(twos, _mm256_loadu_si256((const void *)(from + 16 * (k))), 3 << (k))
+    twos = TAKE(6, TAKE(4, TAKE(2, twos)));
+    return _mm_blend_epi16(_mm256_castsi256_si128(twos), _mm256_extracti128_si256(twos, 1), 0xaa);
+}
+#endif
+
+/* Eight float16 that lie `apart` bytes from each other. */
+INLINE void widen_halves(float to[8], const char *from, size_t apart) {
+#if defined __F16C__ && defined __AVX2__
+    *(Eight *)to = (Eight)_mm256_cvtph_ps(apart == 18 ? eight_ninths(from) : eight_twos(from, apart));
 #else
     f16 halves[LANES > 8 ? LANES : 8] = {0};
     float wide[LANES > 8 ? LANES : 8];
@@ -186,7 +201,14 @@ INLINE void scales_of_k(float scale[BLOCKS], float minimum[BLOCKS], const BlockQ
     int8_t packed[2][BLOCKS];
     *(Four *)packed = low | high;
     widen_bytes(scale, packed[0]), widen_bytes(minimum, packed[1]);
-    *(Eight *)scale *= widen_half(block->d), *(Eight *)minimum *= -widen_half(block->dmin);
+#ifdef __F16C__
+    Four both = (Four)_mm_cvtph_ps((__m128i)all);
+    float d, dmin;
+    memcpy(&d, &both, 4), memcpy(&dmin, (char *)&both + 4, 4);
+#else
+    float d = widen_half(block->d), dmin = widen_half(block->dmin);
+#endif
+    *(Eight *)scale *= d, *(Eight *)minimum *= -dmin;
 }
 
 /* scale[k] belongs to the numbers from k * share on, minimum[b] to block b. Where a format has none, or the part ends,

@@ -1,0 +1,151 @@
+/* Chapter 13: rows of the weight by a row of x, for products.c: as fast as the weights can be read. */
+#ifndef ROWS_H
+#define ROWS_H
+
+#include "13_quantization/unpack.h"
+
+enum {
+    STREAMS = 4,              /* rows of the weight that are read together: a number of x is loaded for all of them */
+    LATER = BLOCKS / 2,       /* a block is read with the one so many later */
+    LINE = 64,                /* bytes that come from memory together */
+    FAR = 24576, NEAR = 4096, /* bytes that are asked for before they are needed: first, and once more */
+    PAGE = 4096, PAGES = 16,  /* bytes of a page of memory, and pages that are looked up together */
+};
+
+/* A part of a row of x. Sums of its products with levels begin with what the zero of these levels makes too much:
+ * sum (q - zero) x = sum q x - zero sum x. */
+typedef struct {
+    _Alignas(LINE) int8_t level[PART];
+    float scale[MOST_SCALES];   /* as many as the weight has */
+    float sum[BLOCKS];          /* of the numbers */
+    int32_t start[MOST_SCALES]; /* of the sum for each scale */
+    int32_t lanes[BLOCKS][8];   /* of sums in lanes: of a block, 16 numbers in four of them; or of two blocks */
+} Part;
+
+/* A part of some rows of the weight, that lie `stride` bytes from each other. */
+typedef struct {
+    const char *at;
+    size_t stride;
+} Piece;
+
+/* The scales of the products; and what minima make is added. */
+INLINE void scales_of_products(int type, int streams, Eight lanes[], float scale[][MOST_SCALES], const Part *x,
+                               Piece piece) {
+    const Kind kind = kind_of(type);
+#pragma GCC unroll 4
+    for (int s = 0; s < streams; s++) {
+        const char *part = piece.at + s * piece.stride;
+        float minimum[BLOCKS];
+        scales_of(type, scale[s], minimum, part);
+        for (int k = 0; k < PART / kind.share; k += 8) *(Eight *)&scale[s][k] *= *(const Eight *)&x->scale[k];
+        if (kind.has_minimum) lanes[s] += *(Eight *)minimum * *(const Eight *)x->sum; /* here a block has a lane */
+    }
+}
+
+/* Block by block: a scale comes from memory to all lanes at once. In a register it would have to be shuffled there. */
+INLINE void add_blocks(int type, int streams, Eight lanes[], const float scale[][MOST_SCALES], const Part *x,
+                       Piece piece) {
+    const Kind kind = kind_of(type);
+#pragma GCC unroll 8
+    for (int b = 0; b < BLOCKS; b++)
+#pragma GCC unroll 4
+        for (int s = 0; s < streams; s++) {
+            uint8_t levels[1][BLOCK];
+            int32_t products[8] = {0};
+            const float *k = &scale[s][b * BLOCK / kind.share], *l = k + (kind.share < BLOCK);
+            levels_of(type, b, levels[0], piece.at + s * piece.stride);
+            if (kind.zero) *(EightWholes *)products = *(const EightWholes *)x->lanes[b];
+            add_products(type == GGUF_TYPE_Q8_0, 1, products, levels, (const void *)&x->level[b * BLOCK]);
+            lanes[s] +=
+                (Eight){*k, *k, *k, *k, *l, *l, *l, *l} * __builtin_convertvector(*(EightWholes *)products, Eight);
+        }
+}
+
+/* A block and the one four later together, as their levels lie in halves of bytes: so one sum has both, and their
+ * scales are in neighbouring halves of a vector, where it costs little to shuffle them. Each step is done for all rows
+ * before the next: a processor looks only so far ahead for something that need not wait. */
+INLINE void add_twos(int type, int streams, Eight lanes[], const float scale[][MOST_SCALES], const Part *x,
+                     Piece piece) {
+    const Kind kind = kind_of(type);
+    const size_t bytes = (size_t)kind.bytes / BLOCKS;
+#pragma GCC unroll 4
+    for (int b = 0; b < LATER; b++) {
+        uint8_t numbers[2][BLOCK];
+        const int8_t *one = &x->level[b * BLOCK], *other = &x->level[(b + LATER) * BLOCK];
+        side_by_side(numbers[0], one, other), side_by_side(numbers[1], one + BLOCK / 2, other + BLOCK / 2);
+        uint8_t levels[STREAMS][2][BLOCK];
+        EightWholes products[STREAMS];
+        Eight scales[STREAMS];
+#pragma GCC unroll 4
+        for (int s = 0; s < streams; s++) {
+            const char *block = piece.at + s * piece.stride + b * bytes;
+            levels_of_two(type, levels[s], block, block + LATER * bytes);
+        }
+#pragma GCC unroll 4
+        for (int s = 0; s < streams; s++) {
+            products[s] = kind.zero ? *(const EightWholes *)x->lanes[b] : (EightWholes){0};
+            add_products(false, 2, (int32_t *)&products[s], levels[s], numbers);
+        }
+#pragma GCC unroll 4
+        for (int s = 0; s < streams; s++) scales[s] = four_and_four(b, *(const Eight *)scale[s]);
+#pragma GCC unroll 4
+        for (int s = 0; s < streams; s++) lanes[s] += scales[s] * __builtin_convertvector(products[s], Eight);
+    }
+}
+
+INLINE float total_of(float lanes[8]) {
+    for (int n = 4; n > 0; n /= 2)
+        for (int l = 0; l < n; l++) lanes[l] += lanes[l + n];
+    return lanes[0];
+}
+
+/* Where a row ends before the part does, there are zeros; beyond it nothing is read. */
+INLINE const char *whole_part(char rest[MOST_BYTES], int bytes, int left, const char *weight) {
+    if (left >= bytes) return weight;
+    memset(rest, 0, MOST_BYTES);
+    return memcpy(rest, weight, (size_t)left);
+}
+
+/* Bytes are asked for early, into the second-level cache, and again shortly before they are needed: memory does not
+ * always come when it is asked for once. Then four bits are wanted in the first level; eight are faster left in the
+ * second. */
+INLINE void ask(bool eight_bits, size_t bytes, const char *from) {
+#pragma GCC unroll 17
+    for (size_t b = 0; b < bytes; b += LINE) {
+        __builtin_prefetch(from + b + FAR, 0, 2);
+        if (eight_bits) __builtin_prefetch(from + b + 2 * NEAR, 0, 2);
+        else __builtin_prefetch(from + b + NEAR, 0, 3);
+    }
+}
+
+/* Before a processor can ask for the first line of a page, it must look up where in memory the page is. What is to be
+ * computed meanwhile is soon at an end, for it takes many instructions. But pages can be looked up side by side: where
+ * these bytes reach a multiple of so many pages, all of the next are. */
+INLINE void look_up(const char *weight, size_t bytes) {
+    const uintptr_t from = (uintptr_t)weight, border = (from + bytes) / (PAGES * PAGE) * (PAGES * PAGE);
+    for (int page = 0; page < PAGES && border > from; page++)
+        __builtin_prefetch(weight + (border - from) + FAR + (page + 1) * PAGE, 0, 2);
+}
+
+/* y[s] = w_s . x. While a part is multiplied, the next one's scales are made: that takes long, but nobody waits. */
+INLINE void dot_products(int type, int streams, float y[streams], int rows, const Part x[][rows], size_t pitch,
+                         const char *weight) {
+    const size_t bytes = (size_t)kind_of(type).bytes, whole = pitch / bytes, parts = (pitch + bytes - 1) / bytes;
+    Piece piece = {weight, pitch}, next = piece;
+    char rest[STREAMS][MOST_BYTES];
+    float scale[2][STREAMS][MOST_SCALES];
+    Eight lanes[STREAMS] = {0};
+    look_up(weight, streams * pitch);
+    for (int s = 0; s < streams && whole < parts; s++)
+        whole_part(rest[s], (int)bytes, (int)(pitch - whole * bytes), weight + s * pitch + whole * bytes);
+    for (size_t p = 0; p <= parts; p++, piece = next, next.at += bytes) {
+        ask(type == GGUF_TYPE_Q8_0, streams * bytes, weight + p * streams * bytes);
+        if (p == whole) next = (Piece){rest[0], sizeof rest[0]};
+        if (p < parts) scales_of_products(type, streams, lanes, scale[p % 2], x[p], next);
+        if (p > 0)
+            (kind_of(type).halves ? add_twos : add_blocks)(type, streams, lanes, scale[(p - 1) % 2], x[p - 1], piece);
+    }
+    for (int s = 0; s < streams; s++) y[s] = total_of((float *)&lanes[s]);
+}
+
+#endif
