@@ -173,8 +173,8 @@ static void one_key_takes_all(void **state) {
     }
 }
 
-/* Each query has a key of its own that takes all of it: on a circle, the one in its direction; the next has hundreds less.
- * So its maximum is its own, and from tile to tile it stays. */
+/* Each query has a key of its own that takes all of it: on a circle, the one in its direction; the next has hundreds
+ * less. So its maximum is its own, and from tile to tile it stays. */
 static void each_query_takes_another_key(int T, int S, int H, int KV) {
     Inputs in = inputs_of((Shape){T, S, H, KV, 2});
     const float large = 4e6F;
@@ -218,8 +218,8 @@ static void heads_of_other_sizes(void **state) {
     inputs_free(in);
 }
 
-/* Room that malloc hands out again is not zero: here it is NaN. The last block stays, which is returned, or malloc would
- * give all of it back to the system. */
+/* Room that malloc hands out again is not zero: here it is NaN. The last block stays, which is returned, or malloc
+ * would give all of it back to the system. */
 static void *soil_the_heap(void) {
     enum { BLOCKS = 512, BYTES = 2 << 10 };
     volatile unsigned char *block[BLOCKS];
