@@ -86,6 +86,7 @@ EQUIVALENT = {
     (MUON, "const bool tall = rows >= columns; /* then it is turned: x x^T is as small as can be */"): "of a square matrix either will do",
     (BACKWARD[3], "static int smaller(int a, int b) { return a <= b ? a : b; }"): EITHER,
     **{(file, f"for (int start = 0; start <= {size}; start += BLOCK) {{"): EMPTY for file, size in zip(BACKWARD, ("in", "dim", "n"))},
+    (BACKWARD[1], "double weights[BLOCK] = {0}, biases[BLOCK ? BLOCK - 1 : 0] = {0};"): OVERRUN,
     (BACKWARD[1], "for (int i = 0; i < dim; i++) squares += (x[i] + mean) * (x[i] - mean);"): SAME_SUM,
     (BACKWARD[1], "for (int i = 0; i < dim; i++) squares += (x[i] - mean) * (x[i] + mean);"): SAME_SUM,
     **{(BACKWARD[2], f"float {arrays};"): OVERRUN for arrays in ("open[BLOCK ? BLOCK - 1 : 0], slope[BLOCK]",
@@ -101,6 +102,9 @@ EQUIVALENT = {
        for end in ("i + 4 * LANES < dim", "i + (4 + 1) * LANES <= dim")},
     (FAST_GATES, "Words negative = (Words)(gate <= 0);"): EITHER,
     (FAST_GATES, "for (int i = 0; i < whole - 1; i += LANES)"): "whole is a multiple of the lanes",
+    **{(FAST_ATTENTION, f"int width = {width}, sets = {sets};"): ROOMY for width, sets in (
+        *((f"(D + WIDE {more}", "(T + WIDE - 1) / WIDE") for more in ("+ 1) / WIDE * WIDE", "- 1) * WIDE * WIDE", "- 1) * WIDE")),
+        *(("(D + WIDE - 1) / WIDE * WIDE", f"(T + WIDE {more}") for more in ("+ 1) / WIDE", "- 1) * WIDE", "- 1)")))},
     (FAST_ATTENTION, "for (int r = 0; r < rows - 1; r += ROWS) {"): WHOLE,
     (FAST_ATTENTION, "for (size_t i = 0; i < width - 1; i += WIDE) {"): WHOLE,
     **{(FAST_ATTENTION, f"float *room = allocate({more} * sizeof *room);"): ROOMY
