@@ -2,6 +2,7 @@
  * has no order, and what is refused. */
 #include "05_attention/attention.h"
 #include "common/random.h"
+#include "tests/near.h"
 #include "tests/refused.h"
 
 #include <math.h>
@@ -27,7 +28,7 @@ static void scores_hold_the_weights(void **state) {
             sum += scores[t][s];
             assert_true(s <= S - T + t ? scores[t][s] > 0 : scores[t][s] == 0);
         }
-        assert_float_equal(sum, 1, 1e-6);
+        assert_near(sum, 1, 1e-6);
     }
     weighted_sum(T, S, D, again, scores, v);
     assert_memory_equal(again, out, sizeof out);
@@ -52,7 +53,7 @@ static void the_past_has_no_order(void **state) {
     }
     attention(T, S, D, again, q, reversed_k, reversed_v, scores);
     for (int t = 0; t < T; t++)
-        for (int i = 0; i < D; i++) assert_float_equal(again[t][i], out[t][i], 1e-6);
+        for (int i = 0; i < D; i++) assert_near(again[t][i], out[t][i], 1e-6);
 }
 
 static void softmax_works_in_place(void **state) {

@@ -7,10 +7,8 @@
 #include "common/golden.h"
 #include "common/random.h"
 #include "tests/refused.h"
+#include "tests/used_heap.h"
 
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -216,21 +214,6 @@ static void heads_of_other_sizes(void **state) {
     for (int i = 0; i < n.S * n.KV * n.D; i++) in.k.numbers[i] = roundf(4 * in.k.numbers[i]) / 4;
     assert_inputs_as_chapter_6(n, in);
     inputs_free(in);
-}
-
-/* Room that malloc hands out again is not zero: here it is NaN. The last block stays, which is returned, or malloc
- * would give all of it back to the system. */
-static void *soil_the_heap(void) {
-    enum { BLOCKS = 512, BYTES = 2 << 10 };
-    volatile unsigned char *block[BLOCKS];
-#ifdef __GLIBC__
-    mallopt(M_PERTURB, 0); /* or glibc, if the environment asks for it, soils it after us */
-#endif
-    for (int b = 0; b < BLOCKS; b++) block[b] = malloc(BYTES);
-    for (int b = 0; b < BLOCKS; b++)
-        for (int i = 0; block[b] && i < BYTES; i++) block[b][i] = 0xff;
-    for (int b = 0; b < BLOCKS - 1; b++) free((void *)block[b]);
-    return (void *)block[BLOCKS - 1];
 }
 
 static void on_a_used_heap(void **state) {

@@ -3,6 +3,7 @@
 #include "16_training/step.h"
 #include "common/error.h"
 #include "tests/gradients.h"
+#include "tests/near.h"
 #include "tests/refused.h"
 
 #include <math.h>
@@ -27,7 +28,7 @@ static void every_gradient_is_autograd_s(void **state) {
             Tensor of_loss = {.name = "loss", .dtype = F32, .rank = 1, .shape = {1}, .data = &loss};
             assert_true(gradient_judge(&c.file, &of_loss, &agreement));
             if (agreement.wrong) fail_msg("%s: the loss is %.1f ulps from autograd's", models[m], agreement.ulps);
-            assert_float_equal(batch_loss(&workers, &c.weights, whole(&c)), loss, 1e-6);
+            assert_near(batch_loss(&workers, &c.weights, whole(&c)), loss, 1e-6);
             assert_gradients_agree(&c, &c.gradients, models[m]);
             workers_free(&workers), close_case(&c);
         }
@@ -59,7 +60,7 @@ static void accumulated_batches_weigh_by_their_targets(void **state) {
         Batch batch = {1, c.file.ids + b * T, c.file.targets + b * T, NULL};
         loss += share * batch_backward(&workers, &c.weights, &c.gradients, batch, share);
     }
-    assert_float_equal(loss, batch_loss(&workers, &c.weights, whole(&c)), 1e-6);
+    assert_near(loss, batch_loss(&workers, &c.weights, whole(&c)), 1e-6);
     assert_gradients_agree(&c, &c.gradients, "in two batches");
     workers_free(&workers), close_case(&c);
 }
@@ -76,7 +77,7 @@ static void sequences_without_targets_count_nothing(void **state) {
     }
     Workers workers = workers_new(&c.model.config, T, 2);
     double loss = batch_backward(&workers, &c.weights, &c.gradients, (Batch){4, ids, targets, NULL}, 1);
-    assert_float_equal(loss, batch_loss(&workers, &c.weights, whole(&c)), 1e-6);
+    assert_near(loss, batch_loss(&workers, &c.weights, whole(&c)), 1e-6);
     assert_gradients_agree(&c, &c.gradients, "with empty sequences");
     assert_true(isnan(batch_backward(&workers, &c.weights, &c.gradients, (Batch){1, ids, targets, NULL}, 1)));
     assert_gradients_agree(&c, &c.gradients, "with nothing to learn");
@@ -99,8 +100,8 @@ static void counting_twice_is_being_there_twice(void **state) {
     Workers workers = workers_new(&once.model.config, T, 2);
     Batch weighted = {2, ids, targets, counts}, thrice = {3, ids, targets, NULL};
     double loss = batch_backward(&workers, &once.weights, &once.gradients, weighted, 1);
-    assert_float_equal(loss, batch_backward(&workers, &twice.weights, &twice.gradients, thrice, 1), 1e-6);
-    assert_float_equal(loss, batch_loss(&workers, &once.weights, weighted), 1e-6);
+    assert_near(loss, batch_backward(&workers, &twice.weights, &twice.gradients, thrice, 1), 1e-6);
+    assert_near(loss, batch_loss(&workers, &once.weights, weighted), 1e-6);
     double norm = gradient_norm(once.gradients.count, once.gradients.numbers);
     for (size_t i = 0; i < once.gradients.count; i++) once.gradients.numbers[i] -= twice.gradients.numbers[i];
     assert_true(gradient_norm(once.gradients.count, once.gradients.numbers) < 1e-6 * norm);
@@ -109,7 +110,7 @@ static void counting_twice_is_being_there_twice(void **state) {
 
     Case alike = open_case("llama32");
     for (int i = 0; i < 2 * T; i++) counts[i] = 0.1f;
-    assert_float_equal(batch_backward(&workers, &alike.weights, &alike.gradients, weighted, 1),
+    assert_near(batch_backward(&workers, &alike.weights, &alike.gradients, weighted, 1),
                        batch_loss(&workers, &alike.weights, whole(&alike)), 1e-6);
     assert_gradients_agree(&alike, &alike.gradients, "counting a tenth each");
     workers_free(&workers), close_case(&once), close_case(&alike);
