@@ -2,10 +2,10 @@
 #ifndef TESTS_USED_HEAP_H
 #define TESTS_USED_HEAP_H
 
-#ifdef __GLIBC__
+#include <stdlib.h>
+#ifdef __GLIBC__ /* as stdlib.h says */
 #include <malloc.h>
 #endif
-#include <stdlib.h>
 
 /* Room that malloc hands out again is not zero: here it is NaN. The last block stays, which is returned, or malloc
  * would give all of it back to the system. */

@@ -52,7 +52,7 @@ static int write_text(const Tokenizer *tokenizer, int n, char *stories[], int to
     return n;
 }
 
-/* -log p of each token is added, but of no story's BOS: that a story follows another, the model has never seen. */
+/* -log p of each token is added, but of no story's BOS: behind the end of one the model never learned what comes. */
 static void add_surprises(const Model *model, int bos, const int ids[LENGTH], Surprise *surprise) {
     Trace run = trace(model, LENGTH, ids);
     float(*logits)[run.V] = (void *)run.logits;
