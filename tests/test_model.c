@@ -68,11 +68,11 @@ static void shorten_a_mapped_bin(void) {
 
 static void a_bin_that_shrinks_is_named(void **state) {
     (void)state;
-    if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) skip(); /* there it is read, and turned round */
     size_t size;
     char *bytes = file_read(AT("%s/interleaved.bin", folder), &size);
     write_file(AT("%s/short.bin", folder), bytes, size);
-    assert_one_line("a short .bin", run_child(shorten_a_mapped_bin), "short.bin: its bytes are gone");
+    if (HIGHEST_FIRST) shorten_a_mapped_bin(); /* it was read when it was opened, and turned round */
+    else assert_one_line("a short .bin", run_child(shorten_a_mapped_bin), "short.bin: its bytes are gone");
     free(bytes);
 }
 

@@ -97,10 +97,11 @@ void verdict_free(Verdict *verdict) {
 
 /* ------------------------------------------------------------------ the report */
 
-/* "0.9", the error as a multiple of PyTorch's own; in ulps where PyTorch is exact. */
+/* "0.9", the error as a multiple of PyTorch's own; in ulps where PyTorch is exact, unless it is far off. */
 static void multiple_text(char text[static 32], const Agreement *agreement) {
     if (isnan(agreement->ulps)) snprintf(text, 32, "nan");
     else if (agreement->reference > 0) snprintf(text, 32, "%.3g", agreement->ulps / agreement->reference);
+    else if (agreement->ulps > 1e6) snprintf(text, 32, "> 1e6 ulp");
     else snprintf(text, 32, agreement->ulps == 0 ? "0" : "%.3g ulp", agreement->ulps);
 }
 
