@@ -9,6 +9,14 @@
 typedef float Half __attribute__((vector_size(LANES / 2 * sizeof(float)), aligned(1), may_alias));
 typedef double Doubles __attribute__((vector_size(LANES / 2 * sizeof(double))));
 
+/* Four vectors are made before the first is written. Whether a read is of what is just being written a processor asks
+ * at first of the last twelve bits of their addresses alone: where `out` lies a multiple of 4096 bytes and a little
+ * behind x, each vector's read would wait for the write of the one before. */
+static void write_four(float out[4 * LANES], const Vector four[4]) {
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; j++) *(Vector *)&out[j * LANES] = four[j];
+}
+
 /* All numbers of the row depend on this sum. Four squares at a time are added in float32, which is a few roundings;
  * what comes of these is a double, for the more there is to add the more would be rounded away. */
 static double sum_of_squares(int dim, const float x[dim]) {
@@ -34,7 +42,15 @@ void rms_norm(int rows, int dim, float out[restrict rows][dim], const float x[ro
               const float weight[dim], const float *bias, float eps) {
     for (int r = 0; r < rows; r++) {
         float scale = (float)(1 / sqrt(sum_of_squares(dim, x[r]) / dim + eps));
-        for (int i = 0; i < dim; i++) out[r][i] = x[r][i] * scale * weight[i];
+        int i = 0;
+        for (; i + 4 * LANES <= dim; i += 4 * LANES) {
+            Vector four[4];
+#pragma GCC unroll 4
+            for (int j = 0; j < 4; j++)
+                four[j] = *(const Vector *)&x[r][i + j * LANES] * scale * *(const Vector *)&weight[i + j * LANES];
+            write_four(&out[r][i], four);
+        }
+        for (; i < dim; i++) out[r][i] = x[r][i] * scale * weight[i];
         for (int i = 0; i < dim && bias; i++) out[r][i] += bias[i];
     }
 }
@@ -47,13 +63,20 @@ INLINE Vector silu_of(Vector x) {
     return blend((Words)(x < 0), x * power * 0x1p-64f, x) / (1 + power * 0x1p-64f);
 }
 
+static Vector gated(const float gate[LANES], const float up[LANES]) {
+    return silu_of(*(const Vector *)gate) * *(const Vector *)up;
+}
+
 void swiglu(int n, float out[n], const float gate[n], const float up[n]) {
-    int whole = n / LANES * LANES;
-    for (int i = 0; i < whole; i += LANES) {
-        Vector open = silu_of(*(const Vector *)&gate[i]);
-        *(Vector *)&out[i] = open * *(const Vector *)&up[i];
+    int i = 0;
+    for (; i + 4 * LANES <= n; i += 4 * LANES) {
+        Vector four[4];
+#pragma GCC unroll 4
+        for (int j = 0; j < 4; j++) four[j] = gated(&gate[i + j * LANES], &up[i + j * LANES]);
+        write_four(&out[i], four);
     }
-    for (int i = whole; i < n; i++) {
+    for (; i + LANES <= n; i += LANES) *(Vector *)&out[i] = gated(&gate[i], &up[i]);
+    for (; i < n; i++) {
         Vector open = silu_of((Vector){gate[i]});
         out[i] = open[0] * up[i];
     }
