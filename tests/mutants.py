@@ -98,11 +98,9 @@ EQUIVALENT = {
     ("chapters/15_backward/loss.c", "for (int v = 0; v < V; v++) max = x[v] >= max ? x[v] : max;"): EITHER,
     (ELEMENTWISE, "return blend((Words)(x <= 0), x * power * 0x1p-64f, x) / (1 + power * 0x1p-64f);"): EITHER,
     **{(ELEMENTWISE, f"for (; {end}; i += 4 * LANES) {{"): "what is left is computed in smaller steps"
-       for end in ("i + 4 * LANES < n", "i + (4 + 1) * LANES <= n")},
+       for size in ("dim", "n") for end in (f"i + 4 * LANES < {size}", f"i + (4 + 1) * LANES <= {size}")},
     (ELEMENTWISE, "for (; i + LANES < n; i += LANES) *(Vector *)&out[i] = gated(&gate[i], &up[i]);"): "what is left is computed number by number",
     **{(ELEMENTWISE, f"for (; i + 4 * LANES <= dim; i += {step}) {{"): "some are computed again, to the same" for step in ("4 / LANES", "4")},
-    **{(ELEMENTWISE, f"for (; {end}; i += 4 * LANES) {{"): "what is left is added number by number"
-       for end in ("i + 4 * LANES < dim", "i + (4 + 1) * LANES <= dim")},
     (FAST_GATES, "Words negative = (Words)(gate <= 0);"): EITHER,
     (FAST_GATES, "for (int i = 0; i < whole - 1; i += LANES)"): "whole is a multiple of the lanes",
     **{(FAST_ATTENTION, f"int width = {width}, sets = {sets};"): ROOMY for width, sets in (
