@@ -199,13 +199,14 @@ static size_t pitch_of(int in, const Tensor *weight) {
     return (size_t)(in / weight->blocks->numbers) * (size_t)weight->blocks->bytes;
 }
 
-/* The outputs from `first` on: four rows of the weight at a time meet all rows of x. */
+/* The outputs from `first` on: four rows of the weight at a time meet all rows of x. Threads take less and less at once,
+ * as in chapter 12. */
 static void few_rows(int first, int rows, int in, int out, float y[rows][out], const Part x[][rows],
                      const Tensor *weight) {
     const Method *method = &methods[weight->blocks->type];
     size_t pitch = pitch_of(in, weight);
     const int rest = first + (out - first) / STREAMS * STREAMS;
-#pragma omp parallel for if ((double)rows * in * (out - first) > 1e6)
+#pragma omp parallel for schedule(guided, 8) if ((double)rows * in * (out - first) > 1e6)
     for (int o = first; o < rest; o += STREAMS)
         for (int r = 0; r < rows; r++)
             method->four(&y[r][o], rows, (const void *)&x[0][r], pitch, (const char *)weight->data + o * pitch);
