@@ -200,7 +200,7 @@ static size_t pitch_of(int in, const Tensor *weight) {
 }
 
 /* The outputs from `first` on: four rows of the weight at a time meet all rows of x. Threads take less and less at once,
- * as in chapter 12. */
+ * as in chapter 12, but no smaller pieces than eight fours: what is asked for ahead shall be one's own. */
 static void few_rows(int first, int rows, int in, int out, float y[rows][out], const Part x[][rows],
                      const Tensor *weight) {
     const Method *method = &methods[weight->blocks->type];
