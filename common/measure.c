@@ -31,8 +31,17 @@ const char *rate_text(char text[static RATE_TEXT], double rate) {
     return text;
 }
 
+/* An emulator's times say nothing, nor do those of a run that is made for something else: it gets little to do. */
+#ifdef UNTIMED
+enum { STEPS = 1 << 10, MOST_MEMORY = 1 << 20 };
+static const double repeating = 0;
+#else
+enum { STEPS = 1 << 20, MOST_MEMORY = MUCH_MEMORY };
+static const double repeating = 0.1;
+#endif
+
 double best_seconds(void run(void *context), void *context) {
-    double best = INFINITY, end = seconds() + 0.1;
+    double best = INFINITY, end = seconds() + repeating;
     for (int repetition = 0; repetition < 3 || seconds() < end; repetition++) {
         double start = seconds();
         run(context);
@@ -57,13 +66,6 @@ void use_threads(int threads) {
     omp_set_num_threads(threads);
 #endif
 }
-
-/* An emulator's times say nothing, nor do those of a run that is made for something else: it gets little to do. */
-#ifdef UNTIMED
-enum { STEPS = 1 << 10, MOST_MEMORY = 1 << 20 };
-#else
-enum { STEPS = 1 << 20, MOST_MEMORY = MUCH_MEMORY };
-#endif
 
 #ifdef __AVX512F__
 enum { WIDTH = 16 }; /* floats in a register: wider chains would spill */
@@ -117,26 +119,18 @@ double read_memory(int threads, int way, size_t bytes, const void *memory) {
     return (double)bytes;
 }
 
-typedef struct {
-    int threads, way;
-    size_t bytes;
-    const void *memory;
-} Reading;
-
-static void read_all(void *context) {
-    const Reading *r = context;
-    read_memory(r->threads, r->way, r->bytes, r->memory);
-}
-
 double read_bandwidth(int threads, size_t bytes) {
-    double time = INFINITY;
+    double best = INFINITY, end = seconds() + repeating;
     if (bytes > MOST_MEMORY) bytes = MOST_MEMORY;
     void *memory = allocate(bytes);
     memset(memory, 0, bytes);
-    for (int way = 0; way < READING_WAYS; way++)
-        time = fmin(time, best_seconds(read_all, &(Reading){threads, way, bytes, memory}));
+    for (int turn = 0; turn < 2 * READING_WAYS || seconds() < end; turn++) {
+        double start = seconds();
+        read_memory(threads, turn % READING_WAYS, bytes, memory);
+        best = fmin(best, seconds() - start);
+    }
     free(memory);
-    return (double)bytes / time;
+    return (double)bytes / best;
 }
 
 enum { CHAINS = 12 };

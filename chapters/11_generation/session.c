@@ -172,7 +172,7 @@ static void print_speed(const Session *s) {
     char prefill[RATE_TEXT], rate[RATE_TEXT];
     double reads = s->reading > 0 ? s->read / s->reading : 0, writes = s->writing > 0 ? written / s->writing : 0;
     double bytes = bytes_per_token(&s->llama->model, s->generation.decoder.length);
-    double share = writes * bytes / read_bandwidth(thread_count(), SOME_MEMORY);
+    double share = written > 0 ? writes * bytes / read_bandwidth(thread_count(), SOME_MEMORY) : 0;
     fprintf(stderr,
             "prompt: %d tokens, %s a second; "
             "written: %d tokens, %s a second, %.0f %% of what memory allows; seed %lu\n",
