@@ -257,8 +257,8 @@ FIGURES := $(patsubst %.gp,$(BUILD)/%.svg,$(filter-out figures/style.gp $(LEFT_O
 DATA    := $(patsubst $(BUILD)/%,$(BUILD)/data/%.txt,$(PROGRAMS) $(DRAWERS))
 # What figures are drawn from. A program that has a figures.c beside it writes nothing for them.
 DRAWINGS := $(filter-out $(DRAWN:%=$(BUILD)/data/%.txt),$(DATA))
-# What the lessons quote, but for UNQUOTED programs. What is only drawn takes an emulator long.
-QUOTED  := $(filter $(patsubst %,$(BUILD)/data/%.txt,$(shell sed -n 's/^<!-- run: \([0-9a-z_]*\) .*/\1/p' chapters/*/*.md chapters/*.md README.md | sort -u)),$(filter-out $(UNQUOTED:%=$(BUILD)/data/%.txt),$(DATA)))
+# What the lessons quote. What is only drawn takes an emulator long.
+QUOTED  := $(filter $(patsubst %,$(BUILD)/data/%.txt,$(shell sed -n 's/^<!-- run: \([0-9a-z_]*\) .*/\1/p' chapters/*/*.md chapters/*.md README.md | sort -u)),$(DATA))
 
 ifneq ($(GNUPLOT),)
 figures: $(FIGURES) ## draw the figures from what the programs computed

@@ -7,8 +7,7 @@
 #     <!-- run: tests/golden/articles.txt | Masks -->                       a section of a committed run
 #
 # stand before a fenced block, which this script fills: sh tests/lessons.sh DATA, where DATA holds each program's
-# output as NN_name.txt; the lesson of a program that is not built is skipped, and so are quotations of the programs in
-# UNQUOTED, which take an emulator too long. With --check it changes nothing and fails
+# output as NN_name.txt; the lesson of a program that is not built is skipped. With --check it changes nothing and fails
 # if a quotation is not what is compiled or run. Either way it fails if a link or an image leads to no file or section, if
 # a formula would not show on GitHub, if a lesson is too long or does not end with the next, or if the glossary's names
 # are not those of chapter 9.
@@ -41,7 +40,6 @@ function quote_run(program, title, rows,    file, line, found, n, some) {
     if (lines == "" || (rows != "" && !some)) { print "error: " FILENAME ":" FNR ": " program " prints no section \"" title "\"" (rows ? " with " rows : "") > "/dev/stderr"; status = 1 }
     sub(/\n+$/, "\n", lines); printf "%s", lines; lines = ""
 }
-/^<!-- run: / && index(" " unquoted " ", " " $3 " ") { print; next }
 /^<!-- (code|run): / { marker = $0; print; next }
 marker != "" && /^```/ {
     print
@@ -97,7 +95,6 @@ too_long() {
     [ "$words" -le "$most" ] || echo "$1: it has $words words, code and runs included, and a lesson at most $most"
 }
 
-for program in $UNQUOTED; do echo "skipped: what $program prints"; done
 for lesson in README.md */README.md chapters/*.md */*/README.md chapters/*/REFERENCE.md; do
     program=$(basename "$(dirname "$lesson")")
     if [ -e "chapters/$program/main.c" ] && [ ! -e "$data/$program.txt" ]; then
@@ -114,7 +111,7 @@ for lesson in README.md */README.md chapters/*.md */*/README.md chapters/*/REFER
         failed=$((failed + 1))
         continue
     fi
-    if ! awk -v data="$data" -v unquoted="$UNQUOTED" "$quote" "$lesson" >"$fresh"; then
+    if ! awk -v data="$data" "$quote" "$lesson" >"$fresh"; then
         failed=$((failed + 1))
     elif cmp -s "$fresh" "$lesson"; then
         passed=$((passed + 1))

@@ -235,14 +235,21 @@ static double share_on_the_card(void) {
     return (double)right / asked;
 }
 
-/* The generator tells stories that the model has not read, asks, and judges. Of these some 40 questions the model may
- * answer two standard deviations less than its card says. */
+/* Stories, with four questions or more about each. An emulator gets fewer. */
+#ifdef EMULATED
+#define ASKED "3"
+#else
+#define ASKED "8"
+#endif
+
+/* The generator tells stories that the model has not read, asks, and judges. Of the questions the model may answer two
+ * standard deviations less than its card says. */
 static void it_answers_questions(void **state) {
     (void)state;
     static char told[1 << 16];
     char command[2 * PATH];
     int consistent, stories_told, right, questions;
-    FILE *generator = popen("'" BUILD "/stories' --count 8 --seed 77", "r");
+    FILE *generator = popen("'" BUILD "/stories' --count " ASKED " --seed 77", "r");
     told[fread(told, 1, sizeof told - 1, generator)] = '\0';
     pclose(generator);
 
@@ -260,7 +267,7 @@ static void it_answers_questions(void **state) {
                             &questions), 4);
     fclose(score);
     assert_int_equal(consistent, stories_told);
-    assert_true(questions > 30);
+    assert_true(questions >= 4 * atoi(ASKED));
     const double share = share_on_the_card(), deviation = sqrt(share * (1 - share) / questions);
     if (right < (share - 2 * deviation) * questions) fail_msg("%d of %d questions answered rightly", right, questions);
 }
@@ -695,7 +702,7 @@ static void texts_come_through_pipes_and_tokenizers_do_not(void **state) {
 /* generation_config.json, over what llama would do by itself, and under what it is asked for. */
 static void llama_follows_the_models_defaults(void **state) {
     (void)state;
-    static const char ask[] = "--prompt 'Once upon a time' --tokens 60 --seed 2 --quiet --model advised";
+    static const char ask[] = "--prompt 'Once upon a time' --tokens 24 --seed 2 --quiet --model advised";
     static const struct {
         const char *config, *same_as; /* --options that do the same without it */
     } cases[] = {
