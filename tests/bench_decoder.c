@@ -11,9 +11,10 @@
  * prefill stands beside the peak of these. So does that of blocks beside dot products of bytes, where there are such.
  *
  * Limit and decoder are measured in turns, layer by layer, for the machine may be shared, and what it gives then
- * changes from one moment to the next: after each layer there is a go at the limit, and all of the decoder's work and
- * time stand beside all of the limit's. The limit of reading is the best of several ways, tried on the weights of
- * layers far away.
+ * changes from one moment to the next: after each layer there is a go at the limit. Each token's work and time stand
+ * beside those of its own goes, and what is told is the median of the tokens, or of the prompts: who disturbs one of
+ * them changes little. The limit of reading is the best of several ways, tried on the weights of layers far away;
+ * which that is, the first tokens tell, which are not counted: the best of several noisy means would be too good.
  * A process of its own tells how soon the first token comes, and how much memory a text takes. */
 #include "06_grouped_query/grouped_query.h"
 #include "09_decoder/decoder.h"
@@ -41,9 +42,10 @@
 enum {
     PATH = 4096,
     PERIOD = 65521, /* random numbers, before they begin again: no multiple of a row's length */
-    PROMPTS = 3,    /* prompts that are read, one after the other, before their speed is told */
+    PROMPTS = 3,    /* that are read, one after the other */
     GOES = 4,       /* at the peak, after each layer */
     CONTEXT = 64,   /* tokens before the first that is decoded */
+    TRIED = 6,      /* tokens in which the best way of reading is found */
     DECODED = 24,   /* tokens whose speed is told */
     PROMPT = 8,     /* tokens before the first that comes */
     STARTS = 3,     /* of a process, of which the fastest counts */
@@ -268,72 +270,96 @@ typedef struct {
     double work, time;
 } Tally;
 
+enum { EACH = -1 };
+
 typedef struct {
     const Model *model;
     int threads;
     double (*peak)(int threads); /* NULL: the limit is reading */
-    Tally limits[READING_WAYS], decoder;
-    double paused; /* seconds that the decoder waited while the limit was measured */
+    int way;                     /* of reading; or EACH in turn */
+    Tally ways[READING_WAYS];
+    Tally limit; /* all goes during this token or prompt */
 } Turns;
 
 /* After each layer. */
 static void measure_limit(void *context, int stage, int, int T, int C, const float[T][C]) {
     Turns *t = context;
-    int layer = stage / 2, way = t->peak ? 0 : layer % READING_WAYS;
+    int layer = stage / 2, way = t->way == EACH ? layer % READING_WAYS : t->way;
     if (stage % 2) return; /* between attention and feed-forward */
-    Tally *limit = &t->limits[way];
-    double start = work_seconds(t->threads);
+    double work = 0, start = work_seconds(t->threads);
     if (t->peak)
-        for (int n = 0; n < GOES; n++) limit->work += t->peak(t->threads);
+        for (int n = 0; n < GOES; n++) work += t->peak(t->threads);
     else {
         Tensor first = t->model->layers[(layer + shape.L / 2) % shape.L].q_proj;
         double bytes = layer_weights() / shape.L * number_bytes(t->model);
         const char *memory = (const char *)first.data + LINE - (size_t)first.data % LINE;
-        limit->work += read_memory(t->threads, way, (size_t)bytes - LINE, memory);
+        work = read_memory(t->threads, way, (size_t)bytes - LINE, memory);
     }
     double time = work_seconds(t->threads) - start;
-    limit->time += time, t->paused += time;
+    t->limit.work += work, t->limit.time += time;
+    t->ways[way].work += work, t->ways[way].time += time;
 }
 
-static double share_of_limit(const Turns *t) {
-    double limit = 0;
-    for (int way = 0; way < READING_WAYS; way++)
-        if (t->limits[way].time > 0) limit = fmax(limit, t->limits[way].work / t->limits[way].time);
-    return t->decoder.work / t->decoder.time / limit;
+static int best_way(const Turns *t) {
+    int best = 0;
+    for (int way = 1; way < READING_WAYS; way++)
+        if (t->ways[way].work / t->ways[way].time > t->ways[best].work / t->ways[best].time) best = way;
+    return best;
+}
+
+static int compare(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(int count, double numbers[count]) {
+    qsort(numbers, (size_t)count, sizeof *numbers, compare);
+    return (numbers[(count - 1) / 2] + numbers[count / 2]) / 2;
+}
+
+/* Seconds of the decoder, without those of the limit's goes: one more token, or a prompt of T. */
+static double time_of_piece(Turns *t, Decoder *decoder, int T) {
+    decoder->watch = measure_limit, decoder->context = t;
+    t->limit = (Tally){0};
+    double start = work_seconds(t->threads);
+    if (T == 1) {
+        int id = choose(decoder);
+        decoder_read(decoder, 1, &id);
+    } else read_prompt(decoder, T);
+    return work_seconds(t->threads) - start - t->limit.time;
 }
 
 /* Tokens a second, and the share of the bandwidth. */
 static double decode_speed(const Model *model, int threads, double *share) {
-    Turns turns = {.model = model, .threads = threads};
-    Decoder decoder = decoder_new(model, CONTEXT + DECODED);
+    Turns turns = {.model = model, .threads = threads, .way = EACH};
+    double shares[DECODED], all = 0;
+    Decoder decoder = decoder_new(model, CONTEXT + TRIED + DECODED);
     read_prompt(&decoder, CONTEXT);
-    decoder.watch = measure_limit, decoder.context = &turns;
-    double start = work_seconds(threads);
+    for (int n = 0; n < TRIED; n++) time_of_piece(&turns, &decoder, 1);
+    turns.way = best_way(&turns);
     for (int n = 0; n < DECODED; n++) {
-        int id = choose(&decoder);
-        decoder_read(&decoder, 1, &id);
-        turns.decoder.work += decode_bytes(model, decoder.length);
+        double time = time_of_piece(&turns, &decoder, 1);
+        shares[n] = decode_bytes(model, decoder.length) / time / (turns.limit.work / turns.limit.time);
+        all += time;
     }
-    turns.decoder.time = work_seconds(threads) - start - turns.paused;
     decoder_free(&decoder);
-    *share = share_of_limit(&turns);
-    return DECODED / turns.decoder.time;
+    *share = median(DECODED, shares);
+    return DECODED / all;
 }
 
 /* The same of prompts of T tokens, and the share of the peak. */
 static double prefill_speed(const Model *model, double peak(int), int threads, int T, double *share) {
     Turns turns = {.model = model, .threads = threads, .peak = peak};
+    double shares[PROMPTS], all = 0;
     for (int n = 0; n < PROMPTS; n++) {
         Decoder decoder = decoder_new(model, T);
-        decoder.watch = measure_limit, decoder.context = &turns;
-        double start = work_seconds(threads), paused = turns.paused;
-        read_prompt(&decoder, T);
-        turns.decoder.time += work_seconds(threads) - start - (turns.paused - paused);
-        turns.decoder.work += prefill_operations(T);
+        double time = time_of_piece(&turns, &decoder, T);
+        shares[n] = prefill_operations(T) / time / (turns.limit.work / turns.limit.time);
+        all += time;
         decoder_free(&decoder);
     }
-    *share = share_of_limit(&turns);
-    return PROMPTS * T / turns.decoder.time;
+    *share = median(PROMPTS, shares);
+    return PROMPTS * T / all;
 }
 
 typedef struct {
