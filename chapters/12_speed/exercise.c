@@ -13,8 +13,9 @@
 /* The challenge, without a hint: begin with three loops and the bias, which may be NULL, and climb.
  *
  *   1. Three loops, a sum in double. How many lanes, how many accumulators? So what share of the FMA peak?
- *   2. The sum in float, and `#pragma omp simd reduction(+ : sum)`. One case has 4096 terms: is it still right? If not,
- *      add up parts of 256, each in a float of its own, and these in a double.
+ *   2. The sum in float, and `#pragma omp simd reduction(+ : sum)`. How exact is it still where there are 4096 terms
+ *      ("long"), without the pragma and with it? And if you add up parts of 256, each in a float of its own, and these
+ *      in a double?
  *   3. Four outputs side by side. Which of the two tasks gains, and which cannot?
  *   4. A tile of four rows by four outputs. What becomes of the last rows and outputs, where 4 does not divide them?
  *   5. `#pragma omp parallel for` over the outputs. What does one row gain, what do 64?

@@ -202,11 +202,12 @@ int main(int argc, char **argv) {
     const char *type = "q8_0", *tokenizer_path = NULL, *quiet = NULL;
     const Option options[] = {
         {"type", "TYPE", "q8_0, q5_1, q5_0, q4_1, q4_0, bf16, f16 or f32 (q8_0)", &type},
-        {"tokenizer", "PATH", "the tokenizer that goes into the file (the model's)", &tokenizer_path},
+        {"tokenizer", "PATH", "the tokenizer that goes into the file (the model's; a .bin has none)", &tokenizer_path},
         {"quiet", NULL, "no progress bar", &quiet},
     };
     int rest = parse_options(argc, argv, "MODEL OUT.gguf [--type TYPE]",
-                             "Writes a model, a Hugging Face folder or a .gguf, as a GGUF file of so many bits.",
+                             "Writes a model, a Hugging Face folder, a .gguf or llama2.c's .bin, as a GGUF file of so "
+                             "many bits.",
                              sizeof options / sizeof *options, options);
     if (argc - rest != 2) usage_error("give a model and the file to write");
     const char *from = argv[rest], *to = argv[rest + 1];
