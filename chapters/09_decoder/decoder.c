@@ -138,7 +138,8 @@ void decoder_logits(const Decoder *decoder, float logits[decoder->model->config.
     project(1, C, V, (float(*)[V])logits, (const float(*)[C])decoder->last, &decoder->model->lm_head);
 }
 
-/* The angles of the next T positions. Dynamic scaling depends on how long the text is with all that is read now. */
+/* The angles of the next T positions. Dynamic scaling and LongRoPE depend on how long the text is with all that is read
+ * now. */
 static void turn_angles(Decoder *d, int T, int whole) {
     int D = d->model->config.D, positions[T];
     float inv_freq[D / 2], factor = rope_frequencies(D, inv_freq, &d->model->config.rope, whole);

@@ -35,8 +35,8 @@ void adamw(size_t n, float weight[restrict n], float m[restrict n], float v[rest
 void muon(int rows, int columns, float weight[restrict rows][columns], float m[restrict rows][columns],
           const float gradient[rows][columns], float rate, float beta, float decay);
 
-/* Whether a model's tensor is for Muon: the matrices of the layers are. Of the embedding and lm_head each row is a
- * token's own, and few have a gradient; they are left to adamw, and so are the norms' vectors. */
+/* Whether a model's tensor is for Muon: the matrices of the layers are. The embedding and lm_head are lists, in which
+ * each row is a token's own; they are left to adamw, and so are the norms' vectors. */
 bool suits_muon(const Tensor *tensor);
 
 /* Whether a model's tensor decays: the matrices do, embeddings among them, and the norms' vectors do not.
