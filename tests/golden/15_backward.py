@@ -215,14 +215,15 @@ def norm_parts(centred, **how):
     def steps(dy, x, weight, eps):
         s = dict(mean=lambda x: x.mean(1, keepdim=True) if centred else torch.zeros_like(x[:, :1]),
                  variance=lambda c: (c * c).mean(1, keepdim=True), eps=lambda eps: eps,
-                 g=lambda dy, weight: dy * weight,
+                 g=lambda dy, weight: dy * weight, inside=lambda dy, g: g,
                  all=lambda g: g.mean(1, keepdim=True) if centred else 0,
                  along=lambda n, g: n * (n * g).mean(1, keepdim=True),
                  scale=lambda s: s, pushed=lambda dy, n, x, s: dy * n) | how
         c = x - s["mean"](x)
         scale = (s["variance"](c) + s["eps"](eps)).rsqrt()
         n, g = c * scale, s["g"](dy, weight)
-        return (s["scale"](scale) * (g - s["all"](g) - s["along"](n, g)), s["pushed"](dy, n, x, scale))
+        inside = s["inside"](dy, g)
+        return (s["scale"](scale) * (g - s["all"](inside) - s["along"](n, inside)), s["pushed"](dy, n, x, scale))
     parts = dict(x=lambda dy, x, weight, eps: steps(dy, x, weight, eps)[0],
                  weight=lambda dy, x, weight, eps: steps(dy, x, weight, eps)[1].sum(0))
     return parts | (dict(bias=lambda dy, **_: dy.sum(0)) if centred else {})
@@ -239,8 +240,9 @@ def wrong_norms(norm, centred):
           "other outputs smaller", along=lambda n, g: 0)
     wrong("sum_for_mean", "Your dx has n times the sum of n g. It is the mean: divide by dim",
           along=lambda n, g: n * (n * g).sum(1, keepdim=True))
+    wrong("weight_missing", "Your dx lacks the weight: what comes in passes it first, g = dy weight", g=lambda dy, weight: dy)
     wrong("weight_missing_inside", "Your dx lacks the weight inside the mean: it is of n g, with g = dy weight",
-          g=lambda dy, weight: dy)
+          inside=lambda dy, g: dy)
     wrong("scale_missing", "Your dx is not divided by the row's size. Multiply all of it by s", scale=lambda s: 1)
     wrong("scale_squared", "Your dx is divided by the row's size twice. Multiply by s once", scale=lambda s: s * s)
     wrong("epsilon_missing", "Your epsilon is missing. It is the forward pass's: s = 1 / sqrt(... + eps)", eps=lambda eps: 0)
