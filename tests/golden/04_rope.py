@@ -664,7 +664,8 @@ def mistakes_of_a_rotation(kernel, layout, pairs, other, other_pairs):
                lambda a, b, c, s: turn(a, b, *(x[..., torch.arange(x.shape[-1]) // 2] for x in (c, s))))
     kernel.wrong("only_head_0", "Only your head 0 is turned. Turn every head by the same row of the table",
                  lambda x, cosine, sine: torch.cat([rotate(layout, x[:, :1], cosine, sine), x[:, 1:]], 1))
-    kernel.wrong("partial", "Only the first half of each head is turned, as GPT-NeoX does. A Llama turns all of it",
+    kernel.wrong("partial",
+                 "Only the first half of each head is turned. GPT-NeoX turns a part, too, but a Llama turns all of it",
                  lambda x, cosine, sine: None if x.shape[2] % 4 else behind(
                      rotate(layout, halves(x)[0], halves(cosine)[0], halves(sine)[0]), halves(x)[1]))
     kernel.wrong("table_ignored",
@@ -803,7 +804,7 @@ wrong_turn("overwritten",
            "Your second number comes from a first that is turned already. Read a and b before you write",
            lambda x, cosine, sine: rotate(HALF_SPLIT, x, cosine, sine,
                                           lambda a, b, c, s: (a * c - b * s, (a * c - b * s) * s + b * c)))
-wrong_turn("partial", "Only the first half of each head is turned, as GPT-NeoX does. A Llama turns all of it",
+wrong_turn("partial", "Only the first half of each head is turned. GPT-NeoX turns a part, too, but a Llama turns all of it",
            lambda x, cosine, sine: x if x.shape[2] % 4 else behind(
                rotate(HALF_SPLIT, halves(x)[0], halves(cosine)[0], halves(sine)[0]), halves(x)[1]))
 wrong_part("only_head_0", "Only the first query head and the first key head are turned. Turn them all",
