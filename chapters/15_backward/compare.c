@@ -1,4 +1,5 @@
 #include "15_backward/compare.h"
+#include "04_rope/rope.h"
 #include "15_backward/decoder_backward.h"
 #include "common/console.h"
 #include "common/error.h"
@@ -67,6 +68,27 @@ bool gradient_judge(const GradientFile *f, const Tensor *ours, Agreement *agreem
     return true;
 }
 
+/* ------------------------------------------------------------------ the order of the rows */
+
+/* [heads D][C] */
+static void order_rows(int heads, int D, int C, float *rows) {
+    size_t bytes = sizeof(float[heads * D][C]);
+    float(*copy)[C] = allocate(bytes);
+    memcpy(copy, rows, bytes);
+    rows_to_half_split(heads, D, C, (void *)rows, copy);
+    free(copy);
+}
+
+/* In a .gguf or a .bin the rows of queries and keys lie in another order than in PyTorch's model (chapter 4). */
+static void order_as_pytorch(Parameters *gradients) {
+    const Config *c = &gradients->config;
+    for (int l = 0; l < c->L; l++) {
+        LayerParameters *layer = &gradients->layers[l];
+        order_rows(c->H, c->D, c->C, layer->q_proj), order_rows(c->KV, c->D, c->C, layer->k_proj);
+        if (layer->q_bias) order_rows(c->H, c->D, 1, layer->q_bias), order_rows(c->KV, c->D, 1, layer->k_bias);
+    }
+}
+
 /* ------------------------------------------------------------------ the table */
 
 static bool compare_one(Table *table, const GradientFile *f, const Tensor *ours) {
@@ -111,6 +133,7 @@ int compare_gradients(const char *path, const char *file_path) {
     require_a_gradient(&f, &gradients, file_path);
     Activations activations = activations_new(&model.config, f.B, f.T);
     double loss = decoder_backward(&weights, &gradients, &activations, f.ids, f.targets, 1);
+    if (weights.interleaved) order_as_pytorch(&gradients);
     const char *first = compare(&f, loss, &gradients);
     if (first)
         printf("%s is the first that differs: what comes before it on the way back agrees, what comes after it "
