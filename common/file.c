@@ -26,7 +26,7 @@ static char *read_all(const char *path, FILE *file, size_t *length) {
     size_t capacity = 1 << 16, got;
     char *bytes = reallocate(NULL, capacity);
     *length = 0;
-    while ((got = fread(bytes + *length, 1, capacity - *length - 1, file)) > 0) {
+    while (!feof(file) && (got = fread(bytes + *length, 1, capacity - *length - 1, file)) > 0) { /* Ctrl-D once */
         *length += got;
         if (*length > MOST_BYTES) fail("%s: it has more than %d bytes: that is too long", path, MOST_BYTES);
         if (*length + 1 == capacity) bytes = reallocate(bytes, capacity *= 2); /* a pipe does not tell its length */
@@ -156,6 +156,21 @@ bool file_is_mapped(const char *path) {
     for (const Mapped *m = all_mapped; m; m = m->next)
         if (m->device == status.st_dev && m->number == status.st_ino) return true;
     return false;
+}
+
+bool file_has(const char *path, size_t at, const char *bytes) {
+    void *all;
+    size_t size, count = strlen(bytes);
+    char why[FILE_WHY];
+    if (!file_map(path, &all, &size, why)) return false;
+    bool has = size >= at + count && memcmp((const char *)all + at, bytes, count) == 0;
+    file_unmap(all, size);
+    return has;
+}
+
+bool file_would_be_lost(const char *path, size_t at, const char *bytes) {
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0 && !file_has(path, at, bytes);
 }
 
 char *shell_word(const char *path) {

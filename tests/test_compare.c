@@ -47,6 +47,9 @@ static void nothing_is_lost_by_saving(void **state) {
     assert_int_equal(run("--model own --ids 1 --save dump.safetensors"), 0);
     assert_int_equal(run("--model own --compare dump.safetensors --save dump.safetensors"), 1);
     assert_said("--save dump.safetensors: this file is being read");
+    assert_int_equal(run("--model own --ids 1 --save own/config.json"), 1);
+    assert_said("--save own/config.json: this file is no safetensors, and would be lost");
+    assert_int_equal(run("--model own --ids 1 --save dump.safetensors"), 0); /* a dump may be made again */
     assert_int_equal(run("--tree llama-3-8b >tree; ulimit -f 4; " PROGRAM
                          " --model own --ids 1,2,3,4,5,6,7,8,9 --save large.safetensors >tree"), 1);
     assert_said("error: cannot write large.safetensors: ");
@@ -55,6 +58,9 @@ static void nothing_is_lost_by_saving(void **state) {
 
 static void compare_names_the_first_stage_that_differs(void **state) {
     (void)state;
+    assert_int_equal(run("--model '%s' --ids 1 --compare '%s/model.safetensors'", GOLDEN("llama1"), GOLDEN("llama1")), 1);
+    assert_one_clear_line();
+    assert_said("model.safetensors: it has no stage that this model has: they are called embed_tokens … logits");
     static const struct {
         const char *tensor, *first;
     } cases[] = {

@@ -159,6 +159,15 @@ static void bad_configurations_get_one_line(void **state) {
     assert_one_line("empty", run("--tree bad"), "no valid JSON");
     unlink(AT("%s/bad/config.json", folder));
     assert_one_line("none", run("--tree bad"), "error: bad/config.json: cannot open it: No such file or directory\n");
+    assert_int_equal(symlink(ROOT "/tests/golden/gguf/plain.gguf", AT("%s/bad/q8.gguf", folder)), 0);
+    assert_one_line("a .gguf alone", run("--model bad --ids 1"),
+                    "bad: it holds no config.json. Is this the model? bad/q8.gguf\n");
+    static const char pointer[] = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n";
+    write_file(AT("%s/lfs.gguf", folder), pointer, sizeof pointer - 1);
+    assert_one_line("a pointer", run("--model lfs.gguf --ids 1"), "lfs.gguf: it is git-lfs's note of where the file is");
+    write_file(AT("%s/lfs.safetensors", folder), pointer, sizeof pointer - 1);
+    assert_one_line("a pointer", run("--model '%s' --compare lfs.safetensors", GOLDEN("llama1")),
+                    "lfs.safetensors: it is git-lfs's note of where the file is");
     assert_one_line("no name", run("--tree llama-4"), "llama-4 is neither a model's folder nor one of llama-1-7b, ");
 }
 

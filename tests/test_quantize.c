@@ -172,6 +172,8 @@ static void what_it_cannot_write_it_names(void **state) {
     (void)state;
     assert_error(run("'%s'", MODEL), "give a model and the file to write");
     assert_error(run("'%s' x.gguf --type q3_0", MODEL), "--type q3_0: it must be");
+    assert_int_equal(system(AT("echo my notes >%s/notes", folder)), 0);
+    assert_error(run("'%s' notes", MODEL), "notes: this file is no GGUF, and would be lost");
     assert_error(run("nothing x.gguf"), "nothing");
     assert_error(run("'%s' no/where/x.gguf", MODEL), "make its directory first");
     assert_error(run("'%s/tests/golden/models/dynamic' x.gguf --tokenizer '%s'", ROOT, MODEL),

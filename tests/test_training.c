@@ -765,6 +765,10 @@ static void a_folder_has_one_run_at_a_time(void **state) {
     assert_int_equal(run("mkdir -p theirs && touch theirs/tokenizer.json"), 0);
     assert_int_equal(run("%s", SMALL "--out theirs"), 1);
     assert_said("a model lies there that no run of this program began");
+    assert_int_equal(run("mkdir -p read && cp stories.txt read/log.csv"), 0);
+    assert_int_equal(run("%s", SMALL "--out read"), 1);
+    assert_one_clear_line();
+    assert_said("read/log.csv: no run wrote this file, and it would be lost");
     /* One that was killed before it had a checkpoint leaves nothing to the next. */
     assert_int_equal(run("mkdir -p early && touch early/tokenizer.json early/log.csv"), 0);
     assert_int_equal(run("'" BUILD "/train' --config tiny.json --tokenizer '" STORIES "' --data stories.txt --batch 2 "

@@ -5,6 +5,7 @@
 #include "common/file.h"
 #include "common/safetensors.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -119,9 +120,19 @@ static void refuse_metas(const char *folder) {
          "python3 %s %s", folder, shell_word(ROOT "/chapters/09_decoder/meta.py"), shell_word(folder));
 }
 
+/* A folder may hold GGUF files alone, each of which is a model. */
+static void refuse_ggufs(const char *folder) {
+    char path[PATH];
+    DIR *directory = access(join(path, folder, "config.json"), F_OK) == 0 ? NULL : opendir(folder);
+    for (const struct dirent *entry; directory && (entry = readdir(directory));)
+        if (gguf_is(join(path, folder, entry->d_name)))
+            fail("%s: it holds no config.json. Is this the model? %s", folder, path);
+    if (directory) closedir(directory);
+}
+
 static void read_folder(Model *model, const char *folder) {
     char path[PATH];
-    refuse_metas(folder);
+    refuse_metas(folder), refuse_ggufs(folder);
     model->config = config_read(join(path, folder, "config.json"));
     open_folder(model->files, folder);
     Weights weights = weights_of(model->files, folder);
@@ -152,6 +163,8 @@ Model model_open(const char *path) {
     if (S_ISDIR(status.st_mode)) read_folder(&model, path);
     else if (in_folder(folder, path)) read_folder(&model, folder);
     else if (gguf_is(path)) open_gguf(&model, path);
+    else if (file_has(path, 0, "version https://git-lfs"))
+        fail("%s: it is git-lfs's note of where the file is, and not the file: git lfs pull fetches it", path);
     else model.files->bin = llama2c_open(&model, path);
     return model;
 }

@@ -111,6 +111,17 @@ static bool compare_stage(Table *table, const SafeTensors *dump, const char *nam
     return a.wrong == 0;
 }
 
+/* Of a file of weights, or of another program's names, nothing would differ. */
+static void require_a_stage(const Trace *run, const SafeTensors *dump, const char *path) {
+    char name[32], last[32];
+    const float *ours;
+    int width;
+    for (int s = 0; s <= run->stages; s++)
+        if (safetensors_find(dump, stage_of(run, s, name, &width, &ours))) return;
+    fail("%s: it has no stage that this model has: they are called %s … %s", path,
+         stage_of(run, 0, name, &width, &ours), stage_of(run, run->stages, last, &width, &ours));
+}
+
 /* Returns whether all stages agree. */
 static bool compare(const Trace *run, const SafeTensors *dump) {
     Table table = {0};
@@ -164,7 +175,10 @@ int run_model(const char *path, const char *ids_text, const char *save_to, const
     Model model = model_open(path);
     if (save_to && file_is_mapped(save_to))
         fail("--save %s: this file is being read, and would be lost: name another one", save_to);
+    if (save_to && file_would_be_lost(save_to, 8, "{")) /* a safetensors header, behind its length */
+        fail("--save %s: this file is no safetensors, and would be lost: name another one", save_to);
     Trace run = trace(&model, T, ids);
+    if (dump_path) require_a_stage(&run, &dump, dump_path);
     char words[200];
     if (is_finite(&run, words)) print_next(&run);
     else if (save_to || dump_path) fprintf(stderr, "note: %s\n", words); /* who looks for a mistake wants to see it */

@@ -26,7 +26,7 @@ Tokenizer *llama2c_read(const char *path, size_t length, char *bytes) {
     for (size_t at = HEADER; at < length;) {
         int id = t->vocabulary.size;
         if (length - at < BEFORE || file_u32(bytes + at + 4) > length - at - BEFORE)
-            fail("%s: token %d ends behind the file's end: is the file complete?", path, id);
+            fail("%s: token %d ends behind the file's end: is it a tokenizer.bin, and complete?", path, id);
         uint32_t score_bits = file_u32(bytes + at), size = file_u32(bytes + at + 4);
         if (size > MOST_PIECE) fail("%s: token %d is too long", path, id);
         Kind kind = id == 0 ? UNKNOWN : id < FIRST_BYTE ? CONTROL : id <= LAST_BYTE ? BYTE : NORMAL;

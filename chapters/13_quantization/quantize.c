@@ -215,6 +215,7 @@ int main(int argc, char **argv) {
 
     Model model = model_open(from);
     if (file_is_mapped(to)) fail("%s: it cannot be read and written at once: give the new file another name", to);
+    if (file_would_be_lost(to, 0, "GGUF")) fail("%s: this file is no GGUF, and would be lost: name another one", to);
     Tokenizer *tokenizer = tokenizer_open(tokenizer_path ? tokenizer_path : from);
     if (tokenizer_size(tokenizer) > model.config.V) fail("%s: its tokenizer has more tokens than the model", from);
     GgufPairs pairs = {0};

@@ -1,5 +1,6 @@
 #include "16_training/folder.h"
 #include "common/error.h"
+#include "common/file.h"
 #include "common/output.h"
 #include "common/safetensors.h"
 
@@ -73,6 +74,9 @@ void folder_claim(const char *folder, bool resume) {
     /* A run that was killed before its first checkpoint has left log.csv. */
     if (!begun && (has_a_model(folder) || (has_a_description(folder) && !has(folder, "log.csv"))))
         fail("--out %s: a model lies there that no run of this program began: name another folder", folder);
+    char path[FOLDER_PATH];
+    if (!begun && file_would_be_lost(in_folder(path, folder, "log.csv"), 0, "step,tokens,loss,"))
+        fail("%s: no run wrote this file, and it would be lost: name another folder for --out", path);
     remove_unfinished(folder);
 }
 
