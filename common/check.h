@@ -30,6 +30,9 @@ bool is_poison(float value);
 /* Another such NaN lies around the inputs: a copy of the one over the other would not show if they were the same. */
 #define CANARY 0x7f95u
 
+/* And a third, which is one as a double, too, is in a kernel's own variables and memory before it sets them. */
+#define UNSET 0x7ff5u
+
 /* What a row's rounding errors are measured in: the ulp of its largest finite number. */
 double row_ulp(size_t row, const double truth[row]);
 

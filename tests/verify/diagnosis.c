@@ -23,7 +23,8 @@ static const Tensor *twin_named(const GoldenCase *golden_case, const char *name)
 /* A NaN of the sandbox's is no NaN of a twin's. */
 static bool bears_a_mark(const Answer *answer) {
     for (size_t i = 0; i < answer->count; i++)
-        if (shows_out_before(answer, i) || shows_around_inputs(answer, i)) return true;
+        if (shows_out_before(answer, i) || shows_around_inputs(answer, i) || shows_what_is_unset(answer, i))
+            return true;
     return false;
 }
 
@@ -104,7 +105,7 @@ static Explanation best_twin(const Evidence *evidence) {
 
 /* From what is certain to what is only likely. */
 static Rule *const certain[] = {
-    adds_onto_what_was_there, reads_beyond_an_input, is_changed, is_an_input, is_in_company, is_moved, is_transposed,
+    adds_onto_what_was_there, reads_beyond_an_input, reads_what_is_unset, is_changed, is_an_input, is_in_company, is_moved, is_transposed,
 };
 static Rule *const likely[] = {
     begins_at_a_stage, leaves_numbers_unwritten, keeps_the_wrong_tokens, changes_the_logits, misplaces_a_mask,

@@ -86,14 +86,24 @@ const Answer *first_ordinary(const Evidence *evidence) {
 /* The sandbox fills the output with one NaN before the call, and what lies around the inputs with another. Arithmetic
  * makes a signalling NaN a quiet one, and hands its lower bits on: so a sum that began with one of them tells where it
  * was read. Processors that know one NaN only, as RISC-V does, tell nothing. */
-static bool bears(float value, uint32_t mark) {
-    const uint32_t quiet = 1u << 22, sign = 1u << 31, upper_half = 0xffff0000;
+static uint32_t quiet_bits(float value) {
+    const uint32_t quiet = 1u << 22, sign = 1u << 31;
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
-    bits = (bits | quiet) & ~sign;
-    bool as_float = bits == (mark | quiet), as_bf16 = bits == ((mark | quiet) & upper_half);
+    return (bits | quiet) & ~sign;
+}
+
+static bool bears(float value, uint32_t mark) {
+    const uint32_t marks[] = {mark, mark}, upper_half = mark & 0xffff0000;
+    float marked, marked_half;
+    double wide; /* what becomes of it in a double that is rounded at the end */
+    memcpy(&marked, &mark, sizeof marked), memcpy(&marked_half, &upper_half, sizeof marked_half);
+    memcpy(&wide, marks, sizeof wide);
+    uint32_t bits = quiet_bits(value);
+    bool as_float = bits == quiet_bits(marked) || bits == quiet_bits(marked_half);
+    bool as_double = isnan(wide) && bits == quiet_bits((float)wide);
     bool as_count = fabsf(value - (float)mark) < 0x1p16f; /* kernels of whole numbers count on from it */
-    return as_float || as_bf16 || as_count;
+    return as_float || as_double || as_count;
 }
 
 bool is_wrong(const Answer *answer, size_t index) { return answer->wrong[index]; }
@@ -105,6 +115,10 @@ bool shows_out_before(const Answer *answer, size_t index) {
 
 bool shows_around_inputs(const Answer *answer, size_t index) {
     return answer->wrong[index] && bears(answer->got[index], CANARY << 16 | CANARY);
+}
+
+bool shows_what_is_unset(const Answer *answer, size_t index) {
+    return answer->wrong[index] && bears(answer->got[index], UNSET << 16 | UNSET);
 }
 
 size_t count_flagged(const Evidence *evidence, Flag *flagged) {

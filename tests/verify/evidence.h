@@ -50,6 +50,7 @@ typedef bool Flag(const Answer *answer, size_t index);
 Flag is_wrong, is_unwritten;
 Flag shows_out_before;    /* it was computed from what lay in out before the call, or in a room to work in */
 Flag shows_around_inputs; /* from what lies before or behind the inputs */
+Flag shows_what_is_unset; /* from the kernel's own variables and memory, as they are before it sets them */
 
 size_t count_flagged(const Evidence *evidence, Flag *flagged);
 const Answer *first_flagged(const Evidence *evidence, Flag *flagged, size_t *index); /* NULL if there is none */

@@ -90,6 +90,16 @@ bool reads_beyond_an_input(const Evidence *evidence, char say[static DIAGNOSIS])
                            inputs_text(sizeof inputs, inputs, found->golden), where_text(where, found, index));
 }
 
+/* float sum; or malloc() in place of calloc(). */
+bool reads_what_is_unset(const Evidence *evidence, char say[static DIAGNOSIS]) {
+    char where[WHERE];
+    size_t index;
+    const Answer *found = first_flagged(evidence, shows_what_is_unset, &index);
+    return found && say_it(say, "Your kernel reads a variable, or memory from malloc, that it has not set, or past its "
+                                "end: what lies there shows first at %s. Does every sum, and every largest number, "
+                                "begin with something?", where_text(where, found, index));
+}
+
 /* ------------------------------------------------------------------ places: what is wrong lies in one part */
 
 /* A part of an axis: the steps that `holds` is true for. On an axis of fewer steps than `least` it says nothing. */

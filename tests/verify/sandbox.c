@@ -252,6 +252,14 @@ static void look_at_refusal(void) {
     if (when_refused) when_refused();
 }
 
+/* Variables that a kernel does not set have what lay on the stack before: not 0, as in a process that has just begun,
+ * but NaNs that the workbench knows. */
+__attribute__((noinline)) static void fill_stack(void) {
+    uint16_t room[1 << 17];
+    for (size_t i = 0; i < sizeof room / sizeof *room; i++) room[i] = UNSET;
+    keep(room);
+}
+
 /* False after trouble. */
 static bool call_once(const Run *run) {
     running = run;
@@ -263,7 +271,7 @@ static bool call_once(const Run *run) {
     if (run->may_end) dup2(open("/dev/null", O_WRONLY), STDERR_FILENO), atexit(look_at_refusal);
     Timed timed = {&call, guarded_count};
     if (job->timed) job->outcome.seconds = best_seconds(call_kernel, &timed);
-    else call_kernel(&timed);
+    else fill_stack(), call_kernel(&timed);
     const char *trouble = heap_trouble ? heap_trouble() : NULL;
     if (trouble) return snprintf(job->outcome.trouble, TROUBLE, "%s", trouble), false;
     for (int i = 0; i < guarded_count; i++)
