@@ -17,7 +17,7 @@ void softmax(int rows, int n, float out[rows][n], const float x[rows][n]) {
     free(e);
 }
 
-/* silu: went out of bounds: 0 bytes past the end of x|went out of bounds: past the end of x
+/* silu: went out of bounds: just past the end of x|went out of bounds: past the end of x
  * A vector of eight where the row has fewer left: only read, and never used. */
 void silu(int n, float out[n], const float x[n]) {
     for (int i = 0; i < n; i += 8) {

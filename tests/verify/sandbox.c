@@ -182,7 +182,8 @@ static bool fault_in(const Guarded *one, const char *address) {
     else if (only_the_page_is_told) snprintf(say, TROUBLE, "wrote to its input %s: inputs are read-only", name);
     else if (address < one->data)
         snprintf(say, TROUBLE, "went out of bounds: %td bytes before %s", one->data - address, name);
-    else if (address >= one->end)
+    else if (address == one->end) snprintf(say, TROUBLE, "went out of bounds: just past the end of %s", name);
+    else if (address > one->end)
         snprintf(say, TROUBLE, "went out of bounds: %td bytes past the end of %s", address - one->end, name);
     else snprintf(say, TROUBLE, "wrote to its input %s, byte %td: inputs are read-only", name, address - one->data);
     return true;
