@@ -476,6 +476,8 @@ static void test_unreadable_files(void **state) {
     write_text("empty", "");
     assert_cannot_read(in_directory("empty"), "0 bytes do not even hold");
     write_text("text", "version https://git-lfs.github.com/spec/v1\n");
+    assert_cannot_read(in_directory("text"), "it is git-lfs's note of where the file is, and not the file");
+    write_text("text", "Once upon a time\n");
     assert_cannot_read(in_directory("text"), "over the limit of 100000000: is this a safetensors file?");
     chmod(in_directory("text"), 0);
     if (geteuid() != 0) assert_cannot_read(in_directory("text"), "Permission denied");
