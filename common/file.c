@@ -46,6 +46,13 @@ char *file_read(const char *path, size_t *length) {
     return read_all(path, fopen(path, "rb"), length);
 }
 
+/* What git leaves in place of a large file that it has not fetched. */
+static bool is_pointer(int descriptor) {
+    static const char begins[] = "version https://git-lfs";
+    char head[sizeof begins - 1];
+    return pread(descriptor, head, sizeof head, 0) == sizeof head && memcmp(head, begins, sizeof head) == 0;
+}
+
 /* The descriptor of a regular file, which nothing else can take the place of meanwhile; or -1 with the reason. */
 static int open_regular(const char *path, size_t *size, char why[static FILE_WHY]) {
     struct stat status;
@@ -56,6 +63,8 @@ static int open_regular(const char *path, size_t *size, char why[static FILE_WHY
     else if (!S_ISREG(status.st_mode)) snprintf(why, FILE_WHY, "it is not a regular file");
     else if ((uintmax_t)status.st_size > SIZE_MAX / 2)
         snprintf(why, FILE_WHY, "it has more bytes than there are addresses");
+    else if (is_pointer(descriptor))
+        snprintf(why, FILE_WHY, "it is git-lfs's note of where the file is, and not the file: git lfs pull fetches it");
     else return *size = (size_t)status.st_size, descriptor;
     if (descriptor >= 0) close(descriptor);
     return -1;

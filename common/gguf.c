@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char magic[] = {'G', 'G', 'U', 'F'};
+static const char magic[] = "GGUF";
+enum { MAGIC = sizeof magic - 1 };
 
 enum {
     LEAST_ALIGNMENT = 8, MOST_ALIGNMENT = 1 << 16, /* a larger one is a lie */
@@ -106,7 +107,7 @@ static const char *next_name(Reader *reader, const char *what) {
 }
 
 static void check_version(Reader *reader) {
-    if (memcmp(next(reader, sizeof magic, "its first four letters"), magic, sizeof magic) != 0)
+    if (memcmp(next(reader, MAGIC, "its first four letters"), magic, MAGIC) != 0)
         fail("%s: it does not begin with GGUF: is this a GGUF file?", reader->name);
     uint32_t version = next_u32(reader, "its version");
     if (version == 2 || version == 3) return;
@@ -293,15 +294,7 @@ Gguf gguf_parse(const char *name, const void *bytes, size_t size) {
     return file;
 }
 
-bool gguf_is(const char *path) {
-    void *bytes;
-    size_t size;
-    char why[FILE_WHY];
-    if (!file_map(path, &bytes, &size, why)) return false;
-    bool is = size >= sizeof magic && memcmp(bytes, magic, sizeof magic) == 0;
-    file_unmap(bytes, size);
-    return is;
-}
+bool gguf_is(const char *path) { return file_has(path, 0, magic); }
 
 Gguf gguf_open(const char *path) {
     void *bytes;

@@ -61,8 +61,6 @@ static bool read_header(Reader *reader, struct SafeTensorsStorage *storage, cons
 
     uint64_t length;
     file_order(PREFIX, 1, &length, bytes);
-    if (memcmp(bytes, "version ", PREFIX) == 0)
-        return refuse(reader, "it is git-lfs's note of where the file is, and not the file: git lfs pull fetches it");
     if (length > MAX_HEADER)
         return refuse(reader,
                       "a header of %" PRIu64 " bytes, over the limit of %d: is this a safetensors file?",

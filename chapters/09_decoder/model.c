@@ -123,7 +123,8 @@ static void refuse_metas(const char *folder) {
 /* A folder may hold GGUF files alone, each of which is a model. */
 static void refuse_ggufs(const char *folder) {
     char path[PATH];
-    DIR *directory = access(join(path, folder, "config.json"), F_OK) == 0 ? NULL : opendir(folder);
+    if (access(join(path, folder, "config.json"), F_OK) == 0) return;
+    DIR *directory = opendir(folder);
     for (const struct dirent *entry; directory && (entry = readdir(directory));)
         if (gguf_is(join(path, folder, entry->d_name)))
             fail("%s: it holds no config.json. Is this the model? %s", folder, path);
@@ -163,8 +164,6 @@ Model model_open(const char *path) {
     if (S_ISDIR(status.st_mode)) read_folder(&model, path);
     else if (in_folder(folder, path)) read_folder(&model, folder);
     else if (gguf_is(path)) open_gguf(&model, path);
-    else if (file_has(path, 0, "version https://git-lfs"))
-        fail("%s: it is git-lfs's note of where the file is, and not the file: git lfs pull fetches it", path);
     else model.files->bin = llama2c_open(&model, path);
     return model;
 }

@@ -105,7 +105,8 @@ static Explanation best_twin(const Evidence *evidence) {
 
 /* From what is certain to what is only likely. */
 static Rule *const certain[] = {
-    adds_onto_what_was_there, reads_beyond_an_input, reads_what_is_unset, is_changed, is_an_input, is_in_company, is_moved, is_transposed,
+    adds_onto_what_was_there, reads_beyond_an_input, reads_what_is_unset, is_changed, is_an_input, is_in_company,
+    is_moved, is_transposed,
 };
 static Rule *const likely[] = {
     begins_at_a_stage, leaves_numbers_unwritten, keeps_the_wrong_tokens, changes_the_logits, misplaces_a_mask,

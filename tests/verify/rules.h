@@ -16,7 +16,8 @@ Rule is_multiplied_by_rows, is_added_to_by_rows;       /* and one a row */
 Rule is_an_approximation, is_less_exact;               /* nearly right */
 
 /* Where it is wrong, rules_where.c: */
-Rule adds_onto_what_was_there, reads_beyond_an_input, reads_what_is_unset, leaves_numbers_unwritten; /* by the marks of the sandbox */
+Rule adds_onto_what_was_there, reads_beyond_an_input, reads_what_is_unset; /* by the marks of the sandbox */
+Rule leaves_numbers_unwritten;
 Rule begins_at_a_stage;                                            /* of the residual stream */
 Rule is_wrong_in_one_place;                                        /* the last row, every head but the first, … */
 Rule fails_where_vectors_do_not_fit, fails_where_it_is_long;       /* by the sizes of the cases */
