@@ -14,6 +14,7 @@
 #include "11_generation/sampling.h"
 #include "common/error.h"
 #include "common/linear.h"
+#include "tests/near.h"
 #include "tests/verify/diagnosis.h"
 #include "tests/verify/signature.h"
 
@@ -900,18 +901,6 @@ static bool judge_draft(const Draft *draft, char said[static DIAGNOSIS]) {
     free(verdicts);
     golden_close(&golden);
     return all;
-}
-
-/* RISC-V knows one NaN only: what a sum began with is lost there, and cannot be told. */
-static bool sums_keep_payloads(void) {
-    volatile uint32_t bits = POISON << 16 | POISON;
-    uint32_t sum_bits = bits;
-    float sum;
-    memcpy(&sum, &sum_bits, sizeof sum);
-    volatile float one = 1;
-    sum += one;
-    memcpy(&sum_bits, &sum, sizeof sum_bits);
-    return (sum_bits & 0xffff) == POISON;
 }
 
 static bool is_told_by_a_payload(const Draft *draft) {

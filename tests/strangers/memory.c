@@ -27,7 +27,7 @@ void silu(int n, float out[n], const float x[n]) {
     }
 }
 
-/* gelu: of 'float [64]'|of 'float[64]'
+/* gelu: of 'float [64]'|of 'float[64]'|past the end of an array on its stack
  * An array for as many as the author has seen. */
 void gelu(int n, float out[n], const float x[n]) {
     float kept[64];

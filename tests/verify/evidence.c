@@ -102,7 +102,8 @@ static bool bears(float value, uint32_t mark) {
     memcpy(&wide, marks, sizeof wide);
     uint32_t bits = quiet_bits(value);
     bool as_float = bits == quiet_bits(marked) || bits == quiet_bits(marked_half);
-    bool as_double = isnan(wide) && bits == quiet_bits((float)wide);
+    bool kept = quiet_bits((float)wide) != quiet_bits(NAN); /* and not made the one NaN that there is */
+    bool as_double = isnan(wide) && kept && bits == quiet_bits((float)wide);
     bool as_count = fabsf(value - (float)mark) < 0x1p16f; /* kernels of whole numbers count on from it */
     return as_float || as_double || as_count;
 }
