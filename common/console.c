@@ -18,13 +18,21 @@ void section(const char *format, ...) {
 }
 
 void table_row(Table *table, const char *format, ...) {
-    char row[1024];
-    va_list arguments;
+    va_list arguments, again;
     va_start(arguments, format);
-    vsnprintf(row, sizeof row, format, arguments);
-    va_end(arguments);
+    va_copy(again, arguments);
+    size_t size = (size_t)vsnprintf(NULL, 0, format, arguments) + 1;
+    char *row = reallocate(NULL, size);
+    vsnprintf(row, size, format, again);
+    va_end(again), va_end(arguments);
     table->rows = reallocate(table->rows, (size_t)(table->count + 1) * sizeof *table->rows);
-    table->rows[table->count++] = copy_text(row, strlen(row));
+    table->rows[table->count++] = row;
+}
+
+char *as_cell(char *text) {
+    blank_control_characters(text);
+    for (char *bar; (bar = strchr(text, '|'));) *bar = '/';
+    return text;
 }
 
 void progress_bar(size_t done, size_t all, const char *format, ...) {

@@ -24,6 +24,9 @@ typedef struct {
 void table_row(Table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void table_print(Table *table, FILE *file);
 
+/* A text that is not ours, such as a file's name, made fit for a cell: '|' would end it. Returns it. */
+char *as_cell(char *text);
+
 /* How much of `all` is done: a bar, and behind it what printf's format says. Only where somebody watches: on a
  * terminal. */
 void progress_bar(size_t done, size_t all, const char *format, ...) __attribute__((format(printf, 3, 4)));

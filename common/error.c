@@ -45,6 +45,8 @@ void say_error(const char *format, va_list arguments) {
     said = true;
 }
 
+bool has_said_error(void) { return said; }
+
 _Noreturn void fail(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);

@@ -3,6 +3,7 @@
 #define COMMON_ERROR_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Prints "error: " and the message: say what is wrong, where (file, tensor, offset), and what to do. */
@@ -11,8 +12,9 @@ _Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)
 /* Where several processes speak: from now on a message begins with its name, "error: rank 1: ". */
 void speak_as(const char *name);
 
-/* The message alone, for other ends than that. */
+/* The message alone, for other ends than that; and whether there was one. */
 void say_error(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
+bool has_said_error(void);
 
 /* Control characters become '?', so that a message stays one line whatever a hostile file calls things. */
 void blank_control_characters(char *text);

@@ -63,31 +63,47 @@ static void forget(const char *temporary) {
 }
 
 /* In the same directory, because rename cannot cross file systems. "x": a file that is there already is another's, who
- * writes the same target at this moment, or was killed while he did. */
+ * writes the same target at this moment, or was killed while he did. No signal comes between the file and its place in
+ * the list. */
 static void open_temporary(Output *output) {
+    sigset_t all, before;
+    sigfillset(&all);
     size_t size = strlen(output->path) + sizeof ".tmp-" + 40;
     _Atomic(char *) *place = free_place(output->path);
     output->temporary = reallocate(NULL, size);
+    sigprocmask(SIG_SETMASK, &all, &before);
     for (int n = 0; !output->file && (n == 0 || errno == EEXIST); n++) {
         snprintf(output->temporary, size, "%s.tmp-%ld-%d", output->path, (long)getpid(), n);
         output->file = fopen(output->temporary, "wbx");
     }
+    int error = errno;
     if (output->file) *place = output->temporary;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+}
+
+/* The file itself, where the path is a link to one: the link stays. */
+static char *behind_links(const char *path) {
+    struct stat link;
+    char *target = lstat(path, &link) == 0 && S_ISLNK(link.st_mode) ? realpath(path, NULL) : NULL;
+    return target ? target : copy_text(path, strlen(path));
 }
 
 Output output_open(const char *path) {
     /* Renaming over a directory fails; renaming over /dev/null succeeds, to everyone's regret. */
     struct stat existing;
-    if (stat(path, &existing) == 0 && !S_ISREG(existing.st_mode))
+    bool exists = stat(path, &existing) == 0;
+    if (exists && !S_ISREG(existing.st_mode))
         fail("cannot write %s: it is %s", path,
              S_ISDIR(existing.st_mode) ? "a directory" : "not a regular file");
 
     watch_for_the_end();
-    Output output = {.path = copy_text(path, strlen(path))};
+    Output output = {.path = behind_links(path)};
     open_temporary(&output);
     if (!output.file)
         fail("cannot write %s: %s%s", path, strerror(errno),
              errno == ENOENT ? " (make its directory first)" : "");
+    if (exists) (void)fchmod(fileno(output.file), existing.st_mode & 07777); /* who may read it stays */
     return output;
 }
 

@@ -1,5 +1,6 @@
 /* An output file that appears only when it is complete: it is written beside its target under a temporary
- * name and renamed at the end, so that a full disk, a signal or an error never leaves a partial file. */
+ * name and renamed at the end, so that a full disk, a signal or an error never leaves a partial file. A link stays a
+ * link to it, and who may read what was there before may read it. */
 #ifndef COMMON_OUTPUT_H
 #define COMMON_OUTPUT_H
 

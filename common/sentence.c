@@ -7,9 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const Tensor *find(const SafeTensors *file, const char *name, int rank, va_list sizes) {
+static const Tensor *present(const SafeTensors *file, const char *name) {
     const Tensor *tensor = safetensors_find(file, name);
     if (!tensor) fail("the sentence has no tensor \"%s\": see tests/golden/README.md", name);
+    return tensor;
+}
+
+static const char *said(const SafeTensors *file, const char *key) {
+    const char *text = safetensors_metadata(file, key);
+    if (!text) fail("the sentence does not say \"%s\": see tests/golden/README.md", key);
+    return text;
+}
+
+static const Tensor *find(const SafeTensors *file, const char *name, int rank, va_list sizes) {
+    const Tensor *tensor = present(file, name);
     size_t shape[TENSOR_MAX_RANK];
     for (int i = 0; i < rank; i++) shape[i] = (size_t)va_arg(sizes, int);
     char is[SHAPE_TEXT], asked[SHAPE_TEXT];
@@ -40,19 +51,19 @@ void *sentence_weight(const Sentence *sentence, const char *name, int rank, ...)
 Sentence sentence_open(void) {
     Sentence s = {.file = safetensors_open(ROOT "/tests/golden/sentence.safetensors"),
                   .model = safetensors_open(ROOT "/chapters/09_decoder/stories/model/model.safetensors")};
-    const size_t *stream = safetensors_find(&s.file, "stream")->shape;
-    const size_t *q = safetensors_find(&s.file, "attention/q")->shape;
+    const size_t *stream = present(&s.file, "stream")->shape;
+    const size_t *q = present(&s.file, "attention/q")->shape;
     s.L = (int)stream[0] / 2 - 1, s.T = (int)stream[1], s.C = (int)stream[2], s.H = (int)q[1], s.D = (int)q[2];
-    s.KV = (int)safetensors_find(&s.file, "attention/k")->shape[1];
-    s.F = (int)safetensors_find(&s.file, "feed_forward/gate")->shape[1];
-    s.V = (int)safetensors_find(&s.file, "logits")->shape[0];
-    s.layer = atoi(safetensors_metadata(&s.file, "layer")), s.head = atoi(safetensors_metadata(&s.file, "head"));
-    s.owner = atoi(safetensors_metadata(&s.file, "owner"));
-    s.eps = strtof(safetensors_metadata(&s.file, "rms_norm_eps"), NULL);
-    s.rope_theta = strtod(safetensors_metadata(&s.file, "rope_theta"), NULL);
-    s.ids = safetensors_find(&s.file, "ids")->data;
+    s.KV = (int)present(&s.file, "attention/k")->shape[1];
+    s.F = (int)present(&s.file, "feed_forward/gate")->shape[1];
+    s.V = (int)present(&s.file, "logits")->shape[0];
+    s.layer = atoi(said(&s.file, "layer")), s.head = atoi(said(&s.file, "head"));
+    s.owner = atoi(said(&s.file, "owner"));
+    s.eps = strtof(said(&s.file, "rms_norm_eps"), NULL);
+    s.rope_theta = strtod(said(&s.file, "rope_theta"), NULL);
+    s.ids = present(&s.file, "ids")->data;
     s.token = allocate((size_t)s.T * sizeof *s.token);
-    const char *tokens = safetensors_metadata(&s.file, "tokens");
+    const char *tokens = said(&s.file, "tokens");
     char *rest = copy_text(tokens, strlen(tokens));
     for (int t = 0; t < s.T; t++) s.token[t] = strsep(&rest, " ");
     return s;

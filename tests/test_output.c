@@ -76,6 +76,20 @@ static void test_a_left_over_is_left_alone(void **state) {
     assert_int_equal(files_in_folder(), 2);
 }
 
+/* Who wrote the file before has said where it lies, and who may read it. */
+static void test_a_link_and_its_permissions_stay(void **state) {
+    struct stat status;
+    (void)state;
+    assert_int_equal(run("mkdir -p disk && echo old >disk/file && chmod 600 disk/file && ln -s disk/file link"), 0);
+    write_whole("link", "new");
+    assert_string_equal(holds("disk/file"), "new");
+    assert_int_equal(lstat(AT("%s/link", folder), &status), 0);
+    assert_true(S_ISLNK(status.st_mode));
+    assert_int_equal(stat(AT("%s/link", folder), &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
+    run("rm -r disk");
+}
+
 static void test_two_at_once_do_not_mix(void **state) {
     (void)state;
     Output one = output_open(AT("%s/file", folder)), other = output_open(AT("%s/file", folder));
@@ -102,6 +116,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_who_is_killed_leaves_the_old_file, empty_folder),
         cmocka_unit_test_setup(test_a_left_over_is_left_alone, empty_folder),
+        cmocka_unit_test_setup(test_a_link_and_its_permissions_stay, empty_folder),
         cmocka_unit_test_setup(test_two_at_once_do_not_mix, empty_folder),
         cmocka_unit_test_setup(test_a_new_file_is_everyones_to_read, empty_folder),
     };

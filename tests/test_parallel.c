@@ -162,6 +162,14 @@ static void the_rank_that_fails_is_named(void **state) {
     assert_null(strstr(said, "rank 1"));
 }
 
+static void ranks_that_are_asked_for_help_end_well(void **state) {
+    (void)state;
+    assert_int_equal(run("timeout 60 " MPIRUN " -n 2 " OURS " --help >help"), 0);
+    assert_string_equal(said, "");
+    run("grep -c usage: help");
+    assert_int_equal(atoi(said), 1);
+}
+
 static void ranks_that_are_not_alike_are_told(void **state) {
     (void)state;
     const char *words = AT("--model '%s' --prompt Once", MODEL);
@@ -259,7 +267,8 @@ int main(void) {
         cmocka_unit_test(their_logits_are_transformers), cmocka_unit_test(the_same_seed_draws_the_same_text),
         cmocka_unit_test(files_of_other_formats_are_cut_as_well), cmocka_unit_test(what_is_counted_is_the_formula),
         cmocka_unit_test(the_lesson_shows_this_report), cmocka_unit_test(heads_that_do_not_divide_are_refused),
-        cmocka_unit_test(the_rank_that_fails_is_named), cmocka_unit_test(ranks_that_are_not_alike_are_told),
+        cmocka_unit_test(the_rank_that_fails_is_named),
+        cmocka_unit_test(ranks_that_are_asked_for_help_end_well), cmocka_unit_test(ranks_that_are_not_alike_are_told),
         cmocka_unit_test(one_rank_writes_and_refuses_as_llama_does),
         cmocka_unit_test(a_full_disk_on_rank_1_is_no_harm), cmocka_unit_test(a_rank_that_dies_ends_them_all),
         cmocka_unit_test(control_c_ends_them_all),

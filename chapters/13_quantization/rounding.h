@@ -1,7 +1,7 @@
 /* Chapter 13: numbers that are quantized and read back at once, with any number of bits, whoever shares a scale. For
  * comparisons, and to choose levels with more care than the nearest; no file has such numbers. */
-#ifndef ROUNDING_H
-#define ROUNDING_H
+#ifndef QUANTIZATION_ROUNDING_H
+#define QUANTIZATION_ROUNDING_H
 
 #include <stddef.h>
 

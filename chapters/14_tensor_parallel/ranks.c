@@ -52,9 +52,14 @@ static void end_loudly(int signal) {
     _exit(1);
 }
 
-/* At exit(), which fail() calls. What there was to say has been said: mpirun's own wish for an end comes later. */
+/* At exit(), which fail() calls. What there was to say has been said: mpirun's own wish for an end comes later. But
+ * who was asked for --help, in its turn, ends well, and the next one is asked for it, too. */
 static void end_the_others(void) {
     if (closed) return;
+    if (!has_said_error()) {
+        turn_end(), MPI_Finalize();
+        return;
+    }
     signal(SIGTERM, SIG_IGN);
     for (int i = 0; i < ranks.here; i++)
         if (processes && numbers[i] != ranks.rank) kill(processes[i], SIGUSR1);
@@ -102,6 +107,7 @@ Ranks ranks_open(void) {
     meet();
     handle(SIGTERM, end_loudly), handle(SIGINT, end_loudly);
     atexit(end_the_others);
+    if (ranks.rank > 0 && !freopen("/dev/null", "w", stdout)) fail("cannot open /dev/null"); /* rank 0 speaks for all */
     share_cores();
     return ranks;
 }

@@ -15,7 +15,7 @@ typedef struct {
 } Ranks;
 
 /* From now on, a rank that fails says so in one line that begins with its number, and ends the others with it; so does
- * one that sees that another has died, or that Ctrl-C was pressed. */
+ * one that sees that another has died, or that Ctrl-C was pressed. What it prints beside that is rank 0's alone. */
 Ranks ranks_open(void);
 void ranks_close(void);
 

@@ -266,10 +266,13 @@ void mixture_print(Mixture *mixture, size_t drawn) {
     Table table = {0};
     mixture_seek(mixture, drawn);
     table_row(&table, "data|documents|tokens|sequences|filled up|share|times read");
-    for (const Source *s = mixture->sources; s < mixture->sources + mixture->count; s++)
-        table_row(&table, "%s|%zu|%zu|%zu|%.1f %%|%.1f %%|%.2f", s->path, s->documents.count, s->documents.tokens,
+    for (const Source *s = mixture->sources; s < mixture->sources + mixture->count; s++) {
+        char *path = as_cell(copy_text(s->path, strlen(s->path)));
+        table_row(&table, "%s|%zu|%zu|%zu|%.1f %%|%.1f %%|%.2f", path, s->documents.count, s->documents.tokens,
                   s->count, 100 * left_over(s, mixture->T), 100.0 * (double)s->drawn / (double)drawn,
                   (double)s->drawn / (double)s->count);
+        free(path);
+    }
     table_print(&table, stdout);
     mixture_seek(mixture, 0);
 }

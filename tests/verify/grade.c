@@ -434,13 +434,6 @@ static int rights(const Result *result) {
     return count;
 }
 
-/* Text for a cell of a table: '|' would end it. */
-static char *cell(char *text) {
-    blank_control_characters(text);
-    for (char *bar; (bar = strchr(text, '|'));) *bar = '/';
-    return text;
-}
-
 static void submission_row(Table *table, const Submission *submission) {
     const Result *result = &submission->result;
     const Grade *grade = deciding_grade(result);
@@ -450,8 +443,8 @@ static void submission_row(Table *table, const Submission *submission) {
     bool of_a_task = grade->kernel && !result->as_one;
     if (grade->fate != RIGHT && of_a_task) snprintf(reason, sizeof reason, "%s: %s", grade->kernel->name, diagnosis);
     else if (grade->fate != RIGHT) snprintf(reason, sizeof reason, "%s", diagnosis);
-    table_row(table, "%s|%s|%d of %d|%s", cell(name), fate_name(grade->fate), rights(result),
-              grade->kernel ? result->count : 0, cell(reason));
+    table_row(table, "%s|%s|%d of %d|%s", as_cell(name), fate_name(grade->fate), rights(result),
+              grade->kernel ? result->count : 0, as_cell(reason));
 }
 
 /* A field of a CSV file (RFC 4180): in quotes if it must be. What a spreadsheet would take for a formula begins with an

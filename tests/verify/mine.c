@@ -120,7 +120,7 @@ static Work judge_files(int count, char *names[count]) {
         if (count) snprintf(path, sizeof path, "%s", names[f]);
         else snprintf(path, sizeof path, ROOT "/chapters/%s/exercise.c", exercise_at(f)->chapter);
         const char *name = count ? path : path + strlen(ROOT "/");
-        file->name = copy_text(name, strlen(name));
+        file->name = as_cell(copy_text(name, strlen(name)));
         make_library(file, path, f + 1);
         if (!file->trouble[0]) judge_file(&work, file);
     }
