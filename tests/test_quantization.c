@@ -47,6 +47,16 @@ static void what_is_read_back_is_within_a_step(void **state) {
     }
 }
 
+/* Between -3e38 and 3e38 there is more than a float32 can tell. What cannot be read back is not taken for a number. */
+static void too_wide_a_block_is_no_number(void **state) {
+    (void)state;
+    float x[N] = {[3] = -3e38f, [9] = 3e38f}, back[N];
+    for (int f = 0; f < 2; f++) {
+        there_and_back(format_named(f ? "Q5_1" : "Q4_1"), back, x);
+        for (int i = 0; i < N; i++) assert_int_equal(isfinite(back[i]) != 0, i >= 32);
+    }
+}
+
 /* A single number is that of its row, wherever its block begins. */
 static void a_number_is_read_from_its_block(void **state) {
     (void)state;
@@ -336,6 +346,7 @@ static void what_is_no_number_stays_none(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_read_back_is_within_a_step), cmocka_unit_test(levels_stay_levels),
+        cmocka_unit_test(too_wide_a_block_is_no_number),
         cmocka_unit_test(any_address_will_do),                cmocka_unit_test(half_a_block_is_refused),
         cmocka_unit_test(formats_have_the_numbers_of_files),
         cmocka_unit_test(feedback_saves_the_sum),             cmocka_unit_test(without_company_the_nearest_is_best),

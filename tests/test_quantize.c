@@ -11,6 +11,7 @@
 #include "tests/refused.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 
 #define MODEL ROOT "/chapters/09_decoder/stories/model"
@@ -168,6 +169,25 @@ static void merges_become_scores(void **state) {
     assert_error(run("'%s' x.gguf --tokenizer tokenizer.json", MODEL), "a text that begins with a space gets no other");
 }
 
+/* In blocks of 4 bits, a NaN would be one of the levels, and the story a good one. */
+static void a_damaged_model_is_not_made_sound(void **state) {
+    (void)state;
+    static const float strange[] = {NAN, INFINITY, -INFINITY};
+    model_with_biases("sound"), model_with_biases("damaged");
+    SafeTensors file = safetensors_open(AT("%s/sound/model.safetensors", folder));
+    Tensor *last = &file.tensors[file.count - 1];
+    float numbers[tensor_count(last)];
+    memcpy(numbers, last->data, sizeof numbers);
+    last->data = numbers;
+    for (int k = 0; k < 3; k++) {
+        numbers[5] = strange[k];
+        safetensors_save(AT("%s/damaged/model.safetensors", folder), file.count, file.tensors, 0, NULL);
+        for (const char *const *type = (const char *[]){"q8_0", "q4_1", "q5_0", "f32", NULL}; *type; type++)
+            assert_error(run("damaged x.gguf --type %s", *type), "its number 5 is NaN or infinite: the model is damaged");
+    }
+    safetensors_close(&file);
+}
+
 static void what_it_cannot_write_it_names(void **state) {
     (void)state;
     assert_error(run("'%s'", MODEL), "give a model and the file to write");
@@ -246,6 +266,7 @@ int main(void) {
         cmocka_unit_test(a_quantized_file_is_a_model),
         cmocka_unit_test(the_blocks_are_llama_cpps),
         cmocka_unit_test(merges_become_scores),
+        cmocka_unit_test(a_damaged_model_is_not_made_sound),
         cmocka_unit_test(what_it_cannot_write_it_names),
         cmocka_unit_test(a_changed_byte_is_no_crash),
         cmocka_unit_test(a_model_is_cut_between_its_blocks),

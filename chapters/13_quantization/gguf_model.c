@@ -78,7 +78,7 @@ static bool says(const Gguf *file, const char *key, const char *text) {
 /* RoPE's parameters. A factor for each pair (Llama 3.1 and later) comes as a tensor. */
 static RopeParameters read_rope(const Gguf *file, int context) {
     static const char type[] = "llama.rope.scaling.type";
-    RopeParameters p = {.rope_theta = number_or(file, "rope.freq_base", 10000, 1, 1e12),
+    RopeParameters p = {.rope_theta = number_or(file, "rope.freq_base", 10000, 1.001, 1e12),
                         .max_position_embeddings = context};
     if (value_of(file, "rope.scale_linear")) {
         p.rope_type = ROPE_LINEAR, p.factor = number_or(file, "rope.scale_linear", 1, 1e-6, 1e6);
@@ -134,7 +134,7 @@ static Config read_config(const Gguf *file) {
     c.max_position_embeddings = whole(file, "context_length", 1, MOST_POSITIONS);
     if (!value_of(file, "attention.layer_norm_rms_epsilon"))
         fail("%s: it does not say %sattention.layer_norm_rms_epsilon", file->name, prefix);
-    c.rms_norm_eps = number_or(file, "attention.layer_norm_rms_epsilon", 0, 0, 0.999);
+    c.rms_norm_eps = number_or(file, "attention.layer_norm_rms_epsilon", 0, 1e-30, 0.999);
     c.rope = read_rope(file, c.max_position_embeddings);
     read_ends(file, &c);
     return c;

@@ -34,11 +34,11 @@ static float largest(const float x[BLOCK]) {
 }
 
 /* volatile: compilers like to fuse the multiplication and the addition, which rounds a number near the middle
- * elsewhere. */
+ * elsewhere. It is no number where the block spans more than a float32 can tell: no level says that, but d does. */
 static uint8_t level(float x, float scale, float shift, int highest) {
     volatile float product = x * scale;
-    int q = (int)(product + shift);
-    return (uint8_t)(q < highest ? q : highest);
+    float q = product + shift;
+    return q >= (float)highest ? (uint8_t)highest : q > 0 ? (uint8_t)q : 0;
 }
 
 /* Halves of a byte: the first 16 numbers are the low ones. */

@@ -10,6 +10,7 @@
 #include "common/gguf.h"
 #include "common/options.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,23 +166,35 @@ static void narrow(GgufType type, int n, void *to, const float from[n]) {
     else format_of_type((int)type)->quantize(1, n, to, (const void *)from);
 }
 
+/* In blocks, a NaN would pass for one of the levels, and a damaged model for a sound one. */
+static size_t first_not_finite(size_t n, const float numbers[n]) {
+    size_t i = 0;
+    while (i < n && isfinite(numbers[i])) i++;
+    return i;
+}
+
 static void fill(void *context, size_t index, void *bytes) {
     Plan *plan = context;
     const GgufTensor *tensor = &plan->tensors[index];
     const Source *source = &plan->sources[index];
     int rows = (int)tensor->shape[0], n = tensor->rank == 1 ? 1 : (int)tensor->shape[1];
     size_t step = tensor->bytes / (size_t)rows, D = source->heads ? (size_t)rows / (size_t)source->heads : 1;
-#pragma omp parallel
+    size_t end = (size_t)rows * (size_t)n, wrong = end;
+#pragma omp parallel reduction(min : wrong)
     {
         float *numbers = allocate((size_t)n * sizeof *numbers);
 #pragma omp for
         for (int r = 0; r < rows; r++) {
             size_t before = source->heads ? row_before((size_t)r, D) : (size_t)r;
             tensor_numbers(&source->from, before * (size_t)n, (size_t)n, numbers);
+            size_t at = first_not_finite((size_t)n, numbers);
+            if (at < (size_t)n && before * (size_t)n + at < wrong) wrong = before * (size_t)n + at;
             narrow(tensor->type, n, (char *)bytes + (size_t)r * step, numbers);
         }
         free(numbers);
     }
+    if (wrong < end)
+        fail("%s: its number %zu is NaN or infinite: the model is damaged, fetch it again", source->from.name, wrong);
     plan->done += tensor->bytes;
     if (!plan->quiet) progress_bar(plan->done, plan->all, "%-32.32s", tensor->name);
 }
