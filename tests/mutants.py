@@ -195,14 +195,17 @@ EQUIVALENT = {
     (BPE, "while (heap.count >= 0) {"): "one more candidate, from the empty heap, is the last again, and stale",
     (BPE, "for (int i = 0; i < count - 1; i++) propose(&heap, vocabulary, text, symbols, i);"): "the last symbol has no neighbour to merge with",
     (SAMPLING, "out[v] = !seen[v] ? logits[v] : logits[v] <= 0 ? logits[v] * penalty : logits[v] / penalty;"): "zero is zero either way",
-    (SAMPLING, "float least = sorted[k <= V ? k - 1 : V - 1];"): EITHER,
-    **{(SAMPLING, line): "glibc's merge sort then takes the later of two equal ones first, as it should"
-       for line in ("return (x <= y) - (x > y);", "return order ? order : y->token + x->token;")},
+    (SAMPLING, "int count = k <= V ? k : V;"): EITHER,
+    (SAMPLING, "if (x < heap[below]) break;"): EITHER,
+    (SAMPLING, "if (below + 1 < k && heap[below + 1] <= heap[below]) below++;"): EITHER,
+    (SAMPLING, "if (logits[v] >= heap[0]) replace_least(count, heap, logits[v]);"): EITHER,
+    (SAMPLING, "return x->logit != y->logit ? x->logit < y->logit ? 1 : -1 : y->token + x->token;"):
+        "glibc's merge sort then takes the later of two equal ones first, as it should",
     (SAMPLING, "for (int v = 0; v <= V; v++)"): OVERRUN,
     **{(SAMPLING, f"if (exp((double)logits[v] - most){more} >= least) candidates[count++] = (Candidate){{logits[v], v}};"):
            "more candidates, of which none is kept" for more in ("", " * sum")},
     (SAMPLING, "for (int i = 0; i <= count && (i == 0 || before < p); i++) {"): OVERRUN,
-    (QUANTIZATION, "return (uint8_t)(q <= highest ? q : highest);"): EITHER,
+    (QUANTIZATION, "return q >= (float)highest ? (uint8_t)highest : q >= 0 ? (uint8_t)q : 0;"): EITHER,
     (QUANTIZATION, "for (int j = 0; j < BLOCK; j++) most = (bits[j] & INT32_MAX) >= most ? bits[j] & INT32_MAX : most;"): EITHER,
     (QUANTIZATION, "for (int i = 1; i < n; i += BLOCK, w++, a++) {"): BLOCKS,
     (QUANTIZATION, "if (x[j] <= low) low = x[j];"): EITHER,

@@ -31,18 +31,28 @@ static double total(int V, const float logits[V], float most) {
     return sum;
 }
 
-static int descending(const void *a, const void *b) {
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x < y) - (x > y);
+/* Puts x in the place of the least of k numbers. They are a heap: heap[0] is the least, and none is less than what lies
+ * at half its index. */
+static void replace_least(int k, float heap[k], float x) {
+    int at = 0;
+    for (int below; (below = 2 * at + 1) < k; at = below) {
+        if (below + 1 < k && heap[below + 1] < heap[below]) below++;
+        if (x <= heap[below]) break;
+        heap[at] = heap[below];
+    }
+    heap[at] = x;
 }
 
+/* The k largest so far are enough: to sort all V would take longer than many a layer. */
 void top_k(int V, float out[V], const float logits[V], int k) {
-    float *sorted = allocate((size_t)V * sizeof *sorted);
-    memcpy(sorted, logits, (size_t)V * sizeof *sorted);
-    qsort(sorted, (size_t)V, sizeof *sorted, descending);
-    float least = sorted[k < V ? k - 1 : V - 1];
+    int count = k < V ? k : V;
+    float *heap = allocate((size_t)count * sizeof *heap);
+    for (int i = 0; i < count; i++) heap[i] = -INFINITY;
+    for (int v = 0; v < V; v++)
+        if (logits[v] > heap[0]) replace_least(count, heap, logits[v]);
+    float least = heap[0];
     for (int v = 0; v < V; v++) out[v] = logits[v] < least ? -INFINITY : logits[v];
-    free(sorted);
+    free(heap);
 }
 
 typedef struct {
@@ -52,8 +62,7 @@ typedef struct {
 
 static int likelier_first(const void *a, const void *b) {
     const Candidate *x = a, *y = b;
-    int order = descending(&x->logit, &y->logit);
-    return order ? order : y->token - x->token;
+    return x->logit != y->logit ? x->logit < y->logit ? 1 : -1 : y->token - x->token;
 }
 
 /* Not all V are sorted: those less likely than (1 - p) / V cannot be kept, for together they are less than 1 - p. */
