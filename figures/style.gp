@@ -23,8 +23,11 @@ set tics nomirror out scale 0.5 textcolor rgb black
 set grid linecolor rgb faint linewidth 0.7
 set key noautotitle left top Left reverse samplen 2 spacing 1.1 textcolor rgb black
 set title font ",18" textcolor rgb black
-set encoding utf8
-if (GPVAL_VERSION >= 5.4) { set minussign }
+# Where the locale has them, signs count as signs and not as bytes, and a minus is no hyphen; elsewhere gnuplot would warn of it.
+if (system("locale charmap 2>&1") eq "UTF-8") {
+    set encoding utf8
+    if (GPVAL_VERSION >= 5.4) { set minussign }
+}
 set palette defined (-1 blue, 0 "#ffffff", 1 vermillion)
 
 # A diagram has no axes: a sheet of 860 by `height`, with its title where the other figures have theirs, and on it boxes and arrows.
