@@ -1,8 +1,8 @@
 # The map of the course: where each chapter's component sits in a Llama.
-height = 400
+height = 420
 load "figures/style.gp"
-unset border; unset tics; unset key; unset grid
-set xrange [0:100]; set yrange [0:46]; set lmargin 0; set rmargin 0; set tmargin 0; set bmargin 0
+eval sheet("A Llama, and the chapter that teaches each part")
+set xrange [0:100]; set yrange [0:48.3]
 
 # box(x, y, width): a component; its name above, its chapter below. Filled: a chapter teaches it.
 n = 0

@@ -1,8 +1,8 @@
 # One layer: each half reads a normed copy of the stream, and adds to the stream.
-height = 210
+height = 240
 load "figures/style.gp"
-unset border; unset tics; unset key; unset grid
-set xrange [0:100]; set yrange [0:24]; set lmargin 0; set rmargin 0; set tmargin 0; set bmargin 0
+eval sheet("Each half of a layer reads a normed copy of the stream, and adds to the stream")
+set xrange [0:100]; set yrange [0:27.4286]
 n = 0
 box(x, y, w, text, colour) = sprintf( \
     "n = n + 1; set object n rectangle from %g,%g to %g,%g fillcolor rgb '%s' fillstyle solid border linecolor rgb '%s' linewidth 1.5; set label '%s' at %g,%g center front textcolor rgb '%s' font ',15'", \

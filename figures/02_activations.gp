@@ -4,7 +4,7 @@ load "figures/style.gp"
 file = data . "/02_activation.dat"
 set xrange [-5:3]; set xtics 1; set xzeroaxis linecolor rgb grey
 set title "SiLU and GELU are ReLU with the corner rounded, and a dip before it"
-set xlabel "x"
+set xlabel "x"; set ylabel "output"
 set yrange [-0.5:3]; set ytics 0.5
 set label 1 "ReLU" at 1.55, 1.85 right textcolor rgb black
 set label 2 "sigmoid" at -2.2, 0.27 right textcolor rgb green

@@ -4,7 +4,7 @@ load "figures/style.gp"
 file = data . "/02_activation.dat"
 
 set title "Swish is one curve at every zoom: x/2 at β = 0, SiLU at 1, ReLU at ∞"
-set xlabel "x"
+set xlabel "x"; set ylabel "output"
 set xrange [-4:1]; set xtics 1
 set yrange [-0.7:0.5]; set ytics 0.1
 set xzeroaxis linecolor rgb grey

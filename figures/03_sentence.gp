@@ -6,12 +6,13 @@ stats file using (abs($2) > abs($3) ? abs($2) : abs($3)) nooutput name "FACTOR" 
 unset key
 set xrange [-4:515]; set border 2; unset xtics; set grid noxtics
 set xzeroaxis linecolor rgb grey linetype 1 linewidth 0.8
-set multiplot layout 3, 1 margins 0.08, 0.98, 0.05, 0.9 spacing 0.07 \
+set multiplot layout 3, 1 margins 0.08, 0.98, 0.07, 0.9 spacing 0.07 \
     title "The 512 hidden numbers of the token “red”: the product keeps only a few" font ",18"
 set ylabel "gate" offset 1; set yrange [-FACTOR_max:FACTOR_max]; set ytics autofreq
 plot file using 1:2 with impulses linewidth 1.3 linecolor rgb vermillion
 set ylabel "up"
 plot file using 1:3 with impulses linewidth 1.3 linecolor rgb blue
 set ylabel "silu(gate) · up"; set yrange [*:*]
+set xlabel "hidden number, from 0 to 511"
 plot file using 1:4 with impulses linewidth 1.3 linecolor rgb purple
 unset multiplot

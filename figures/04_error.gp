@@ -3,7 +3,6 @@ height = 440
 load "figures/style.gp"
 
 set title "A table in float32 points right at position 131071; a table in bf16 soon points anywhere"
-set title font ",16"
 set xlabel "position"
 set ylabel "largest error so far, degrees"
 set logscale xy

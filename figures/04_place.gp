@@ -1,4 +1,4 @@
-# The score of one query with one key, wherever the text begins: with places added to them, and with both turned.
+# The score of one query with one key, wherever the text begins: with places added to them, with sines added, and with both turned.
 height = 380
 load "figures/style.gp"
 
@@ -7,19 +7,23 @@ stats file using 3 nooutput name "SINES"
 stats file using 4 nooutput name "TURNED"
 highest = SINES_max > TURNED_max ? SINES_max : TURNED_max
 lowest = SINES_min < 0 ? SINES_min : 0
-set multiplot layout 1, 2 margins 0.12, 0.98, 0.21, 0.79 spacing 0.09 \
+set multiplot layout 1, 3 margins 0.12, 0.98, 0.21, 0.77 spacing 0.08 \
     title "Only when both are turned does their score not depend on where the text begins" font ",18"
-set title font ",16" offset 0, -0.5
-set xlabel "the text begins at position"
+set title font ",16" offset 0, -0.3
 set xrange [0:400]
-set xtics 100
-set title "score, the number of the place added" textcolor rgb vermillion
+set xtics 200
+set ylabel "score"
+set title "the place added" textcolor rgb vermillion
 set yrange [0:6e6]
-set ytics ("0" 0, "3·10⁶" 3e6, "6·10⁶" 6e6)
+set ytics ("0" 0, "2 million" 2e6, "4 million" 4e6, "6 million" 6e6)
 plot file using 1:2 with lines linetype 2
-set title "score, sines added, or both turned" textcolor rgb black
-set yrange [lowest:1.6 * highest] # above the lines is room for their names
-set ytics autofreq
-plot file using 1:3 with lines linetype 5 title "sines of the place added", \
-     file using 1:4 with lines linetype 1 title "both turned"
+unset ylabel
+set xlabel "position at which the text begins"
+set title "sines of the place added" textcolor rgb orange
+set yrange [lowest:1.2 * highest]
+set ytics autofreq 50
+plot file using 1:3 with lines linetype 5
+unset xlabel
+set title "both turned" textcolor rgb blue
+plot file using 1:4 with lines linetype 1
 unset multiplot

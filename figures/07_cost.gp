@@ -4,7 +4,7 @@ load "figures/style.gp"
 
 set title "Without a cache, each token costs as much as the whole text so far"
 set xlabel "tokens so far"
-set ylabel "GFLOP for one more"
+set ylabel "GFLOP for one more token"
 set logscale xy
 set xrange [1:2.2e6]
 set yrange [0.1:1e6]

@@ -1,12 +1,9 @@
 # A block of queries stays in the cache, while tiles of keys and values come by.
-height = 400
+height = 430
 load "figures/style.gp"
-unset border; unset tics; unset key; unset grid
-set xrange [0:100]; set yrange [0:46]; set lmargin 0; set rmargin 0; set tmargin 0; set bmargin 0
-n = 0
-box(x, y, w, h, fill, edge) = sprintf("n = n + 1; set object n rectangle from %g,%g to %g,%g front fillcolor rgb '%s' fillstyle solid border linecolor rgb '%s' linewidth 1.2", x, y, x + w, y + h, fill, edge)
+eval sheet("A block of queries stays in the cache, while tiles of keys and values come by")
+set xrange [0:100]; set yrange [0:49.45]
 name(text, x, y, colour) = sprintf("set label '%s' at %g,%g center front textcolor rgb '%s' font ',15'", text, x, y, colour)
-pale = "#eeeeee"
 now = 3
 # The memory: eight tiles of K and V, and beside them three blocks of Q.
 do for [i = 0:2] { eval box(27, 14.5 - 4.3 * i, 8, 3.5, i == 0 ? blue : pale, i == 0 ? blue : grey) }

@@ -1,8 +1,8 @@
 # A Llama from the token ids up to the logits, with the shapes of the course's model and its 29 tokens; beside it the decoder of 2017.
-height = 900
+height = 940
 load "figures/style.gp"
-unset border; unset tics; unset key; unset grid
-set xrange [0:100]; set yrange [0:104]; set lmargin 0; set rmargin 0; set tmargin 0; set bmargin 0
+eval sheet("A Llama from the ids up to the logits; in 2017 the norms stood on the stream")
+set xrange [0:100]; set yrange [0:108.622]
 
 # box(x, y, width, text, colour): its centre at x, y; without a colour it is white. plus(x, y): an addition to the stream at x.
 n = 0

@@ -19,7 +19,7 @@ set style fill solid border linecolor rgb "#ffffff"
 unset key
 set termoption noenhanced
 set label 1 "all heads of a layer silent:" at 6.2, 3.72 center font ",13"
-end_of_line(name) = name eq "\n" ? "\\\\n" : name # it would begin a new line of the label
+end_of_line(name) = name eq "\n" ? "↵" : name # it would begin a new line of the label
 first_of_layer(head, x) = head == 0 ? x : NaN
 plot file using 2:1:(0.47):(0.46):4 with boxxyerror linewidth 1 fillcolor palette, \
      file using 2:($1 + 0.12):(end_of_line(strcol(6))) with labels font ",15", \

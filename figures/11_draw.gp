@@ -2,7 +2,7 @@
 height = 330
 load "figures/style.gp"
 file = data."/11_next.dat"
-set title "One throw, u = 0.8, at three temperatures"
+set title "One throw, u = 0.8: which token it falls on depends on the temperature"
 set lmargin 21; set rmargin 4; set tmargin 4; set bmargin 4
 unset grid; set border 1; unset key
 set xtics 0.1

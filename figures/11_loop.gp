@@ -1,8 +1,8 @@
 # The loop: the prompt is read; a token is chosen, shown and read, and so on.
-height = 230
+height = 260
 load "figures/style.gp"
-unset border; unset tics; unset key; unset grid
-set xrange [0:100]; set yrange [0:27]; set lmargin 0; set rmargin 0; set tmargin 0; set bmargin 0
+eval sheet("A token is chosen, shown and read, and the next is chosen")
+set xrange [0:100]; set yrange [0:30.5217]
 n = 0
 box(x, y, w, text, colour) = sprintf( \
     "n = n + 1; set object n rectangle from %g,%g to %g,%g fillcolor rgb '%s' fillstyle solid border linecolor rgb '%s' linewidth 1.5; set label '%s' at %g,%g center front textcolor rgb '%s' font ',15'", \

@@ -2,7 +2,7 @@
 height = 440
 load "figures/style.gp"
 file = data."/11_next.dat"
-set title "Dividing by T tilts the line: all slopes are divided by T"
+set title "The higher the temperature T, the flatter the line: all slopes are divided by T"
 set ylabel "probability"
 set logscale y
 set grid noxtics
@@ -17,6 +17,6 @@ set arrow from 31.5, 1e-7 to 31.5, 1 nohead linewidth 1.2 linecolor rgb grey das
 set label "do not" at 31.9, 0.4 left textcolor rgb grey
 set label "begin a sentence" at 31.1, 0.4 right textcolor rgb grey
 quote(name) = strlen(name) ? name : "\"" # gnuplot takes a quotation mark for the beginning of a text
-plot file using 1:2:xtic(quote(strcol(8))) with linespoints linetype 1 title "temperature 0.5", \
+plot file using 1:6:xtic(quote(strcol(8))) with linespoints linetype 2 title "temperature 2", \
      file using 1:4 with linespoints linetype 3 title "1, as the model says", \
-     file using 1:6 with linespoints linetype 2 title "2"
+     file using 1:2 with linespoints linetype 1 title "temperature 0.5"

@@ -1,12 +1,8 @@
 # The three parts of a blocked product, and where each of them lies: block, panel and tile.
-height = 560
+height = 600
 load "figures/style.gp"
-unset border; unset tics; unset key; unset grid
-set xrange [0:100]; set yrange [0:64]; set lmargin 0; set rmargin 0; set tmargin 0; set bmargin 0
-set title ""
-n = 0
-box(x, y, w, h, fill, edge) = sprintf("n = n + 1; set object n rectangle from %g,%g to %g,%g front fillcolor rgb '%s' fillstyle solid border linecolor rgb '%s' linewidth 1.2", x, y, x + w, y + h, fill, edge)
-pale = "#eeeeee"
+eval sheet("A tile is summed in registers; the panel stays in the L1 cache, and x comes by")
+set xrange [0:100]; set yrange [0:68.5714]
 # weight, above y: turned, so that an output is a column; x to the left of y
 eval box(46, 34, 46, 26, pale, grey)
 eval box(60, 46, 6, 14, orange, orange)

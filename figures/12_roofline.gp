@@ -5,7 +5,7 @@ load "figures/style.gp"
 file = data."/12_ladder.dat"
 stats file using ($1 == 7 && $2 == 1 ? $5 / $7 / $3 : NaN) nooutput name "SLOPE" # read bandwidth over FMA peak, one thread
 slope = SLOPE_max
-set title "The roofline, and where each rung stands: a single row (squares), 128 rows (circles)"
+set title "Few operations a byte: memory is the limit. Many: the multipliers"
 set xlabel "operations for each byte of weights that is read"
 set ylabel "share of the FMA peak"
 set logscale xy
@@ -18,6 +18,8 @@ set rmargin 4
 roof(x) = slope * x < 1 ? slope * x : 1
 one = system("awk '$1 == 0 && $2 == 128 { print $4 }' ".file) + 0
 two = system("awk '$1 == 3 && $2 == 128 { print $4 }' ".file) + 0
+set label "a single row" at 0.44, 0.02 left textcolor rgb vermillion
+set label "128 rows" at 64, 0.045 center textcolor rgb blue
 set label "read bandwidth" at 0.9, slope * 0.9 * 1.45 rotate by 31 textcolor rgb black
 set label "the FMA peak" at 215, 1.2 right textcolor rgb black
 set label "all lanes, but each sum waits for itself" at 4, two * 0.8 left textcolor rgb grey

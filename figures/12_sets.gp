@@ -1,25 +1,27 @@
-# The sets of a first-level cache: where 16 rows of a weight go that lie 8 KB apart, and where they go once they are packed.
-height = 430
+# The sets of a first-level cache: where 16 lines go of rows that lie 8 KB apart, and where the same 16 go once they are packed.
+height = 440
 load "figures/style.gp"
-unset border; unset tics; unset key; unset grid
-set xrange [0:100]; set yrange [0:49]; set lmargin 0; set rmargin 0; set tmargin 0; set bmargin 0
-n = 0
-box(x, y, w, h, fill, edge) = sprintf("n = n + 1; set object n rectangle from %g,%g to %g,%g front fillcolor rgb '%s' fillstyle solid border linecolor rgb '%s' linewidth 0.6", x, y, x + w, y + h, fill, edge)
-pale = "#f2f2f2"
-left = 26
-cell = 1.1
-do for [g = 0:1] {
-    base = g == 0 ? 27 : 5
-    do for [set_ = 0:63] {
-        do for [way = 0:7] {
-            taken = g == 0 ? set_ == 20 : (set_ >= 20 && set_ < 36 && way == 0)
-            eval box(left + cell * set_, base + 1.7 * way, cell * 0.86, 1.4, taken ? (g == 0 ? vermillion : blue) : pale, taken ? (g == 0 ? vermillion : blue) : faint)
+eval sheet("Rows that lie 8 KB apart crowd into one set of the L1 cache; packed, they spread")
+SETS = 20; WAYS = 8; cell = 19 # of 64 sets, the ones in the middle of the picture
+array left[2] = [20, 460]
+array name[2] = ["as they lie: 16 rows, 8 KB apart", "packed: side by side"]
+ground = 80
+full = 2 # the set, or the first of the sets, that the lines want
+line(x, y, fill, edge) = box(x + 1.5, y + 1.5, cell - 3, cell - 3, fill, edge)
+do for [k = 1:2] {
+    do for [s = 0:SETS - 1] {
+        do for [w = 0:WAYS - 1] {
+            taken = k == 1 ? s == full : s >= full && s < full + 16 && w == 0
+            eval line(left[k] + s * cell, ground + w * cell, taken ? blue : pale, taken ? blue : faint)
         }
     }
-    set label (g == 0 ? "where they lie:\n16 rows, 8 KB apart" : "packed:\nside by side") at 1, base + 8.5 left front textcolor rgb black
+    set label name[k] at left[k] + SETS * cell / 2, height - 62 center front
+    set label "20 of the 64 sets" at left[k] + SETS * cell / 2, ground - 16 center front textcolor rgb grey font ",14"
+    eval go(left[k] + SETS * cell / 2 + 75, ground - 16, left[k] + SETS * cell, ground - 16, grey)
+    eval go(left[k] + SETS * cell / 2 - 75, ground - 16, left[k], ground - 16, grey)
 }
-set label "64 sets of 8 lines: a first-level cache of 32 KiB" at left + 35, 45.5 center front textcolor rgb grey
-set label "all 16 want the same set, which holds 8" at left + cell * 22, 42 left front textcolor rgb vermillion
-set arrow from left + cell * 20.4, 43.3 to left + cell * 20.4, 41.1 linewidth 1.6 linecolor rgb vermillion size 1, 25 filled front
-set label "each has a set of its own, and 7 places are left in it" at left + cell * 20, 3 left front textcolor rgb blue
+do for [w = WAYS:15] { eval line(left[1] + full * cell, ground + w * cell, "#ffffff", vermillion) }
+set label "a set has 8 places:\n8 of the 16 lines find none,\nand drive the others out" at left[1] + (full + 1.5) * cell, ground + 13.3 * cell left front textcolor rgb vermillion
+set label "16 lines in 16 sets,\nand 7 places are left in each" at left[2] + full * cell, ground + 10.3 * cell left front textcolor rgb blue
+set label "a square is a line of 64 bytes" at 430, 24 center front textcolor rgb grey font ",14"
 plot NaN

@@ -12,7 +12,7 @@ set xtics 1, 2, 64
 set ytics 1, 2, 64
 set key left top
 array names = ["1 Gbit/s", "10 Gbit/s", "100 Gbit/s", "InfiniBand"]
-set title "Llama 3.2 1B, 4.5 bits" font ",15"
+set title "Llama 3.2 1B, 4.5 bits" font ",16"
 plot for [k = 1:4] file index 0 using 1:(column(1 + k)) with linespoints linetype k title names[k], x with lines linecolor rgb grey dashtype 2
 set title "Llama 3.1 405B, 16 bits"
 unset ylabel

@@ -1,8 +1,8 @@
 # The chain rule: forward values run to the right, gradients to the left, and each step multiplies by its own slope.
-height = 230
+height = 260
 load "figures/style.gp"
-unset border; unset tics; unset key; unset grid
-set xrange [0:100]; set yrange [0:26]; set lmargin 0; set rmargin 0; set tmargin 0; set bmargin 0
+eval sheet("Values run forward, gradients back")
+set xrange [0:100]; set yrange [0:29.3913]
 array name[3] = ["times 2", "squared", "minus 30"]
 array there[4] = ["x = 3", "6", "36", "loss = 6"]
 array comes[4] = ["2 · 12 = 24", "12 · 1 = 12", "1", "1"]

@@ -2,7 +2,7 @@
 # loss has no digits left for so small a change.
 height = 420
 load "figures/style.gp"
-set title "Nudging errs by the bend of the curve, and then by the last digit of the loss"
+set title "Too large a nudge errs by the bend of the curve, too small a one by rounding"
 set logscale xy
 set xrange [2.5e-6:4]
 set yrange [5e-7:1]

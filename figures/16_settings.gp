@@ -4,9 +4,11 @@ load "figures/style.gp"
 ends = "< sed -n '/^== How it ends/,/^== On/p' tests/golden/settings.txt | awk 'NF > 7 && $NF + 0 { name = $1; " . \
        "for (i = 2; i <= NF - 7; i++) name = name \" \" $i; printf \"\\\"%s\\\" %s %s %s\\n\", name, $(NF - 5), $(NF - 4), $(NF - 3) }'"
 curves = "< sed -n '/^# steps/,$p' tests/golden/settings.txt"
-set multiplot title "One setting changed: 600 steps of a small Llama" font ",18"
-set size 0.45, 0.94
-set origin 0, 0
+set multiplot title "One setting changed, in 600 steps of a small Llama: the rate matters most" font ",18"
+set tmargin at screen 0.9
+set bmargin at screen 0.17
+set lmargin at screen 0.12
+set rmargin at screen 0.36
 set xlabel "step" font ",14"
 set ylabel "loss of the batches" font ",14"
 set logscale y
@@ -14,18 +16,23 @@ set yrange [0.47:1.6]
 set ytics (0.5, 0.6, 0.7, 0.8, 1, 1.2, 1.5)
 set xrange [0:600]
 set xtics 0, 200, 600
-set key top right Right noreverse font ",14"
-plot curves using 1:5 with lines linetype 5 title "rate x 10", \
-     "" using 1:4 with lines linetype 2 title "rate x 3", \
-     "" using 1:3 with lines linetype 3 title "rate / 10", \
-     "" using 1:8 with lines linetype 4 title "rate stays at the peak", \
-     "" using 1:2 with lines linetype 1 title "as in the papers"
-unset logscale y
-set size 0.55, 0.94
-set origin 0.45, 0
-set lmargin 22
-set rmargin 5
 set key off
+ends_at(column, text, up) = sprintf("set label '%s' at 612, %g left offset 0, %g font ',13' textcolor linetype ", text, \
+    real(system("sed -n '/^# steps/,$p' tests/golden/settings.txt | awk 'NF { last = $".column." } END { print last }'")), up)
+eval ends_at(5, "rate x 10", 0.3)."5"
+eval ends_at(4, "rate x 3", -0.2)."2"
+eval ends_at(8, "stays at the peak", 0.3)."4"
+eval ends_at(3, "rate / 10", -0.1)."3"
+eval ends_at(2, "as in the papers", -0.2)."1"
+plot curves using 1:5 with lines linetype 5, \
+     "" using 1:4 with lines linetype 2, \
+     "" using 1:3 with lines linetype 3, \
+     "" using 1:8 with lines linetype 4, \
+     "" using 1:2 with lines linetype 1
+unset logscale y
+unset label
+set lmargin at screen 0.735
+set rmargin at screen 0.97
 set xlabel "loss at the end, over four seeds" font ",14"
 unset ylabel
 set xrange [0.48:0.66]

@@ -23,4 +23,19 @@ set tics nomirror out scale 0.5 textcolor rgb black
 set grid linecolor rgb faint linewidth 0.7
 set key noautotitle left top Left reverse samplen 2 spacing 1.1 textcolor rgb black
 set title font ",18" textcolor rgb black
+# Where the locale has them, signs count as signs and not as bytes, and a minus is no hyphen; elsewhere gnuplot would warn of it.
+if (system("locale charmap 2>&1") eq "UTF-8") {
+    set encoding utf8
+    if (GPVAL_VERSION >= 5.4) { set minussign }
+}
 set palette defined (-1 blue, 0 "#ffffff", 1 vermillion)
+
+# A diagram has no axes: a sheet of 860 by `height`, with its title where the other figures have theirs, and on it boxes and arrows.
+sheet(title) = sprintf("unset border; unset tics; unset key; unset grid; set margins 0, 0, 0, 0; set xrange [0:860]; set yrange [0:%g]; \
+    set label '%s' at screen 0.5, screen %g center front textcolor rgb black font ',18'", height, title, 1 - 23.0 / height)
+n = 0
+box(x, y, w, h, fill, edge) = sprintf("n = n + 1; set object n rectangle from %g,%g to %g,%g front \
+    fillcolor rgb '%s' fillstyle solid border linecolor rgb '%s' linewidth 1.2", x, y, x + w, y + h, fill, edge)
+go(x, y, to_x, to_y, colour) = sprintf("set arrow from %g,%g to %g,%g linecolor rgb '%s' linewidth 1.5 size screen 0.01, 25 filled front", \
+    x, y, to_x, to_y, colour)
+pale = "#eeeeee"

@@ -9,8 +9,8 @@
 # stand before a fenced block, which this script fills: sh tests/lessons.sh DATA, where DATA holds each program's
 # output as NN_name.txt; the lesson of a program that is not built is skipped. With --check it changes nothing and fails
 # if a quotation is not what is compiled or run. Either way it fails if a link or an image leads to no file or section, if
-# a formula would not show on GitHub, if a lesson is too long or does not end with the next, or if the glossary's names
-# are not those of chapter 9.
+# a formula would not show on GitHub, if a lesson is too long or does not end with the next, if the glossary's names are
+# not those of chapter 9, or if a figure has no title or no white ground.
 data=$1 check=$2 passed=0 failed=0
 fresh=$(mktemp) && trap 'rm -f "$fresh"' EXIT
 
@@ -95,6 +95,13 @@ too_long() {
     [ "$words" -le "$most" ] || echo "$1: it has $words words, code and runs included, and a lesson at most $most"
 }
 
+# A title says what is seen, and is as large in every figure. Where the page is dark, black text needs a white ground.
+poor_figure() {
+    grep -q 'font-size="18.00"' "$1" || echo "$1: it has no title of 18 points that says what is seen"
+    grep -q '<rect x="0" y="0" .*fill="#ffffff"' "$1" || echo "$1: it has no white ground"
+    grep -qF "(${1##*/})" figures/README.md || echo "$1: figures/README.md does not show it"
+}
+
 for lesson in README.md */README.md chapters/*.md */*/README.md chapters/*/REFERENCE.md; do
     program=$(basename "$(dirname "$lesson")")
     if [ -e "chapters/$program/main.c" ] && [ ! -e "$data/$program.txt" ]; then
@@ -123,6 +130,15 @@ for lesson in README.md */README.md chapters/*.md */*/README.md chapters/*/REFER
         cat "$fresh" >"$lesson"
         echo "$lesson refreshed"
         passed=$((passed + 1))
+    fi
+done
+for figure in figures/[0-9]*.gp; do
+    spoilt=$(poor_figure "${figure%.gp}.svg" 2>&1)
+    if [ -z "$spoilt" ]; then
+        passed=$((passed + 1))
+    else
+        echo "$spoilt"
+        failed=$((failed + 1))
     fi
 done
 echo "$passed passed, $failed failed"
