@@ -84,7 +84,6 @@ MUON = "chapters/16_training/muon.c"
 EQUIVALENT = {
     (MUON, "double divisor = norm <= least ? least : norm; /* NaN stays NaN */"): EITHER,
     (MUON, "const bool tall = rows >= columns; /* then it is turned: x x^T is as small as can be */"): "of a square matrix either will do",
-    (BACKWARD[3], "static int smaller(int a, int b) { return a <= b ? a : b; }"): EITHER,
     **{(file, f"for (int start = 0; start <= {size}; start += BLOCK) {{"): EMPTY for file, size in zip(BACKWARD, ("in", "dim", "n"))},
     (BACKWARD[1], "double weights[BLOCK] = {0}, biases[BLOCK ? BLOCK - 1 : 0] = {0};"): OVERRUN,
     (BACKWARD[1], "for (int i = 0; i < dim; i++) squares += (x[i] + mean) * (x[i] - mean);"): SAME_SUM,
@@ -143,7 +142,6 @@ EQUIVALENT = {
     (ATTENTION, "for (int i = 0; i < n; i++) max = x[r][i] >= max ? x[r][i] : max; /* passes over a NaN, */"): EITHER,
     ("chapters/08_flash_attention/attend_tile.c", "double score[keys ? keys - 1 : 0], before = *m;"): OVERRUN,
     (PLAIN_FLASH, "double m[rows ? rows - 1 : 0], l[rows], O[rows][D];"): OVERRUN,
-    (PLAIN_FLASH, "static int smaller(int a, int b) { return a <= b ? a : b; }"): EITHER,
     (PLAIN_FLASH, "l[r ? r - 1 : 0] = 0;"): "the first tile multiplies what was there by 0",
     (PLAIN_FLASH, "l[0] = 0;"): "the first tile multiplies what was there by 0, if it was a number",
     (PLAIN_FLASH, "memset(O[r ? r - 1 : 0], 0, sizeof O[r]);"): "the first tile multiplies what was there by 0, if it was a number",
@@ -205,7 +203,6 @@ EQUIVALENT = {
     **{(SAMPLING, f"if (exp((double)logits[v] - most){more} >= least) candidates[count++] = (Candidate){{logits[v], v}};"):
            "more candidates, of which none is kept" for more in ("", " * sum")},
     (SAMPLING, "for (int i = 0; i <= count && (i == 0 || before < p); i++) {"): OVERRUN,
-    (QUANTIZATION, "return q >= (float)highest ? (uint8_t)highest : q >= 0 ? (uint8_t)q : 0;"): EITHER,
     (QUANTIZATION, "for (int j = 0; j < BLOCK; j++) most = (bits[j] & INT32_MAX) >= most ? bits[j] & INT32_MAX : most;"): EITHER,
     (QUANTIZATION, "for (int i = 1; i < n; i += BLOCK, w++, a++) {"): BLOCKS,
     (QUANTIZATION, "if (x[j] <= low) low = x[j];"): EITHER,

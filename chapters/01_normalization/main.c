@@ -3,6 +3,7 @@
 #include "common/console.h"
 #include "common/error.h"
 #include "common/golden.h"
+#include "common/numbers.h"
 #include "common/options.h"
 #include "common/sentence.h"
 
@@ -12,24 +13,17 @@
 
 static const float eps = 1e-5f, ones[4] = {1, 1, 1, 1}, zeros[4];
 
-/* The root of the mean square: what "size" means in this chapter. */
-static double size(int dim, const float x[dim]) {
-    double squares = 0;
-    for (int i = 0; i < dim; i++) squares += (double)x[i] * x[i];
-    return sqrt(squares / dim);
-}
-
 /* The smallest, the mean and the largest size of the sentence's rows, at one place in the model. */
 static void sizes_row(Table *table, const char *place, const Sentence *s, const float rows[s->T][s->C]) {
     double least = INFINITY, sum = 0;
     int most = 0;
     for (int t = 0; t < s->T; t++) {
-        double is = size(s->C, rows[t]);
+        double is = row_size(s->C, rows[t]);
         sum += is;
         least = fmin(least, is);
-        if (is > size(s->C, rows[most])) most = t;
+        if (is > row_size(s->C, rows[most])) most = t;
     }
-    table_row(table, "%s|%.2f|%.2f|%.2f|%s", place, least, sum / s->T, size(s->C, rows[most]), s->token[most]);
+    table_row(table, "%s|%.2f|%.2f|%.2f|%s", place, least, sum / s->T, row_size(s->C, rows[most]), s->token[most]);
 }
 
 static void how_rows_grow(const Sentence *s) {
@@ -89,14 +83,14 @@ static void on_the_sentence(const Sentence *s) {
     const int shown[] = {0, 1, 4, s->owner, T - 1};
     for (int n = 0; n < 5; n++) {
         int t = shown[n];
-        table_row(&table, "%s|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f", s->token[t], size(C, x[t]), x[t][0], x[t][1],
-                  x[t][2], size(C, out[t]), out[t][0], out[t][1], out[t][2]);
+        table_row(&table, "%s|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f", s->token[t], row_size(C, x[t]), x[t][0], x[t][1],
+                  x[t][2], row_size(C, out[t]), out[t][0], out[t][1], out[t][2]);
     }
     table_print(&table, stdout);
     for (int t = 0; t < T; t++) {
         double sum = 0;
         for (int i = 0; i < C; i++) sum += x[t][i];
-        mean += fabs(sum / C) / size(C, x[t]) / T;
+        mean += fabs(sum / C) / row_size(C, x[t]) / T;
     }
     sentence_compare(5, T * C, (const float *)out, (const float *)expected);
     printf("  the mean of a row of x is %.0f %% of its size\n", 100 * mean);

@@ -1,12 +1,11 @@
 #include "08_flash_attention/flash_attention.h"
 #include "common/error.h"
+#include "common/numbers.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { Br = 16, Bc = 16 }; /* queries of a block, keys of a tile */
-
-static int smaller(int a, int b) { return a < b ? a : b; }
 
 /* A block: `rows` queries of head h, the first of which stands at position `first`, read the text together. */
 static void attend_block(int rows, int first, int h, int H, int KV, int D, float out[restrict rows][H][D],

@@ -7,6 +7,7 @@
 #include "09_decoder/trace.h"
 #include "common/console.h"
 #include "common/error.h"
+#include "common/numbers.h"
 #include "common/options.h"
 #include "common/sentence.h"
 
@@ -101,12 +102,6 @@ static const char *stage_text(char text[static 32], int stage, int L) {
     return text;
 }
 
-static double size(int C, const float x[C]) {
-    double squares = 0;
-    for (int i = 0; i < C; i++) squares += (double)x[i] * x[i];
-    return sqrt(squares / C);
-}
-
 /* Numbers that are farther from PyTorch's than so. */
 static int count_far(double bound, int count, const float got[count], const float expected[count]) {
     int far = 0;
@@ -130,11 +125,11 @@ static void read_the_sentence(const Model *model, const Sentence *s) {
     for (int n = 0; n < 2 * L + 2; n++) {
         char text[32];
         double others = 0;
-        for (int t = 1; t < T; t++) others += size(C, stages[n][t]) / (T - 1);
-        table_row(&table, "%s|[%d, %d]|%.2f|%.2f|%d of %d", stage_text(text, n, L), T, C, size(C, stages[n][0]), others,
+        for (int t = 1; t < T; t++) others += row_size(C, stages[n][t]) / (T - 1);
+        table_row(&table, "%s|[%d, %d]|%.2f|%.2f|%d of %d", stage_text(text, n, L), T, C, row_size(C, stages[n][0]), others,
                   count_far(0.001, T * C, stages[n][0], expected[n][0]), T * C);
     }
-    table_row(&table, "logits of the last token|[%d]|%.2f||%d of %d", V, size(V, logits),
+    table_row(&table, "logits of the last token|[%d]|%.2f||%d of %d", V, row_size(V, logits),
               count_far(0.001, V, logits, sentence_tensor(s, "logits", 1, V)), V);
     table_print(&table, stdout);
     decoder_free(&decoder), free(stages);

@@ -4,6 +4,7 @@
 #include "12_speed/rounding.h"
 #include "13_quantization/products.h" /* a look ahead: weights that are no numbers, but blocks */
 #include "common/error.h"
+#include "common/numbers.h"
 
 #include <stdlib.h>
 
@@ -271,8 +272,6 @@ const Method *widening(DType dtype) {
     };
     return &methods[dtype];
 }
-
-static int smaller(int a, int b) { return a < b ? a : b; }
 
 /* All rows of a block with a panel, tile by tile. Each fetches as much of the next panel as is due. */
 static void multiply_panel(const Method *method, int rows, int count, bool more, int out, float y[][out],

@@ -2,6 +2,7 @@
 #include "13_quantization/quantization.h"
 #include "13_quantization/rows.h"
 #include "common/error.h"
+#include "common/numbers.h"
 
 #include <stdlib.h>
 
@@ -13,7 +14,6 @@ enum {
 
 bool project_exactly = false;
 
-static int smaller(int a, int b) { return a < b ? a : b; }
 static int parts_of(int in) { return (in + PART - 1) / PART; }
 
 /* ------------------------------------------------------------------ x in Q8_0 */

@@ -34,11 +34,10 @@ static float largest(const float x[BLOCK]) {
 }
 
 /* volatile: compilers like to fuse the multiplication and the addition, which rounds a number near the middle
- * elsewhere. It is no number where the block spans more than a float32 can tell: no level says that, but d does. */
+ * elsewhere. */
 static uint8_t level(float x, float scale, float shift, int highest) {
     volatile float product = x * scale;
-    float q = product + shift;
-    return q >= (float)highest ? (uint8_t)highest : q > 0 ? (uint8_t)q : 0;
+    return (uint8_t)fmaxf(0, fminf(product + shift, (float)highest));
 }
 
 /* Halves of a byte: the first 16 numbers are the low ones. */

@@ -8,6 +8,7 @@
 #include "common/console.h"
 #include "common/error.h"
 #include "common/linear.h"
+#include "common/numbers.h"
 #include "common/options.h"
 #include "common/sentence.h"
 
@@ -77,12 +78,6 @@ static void pieces_add_up(const Half *h) {
     table_print(&table, stdout);
 }
 
-static double size(int n, const float x[n]) {
-    double squares = 0;
-    for (int i = 0; i < n; i++) squares += (double)x[i] * x[i];
-    return sqrt(squares / n);
-}
-
 /* What one rank makes of the last token: with nothing in the stream before, its share alone. */
 static void rank_share(const Half *h, int ranks, int rank, float share[s.C]) {
     int C = s.C, own = s.F / ranks;
@@ -106,10 +101,10 @@ static void do_it_wrong(const Half *h) {
     section("Four shares of one row");
     for (int r = 0; r < RANKS; r++) {
         rank_share(h, RANKS, r, shares[r]);
-        printf("  rank %d adds a row of size %.2f\n", r, size(C, shares[r]));
+        printf("  rank %d adds a row of size %.2f\n", r, row_size(C, shares[r]));
     }
-    printf("  their sum has size %.2f, the stream before it %.2f, behind it %.2f\n", size(C, sum), size(C, before),
-           size(C, after));
+    printf("  their sum has size %.2f, the stream before it %.2f, behind it %.2f\n", row_size(C, sum), row_size(C, before),
+           row_size(C, after));
     section("Do it wrong");
     Table table = {0};
     float wrong[4][C];
@@ -120,7 +115,7 @@ static void do_it_wrong(const Half *h) {
     const char *names[] = {"no sum: every rank goes on with its own share", "the sum is taken twice",
                            "the mean in place of the sum", "every rank adds the stream, too"};
     table_row(&table, "with four ranks|the row is off by");
-    for (int k = 0; k < 4; k++) table_row(&table, "%s|%.0f %%", names[k], 100 * size(C, wrong[k]) / size(C, after));
+    for (int k = 0; k < 4; k++) table_row(&table, "%s|%.0f %%", names[k], 100 * row_size(C, wrong[k]) / row_size(C, after));
     table_print(&table, stdout);
 }
 

@@ -2,6 +2,7 @@
 #include "05_attention/attention.h"
 #include "08_flash_attention/flash_attention.h"
 #include "common/error.h"
+#include "common/numbers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -79,8 +80,6 @@ void grouped_query_attention_backward(int T, int H, int KV, int D, float dq[rest
 /* ------------------------------------------------------------------ the way that keeps no scores */
 
 enum { TILE = 16 }; /* keys that are at hand at a time */
-
-static int smaller(int a, int b) { return a < b ? a : b; }
 
 /* Keys and values of one head, from position `first` on, side by side. */
 typedef struct {

@@ -3,6 +3,7 @@
 #include "15_backward/backward.h"
 #include "15_backward/reader.h"
 #include "common/console.h"
+#include "common/numbers.h"
 #include "common/options.h"
 
 #include <math.h>
@@ -39,8 +40,6 @@ static void draw_error(const char *data, Reader *r) {
     output_close(&file);
 }
 
-static double size(int C, const float row[C]) { return gradient_norm((size_t)C, row) / sqrt(C); }
-
 typedef struct {
     const Reader *reader;
     FILE *file;
@@ -53,7 +52,7 @@ static void stage(void *context, int stage, int rows, int C, const float dx[rows
     int l = stage / 2, L = w->reader->sentence.L;
     const float(*x)[C] = (void *)(stage % 2 ? a->layers[l].between : l < L ? a->layers[l].x : a->last);
     for (int t = 0; t < rows; t++)
-        fprintf(w->file, "%d %d %.5g %s\n", stage, t, 0.01 * C * size(C, dx[t]) * size(C, x[t]),
+        fprintf(w->file, "%d %d %.5g %s\n", stage, t, 0.01 * C * row_size(C, dx[t]) * row_size(C, x[t]),
                 w->reader->sentence.token[t]);
     fprintf(w->file, "\n");
 }

@@ -1,8 +1,7 @@
 #include "15_backward/backward.h"
+#include "common/numbers.h"
 
 enum { BLOCK = 256 }; /* numbers whose activations are kept at a time, so that no memory is asked for */
-
-static int smaller(int a, int b) { return a < b ? a : b; }
 
 void activation_backward(int n, float dx[restrict n], const float dy[n], const float x[n], Activation *derivative) {
     for (int start = 0; start < n; start += BLOCK) {

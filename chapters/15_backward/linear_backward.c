@@ -1,8 +1,7 @@
 #include "15_backward/backward.h"
+#include "common/numbers.h"
 
 enum { BLOCK = 512 }; /* columns whose sums are kept at a time */
-
-static int smaller(int a, int b) { return a < b ? a : b; }
 
 /* dx += dy weight: every output tells every input that it was made from. */
 static void add_to_input(int rows, int in, int out, float dx[restrict rows][in], const float dy[rows][out],

@@ -7,6 +7,7 @@
 #include "15_backward/formulas.h"
 #include "15_backward/reader.h"
 #include "common/console.h"
+#include "common/numbers.h"
 #include "common/options.h"
 
 #include <math.h>
@@ -51,8 +52,6 @@ static void where_it_begins(void) {
 
 /* ---- from the loss back to the embedding */
 
-static double size(int C, const float row[C]) { return gradient_norm((size_t)C, row) / sqrt(C); }
-
 typedef struct {
     const Sentence *sentence;
     Table table;
@@ -64,14 +63,14 @@ static void stage_row(void *context, int stage, int rows, int C, const float dx[
     double others = 0;
     int whose = 0;
     for (int t = 0; t < rows - 1; t++) {
-        others += size(C, dx[t]) / (rows - 1);
-        if (size(C, dx[t]) > size(C, dx[whose])) whose = t;
+        others += row_size(C, dx[t]) / (rows - 1);
+        if (row_size(C, dx[t]) > row_size(C, dx[whose])) whose = t;
     }
     char place[64] = "after the embedding";
     if (stage)
         snprintf(place, sizeof place, "after %s of layer %d", stage % 2 ? "attention" : "feed-forward",
                  (stage - 1) / 2);
-    table_row(&w->table, "%s|%.4f|%.4f|%s", place, size(C, dx[rows - 1]), others,
+    table_row(&w->table, "%s|%.4f|%.4f|%s", place, row_size(C, dx[rows - 1]), others,
               others > 0 ? s->token[whose] : "nobody's");
 }
 

@@ -13,6 +13,7 @@
 #include "12_speed/flash_attention.h"
 #include "15_backward/backward.h"
 #include "common/error.h"
+#include "common/numbers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,8 +25,6 @@ enum {
     ROWS = REGISTERS / 4, /* rows of a product: ROWS x 2 sums take half of the registers */
     SETS = 256 / WIDE,    /* of queries that share a tile of keys on the way forward */
 };
-
-static int smaller(int a, int b) { return a < b ? a : b; }
 
 void flash_attention_log_sum(int T, int H, int KV, int D, float out[restrict T][H][D], float log_sum[restrict T][H],
                              const float q[T][H][D], const float k[T][KV][D], const float v[T][KV][D]) {

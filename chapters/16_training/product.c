@@ -1,11 +1,10 @@
 #include "16_training/product.h"
 #include "12_speed/projection.h"
 #include "common/error.h"
+#include "common/numbers.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static int smaller(int a, int b) { return a < b ? a : b; }
 
 static Matrix part(Matrix m, int r, int c) {
     return (Matrix){m.first + (size_t)r * m.row + (size_t)c * m.column, m.row, m.column};
