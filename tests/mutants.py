@@ -197,14 +197,16 @@ EQUIVALENT = {
     (SAMPLING, "if (x < heap[below]) break;"): EITHER,
     (SAMPLING, "if (below + 1 < k && heap[below + 1] <= heap[below]) below++;"): EITHER,
     (SAMPLING, "if (logits[v] >= heap[0]) replace_least(count, heap, logits[v]);"): EITHER,
-    (SAMPLING, "return x->logit != y->logit ? x->logit < y->logit ? 1 : -1 : y->token + x->token;"):
-        "glibc's merge sort then takes the later of two equal ones first, as it should",
+    **{(SAMPLING, line): "glibc's merge sort then takes the later of two equal ones first, as it should"
+       for line in ("int order = (x->logit <= y->logit) - (x->logit > y->logit);", "return order ? order : y->token + x->token;")},
     (SAMPLING, "for (int v = 0; v <= V; v++)"): OVERRUN,
     **{(SAMPLING, f"if (exp((double)logits[v] - most){more} >= least) candidates[count++] = (Candidate){{logits[v], v}};"):
            "more candidates, of which none is kept" for more in ("", " * sum")},
     (SAMPLING, "for (int i = 0; i <= count && (i == 0 || before < p); i++) {"): OVERRUN,
     (QUANTIZATION, "for (int j = 0; j < BLOCK; j++) most = (bits[j] & INT32_MAX) >= most ? bits[j] & INT32_MAX : most;"): EITHER,
     (QUANTIZATION, "for (int i = 1; i < n; i += BLOCK, w++, a++) {"): BLOCKS,
+    (QUANTIZATION, "levels[j] = (int8_t)(x[j] <= 0 ? -magnitude : magnitude);"): "the magnitude of zero is zero",
+    (QUANTIZATION, "for (int i = 0; i < n - 1; i += BLOCK, block++) block->d = half_made(q8_levels(block->q, &x[r][i]));"): BLOCKS,
     (QUANTIZATION, "if (x[j] <= low) low = x[j];"): EITHER,
     (QUANTIZATION, "if (x[j] >= high) high = x[j];"): EITHER,
     (QUANTIZATION, "for (int i = 0; i < n - 1; i += BLOCK, block++) {"): BLOCKS,

@@ -62,7 +62,8 @@ typedef struct {
 
 static int likelier_first(const void *a, const void *b) {
     const Candidate *x = a, *y = b;
-    return x->logit != y->logit ? x->logit < y->logit ? 1 : -1 : y->token - x->token;
+    int order = (x->logit < y->logit) - (x->logit > y->logit);
+    return order ? order : y->token - x->token;
 }
 
 /* Not all V are sorted: those less likely than (1 - p) / V cannot be kept, for together they are less than 1 - p. */
