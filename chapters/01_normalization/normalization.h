@@ -1,7 +1,8 @@
 /* Chapter 1: normalization. A token is a row of `dim` numbers; a norm makes a copy of it that has a common size.
  *
  * Statistics are summed in double: a row is read once from memory either way, and the result is then as exact
- * as a float32 can be, in whatever order the sum is taken.
+ * as a float32 can be, in whatever order the sum is taken. (Chapter 12 adds a few squares at a time in float32 first:
+ * numbers beyond 1e19 overflow there, as they do in PyTorch.)
  * In every kernel rows >= 0 and dim >= 1; out must not overlap the inputs. */
 #ifndef NORMALIZATION_H
 #define NORMALIZATION_H

@@ -10,7 +10,8 @@
 typedef enum { ROPE_DEFAULT, ROPE_LINEAR, ROPE_DYNAMIC, ROPE_YARN, ROPE_LLAMA3, ROPE_LONGROPE, ROPE_FACTORS } RopeType;
 
 /* rope_parameters (once: rope_scaling and rope_theta) of config.json, by the same names. What a type does not use
- * is ignored; a 0 in beta_fast, beta_slow, attention_factor, mscale and mscale_all_dim means "not given". */
+ * is ignored. rope_theta is above 1, factor above 0, high_freq_factor above low_freq_factor, and positions are at least
+ * 1; a 0 in beta_fast, beta_slow, attention_factor, mscale and mscale_all_dim means "not given". */
 typedef struct {
     RopeType rope_type;
     double rope_theta; /* 10000 in Llama 1 and 2, 500000 in Llama 3 */

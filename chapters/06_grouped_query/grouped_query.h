@@ -13,7 +13,8 @@
 void grouped_query_attention(int T, int H, int KV, int D, float out[restrict T][H][D], const float q[T][H][D],
                              const float k[T][KV][D], const float v[T][KV][D]);
 
-/* The same where the T queries are the last of S positions, as with chapter 7's cache: query t stands at S - T + t. */
+/* The same where the T queries are the last of S positions, as with chapter 7's cache: query t stands at S - T + t.
+ * 1 <= T <= S. In both, out must not overlap the inputs. */
 void attend_last(int T, int S, int H, int KV, int D, float out[restrict T][H][D], const float q[T][H][D],
                  const float k[S][KV][D], const float v[S][KV][D]);
 

@@ -38,7 +38,8 @@ double batch_loss(const Workers *workers, const Parameters *weights, Batch batch
 
 /* The same loss, and dloss times its gradient with respect to every weight, added to `gradients`. dloss is 1; or, where
  * gradients are accumulated over several batches or machines, the share that this batch's targets have in those of all
- * (weigh_targets): every token then weighs as much, however many its batch has. */
+ * (weigh_targets): every token then weighs as much, however many its batch has. Without gradients, NULL, it is the loss
+ * alone. */
 double batch_backward(const Workers *workers, const Parameters *weights, Parameters *gradients, Batch batch,
                       double dloss);
 
