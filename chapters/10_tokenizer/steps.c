@@ -93,7 +93,10 @@ static void rewrite(const Step *step, size_t place, const Piece *piece, const ch
     case LOWER_CASE: add_lower_case(to, piece->length, text); break;
     case SPELL_BYTES: spell_bytes(piece->length, text, to); break;
     case STRIP: strip(step, piece->length, text, to); break;
-    case DROP_FIRST: drop(place == 0 ? step->content : "\xff", piece->length, text, to); break; /* FF is in no text */
+    case DROP_FIRST:
+        if (place == 0) drop(step->content, piece->length, text, to);
+        else text_add(to, piece->length, text);
+        break;
     default: break;
     }
 }

@@ -69,7 +69,8 @@ int *encode_with_bos(const Tokenizer *tokenizer, size_t length, const char text[
     with[0] = bos;
     memcpy(with + 1, ids, *count * sizeof *ids);
     free(ids);
-    return ++*count, with;
+    ++*count;
+    return with;
 }
 
 bool ends_text(const Model *model, const Tokenizer *tokenizer, int id) {
