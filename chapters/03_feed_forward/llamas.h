@@ -1,6 +1,6 @@
 /* The sizes of ten Llamas, as Meta's params.json files have them. */
-#ifndef LLAMAS_H
-#define LLAMAS_H
+#ifndef LLAMA_WIDTHS_H
+#define LLAMA_WIDTHS_H
 
 #include "03_feed_forward/feed_forward.h"
 

@@ -1,5 +1,6 @@
 /* Chapter 6: what several heads are for, who reads whom, sharing on the sentence, and what it saves in every Llama. */
 #include "06_grouped_query/grouped_query.h"
+#include "06_grouped_query/llamas.h"
 #include "05_attention/attention.h"
 #include "common/console.h"
 #include "common/options.h"
@@ -156,18 +157,7 @@ static void on_the_sentence(const Sentence *s) {
     sentence_compare(4, T * H * D, (const float *)out, (const float *)expected);
 }
 
-/* ---- what sharing saves in every Llama, by their config.json files */
-
-typedef struct {
-    const char *name;
-    int L, H, KV, D;
-} Llama;
-
-static const Llama llamas[] = {
-    {"the course's model", 4, 6, 2, 32}, {"Llama 1, 2 7B", 32, 32, 32, 128},   {"Llama 1, 2 13B", 40, 40, 40, 128},
-    {"Llama 1 33B", 60, 52, 52, 128},    {"Llama 1 65B", 80, 64, 64, 128},     {"Llama 2 70B", 80, 64, 8, 128},
-    {"Llama 3, 3.1 8B", 32, 32, 8, 128}, {"Llama 3, 3.1 70B", 80, 64, 8, 128}, {"Llama 3.1 405B", 126, 128, 8, 128},
-    {"Llama 3.2 1B", 16, 32, 8, 64},     {"Llama 3.2 3B", 28, 24, 8, 128}};
+/* ---- what sharing saves in every Llama */
 
 static long weights(const Llama *m, int KV) { return attention_parameters(m->H * m->D, m->H, KV, m->D); }
 static double saved(const Llama *m, int KV) { return 100 - 100.0 * (double)weights(m, KV) / (double)weights(m, m->H); }
@@ -176,11 +166,9 @@ static void what_sharing_saves(void) {
     section("What sharing saves");
     Table table = {0};
     table_row(&table, "model|L|H|KV|D|k_proj, v_proj|a layer's four|with KV = H|saved|with KV = 1");
-    for (size_t n = 0; n < sizeof llamas / sizeof *llamas; n++) {
-        const Llama *m = &llamas[n];
+    for (const Llama *m = llamas; m < llamas_end; m++)
         table_row(&table, "%s|%d|%d|%d|%d|[%d, %d]|%ld|%ld|%.1f %%|%.1f %%", m->name, m->L, m->H, m->KV, m->D,
                   m->KV * m->D, m->H * m->D, weights(m, m->KV), weights(m, m->H), saved(m, m->KV), saved(m, 1));
-    }
     table_print(&table, stdout);
 }
 

@@ -1,5 +1,6 @@
 /* What the figures of chapter 7 draw, and in numbers what a cache saves and takes. */
 #include "06_grouped_query/grouped_query.h"
+#include "06_grouped_query/llamas.h"
 #include "common/console.h"
 #include "common/options.h"
 
@@ -43,47 +44,29 @@ static void cost(const char *data) {
     output_close(&output);
 }
 
-/* ---- every Llama, by its config.json */
+/* ---- every Llama: the first is the course's own */
 
-typedef struct {
-    const char *name;
-    int L, H, KV, D, contexts[2];
-} Llama;
-
-static const Llama llamas[] = {{"Llama 1, 2 7B", 32, 32, 32, 128, {2048, 4096}},
-                               {"Llama 1, 2 13B", 40, 40, 40, 128, {2048, 4096}},
-                               {"Llama 1 33B", 60, 52, 52, 128, {2048}},
-                               {"Llama 1 65B", 80, 64, 64, 128, {2048}},
-                               {"Llama 2 70B", 80, 64, 8, 128, {4096}},
-                               {"Llama 3, 3.1 8B", 32, 32, 8, 128, {8192, 131072}},
-                               {"Llama 3, 3.1 70B", 80, 64, 8, 128, {8192, 131072}},
-                               {"Llama 3.1 405B", 126, 128, 8, 128, {131072}},
-                               {"Llama 3.2 1B", 16, 32, 8, 64, {131072}},
-                               {"Llama 3.2 3B", 28, 24, 8, 128, {131072}}};
-enum { LLAMAS = sizeof llamas / sizeof *llamas, BF16 = 2 };
+enum { BYTES = 2 }; /* of a BF16 */
 
 /* Of the model, if it had that many key/value heads. */
-static long bytes_of(const Llama *m, int KV) { return kv_bytes_per_token(m->L, KV, m->D, BF16); }
+static long bytes_of(const Llama *m, int KV) { return kv_bytes_per_token(m->L, KV, m->D, BYTES); }
 
 static void cache(const char *data) {
     section("The cache of every Llama");
     Table table = {0};
     table_row(&table, "model|KiB a token|with KV = H|with KV = 1|context|GiB|with KV = H");
-    for (int i = 0; i < LLAMAS; i++) {
-        const Llama *m = &llamas[i];
+    for (const Llama *m = llamas + 1; m < llamas_end; m++)
         for (int n = 0; n < 2 && m->contexts[n] > 0; n++)
             table_row(&table, "%s|%ld|%ld|%ld|%d|%.2f|%.2f", m->name, bytes_of(m, m->KV) / 1024,
                       bytes_of(m, m->H) / 1024, bytes_of(m, 1) / 1024, m->contexts[n],
                       (double)bytes_of(m, m->KV) * m->contexts[n] / 0x1p30,
                       (double)bytes_of(m, m->H) * m->contexts[n] / 0x1p30);
-    }
     table_print(&table, stdout);
 
     if (!data) return;
     Output output = data_open(data, "07_cache", "KiB a token, query heads that share one, name");
-    for (int i = 0; i < LLAMAS; i++)
-        fprintf(output.file, "%ld %d \"%s\"\n", bytes_of(&llamas[i], llamas[i].KV) / 1024,
-                llamas[i].H / llamas[i].KV, llamas[i].name);
+    for (const Llama *m = llamas + 1; m < llamas_end; m++)
+        fprintf(output.file, "%ld %d \"%s\"\n", bytes_of(m, m->KV) / 1024, m->H / m->KV, m->name);
     output_close(&output);
 }
 
