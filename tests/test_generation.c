@@ -410,7 +410,8 @@ static void what_was_read_can_be_forgotten(void **state) {
     memcpy(before, generation.logits, sizeof before);
     generation_keep(&generation, half);
     generation_read(&generation, sentence.T - half, sentence.ids + half);
-    for (int v = 0; v < V; v++) assert_true(fabsf(before[v] - generation.logits[v]) < 1e-3f);
+    /* The tokens are multiplied in other groups: two or three ulps, of 1e-6 each, where 30 are allowed. */
+    for (int v = 0; v < V; v++) assert_true(fabsf(before[v] - generation.logits[v]) < 3e-5f);
     generation_free(&generation), sentence_close(&sentence);
 }
 

@@ -34,9 +34,11 @@ static int close_model(void **state) {
 
 /* ------------------------------------------------------------------ the Llama by itself */
 
+/* Logits are up to 16 large, whose ulp is 1e-6. Kernels that add in another order move them by two or three, and 30 are
+ * allowed. */
 static void assert_alike(int V, const float logits[V], const float decoders[V], const char *kernels) {
     for (int v = 0; v < V; v++)
-        if (!(fabsf(logits[v] - decoders[v]) < 1e-3f))
+        if (!(fabsf(logits[v] - decoders[v]) < 3e-5f))
             fail_msg("with %s, logit %d is %g, and %g in chapter 9", kernels, v, logits[v], decoders[v]);
 }
 
