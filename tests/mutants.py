@@ -194,6 +194,7 @@ EQUIVALENT = {
     (BPE, "for (int i = 0; i < count - 1; i++) propose(&heap, vocabulary, text, symbols, i);"): "the last symbol has no neighbour to merge with",
     (SAMPLING, "out[v] = !seen[v] ? logits[v] : logits[v] <= 0 ? logits[v] * penalty : logits[v] / penalty;"): "zero is zero either way",
     (SAMPLING, "int count = k <= V ? k : V;"): EITHER,
+    (SAMPLING, "for (int i = 0; i <= count; i++) heap[i] = -INFINITY;"): OVERRUN,
     (SAMPLING, "if (x < heap[below]) break;"): EITHER,
     (SAMPLING, "if (below + 1 < k && heap[below + 1] <= heap[below]) below++;"): EITHER,
     (SAMPLING, "if (logits[v] >= heap[0]) replace_least(count, heap, logits[v]);"): EITHER,
