@@ -820,6 +820,10 @@ static void llama_refuses(void **state) {
         "--chat --logprobs 1", "--logprobs -1", "--logprobs 101", "--logprobs x", "--stop ''", "--stop",
         "--perplexity x --chat --system y", "--perplexity x --ignore-eos"};
     for (size_t i = 0; i < sizeof misuses / sizeof *misuses; i++) assert_misuse(run("%s", misuses[i]));
+    assert_misuse(run("--context 0"));
+    assert_said("--context 0: a whole number of 1 or more is needed");
+    assert_misuse(run("--context 1000000"));
+    assert_said("--context 1000000: a whole number from 1 to 512 is needed");
 
     static const char *const bad[][2] = {
         {"--model nowhere", "nowhere: "},
