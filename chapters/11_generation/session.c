@@ -12,19 +12,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const char bundled[] = ROOT "/chapters/09_decoder/stories/model";
 
 /* ------------------------------------------------------------------ opening */
-
-/* The .gguf, the model's folder, or the one that its file lies in. */
-static char *home_of(const char *path) {
-    struct stat status;
-    const char *slash = strrchr(path, '/');
-    if (gguf_is(path) || (stat(path, &status) == 0 && S_ISDIR(status.st_mode))) return copy_text(path, strlen(path));
-    return slash ? copy_text(path, slash > path ? (size_t)(slash - path) : 1) : copy_text(".", 1); /* or it is "/" */
-}
 
 /* Some models have rows more than their tokenizer has tokens; and to some tokenizers a few were added of which the
  * model has no row, such as <pad>: who uses one is told so. */
@@ -40,9 +31,9 @@ static void check_vocabularies(const Model *model, const Tokenizer *tokenizer) {
  * counts, but what is asked for counts more. */
 Llama llama_open(const Words *words) {
     const char *path = or(words->model, bundled);
-    Llama llama = {.words = words, .settings = settings_of(words), .model = model_open(path), .path = home_of(path)};
-    llama.tokenizer_path = home_of(or(words->tokenizer, path));
-    llama.tokenizer = tokenizer_open(or(words->tokenizer, llama.path));
+    Llama llama = {.words = words, .settings = settings_of(words), .model = model_open(path), .path = model_home(path)};
+    llama.tokenizer_path = model_home(or(words->tokenizer, path));
+    llama.tokenizer = tokenizer_of_model(path, words->tokenizer);
     check_vocabularies(&llama.model, llama.tokenizer);
     if (!gguf_is(llama.path)) defaults_read(llama.path, &llama.settings.sampling, &llama.model.config);
     llama.settings.sampling = sampling_of(words, llama.settings.sampling);
