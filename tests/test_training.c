@@ -25,7 +25,8 @@
 
 /* A small model on two small files, 12 steps of so many sequences. */
 #define STEPS_OF(batch) "'" BUILD "/train' --model '" GOLDEN "/models/llama1' --data '" GOLDEN \
-              "/run/words.safetensors':3 --data '" GOLDEN "/run/answers.safetensors' --length 24 --batch " #batch " --steps 12 --seed 5 "
+              "/run/words.safetensors':3 --data '" GOLDEN "/run/answers.safetensors' --length 24 --batch " #batch \
+              " --steps 12 --seed 5 "
 #define SMALL STEPS_OF(3)
 
 static float counts[2048]; /* of the sequences that are read here; most tests do not look */
