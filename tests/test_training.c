@@ -684,6 +684,8 @@ static void bad_data_are_refused(void **state) {
     assert_not_begun(TEXTS "empty.txt", "empty.txt: it is empty: there is nothing to learn");
     assert_not_begun(TEXTS "- </dev/null", "-: it is empty: there is nothing to learn");
     assert_not_begun(TEXTS "blank.txt", "blank.txt: it holds no document of two tokens or more");
+    assert_int_equal(run("printf 'Mia\\000has a ball.' >binary"), 0);
+    assert_not_begun(TEXTS "binary", "binary: byte 3 is a NUL: this is no text");
     assert_not_begun(MODEL "one.safetensors", "one.safetensors: it holds no document of two tokens or more");
     assert_not_begun(MODEL "astray.safetensors", "learned[2] is -1: a token counts between 0, which is not at all");
     assert_not_begun(MODEL "none.safetensors", "learned[2] is nan: ");
