@@ -89,8 +89,8 @@ static uint64_t next_u64(Reader *reader, const char *whose) {
 static size_t next_count(Reader *reader, size_t smallest, const char *of_what) {
     uint64_t count = next_u64(reader, of_what);
     if (count > (reader->size - reader->at) / smallest)
-        fail("%s: byte %zu: it counts %" PRIu64 " %s, more than its %zu bytes can hold", reader->name, reader->at - 8,
-             count, of_what, reader->size);
+        fail("%s: byte %zu: it counts %" PRIu64 " %s, more than its %zu bytes can hold: truncated, fetch it again",
+             reader->name, reader->at - 8, count, of_what, reader->size);
     return (size_t)count;
 }
 
@@ -203,27 +203,23 @@ static void read_type(Reader *reader, GgufTensor *tensor) {
 }
 
 /* Its offset is kept until it is known where the data begin. */
-static void read_tensor(Reader *reader, GgufTensor *tensor, size_t *offset) {
+static void read_tensor(Reader *reader, GgufTensor *tensor, uint64_t *offset) {
     *tensor = (GgufTensor){.name = next_name(reader, "a tensor's name")};
     read_shape(reader, tensor);
     read_type(reader, tensor);
-    uint64_t place = next_u64(reader, tensor->name);
-    if (place > reader->size)
-        fail("%s: tensor \"%.80s\": it is said to begin at byte %" PRIu64 " of the data, in a file of %zu",
-             reader->name, tensor->name, place, reader->size);
-    *offset = (size_t)place;
+    *offset = next_u64(reader, tensor->name);
 }
 
 size_t gguf_padded(size_t size, size_t to) { return (size + to - 1) / to * to; }
 
 /* In the file, where nothing else lies. */
-static void place_tensor(const Reader *reader, GgufTensor *tensor, size_t data, size_t offset, size_t step) {
+static void place_tensor(const Reader *reader, GgufTensor *tensor, size_t data, uint64_t offset, size_t step) {
     if (offset % step)
-        fail("%s: tensor \"%.80s\": its offset %zu is no multiple of the alignment, %zu", reader->name, tensor->name,
-             offset, step);
+        fail("%s: tensor \"%.80s\": its offset %" PRIu64 " is no multiple of the alignment, %zu", reader->name,
+             tensor->name, offset, step);
     if (data > reader->size || offset > reader->size - data || tensor->bytes > reader->size - data - offset)
-        fail("%s: tensor \"%.80s\": its %zu bytes at %zu go beyond the file's end: truncated, fetch it again",
-             reader->name, tensor->name, tensor->bytes, offset);
+        fail("%s: tensor \"%.80s\": its data end at %.0f of %zu: the file is truncated, fetch it again", reader->name,
+             tensor->name, (double)data + (double)offset + (double)tensor->bytes, reader->size); /* no sum overflows */
     tensor->data = reader->bytes + data + offset;
 }
 
@@ -265,7 +261,8 @@ static void turn_tensors(const Reader *reader, size_t data, Gguf *file) {
 
 static void read_tensors(Reader *reader, Gguf *file) {
     GgufTensor *tensors = file->storage->tensors;
-    size_t count = file->tensor_count, *offsets = allocate(product(count, sizeof *offsets));
+    size_t count = file->tensor_count;
+    uint64_t *offsets = allocate(product(count, sizeof *offsets));
     for (size_t i = 0; i < count; i++) read_tensor(reader, &tensors[i], &offsets[i]);
     size_t step = alignment(file), data = gguf_padded(reader->at, step);
     for (size_t i = 0; i < count; i++) place_tensor(reader, &tensors[i], data, offsets[i], step);

@@ -31,6 +31,12 @@ const char *rate_text(char text[static RATE_TEXT], double rate) {
     return text;
 }
 
+const char *share_text(char text[static SHARE_TEXT], double share) {
+    if (share > 1) return "more than memory allows, so the weights lie in a cache";
+    snprintf(text, SHARE_TEXT, "%.0f %% of what memory allows", 100 * share);
+    return text;
+}
+
 /* An emulator's times say nothing, nor do those of a run that is made for something else: it gets little to do. */
 #ifdef UNTIMED
 enum { STEPS = 1 << 10, MOST_MEMORY = 1 << 20 };

@@ -15,6 +15,11 @@ double work_seconds(int threads);
 enum { RATE_TEXT = 32 };
 const char *rate_text(char text[static RATE_TEXT], double rate);
 
+/* How much of what memory allows that is, in words. A share above 1 is none: who is faster than memory reads from a
+ * cache, as small models do. */
+enum { SHARE_TEXT = 64 };
+const char *share_text(char text[static SHARE_TEXT], double share);
+
 /* The best of several repetitions of run(context), in seconds; repeats for about a tenth of a second. */
 double best_seconds(void run(void *context), void *context);
 

@@ -20,7 +20,7 @@ static void print_help(const char *program, const char *usage, const char *about
         int used = printf("  --%s %s", options[i].name, options[i].argument ? options[i].argument : "");
         printf("%*s%s\n", used < COLUMN ? COLUMN - used : 1, "", options[i].help);
     }
-    printf("  --help%*sthis text\n", COLUMN - 8, "");
+    printf("  --help, -h%*sthis text\n", COLUMN - 12, "");
 }
 
 static const char *shown_program, *shown_usage; /* what a misuse is answered with */
@@ -40,11 +40,18 @@ static void fill_closed_streams(void) {
         if (fcntl(stream, F_GETFD) < 0) open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-static const Option *option_named(const char *name, int count, const Option options[]) {
+/* The option that a word names, as --tokens or as --tokens=5, and what stands behind the =; or NULL. */
+static const Option *option_named(const char *word, int count, const Option options[], const char **value) {
+    if (strncmp(word, "--", 2) != 0) return NULL;
+    const char *name = word + 2;
+    size_t length = strcspn(name, "=");
+    *value = name[length] ? name + length + 1 : NULL;
     for (int i = 0; i < count; i++)
-        if (strcmp(options[i].name, name) == 0) return &options[i];
+        if (strlen(options[i].name) == length && strncmp(options[i].name, name, length) == 0) return &options[i];
     return NULL;
 }
+
+static bool asks_for_help(const char *word) { return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0; }
 
 /* A text may be empty; what is the name of a file may not. */
 static bool names_a_file(const char *argument) {
@@ -61,6 +68,17 @@ static void take(const Option *option, const char *argument, int *given) {
     option->value[(*given)++] = argument;
 }
 
+/* The word behind an option is its argument, whatever it begins with; but who writes two options in a row has forgotten
+ * the first one's. */
+static const char *next_word(const Option *option, const char *word, int count, const Option options[]) {
+    const char *value;
+    if (!word) usage_error("--%s needs its %s", option->name, option->argument);
+    if (option_named(word, count, options, &value) || strcmp(word, "--help") == 0)
+        usage_error("--%s needs its %s, and %s is an option: --%s=%s is for who means that", option->name,
+                    option->argument, word, option->name, word);
+    return word;
+}
+
 int parse_options(int argc, char **argv, const char *usage, const char *about, int count, const Option options[]) {
     fill_closed_streams();
     atexit(finish_output);
@@ -75,15 +93,18 @@ int parse_options(int argc, char **argv, const char *usage, const char *about, i
             argv[argc - 1] = word, rest--;
             continue;
         }
-        if (strcmp(word, "--help") == 0) {
+        if (asks_for_help(word)) {
             print_help(argv[0], usage, about, count, options);
             exit(0);
         }
-        const Option *option = word[1] == '-' ? option_named(word + 2, count, options) : NULL;
+        const char *value;
+        const Option *option = option_named(word, count, options, &value);
         if (!option) usage_error("%s is not understood", word);
-        if (option->argument && i + 1 == rest) usage_error("%s needs its %s", word, option->argument);
-        take(option, option->argument ? argv[i + 1] : "", &given[option - options]);
-        i += option->argument ? 2 : 1;
+        if (value && !option->argument) usage_error("%s: --%s takes no value", word, option->name);
+        const bool behind = option->argument && !value; /* the next word is its argument */
+        if (behind) value = next_word(option, i + 1 < rest ? argv[i + 1] : NULL, count, options);
+        take(option, value ? value : "", &given[option - options]);
+        i += behind ? 2 : 1;
     }
     return rest;
 }
@@ -94,6 +115,7 @@ unsigned long option_number(const char *name, const char *text, unsigned long lo
     unsigned long number = strtoul(text, &end, 10);
     if (isdigit((unsigned char)*text) && !*end && !errno && number >= low && number <= high) return number;
     if (low == 0 && high == ULONG_MAX) usage_error("--%s %s: a whole number is needed", name, text);
+    if (high == ULONG_MAX) usage_error("--%s %s: a whole number of %lu or more is needed", name, text, low);
     usage_error("--%s %s: a whole number from %lu to %lu is needed", name, text, low, high);
 }
 

@@ -11,9 +11,9 @@ typedef struct {
 
 enum { OPTION_TIMES = 16 }; /* no option more often */
 
-/* Parses options[0..count), each of which may be given once, but for those with a …; an argument called FILE, DIR or
- * PATH must not be empty. `usage` is what follows the program's name, `about` one sentence for --help. Returns the
- * index in argv of the first word that is no option. */
+/* Parses options[0..count), --tokens 5 or --tokens=5, each of which may be given once, but for those with a …; an
+ * argument called FILE, DIR or PATH must not be empty. `usage` is what follows the program's name, `about` one sentence
+ * for --help. Returns the index in argv of the first word that is no option. */
 int parse_options(int argc, char **argv, const char *usage, const char *about, int count, const Option options[]);
 
 /* The same for a program that takes nothing but options. */

@@ -32,8 +32,7 @@ static void remove_and_die(int signal) {
 /* Where the size of files is limited, the write that goes too far is an error then, and not the end of the program. */
 static void let_the_write_fail(int signal) { (void)signal; }
 
-/* A signal that the program ignores or handles itself is left alone. */
-static void catch_signal(int signal, void handler(int), int flags) {
+void catch_signal(int signal, void handler(int), int flags) {
     struct sigaction current, ours = {.sa_handler = handler, .sa_flags = flags};
     if (sigaction(signal, NULL, &current) == 0 && current.sa_handler == SIG_DFL)
         sigaction(signal, &ours, NULL);

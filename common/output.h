@@ -20,4 +20,8 @@ void output_close(Output *output);
 /* Removes the temporary files of all outputs that are open: for who handles a signal and ends the program. */
 void output_abandon(void);
 
+/* From now on `handler` has to do with the signal, unless the program ignores it, as in the background, or has
+ * something to do with it already. */
+void catch_signal(int signal, void handler(int), int flags);
+
 #endif

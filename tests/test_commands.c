@@ -280,7 +280,7 @@ static void a_prompt_ends_where_its_last_line_does(void **state) {
     write_text("prompt", "");
     assert_int_equal(run("'" BUILD "/llama' --seed 1 --tokens 1 --quiet --prompt - <prompt"), 0);
     assert_int_equal(run("cd '" STORIES "' && '" BUILD "/llama' --model model.safetensors --seed 1 --tokens 1"), 0);
-    assert_said("written: 1 tokens");
+    assert_said("written: 1 token, ");
 }
 
 int main(void) {

@@ -116,7 +116,7 @@ static void it_writes_what_transformers_writes(void **state) {
     generation_free(&generation);
 }
 
-static void no_progress(size_t done, size_t count) { assert_true(done <= count); }
+static void no_progress(size_t done, size_t count, double so_far) { assert_true(done <= count && so_far >= 1); }
 
 /* The golden texts' tokens are scored in four windows of 512: BOS, and 511 of them. An emulator gets one. */
 enum { WINDOW = 512, SCORED = WINDOW - 1 };
@@ -498,7 +498,10 @@ static void llama_tells_a_story(void **state) {
     assert_int_equal(run("--seed 3 --tokens 60 2>/dev/null"), 0);
     assert_string_equal(said, first);
     assert_int_equal(run("--seed 3 --tokens 3"), 0);
-    assert_said("of what memory allows; seed 3");
+    assert_said("memory allows");
+    assert_said("; seed 3\n");
+    assert_int_equal(run("--prompt Once --tokens 1"), 0);
+    assert_said("; written: 1 token, ");
     assert_int_equal(run("--tokens 0 --prompt 'As it is' --quiet"), 0);
     assert_string_equal(said, "As it is\n");
     assert_int_equal(run("--context 20 --tokens 30 --seed 1 --quiet"), 0);
@@ -587,6 +590,15 @@ static void slow_speeds_have_two_digits(void **state) {
     char text[RATE_TEXT];
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         assert_string_equal(rate_text(text, known[i].rate), known[i].text);
+}
+
+/* A model that fits a cache is faster than memory. */
+static void no_share_is_above_all(void **state) {
+    (void)state;
+    char text[SHARE_TEXT];
+    assert_string_equal(share_text(text, 0.126), "13 % of what memory allows");
+    assert_string_equal(share_text(text, 1), "100 % of what memory allows");
+    assert_string_equal(share_text(text, 2.77), "more than memory allows, so the weights lie in a cache");
 }
 
 /* What a .gguf says of the end of a text, of a turn, of a message: each of them ends it. Here it is the full stop. */
@@ -821,6 +833,10 @@ static void llama_refuses(void **state) {
         "--chat --logprobs 1", "--logprobs -1", "--logprobs 101", "--logprobs x", "--stop ''", "--stop",
         "--perplexity x --chat --system y", "--perplexity x --ignore-eos"};
     for (size_t i = 0; i < sizeof misuses / sizeof *misuses; i++) assert_misuse(run("%s", misuses[i]));
+    assert_misuse(run("--context 0"));
+    assert_said("--context 0: a whole number of 1 or more is needed");
+    assert_misuse(run("--context 1000000"));
+    assert_said("--context 1000000: a whole number from 1 to 512 is needed");
 
     static const char *const bad[][2] = {
         {"--model nowhere", "nowhere: "},
@@ -896,6 +912,7 @@ int main(void) {
         cmocka_unit_test(tokens_go_in_and_out),
         cmocka_unit_test(log_probabilities_are_the_models),
         cmocka_unit_test(slow_speeds_have_two_digits),
+        cmocka_unit_test(no_share_is_above_all),
         cmocka_unit_test(a_gguf_says_what_ends_a_text),
         cmocka_unit_test(the_context_is_as_long_as_it_must_be),
         cmocka_unit_test(logits_that_are_no_numbers_are_said),

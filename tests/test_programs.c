@@ -30,6 +30,8 @@ static void every_program_helps_and_refuses(void **state) {
         assert_int_equal(run("'%s/%s' --help", BUILD, program), 0);
         assert_said("usage: ");
         assert_said("--help");
+        assert_int_equal(run("'%s/%s' -h", BUILD, program), 0);
+        assert_said("usage: ");
         bool draws = strchr("01", program[0]) && strstr(said, "--data"); /* a chapter's begins with its number */
         assert_misuse(run("'%s/%s' --no-such-flag", BUILD, program));
         assert_said("--no-such-flag");
@@ -45,6 +47,38 @@ static void every_program_helps_and_refuses(void **state) {
         assert_said("--data is there twice");
         assert_int_equal(run("'%s/%s' --data /proc/nowhere/deep >stdout", BUILD, program), 1);
         assert_one_clear_line();
+    }
+}
+
+/* An argument is the next word, or stands behind a =. The next word may begin with any sign, but it is no option that is
+ * asked for. */
+static void an_argument_is_the_next_word_or_behind_a_sign(void **state) {
+    (void)state;
+    static const struct {
+        const char *words, *said; /* NULL: it is taken */
+    } cases[] = {
+        {"--encode the", NULL},
+        {"--encode=the", NULL},
+        {"--encode=the=", NULL},
+        {"--encode=", NULL},
+        {"--encode -1", NULL},
+        {"--encode=--info", NULL},
+        {"--encode --wool", NULL},
+        {"--encode --info", "--encode needs its TEXT, and --info is an option: --encode=--info is for who means that"},
+        {"--encode --pieces=no", "--encode needs its TEXT, and --pieces=no is an option"},
+        {"--encode --help", "--encode needs its TEXT, and --help is an option"},
+        {"--encode", "--encode needs its TEXT"},
+        {"--encode-file=", "--encode-file needs its FILE"},
+        {"--info=yes", "--info=yes: --info takes no value"},
+        {"--info=", "--info=: --info takes no value"},
+        {"--enc=the", "--enc=the is not understood"},
+        {"-encode=the", "-encode=the is not understood"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int status = run("'%s/10_tokenizer' --model='" ROOT "/tests/golden/tokenizers/tiktoken' %s", BUILD,
+                         cases[i].words);
+        if (cases[i].said) assert_misuse(status), assert_said(cases[i].said);
+        else assert_int_equal(status, 0);
     }
 }
 
@@ -347,7 +381,8 @@ static void a_machine_without_ieee_floats_is_told_at_once(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_program_helps_and_refuses), cmocka_unit_test(a_closed_stream_is_not_taken_by_a_file),
+        cmocka_unit_test(every_program_helps_and_refuses),
+        cmocka_unit_test(an_argument_is_the_next_word_or_behind_a_sign), cmocka_unit_test(a_closed_stream_is_not_taken_by_a_file),
         cmocka_unit_test(list_names_the_kernels),
         cmocka_unit_test(what_is_exported_can_be_answered), cmocka_unit_test(a_npy_file_answers_one_case),
         cmocka_unit_test(bad_requests_get_one_line),       cmocka_unit_test(a_readers_mistake_is_named),

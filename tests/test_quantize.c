@@ -1,5 +1,6 @@
 /* build/quantize: the file that it writes is the model that it read, and what it cannot write it names. */
 #define PROGRAM "'" BUILD "/quantize'"
+#include "tests/llama2c.h"
 #include "tests/program.h"
 #include "10_tokenizer/tokenizer.h"
 #include "14_tensor_parallel/shard_model.h"
@@ -188,6 +189,24 @@ static void a_damaged_model_is_not_made_sound(void **state) {
     safetensors_close(&file);
 }
 
+/* Such a file holds no tokenizer: the one beside it is taken, or the one that is named. Where none is, llama and chapter
+ * 14 say the same. */
+static void a_tokenizer_lies_beside_a_bin(void **state) {
+    (void)state;
+    static const char words[] = "bin/model.bin: no tokenizer.json, tokenizer.model or tokenizer.bin lies beside it: "
+                                "--tokenizer PATH names one";
+    Model model = model_open(MODEL);
+    assert_int_equal(system(AT("mkdir %s/bin", folder)), 0);
+    write_bin(AT("%s/bin/model.bin", folder), &model);
+    model_close(&model);
+    assert_error(run("bin/model.bin x.gguf"), words);
+    assert_error(run("--help >help && '%s/llama' --model bin/model.bin", BUILD), words);
+    assert_error(run("--help >help && '%s/14_tensor_parallel' --model bin/model.bin --prompt x", BUILD), words);
+    assert_int_equal(run("bin/model.bin named.gguf --tokenizer '%s'", MODEL), 0);
+    assert_int_equal(system(AT("cp '%s'/tokenizer.* %s/bin", MODEL, folder)), 0);
+    assert_int_equal(run("bin/model.bin beside.gguf && cmp named.gguf beside.gguf"), 0);
+}
+
 static void what_it_cannot_write_it_names(void **state) {
     (void)state;
     assert_error(run("'%s'", MODEL), "give a model and the file to write");
@@ -267,6 +286,7 @@ int main(void) {
         cmocka_unit_test(the_blocks_are_llama_cpps),
         cmocka_unit_test(merges_become_scores),
         cmocka_unit_test(a_damaged_model_is_not_made_sound),
+        cmocka_unit_test(a_tokenizer_lies_beside_a_bin),
         cmocka_unit_test(what_it_cannot_write_it_names),
         cmocka_unit_test(a_changed_byte_is_no_crash),
         cmocka_unit_test(a_model_is_cut_between_its_blocks),

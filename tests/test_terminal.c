@@ -66,6 +66,7 @@ static void a_conversation_has_a_prompt(void **state) {
     expect("\r\n> ");
     /* Only the line is given up; a terminal drops what it shows at that moment. */
     type((char[]){'n', 'o', CTRL_C, '\0'});
+    expect("note: Ctrl-D ends the conversation\r\n");
     type("Who?\n");
     expect("Who?\r\n");
     expect("\r\n> ");
@@ -78,8 +79,10 @@ static void progress_is_shown(void **state) {
     assert_int_equal(run("for i in 1 2 3 4; do echo Once upon a time there was a fox.; done >text"), 0);
     start("exec '" BUILD "/llama' --perplexity text --context 9");
     expect("\r[#");
+    expect(" of 43 tokens, perplexity "); /* so far */
     expect("[########################################]");
     expect("perplexity ");
+    expect("\r\nperplexity ");
     assert_int_equal(end(), 0);
     assert_int_equal(run("'" BUILD "/llama' --perplexity text --context 9"), 0);
     assert_null(strchr(said, '#'));

@@ -887,6 +887,8 @@ static void requests_are_answered_or_get_one_line(void **state) {
     assert_string_equal(said, "▁the ▁llama\n");
     assert_int_equal(run("%s --decode '1 264,447'", model), 0);
     assert_string_equal(said, "the llama\n");
+    assert_int_equal(run("%s --encode 'the llama' >ids && %s %s --decode - <ids", model, PROGRAM, model), 0);
+    assert_string_equal(said, "the llama\n");
     assert_int_equal(run("%s --encode '' ", model), 0);
     assert_string_equal(said, "\n");
     assert_int_equal(run("%s --info", model), 0);

@@ -23,9 +23,11 @@
 #define GOLDEN ROOT "/tests/golden"
 #define STORIES ROOT "/chapters/09_decoder/stories/model"
 
-/* A small model on two small files, 12 steps. */
-#define SMALL "'" BUILD "/train' --model '" GOLDEN "/models/llama1' --data '" GOLDEN "/run/words.safetensors':3 " \
-              "--data '" GOLDEN "/run/answers.safetensors' --length 24 --batch 3 --steps 12 --seed 5 "
+/* A small model on two small files, 12 steps of so many sequences. */
+#define STEPS_OF(batch) "'" BUILD "/train' --model '" GOLDEN "/models/llama1' --data '" GOLDEN \
+              "/run/words.safetensors':3 --data '" GOLDEN "/run/answers.safetensors' --length 24 --batch " #batch \
+              " --steps 12 --seed 5 "
+#define SMALL STEPS_OF(3)
 
 static float counts[2048]; /* of the sequences that are read here; most tests do not look */
 
@@ -163,6 +165,7 @@ static pid_t start(const char *command) {
     pid_t child = fork();
     if (child == 0) {
         setpgid(0, 0);
+        signal(SIGINT, SIG_DFL); /* in the background it would be ignored */
         execl("/bin/sh", "sh", "-c", AT("cd %s && exec >/dev/null 2>&1; exec %s", folder, command), (char *)NULL);
         _exit(127);
     }
@@ -284,6 +287,15 @@ static void only_the_same_run_is_resumed(void **state) {
     assert_one_clear_line();
     assert_said("noted/checkpoint.safetensors: its step is \"1x\": this program did not write it");
     assert_same_run("whole", "killed"); /* nothing was lost */
+}
+
+static void other_threads_are_noted(void **state) {
+    (void)state;
+    assert_int_equal(run("%s", SMALL "--threads 1 --out threaded"), 0);
+    assert_int_equal(run("%s", SMALL "--threads 1 --resume --out threaded"), 0);
+    assert_null(strstr(said, "note:"));
+    assert_int_equal(run("%s", SMALL "--threads 2 --resume --out threaded"), 0);
+    assert_said("note: it was saved with --threads 1, and goes on with --threads 2: other bits will come out\n");
 }
 
 /* ------------------------------------------------------------------ several processes */
@@ -672,6 +684,8 @@ static void bad_data_are_refused(void **state) {
     assert_not_begun(TEXTS "empty.txt", "empty.txt: it is empty: there is nothing to learn");
     assert_not_begun(TEXTS "- </dev/null", "-: it is empty: there is nothing to learn");
     assert_not_begun(TEXTS "blank.txt", "blank.txt: it holds no document of two tokens or more");
+    assert_int_equal(run("printf 'Mia\\000has a ball.' >binary"), 0);
+    assert_not_begun(TEXTS "binary", "binary: byte 3 is a NUL: this is no text");
     assert_not_begun(MODEL "one.safetensors", "one.safetensors: it holds no document of two tokens or more");
     assert_not_begun(MODEL "astray.safetensors", "learned[2] is -1: a token counts between 0, which is not at all");
     assert_not_begun(MODEL "none.safetensors", "learned[2] is nan: ");
@@ -738,6 +752,48 @@ static void begin_only(const char *name) {
     } while (saved_step(name) == 12); /* that was too late */
 }
 
+/* Starts it, and waits until it is about to train: then it begins its log. */
+static pid_t start_training(const char *command, const char *log) {
+    pid_t child = start(command);
+    for (int i = 0; i < 60000 && !exists(log); i++) nanosleep(&(struct timespec){0, 1000000}, NULL);
+    return child;
+}
+
+/* Ctrl-C, or the end that a machine is told to come to: the step at work is done and saved, and none is lost. */
+static void a_signal_costs_no_step(void **state) {
+    (void)state;
+    static const int signals[] = {SIGINT, SIGTERM};
+    assert_int_equal(run("%s", STEPS_OF(100) "--out patient"), 0);
+    for (int i = 0; i < 2; i++) {
+        int status;
+        do {
+            run("rm -rf stopped");
+            pid_t child = start_training(STEPS_OF(100) "--out stopped >stopped.txt", "stopped/log.csv");
+            kill(child, signals[i]);
+            status = end_of(child);
+        } while (WIFEXITED(status) && WEXITSTATUS(status) == 0); /* that was too late */
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == signals[i]);
+        double losses[13];
+        int step = saved_step("stopped");
+        assert_int_equal(read_column(AT("%s/stopped/log.csv", folder), LOSS, 13, losses), step);
+        run("cat stopped.txt");
+        assert_said(AT("stopped behind step %d, which is saved: the same command with --resume goes on\n", step));
+        assert_int_equal(run("%s", STEPS_OF(100) "--resume --out stopped"), 0);
+        assert_said(AT("resumed behind step %d\n", step));
+        assert_same_run("patient", "stopped");
+    }
+}
+
+/* A step takes long: who presses Ctrl-C again does not wait for it. */
+static void a_second_signal_ends_at_once(void **state) {
+    (void)state;
+    int status;
+    pid_t child = start_training(STEPS_OF(3000) "--out hurried", "hurried/log.csv");
+    while (kill(child, SIGINT), waitpid(child, &status, WNOHANG) == 0) nanosleep(&(struct timespec){0, 10000000}, NULL);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
+    assert_false(exists("hurried/checkpoint.safetensors"));
+}
+
 /* The next checkpoint, of 264 KB, is more than the disk has room for: the last one stays, and leads to the same end. */
 static void a_full_disk_costs_nothing_that_was_saved(void **state) {
     (void)state;
@@ -787,6 +843,9 @@ int main(void) {
         cmocka_unit_test(a_model_in_bf16_is_half_as_large),
         cmocka_unit_test(what_is_only_looked_at_changes_nothing),
         cmocka_unit_test(only_the_same_run_is_resumed),
+        cmocka_unit_test(other_threads_are_noted),
+        cmocka_unit_test(a_signal_costs_no_step),
+        cmocka_unit_test(a_second_signal_ends_at_once),
 #ifdef MPIRUN
         cmocka_unit_test(several_processes_share_a_batch),
 #endif

@@ -95,11 +95,12 @@ static int *parse_ids(const char *text, size_t *count) {
 
 static void decode(const Tokenizer *t, const char *text) {
     size_t count, length;
-    int *ids = parse_ids(text, &count);
+    char *read = strcmp(text, "-") == 0 ? file_read(text, &length) : NULL;
+    int *ids = parse_ids(read ? read : text, &count);
     char *decoded = tokenizer_decode(t, count, ids, &length);
     fwrite(decoded, 1, length, stdout);
     putchar('\n');
-    free(ids), free(decoded);
+    free(ids), free(decoded), free(read);
 }
 
 static void print_info(const Tokenizer *t, const char *path) {
@@ -133,7 +134,7 @@ bool command(int argc, char **argv) {
         {"bos", NULL, "with the token of the beginning before them", &r.bos},
         {"special", NULL, "names of special tokens in the text are those tokens", &r.special},
         {"pieces", NULL, "the pieces in place of the ids: ▁ is a space", &r.pieces},
-        {"decode", "\"1 2 3\"", "the text of these ids", &r.decode},
+        {"decode", "\"1 2 3\"", "the text of these ids; - reads them from standard input", &r.decode},
         {"info", NULL, "the family and the size", &r.info},
     };
     only_options(

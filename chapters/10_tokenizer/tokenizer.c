@@ -45,26 +45,56 @@ Tokenizer *tokenizer_parse(const char *path, size_t length, char *bytes) {
          "llama2.c's tokenizer.bin", path);
 }
 
-/* The file of a folder that a tokenizer is read from. */
-static void find_in_folder(char path[static 4096], const char *folder) {
+/* The file of a folder that a tokenizer is read from, if there is one. */
+static bool find_in_folder(char path[static 4096], const char *folder) {
     static const char *const names[] = {"tokenizer.json", "tokenizer.model", "tokenizer.bin"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (snprintf(path, 4096, "%s/%s", folder, names[i]) >= 4096) fail("%.200s…: the path is too long", folder);
-        if (access(path, F_OK) == 0) return;
+        if (access(path, F_OK) == 0) return true;
     }
-    fail("%s: it holds neither tokenizer.json nor tokenizer.model nor tokenizer.bin", folder);
+    return false;
+}
+
+bool tokenizer_in(const char *folder) {
+    char path[4096];
+    return find_in_folder(path, folder);
+}
+
+static bool is_directory(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 Tokenizer *tokenizer_open(const char *path) {
-    struct stat status;
     char file[4096];
     size_t length;
-    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) find_in_folder(file, path), path = file;
+    if (is_directory(path)) {
+        if (!find_in_folder(file, path))
+            fail("%s: it holds neither tokenizer.json nor tokenizer.model nor tokenizer.bin", path);
+        path = file;
+    }
     if (gguf_is(path)) return gguf_tokenizer(path);
     char *bytes = file_read_regular(path, &length);
     Tokenizer *tokenizer = tokenizer_parse(path, length, bytes);
     added_of_folder(tokenizer, path);
     beginning_of_folder(tokenizer, path);
+    return tokenizer;
+}
+
+char *model_home(const char *model) {
+    const char *slash = strrchr(model, '/');
+    if (gguf_is(model) || is_directory(model)) return copy_text(model, strlen(model));
+    return slash ? copy_text(model, slash > model ? (size_t)(slash - model) : 1) : copy_text(".", 1); /* or it is "/" */
+}
+
+Tokenizer *tokenizer_of_model(const char *model, const char *named) {
+    if (named) return tokenizer_open(named);
+    char *home = model_home(model);
+    if (is_directory(home) && !tokenizer_in(home))
+        fail("%s: no tokenizer.json, tokenizer.model or tokenizer.bin lies %s it: --tokenizer PATH names one", model,
+             is_directory(model) ? "in" : "beside");
+    Tokenizer *tokenizer = tokenizer_open(home);
+    free(home);
     return tokenizer;
 }
 

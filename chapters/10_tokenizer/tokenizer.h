@@ -21,7 +21,17 @@ typedef struct Tokenizer Tokenizer;
  * fail(). */
 Tokenizer *tokenizer_open(const char *path);
 
-/* The same of a file's bytes, behind which a NUL follows; they become the tokenizer's. `path` is for messages. */
+/* Where lies what belongs to a model and is not in its weights: its folder, the one that its file lies in, or the .gguf
+ * itself. The caller frees. */
+char *model_home(const char *model);
+
+/* Whether one of these files lies in a folder. */
+bool tokenizer_in(const char *folder);
+
+/* The tokenizer that option --tokenizer names, or if that is NULL, the model's. */
+Tokenizer *tokenizer_of_model(const char *model, const char *named);
+
+/* The same as tokenizer_open() of a file's bytes, behind which a NUL follows; they become the tokenizer's. `path` is for messages. */
 Tokenizer *tokenizer_parse(const char *path, size_t length, char *bytes);
 void tokenizer_close(Tokenizer *tokenizer);
 

@@ -183,7 +183,7 @@ static void score_positions(void *context, int stage, int first, int T, int C, c
 }
 
 double perplexity(const Model *model, int bos, size_t count, const int ids[count], int window,
-                  void progress(size_t done, size_t count)) {
+                  void progress(size_t done, size_t count, double so_far)) {
     Score score = {.model = model, .ids = allocate((size_t)window * sizeof(int))};
     size_t piece = (size_t)window - 1;
     for (size_t done = 0; done < count; done += piece) {
@@ -195,7 +195,7 @@ double perplexity(const Model *model, int bos, size_t count, const int ids[count
         decoder.watch = score_positions, decoder.context = &score;
         decoder_read(&decoder, score.count, score.ids);
         decoder_free(&decoder);
-        progress(done + piece, count);
+        progress(done + piece, count, exp(score.surprise / (double)(done + piece)));
     }
     free(score.ids);
     return exp(score.surprise / (double)count);

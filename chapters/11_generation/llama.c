@@ -50,9 +50,12 @@ static void tell(const Llama *llama) {
 
 /* ------------------------------------------------------------------ a score */
 
-static void show_progress(size_t done, size_t count) { progress_bar(done, count, "%zu of %zu tokens", done, count); }
+/* Who stops it here has what it came to. */
+static void show_progress(size_t done, size_t count, double so_far) {
+    progress_bar(done, count, "%zu of %zu tokens, perplexity %.4f", done, count, so_far);
+}
 
-static void no_progress(size_t done, size_t count) { (void)done, (void)count; }
+static void no_progress(size_t done, size_t count, double so_far) { (void)done, (void)count, (void)so_far; }
 
 static void score(const Llama *llama) {
     const char *path = llama->words->perplexity;
@@ -63,12 +66,12 @@ static void score(const Llama *llama) {
     if (bos < 0) fail("--perplexity: the tokenizer has no BOS to begin a window with");
     if (count == 0) fail("%s: there is no text to score", path);
     if (window < 2) usage_error("--context %d: a window needs 2 positions", window);
-    void (*progress)(size_t, size_t) = llama->words->quiet ? no_progress : show_progress;
+    void (*progress)(size_t, size_t, double) = llama->words->quiet ? no_progress : show_progress;
     double result = perplexity(&llama->model, bos, count, ids, window, progress);
     if (isinf(result))
         fail("%s: its perplexity is beyond every number: do the model and the tokenizer belong together?", path);
-    printf("perplexity %.4f over %zu tokens (%.3f bits a byte), in windows of %d\n", result, count,
-           log2(result) * (double)count / (double)length, window);
+    printf("perplexity %.4f over %zu token%s (%.3f bits a byte), in windows of %d\n", result, count,
+           count == 1 ? "" : "s", log2(result) * (double)count / (double)length, window);
     free(ids), free(text);
 }
 
@@ -95,7 +98,9 @@ int main(int argc, char **argv) {
         {"seed", "S", "the same text for the same seed (from the clock)", &w.seed},
         {"context", "N", "positions to keep (what is needed, at most what the model was made for)", &w.context},
         {"threads", "N", "(all cores)", &w.threads},
-        {"chat", NULL, "a conversation, a line at a time (\\ at its end: it goes on); Ctrl-C stops an answer", &w.chat},
+        {"chat", NULL,
+         "a conversation, a line at a time (\\ at its end: it goes on); Ctrl-C stops an answer, Ctrl-D the conversation",
+         &w.chat},
         {"template", "NAME",
          "its form: llama2, llama3, llama3.1, llama3.2, chatml, zephyr, vicuna, alpaca, mistral (the model's own)",
          &w.template},

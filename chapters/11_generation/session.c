@@ -12,19 +12,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const char bundled[] = ROOT "/chapters/09_decoder/stories/model";
 
 /* ------------------------------------------------------------------ opening */
-
-/* The .gguf, the model's folder, or the one that its file lies in. */
-static char *home_of(const char *path) {
-    struct stat status;
-    const char *slash = strrchr(path, '/');
-    if (gguf_is(path) || (stat(path, &status) == 0 && S_ISDIR(status.st_mode))) return copy_text(path, strlen(path));
-    return slash ? copy_text(path, slash > path ? (size_t)(slash - path) : 1) : copy_text(".", 1); /* or it is "/" */
-}
 
 /* Some models have rows more than their tokenizer has tokens; and to some tokenizers a few were added of which the
  * model has no row, such as <pad>: who uses one is told so. */
@@ -40,9 +31,9 @@ static void check_vocabularies(const Model *model, const Tokenizer *tokenizer) {
  * counts, but what is asked for counts more. */
 Llama llama_open(const Words *words) {
     const char *path = or(words->model, bundled);
-    Llama llama = {.words = words, .settings = settings_of(words), .model = model_open(path), .path = home_of(path)};
-    llama.tokenizer_path = home_of(or(words->tokenizer, path));
-    llama.tokenizer = tokenizer_open(or(words->tokenizer, llama.path));
+    Llama llama = {.words = words, .settings = settings_of(words), .model = model_open(path), .path = model_home(path)};
+    llama.tokenizer_path = model_home(or(words->tokenizer, path));
+    llama.tokenizer = tokenizer_of_model(path, words->tokenizer);
     check_vocabularies(&llama.model, llama.tokenizer);
     if (!gguf_is(llama.path)) defaults_read(llama.path, &llama.settings.sampling, &llama.model.config);
     llama.settings.sampling = sampling_of(words, llama.settings.sampling);
@@ -169,14 +160,13 @@ static double bytes_per_token(const Model *model, int length) {
 
 static void print_speed(const Session *s) {
     int written = s->generation.chosen;
-    char prefill[RATE_TEXT], rate[RATE_TEXT];
+    char prefill[RATE_TEXT], rate[RATE_TEXT], of_memory[SHARE_TEXT];
     double reads = s->reading > 0 ? s->read / s->reading : 0, writes = s->writing > 0 ? written / s->writing : 0;
     double bytes = bytes_per_token(&s->llama->model, s->generation.decoder.length);
     double share = written > 0 ? writes * bytes / read_bandwidth(thread_count(), SOME_MEMORY) : 0;
-    fprintf(stderr,
-            "prompt: %d tokens, %s a second; "
-            "written: %d tokens, %s a second, %.0f %% of what memory allows; seed %lu\n",
-            s->read, rate_text(prefill, reads), written, rate_text(rate, writes), 100 * share, s->llama->settings.seed);
+    fprintf(stderr, "prompt: %d token%s, %s a second; written: %d token%s, %s a second, %s; seed %lu\n", s->read,
+            s->read == 1 ? "" : "s", rate_text(prefill, reads), written, written == 1 ? "" : "s",
+            rate_text(rate, writes), share_text(of_memory, share), s->llama->settings.seed);
 }
 
 void session_end(Session *s) {

@@ -1,5 +1,4 @@
 #include "11_generation/settings.h"
-#include "09_decoder/config.h"
 #include "11_generation/forms.h"
 #include "common/measure.h"
 
@@ -32,7 +31,7 @@ Sampling sampling_of(const Words *w, Sampling s) {
 
 Settings settings_of(const Words *w) {
     if (w->threads) use_threads((int)option_number("threads", w->threads, 1, 1024));
-    if (w->context) option_number("context", w->context, 1, MOST_POSITIONS); /* and again when the model is known */
+    if (w->context) option_number("context", w->context, 1, ULONG_MAX); /* the model's limit is not known yet */
     if (w->template) form_named(w->template);
     return (Settings){
         .sampling = sampling_of(w, (Sampling){.temperature = 0.8f, .top_p = 0.95f, .repetition_penalty = 1}),

@@ -24,7 +24,7 @@ static char *read_line(const char *prompt) {
         return line;
     }
     if (!interrupted && !feof(stdin)) fail("--chat: standard input: %s", strerror(errno));
-    if (!feof(stdin)) clearerr(stdin), fputc('\n', stderr);
+    if (!feof(stdin)) clearerr(stdin), fputs("\nnote: Ctrl-D ends the conversation\n", stderr);
     free(line);
     return NULL;
 }

@@ -215,7 +215,7 @@ int main(int argc, char **argv) {
     const char *type = "q8_0", *tokenizer_path = NULL, *quiet = NULL;
     const Option options[] = {
         {"type", "TYPE", "q8_0, q5_1, q5_0, q4_1, q4_0, bf16, f16 or f32 (q8_0)", &type},
-        {"tokenizer", "PATH", "the tokenizer that goes into the file (the model's; a .bin has none)", &tokenizer_path},
+        {"tokenizer", "PATH", "the tokenizer that goes into the file (the model's, or what lies beside it)", &tokenizer_path},
         {"quiet", NULL, "no progress bar", &quiet},
     };
     int rest = parse_options(argc, argv, "MODEL OUT.gguf [--type TYPE]",
@@ -229,7 +229,7 @@ int main(int argc, char **argv) {
     Model model = model_open(from);
     if (file_is_mapped(to)) fail("%s: it cannot be read and written at once: give the new file another name", to);
     if (file_would_be_lost(to, 0, "GGUF")) fail("%s: this file is no GGUF, and would be lost: name another one", to);
-    Tokenizer *tokenizer = tokenizer_open(tokenizer_path ? tokenizer_path : from);
+    Tokenizer *tokenizer = tokenizer_of_model(from, tokenizer_path);
     if (tokenizer_size(tokenizer) > model.config.V) fail("%s: its tokenizer has more tokens than the model", from);
     GgufPairs pairs = {0};
     add_config(&pairs, &model.config, kinds[kind].number);

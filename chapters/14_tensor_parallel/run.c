@@ -55,7 +55,7 @@ static Run run_open(Ranks ranks, const Wish *wish) {
     Run run = {.ranks = ranks, .wish = wish, .shard = shard_open(wish->model, ranks.count, ranks.rank),
                .stream = {.file = stdout}, .random = {wish->seed}};
     if (ranks.rank == 0 && !wish->ids && !wish->compare)
-        run.tokenizer = tokenizer_open(wish->tokenizer ? wish->tokenizer : wish->model);
+        run.tokenizer = tokenizer_of_model(wish->model, wish->tokenizer);
     turn_end();
     check_agreement(ranks, wish, &run.shard);
     shard_load(&run.shard);

@@ -62,23 +62,25 @@ static char *name_of(const char *kind, const Tensor *tensor) {
 }
 
 typedef struct {
-    char step[24], seconds[32], data[24];
+    char step[24], seconds[32], data[24], threads[24];
     Ingredients recipe;
 } Notes;
 
 static void fill_notes(Notes *n, const State *s, const Recipe *recipe, uint64_t fingerprint) {
     snprintf(n->step, sizeof n->step, "%d", s->step);
     snprintf(n->seconds, sizeof n->seconds, "%.3f", s->seconds);
+    snprintf(n->threads, sizeof n->threads, "%d", recipe->threads);
     snprintf(n->data, sizeof n->data, "%016" PRIx64, fingerprint);
     recipe_ingredients(recipe, &n->recipe);
 }
 
 void checkpoint_save(const char *folder, const State *s, const Recipe *recipe, uint64_t fingerprint) {
-    enum { OTHERS = 3 };
+    enum { OTHERS = 4 };
     char path[FOLDER_PATH];
     Notes notes;
     fill_notes(&notes, s, recipe, fingerprint);
-    Metadata metadata[OTHERS + INGREDIENTS] = {{"step", notes.step}, {"seconds", notes.seconds}, {"data", notes.data}};
+    Metadata metadata[OTHERS + INGREDIENTS] = {
+        {"step", notes.step}, {"seconds", notes.seconds}, {"data", notes.data}, {"threads", notes.threads}};
     memcpy(metadata + OTHERS, notes.recipe.each, sizeof notes.recipe.each);
     const Parameters *const each[KINDS] = {&s->weights, &s->m, &s->v};
     size_t count = (size_t)s->weights.tensor_count;
@@ -134,6 +136,14 @@ static void check_notes(const char *path, const SafeTensors *file, const Notes *
              "begun", path);
 }
 
+/* They add up in another order. Older checkpoints do not say how many there were. */
+static void note_threads(const SafeTensors *file, const char *now) {
+    const char *were = safetensors_metadata(file, "threads");
+    if (were && strcmp(were, now) != 0)
+        printf("note: it was saved with --threads %s, and goes on with --threads %s: other bits will come out\n", were,
+               now);
+}
+
 bool checkpoint_restore(const char *folder, State *s, const Recipe *recipe, uint64_t fingerprint) {
     char path[FOLDER_PATH];
     Notes now;
@@ -147,6 +157,7 @@ bool checkpoint_restore(const char *folder, State *s, const Recipe *recipe, uint
         fail("%s: it is of a model of another shape: it has %zu tensors more. Another --out begins anew", path,
              file.count - KINDS * (size_t)s->weights.tensor_count);
     check_notes(path, &file, &now);
+    note_threads(&file, now.threads);
     s->step = (int)number_noted(path, &file, "step", recipe->steps);
     s->seconds = number_noted(path, &file, "seconds", 1e12);
     safetensors_close(&file);

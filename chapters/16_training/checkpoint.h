@@ -21,7 +21,7 @@ State state_of(const Config *config, const char *model);
 void state_free(State *state);
 
 /* FOLDER/checkpoint.safetensors: the weights under their names, m and v under m/NAME and v/NAME; and as metadata step,
- * seconds, the recipe, and the fingerprint of the data and of the config.json (setup.h). */
+ * seconds, threads, the recipe, and the fingerprint of the data and of the config.json (setup.h). */
 void checkpoint_save(const char *folder, const State *state, const Recipe *recipe, uint64_t fingerprint);
 
 /* Returns false if there is none. Or fail(): it is of a model of another shape, of another recipe, or of other data. */

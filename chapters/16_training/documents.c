@@ -126,7 +126,10 @@ static void read_text(Reader *r) {
     size_t length;
     char *text = file_read(r->path, &length);
     if (length == 0) fail("%s: it is empty: there is nothing to learn", r->path);
-    const char *end = text + length, *next;
+    const char *end = text + length, *next, *nul = memchr(text, '\0', length);
+    if (nul)
+        fail("%s: byte %zu is a NUL: this is no text in UTF-8, and tokens are a .safetensors", r->path,
+             (size_t)(nul - text));
     bool marked = memmem(text, length, mark, strlen(mark));
     for (const char *at = text; at < end; at = next) {
         const char *last = marked ? at_mark(at, end, mark, &next) : blank_line(at, end, &next);

@@ -103,8 +103,8 @@ Recipe recipe_read(int argc, char **argv) {
         {"threads", "N", "how many; another number rounds otherwise (all; one for a tiny model)", &w.threads},
     };
     only_options(argc, argv, "--config FILE|--model DIR --data FILE[:weight[:epochs]] … --out DIR [--resume] …",
-                 "Trains a Llama by AdamW, or Muon and AdamW, from nothing or on from a model. Killed at any moment, "
-                 "it goes on with --resume.",
+                 "Trains a Llama by AdamW, or Muon and AdamW, from nothing or on from a model. Ctrl-C saves and stops; "
+                 "killed at any moment, too, it goes on with --resume.",
                  sizeof options / sizeof *options, options);
     take_words(&r, &w);
     check(&r, &w);

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static void take_path(char to[static FOLDER_PATH], const char *path) {
     if (snprintf(to, FOLDER_PATH, "%s", path) >= FOLDER_PATH) fail("%.200s…: the path is too long", path);
@@ -18,14 +17,6 @@ static void folder_of(char folder[static FOLDER_PATH], const char path[static FO
     const char *slash = strrchr(path, '/');
     int length = slash && slash > path ? (int)(slash - path) : 1;
     snprintf(folder, FOLDER_PATH, "%.*s", length, slash ? path : ".");
-}
-
-static bool has_tokenizer(const char *folder) {
-    static const char *const names[] = {"tokenizer.model", "tokenizer.json", "tokenizer.bin"};
-    char path[FOLDER_PATH];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (access(in_folder(path, folder, names[i]), F_OK) == 0) return true;
-    return false;
 }
 
 static void open_config(Run *run) {
@@ -43,8 +34,8 @@ static void open_tokenizer(Run *run) {
     const Recipe *r = &run->recipe;
     if (r->tokenizer) take_path(run->tokenizer_folder, r->tokenizer);
     else folder_of(run->tokenizer_folder, run->config_path);
-    if (!r->tokenizer && !has_tokenizer(run->tokenizer_folder)) return;
-    if (!has_tokenizer(run->tokenizer_folder))
+    if (!r->tokenizer && !tokenizer_in(run->tokenizer_folder)) return;
+    if (!tokenizer_in(run->tokenizer_folder))
         fail("--tokenizer %s: no folder with a tokenizer.model, .json or .bin", r->tokenizer);
     run->tokenizer = tokenizer_open(run->tokenizer_folder);
     if (tokenizer_size(run->tokenizer) > run->config.V)

@@ -7,8 +7,10 @@
 #include "16_training/setup.h"
 #include "common/error.h"
 #include "common/measure.h"
+#include "common/output.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -132,19 +134,41 @@ static void train_on(Run *run) {
     }
 }
 
+static volatile sig_atomic_t stopped_by; /* a signal, or 0 */
+
+static void stop(int signal) { stopped_by = signal; }
+
+/* Ctrl-C, or who shuts the machine down, costs no step: the one at work is done, and saved. The second Ctrl-C ends the
+ * program at once. Several processes end as mpirun ends them: at once. */
+static void stop_behind_the_step(const Run *run) {
+    if (run->ranks.count > 1) return;
+    catch_signal(SIGINT, stop, SA_RESETHAND | SA_RESTART);
+    catch_signal(SIGTERM, stop, SA_RESETHAND | SA_RESTART);
+}
+
+/* By the signal itself, which is caught once alone: who waits for the program learns how it ended. */
+static void end_by(int signal, int step) {
+    printf("stopped behind step %d, which is saved: the same command with --resume goes on\n", step);
+    fflush(stdout);
+    raise(signal);
+}
+
 static void train(Run *run, uint64_t fingerprint) {
     const Recipe *r = &run->recipe;
+    int signal = 0;
+    stop_behind_the_step(run);
     Report report = report_open(r->out, run->state.step, r->steps, run->state.seconds);
     folder_describe(r->out, run->config_path, run->dtype, run->tokenizer_folder, run->tokenizer);
     if (run->state.step) folder_save_model(r->out, &run->state.weights, run->dtype); /* it may be missing */
     report_batch(&report, &run->config, r->batch, run->part.count, r->length);
     int64_t before = sent_so_far().bytes;
-    while (run->state.step < r->steps) {
+    while (!signal && run->state.step < r->steps) {
         Row row = step(run);
         if (due(r->validate, run)) row.validation = validate(run);
         report_step(&report, &row);
-        if (due(r->save, run)) save(run, fingerprint);
-        if (due(r->save, run) || due(r->validate, run) || due(r->sample, run)) report_line(&report, &row);
+        signal = stopped_by; /* looked at once: a later one stops behind the next step */
+        if (signal || due(r->save, run)) save(run, fingerprint);
+        if (signal || due(r->save, run) || due(r->validate, run) || due(r->sample, run)) report_line(&report, &row);
         if (due(r->sample, run))
             write_sample(&run->state.weights, run->tokenizer, r->prompt, 120, r->seed);
     }
@@ -152,6 +176,7 @@ static void train(Run *run, uint64_t fingerprint) {
     if (run->ranks.count > 1 && report.done)
         printf("rank 0 has sent %.2f MB to the others in each step\n",
                (double)(sent_so_far().bytes - before) / 1e6 / report.done);
+    if (signal && run->state.step < r->steps) end_by(signal, run->state.step);
 }
 
 /* ------------------------------------------------------------------ the beginning */
