@@ -686,13 +686,15 @@ static void bad_data_are_refused(void **state) {
     assert_not_begun(TEXTS "blank.txt", "blank.txt: it holds no document of two tokens or more");
     assert_int_equal(run("printf 'Mia\\000has a ball.' >binary"), 0);
     assert_not_begun(TEXTS "binary", "binary: byte 3 is a NUL: this is no text");
+    assert_int_equal(run("truncate -s 600M large"), 0); /* looked into, and not refused for its size */
+    assert_not_begun(TEXTS "large", "large: byte 0 is a NUL: this is no text");
     assert_not_begun(MODEL "one.safetensors", "one.safetensors: it holds no document of two tokens or more");
     assert_not_begun(MODEL "astray.safetensors", "learned[2] is -1: a token counts between 0, which is not at all");
     assert_not_begun(MODEL "none.safetensors", "learned[2] is nan: ");
     assert_not_begun(MODEL "tokens.safetensors", "token 1 of document 2 is 64, which is not in the model's "
                      "vocabulary of 64 (0 to 63)");
     assert_not_begun(MODEL "missing.txt", "missing.txt: it is a text, and there is no tokenizer");
-    assert_not_begun(TEXTS "missing.txt", "missing.txt: No such file or directory");
+    assert_not_begun(TEXTS "missing.txt", "missing.txt: cannot open it: No such file or directory");
     assert_not_begun(MODEL "tokens.safetensors --length 24",
                      "document 1 has 63 tokens, and a sequence only 24: --cut cuts documents");
     assert_not_begun(MODEL "tokens.safetensors --length 65", "--length 65: the model's context is 64");

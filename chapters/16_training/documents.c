@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* While a file is read. */
 typedef struct {
@@ -120,24 +121,36 @@ static const char *at_mark(const char *text, const char *end, const char *mark, 
     return found ? found : end;
 }
 
+/* Standard input, or a pipe. */
+static bool is_stream(const char *path) {
+    struct stat status;
+    return strcmp(path, "-") == 0 || (stat(path, &status) == 0 && !S_ISREG(status.st_mode));
+}
+
+/* A file is mapped, for it may be larger than the memory; a stream is read. */
 static void read_text(Reader *r) {
     static const char mark[] = "<|endoftext|>";
     if (!r->reading->tokenizer) fail("%s: it is a text, and there is no tokenizer: --tokenizer DIR", r->path);
+    const bool streams = is_stream(r->path);
+    char why[FILE_WHY];
     size_t length;
-    char *text = file_read(r->path, &length);
+    void *text = NULL;
+    if (streams) text = file_read(r->path, &length);
+    else if (!file_map(r->path, &text, &length, why)) fail("%s: %s", r->path, why);
     if (length == 0) fail("%s: it is empty: there is nothing to learn", r->path);
-    const char *end = text + length, *next, *nul = memchr(text, '\0', length);
+    const char *begin = text, *end = begin + length, *next, *nul = memchr(begin, '\0', length);
     if (nul)
         fail("%s: byte %zu is a NUL: this is no text in UTF-8, and tokens are a .safetensors", r->path,
-             (size_t)(nul - text));
-    bool marked = memmem(text, length, mark, strlen(mark));
-    for (const char *at = text; at < end; at = next) {
+             (size_t)(nul - begin));
+    bool marked = memmem(begin, length, mark, strlen(mark));
+    for (const char *at = begin; at < end; at = next) {
         const char *last = marked ? at_mark(at, end, mark, &next) : blank_line(at, end, &next);
         while (at < last && (*at == '\n' || *at == '\r')) at++;
         while (last > at && (last[-1] == '\n' || last[-1] == '\r')) last--;
         if (last > at) add_text(r, (size_t)(last - at), at);
     }
-    free(text);
+    if (streams) free(text);
+    else file_unmap(text, length);
 }
 
 /* ------------------------------------------------------------------ token files */
