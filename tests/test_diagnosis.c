@@ -594,8 +594,8 @@ APPEND(append_keeps_the_length) { return kv_cache_append(capacity, KV, D, cache_
 APPEND(append_swapped) { return kv_cache_append(capacity, KV, D, cache_v, cache_k, length, T, k, v); }
 /* Query t sees what `sees` says; the softmax is of that. */
 typedef bool View(int t, int s, int T, int S);
-static void attend_to(View *sees, int T, int S, int H, int KV, int D, float out[restrict T][H][D], const float q[T][H][D],
-                      const float k[S][KV][D], const float v[S][KV][D]) {
+static void attend_to(View *sees, int T, int S, int H, int KV, int D, float out[restrict T][H][D],
+                      const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]) {
     for (int t = 0; t < T; t++)
         for (int h = 0; h < H; h++) {
             int g = h / (H / KV);

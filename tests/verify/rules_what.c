@@ -58,7 +58,8 @@ static double reciprocal(double right) { return 1 / right; }
 static double square(double right) { return right * right; }
 static double root(double right) { return sqrt(right); }
 
-#define WHY_ZEROS "Is the sum stored, is anything divided as whole numbers (1 / 2 is 0), or multiplied by what is not set?"
+#define WHY_ZEROS "Is the sum stored, is anything divided as whole numbers (1 / 2 is 0), or multiplied by what is not " \
+                  "set?"
 
 static const Change changes[] = {
     {nothing, "Your output is all zeros. " WHY_ZEROS},
@@ -239,8 +240,8 @@ static double link_number(const Answer *answer, const Link *link, size_t start, 
     return number;
 }
 
-/* One such number for every stretch of the output: does it explain the case? The number was taken from a rounded one, hence
- * the slack. Of a stretch with k numbers that are farther off than that, k - 1 are evidence: counts them. */
+/* One such number for every stretch of the output: does it explain the case? The number was taken from a rounded one,
+ * hence the slack. Of a stretch with k numbers that are farther off than that, k - 1 are evidence: counts them. */
 static bool is_linked(const Answer *answer, const Link *link, Stretch stretch, size_t *explained) {
     double *predicted = allocate(answer->count * sizeof *predicted), slack = 4 * (answer->tolerance + rounding(answer));
     bool *is_far_off = allocate(answer->count * sizeof *is_far_off);
@@ -428,9 +429,10 @@ static bool is_bf16_nearby(const Answer *answer, size_t i) {
 }
 
 bool is_rounded_otherwise(const Evidence *evidence, char say[static DIAGNOSIS]) {
-    return is_bf16(&evidence->answers[0]) && count_flagged(evidence, is_bf16_nearby) == count_flagged(evidence, is_wrong) &&
-           say_it(say, "Every wrong number is at most the third bf16 from the right one. Round to the nearest, a tie to the "
-                       "even one, as often as the header says, and keep float32 or more up to there.");
+    return is_bf16(&evidence->answers[0]) &&
+           count_flagged(evidence, is_bf16_nearby) == count_flagged(evidence, is_wrong) &&
+           say_it(say, "Every wrong number is at most the third bf16 from the right one. Round to the nearest, a tie to "
+                       "the even one, as often as the header says, and keep float32 or more up to there.");
 }
 
 /* The smallest and the largest error of the failing cases, as a share of their rows' largest numbers. */
@@ -479,16 +481,16 @@ bool is_an_approximation(const Evidence *evidence, char say[static DIAGNOSIS]) {
                           : "an exp or a tanh by a table or a short polynomial, or something kept in half precision.");
 }
 
-/* Each addition rounds, so that the error grows with what is summed; a quarter of an ulp for each number is more than it
- * comes to. Where it is larger, or short rows fail, something else is wrong. */
+/* Each addition rounds, so that the error grows with what is summed; a quarter of an ulp for each number is more than
+ * it comes to. Where it is larger, or short rows fail, something else is wrong. */
 bool loses_digits_in_long_sums(const Evidence *evidence, char say[static DIAGNOSIS]) {
     for (int a = 0; a < evidence->count; a++) {
         const Answer *answer = &evidence->answers[a];
         if (fails(answer) && (!is_ordinary(answer) || relative_error(answer) * 0x1p24 > 0.25 * (double)answer->row))
             return false;
     }
-    return say_it(say, "Nearly right: only long rows are wrong, by a few units in the last place. A sum of so many float32 "
-                       "loses digits: sum in double, or in several parts that are added in the end.");
+    return say_it(say, "Nearly right: only long rows are wrong, by a few units in the last place. A sum of so many "
+                       "float32 loses digits: sum in double, or in several parts that are added in the end.");
 }
 
 static bool is_infinite(const Answer *answer, size_t i) { return answer->wrong[i] && !isfinite(answer->got[i]); }

@@ -452,7 +452,8 @@ bool is_hidden(const char *preprocessed, const Kernel *kernel, char say[static D
     say[0] = '\0';
     while (!say[0] && next_declaration(&source, &theirs)) {
         function_name(&theirs, name);
-        if (!theirs.has_body || !is_spelled_like(name, kernel->name) || !read_shape(&theirs, name, &their_shape)) continue;
+        bool is_meant = theirs.has_body && is_spelled_like(name, kernel->name);
+        if (!is_meant || !read_shape(&theirs, name, &their_shape)) continue;
         bool is_same = same_shapes(&their_shape, &our_shape); /* a helper of other arguments may be what it likes */
         if (strcmp(name, kernel->name) != 0)
             snprintf(say, DIAGNOSIS, "is %s meant as %s? A kernel is found by its name", name, kernel->name);
