@@ -12,7 +12,8 @@
  * exact: the handful of roundings (divide, root, multiply, add) that another order of operations may add.
  *
  * NaN and infinity pass only where PyTorch has the same at the same place. A bf16 output must equal PyTorch's
- * bit for bit: rounding to 8 bits hides any float32 noise, and no golden lies near a tie. */
+ * bit for bit: rounding to 8 bits hides any float32 noise, and no golden lies near a tie, unless float32 makes no noise
+ * there: then it is a tie, and the even one is right. */
 #ifndef COMMON_CHECK_H
 #define COMMON_CHECK_H
 

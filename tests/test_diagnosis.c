@@ -12,6 +12,7 @@
 #include "09_decoder/projection.h"
 #include "10_tokenizer/train.h"
 #include "11_generation/sampling.h"
+#include "13_quantization/quantization.h"
 #include "common/error.h"
 #include "common/linear.h"
 #include "tests/near.h"
@@ -227,6 +228,46 @@ NORM(layer_unbiased) {
     }
 }
 NORM(batch_is_layer) { layer_norm(rows, dim, out, x, weight, bias, eps); }
+NORM(rms_float_sum) {
+    for (int r = 0; r < rows; r++) {
+        float sum = 0;
+        for (int i = 0; i < dim; i++) sum += x[r][i] * x[r][i];
+        float by = 1 / sqrtf(sum / (float)dim + eps);
+        for (int i = 0; i < dim; i++) out[r][i] = x[r][i] * by * weight[i] + (bias ? bias[i] : 0);
+    }
+}
+/* Twice, as LlamaRMSNorm rounds. */
+static void norm_rounded_by(bf16 rounded(float), int rows, int dim, bf16 out[restrict rows][dim],
+                            const bf16 x[rows][dim], const bf16 weight[dim], float eps) {
+    for (int r = 0; r < rows; r++) {
+        double sum = 0;
+        for (int i = 0; i < dim; i++) sum += (double)bf16_to_float(x[r][i]) * bf16_to_float(x[r][i]);
+        float by = (float)(1 / sqrt(sum / dim + eps));
+        for (int i = 0; i < dim; i++) {
+            float normal = bf16_to_float(rounded(bf16_to_float(x[r][i]) * by));
+            out[r][i] = rounded(normal * bf16_to_float(weight[i]));
+        }
+    }
+}
+static bf16 upper_half_and(uint32_t more, float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (bf16)((bits + more) >> 16);
+}
+static bf16 tie_away(float x) { return upper_half_and(0x8000, x); }
+static bf16 tie_to_zero(float x) { return upper_half_and(0x7fff, x); }
+static bf16 too_few_up(float x) { return upper_half_and(0x4000, x); }
+NORM_BF16(bf16_ties_away) { norm_rounded_by(tie_away, rows, dim, out, x, weight, eps); }
+NORM_BF16(bf16_ties_to_zero) { norm_rounded_by(tie_to_zero, rows, dim, out, x, weight, eps); }
+NORM_BF16(bf16_too_few_up) { norm_rounded_by(too_few_up, rows, dim, out, x, weight, eps); }
+NORM_BF16(bf16_once_ties_away) {
+    for (int r = 0; r < rows; r++) {
+        double sum = 0;
+        for (int i = 0; i < dim; i++) sum += (double)bf16_to_float(x[r][i]) * bf16_to_float(x[r][i]);
+        float by = (float)(1 / sqrt(sum / dim + eps));
+        for (int i = 0; i < dim; i++) out[r][i] = tie_away(bf16_to_float(x[r][i]) * by * bf16_to_float(weight[i]));
+    }
+}
 NORM_BF16(bf16_adds) {
     rms_norm_bf16(rows, dim, out, x, weight, eps);
     for (int r = 0; r < rows; r++) out[r][0] = bf16_from_float(bf16_to_float(out[r][0]) + bf16_to_float(POISON));
@@ -409,6 +450,16 @@ SOFTMAX(softmax_of_all_rows) { /* the sum is not set to 0 again */
         for (int i = 0; i < n; i++) out[r][i] = (float)(out[r][i] / sum);
     }
 }
+static void softmax_plus(float epsilon, int rows, int n, float out[rows][n], const float x[rows][n]) {
+    for (int r = 0; r < rows; r++) {
+        float most = x[r][0], sum = epsilon;
+        for (int i = 1; i < n; i++) most = x[r][i] > most || isnan(x[r][i]) ? x[r][i] : most;
+        for (int i = 0; i < n; i++) sum += out[r][i] = expf(x[r][i] - most);
+        for (int i = 0; i < n; i++) out[r][i] /= sum;
+    }
+}
+SOFTMAX(softmax_plus_1e_6) { softmax_plus(1e-6f, rows, n, out, x); }
+SOFTMAX(softmax_plus_1e_4) { softmax_plus(1e-4f, rows, n, out, x); }
 SOFTMAX(softmax_sums_too_few) {
     for (int r = 0; r < rows; r++) {
         double sum = 0;
@@ -467,6 +518,14 @@ SCORES(scores_transposed) {
     attention_scores(T, S, D, right, q, k);
     for (int t = 0; t < T; t++)
         for (int s = 0; s < S; s++) (&scores[0][0])[s * T + t] = right[t][s];
+}
+SCORES(scores_over_a_whole_root) {
+    for (int t = 0; t < T; t++)
+        for (int s = 0; s < S; s++) {
+            double sum = 0;
+            for (int i = 0; i < D; i++) sum += (double)q[t][i] * k[s][i];
+            scores[t][s] = (float)(sum * (1 / (int)sqrt(D)));
+        }
 }
 SUM(sum_adds) {
     for (int t = 0; t < T; t++)
@@ -533,6 +592,96 @@ APPEND(append_one_late) {
 }
 APPEND(append_keeps_the_length) { return kv_cache_append(capacity, KV, D, cache_k, cache_v, length, T, k, v), length; }
 APPEND(append_swapped) { return kv_cache_append(capacity, KV, D, cache_v, cache_k, length, T, k, v); }
+/* Query t sees what `sees` says; the softmax is of that. */
+typedef bool View(int t, int s, int T, int S);
+static void attend_to(View *sees, int T, int S, int H, int KV, int D, float out[restrict T][H][D],
+                      const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]) {
+    for (int t = 0; t < T; t++)
+        for (int h = 0; h < H; h++) {
+            int g = h / (H / KV);
+            double most = -INFINITY, all = 0, score[S], mixed[D];
+            memset(mixed, 0, sizeof mixed);
+            for (int s = 0; s < S; s++) {
+                score[s] = 0;
+                for (int i = 0; i < D; i++) score[s] += (double)q[t][h][i] * k[s][g][i];
+                score[s] = sees(t, s, T, S) ? score[s] / sqrt(D) : -INFINITY, most = fmax(most, score[s]);
+            }
+            for (int s = 0; s < S; s++) {
+                double weight = exp(score[s] - most);
+                all += weight;
+                for (int i = 0; i < D; i++) mixed[i] += weight * v[s][g][i];
+            }
+            for (int i = 0; i < D; i++) out[t][h][i] = (float)(mixed[i] / all);
+        }
+}
+static bool from_itself_on(int t, int s, int T, int S) { return s >= S - T + t; }
+static bool after_itself(int t, int s, int T, int S) { return s > S - T + t; }
+static bool from_t_on(int t, int s, int T, int S) { return (void)T, (void)S, s >= t; }
+static bool in_tiles_up_to_t(int tile, int t, int s, int T, int S) { return s <= S - T + t && s / tile <= t / tile; }
+static bool in_tiles_of_32(int t, int s, int T, int S) { return in_tiles_up_to_t(32, t, s, T, S); }
+static bool in_tiles_of_64(int t, int s, int T, int S) { return in_tiles_up_to_t(64, t, s, T, S); }
+static bool in_tiles_of_24(int t, int s, int T, int S) { return in_tiles_up_to_t(24, t, s, T, S); }
+#define FLASH_OF(name, view) FLASH(name) { attend_to(view, T, S, H, KV, D, out, q, k, v); }
+FLASH_OF(attend_from_itself_on, from_itself_on)
+FLASH_OF(attend_after_itself, after_itself)
+FLASH_OF(attend_from_t_on, from_t_on)
+FLASH_OF(flash_tiles_of_32_up_to_t, in_tiles_of_32)
+FLASH_OF(flash_tiles_of_64_up_to_t, in_tiles_of_64)
+FLASH_OF(flash_tiles_of_24_up_to_t, in_tiles_of_24)
+/* In float32, from the last tile to the first: each key is added to the sum of those before it, or a tile's own sum. */
+static void flash_from_the_end(bool by_tiles, int T, int S, int H, int KV, int D, float out[restrict T][H][D],
+                               const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]) {
+    enum { TILE = 32 };
+    for (int t = 0; t < T; t++)
+        for (int h = 0; h < H; h++) {
+            int g = h / (H / KV), keys = S - T + t + 1;
+            float most = -INFINITY, sum[D + 1], part[D + 1]; /* the weights' own behind those of the values */
+            memset(sum, 0, sizeof sum);
+            for (int from = (keys - 1) / TILE * TILE; from >= 0; from -= TILE) {
+                int n = keys - from < TILE ? keys - from : TILE;
+                float score[TILE], before = most;
+                for (int s = 0; s < n; s++) {
+                    score[s] = 0;
+                    for (int i = 0; i < D; i++) score[s] += q[t][h][i] * k[from + s][g][i];
+                    score[s] /= sqrtf((float)D), most = fmaxf(most, score[s]);
+                }
+                memset(part, 0, sizeof part);
+                for (int i = 0; i <= D; i++) sum[i] *= expf(before - most);
+                float *to = by_tiles ? part : sum;
+                for (int s = 0; s < n; s++)
+                    for (int i = 0; i <= D; i++) to[i] += expf(score[s] - most) * (i < D ? v[from + s][g][i] : 1);
+                for (int i = 0; i <= D; i++) sum[i] += part[i];
+            }
+            for (int i = 0; i < D; i++) out[t][h][i] = sum[i] / sum[D];
+        }
+}
+/* Key by key, the sum made smaller by another factor than e^(old max - new max) where the maximum becomes another. */
+typedef float Shrink(float old, float new);
+static void flash_shrunk(Shrink *shrink, bool falls, int T, int S, int H, int KV, int D, float out[restrict T][H][D],
+                         const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]) {
+    for (int t = 0; t < T; t++)
+        for (int h = 0; h < H; h++) {
+            int g = h / (H / KV);
+            float most = -INFINITY, sum[D + 1];
+            memset(sum, 0, sizeof sum);
+            for (int s = 0; s <= S - T + t; s++) {
+                float score = 0;
+                for (int i = 0; i < D; i++) score += q[t][h][i] * k[s][g][i];
+                score /= sqrtf((float)D);
+                float next = falls ? score : fmaxf(most, score);
+                for (int i = 0; i <= D; i++)
+                    sum[i] = sum[i] * shrink(most, next) + expf(score - next) * (i < D ? v[s][g][i] : 1);
+                most = next;
+            }
+            for (int i = 0; i < D; i++) out[t][h][i] = sum[i] / sum[D];
+        }
+}
+static float shrunk(float old, float new) { return expf(old - new); }
+static float grown(float old, float new) { return expf(new - old); }
+FLASH(flash_grows_from_nothing) { flash_shrunk(grown, false, T, S, H, KV, D, out, q, k, v); }
+FLASH(flash_maximum_falls) { flash_shrunk(shrunk, true, T, S, H, KV, D, out, q, k, v); }
+FLASH(flash_by_keys_from_the_end) { flash_from_the_end(false, T, S, H, KV, D, out, q, k, v); }
+FLASH(flash_by_tiles_from_the_end) { flash_from_the_end(true, T, S, H, KV, D, out, q, k, v); }
 FLASH(flash_from_the_top_left) {
     for (int t = 0; t < T; t++) flash_attention(1, t + 1, H, KV, D, &out[t], &q[t], k, v);
 }
@@ -734,6 +883,20 @@ PENALTY(penalty_each_time) {
 
 /* ------------------------------------------------------------------ what is said of them */
 
+/* ------------------------------------------------------------------ chapter 13 */
+
+static void q8_divided(int rows, int n, void *blocks, const float x[rows][n]) {
+    char *to = blocks;
+    for (const float *block = &x[0][0]; block < &x[0][0] + rows * n; block += 32, to += 34) {
+        float most = 0;
+        for (int i = 0; i < 32; i++) most = fmaxf(most, fabsf(block[i]));
+        float d = most / 127;
+        f16 half = f16_from_float(d);
+        to[0] = (char)(half & 255), to[1] = (char)(half >> 8);
+        for (int i = 0; i < 32; i++) to[2 + i] = (char)(d > 1e-36f ? roundf(block[i] / d) : 0);
+    }
+}
+
 typedef struct {
     const char *kernel;
     Function function;
@@ -766,11 +929,16 @@ static const Draft wrong[] = {
     DRAFT(rms_norm, rms_last_row_not, "Never written: the last row"),
     DRAFT(rms_norm, rms_weight_forgotten_in_wide_rows, "Your weight is missing"),
     DRAFT(rms_norm, rms_sum_goes_on, "runs on from one row to the next"),
+    DRAFT(rms_norm, rms_float_sum, "A sum of so many float32 loses digits"),
     DRAFT(layer_norm, layer_wrong_root, "times a number of its own"),
     DRAFT(layer_norm, layer_is_rms, "RMSNorm, which knows no mean"),
     DRAFT(layer_norm, layer_unbiased, "divided by dim - 1"),
     DRAFT(batch_norm, batch_is_layer, "taken over the other axis"),
     DRAFT(rms_norm_bf16, bf16_adds, "adds onto what was in out"),
+    DRAFT(rms_norm_bf16, bf16_ties_away, "round a tie to bf16 away from zero"),
+    DRAFT(rms_norm_bf16, bf16_ties_to_zero, "round a tie to bf16 towards zero"),
+    DRAFT(rms_norm_bf16, bf16_too_few_up, "at most the third bf16 from the right one"),
+    DRAFT(rms_norm_bf16_round_once, bf16_once_ties_away, "round a tie to bf16 away from zero"),
     DRAFT(relu, relu_absolute, "come out positive"),
     DRAFT(relu, relu_swallows_nan, "turns NaN into 0"),
     DRAFT(relu, relu_skips, "never written"),
@@ -814,9 +982,12 @@ static const Draft wrong[] = {
     DRAFT(rope_interleaved, rope_copies, "Your output is x, unchanged"),
     DRAFT(softmax, softmax_overflows, "Subtract the row's maximum"),
     DRAFT(softmax, softmax_of_all_rows, "runs on from one row to the next"),
+    DRAFT(softmax, softmax_plus_1e_6, "about 1e-06 added"),
+    DRAFT(softmax, softmax_plus_1e_4, "about 1e-04 added"),
     DRAFT(softmax, softmax_sums_too_few, "times a number of its own"),
     DRAFT(softmax, softmax_one_too_far, "past the end of"),
     DRAFT(attention_scores, scores_not_scaled, "not scaled"),
+    DRAFT(attention_scores, scores_over_a_whole_root, "In the cases that fail your output is all zeros"),
     DRAFT(attention_scores, scores_from_the_largest, "plus a number of its own"),
     DRAFT(attention_scores, scores_of_length_one, "another one in each"),
     DRAFT(attention_scores, scores_masked_somewhere, "which means \"ruled out\""),
@@ -838,6 +1009,16 @@ static const Draft wrong[] = {
     DRAFT(kv_cache_append, append_one_late, "one slot late"),
     DRAFT(kv_cache_append, append_keeps_the_length, "You return the old length"),
     DRAFT(kv_cache_append, append_swapped, "keys are in the values' cache"),
+    DRAFT(attend_last, attend_from_itself_on, "see the future alone"),
+    DRAFT(attend_last, attend_after_itself, "and the last one nothing"),
+    DRAFT(attend_last, attend_from_t_on, "sees the keys from t on"),
+    DRAFT(flash_attention, attend_from_itself_on, "see the future alone"),
+    DRAFT(flash_attention, flash_tiles_of_32_up_to_t, "as if it stood at t"),
+    DRAFT(flash_attention, flash_tiles_of_64_up_to_t, "as if it stood at t"),
+    DRAFT(flash_attention, flash_tiles_of_24_up_to_t, "where keys came before the queries, T < S"),
+    DRAFT(flash_attention, flash_grows_from_nothing, "Only NaN and infinity are out of place"),
+    DRAFT(flash_attention, flash_maximum_falls, "Only NaN and infinity are out of place"),
+    DRAFT(flash_attention, flash_by_keys_from_the_end, "added one by one to a large sum"),
     DRAFT(flash_attention, flash_from_the_top_left, "S - T + t"),
     DRAFT(flash_attention, flash_whole_tiles, "last tile is dropped"),
     DRAFT(flash_attention, flash_in_bf16, "rounded to bfloat16"),
@@ -877,6 +1058,7 @@ static const Draft wrong[] = {
     DRAFT(temperature, temperature_twice, "Your divisor is T^2"),
     DRAFT(temperature, temperature_of_the_likely, "kept that should go"),
     DRAFT(repetition_penalty, penalty_each_time, "counts once"),
+    DRAFT(quantize_q8_0, q8_divided, "You divide by d. Multiply by 1 / d"),
 };
 
 /* What the workbench says of it: trouble first, then the mistake. True if every case passes. */
@@ -1100,6 +1282,7 @@ static const Draft right[] = {
     DRAFT(softmax, softmax_online, ""),
     DRAFT(rope_half_split, rope_flat, ""),
     DRAFT(grouped_query_attention, grouped_head_by_head, ""),
+    DRAFT(flash_attention, flash_by_tiles_from_the_end, ""),
     DRAFT(attention_block, attention_with_malloc, ""),
     DRAFT(decoder_forward, forward_with_malloc, ""),
     DRAFT(top_k, top_k_sorted, ""),
@@ -1188,6 +1371,33 @@ static void sources_are_read(void **state) {
     }
 }
 
+static const struct {
+    const char *kernel, *text, *words; /* "": nothing hides */
+} hidden[] = {
+    {"silu", "static void silu" TAKES " {}", "silu is static, and other files cannot see it"},
+    {"silu", "static inline void silu" TAKES " {}", "silu is static"},
+    {"silu", "inline void silu" TAKES " {}", "silu is inline"},
+    {"silu", "static float silu(float x) { return x; }", ""},
+    {"silu", "void SiLU" TAKES " {}", "is SiLU meant as silu?"},
+    {"silu", "void SiLU" TAKES ";", ""},
+    {"silu", "void silu_all" TAKES " {}", ""},
+    {"rms_norm", "int rows; void rmsnorm(int rows, int dim, float *out) {}", "is rmsnorm meant as rms_norm?"},
+    {"rms_norm", "float unit = 1; void RMSNorm(void) {}", "is RMSNorm meant as rms_norm?"},
+    {"layer_norm", "__attribute__((noinline)) void LayerNorm(int n) {}", "is LayerNorm meant as layer_norm?"},
+    {"rms_norm", "void layernorm(int n) {}", ""},
+    {"rope_half_split", "void ropeHalfSplit(int n) {}", "is ropeHalfSplit meant as rope_half_split?"},
+};
+
+static void hidden_kernels_are_told(void **state) {
+    (void)state;
+    for (size_t h = 0; h < sizeof hidden / sizeof *hidden; h++) {
+        char said[DIAGNOSIS];
+        bool found = is_hidden(hidden[h].text, kernel_named(hidden[h].kernel), said);
+        if (found != (hidden[h].words[0] != '\0') || !strstr(said, hidden[h].words))
+            fail_msg("source %zu, %s: \"%s\" instead of \"%s\"", h, hidden[h].text, said, hidden[h].words);
+    }
+}
+
 /* Each kernel's contract is found in its chapter's headers, and is called as a definition of those words would be. */
 static void every_contract_is_found(void **state) {
     (void)state;
@@ -1215,6 +1425,8 @@ static void broken_sources_are_read(void **state) {
             text[random_between(&random, 0, (int)length - 1)] = odd[random_between(&random, 0, (int)sizeof odd - 2)];
         signature_of(text, kernel_named("silu"), said);
         assert_true(strlen(said) < DIAGNOSIS);
+        is_hidden(text, kernel_named("silu"), said);
+        assert_true(strlen(said) < DIAGNOSIS);
         free(text);
     }
 }
@@ -1226,6 +1438,7 @@ int main(void) {
         cmocka_unit_test(numbers_are_written_as_readers_write_them),
         cmocka_unit_test(right_kernels_pass_in_any_style),
         cmocka_unit_test(sources_are_read),
+        cmocka_unit_test(hidden_kernels_are_told),
         cmocka_unit_test(every_contract_is_found),
         cmocka_unit_test(broken_sources_are_read),
     };

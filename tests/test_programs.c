@@ -223,6 +223,29 @@ static void a_readers_mistake_is_named(void **state) {
     assert_said("defines no silu");
 }
 
+#define SILU(name) "void " name "(int n, float *out, const float *x) { for (int i = 0; i < n; i++) out[i] = x[i]; }\n"
+
+/* A kernel that is there, but not by its name. */
+static void a_hidden_kernel_is_told(void **state) {
+    (void)state;
+    static const char *const sources[][2] = {
+        {"static " SILU("silu"), "defines no kernel of this course: silu is static, and other files cannot see it"},
+        {SILU("SiLU"), "is SiLU meant as silu? A kernel is found by its name"},
+        {SILU("_Z4siluiPfPKf"), "silu has a C++ name, into which its arguments are mangled. Declare it extern \"C\""},
+        {SILU("other"), "verify --list names the kernels"},
+    };
+    for (size_t s = 0; s < sizeof sources / sizeof *sources; s++) {
+        write_text("hidden.c", sources[s][0]);
+        run("sh '%s/compile.sh' hidden.so -w hidden.c", BUILD);
+        assert_int_equal(run("'%s/verify' --library ./hidden.so", BUILD), 1);
+        assert_one_clear_line();
+        assert_said(sources[s][1]);
+    }
+    write_text("hidden.c", "static " SILU("silu"));
+    run("sh '%s/compile.sh' hidden.so -w hidden.c && '%s/verify' --exercise 02 --library ./hidden.so", BUILD, BUILD);
+    assert_said("  silu is static, and other files cannot see it. Remove static.\n");
+}
+
 /* ------------------------------------------------------------------ make exercise-04, as a reader uses it */
 
 /* Compiles a C file for a chapter's exercise, with every warning an error: its signatures are the headers'. */
@@ -386,6 +409,7 @@ int main(void) {
         cmocka_unit_test(list_names_the_kernels),
         cmocka_unit_test(what_is_exported_can_be_answered), cmocka_unit_test(a_npy_file_answers_one_case),
         cmocka_unit_test(bad_requests_get_one_line),       cmocka_unit_test(a_readers_mistake_is_named),
+        cmocka_unit_test(a_hidden_kernel_is_told),
         cmocka_unit_test(an_untouched_exercise_is_not_implemented),
         cmocka_unit_test(an_exercise_asks_for_what_is_judged), cmocka_unit_test(a_solved_exercise_says_so),
         cmocka_unit_test(the_first_wrong_task_is_reported), cmocka_unit_test(a_library_that_loads_for_ever_is_given_up),

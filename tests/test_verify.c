@@ -1,7 +1,9 @@
 /* The workbench against kernels that misbehave in every way a first draft does. Each must be told from the others. */
 #include "01_normalization/normalization.h"
+#include "common/file.h"
 #include "tests/verify/diagnosis.h"
 
+#include <glob.h>
 #include <math.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -171,6 +173,37 @@ static void the_library_s_process_ends_with_verify(void **state) {
     assert_true(ended);
 }
 
+/* Does the comment before the declaration say so? */
+static bool contract_says(const char *header, const char *kernel, const char *words) {
+    char called[80];
+    snprintf(called, sizeof called, " %s(", kernel);
+    const char *name = strstr(header, called), *comment = header;
+    for (const char *at = header; name && (at = strstr(at, "/*")) && at < name; at++) comment = at;
+    const char *said = name ? strstr(comment, words) : NULL;
+    return said && said < name;
+}
+
+static void what_must_be_refused_stands_in_the_contract(void **state) {
+    (void)state;
+    const Kernel *kernel;
+    for (int k = 0; (kernel = kernel_at(k)); k++) {
+        if (!kernel->refusals || !kernel->refusals[0].is_asked) continue;
+        char pattern[512];
+        glob_t headers;
+        bool says = false;
+        snprintf(pattern, sizeof pattern, "%s/chapters/%s/*.h", ROOT, kernel->chapter);
+        assert_int_equal(glob(pattern, 0, NULL, &headers), 0);
+        for (size_t h = 0; h < headers.gl_pathc; h++) {
+            size_t length;
+            char *text = file_read(headers.gl_pathv[h], &length);
+            says |= contract_says(text, kernel->name, "fail()");
+            free(text);
+        }
+        globfree(&headers);
+        if (!says) fail_msg("%s: no header says what fail() refuses, and it is judged", kernel->name);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(trouble_is_named),
@@ -180,6 +213,7 @@ int main(void) {
         cmocka_unit_test(lost_accuracy_fails_without_a_name),
         cmocka_unit_test(random_shapes_catch_what_goldens_might_not),
         cmocka_unit_test(the_library_s_process_ends_with_verify),
+        cmocka_unit_test(what_must_be_refused_stands_in_the_contract),
     };
     return cmocka_run_group_tests_name("verify", tests, NULL, NULL) != 0;
 }

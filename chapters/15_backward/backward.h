@@ -115,7 +115,7 @@ void flash_attention_backward(int T, int H, int KV, int D, float dq[restrict T][
 double cross_entropy(int rows, int V, const float logits[rows][V], const int targets[rows]);
 
 /* dlogits += dloss / count (softmax(logits) - 1 at the target), where a row is counted; nothing where it is ignored.
- * dloss is 1, or the share that these rows have in a larger mean. */
+ * dloss is 1, or the share that these rows have in a larger mean. A target that is not below V is refused by fail(). */
 void cross_entropy_backward(int rows, int V, float dlogits[restrict rows][V], const float logits[rows][V],
                             const int targets[rows], float dloss);
 

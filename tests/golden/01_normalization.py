@@ -115,6 +115,9 @@ def mistakes_of_a_variance(kernel, axis, other_axis, each, count):
     wrong("mean_not_subtracted",
           "Your variance is right, but the mean is still in the output. Subtract it there too, x - mean",
           lambda x, eps: x / (variance(x, axis) + eps).sqrt())
+    wrong("mean_in_the_variance",
+          "Your variance is the mean of x^2. Take that of (x - mean)^2",
+          lambda x, eps: centred(x) / (mean(x**2, axis) + eps).sqrt())
     wrong("mean_of_squares",
           "Your norm is RMSNorm, which knows no mean. Subtract the mean from x, and take the variance",
           lambda x, eps: x / (mean(x**2, axis) + eps).sqrt())
@@ -318,6 +321,8 @@ wrong_rms("epsilon_outside",
 wrong_rms("epsilon_subtracted",
           "Your epsilon is subtracted under the root. Add it, sqrt(mean(x^2) + eps)",
           lambda x, eps: x / (mean(x**2) - eps).sqrt())
+rms_norm.wrong("bias_added_to_x", "Your bias is added to x, and scaled with it. It is added last",
+               lambda x, weight, eps, bias=None: (x + (0 if bias is None else bias)) / (mean(x**2) + eps).sqrt() * weight)
 wrong_rms("epsilon_missing",
           "Your epsilon is missing. Add it under the root, sqrt(mean(x^2) + eps)",
           lambda x, eps: x / mean(x**2).sqrt())
@@ -547,9 +552,11 @@ dyt.case("not_finite", "Infinity becomes 1; a NaN stays alone.",
 # --- RMSNorm on bfloat16: two libraries, two orders of rounding --------------------------------------------
 
 def normalized(x, eps, noise=1):
-    """The row over its root, in float32; noise is what another order of the sum may do to it."""
+    """The row over its root, in float32; noise is what another order of the sum may do to it. Where the root is a power
+    of two, as that of small whole numbers may be, no order does anything."""
     x = x.float()
-    return x * (noise * torch.rsqrt(mean(x**2) + eps))
+    scale = torch.rsqrt(mean(x**2) + eps)
+    return x * torch.where(scale.log2() % 1 == 0, scale, noise * scale)
 
 
 def rounded_before_weight(x, weight, eps, noise=1):
@@ -601,6 +608,15 @@ def truncated(x):
     return (x.view(torch.int32) & ~0xffff).view(torch.float32).to(torch.bfloat16)
 
 
+def tie_away(x):
+    """A tie goes to the larger magnitude: half of what is cut off is added."""
+    return truncated((x.view(torch.int32) + 0x8000).view(torch.float32))
+
+
+def tie_to_zero(x):
+    return truncated((x.view(torch.int32) + 0x7fff).view(torch.float32))
+
+
 def everything_in_bf16(x, weight, eps, noise=1):
     mean_square = (noise * mean((x * x).float())).to(torch.bfloat16)
     return x * torch.rsqrt(mean_square + eps) * weight
@@ -620,6 +636,12 @@ rms_norm_bf16_round_once.wrong(
     "You round the normalized row to bf16 before the weight, as LlamaRMSNorm of transformers does. "
     "torch.nn.RMSNorm multiplies in float32 and rounds once, (weight * x_normalized).to(bf16)",
     rounded_before_weight)
+for name, to_bf16, where in ("ties_away", tie_away, "away from zero"), ("ties_to_zero", tie_to_zero, "towards zero"):
+    advice = f"You round a tie to bf16 {where}. Add 0x7fff and the lowest bit that is kept, and it goes to the even one"
+    rms_norm_bf16.wrong(name, advice, lambda x, weight, eps, noise=1, to_bf16=to_bf16:
+                        to_bf16(weight.float() * to_bf16(normalized(x, eps, noise)).float()))
+    rms_norm_bf16_round_once.wrong(name, advice, lambda x, weight, eps, noise=1, to_bf16=to_bf16:
+                                   to_bf16(weight.float() * normalized(x, eps, noise)))
 rms_norm_bf16_round_once.wrong(
     "truncated",
     "Your float32 is cut to bf16. Round it to the nearest, ties to even",
@@ -693,7 +715,7 @@ random = np.random.default_rng(list(b"residual_stream in bf16"))
 stream = residual_stream(4096)(random)
 stream_weight = far_from_ties(stream, 0.4 + 0.1 * random.standard_normal(4096), 1e-5, random)
 
-# The seeds are such that no output, right or wrong, lies near a tie.
+# The seeds are such that no output, right or wrong, lies near a tie; but for those of the last case, which are exact.
 for kernel in rms_norm_bf16, rms_norm_bf16_round_once:
     kernel.case("by_hand", "The mean of the squares is 3; with eps = 1 the root is 2. Nothing is rounded.",
                 x=[[1, 1, 1, 3]], weight=[1, 2, 3, 4], eps=1.0)
@@ -710,3 +732,6 @@ for kernel in rms_norm_bf16, rms_norm_bf16_round_once:
                 seed=1)
     kernel.case("epsilon_matters", "An epsilon as large as the mean of the squares.",
                 x=normal(3, 16, scale=0.1), weight=normal(16), eps=1e-2)
+    kernel.case("ties", "The root is 4, and each product lies half way between two bf16: the even one is right.",
+                x=[[3, 3, 3, 3, 5, 5, 5, 3], [-3, 3, -3, 3, 5, -5, 5, -3]],
+                weight=[1 + odd / 128 for odd in (1, 3, 5, 7, 2, 6, 10, 9)], eps=1.0)

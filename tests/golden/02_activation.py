@@ -461,6 +461,7 @@ silu_slope.wrong("product_alone", "Your slope is x s (1 - s) alone. The product 
                  lambda x: x * sigmoid(x) * (1 - sigmoid(x)))
 silu_slope.wrong("sigmoid_for_one_minus", "Your second term is x s^2. It is x s (1 - s)",
                  lambda x: sigmoid(x) * (1 + x * sigmoid(x)))
+silu_slope.wrong("one_minus_missing", "Your second term is x s. It is x s (1 - s)", lambda x: sigmoid(x) * (1 + x))
 silu_slope.wrong("plus_for_minus", "Your bracket is 1 + s. The slope is s (1 + x (1 - s))",
                  lambda x: sigmoid(x) * (1 + x * (1 + sigmoid(x))))
 silu_slope.wrong("slope_of_gelu", "Your slope is GELU's. SiLU's is s (1 + x (1 - s))", gelu_slope.formula)

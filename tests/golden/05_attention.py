@@ -204,6 +204,9 @@ wrong_softmax("softmax_over_queries",
               lambda scores: by_hand(scores, COLUMN))
 wrong_softmax("not_normalised", "Your weights are not divided by their sum. Divide: a query's sum to 1",
               lambda scores: torch.exp(scores - highest(scores)))
+wrong_softmax("epsilon_of_1e-5_added",
+              "Your sum of weights has 1e-5 added. It is 1 or more, as e^(max - max) is: add nothing",
+              lambda scores: torch.exp(scores - highest(scores)) / (total(torch.exp(scores - highest(scores))) + 1e-5))
 wrong_softmax("maximum_not_subtracted",
               "Your e^score overflows, or is 0 for the whole row. Subtract the row's maximum first",
               lambda scores: exp_under(0, scores))
@@ -221,6 +224,9 @@ wrong_square("weights_transposed", "Your weights are transposed. out[t] is the s
              lambda q, k, v: attend(q, k, v, softmax=lambda scores: by_hand(scores).T))
 wrong_mask("mask_reversed", "Your queries see the future alone. They see s <= S - T + t, what has been",
            lambda T, S: torch.arange(S) >= torch.arange(S - T, S)[:, None])
+wrong_mask("mask_inverted",
+           "Your queries see the future alone, and the last one nothing. Hide s > S - T + t, not what is up to there",
+           lambda T, S: torch.arange(S) > torch.arange(S - T, S)[:, None])
 for width in 4, 8, 16, 32, 64:
     wrong_mask(f"window_of_{width}",
                f"Your queries see the last {width} keys alone, a sliding window. A Llama's see all that were before",

@@ -152,6 +152,9 @@ wrong("softmax_over_heads", "Your weights sum to 1 over the heads. Each head's s
       softmax=lambda scores: torch.softmax(scores, HEADS).nan_to_num())
 wrong("not_normalised", "Your weights are not divided by their sum. Divide: a query's sum to 1",
       softmax=lambda scores: torch.exp(scores - highest(scores)))
+wrong("epsilon_of_1e-5_added", "Your sum of weights has 1e-5 added. It is 1 or more, as e^(max - max) is: add nothing",
+      softmax=lambda scores: torch.exp(scores - highest(scores)) / (
+          torch.exp(scores - highest(scores)).sum(KEYS, keepdim=True) + 1e-5))
 wrong("maximum_not_subtracted",
       "Your e^score overflows, or is 0 for the whole row. Subtract the row's maximum first",
       softmax=lambda scores: exp_under(0, scores))
@@ -160,6 +163,9 @@ wrong("maximum_starts_at_zero",
       softmax=lambda scores: exp_under(highest(scores).clamp(min=0), scores))
 wrong("mask_reversed", "Your positions see the future alone. Position t sees keys 0 .. t, what has been",
       seen=lambda t, s: s >= t)
+wrong("mask_inverted",
+      "Your positions see the future alone, and the last one nothing. Hide the keys behind t, not those up to it",
+      seen=lambda t, s: s > t)
 for width in 4, 8, 16, 32, 64:
     wrong(f"window_of_{width}",
           f"Your positions see the last {width} keys alone, a sliding window. A Llama's see all that were before",
@@ -200,6 +206,9 @@ wrong_formula("written_heads_first",
 attend_last.wrong("mask_from_the_top_left",
                   "Your query t sees the keys 0 .. t. The queries are the last T of S positions: S - T + t",
                   lambda q, k, v: attend(q, k[:len(q)], v[:len(q)]))
+attend_last.wrong("mask_reversed_from_the_top_left",
+                  "Your query t sees the keys from t on. It stands at S - T + t, and sees those up to there",
+                  lambda q, k, v: attend(q, k, v, seen=lambda position, s: s >= position - (len(k) - len(q))))
 
 
 # Chapter 8's exercise reads one key after the other, under the largest score so far. These are the weights that come of it.

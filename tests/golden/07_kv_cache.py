@@ -206,6 +206,12 @@ wrong_attention("no_mask",
                 "Your new tokens see those after them. "
                 "The queries of a chunk see rows 0 .. length + t, no more",
                 seen=lambda t, s, T, S: s >= 0 * t)
+wrong_attention("as_far_as_the_first",
+                "Your queries all see as far as the first of them. Query t sees rows 0 .. length + t",
+                seen=lambda t, s, T, S: s <= S - T + 0 * t)
+wrong_attention("mask_reversed",
+                "Your tokens see the future alone. Query t sees rows 0 .. length + t, what has been",
+                seen=lambda t, s, T, S: s >= S - T + t)
 wrong_attention("strict_mask",
                 "Your tokens do not see themselves. Query t sees rows 0 .. length + t, that one too",
                 seen=lambda t, s, T, S: s < S - T + t)

@@ -90,6 +90,10 @@ def flash(scores, v, **change):
     return (out / total).transpose(0, 1)
 
 
+def epsilon_added(out, total):
+    return (out / (total + 1e-5)).transpose(0, 1)
+
+
 flash_attention = Kernel(
     "flash_attention", CHAPTER,
     "torch.nn.functional.scaled_dot_product_attention(enable_gqa=True), "
@@ -140,12 +144,23 @@ wrong_scores("root_cut", "Your sqrt(D) is cut to a whole number. Keep it a float
 wrong_scores("mask_of_minus_10000", "Your mask is -10000, and scores may be lower. It is -INFINITY", hidden=-1e4)
 wrong_scores("mask_of_a_finite_number",
              "Your mask is a finite number, such as -1e9, and scores may be lower. It is -INFINITY", hidden=-1e9)
+
+
+def wrong_view(name, advice, seen):
+    """A mask that hides whole tiles from a query: whoever passes over them has the softmax of what is left."""
+    flash_attention.wrong(name, advice, lambda q, k, v: sum_of_tiles(
+        masked_scores(q, k, seen=seen), values(q, v), size=len(k)))
+
+
 for width in 16, 32, 64:
-    flash_attention.wrong(
-        f"window_of_{width}",
-        f"Your queries see the last {width} keys alone, a sliding window. A Llama's see all that were before",
-        lambda q, k, v, width=width: sum_of_tiles(masked_scores(
-            q, k, seen=lambda t, s, T, S: (s <= S - T + t) & (s > S - T + t - width)), values(q, v), size=len(k)))
+    wrong_view(f"window_of_{width}",
+               f"Your queries see the last {width} keys alone, a sliding window. A Llama's see all that were before",
+               lambda t, s, T, S, width=width: (s <= S - T + t) & (s > S - T + t - width))
+    wrong_view(f"tiles_of_{width}_skipped",
+               "Your query t passes over tiles of keys as if it stood at t. It stands at S - T + t, and sees those up to there",
+               lambda t, s, T, S, width=width: (s <= S - T + t) & (s // width <= t // width))
+wrong_view("mask_reversed", "Your queries see the future alone. Query t sees s <= S - T + t, what has been",
+           lambda t, s, T, S: s >= S - T + t)
 flash_attention.wrong(
     "first_head_for_all", "Your query heads all read key/value head 0. Head h reads h / (H / KV)",
     lambda q, k, v: flash(*(part(q, x, group=lambda h, H, KV: 0 * h) for part, x in ((masked_scores, k), (values, v)))))
@@ -240,6 +255,9 @@ flash_attention.wrong(
     "never_divided",
     "Your output is not divided by the sum of the weights. Divide once, after the last tile",
     lambda q, k, v: online(masked_scores(q, k), values(q, v))[0].transpose(0, 1))
+flash_attention.wrong(
+    "epsilon_of_1e-5_added", "Your sum of weights has 1e-5 added. It is 1 or more, as e^(max - max) is: add nothing",
+    lambda q, k, v: epsilon_added(*online(masked_scores(q, k), values(q, v))))
 flash_attention.wrong(
     "maximum_not_subtracted",
     "Your e^score overflows, or is 0 for the whole row. Subtract the largest score so far",

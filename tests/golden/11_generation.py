@@ -258,6 +258,8 @@ min_p = Kernel("min_p", CHAPTER, source(MinPLogitsWarper),
                lambda logits, p: ruled_out(logits, (logits - logits.max()).exp() >= p))
 min_p.wrong("absolute", "Your p is compared with the probability. It is a share of the largest probability",
             lambda logits, p: ruled_out(logits, (logits.softmax(0) >= p) | (rank(logits) == 0)))
+min_p.wrong("not_beside_the_largest", "Your p is compared with e^logit. Divide that by the largest, as e^(logit - max) does",
+            lambda logits, p: ruled_out(logits, logits.exp() >= p))
 min_p.wrong("of_the_logit", "Your p is a share of the largest logit. It is a share of the largest probability",
             lambda logits, p: ruled_out(logits, logits >= p * logits.max()))
 min_p.wrong("top_p", "Your p is a sum of probabilities, as in top-p. Here it is a share of the largest",

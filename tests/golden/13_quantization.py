@@ -97,8 +97,19 @@ def inverse(d):
     return torch.where(torch.isfinite(1 / d), 1 / d, 0)
 
 
-def undefined_inverse(d):
-    return torch.where(d == 0, torch.nan, 1 / d)
+def over(b, d):
+    """b / d as the package has it, which multiplies."""
+    return b * inverse(d)
+
+
+def over_zero(b, d):
+    return b * torch.where(d == 0, torch.nan, 1 / d)
+
+
+def divided(b, d):
+    """In float32, whatever is asked: in float64 the two are the same."""
+    b, d = b.float(), d.float()
+    return torch.where(torch.isfinite(1 / d), b / d, 0).to(b.dtype)
 
 
 def most(b):
@@ -127,7 +138,7 @@ def highest_of(name):
     return 2 ** SIMPLE[name][0] - 1
 
 
-def quantized(name, scale=None, low=None, invert=inverse, round_=None, clip=True, pack=packed, store=half, fifth=fifth_bits,
+def quantized(name, scale=None, low=None, over=over, round_=None, clip=True, pack=packed, store=half, fifth=fifth_bits,
               kept=lambda d, m: (d, m), shift=None, levels=lambda q: q, used=lambda d: d, whole_row=False):
     """The formula of a format, as x -> bytes [rows][bytes]; each argument is one of its steps."""
     bits, zero = SIMPLE[name]
@@ -145,7 +156,7 @@ def quantized(name, scale=None, low=None, invert=inverse, round_=None, clip=True
         b = x.reshape(-1, 32)
         of = (lambda step: step(x).repeat_interleave(x.shape[1] // 32, 0)) if whole_row else (lambda step: step(b))
         d, m = of(scale), of(low) if low else 0
-        real = (b - m) * invert(used(d))
+        real = over(b - m, used(d))
         if name == "q8_0":
             q = whole((round_ or away)(real)) + shift
             bytes_ = torch.cat([store(kept(d, m)[0]).long(), levels(q) & 255], 1)
@@ -212,6 +223,8 @@ def make_quantizer(name):
         wrong("half_to_even", "You round a half to the even level, as rintf does. It goes away from zero, as roundf has it",
               round_=torch.round)
         wrong("whole_row_scale", ROW, whole_row=True)
+        wrong("divided_by_d", "You divide by d. Multiply by 1 / d, both float32, as gguf does: near the middle of two levels "
+              "the two go apart", over=divided)
     else:
         wrong("neighbours_in_a_byte", NEIGHBOURS, pack=packed_neighbours)
         wrong("halves_exchanged", EXCHANGED, pack=packed_exchanged)
@@ -231,7 +244,7 @@ def make_quantizer(name):
         wrong("signed_nibbles", f"Your levels are signed, in two's complement. They are counted from 0: add {zero}",
               levels=lambda q: (q - zero) & highest)
         wrong("zeros_divided_by_zero", "In a block of zeros you divide by zero. Take 0 for 1 / d there: every level is "
-              f"{zero}", invert=undefined_inverse)
+              f"{zero}", over=over_zero)
         wrong("whole_row_scale", ROW, whole_row=True)
     if zero is None:
         lowest = lambda b: b.amin(1, keepdim=True)
@@ -293,6 +306,12 @@ def make_quantizer(name):
     middles = np.clip(middles, min(ends), max(ends) if zero is None or name == "q8_0" else zero - 1.5)
     middles[[0, 31]] = ends
     kernel.case("ties", "numbers half way between two levels", x=[(middles * 0.25).tolist()])
+    if name == "q8_0":
+        largest = np.float32(15.8828125)
+        middles = ((np.arange(33, 64, 2) + 0.5) * (largest / np.float32(127))).astype(np.float32)
+        below = np.nextafter(middles, np.float32(0))
+        kernel.case("below_ties", "numbers just below the middle of two levels: they stay there times 1 / d, but not divided "
+                    "by d", x=[[largest, *below, *-below[1:]]])
 
 
 # --- Levels to numbers: 32 a block ---------------------------------------------------------------------------

@@ -740,6 +740,8 @@ for name, advice, function in [
         ("sign", "Your loss is negative. It is -log softmax, which is never below 0", lambda x, t: -mean_surprise(x, t)),
         ("log2", "Your logarithm is that of base 2. It is the natural one",
          lambda x, t: mean_surprise(x, t) / math.log(2)),
+        ("log2_of_the_sum", "Your logarithm of the sum is that of base 2. It is the natural one",
+         lambda x, t: mean_surprise(x, t, log=torch.log2)),
         ("perplexity", "Your result is the perplexity, e^loss. The loss is its logarithm", lambda x, t: mean_surprise(x, t).exp()),
         ("probability", "Your result is the mean probability of the targets. Take its logarithm, row by row",
          lambda x, t: torch.exp(-surprise(x, t)[0][t >= 0]).mean()),
@@ -762,10 +764,10 @@ def loss_backward_pytorch(dlogits, logits, targets, dloss):
     return x.grad
 
 
-def push(logits, targets, dloss, count=lambda t: (t >= 0).sum(), one=1.0, ignored=True,
+def push(logits, targets, dloss, count=lambda t: (t >= 0).sum(), one=lambda t: 1.0, ignored=True,
          softmax=lambda x: torch.softmax(x, 1)):
     targets = targets.long()
-    pushed = softmax(logits) - one * F.one_hot(targets.clamp(min=0), logits.shape[1])
+    pushed = softmax(logits) - one(targets) * F.one_hot(targets.clamp(min=0), logits.shape[1])
     if ignored:
         pushed = torch.where((targets >= 0)[:, None], pushed, 0)
     return dloss / count(targets) * pushed
@@ -786,9 +788,11 @@ for name, advice, how in [
         ("ignored_in_the_count", "Your mean counts the ignored rows. Divide by the number of targets that are not negative",
          dict(count=len)),
         ("ignored_pushed", "Your ignored rows are pushed, as if their target were token 0. Nothing comes from them", dict(ignored=False)),
+        ("ignored_pushed_down", "Your ignored rows are pushed down, as if they had no target. Nothing comes from them",
+         dict(ignored=False, one=lambda t: (t >= 0)[:, None])),
         ("mean_missing", "Your gradients are of the sum of the losses. Divide by how many rows are counted", dict(count=lambda t: 1)),
-        ("softmax_alone", "Your gradients lack the - 1 at the target: without it every logit is only pushed down", dict(one=0)),
-        ("plus_one", "Your 1 at the target is added. Subtract it", dict(one=-1)),
+        ("softmax_alone", "Your gradients lack the - 1 at the target: without it every logit is only pushed down", dict(one=lambda t: 0)),
+        ("plus_one", "Your 1 at the target is added. Subtract it", dict(one=lambda t: -1)),
         ("max_not_subtracted", "Your e^x overflows. Subtract the row's largest logit first",
          dict(softmax=lambda x: torch.exp(x) / torch.exp(x).sum(1, keepdim=True))),
         ("not_normalized", "Your e^(x - max) is not divided by its sum: it is no softmax yet",

@@ -41,12 +41,13 @@ static bool is_twin(const Answer *answer, const Tensor *twin) {
 typedef struct {
     Diagnosis diagnosis;
     int failing, storing; /* cases that fail and store any twin; of them, those that store this one */
-    size_t numbers;       /* that it explains, NaN and infinity apart: an overflow looks the same whatever its cause */
+    size_t numbers;       /* that it explains, 0, NaN and infinity apart: they look the same whatever their cause */
 } Explanation;
 
 static size_t count_telling(const Answer *answer) {
     size_t count = 0;
-    for (size_t i = 0; i < answer->count; i++) count += answer->wrong[i] && answer->got[i] < INFINITY;
+    for (size_t i = 0; i < answer->count; i++)
+        count += answer->wrong[i] && answer->got[i] != 0 && answer->got[i] < INFINITY;
     return count;
 }
 
@@ -68,11 +69,13 @@ static Explanation explain(const Evidence *evidence, const char *twin) {
 static bool explains_all(const Explanation *of) { return of->diagnosis.matched == of->failing; }
 
 /* It is named if it explains all cases that fail and store it: others that store it may pass by luck. Or if it explains
- * most that store it: in others a second mistake may show. Either way its numbers must be more than a coincidence. */
+ * most that store it: in others a second mistake may show. Either way its numbers must be more than a coincidence, and
+ * if it has none but 0, NaN and infinity, it must explain most of what fails. */
 static bool is_convincing(const Explanation *of) {
     int matched = of->diagnosis.matched;
     bool all = matched && matched == of->storing, most = matched * 2 > of->diagnosis.stored;
-    bool is_clear = all && most && (matched > 1 || explains_all(of));
+    bool is_likely = matched > 1 && (of->numbers || matched * 2 > of->failing);
+    bool is_clear = all && most && (is_likely || explains_all(of));
     return is_clear || ((all || most) && of->numbers >= SOME_NUMBERS);
 }
 
@@ -110,8 +113,9 @@ static Rule *const certain[] = {
 };
 static Rule *const likely[] = {
     begins_at_a_stage, leaves_numbers_unwritten, keeps_the_wrong_tokens, changes_the_logits, misplaces_a_mask,
+    comes_to_nothing, is_rounded_otherwise, adds_to_the_sum, loses_digits_in_long_sums,
     is_multiplied, is_added_to, is_an_approximation,
-    is_wrong_for_special_numbers, overflows,
+    fails_where_keys_came_before, is_wrong_for_special_numbers, overflows,
     is_wrong_in_one_place, fails_where_vectors_do_not_fit,
     is_multiplied_by_rows, is_added_to_by_rows,
     is_less_exact, fails_where_it_is_long,

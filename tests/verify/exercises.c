@@ -81,6 +81,13 @@ static void what_it_calls(const Exercise *exercise, const char *source, int wron
             printf("  It calls %s, which is not written yet.\n", exercise->tasks[t]);
 }
 
+/* A task that is not found, but seems to be there. */
+static void what_hides(int count, const Judgement judgements[count]) {
+    for (int t = 0; t < count; t++)
+        if (judgements[t].fate == NOT_IMPLEMENTED && judgements[t].diagnosis[0])
+            printf("  %s.\n", judgements[t].diagnosis);
+}
+
 bool show_progress(const Exercise *exercise, Library *library, const char *source) {
     int count = task_count(exercise), solved = 0, wrong = -1, missing = -1;
     Judgement judgements[MOST_TASKS];
@@ -97,6 +104,7 @@ bool show_progress(const Exercise *exercise, Library *library, const char *sourc
     }
     printf("Chapter %.2s, %s: %d of %d tasks solved\n", exercise->chapter, source, solved, count);
     table_print(&table, stdout);
+    what_hides(count, judgements);
     if (wrong >= 0) putchar('\n'), judgement_print(&judgements[wrong], source);
     if (wrong >= 0) what_it_calls(exercise, library_source(library), wrong, judgements);
     putchar('\n');

@@ -205,8 +205,11 @@ static void choose_tasks(const Exercise *exercise, Result *result, Library *libr
     for (int k = 0; !exercise && (kernel = kernel_at(k)); k++)
         if (is_defined(library, kernel) && result->count < MOST_GRADES)
             result->grades[result->count++] = (Grade){.kernel = kernel};
-    if (result->count == 0)
-        grade_all(result, NOT_IMPLEMENTED, "it defines no kernel of the course: build/verify --list names them");
+    if (result->count) return;
+    char why[DIAGNOSIS], diagnosis[DIAGNOSIS];
+    snprintf(diagnosis, sizeof diagnosis, "it defines no kernel of the course: %.400s",
+             hides_a_kernel(library, NULL, why) ? why : "build/verify --list names them");
+    grade_all(result, NOT_IMPLEMENTED, diagnosis);
 }
 
 static void judge_tasks(Result *result, Library *library) {

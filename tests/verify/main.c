@@ -142,8 +142,11 @@ static int choose(Subject chosen[], const char *name, Library *library, const ch
         if (count == MAX_KERNELS) fail("more than %d kernels: raise MAX_KERNELS", MAX_KERNELS);
         chosen[count++] = (Subject){kernel, library, function};
     }
-    if (count == 0) fail("%s defines no %s: verify --list names the kernels, the chapters' headers their signatures",
-                         library_path, name ? name : "kernel of this course");
+    char why[DIAGNOSIS];
+    if (count == 0)
+        fail("%s defines no %s: %s", library_path, name ? name : "kernel of this course",
+             hides_a_kernel(library, only, why)
+                 ? why : "verify --list names the kernels, the chapters' headers their signatures");
     return count;
 }
 

@@ -103,8 +103,10 @@ static void judge_file(Work *work, File *file) {
         Function function = library_function(library, kernel->name);
         if (function) add_row(work, file, &(Subject){kernel, library, function});
     }
+    char why[DIAGNOSIS];
     if (library && work->rows == before)
-        snprintf(file->trouble, TROUBLE, "it defines no kernel of the course: build/verify --list names them");
+        snprintf(file->trouble, TROUBLE, "it defines no kernel of the course: %.200s",
+                 hides_a_kernel(library, NULL, why) ? why : "build/verify --list names them");
     if (library) library_close(library);
 }
 

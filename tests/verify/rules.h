@@ -11,16 +11,19 @@ typedef bool Rule(const Evidence *evidence, char say[static DIAGNOSIS]);
 
 /* What came out instead, rules_what.c: */
 Rule is_changed, is_an_input, is_in_company, is_moved, is_transposed; /* another known number, everywhere */
+Rule comes_to_nothing;                                 /* 0, where something should be */
 Rule is_multiplied, is_added_to;                       /* the right one times, or plus, one number */
 Rule is_multiplied_by_rows, is_added_to_by_rows;       /* and one a row */
-Rule is_an_approximation, is_less_exact;               /* nearly right */
+Rule adds_to_the_sum;                                  /* a softmax whose rows do not sum to 1 */
+Rule is_rounded_otherwise, is_an_approximation, loses_digits_in_long_sums, is_less_exact; /* nearly right */
 
 /* Where it is wrong, rules_where.c: */
 Rule adds_onto_what_was_there, reads_beyond_an_input, reads_what_is_unset; /* by the marks of the sandbox */
 Rule leaves_numbers_unwritten;
 Rule begins_at_a_stage;                                            /* of the residual stream */
 Rule is_wrong_in_one_place;                                        /* the last row, every head but the first, … */
-Rule fails_where_vectors_do_not_fit, fails_where_it_is_long;       /* by the sizes of the cases */
+Rule fails_where_keys_came_before;                                 /* by the sizes of the cases */
+Rule fails_where_vectors_do_not_fit, fails_where_it_is_long;
 Rule is_wrong_for_special_numbers, overflows;        /* by what goes in */
 Rule keeps_the_wrong_tokens, changes_the_logits, misplaces_a_mask; /* where -infinity means "ruled out" */
 

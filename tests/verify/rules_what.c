@@ -58,9 +58,11 @@ static double reciprocal(double right) { return 1 / right; }
 static double square(double right) { return right * right; }
 static double root(double right) { return sqrt(right); }
 
+#define WHY_ZEROS "Is the sum stored, is anything divided as whole numbers (1 / 2 is 0), or multiplied by what is not " \
+                  "set?"
+
 static const Change changes[] = {
-    {nothing, "Your output is all zeros. Is the sum stored, is anything divided as whole numbers (1 / 2 is 0), or "
-              "multiplied by what is not set?"},
+    {nothing, "Your output is all zeros. " WHY_ZEROS},
     {fabs, "Your output has lost its signs: it is the right one's absolute value."},
     {negative,
      "Your output has the wrong sign, everywhere: is a minus too many, or the difference the other way round?"},
@@ -79,6 +81,15 @@ bool is_changed(const Evidence *evidence, char say[static DIAGNOSIS]) {
     for (size_t c = 0; c < sizeof changes / sizeof *changes; c++)
         if (is_always(evidence, predict_change, &changes[c])) return say_it(say, "%s", changes[c].words);
     return false;
+}
+
+/* In other cases it is right: 1 / (int)sqrt(D) is 1 where D is 1. */
+bool comes_to_nothing(const Evidence *evidence, char say[static DIAGNOSIS]) {
+    for (int a = 0; a < evidence->count; a++)
+        for (size_t i = 0; fails(&evidence->answers[a]) && i < evidence->answers[a].count; i++)
+            if (evidence->answers[a].got[i] != 0) return false;
+    return count_flagged(evidence, is_wrong) >= SOME_NUMBERS &&
+           say_it(say, "In the cases that fail your output is all zeros. " WHY_ZEROS);
 }
 
 /* The right one, and an input once too often or too seldom: a bias that is added twice, the residual stream. */
@@ -229,23 +240,25 @@ static double link_number(const Answer *answer, const Link *link, size_t start, 
     return number;
 }
 
-/* One such number for every stretch of the output: does it explain the case? Of a stretch with k wrong numbers, k - 1
- * are evidence: counts them. The number was taken from a rounded one, hence the tolerance. */
+/* One such number for every stretch of the output: does it explain the case? The number was taken from a rounded one,
+ * hence the slack. Of a stretch with k numbers that are farther off than that, k - 1 are evidence: counts them. */
 static bool is_linked(const Answer *answer, const Link *link, Stretch stretch, size_t *explained) {
     double *predicted = allocate(answer->count * sizeof *predicted), slack = 4 * (answer->tolerance + rounding(answer));
+    bool *is_far_off = allocate(answer->count * sizeof *is_far_off);
     size_t n = stretch == WHOLE ? answer->count : answer->row;
+    count_strays(answer, slack, answer->truth, is_far_off);
     for (size_t start = 0; start < answer->count; start += n) {
         double by = link_number(answer, link, start, n, stretch == ROWS_BEFORE_BIAS);
         size_t told = 0;
         for (size_t i = start; i < start + n; i++) {
             double bias = bias_at(answer, i, stretch == ROWS_BEFORE_BIAS);
             predicted[i] = isnan(by) ? answer->truth[i] : link->apply(answer->truth[i] - bias, by) + bias;
-            told += answer->wrong[i];
+            told += is_far_off[i];
         }
         *explained += told ? told - 1 : 0;
     }
     bool linked = few(count_strays(answer, slack, predicted, NULL), answer);
-    free(predicted);
+    free(predicted), free(is_far_off);
     return linked;
 }
 
@@ -365,6 +378,32 @@ bool is_added_to_by_rows(const Evidence *evidence, char say[static DIAGNOSIS]) {
                        "row, and subtracted or added (a mean, a maximum), is wrong.");
 }
 
+/* The largest of a softmax is 1 / sum: what its reciprocal has grown by was added to the sum. */
+static bool predict_larger_sum(const Answer *answer, const void *added, double predicted[]) {
+    for (size_t start = 0; start < answer->count; start += answer->row) {
+        double largest = 0;
+        for (size_t i = start; i < start + answer->row; i++) largest = fmax(largest, answer->truth[i]);
+        for (size_t i = start; i < start + answer->row; i++)
+            predicted[i] = answer->truth[i] / (1 + *(const double *)added * largest);
+    }
+    return true;
+}
+
+/* An epsilon, against a division by 0 that cannot be. It is found best where the sum is smallest. */
+bool adds_to_the_sum(const Evidence *evidence, char say[static DIAGNOSIS]) {
+    double added = 0, largest = 0;
+    if (strcmp(evidence->kernel->name, "softmax") != 0) return false;
+    for (int a = 0; a < evidence->count; a++) {
+        const Answer *answer = &evidence->answers[a];
+        for (size_t i = 0; i < answer->count; i++)
+            if (answer->wrong[i] && answer->truth[i] > largest)
+                largest = answer->truth[i], added = 1 / (double)answer->got[i] - 1 / largest;
+    }
+    return added > 0 && is_always(evidence, predict_larger_sum, &added) &&
+           say_it(say, "Your sum has about %.0e added, so that no row sums to 1. It is 1 or more, as e^(max - max) is: "
+                       "there is no 0 to guard against.", added);
+}
+
 /* ------------------------------------------------------------------ nearly right */
 
 static bool fits_bf16(float value) { return bf16_to_float(bf16_from_float(value)) == value; }
@@ -381,6 +420,19 @@ static bool is_rounded(const Evidence *evidence, bool fits(float)) {
         }
     }
     return !right_fits;
+}
+
+/* A rounding moves a number to its neighbour, and one before the last product by two more. */
+static bool is_bf16_nearby(const Answer *answer, size_t i) {
+    int apart = bf16_from_float(answer->got[i]) - bf16_from_float((float)answer->truth[i]);
+    return answer->wrong[i] && abs(apart) <= 3;
+}
+
+bool is_rounded_otherwise(const Evidence *evidence, char say[static DIAGNOSIS]) {
+    return is_bf16(&evidence->answers[0]) &&
+           count_flagged(evidence, is_bf16_nearby) == count_flagged(evidence, is_wrong) &&
+           say_it(say, "Every wrong number is at most the third bf16 from the right one. Round to the nearest, a tie to "
+                       "the even one, as often as the header says, and keep float32 or more up to there.");
 }
 
 /* The smallest and the largest error of the failing cases, as a share of their rows' largest numbers. */
@@ -429,6 +481,18 @@ bool is_an_approximation(const Evidence *evidence, char say[static DIAGNOSIS]) {
                           : "an exp or a tanh by a table or a short polynomial, or something kept in half precision.");
 }
 
+/* Each addition rounds, so that the error grows with what is summed; a quarter of an ulp for each number is more than
+ * it comes to. Where it is larger, or short rows fail, something else is wrong. */
+bool loses_digits_in_long_sums(const Evidence *evidence, char say[static DIAGNOSIS]) {
+    for (int a = 0; a < evidence->count; a++) {
+        const Answer *answer = &evidence->answers[a];
+        if (fails(answer) && (!is_ordinary(answer) || relative_error(answer) * 0x1p24 > 0.25 * (double)answer->row))
+            return false;
+    }
+    return say_it(say, "Nearly right: only long rows are wrong, by a few units in the last place. A sum of so many "
+                       "float32 loses digits: sum in double, or in several parts that are added in the end.");
+}
+
 static bool is_infinite(const Answer *answer, size_t i) { return answer->wrong[i] && !isfinite(answer->got[i]); }
 
 bool is_less_exact(const Evidence *evidence, char say[static DIAGNOSIS]) {
@@ -436,6 +500,7 @@ bool is_less_exact(const Evidence *evidence, char say[static DIAGNOSIS]) {
         return false;
     const char *may_be = evidence->kernel->pointwise
                              ? "a sum that cancels, or an exp that loses digits far out, as exp2(1.4427 x) does"
-                             : "sum in double or in several partial sums, and mind cancellation";
+                             : "sum in double or in several partial sums, as small numbers lose their digits that are "
+                               "added one by one to a large sum; and mind cancellation";
     return say_it(say, "Nearly right, and less exact than PyTorch: %s.", may_be);
 }

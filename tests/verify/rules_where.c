@@ -285,6 +285,28 @@ static bool find_deciding_size(const Evidence *evidence, SizeRule *must_fail, si
     return false;
 }
 
+/* Attention is right where every position asks, and wrong where more keys than that are there. As many keys are right
+ * elsewhere, or their number alone might be the cause. One in four may pass by luck. */
+bool fails_where_keys_came_before(const Evidence *evidence, char say[static DIAGNOSIS]) {
+    size_t longest = 0, shortest = SIZE_MAX, failing = 0, lucky = 0;
+    for (int a = 0; a < evidence->count; a++) {
+        const Answer *answer = &evidence->answers[a];
+        size_t T = size_of(answer, "q", true), S = size_of(answer, "k", true);
+        if (!golden_input(answer->golden, "v") || (T == S && fails(answer))) return false;
+        if (fails(answer) && S < shortest) shortest = S;
+        if (T == S && S > longest) longest = S;
+        failing += fails(answer);
+    }
+    for (int a = 0; a < evidence->count; a++) {
+        const Answer *answer = &evidence->answers[a];
+        size_t T = size_of(answer, "q", true), S = size_of(answer, "k", true);
+        lucky += T < S && S >= shortest && !fails(answer);
+    }
+    return failing >= SOME_CASES && longest >= shortest && lucky * 3 <= failing &&
+           say_it(say, "Only cases fail where keys came before the queries, T < S. Query t stands at position S - T + t, "
+                       "not at t: is S - T missing where a key is masked, or where tiles of keys are passed over?");
+}
+
 /* A vector loop over a sum: without its tail every sum is wrong, and only a width that is a multiple passes. */
 bool fails_where_vectors_do_not_fit(const Evidence *evidence, char say[static DIAGNOSIS]) {
     const char *name;

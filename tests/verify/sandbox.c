@@ -494,6 +494,16 @@ static void send_job(Library *library) {
     say_how_it_ended(end_process(library, true), ", in the process that started it", job->outcome.trouble);
 }
 
+bool library_mangles(const Library *library, const char *name) {
+    char mangled[128];
+    size_t size;
+    snprintf(mangled, sizeof mangled, "_Z%zu%s", strlen(name), name);
+    char *bytes = library->path && strchr(library->path, '/') ? file_read_regular(library->path, &size) : NULL;
+    bool found = bytes && memmem(bytes, size, mangled, strlen(mangled));
+    free(bytes);
+    return found;
+}
+
 Function library_function(Library *library, const char *name) {
     share_a_job();
     memset(job, 0, sizeof *job);

@@ -53,6 +53,9 @@ const char *library_source(const Library *library);
 /* Where a function lies, over there; NULL if the library defines none of that name. */
 Function library_function(Library *library, const char *name);
 
+/* Has it a function of this name as C++ has it, mangled with its arguments? */
+bool library_mangles(const Library *library, const char *name);
+
 /* Where a function lies in what dlopen() gave this very process; NULL if there is none, or no handle. */
 Function function_in(void *handle, const char *name);
 

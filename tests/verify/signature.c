@@ -210,7 +210,7 @@ enum { MOST_PARAMETERS = 64 };
 typedef struct {
     Kind result, parameter[MOST_PARAMETERS];
     int count; /* of parameters */
-    bool is_static;
+    bool is_static, is_inline;
     size_t end; /* the token that closes the parameters */
 } Shape;
 
@@ -277,7 +277,10 @@ static bool read_shape(const Declaration *declaration, const char *name, Shape *
     size_t at, open, begin = 0;
     if (token_is(declaration, 0, "typedef") || !find_function(declaration, name, &at, &open)) return false;
     *shape = (Shape){0};
-    for (size_t i = 0; i < at; i++) shape->is_static |= token_is(declaration, i, "static");
+    for (size_t i = 0; i < at; i++) {
+        shape->is_static |= token_is(declaration, i, "static");
+        shape->is_inline |= token_is(declaration, i, "inline");
+    }
     while (begin < at && is_one_of(declaration->token[begin], before_the_type)) begin++;
     while (at > begin && token_is(declaration, at - 1, "(")) at--; /* (silu)(int n, …) */
     shape->result = at == begin ? WHOLE_NUMBER : kind_of(at - begin, declaration->token + begin);
@@ -388,14 +391,20 @@ static bool find_declaration(const char *text, const char *name, bool with_body,
     return false;
 }
 
+/* The course's own declaration. The caller frees the text that it lies in. */
+static char *contract_of(const Kernel *kernel, Declaration *ours, Shape *shape) {
+    char *headers = headers_of(kernel);
+    if (!find_declaration(headers, kernel->name, false, ours, shape))
+        fail("no header of %s declares %s", kernel->chapter, kernel->name);
+    return headers;
+}
+
 Signature signature_of(const char *preprocessed, const Kernel *kernel, char say[static DIAGNOSIS]) {
     Declaration theirs = {0}, ours = {0};
     Shape their_shape, our_shape;
-    char file[PATH_MAX], yours[SHAPE_WORDS], courses[SHAPE_WORDS], *headers = headers_of(kernel);
+    char file[PATH_MAX], yours[SHAPE_WORDS], courses[SHAPE_WORDS], *headers = contract_of(kernel, &ours, &our_shape);
     Signature signature = SAME_SIGNATURE;
     say[0] = '\0';
-    if (!find_declaration(headers, kernel->name, false, &ours, &our_shape))
-        fail("no header of %s declares %s", kernel->chapter, kernel->name);
     if (!find_declaration(preprocessed, kernel->name, true, &theirs, &their_shape))
         signature = NOT_FOUND;
     else if (is_courses(theirs.file, file)) {
@@ -408,4 +417,51 @@ Signature signature_of(const char *preprocessed, const Kernel *kernel, char say[
     }
     free(theirs.token), free(ours.token), free(headers);
     return signature;
+}
+
+/* ------------------------------------------------------------------ what is there, and not found */
+
+enum { FUNCTION_NAME = 64 };
+
+/* The name of the function that is declared; "" if it is none, or has a longer one. */
+static void function_name(const Declaration *declaration, char name[static FUNCTION_NAME]) {
+    name[0] = '\0';
+    for (size_t i = 0; i + 1 < declaration->count && !token_is(declaration, i, "="); i++) {
+        Token token = declaration->token[i];
+        if (!is_name(token) || !token_is(declaration, i + 1, "(") || !is_declarator(declaration, i)) continue;
+        if (token.length < FUNCTION_NAME) snprintf(name, FUNCTION_NAME, "%.*s", (int)token.length, token.text);
+        return;
+    }
+}
+
+/* rmsnorm and RMSNorm are rms_norm, spelled otherwise. */
+static bool is_spelled_like(const char *name, const char *other) {
+    for (;; name++, other++) {
+        while (*name == '_') name++;
+        while (*other == '_') other++;
+        if (tolower((unsigned char)*name) != tolower((unsigned char)*other)) return false;
+        if (!*name) return true;
+    }
+}
+
+bool is_hidden(const char *preprocessed, const Kernel *kernel, char say[static DIAGNOSIS]) {
+    Declaration theirs = {0}, ours = {0};
+    Shape their_shape, our_shape;
+    char name[FUNCTION_NAME], *headers = contract_of(kernel, &ours, &our_shape);
+    Source source = {.at = preprocessed, .line_begins = true};
+    say[0] = '\0';
+    while (!say[0] && next_declaration(&source, &theirs)) {
+        function_name(&theirs, name);
+        bool is_meant = theirs.has_body && is_spelled_like(name, kernel->name);
+        if (!is_meant || !read_shape(&theirs, name, &their_shape)) continue;
+        bool is_same = same_shapes(&their_shape, &our_shape); /* a helper of other arguments may be what it likes */
+        if (strcmp(name, kernel->name) != 0)
+            snprintf(say, DIAGNOSIS, "is %s meant as %s? A kernel is found by its name", name, kernel->name);
+        else if (is_same && their_shape.is_static)
+            snprintf(say, DIAGNOSIS, "%s is static, and other files cannot see it. Remove static", name);
+        else if (is_same && their_shape.is_inline)
+            snprintf(say, DIAGNOSIS, "%s is inline, and so has no place of its own in a library. Remove inline", name);
+    }
+    free(theirs.token), free(ours.token), free(headers);
+    return say[0] != '\0';
 }

@@ -15,4 +15,8 @@ typedef enum {
 /* `preprocessed` is what the compiler says with -E, of one source or of several, one behind the other. */
 Signature signature_of(const char *preprocessed, const Kernel *kernel, char say[static DIAGNOSIS]);
 
+/* Is there something that was meant as the kernel, and that nobody can call by its name? Then `say` is what it is, and
+ * what to do. */
+bool is_hidden(const char *preprocessed, const Kernel *kernel, char say[static DIAGNOSIS]);
+
 #endif

@@ -388,12 +388,29 @@ static bool is_the_readers(Judgement *judgement, const Subject *subject) {
     return judgement->fate == RIGHT;
 }
 
+bool hides_a_kernel(const Library *library, const Kernel *only, char say[static DIAGNOSIS]) {
+    const Kernel *kernel;
+    const char *source = library_source(library);
+    for (int k = 0; (kernel = kernel_at(k)); k++) {
+        if (only && kernel != only) continue;
+        if (source && is_hidden(source, kernel, say)) return true;
+        if (!library_mangles(library, kernel->name)) continue;
+        snprintf(say, DIAGNOSIS, "%s has a C++ name, into which its arguments are mangled. Declare it extern \"C\"",
+                 kernel->name);
+        return true;
+    }
+    return false;
+}
+
 Judgement judge(const Subject *subject) {
     Judgement judgement = {.kernel = subject->kernel, .golden = golden_open(subject->kernel->name)};
     size_t bytes = (size_t)judgement.golden.count * sizeof *judgement.verdicts;
     judgement.verdicts = memset(allocate(bytes), 0, bytes);
     for (int c = 0; c < judgement.golden.count; c++) judgement.verdicts[c].golden_case = &judgement.golden.cases[c];
-    if (!subject->function) judgement.fate = NOT_IMPLEMENTED;
+    if (!subject->function) {
+        judgement.fate = NOT_IMPLEMENTED;
+        hides_a_kernel(subject->library, subject->kernel, judgement.diagnosis);
+    }
     if (!subject->function || !is_the_readers(&judgement, subject)) return judgement;
     run_cases(&judgement, subject);
     if (judgement.passed < judgement.golden.count) say_what_is_wrong(&judgement);

@@ -57,6 +57,10 @@ const char *fate_name(Fate fate); /* "right", "not implemented", … */
 /* Of what the sandbox says of a call, or of loading a library; WRONG for anything else. */
 Fate fate_of(const char *trouble);
 
+/* A library defines no kernel of the course, or not the only one that is asked for: does one hide in it? Then `say` is
+ * how, and what to do. */
+bool hides_a_kernel(const Library *library, const Kernel *only, char say[static DIAGNOSIS]);
+
 /* A twin of this name is no mistake: it is what a kernel leaves that does nothing, where its output is not empty
  * before. */
 #define DOES_NOTHING "does_nothing"
