@@ -343,6 +343,8 @@ static void the_first_wrong_task_is_reported(void **state) {
     assert_one_clear_line();
     assert_misuse(run("'%s/verify' --exercise 1", BUILD));
     assert_misuse(run("'%s/verify' --seconds 1x", BUILD));
+    assert_misuse(run("'%s/verify' --list --outputs outputs.safetensors", BUILD));
+    assert_misuse(run("'%s/verify' rms_norm --export inputs.safetensors --bench", BUILD));
 }
 
 static void a_library_that_loads_for_ever_is_given_up(void **state) {

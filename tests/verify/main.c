@@ -195,6 +195,24 @@ static void bench(int count, const Subject chosen[]) {
     table_print(&table, stdout);
 }
 
+/* Are all of them right? */
+static bool judge_all(int count, const Subject chosen[], const char *source) {
+    int passed = 0, judged = 0;
+    for (int i = 0; i < count; i++) {
+        if (i) putchar('\n');
+        Fate fate = judge_subject(&chosen[i], source ? source : chosen[i].kernel->chapter);
+        passed += fate == RIGHT, judged += fate != ANOTHER_FUNCTION;
+    }
+    if (judged > 1) printf("\n%d of %d kernels pass\n", passed, judged);
+    return passed == judged && judged > 0;
+}
+
+static void export_inputs_of(const char *name, const char *path) {
+    Golden golden = golden_open(kernel_or_fail(name)->name);
+    export_inputs(&golden, path);
+    golden_close(&golden);
+}
+
 int main(int argc, char **argv) {
     const char *library = NULL, *outputs = NULL, *one_case = NULL, *inputs = NULL, *timed = NULL, *listed = NULL,
         *number = NULL, *limit = "10";
@@ -217,14 +235,13 @@ int main(int argc, char **argv) {
     if ((outputs && library) || (one_case && !outputs))
         usage_error(one_case ? "--case goes with --outputs" : "--outputs or --library, not both");
     call_time_limit = (unsigned)option_number("seconds", limit, 1, 3600);
-    if (number && (!library || name || timed)) usage_error("--exercise goes with --library, and with no kernel's name");
+    if (number && (!library || name)) usage_error("--exercise goes with --library, and with no kernel's name");
+
+    if (!!listed + !!inputs + !!outputs + !!number + !!timed > 1)
+        usage_error("--list, --export, --outputs, --exercise, --bench: one of them at a time");
 
     if (listed) return name ? list_cases(kernel_or_fail(name)) : list_kernels(), 0;
-    if (inputs) {
-        Golden golden = golden_open(kernel_or_fail(name)->name);
-        export_inputs(&golden, inputs);
-        return golden_close(&golden), 0;
-    }
+    if (inputs) return export_inputs_of(name, inputs), 0;
     if (outputs) return judge_outputs(kernel_or_fail(name), outputs, one_case) ? 0 : 1;
 
     char *source = library ? source_name(library) : NULL;
@@ -236,15 +253,8 @@ int main(int argc, char **argv) {
     Subject chosen[MAX_KERNELS];
     int count = choose(chosen, name, opened, library);
     if (timed && !library) return bench(count, chosen), 0;
-    int passed = 0, judged = 0;
-    for (int i = 0; i < count; i++) {
-        if (i) putchar('\n');
-        Fate fate = judge_subject(&chosen[i], source ? source : chosen[i].kernel->chapter);
-        passed += fate == RIGHT, judged += fate != ANOTHER_FUNCTION;
-    }
+    bool right = judge_all(count, chosen, source);
     free(source);
-    if (judged > 1) printf("\n%d of %d kernels pass\n", passed, judged);
-    bool right = passed == judged && judged > 0;
     if (timed && right) bench(count, chosen); /* only what is right is worth timing */
     if (opened) library_close(opened);
     return right ? 0 : 1;
