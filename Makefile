@@ -155,8 +155,8 @@ $(BUILD)/llama: $(call object,$(LLAMA) $(FASTEST)) $(BUILD)/libllama.a
 $(BUILD)/quantize: $(call object,chapters/13_quantization/quantize.c) $(BUILD)/libllama.a
 $(BUILD)/stories: $(call object,chapters/09_decoder/stories/stories.c) $(BUILD)/libllama.a
 $(BUILD)/lessons: $(call object,chapters/09_decoder/stories/lessons.c) $(BUILD)/libllama.a
-RANKS    := $(filter-out %/run.c %/parallel.c,$(SPREAD))
-$(BUILD)/train: $(call object,chapters/16_training/train.c $(TRAINER) $(RANKS) $(BACKWARD)) $(BUILD)/libllama.a
+TOGETHER := $(filter-out %/run.c %/parallel.c,$(SPREAD))
+$(BUILD)/train: $(call object,chapters/16_training/train.c $(TRAINER) $(TOGETHER) $(BACKWARD)) $(BUILD)/libllama.a
 $(BUILD)/train: LIBS += $(MPI)
 $(BUILD)/llama $(BUILD)/quantize $(BUILD)/stories $(BUILD)/lessons $(BUILD)/train:
 	$(link)

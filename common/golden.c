@@ -79,7 +79,7 @@ void golden_close(Golden *golden) {
 const GoldenCase *golden_case(const Golden *golden, const char *name) {
     for (int c = 0; c < golden->count; c++)
         if (strcmp(golden->cases[c].name, name) == 0) return &golden->cases[c];
-    fail("%s has no golden case \"%s\": build/verify --list names them", golden->kernel, name);
+    fail("%s has no golden case \"%s\": build/verify %s --list names them", golden->kernel, name, golden->kernel);
 }
 
 const Tensor *golden_input(const GoldenCase *golden_case, const char *name) {

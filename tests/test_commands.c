@@ -209,8 +209,13 @@ static void what_chapter_10_cannot_do_is_said(void **state) {
     assert_int_equal(run("%s --decode ' 1, 2,,3\n'", model), 0);
     assert_int_equal(run("%s --decode 603", model), 1);
     assert_one_clear_line();
-    static const char *const words[] = {"--bos", "--special", "--pieces", "", "--encode a --encode-file b", "a word"};
+    static const char *const words[] = {"--bos", "--special", "--pieces", "", "a word"};
     for (size_t i = 0; i < COUNT(words); i++) assert_misuse(run("%s %s", model, words[i]));
+    static const char *const two[] = {"--encode a --encode-file b", "--encode a --decode 1", "--info --decode 1"};
+    for (size_t i = 0; i < COUNT(two); i++) {
+        assert_misuse(run("%s %s", model, two[i]));
+        assert_said("one of them at a time");
+    }
     static const char *const without[] = {"--encode a", "--encode-file a", "--decode 1", "--info"};
     for (size_t i = 0; i < COUNT(without); i++) {
         assert_misuse(run("'" BUILD "/10_tokenizer' %s", without[i]));

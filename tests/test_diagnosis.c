@@ -881,8 +881,6 @@ PENALTY(penalty_each_time) {
     for (int i = 0; i < n; i++) out[ids[i]] = out[ids[i]] > 0 ? out[ids[i]] / penalty : out[ids[i]] * penalty;
 }
 
-/* ------------------------------------------------------------------ what is said of them */
-
 /* ------------------------------------------------------------------ chapter 13 */
 
 static void q8_divided(int rows, int n, void *blocks, const float x[rows][n]) {
@@ -896,6 +894,31 @@ static void q8_divided(int rows, int n, void *blocks, const float x[rows][n]) {
         for (int i = 0; i < 32; i++) to[2 + i] = (char)(d > 1e-36f ? roundf(block[i] / d) : 0);
     }
 }
+
+/* The sum of a block's products, in levels. */
+static int levels_product(const BlockQ8_0 *w, const BlockQ8_0 *x) {
+    int sum = 0;
+    for (int i = 0; i < 32; i++) sum += w->q[i] * x->q[i];
+    return sum;
+}
+
+static float scale_of(const BlockQ8_0 *block) { return f16_to_float(half_bits(block->d)); }
+
+static float dot_weight_scale_once(int n, const void *weight, const void *x) {
+    const BlockQ8_0 *w = weight, *a = x;
+    float sum = 0;
+    for (int b = 0; b < n / 32; b++) sum += (float)levels_product(&w[b], &a[b]) * scale_of(&a[b]);
+    return sum * scale_of(w);
+}
+
+static float dot_scales_once(int n, const void *weight, const void *x) {
+    const BlockQ8_0 *w = weight, *a = x;
+    int sum = 0;
+    for (int b = 0; b < n / 32; b++) sum += levels_product(&w[b], &a[b]);
+    return (float)sum * scale_of(w) * scale_of(a);
+}
+
+/* ------------------------------------------------------------------ what is said of them */
 
 typedef struct {
     const char *kernel;
@@ -1059,6 +1082,8 @@ static const Draft wrong[] = {
     DRAFT(temperature, temperature_of_the_likely, "kept that should go"),
     DRAFT(repetition_penalty, penalty_each_time, "counts once"),
     DRAFT(quantize_q8_0, q8_divided, "You divide by d. Multiply by 1 / d"),
+    DRAFT(dot_q8_0, dot_weight_scale_once, "the scale of the weights' first block"),
+    DRAFT(dot_q8_0, dot_scales_once, "multiply once, by the first blocks' scales"),
 };
 
 /* What the workbench says of it: trouble first, then the mistake. True if every case passes. */

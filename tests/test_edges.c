@@ -165,7 +165,7 @@ static void an_unknown_case(void) {
 
 static void golden_cases_have_names(void **state) {
     (void)state;
-    assert_refused(an_unknown_case, "relu has no golden case \"of no name\"");
+    assert_refused(an_unknown_case, "relu has no golden case \"of no name\": build/verify relu --list names them");
 }
 
 int main(void) {

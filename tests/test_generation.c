@@ -505,7 +505,8 @@ static void llama_tells_a_story(void **state) {
     assert_int_equal(run("--tokens 0 --prompt 'As it is' --quiet"), 0);
     assert_string_equal(said, "As it is\n");
     assert_int_equal(run("--context 20 --tokens 30 --seed 1 --quiet"), 0);
-    assert_said("note: the context of 20 tokens is full");
+    assert_said("\nnote: the context of 20 tokens is full\n");
+    assert_null(strstr(said, "\n\n"));
 }
 
 static void a_text_ends_where_it_is_told_to(void **state) {

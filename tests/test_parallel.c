@@ -138,6 +138,18 @@ static void the_lesson_shows_this_report(void **state) {
                          "grep . '%s/tests/golden/parallel.txt' | diff - now", ROOT), 0);
 }
 
+/* make says what it would run. */
+static void make_parallel_runs_two_or_as_many_as_one_says(void **state) {
+    (void)state;
+    static const char *const asked[] = {"", "RANKS=3"}, *const runs[] = {" -n 2 ", " -n 3 "};
+    unsetenv("MAKEFLAGS"); /* of the make that runs the tests */
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(run("make -n -C '%s' BUILD='%s' -o '%s/14_tensor_parallel' parallel %s | grep mpirun", ROOT, BUILD,
+                             BUILD, asked[i]), 0);
+        assert_said(runs[i]);
+    }
+}
+
 /* ------------------------------------------------------------------ what goes wrong */
 
 static void heads_that_do_not_divide_are_refused(void **state) {
@@ -198,6 +210,7 @@ static void one_rank_writes_and_refuses_as_llama_does(void **state) {
     assert_int_equal(run(OURS " --model '%s' --compare '%s/tests/golden/gradients/llama1.safetensors'",
                          golden_model("llama1"), ROOT), 1);
     assert_one_clear_line();
+    assert_said("is it one of transformers' for this model?");
     assert_int_equal(run("cp -r '" MODEL "' spoilt && printf '\\377\\377\\377\\377' | dd of=spoilt/model.safetensors "
                          "bs=1 seek=$(($(wc -c <spoilt/model.safetensors) - 4)) conv=notrunc 2>/dev/null"), 0);
     assert_int_equal(run(OURS " --model spoilt --tokens 3 --prompt Once >stdout"), 1);
@@ -266,7 +279,8 @@ int main(void) {
         cmocka_unit_test(many_ranks_tell_the_same_story), cmocka_unit_test(golden_models_go_on_the_same),
         cmocka_unit_test(their_logits_are_transformers), cmocka_unit_test(the_same_seed_draws_the_same_text),
         cmocka_unit_test(files_of_other_formats_are_cut_as_well), cmocka_unit_test(what_is_counted_is_the_formula),
-        cmocka_unit_test(the_lesson_shows_this_report), cmocka_unit_test(heads_that_do_not_divide_are_refused),
+        cmocka_unit_test(the_lesson_shows_this_report), cmocka_unit_test(make_parallel_runs_two_or_as_many_as_one_says),
+        cmocka_unit_test(heads_that_do_not_divide_are_refused),
         cmocka_unit_test(the_rank_that_fails_is_named),
         cmocka_unit_test(ranks_that_are_asked_for_help_end_well), cmocka_unit_test(ranks_that_are_not_alike_are_told),
         cmocka_unit_test(one_rank_writes_and_refuses_as_llama_does),

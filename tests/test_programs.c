@@ -136,6 +136,12 @@ static void what_is_exported_can_be_answered(void **state) {
     assert_said("no output of this name was handed over");
     assert_int_equal(run("'%s/verify' rms_norm --outputs outputs.safetensors --case by_hand", BUILD), 0);
     assert_int_equal(run("'%s/verify' rms_norm --outputs outputs.safetensors --case by_foot", BUILD), 1);
+    outputs[0].name = "by_hand/out";
+    safetensors_save(path, 1, outputs, 0, NULL);
+    assert_int_equal(run("'%s/verify' rms_norm --outputs outputs.safetensors", BUILD), 1);
+    assert_one_clear_line();
+    assert_said("outputs.safetensors: it has by_hand/out, and a tensor is to be named as its case is: "
+                "build/verify rms_norm --list names them");
     golden_close(&golden);
 }
 
@@ -260,8 +266,7 @@ static void an_untouched_exercise_is_not_implemented(void **state) {
         compile_as("exercise.c.so", AT("%s/chapters/%s/exercise.c", ROOT, exercise->chapter));
         assert_int_equal(run("'%s/verify' --exercise %.2s --library exercise.c.so", BUILD, exercise->chapter), 1);
         assert_said(AT("Chapter %.2s, exercise.c: 0 of %d tasks solved\n", exercise->chapter, task_count(exercise)));
-        assert_said(AT("Next: write %s in exercise.c, then make exercise-%.2s again.\n", exercise->tasks[0],
-                       exercise->chapter));
+        assert_said(AT("Next: write %s in exercise.c, then give the same command again.\n", exercise->tasks[0]));
         int count = 0;
         for (const char *at = said; (at = strstr(at, "not implemented yet")); at++) count++;
         assert_int_equal(count, task_count(exercise));
@@ -328,7 +333,7 @@ static void the_first_wrong_task_is_reported(void **state) {
     assert_said("Chapter 01, mine.c: 0 of 4 tasks solved\n");
     assert_said("crashes ");
     assert_said("epsilon is outside the root");
-    assert_said("Next: mend rms_norm in mine.c, then make exercise-01 again.\n");
+    assert_said("Next: mend rms_norm in mine.c, then give the same command again.\n");
     assert_null(strstr(said, "Illegal instruction"));
     assert_null(strstr(said, "It calls "));
 
@@ -338,7 +343,7 @@ static void the_first_wrong_task_is_reported(void **state) {
                          "'%s/verify' --exercise 5 --library calls.c.so", ROOT, BUILD, BUILD), 1);
     assert_said("  It calls softmax, which is not written yet.\n");
     assert_null(strstr(said, "It calls attention_scores"));
-    assert_said("Next: mend attention in calls.c, then make exercise-05 again.\n");
+    assert_said("Next: mend attention in calls.c, then give the same command again.\n");
     assert_int_equal(run("'%s/verify' --exercise 44 --library mine.c.so", BUILD), 1);
     assert_one_clear_line();
     assert_misuse(run("'%s/verify' --exercise 1", BUILD));

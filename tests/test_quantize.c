@@ -92,7 +92,9 @@ static void a_quantized_file_is_a_model(void **state) {
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         assert_int_equal(run("'%s' %s.gguf --type %s", MODEL, types[i], types[i]), 0);
         assert_non_null(strstr(said, "38 tensors"));
+        assert_non_null(strstr(said, "The norms stay F32"));
         assert_int_equal(run("%s.gguf wide.gguf --type f32", types[i]), 0);
+        assert_null(strstr(said, "The norms stay F32")); /* all of them do */
         assert_same_model(AT("%s.gguf", types[i]), "wide.gguf");
     }
 }

@@ -220,7 +220,7 @@ static void only_what_it_wrote_is_removed(void **state) {
     assert_int_equal(run("cp -r begun left; cd left; touch model.safetensors.tmp-1-0 log.csv.tmp-1-0 "
                          "config.json.tmp-1-0 notes.tmp-1-0; rm model.safetensors log.csv"), 0);
     assert_int_equal(run(TRAIN WORDS "--steps 2 --resume --out left"), 0);
-    assert_said("resumed behind step 2");
+    assert_said("step 2 was the last: --model left and another --out begin with what it has learned\n");
     assert_int_equal(run("cmp left/model.safetensors begun/model.safetensors"), 0);
     assert_int_equal(run("cd left && ls *.tmp-*"), 0);
     assert_string_equal(said, "notes.tmp-1-0\n");

@@ -145,7 +145,8 @@ bool command(int argc, char **argv) {
     if (!r.model && does) usage_error("--encode, --encode-file, --decode and --info need --model");
     if (!encodes && (r.bos || r.special || r.pieces))
         usage_error("--bos, --special and --pieces need --encode or --encode-file");
-    if (r.encode && r.encode_file) usage_error("--encode or --encode-file, not both");
+    if (!!r.encode + !!r.encode_file + !!r.decode + !!r.info > 1)
+        usage_error("--encode, --encode-file, --decode, --info: one of them at a time");
     if (r.model && !does) usage_error("--model needs --encode, --encode-file, --decode or --info");
     if (r.model) use_model(&r);
     return r.model;

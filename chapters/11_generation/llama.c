@@ -28,9 +28,10 @@ static void write_on(const Llama *llama, size_t count, const int ids[count], siz
     fwrite(shown, 1, length, stdout);
     Ending ending =
         session_write(&session, length == 0 && !tokenizer_byte_level(llama->tokenizer), llama->settings.tokens, NULL);
-    if (ending == FULL)
-        fprintf(stderr, "\nnote: the context of %d tokens is full\n", session.generation.decoder.capacity);
     if (llama->settings.logprobs < 0) putchar('\n'); /* or every line has its end */
+    fflush(stdout);
+    if (ending == FULL)
+        fprintf(stderr, "note: the context of %d tokens is full\n", session.generation.decoder.capacity);
     session_end(&session);
 }
 

@@ -206,8 +206,9 @@ static void say_what_was_written(const Plan *plan, const char *path, const char 
     for (size_t i = 0; i < plan->count; i++) numbers += (double)tensor_count(&plan->sources[i].from);
     printf("%s: %zu tensors, %.1f MB, %.2f bits a number\n", path, plan->count, (double)plan->all / 1e6,
            8 * (double)plan->all / numbers);
-    printf("The norms%s stay F32: they are few numbers, and each counts for a whole row.\n",
-           plan->factors ? " and RoPE's factors" : "");
+    if (strcmp(type, "f32") != 0)
+        printf("The norms%s stay F32: they are few numbers, and each counts for a whole row.\n",
+               plan->factors ? " and RoPE's factors" : "");
     if (plan->stay) printf("%zu matrices are F16: their rows are no multiple of %s's block of 32.\n", plan->stay, type);
 }
 

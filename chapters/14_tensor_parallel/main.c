@@ -173,7 +173,7 @@ int main(int argc, char **argv) {
         {"seed", "S", "the same text for the same seed (1)", &seed},
         {"ignore-eos", NULL, "go on where the text would end", &ignore_end},
         {"report", NULL, "what each rank holds, and what it sends for a token", &report},
-        {"compare", "FILE", "read the tokens of such a dump, and judge the logits by its own", &wish.compare},
+        {"compare", "FILE", "read the tokens of a dump of transformers', and judge the logits by its own", &wish.compare},
     };
     Ranks ranks = ranks_open();
     turn_begin();

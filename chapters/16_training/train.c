@@ -188,7 +188,9 @@ static void begin(Run *run, uint64_t fingerprint) {
     bool resumed = checkpoint_restore(r->out, &run->state, r, fingerprint);
     printf("%zu weights, %d steps of %d sequences of %d tokens\n", run->gradients.count, r->steps, r->batch, r->length);
     mixture_print(&run->data, (size_t)r->steps * (size_t)r->batch);
-    if (resumed) printf("resumed behind step %d\n", run->state.step);
+    if (resumed && run->state.step < r->steps) printf("resumed behind step %d\n", run->state.step);
+    else if (resumed)
+        printf("step %d was the last: --model %s and another --out begin with what it has learned\n", r->steps, r->out);
     fflush(stdout);
 }
 

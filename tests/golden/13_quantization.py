@@ -320,7 +320,7 @@ IQ4 = torch.tensor([-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53,
 
 
 def values32(name, read=half_of, unpack=unpacked, fifth=of_fifth, zero=None, minimum=lambda m: m, order=lambda d, m: (d, m),
-             signed=None, levels=lambda q: q, first=False):
+             signed=None, levels=lambda q: q, first=None):
     """blocks -> numbers [rows][n] of a format with 32 a block; each argument is one of its steps."""
     bits, own_zero = SIMPLE.get(name, (4, 0))
     zero = own_zero if zero is None else zero
@@ -334,7 +334,8 @@ def values32(name, read=half_of, unpack=unpacked, fifth=of_fifth, zero=None, min
             d, m = order(d, read(raw[:, 2:4]))
             m, rest = minimum(m), 4
         if first:
-            d = d[:1].expand(d.shape)
+            each = d.reshape(len(blocks) if first == "of its row" else 1, -1)
+            d = each[:, :1].expand(each.shape).reshape(d.shape)
         if name == "q8_0":
             q = (signed or (lambda b: (b ^ 128) - 128))(whole_numbers[:, 2:])
         else:
@@ -411,7 +412,7 @@ def wrong_simple(kernel, name):
 
     wrong("high_byte_first", SWAPPED, read=half_of_swapped)
     wrong("scale_in_bf16", AS_BF16, read=bf16_of)
-    wrong("first_scale_for_all", "All your blocks have the first one's scale. Each block has its own", first=True)
+    wrong("first_scale_for_all", "All your blocks have the first one's scale. Each block has its own", first="of all")
     if name == "q8_0":
         wrong("unsigned_levels", "Your levels are unsigned. They are signed bytes: int8_t", signed=lambda b: b)
         wrong("shifted_levels", "You subtract 128 from each byte. The bytes are signed already: int8_t", signed=lambda b: b - 128)
@@ -642,8 +643,10 @@ def make_dot(name):
     wrong("unsigned_x", "You read the levels of x as unsigned. They are signed bytes: int8_t",
           x=values32("q8_0", signed=lambda b: b))
     wrong("last_block_left_out", "The last block is missing from your sum. Rows have n / 32 blocks", last=-1)
-    wrong("first_scale_for_all", "You multiply by the first block's scale. Each block has its own",
-          weights=values32(name, first=True))
+    first = values32(name, first="of its row")  # a function that is given one row knows no other
+    wrong("first_scale_for_all", "You multiply by the scale of the weights' first block. Each block has its own", weights=first)
+    wrong("one_pair_of_scales", "You add up all levels' products and multiply once, by the first blocks' scales. Each block has its "
+          "own: multiply inside the loop over blocks", weights=first, x=values32("q8_0", first="of its row"))
     wrong("high_byte_first", SWAPPED, weights=values32(name, read=half_of_swapped))
     if name == "q8_0":
         wrong("unsigned_levels", "You read the weights' levels as unsigned. They are signed bytes: int8_t",

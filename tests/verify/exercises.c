@@ -59,8 +59,7 @@ static void next_step(const Exercise *exercise, const char *source, const char *
     if (!task && exercise + 1 < exercises + EXERCISES)
         printf("All of it is right. Next: chapters/%s/README.md\n", exercise[1].chapter);
     else if (!task) printf("All of it is right. That was the last chapter: build/llama --help\n");
-    else printf("Next: %s %s in %s, then make exercise-%.2s again.\n", is_wrong ? "mend" : "write", task, source,
-                exercise->chapter);
+    else printf("Next: %s %s in %s, then give the same command again.\n", is_wrong ? "mend" : "write", task, source);
 }
 
 /* Does the reader's function of this name call the other one? */

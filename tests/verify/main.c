@@ -12,8 +12,8 @@
 
 static const Kernel *kernel_or_fail(const char *name) {
     const Kernel *kernel = name ? kernel_named(name) : NULL;
-    if (!name) fail("name a kernel first: verify --list names them");
-    if (!kernel) fail("%s is no kernel of this course: verify --list names them", name);
+    if (!name) fail("name a kernel first: build/verify --list names them");
+    if (!kernel) fail("%s is no kernel of this course: build/verify --list names them", name);
     return kernel;
 }
 
@@ -70,6 +70,14 @@ static const GoldenCase *single_case(const Golden *golden, const Tensor *single,
     return found;
 }
 
+/* A file that answers no case has other names, and one of them shows which. */
+static void check_names(const Golden *golden, const SafeTensors *file, const char *path) {
+    for (int c = 0; c < golden->count; c++)
+        if (safetensors_find(file, golden->cases[c].name)) return;
+    fail("%s: it has %s, and a tensor is to be named as its case is: build/verify %s --list names them", path,
+         file->count ? file->tensors[0].name : "nothing", golden->kernel);
+}
+
 static bool judge_outputs(const Kernel *kernel, const char *path, const char *case_name) {
     Golden golden = golden_open(kernel->name);
     Outputs outputs = outputs_open(path);
@@ -79,6 +87,7 @@ static bool judge_outputs(const Kernel *kernel, const char *path, const char *ca
         verdicts[count++] = verdict_of_output(kernel, single_case(&golden, &outputs.single, case_name),
                                               &outputs.single);
     } else {
+        check_names(&golden, &outputs.file, path);
         for (int c = 0; c < golden.count; c++) {
             const GoldenCase *one = &golden.cases[c];
             if (case_name && strcmp(case_name, one->name) != 0) continue;
@@ -146,7 +155,7 @@ static int choose(Subject chosen[], const char *name, Library *library, const ch
     if (count == 0)
         fail("%s defines no %s: %s", library_path, name ? name : "kernel of this course",
              hides_a_kernel(library, only, why)
-                 ? why : "verify --list names the kernels, the chapters' headers their signatures");
+                 ? why : "build/verify --list names the kernels, the chapters' headers their signatures");
     return count;
 }
 
