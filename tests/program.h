@@ -34,7 +34,8 @@ static char folder[] = "/tmp/llama-test-XXXXXX";
 
 static inline int make_folder(void **state) {
     (void)state;
-    return mkdtemp(folder) ? 0 : -1;
+    if (!mkdtemp(folder)) return -1;
+    return setenv("OMPI_MCA_orte_tmpdir_base", folder, 1); /* two mpiruns that begin at once quarrel about one folder */
 }
 
 static inline int remove_folder(void **state) {
