@@ -332,6 +332,12 @@ endif
 
 EXERCISES := $(NUMBERS:%=exercise-%)
 
+# Who writes make 4 means make 04.
+SMALL := $(patsubst 0%,%,$(filter 0%,$(NUMBERS)))
+.PHONY: $(SMALL) $(SMALL:%=exercise-%)
+$(SMALL): %: 0%
+$(SMALL:%=exercise-%): exercise-%: exercise-0%
+
 $(EXERCISES): exercise-%: $(BUILD)/verify $(BUILD)/compile.sh ## how far is your chapters/04_*/exercise.c, or SRC=my.c: make exercise-04
 	@mkdir -p $(BUILD)/$@
 	@$(call sources,chapters/$*_*/exercise.c); library="$(BUILD)/$@/$${1##*/}.so"; \
