@@ -891,7 +891,7 @@ static void q8_divided(int rows, int n, void *blocks, const float x[rows][n]) {
         float d = most / 127;
         f16 half = f16_from_float(d);
         to[0] = (char)(half & 255), to[1] = (char)(half >> 8);
-        for (int i = 0; i < 32; i++) to[2 + i] = (char)(d > 1e-36f ? roundf(block[i] / d) : 0);
+        for (int i = 0; i < 32; i++) to[2 + i] = (char)(int)(d > 1e-36f ? roundf(block[i] / d) : 0);
     }
 }
 

@@ -178,14 +178,15 @@ static void a_damaged_model_is_not_made_sound(void **state) {
     static const float strange[] = {NAN, INFINITY, -INFINITY};
     model_with_biases("sound"), model_with_biases("damaged");
     SafeTensors file = safetensors_open(AT("%s/sound/model.safetensors", folder));
-    Tensor *last = &file.tensors[file.count - 1];
+    Tensor tensors[file.count], *last = &tensors[file.count - 1];
+    memcpy(tensors, file.tensors, sizeof tensors);
     float numbers[tensor_count(last)];
     memcpy(numbers, last->data, sizeof numbers);
     last->data = numbers;
     for (int k = 0; k < 3; k++) {
         numbers[5] = strange[k];
-        safetensors_save(AT("%s/damaged/model.safetensors", folder), file.count, file.tensors, 0, NULL);
-        for (const char *const *type = (const char *[]){"q8_0", "q4_1", "q5_0", "f32", NULL}; *type; type++)
+        safetensors_save(AT("%s/damaged/model.safetensors", folder), file.count, tensors, 0, NULL);
+        for (const char *const *type = (const char *const[]){"q8_0", "q4_1", "q5_0", "f32", NULL}; *type; type++)
             assert_error(run("damaged x.gguf --type %s", *type), "its number 5 is NaN or infinite: the model is damaged");
     }
     safetensors_close(&file);
