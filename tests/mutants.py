@@ -155,6 +155,8 @@ EQUIVALENT = {
     **{(FLASH, f"if (s0 + KEYS {of}.last[0]) mask(FOUR, score[n], s0, set[n].last);"): UNMASKED
        for of in ("- 1 >= set[n]", "+ 1 > set[n]", "- 1 > set[0]", "- 1 > set[n ? n - 1 : 0]")},
     (FLASH, "float *room = allocate((3 + 1) * numbers * sizeof *room);"): ROOMY,
+    (FLASH, "memset(to_k, 0, KEYS * sizeof *to_k), memset(to_v, 0, KEYS / sizeof *to_v);"):
+        "what was there weighs 0, and is a number here; make verify, which puts NaNs there, catches it",
     **{(FLASH, f"const float(*keys)[KEYS] = (const void *)tile->k.first, (*values)[{width}] = (const void *)tile->v.first;"):
            "of the values the first row alone is named" for width in ("0", "width ? width - 1 : 0")},
     (FLASH, "attend_part(each, (void *)sets[part], (int)first, (int)(end <= S ? end : S), &p);"): EITHER,
