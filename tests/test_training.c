@@ -794,6 +794,7 @@ static void a_second_signal_ends_at_once(void **state) {
     while (kill(child, SIGINT), waitpid(child, &status, WNOHANG) == 0) nanosleep(&(struct timespec){0, 10000000}, NULL);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
     assert_false(exists("hurried/checkpoint.safetensors"));
+    assert_int_not_equal(run("ls hurried | grep tmp"), 0);
 }
 
 /* The next checkpoint, of 264 KB, is more than the disk has room for: the last one stays, and leads to the same end. */

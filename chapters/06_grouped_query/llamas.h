@@ -4,7 +4,7 @@
 
 typedef struct {
     const char *name;
-    int L, H, KV, D, contexts[2]; /* some were trained for a longer one later */
+    int L, H, KV, D, contexts[2]; /* two where the name is that of two models */
 } Llama;
 
 static const Llama llamas[] = {{"the course's model", 4, 6, 2, 32, {512}},

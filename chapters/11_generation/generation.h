@@ -74,7 +74,8 @@ double log_probability(int V, const float logits[V], int id);
 
 /* exp of the mean of -log p over a text's tokens: between how many the model wavers, on average. The text is cut into
  * pieces; each, with BOS before it, fills a window of so many positions (2 or more) and is read by itself. `progress`
- * is called after each with the tokens done and their perplexity. count > 0. Source: https://huggingface.co/docs/transformers/perplexity. */
+ * is called after each with the tokens done and their perplexity. count > 0.
+ * Source: https://huggingface.co/docs/transformers/perplexity. */
 double perplexity(const Model *model, int bos, size_t count, const int ids[count], int window,
                   void progress(size_t done, size_t count, double so_far));
 

@@ -31,8 +31,8 @@ static double total(int V, const float logits[V], float most) {
     return sum;
 }
 
-/* Puts x in the place of the least of k numbers. They are a heap: heap[0] is the least, and none is less than what lies
- * at half its index. */
+/* Puts x in the place of the least of k numbers. They are a heap: heap[0] is the least, for none is less than the one
+ * above it, and below heap[i] lie heap[2 i + 1] and heap[2 i + 2]. */
 static void replace_least(int k, float heap[k], float x) {
     int at = 0;
     for (int below; (below = 2 * at + 1) < k; at = below) {
@@ -43,7 +43,7 @@ static void replace_least(int k, float heap[k], float x) {
     heap[at] = x;
 }
 
-/* The k largest so far are enough: to sort all V would take longer than many a layer. */
+/* The k largest so far are enough: nothing is sorted. */
 void top_k(int V, float out[V], const float logits[V], int k) {
     int count = k < V ? k : V;
     float *heap = allocate((size_t)count * sizeof *heap);

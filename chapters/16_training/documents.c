@@ -127,7 +127,7 @@ static bool is_stream(const char *path) {
     return strcmp(path, "-") == 0 || (stat(path, &status) == 0 && !S_ISREG(status.st_mode));
 }
 
-/* A file is mapped, for it may be larger than the memory; a stream is read. */
+/* A file is mapped, however large it is; a stream is read. */
 static void read_text(Reader *r) {
     static const char mark[] = "<|endoftext|>";
     if (!r->reading->tokenizer) fail("%s: it is a text, and there is no tokenizer: --tokenizer DIR", r->path);

@@ -136,17 +136,21 @@ static void train_on(Run *run) {
 
 static volatile sig_atomic_t stopped_by; /* a signal, or 0 */
 
-static void stop(int signal) { stopped_by = signal; }
-
-/* Ctrl-C, or who shuts the machine down, costs no step: the one at work is done, and saved. The second Ctrl-C ends the
- * program at once. Several processes end as mpirun ends them: at once. */
-static void stop_behind_the_step(const Run *run) {
-    if (run->ranks.count > 1) return;
-    catch_signal(SIGINT, stop, SA_RESETHAND | SA_RESTART);
-    catch_signal(SIGTERM, stop, SA_RESETHAND | SA_RESTART);
+/* The first is looked at behind the step. The second ends the program at once, and takes a half-written file with it. */
+static void stop(int which) {
+    if (stopped_by) output_abandon(), signal(which, SIG_DFL), raise(which);
+    stopped_by = which;
 }
 
-/* By the signal itself, which is caught once alone: who waits for the program learns how it ended. */
+/* Ctrl-C, or who shuts the machine down, costs no step: the one at work is done, and saved. Several processes end as
+ * mpirun ends them: at once. */
+static void stop_behind_the_step(const Run *run) {
+    if (run->ranks.count > 1) return;
+    catch_signal(SIGINT, stop, SA_RESTART);
+    catch_signal(SIGTERM, stop, SA_RESTART);
+}
+
+/* By the signal itself, which is the second then: who waits for the program learns how it ended. */
 static void end_by(int signal, int step) {
     printf("stopped behind step %d, which is saved: the same command with --resume goes on\n", step);
     fflush(stdout);
