@@ -37,13 +37,14 @@ def drawing(svg):
     return SVG(" ".join(re.sub(r"<g [^>]*>\s*</g>", "", svg).split()))
 
 
-def plot(curves, settings="", style="lines"):
+def plot(title, curves, settings="", style="lines"):
     """Curves {name: (x, y)} in the style of the course's figures; settings are gnuplot's: 'set logscale x; set xlabel …'."""
-    script = ["output = '/dev/stdout'; height = 380", f"load '{ROOT}/figures/style.gp'", "set format '%g'; set rmargin 4", settings]
+    quoted = lambda text: "'" + text.replace("'", "''") + "'"
+    script = ["output = '/dev/stdout'; height = 400", f"load '{ROOT}/figures/style.gp'", "set format '%g'; set rmargin 4",
+              f"set title {quoted(title)}", settings]
     for i, (x, y) in enumerate(curves.values()):
         script += [f"$curve{i} << END", *(f"{float(a):.5g} {float(b):.5g}" for a, b in zip(x, y)), "END"]
-    titles = [name.replace("'", "''") for name in curves]
-    script += ["plot " + ", ".join(f"$curve{i} with {style} title '{title}'" for i, title in enumerate(titles))]
+    script += ["plot " + ", ".join(f"$curve{i} with {style} title {quoted(name)}" for i, name in enumerate(curves))]
     try:
         done = subprocess.run(["gnuplot"], input="\n".join(script), capture_output=True, text=True)
     except FileNotFoundError:
