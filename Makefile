@@ -105,7 +105,7 @@ object = $(patsubst %.c,$(BUILD)/objects/%.o,$(1))
 
 all: $(PROGRAMS) $(DRAWERS) $(TOOLS)
 	@$(if $(findstring -fopenmp ,$(OPENMP) ),,echo "note: $(CC) has no OpenMP: everything runs on one thread (apt install libgomp1 or libomp-dev)")
-	@$(if $(PCRE2),,echo "note: no PCRE2: chapters 10 and 11 are left out (apt install libpcre2-dev | dnf install pcre2-devel | brew install pcre2)")
+	@$(if $(PCRE2),,echo "note: no PCRE2: chapters 10, 11 and 14 are left out, and so are llama, quantize and train (apt install libpcre2-dev | dnf install pcre2-devel | brew install pcre2)")
 	@$(if $(UTF8),,echo "note: no utf8proc: a tokenizer.json that normalizes text (NFC, NFKC, Lowercase) is refused (apt install libutf8proc-dev | dnf install utf8proc-devel | brew install utf8proc)")
 	@$(if $(MPI),,echo "note: no MPI: chapter 14 runs on one process only (apt install libopenmpi-dev openmpi-bin | dnf install openmpi-devel | brew install open-mpi)")
 	@$(if $(GNUPLOT),,echo "note: no gnuplot: figures are not drawn (apt install gnuplot-nox | dnf install gnuplot | brew install gnuplot)")
