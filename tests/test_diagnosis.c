@@ -348,6 +348,15 @@ GATE(swiglu_sum) {
 }
 GATE(swiglu_swapped) { swiglu(n, out, up, gate); }
 GATE(swiglu_half) { swiglu(n / 2, out, gate, up); }
+GATE(swiglu_shut_far_left) {
+    for (int i = 0; i < n; i++) out[i] = gate[i] < -20 ? 0 : gate[i] / (1 + expf(-gate[i])) * up[i];
+}
+GATE(glu_kept_within_ten) {
+    for (int i = 0; i < n; i++) out[i] = 1 / (1 + expf(-fminf(fmaxf(gate[i], -10), 10))) * up[i];
+}
+GATE(geglu_shut_far_left) {
+    for (int i = 0; i < n; i++) out[i] = gate[i] < -4 ? 0 : gate[i] / 2 * (1 + erff(gate[i] * 0.70710678f)) * up[i];
+}
 GATE(swiglu_is_up) { memcpy(out, up, (size_t)n * sizeof *up); }
 static void feed_forward_adds(int T, int C, int F, float out[restrict T][C], const float x[T][C], const float w1[F][C],
                               const float *b1, const float w2[C][F], const float *b2, Activation *activation,
@@ -990,6 +999,9 @@ static const Draft wrong[] = {
     DRAFT(swiglu, swiglu_sum, "are added"),
     DRAFT(swiglu, swiglu_swapped, "gate and up are swapped"),
     DRAFT(swiglu, swiglu_half, "Never written: the second half"),
+    DRAFT(swiglu, swiglu_shut_far_left, "Your gate is 0 below -20"),
+    DRAFT(glu, glu_kept_within_ten, "kept within 10 of zero"),
+    DRAFT(geglu, geglu_shut_far_left, "Your gate is 0 below -4"),
     DRAFT(swiglu, swiglu_is_up, "Your output is up, unchanged"),
     DRAFT(feed_forward, feed_forward_adds, "adds onto what was in out"),
     DRAFT(feed_forward, feed_forward_without_activation, "activation is missing"),

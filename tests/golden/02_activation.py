@@ -160,6 +160,9 @@ sigma.wrong("minus_for_plus",
             "Your divisor is 1 - e^-x. It is 1 + e^-x",
             lambda x: 1 / (1 - exp(-x)))
 for least in 10, 20, 30:
+    sigma.wrong(f"shut_below_{least}",
+                f"Your output is 0 below -{least}. There sigmoid is tiny, and not 0: e^-x may be infinite",
+                lambda x, least=least: torch.where(x < -least, 0, sigmoid(x)))
     sigma.wrong(f"clipped_at_{least}",
                 f"Your x is kept within {least} of zero, so that far left sigmoid stands still. It falls on: e^-x "
                 "may be infinite",
@@ -451,6 +454,9 @@ silu.wrong("softplus", "Your activation is softplus, log(1 + e^x). SiLU is x sig
 silu.wrong("base_two", "Your power is one of 2, x / (1 + 2^-x). Take e^-x", lambda x: x / (1 + 2**-x))
 silu.wrong("plus_for_times", "You add x and sigmoid(x). Multiply them", lambda x: x + sigmoid(x))
 for least in 10, 20, 30:
+    silu.wrong(f"shut_below_{least}",
+               f"Your output is 0 below -{least}. There SiLU is tiny, and not 0: e^-x may be infinite",
+               lambda x, least=least: torch.where(x < -least, 0, F.silu(x)))
     silu.wrong(f"clipped_at_{least}",
                f"Your sigmoid's argument is kept within {least} of zero, so that far left SiLU grows again. e^-x may "
                "be infinite",
