@@ -475,8 +475,21 @@ static void a_vocabulary_may_be_a_little_larger_or_smaller(void **state) {
     assert_string_equal(said, told);
     assert_int_equal(run("--model padded --prompt 'Once <pad>' --quiet"), 1);
     assert_said("token 1024 is not in the vocabulary of 1024");
-    assert_int_equal(run("--tokenizer '" ROOT "/tests/golden/tokenizers/metaspace' --prompt 'Once upon' --tokens 9 "
-                         "--quiet"), 0);
+#define SMALLER "--tokenizer '" ROOT "/tests/golden/tokenizers/metaspace' --temperature 0 "
+    assert_int_equal(run(SMALLER "--prompt 'Once upon' --tokens 9 --quiet"), 0);
+    assert_null(strstr(said, "note:"));
+    assert_int_equal(run(SMALLER "--prompt 'Once upon' --tokens 9"), 0);
+    assert_said("note: the model has 1024 tokens, and the tokenizer 722: those from 722 on have no text\n");
+    /* The likeliest are "ed" and tokens that it does not know, which still go on. */
+    assert_int_equal(run(SMALLER "--prompt 'Once upon' --tokens 3 --logprobs 1 --quiet"), 0);
+    int number, count = 0;
+    for (const char *line = said; *line; line += strcspn(line, "\n") + 1, count++)
+        if (sscanf(line, "[%d] ", &number) == 1) assert_true(number >= 722 && number < 1024);
+        else assert_memory_equal(line, "ed -0.0", 7);
+    assert_int_equal(count, 3);
+    assert_int_equal(run("--temperature 0 --prompt 'Once upon' --tokens 1"), 0);
+    assert_null(strstr(said, "note:"));
+#undef SMALLER
 }
 
 static void llama_tells_a_story(void **state) {
