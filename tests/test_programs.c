@@ -391,6 +391,15 @@ static void a_kernel_that_takes_its_time_is_told_so_soon(void **state) {
         assert_said("too slow: the cases before this one took all the time that there is");
 }
 
+/* What is timed is larger than what was judged. */
+static void a_kernel_too_slow_to_be_timed_may_be_given_more_time(void **state) {
+    (void)state;
+    write_text("large.c", SOFTMAX("if (rows * n > 1000000) for (volatile int i = 0; !i;) {}"));
+    assert_int_equal(run("sh '%s/compile.sh' large.so large.c && '%s/verify' --seconds 1 --bench --library large.so",
+                         BUILD, BUILD), 0);
+    assert_said("softmax did not come back within 1 second: --seconds N gives it more time\n");
+}
+
 /* On a busy machine a kernel waits for the processor, and uses none meanwhile. */
 static void a_kernel_that_has_to_wait_is_not_too_slow(void **state) {
     (void)state;
@@ -421,6 +430,7 @@ int main(void) {
         cmocka_unit_test(an_exercise_asks_for_what_is_judged), cmocka_unit_test(a_solved_exercise_says_so),
         cmocka_unit_test(the_first_wrong_task_is_reported), cmocka_unit_test(a_library_that_loads_for_ever_is_given_up),
         cmocka_unit_test(a_kernel_that_takes_its_time_is_told_so_soon),
+        cmocka_unit_test(a_kernel_too_slow_to_be_timed_may_be_given_more_time),
         cmocka_unit_test(a_kernel_that_has_to_wait_is_not_too_slow),
         cmocka_unit_test(a_machine_without_ieee_floats_is_told_at_once),
     };

@@ -170,7 +170,8 @@ static void bench_row(Table *table, const Subject *subject, Size size, double ba
     Timing timing = time_kernel(subject, size, trouble);
     /* A plain kernel may be too slow for a long text, and the others are timed all the same. */
     if (isnan(timing.seconds)) {
-        table_row(table, "%s%s %s", name, at, trouble);
+        bool late = fate_of(trouble) == DOES_NOT_COME_BACK;
+        table_row(table, "%s%s %s%s", name, at, trouble, late ? ": --seconds N gives it more time" : "");
         return;
     }
     if (timing.bytes >= LEAST_SHARE)
