@@ -615,6 +615,14 @@ static void no_share_is_above_all(void **state) {
     assert_string_equal(share_text(text, 2.77), "more than memory allows, so the weights lie in a cache");
 }
 
+static void what_was_not_written_has_no_speed(void **state) {
+    (void)state;
+    assert_int_equal(run("--prompt Once --tokens 0 --seed 3"), 0);
+    assert_said("; written: 0 tokens; seed 3\n");
+    assert_int_equal(run("--prompt Once --tokens 1 --seed 3"), 0);
+    assert_said("; written: 1 token, "), assert_said(" a second, "), assert_said("; seed 3\n");
+}
+
 /* What a .gguf says of the end of a text, of a turn, of a message: each of them ends it. Here it is the full stop. */
 static void a_gguf_says_what_ends_a_text(void **state) {
     (void)state;
@@ -927,6 +935,7 @@ int main(void) {
         cmocka_unit_test(log_probabilities_are_the_models),
         cmocka_unit_test(slow_speeds_have_two_digits),
         cmocka_unit_test(no_share_is_above_all),
+        cmocka_unit_test(what_was_not_written_has_no_speed),
         cmocka_unit_test(a_gguf_says_what_ends_a_text),
         cmocka_unit_test(the_context_is_as_long_as_it_must_be),
         cmocka_unit_test(logits_that_are_no_numbers_are_said),

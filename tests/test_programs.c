@@ -205,6 +205,14 @@ static void bad_requests_get_one_line(void **state) {
     }
 }
 
+static void a_zip_of_arrays_is_told(void **state) {
+    (void)state;
+    write_text("outputs.npz", "PK\x03\x04 and what numpy.savez writes");
+    assert_int_equal(run("'%s/verify' rms_norm --outputs outputs.npz", BUILD), 1);
+    assert_one_clear_line();
+    assert_said("outputs.npz: it is a zip file, such as .npz or .pt: save all cases as safetensors, or one as .npy");
+}
+
 /* ------------------------------------------------------------------ make verify, as a reader uses it */
 
 static const char eps_outside[] =
@@ -424,7 +432,8 @@ int main(void) {
         cmocka_unit_test(an_argument_is_the_next_word_or_behind_a_sign), cmocka_unit_test(a_closed_stream_is_not_taken_by_a_file),
         cmocka_unit_test(list_names_the_kernels),
         cmocka_unit_test(what_is_exported_can_be_answered), cmocka_unit_test(a_npy_file_answers_one_case),
-        cmocka_unit_test(bad_requests_get_one_line),       cmocka_unit_test(a_readers_mistake_is_named),
+        cmocka_unit_test(bad_requests_get_one_line),       cmocka_unit_test(a_zip_of_arrays_is_told),
+        cmocka_unit_test(a_readers_mistake_is_named),
         cmocka_unit_test(a_hidden_kernel_is_told),
         cmocka_unit_test(an_untouched_exercise_is_not_implemented),
         cmocka_unit_test(an_exercise_asks_for_what_is_judged), cmocka_unit_test(a_solved_exercise_says_so),

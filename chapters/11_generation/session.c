@@ -171,10 +171,12 @@ static void print_speed(const Session *s) {
     char prefill[RATE_TEXT], rate[RATE_TEXT], of_memory[SHARE_TEXT];
     double reads = s->reading > 0 ? s->read / s->reading : 0, writes = s->writing > 0 ? written / s->writing : 0;
     double bytes = bytes_per_token(&s->llama->model, s->generation.decoder.length);
-    double share = written > 0 ? writes * bytes / read_bandwidth(thread_count(), SOME_MEMORY) : 0;
-    fprintf(stderr, "prompt: %d token%s, %s a second; written: %d token%s, %s a second, %s; seed %lu\n", s->read,
-            s->read == 1 ? "" : "s", rate_text(prefill, reads), written, written == 1 ? "" : "s",
-            rate_text(rate, writes), share_text(of_memory, share), s->llama->settings.seed);
+    fprintf(stderr, "prompt: %d token%s, %s a second; written: %d token%s", s->read, s->read == 1 ? "" : "s",
+            rate_text(prefill, reads), written, written == 1 ? "" : "s");
+    if (written > 0)
+        fprintf(stderr, ", %s a second, %s", rate_text(rate, writes),
+                share_text(of_memory, writes * bytes / read_bandwidth(thread_count(), SOME_MEMORY)));
+    fprintf(stderr, "; seed %lu\n", s->llama->settings.seed);
 }
 
 void session_end(Session *s) {
