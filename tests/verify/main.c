@@ -5,6 +5,7 @@
 #include "common/options.h"
 #include "tests/verify/exercises.h"
 #include "tests/verify/outputs.h"
+#include "tests/verify/signature.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -217,6 +218,16 @@ static bool judge_all(int count, const Subject chosen[], const char *source) {
     return passed == judged && judged > 0;
 }
 
+/* Beside what was found there may be what nobody can find. */
+static void tell_hidden(int count, const Subject chosen[], const Library *library) {
+    const char *source = library_source(library);
+    const Kernel *kernel;
+    char say[DIAGNOSIS];
+    for (int k = 0, found = 0; source && (kernel = kernel_at(k)); k++)
+        if (found < count && chosen[found].kernel == kernel) found++;
+        else if (is_hidden(source, kernel, say)) printf("\nNot judged: %s.\n", say);
+}
+
 static void export_inputs_of(const char *name, const char *path) {
     Golden golden = golden_open(kernel_or_fail(name)->name);
     export_inputs(&golden, path);
@@ -264,6 +275,7 @@ int main(int argc, char **argv) {
     int count = choose(chosen, name, opened, library);
     if (timed && !library) return bench(count, chosen), 0;
     bool right = judge_all(count, chosen, source);
+    if (opened && !name) tell_hidden(count, chosen, opened);
     free(source);
     if (timed && right) bench(count, chosen); /* only what is right is worth timing */
     if (opened) library_close(opened);
