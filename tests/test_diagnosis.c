@@ -13,6 +13,8 @@
 #include "10_tokenizer/train.h"
 #include "11_generation/sampling.h"
 #include "13_quantization/quantization.h"
+#include "15_backward/backward.h"
+#include "16_training/optimizer.h"
 #include "common/error.h"
 #include "common/linear.h"
 #include "tests/near.h"
@@ -130,6 +132,20 @@ LINEAR(linear_in_steps_of_two) {
     const uint32_t unwritten = POISON << 16 | POISON;
     for (int r = 0; r < rows; r++)
         for (int o = 1; o < out; o += 2) memcpy(&y[r][o], &unwritten, sizeof unwritten);
+}
+
+/* A row in whole numbers from -127 to 127 times a scale. */
+static void in_8_bits(int n, float out[n], const float x[n]) {
+    float most = 0;
+    for (int i = 0; i < n; i++) most = fmaxf(most, fabsf(x[i]));
+    for (int i = 0; i < n; i++) out[i] = most > 0 ? roundf(x[i] / (most / 127)) * (most / 127) : 0;
+}
+LINEAR(linear_in_8_bits) {
+    float(*x8)[in] = allocate((size_t)rows * sizeof *x8), (*weight8)[in] = allocate((size_t)out * sizeof *weight8);
+    for (int r = 0; r < rows; r++) in_8_bits(in, x8[r], x[r]);
+    for (int o = 0; o < out; o++) in_8_bits(in, weight8[o], weight[o]);
+    linear(rows, in, out, y, x8, weight8, bias);
+    free(x8), free(weight8);
 }
 
 /* ------------------------------------------------------------------ chapter 1 */
@@ -927,6 +943,42 @@ static float dot_scales_once(int n, const void *weight, const void *x) {
     return (float)sum * scale_of(w) * scale_of(a);
 }
 
+/* ------------------------------------------------------------------ chapters 15 and 16 */
+
+static void rms_norm_backward_sets(int rows, int dim, float dx[restrict rows][dim], float dweight[restrict dim],
+                                   const float dy[rows][dim], const float x[rows][dim], const float weight[dim],
+                                   float eps) {
+    for (int r = 0; r < rows; r++) {
+        if (dweight) memset(dweight, 0, (size_t)dim * sizeof *dweight); /* what = does, in place of += */
+        rms_norm_backward(1, dim, dx ? dx + r : NULL, dweight, dy + r, x + r, weight, eps);
+    }
+}
+
+static void adamw_beta1_for_both(size_t n, float weight[restrict n], float m[restrict n], float v[restrict n],
+                                 const float gradient[n], int step, float rate, float beta1, float beta2, float eps,
+                                 float decay) {
+    double root = sqrt(1 - pow(beta2, step));
+    for (size_t i = 0; i < n; i++) {
+        double g = gradient[i];
+        m[i] = (float)(beta1 * m[i] + (1.0 - beta1) * g);
+        v[i] = (float)(beta1 * v[i] + (1.0 - beta1) * g * g);
+        double update = m[i] / (1 - pow(beta1, step)) / (sqrt(v[i]) / root + eps);
+        weight[i] = (float)(weight[i] - rate * ((double)decay * weight[i] + update));
+    }
+}
+
+static double clip_by_the_root(int arrays, const size_t n[arrays], float *const gradient[arrays], float max_norm) {
+    double norm = clip_gradient(arrays, n, gradient, INFINITY), factor = sqrt(max_norm / (norm + 1e-6));
+    for (int a = 0; a < arrays && factor < 1; a++)
+        for (size_t i = 0; i < n[a]; i++) gradient[a][i] = (float)(gradient[a][i] * factor);
+    return norm;
+}
+
+/* At once at the lowest rate where the warm-up is all there is. */
+static float rate_warms_too_short(int step, int warmup, int steps, float peak, float lowest) {
+    return step == warmup && step == steps ? lowest : learning_rate(step, warmup, steps, peak, lowest);
+}
+
 /* ------------------------------------------------------------------ what is said of them */
 
 typedef struct {
@@ -947,6 +999,7 @@ static const Draft wrong[] = {
     DRAFT(linear, linear_bias_of_the_row, "bias is chosen by the row"),
     DRAFT(linear, linear_bias_twice, "the right one plus bias"),
     DRAFT(linear, linear_nothing_by_nothing, "0/0"),
+    DRAFT(linear, linear_in_8_bits, "rounded to 8 bits, row by row (W8A8)"),
     DRAFT(linear, linear_in_steps_of_two, "Never written: every second column: 1, 3, 5"),
     DRAFT(rms_norm, rms_fast_root, "rsqrt without a Newton step"),
     DRAFT(silu, silu_negative, "wrong sign"),
@@ -1096,6 +1149,10 @@ static const Draft wrong[] = {
     DRAFT(quantize_q8_0, q8_divided, "You divide by d. Multiply by 1 / d"),
     DRAFT(dot_q8_0, dot_weight_scale_once, "the scale of the weights' first block"),
     DRAFT(dot_q8_0, dot_scales_once, "multiply once, by the first blocks' scales"),
+    DRAFT(rms_norm_backward, rms_norm_backward_sets, "Your dweight is set by each row"),
+    DRAFT(adamw, adamw_beta1_for_both, "Your v is a mean by beta1, as m is"),
+    DRAFT(clip_gradient, clip_by_the_root, "is the right one times a number, another one in each"),
+    DRAFT(learning_rate, rate_warms_too_short, "step <= warmup"),
 };
 
 /* What the workbench says of it: trouble first, then the mistake. True if every case passes. */
