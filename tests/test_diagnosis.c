@@ -351,6 +351,11 @@ ACTIVATION(relu_derivative_at_zero) {
 }
 ACTIVATION(gelu_is_tanh) { gelu_tanh(n, out, x); }
 ACTIVATION(gelu_in_bf16) { gelu(n, out, x), bf16_round(n, out); }
+ACTIVATION(gelu_shut_far_left) {
+    for (int i = 0; i < n; i++)
+        if (x[i] < -4) out[i] = 0;
+        else gelu(1, out + i, x + i);
+}
 ACTIVATION(sigmoid_exact_to_seven) {
     sigmoid(n, out, x);
     for (int i = 0; i < n; i++) out[i] *= 1 + 3e-6f;
@@ -949,9 +954,15 @@ static void rms_norm_backward_sets(int rows, int dim, float dx[restrict rows][di
                                    const float dy[rows][dim], const float x[rows][dim], const float weight[dim],
                                    float eps) {
     for (int r = 0; r < rows; r++) {
-        if (dweight) memset(dweight, 0, (size_t)dim * sizeof *dweight); /* what = does, in place of += */
-        rms_norm_backward(1, dim, dx ? dx + r : NULL, dweight, dy + r, x + r, weight, eps);
+        memset(dweight, 0, (size_t)dim * sizeof *dweight); /* what = does, in place of += */
+        rms_norm_backward(1, dim, dx + r, dweight, dy + r, x + r, weight, eps);
     }
+}
+
+static void swiglu_backward_shut(int n, float dgate[restrict n], float dup[restrict n], const float dout[n],
+                                 const float gate[n], const float up[n]) {
+    for (int i = 0; i < n; i++)
+        if (!(gate[i] < -20)) swiglu_backward(1, dgate + i, dup + i, dout + i, gate + i, up + i);
 }
 
 static void adamw_beta1_for_both(size_t n, float weight[restrict n], float m[restrict n], float v[restrict n],
@@ -1046,6 +1057,7 @@ static const Draft wrong[] = {
     DRAFT(silu, silu_other_sign, "exponent has the wrong sign"),
     DRAFT(silu_derivative, silu_derivative_of_sigmoid, "Your slope is s (1 - s)"),
     DRAFT(relu_derivative, relu_derivative_at_zero, "slope at 0 is 1"),
+    DRAFT(gelu, gelu_shut_far_left, "Your output is 0 below -4"),
     DRAFT(gelu, gelu_is_tanh, "the tanh approximation"),
     DRAFT(gelu, gelu_in_bf16, "rounded to bfloat16"),
     DRAFT(sigmoid, sigmoid_exact_to_seven, "less exact than PyTorch"),
@@ -1149,6 +1161,7 @@ static const Draft wrong[] = {
     DRAFT(quantize_q8_0, q8_divided, "You divide by d. Multiply by 1 / d"),
     DRAFT(dot_q8_0, dot_weight_scale_once, "the scale of the weights' first block"),
     DRAFT(dot_q8_0, dot_scales_once, "multiply once, by the first blocks' scales"),
+    DRAFT(swiglu_backward, swiglu_backward_shut, "0 where the gate is below -20"),
     DRAFT(rms_norm_backward, rms_norm_backward_sets, "Your dweight is set by each row"),
     DRAFT(adamw, adamw_beta1_for_both, "Your v is a mean by beta1, as m is"),
     DRAFT(clip_gradient, clip_by_the_root, "is the right one times a number, another one in each"),

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from golden import Kernel, normal
+from golden import Kernel, normal, uniform
 
 CHAPTER = "15_backward"
 
@@ -382,6 +382,7 @@ ACTIVATIONS = {  # name -> the function, its derivative
     "sigmoid": (torch.sigmoid, lambda x: torch.sigmoid(x) * (1 - torch.sigmoid(x))),
     "identity": (lambda x: x, torch.ones_like),
 }
+FAR_LEFT = {"sigmoid": ((-60, -8), [10, 20, 30]), "silu": ((-60, -8), [10, 20, 30]), "gelu": ((-4.5, -4), [4])}
 BENDS = list(ACTIVATIONS)[:3]  # as tests/verify/15_backward.c numbers them
 
 
@@ -429,6 +430,13 @@ for name, bend in [("glu", "sigmoid"), ("bilinear", "identity"), ("reglu", "relu
         gate.wrong("gate_not_bent", f"Your dup is dout gate. It is dout {bend}(gate)", up=lambda dout, gate, up: dout * gate)
         gate.wrong("slope_for_value", f"Your dup has the slope of {bend} where {bend} itself belongs",
                    up=lambda dout, gate, up, slope=slope: dout * slope(gate))
+    tail, shut = FAR_LEFT.get(bend, (None, []))
+    for least in shut:
+        gate.wrong(f"shut_below_{least}", f"Your gradients are 0 where the gate is below -{least}. They are tiny there, and not 0",
+                   **{name: lambda dout, gate, up, part=part, least=least: torch.where(gate < -least, 0, part(dout, gate, up))
+                      for name, part in gate.parts.items()})
+    if tail:
+        gate.case("left_tail", "Gates far left, as good as shut.", before=0, dout=normal(33), gate=uniform(*tail, 33), up=normal(33))
     if bend == "silu":
         gate.wrong("sigmoid_for_slope", "Your slope of silu is the sigmoid alone. silu is x sigmoid(x), a product: its slope "
                    "has two terms", gate=lambda dout, gate, up: dout * up * torch.sigmoid(gate))
