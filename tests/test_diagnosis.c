@@ -13,6 +13,8 @@
 #include "10_tokenizer/train.h"
 #include "11_generation/sampling.h"
 #include "13_quantization/quantization.h"
+#include "15_backward/backward.h"
+#include "16_training/optimizer.h"
 #include "common/error.h"
 #include "common/linear.h"
 #include "tests/near.h"
@@ -130,6 +132,20 @@ LINEAR(linear_in_steps_of_two) {
     const uint32_t unwritten = POISON << 16 | POISON;
     for (int r = 0; r < rows; r++)
         for (int o = 1; o < out; o += 2) memcpy(&y[r][o], &unwritten, sizeof unwritten);
+}
+
+/* A row in whole numbers from -127 to 127 times a scale. */
+static void in_8_bits(int n, float out[n], const float x[n]) {
+    float most = 0;
+    for (int i = 0; i < n; i++) most = fmaxf(most, fabsf(x[i]));
+    for (int i = 0; i < n; i++) out[i] = most > 0 ? roundf(x[i] / (most / 127)) * (most / 127) : 0;
+}
+LINEAR(linear_in_8_bits) {
+    float(*x8)[in] = allocate((size_t)rows * sizeof *x8), (*weight8)[in] = allocate((size_t)out * sizeof *weight8);
+    for (int r = 0; r < rows; r++) in_8_bits(in, x8[r], x[r]);
+    for (int o = 0; o < out; o++) in_8_bits(in, weight8[o], weight[o]);
+    linear(rows, in, out, y, x8, weight8, bias);
+    free(x8), free(weight8);
 }
 
 /* ------------------------------------------------------------------ chapter 1 */
@@ -335,6 +351,11 @@ ACTIVATION(relu_derivative_at_zero) {
 }
 ACTIVATION(gelu_is_tanh) { gelu_tanh(n, out, x); }
 ACTIVATION(gelu_in_bf16) { gelu(n, out, x), bf16_round(n, out); }
+ACTIVATION(gelu_shut_far_left) {
+    for (int i = 0; i < n; i++)
+        if (x[i] < -4) out[i] = 0;
+        else gelu(1, out + i, x + i);
+}
 ACTIVATION(sigmoid_exact_to_seven) {
     sigmoid(n, out, x);
     for (int i = 0; i < n; i++) out[i] *= 1 + 3e-6f;
@@ -348,6 +369,15 @@ GATE(swiglu_sum) {
 }
 GATE(swiglu_swapped) { swiglu(n, out, up, gate); }
 GATE(swiglu_half) { swiglu(n / 2, out, gate, up); }
+GATE(swiglu_shut_far_left) {
+    for (int i = 0; i < n; i++) out[i] = gate[i] < -20 ? 0 : gate[i] / (1 + expf(-gate[i])) * up[i];
+}
+GATE(glu_kept_within_ten) {
+    for (int i = 0; i < n; i++) out[i] = 1 / (1 + expf(-fminf(fmaxf(gate[i], -10), 10))) * up[i];
+}
+GATE(geglu_shut_far_left) {
+    for (int i = 0; i < n; i++) out[i] = gate[i] < -4 ? 0 : gate[i] / 2 * (1 + erff(gate[i] * 0.70710678f)) * up[i];
+}
 GATE(swiglu_is_up) { memcpy(out, up, (size_t)n * sizeof *up); }
 static void feed_forward_adds(int T, int C, int F, float out[restrict T][C], const float x[T][C], const float w1[F][C],
                               const float *b1, const float w2[C][F], const float *b2, Activation *activation,
@@ -918,6 +948,48 @@ static float dot_scales_once(int n, const void *weight, const void *x) {
     return (float)sum * scale_of(w) * scale_of(a);
 }
 
+/* ------------------------------------------------------------------ chapters 15 and 16 */
+
+static void rms_norm_backward_sets(int rows, int dim, float dx[restrict rows][dim], float dweight[restrict dim],
+                                   const float dy[rows][dim], const float x[rows][dim], const float weight[dim],
+                                   float eps) {
+    for (int r = 0; r < rows; r++) {
+        memset(dweight, 0, (size_t)dim * sizeof *dweight); /* what = does, in place of += */
+        rms_norm_backward(1, dim, dx + r, dweight, dy + r, x + r, weight, eps);
+    }
+}
+
+static void swiglu_backward_shut(int n, float dgate[restrict n], float dup[restrict n], const float dout[n],
+                                 const float gate[n], const float up[n]) {
+    for (int i = 0; i < n; i++)
+        if (!(gate[i] < -20)) swiglu_backward(1, dgate + i, dup + i, dout + i, gate + i, up + i);
+}
+
+static void adamw_beta1_for_both(size_t n, float weight[restrict n], float m[restrict n], float v[restrict n],
+                                 const float gradient[n], int step, float rate, float beta1, float beta2, float eps,
+                                 float decay) {
+    double root = sqrt(1 - pow(beta2, step));
+    for (size_t i = 0; i < n; i++) {
+        double g = gradient[i];
+        m[i] = (float)(beta1 * m[i] + (1.0 - beta1) * g);
+        v[i] = (float)(beta1 * v[i] + (1.0 - beta1) * g * g);
+        double update = m[i] / (1 - pow(beta1, step)) / (sqrt(v[i]) / root + eps);
+        weight[i] = (float)(weight[i] - rate * ((double)decay * weight[i] + update));
+    }
+}
+
+static double clip_by_the_root(int arrays, const size_t n[arrays], float *const gradient[arrays], float max_norm) {
+    double norm = clip_gradient(arrays, n, gradient, INFINITY), factor = sqrt(max_norm / (norm + 1e-6));
+    for (int a = 0; a < arrays && factor < 1; a++)
+        for (size_t i = 0; i < n[a]; i++) gradient[a][i] = (float)(gradient[a][i] * factor);
+    return norm;
+}
+
+/* At once at the lowest rate where the warm-up is all there is. */
+static float rate_warms_too_short(int step, int warmup, int steps, float peak, float lowest) {
+    return step == warmup && step == steps ? lowest : learning_rate(step, warmup, steps, peak, lowest);
+}
+
 /* ------------------------------------------------------------------ what is said of them */
 
 typedef struct {
@@ -938,6 +1010,7 @@ static const Draft wrong[] = {
     DRAFT(linear, linear_bias_of_the_row, "bias is chosen by the row"),
     DRAFT(linear, linear_bias_twice, "the right one plus bias"),
     DRAFT(linear, linear_nothing_by_nothing, "0/0"),
+    DRAFT(linear, linear_in_8_bits, "rounded to 8 bits, row by row (W8A8)"),
     DRAFT(linear, linear_in_steps_of_two, "Never written: every second column: 1, 3, 5"),
     DRAFT(rms_norm, rms_fast_root, "rsqrt without a Newton step"),
     DRAFT(silu, silu_negative, "wrong sign"),
@@ -984,12 +1057,16 @@ static const Draft wrong[] = {
     DRAFT(silu, silu_other_sign, "exponent has the wrong sign"),
     DRAFT(silu_derivative, silu_derivative_of_sigmoid, "Your slope is s (1 - s)"),
     DRAFT(relu_derivative, relu_derivative_at_zero, "slope at 0 is 1"),
+    DRAFT(gelu, gelu_shut_far_left, "Your output is 0 below -4"),
     DRAFT(gelu, gelu_is_tanh, "the tanh approximation"),
     DRAFT(gelu, gelu_in_bf16, "rounded to bfloat16"),
     DRAFT(sigmoid, sigmoid_exact_to_seven, "less exact than PyTorch"),
     DRAFT(swiglu, swiglu_sum, "are added"),
     DRAFT(swiglu, swiglu_swapped, "gate and up are swapped"),
     DRAFT(swiglu, swiglu_half, "Never written: the second half"),
+    DRAFT(swiglu, swiglu_shut_far_left, "Your gate is 0 below -20"),
+    DRAFT(glu, glu_kept_within_ten, "kept within 10 of zero"),
+    DRAFT(geglu, geglu_shut_far_left, "Your gate is 0 below -4"),
     DRAFT(swiglu, swiglu_is_up, "Your output is up, unchanged"),
     DRAFT(feed_forward, feed_forward_adds, "adds onto what was in out"),
     DRAFT(feed_forward, feed_forward_without_activation, "activation is missing"),
@@ -1084,6 +1161,11 @@ static const Draft wrong[] = {
     DRAFT(quantize_q8_0, q8_divided, "You divide by d. Multiply by 1 / d"),
     DRAFT(dot_q8_0, dot_weight_scale_once, "the scale of the weights' first block"),
     DRAFT(dot_q8_0, dot_scales_once, "multiply once, by the first blocks' scales"),
+    DRAFT(swiglu_backward, swiglu_backward_shut, "0 where the gate is below -20"),
+    DRAFT(rms_norm_backward, rms_norm_backward_sets, "Your dweight is set by each row"),
+    DRAFT(adamw, adamw_beta1_for_both, "Your v is a mean by beta1, as m is"),
+    DRAFT(clip_gradient, clip_by_the_root, "is the right one times a number, another one in each"),
+    DRAFT(learning_rate, rate_warms_too_short, "step <= warmup"),
 };
 
 /* What the workbench says of it: trouble first, then the mistake. True if every case passes. */
@@ -1406,6 +1488,13 @@ static const struct {
     {"silu", "void SiLU" TAKES " {}", "is SiLU meant as silu?"},
     {"silu", "void SiLU" TAKES ";", ""},
     {"silu", "void silu_all" TAKES " {}", ""},
+    {"silu", "void my_silu" TAKES " {}", "is my_silu meant as silu?"},
+    {"silu", "void my_silu" TAKES ";", ""},
+    {"silu", "void mysilu" TAKES " {}", ""},
+    {"silu", "float my_silu(float x) { return x; }", ""},
+    {"relu", "void my_relu_derivative" TAKES " {}", ""},
+    {"rms_norm", "void my_rmsnorm(int a, int b, float *c, const float *d, const float *e, const float *f, float g) {}",
+     "is my_rmsnorm meant as rms_norm?"},
     {"rms_norm", "int rows; void rmsnorm(int rows, int dim, float *out) {}", "is rmsnorm meant as rms_norm?"},
     {"rms_norm", "float unit = 1; void RMSNorm(void) {}", "is RMSNorm meant as rms_norm?"},
     {"layer_norm", "__attribute__((noinline)) void LayerNorm(int n) {}", "is LayerNorm meant as layer_norm?"},

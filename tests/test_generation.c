@@ -475,8 +475,21 @@ static void a_vocabulary_may_be_a_little_larger_or_smaller(void **state) {
     assert_string_equal(said, told);
     assert_int_equal(run("--model padded --prompt 'Once <pad>' --quiet"), 1);
     assert_said("token 1024 is not in the vocabulary of 1024");
-    assert_int_equal(run("--tokenizer '" ROOT "/tests/golden/tokenizers/metaspace' --prompt 'Once upon' --tokens 9 "
-                         "--quiet"), 0);
+#define SMALLER "--tokenizer '" ROOT "/tests/golden/tokenizers/metaspace' --temperature 0 "
+    assert_int_equal(run(SMALLER "--prompt 'Once upon' --tokens 9 --quiet"), 0);
+    assert_null(strstr(said, "note:"));
+    assert_int_equal(run(SMALLER "--prompt 'Once upon' --tokens 9"), 0);
+    assert_said("note: the model has 1024 tokens, and the tokenizer 722: those from 722 on have no text\n");
+    /* The likeliest are "ed" and tokens that it does not know, which still go on. */
+    assert_int_equal(run(SMALLER "--prompt 'Once upon' --tokens 3 --logprobs 1 --quiet"), 0);
+    int number, count = 0;
+    for (const char *line = said; *line; line += strcspn(line, "\n") + 1, count++)
+        if (sscanf(line, "[%d] ", &number) == 1) assert_true(number >= 722 && number < 1024);
+        else assert_memory_equal(line, "ed -0.0", 7);
+    assert_int_equal(count, 3);
+    assert_int_equal(run("--temperature 0 --prompt 'Once upon' --tokens 1"), 0);
+    assert_null(strstr(said, "note:"));
+#undef SMALLER
 }
 
 static void llama_tells_a_story(void **state) {
@@ -600,6 +613,14 @@ static void no_share_is_above_all(void **state) {
     assert_string_equal(share_text(text, 0.126), "13 % of what memory allows");
     assert_string_equal(share_text(text, 1), "100 % of what memory allows");
     assert_string_equal(share_text(text, 2.77), "more than memory allows, so the weights lie in a cache");
+}
+
+static void what_was_not_written_has_no_speed(void **state) {
+    (void)state;
+    assert_int_equal(run("--prompt Once --tokens 0 --seed 3"), 0);
+    assert_said("; written: 0 tokens; seed 3\n");
+    assert_int_equal(run("--prompt Once --tokens 1 --seed 3"), 0);
+    assert_said("; written: 1 token, "), assert_said(" a second, "), assert_said("; seed 3\n");
 }
 
 /* What a .gguf says of the end of a text, of a turn, of a message: each of them ends it. Here it is the full stop. */
@@ -914,6 +935,7 @@ int main(void) {
         cmocka_unit_test(log_probabilities_are_the_models),
         cmocka_unit_test(slow_speeds_have_two_digits),
         cmocka_unit_test(no_share_is_above_all),
+        cmocka_unit_test(what_was_not_written_has_no_speed),
         cmocka_unit_test(a_gguf_says_what_ends_a_text),
         cmocka_unit_test(the_context_is_as_long_as_it_must_be),
         cmocka_unit_test(logits_that_are_no_numbers_are_said),

@@ -168,7 +168,7 @@ static void bad_configurations_get_one_line(void **state) {
     write_file(AT("%s/lfs.safetensors", folder), pointer, sizeof pointer - 1);
     assert_one_line("a pointer", run("--model '%s' --compare lfs.safetensors", GOLDEN("llama1")),
                     "lfs.safetensors: it is git-lfs's note of where the file is");
-    assert_one_line("no name", run("--tree llama-4"), "llama-4 is neither a model's folder nor one of llama-1-7b, ");
+    assert_one_line("no name", run("--tree llama-4"), "llama-4 is neither a model's folder or file nor one of llama-1-7b, ");
 }
 
 static void good_configurations_are_read(void **state) {
@@ -504,6 +504,21 @@ static void bad_requests_get_one_line(void **state) {
     }
 }
 
+static void a_tree_is_of_any_model(void **state) {
+    (void)state;
+    const char *const paths[] = {AT("%s/interleaved.bin", folder), GOLDEN("mixed.gguf")};
+    for (size_t i = 0; i < COUNT(paths); i++) {
+        struct stat status;
+        assert_int_equal(stat(paths[i], &status), 0);
+        assert_int_equal(run("--tree '%s'", paths[i]), 0);
+        assert_said("LlamaForCausalLM(\n  (model): LlamaModel(\n");
+        assert_said(AT("\nThis file has %lld bytes.\n", (long long)status.st_size));
+    }
+    assert_int_equal(run("--tree '%s'", GOLDEN("llama2_70b")), 0);
+    assert_null(strstr(said, "This file has"));
+    assert_one_line("no model", run("--tree '%s/config.json'", GOLDEN("llama2_70b")), "is this a .bin of llama2.c?");
+}
+
 /* The tests' folder, and a golden model in llama2.c's layout in it. */
 static int make_folder_with_bin(void **state) {
     if (make_folder(state)) return -1;
@@ -526,6 +541,7 @@ int main(void) {
         cmocka_unit_test(bad_shards_get_one_line),
         cmocka_unit_test(bad_bins_get_one_line),
         cmocka_unit_test(bad_requests_get_one_line),
+        cmocka_unit_test(a_tree_is_of_any_model),
     };
     return cmocka_run_group_tests_name("model", tests, make_folder_with_bin, remove_folder) != 0;
 }

@@ -205,6 +205,14 @@ static void bad_requests_get_one_line(void **state) {
     }
 }
 
+static void a_zip_of_arrays_is_told(void **state) {
+    (void)state;
+    write_text("outputs.npz", "PK\x03\x04 and what numpy.savez writes");
+    assert_int_equal(run("'%s/verify' rms_norm --outputs outputs.npz", BUILD), 1);
+    assert_one_clear_line();
+    assert_said("outputs.npz: it is a zip file, such as .npz or .pt: save all cases as safetensors, or one as .npy");
+}
+
 /* ------------------------------------------------------------------ make verify, as a reader uses it */
 
 static const char eps_outside[] =
@@ -238,6 +246,7 @@ static void a_hidden_kernel_is_told(void **state) {
         {"static " SILU("silu"), "defines no kernel of this course: silu is static, and other files cannot see it"},
         {SILU("SiLU"), "is SiLU meant as silu? A kernel is found by its name"},
         {SILU("_Z4siluiPfPKf"), "silu has a C++ name, into which its arguments are mangled. Declare it extern \"C\""},
+        {SILU("my_silu"), "is my_silu meant as silu? A kernel is found by its name"},
         {SILU("other"), "verify --list names the kernels"},
     };
     for (size_t s = 0; s < sizeof sources / sizeof *sources; s++) {
@@ -247,6 +256,10 @@ static void a_hidden_kernel_is_told(void **state) {
         assert_one_clear_line();
         assert_said(sources[s][1]);
     }
+    write_text("hidden.c", "static " SILU("silu") SILU("relu") "float my_sigmoid(float x) { return x; }\n");
+    run("sh '%s/compile.sh' hidden.so -w hidden.c && '%s/verify' --library ./hidden.so", BUILD, BUILD);
+    assert_said("\nNot judged: silu is static, and other files cannot see it. Remove static.\n");
+    assert_null(strstr(said, "sigmoid"));
     write_text("hidden.c", "static " SILU("silu"));
     run("sh '%s/compile.sh' hidden.so -w hidden.c && '%s/verify' --exercise 02 --library ./hidden.so", BUILD, BUILD);
     assert_said("  silu is static, and other files cannot see it. Remove static.\n");
@@ -391,6 +404,15 @@ static void a_kernel_that_takes_its_time_is_told_so_soon(void **state) {
         assert_said("too slow: the cases before this one took all the time that there is");
 }
 
+/* What is timed is larger than what was judged. */
+static void a_kernel_too_slow_to_be_timed_may_be_given_more_time(void **state) {
+    (void)state;
+    write_text("large.c", SOFTMAX("if (rows * n > 1000000) for (volatile int i = 0; !i;) {}"));
+    assert_int_equal(run("sh '%s/compile.sh' large.so large.c && '%s/verify' --seconds 1 --bench --library large.so",
+                         BUILD, BUILD), 0);
+    assert_said("softmax did not come back within 1 second: --seconds N gives it more time\n");
+}
+
 /* On a busy machine a kernel waits for the processor, and uses none meanwhile. */
 static void a_kernel_that_has_to_wait_is_not_too_slow(void **state) {
     (void)state;
@@ -415,12 +437,14 @@ int main(void) {
         cmocka_unit_test(an_argument_is_the_next_word_or_behind_a_sign), cmocka_unit_test(a_closed_stream_is_not_taken_by_a_file),
         cmocka_unit_test(list_names_the_kernels),
         cmocka_unit_test(what_is_exported_can_be_answered), cmocka_unit_test(a_npy_file_answers_one_case),
-        cmocka_unit_test(bad_requests_get_one_line),       cmocka_unit_test(a_readers_mistake_is_named),
+        cmocka_unit_test(bad_requests_get_one_line),       cmocka_unit_test(a_zip_of_arrays_is_told),
+        cmocka_unit_test(a_readers_mistake_is_named),
         cmocka_unit_test(a_hidden_kernel_is_told),
         cmocka_unit_test(an_untouched_exercise_is_not_implemented),
         cmocka_unit_test(an_exercise_asks_for_what_is_judged), cmocka_unit_test(a_solved_exercise_says_so),
         cmocka_unit_test(the_first_wrong_task_is_reported), cmocka_unit_test(a_library_that_loads_for_ever_is_given_up),
         cmocka_unit_test(a_kernel_that_takes_its_time_is_told_so_soon),
+        cmocka_unit_test(a_kernel_too_slow_to_be_timed_may_be_given_more_time),
         cmocka_unit_test(a_kernel_that_has_to_wait_is_not_too_slow),
         cmocka_unit_test(a_machine_without_ieee_floats_is_told_at_once),
     };

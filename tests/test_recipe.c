@@ -79,6 +79,7 @@ static void what_does_not_fit_is_named(void **state) {
     write_tiny("large.json", ", \"initializer_range\": 100");
     static const char *const cases[][2] = {
         {"--model story.txt --data story.txt", "--model story.txt: it is no folder"},
+        {"--config . --data story.txt", "--config .: it is a folder: name the config.json in it"},
         {"--model missing --data story.txt", "--model missing: it is no folder"},
         {TEXT "--warmup 9", "--warmup 9 is longer than the 1 steps that the data are enough for"},
         {TEXT "--valid story.txt::2", "--valid story.txt::2: it has neither share nor epochs"},

@@ -55,7 +55,7 @@ static _Noreturn void name_the_family(const char *wrong) {
     int length = 0;
     for (int i = 0; i < MEMBERS; i++)
         length += snprintf(names + length, sizeof names - (size_t)length, "%s%s", i ? ", " : "", family[i].name);
-    fail("%s is neither a model's folder nor one of %s", wrong, names);
+    fail("%s is neither a model's folder or file nor one of %s", wrong, names);
 }
 
 Config config_preset(const char *name) {

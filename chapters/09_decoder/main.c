@@ -57,15 +57,20 @@ static void print_modules(const Config *c) {
            kv_bytes_per_token(c->L, c->KV, c->D, 4), kv_bytes_per_token(c->L, c->KV, c->D, 2));
 }
 
+/* A folder's config.json is enough; a .gguf and a .bin say the same within. */
 static void print_tree(const char *name) {
     struct stat status;
     char path[PATH];
+    bool exists = stat(name, &status) == 0, is_file = exists && !S_ISDIR(status.st_mode);
+    Model model = {0};
     snprintf(path, sizeof path, "%s/config.json", name);
-    Config config = stat(name, &status) == 0 && S_ISDIR(status.st_mode) ? config_read(path) : config_preset(name);
-    config_print_tree(stdout, &config);
+    if (is_file) model = model_open(name);
+    else model.config = exists ? config_read(path) : config_preset(name);
+    config_print_tree(stdout, &model.config);
     putchar('\n');
-    print_modules(&config);
-    config_free(&config);
+    print_modules(&model.config);
+    if (is_file) printf("This file has %" PRId64 " bytes.\n", (int64_t)status.st_size), model_close(&model);
+    else config_free(&model.config);
 }
 
 static void print_family(void) {
@@ -177,13 +182,13 @@ static void demonstrate(void) {
 int main(int argc, char **argv) {
     const char *tree = NULL, *model = NULL, *ids = NULL, *save_to = NULL, *dump = NULL;
     const Option options[] = {
-        {"tree", "NAME|DIR", "print a model as PyTorch does, and what it weighs: llama-3-8b, or a folder", &tree},
+        {"tree", "NAME|DIR|FILE", "print a model as PyTorch does, and what it weighs: llama-3-8b, or any --model", &tree},
         {"model", "DIR|FILE", "run a Hugging Face folder, a .gguf, or a .bin of llama2.c", &model},
         {"ids", "1,2,3", "on these tokens", &ids},
         {"save", "FILE", "write logits and hidden states as .safetensors", &save_to},
         {"compare", "FILE", "find the first stage that differs from such a file; without --ids, on its ids", &dump},
     };
-    only_options(argc, argv, "[--tree NAME|DIR] [--model DIR|FILE --ids 1,2,3 [--save FILE] [--compare FILE]]",
+    only_options(argc, argv, "[--tree NAME|DIR|FILE] [--model DIR|FILE --ids 1,2,3 [--save FILE] [--compare FILE]]",
                  "Chapter 9, the decoder: any Llama checkpoint, equal to transformers. Without --tree and --model,\n"
                  "a demonstration.",
                  sizeof options / sizeof *options, options);

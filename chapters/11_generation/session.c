@@ -27,6 +27,13 @@ static void check_vocabularies(const Model *model, const Tokenizer *tokenizer) {
              size);
 }
 
+static void note_tokens_without_text(const Model *model, const Tokenizer *tokenizer) {
+    int V = model->config.V, size = tokenizer_size(tokenizer);
+    if (size < V)
+        fprintf(stderr, "note: the model has %d tokens, and the tokenizer %d: those from %d on have no text\n", V, size,
+                size);
+}
+
 /* The tokenizer lies in the model's folder, in the .gguf, or beside the .bin. How the model's maker recommends to write
  * counts, but what is asked for counts more. */
 Llama llama_open(const Words *words) {
@@ -35,6 +42,7 @@ Llama llama_open(const Words *words) {
     llama.tokenizer_path = model_home(or(words->tokenizer, path));
     llama.tokenizer = tokenizer_of_model(path, words->tokenizer);
     check_vocabularies(&llama.model, llama.tokenizer);
+    if (!words->quiet) note_tokens_without_text(&llama.model, llama.tokenizer);
     if (!gguf_is(llama.path)) defaults_read(llama.path, &llama.settings.sampling, &llama.model.config);
     llama.settings.sampling = sampling_of(words, llama.settings.sampling);
     const char *weights = tensor_type(&llama.model.lm_head);
@@ -101,11 +109,11 @@ static void print_id(void *context, int id) {
 static void print_probability(const Session *s, int id) {
     const Generation *g = &s->generation;
     size_t length = 0;
-    const char *bytes =
-        id < tokenizer_size(s->llama->tokenizer) ? tokenizer_bytes(s->llama->tokenizer, id, &length) : "";
-    if (length == 0 && id < tokenizer_size(s->llama->tokenizer))
-        bytes = tokenizer_piece(s->llama->tokenizer, id, &length);
+    bool has_text = id < tokenizer_size(s->llama->tokenizer);
+    const char *bytes = has_text ? tokenizer_bytes(s->llama->tokenizer, id, &length) : "";
+    if (length == 0 && has_text) bytes = tokenizer_piece(s->llama->tokenizer, id, &length);
     if (s->llama->words->ids) printf("%d", id);
+    else if (!has_text) printf("[%d]", id);
     else print_bytes(length, bytes);
     double p = log_probability(s->llama->model.config.V, g->before, id);
     printf(" %.4f", p > -0.00005 ? 0 : p); /* and not -0.0000 */
@@ -163,10 +171,12 @@ static void print_speed(const Session *s) {
     char prefill[RATE_TEXT], rate[RATE_TEXT], of_memory[SHARE_TEXT];
     double reads = s->reading > 0 ? s->read / s->reading : 0, writes = s->writing > 0 ? written / s->writing : 0;
     double bytes = bytes_per_token(&s->llama->model, s->generation.decoder.length);
-    double share = written > 0 ? writes * bytes / read_bandwidth(thread_count(), SOME_MEMORY) : 0;
-    fprintf(stderr, "prompt: %d token%s, %s a second; written: %d token%s, %s a second, %s; seed %lu\n", s->read,
-            s->read == 1 ? "" : "s", rate_text(prefill, reads), written, written == 1 ? "" : "s",
-            rate_text(rate, writes), share_text(of_memory, share), s->llama->settings.seed);
+    fprintf(stderr, "prompt: %d token%s, %s a second; written: %d token%s", s->read, s->read == 1 ? "" : "s",
+            rate_text(prefill, reads), written, written == 1 ? "" : "s");
+    if (written > 0)
+        fprintf(stderr, ", %s a second, %s", rate_text(rate, writes),
+                share_text(of_memory, writes * bytes / read_bandwidth(thread_count(), SOME_MEMORY)));
+    fprintf(stderr, "; seed %lu\n", s->llama->settings.seed);
 }
 
 void session_end(Session *s) {

@@ -19,11 +19,15 @@ static void folder_of(char folder[static FOLDER_PATH], const char path[static FO
     snprintf(folder, FOLDER_PATH, "%.*s", length, slash ? path : ".");
 }
 
+static bool is_folder(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 static void open_config(Run *run) {
     const Recipe *r = &run->recipe;
-    struct stat status;
-    if (r->model && (stat(r->model, &status) != 0 || !S_ISDIR(status.st_mode)))
-        fail("--model %s: it is no folder", r->model);
+    if (r->model && !is_folder(r->model)) fail("--model %s: it is no folder", r->model);
+    if (r->config && is_folder(r->config)) fail("--config %s: it is a folder: name the config.json in it", r->config);
     if (r->model) in_folder(run->config_path, r->model, "config.json");
     else take_path(run->config_path, r->config);
     run->config = config_read(run->config_path);

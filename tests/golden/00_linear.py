@@ -1,5 +1,6 @@
 """nn.Linear: y = x W^T + b, the weight stored as PyTorch stores it, one row an output."""
 import numpy as np
+import torch
 import torch.nn.functional as F
 
 from golden import Kernel, normal
@@ -11,6 +12,12 @@ def add(bias):
 
 def opposite_halves(half, rest):
     return np.hstack([half, rest / 100 - half])
+
+
+def in_8_bits(x, each_row=True):
+    """What is left of float32 numbers when they have been whole ones from -127 to 127, with a scale for each row."""
+    scale = x.abs().amax(1 if each_row else (0, 1), keepdim=True) / 127
+    return torch.where(scale > 0, (x / scale).round() * scale, 0)
 
 
 linear = Kernel("linear", "common", "torch.nn.functional.linear",
@@ -60,6 +67,19 @@ linear.wrong("bent",
 linear.wrong("mean",
              "Your sum is divided by the number of inputs. It is a sum, and no mean",
              lambda x, weight, bias=None: x @ weight.T / x.shape[1] + add(bias))
+linear.wrong("in_8_bits",
+             "Your x and your weight are rounded to 8 bits, row by row (W8A8). Both are float32, and are multiplied as they are",
+             lambda x, weight, bias=None: in_8_bits(x) @ in_8_bits(weight).T + add(bias))
+linear.wrong("in_8_bits_of_all",
+             "Your x and your weight are rounded to 8 bits, with one scale for each (W8A8). Both are float32, and are multiplied as "
+             "they are",
+             lambda x, weight, bias=None: in_8_bits(x, False) @ in_8_bits(weight, False).T + add(bias))
+linear.wrong("x_in_8_bits",
+             "Your x is rounded to 8 bits, row by row. It is float32, and is multiplied as it is",
+             lambda x, weight, bias=None: in_8_bits(x) @ weight.T + add(bias))
+linear.wrong("weight_in_8_bits",
+             "Your weight is rounded to 8 bits, row by row (W8A32). It is float32, and is multiplied as it is",
+             lambda x, weight, bias=None: x @ in_8_bits(weight).T + add(bias))
 linear.wrong("rows_as_wide_as_outputs",
              "Your rows of the weight are taken to be `out` long. Row o begins at o * in",
              lambda x, weight, bias=None: x @ weight.flatten().as_strided(weight.shape, (len(weight), 1)).T + add(bias)

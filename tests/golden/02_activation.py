@@ -160,6 +160,9 @@ sigma.wrong("minus_for_plus",
             "Your divisor is 1 - e^-x. It is 1 + e^-x",
             lambda x: 1 / (1 - exp(-x)))
 for least in 10, 20, 30:
+    sigma.wrong(f"shut_below_{least}",
+                f"Your output is 0 below -{least}. There sigmoid is tiny, and not 0: e^-x may be infinite",
+                lambda x, least=least: torch.where(x < -least, 0, sigmoid(x)))
     sigma.wrong(f"clipped_at_{least}",
                 f"Your x is kept within {least} of zero, so that far left sigmoid stands still. It falls on: e^-x "
                 "may be infinite",
@@ -318,6 +321,11 @@ gelu_tanh.wrong("one_missing", "Your GELU is x/2 tanh(u). The 1 is missing: x/2 
 for kernel in gelu, gelu_tanh:
     kernel.wrong("silu", "Your activation is SiLU, x sigmoid(x). GELU is x Phi(x)", lambda x: F.silu(x))
     kernel.wrong("relu", "Your activation is ReLU, which does not bend. GELU is x Phi(x)", lambda x: F.relu(x))
+for kernel in gelu, gelu_tanh:
+    for least in 3, 4:
+        kernel.wrong(f"shut_below_{least}",
+                     f"Your output is 0 below -{least}. There GELU is small, and not 0",
+                     lambda x, least=least, value=kernel.formula: torch.where(x < -least, 0, value(x)))
 for kernel, distribution in (gelu, Phi), (gelu_tanh, lambda x: (1 + tanh(inner(x))) / 2):
     kernel.wrong("minus_for_plus", "Your bracket is 1 - …, which shuts where GELU is open. It is 1 + …",
                  lambda x, distribution=distribution: x * distribution(-x))
@@ -362,6 +370,7 @@ for kernel in gelu, gelu_slope, gelu_tanh, gelu_tanh_slope:
                 x=[-1e4, -110, -88, -15, -TINY, -0.0, 0, TINY, 20, 88, 110, 1e4])
 for kernel in gelu, gelu_tanh:
     kernel.case("about_the_minimum", "From -1 to -0.5, where GELU turns.", x=uniform(-1, -0.5, 33))
+    kernel.case("far_left", "From -4.5 to -4: two digits are left.", x=uniform(-4.5, -4, 33))
 # No +infinity for the exact GELU: PyTorch says +infinity in float64, and NaN in float32, by way of oneDNN.
 gelu.case("not_finite", "0 times infinity is NaN: PyTorch's GELU of -infinity.", x=[-INF, NAN, 1])
 gelu_tanh.case("not_finite", "0 times infinity is NaN: PyTorch's GELU of -infinity.", x=[-INF, INF, NAN, 1])
@@ -451,6 +460,9 @@ silu.wrong("softplus", "Your activation is softplus, log(1 + e^x). SiLU is x sig
 silu.wrong("base_two", "Your power is one of 2, x / (1 + 2^-x). Take e^-x", lambda x: x / (1 + 2**-x))
 silu.wrong("plus_for_times", "You add x and sigmoid(x). Multiply them", lambda x: x + sigmoid(x))
 for least in 10, 20, 30:
+    silu.wrong(f"shut_below_{least}",
+               f"Your output is 0 below -{least}. There SiLU is tiny, and not 0: e^-x may be infinite",
+               lambda x, least=least: torch.where(x < -least, 0, F.silu(x)))
     silu.wrong(f"clipped_at_{least}",
                f"Your sigmoid's argument is kept within {least} of zero, so that far left SiLU grows again. e^-x may "
                "be infinite",

@@ -103,10 +103,27 @@ swiglu = unit("swiglu", "torch.nn.functional.silu(gate) * up", lambda gate, up: 
                 "gate e^gate / (1 + e^gate), infinity over infinity for a large gate. Write gate / (1 + e^-gate)",
                 lambda gate: gate * (torch.exp(gate.float()) / (1 + torch.exp(gate.float()))))])
 
+# What is far left is tiny, and yet no kernel may make it 0, or larger.
+for kernel, name, factor in (glu, "sigmoid", lambda gate: 1), (swiglu, "SiLU", identity):
+    for least in 10, 20, 30:
+        kernel.wrong(f"shut_below_{least}",
+                     f"Your gate is 0 below -{least}. There {name} is tiny, and not 0: e^-gate may be infinite",
+                     lambda gate, up, factor=factor, least=least:
+                         torch.where(gate < -least, 0, factor(gate) * sigmoid(gate)) * up)
+        kernel.wrong(f"clipped_at_{least}",
+                     f"Your sigmoid's argument is kept within {least} of zero, so that far left {name} is too large. "
+                     "e^-gate may be infinite",
+                     lambda gate, up, factor=factor, least=least:
+                         factor(gate) * sigmoid(gate.clamp(-least, least)) * up)
+for least in 3, 4:
+    geglu.wrong(f"shut_below_{least}",
+                f"Your gate is 0 below -{least}. There GELU is small, and not 0",
+                lambda gate, up, least=least: torch.where(gate < -least, 0, gelu(gate)) * up)
+
 for kernel in glu, bilinear, reglu, geglu, swiglu:
     kernel.case("by_hand", "Gates at -1, 0, 1 and 2 before 1, 2, 3 and 4.",
                 gate=[-1, 0, 1, 2], up=[1, 2, 3, 4])
-    # Below -1 GELU's 1 + erf cancels: chapter 2 has those gates, where they are judged by themselves.
+    # Below -1 GELU's 1 + erf cancels: those gates have cases of their own.
     kernel.case("ordinary", "33 of each: no multiple of any vector unit's width.",
                 gate=uniform(-1, 4, 33), up=normal(33))
     kernel.case("extremes", "Gates that are shut or open altogether, zeros, and ups of all sizes.",
@@ -114,6 +131,11 @@ for kernel in glu, bilinear, reglu, geglu, swiglu:
                 up=[1e30, -1, 3, 1e-30, -1e-30, 1e-40, 2, -1e30])
     kernel.case("not_finite", "An infinite up behind an open gate, and a NaN in either.",
                 gate=[1, NAN, 1, 2], up=[-INF, 1, NAN, 3])
+for kernel in glu, swiglu:
+    # Not down to -88, as in chapter 2: sigmoid times a small up would be a denormal.
+    kernel.case("left_tail", "Gates from -80 to -8, as good as shut.", gate=np.linspace(-80, -8, 33), up=normal(33))
+geglu.case("left", "Gates from -4 to -3: 1 + erf has lost three digits.", gate=uniform(-4, -3, 33), up=normal(33))
+geglu.case("left_tail", "Gates from -4.5 to -4: another two.", gate=uniform(-4.5, -4, 33), up=normal(33))
 swiglu.case("long", "513 of each: whole blocks of any power of two up to 512, and one more.",
             gate=uniform(-4, 4, 513), up=normal(513))
 

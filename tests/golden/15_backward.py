@@ -9,7 +9,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from golden import Kernel, normal
+from golden import Kernel, normal, uniform
 
 CHAPTER = "15_backward"
 
@@ -69,6 +69,13 @@ class Backward:
         """A mistake in some of the gradients; the others are right."""
         self.kernel.wrong(name, advice, self.sum_of(parts))
 
+    def wrongly_set(self, name, advice, **parts):
+        """The same; and what was there before is lost in these gradients."""
+        def formula(**inputs):
+            before, gradient = self.gradient(inputs, parts)
+            return gradient if self.wanted(inputs) in parts else before + gradient
+        self.kernel.wrong(name, advice, formula)
+
     def case(self, name, sentence, wanted=None, before=None, scale=1, alone=False, **inputs):
         for gradient in wanted or self.parts:
             if gradient not in inputs:
@@ -113,6 +120,8 @@ linear.wrong("first_row_alone", "Your dweight and dbias have the first row's sha
              weight=lambda dy, x, **_: dy[:1].T @ x[:1], bias=lambda dy, **_: dy[0])
 linear.wrong("last_row_alone", "Your dweight and dbias keep the last row's share alone. Add up all rows: +=, and not =",
              weight=lambda dy, x, **_: dy[-1:].T @ x[-1:], bias=lambda dy, **_: dy[-1])
+linear.wrongly_set("set_by_each_row", "Your dweight and dbias are set by each row, so that the last row's share alone is left, and what was there is "
+                   "lost. Write +=", weight=lambda dy, x, **_: dy[-1:].T @ x[-1:], bias=lambda dy, **_: dy[-1])
 linear.wrong("last_output_alone", "Your dx keeps the last output's share alone. Add up all outputs: +=, and not =",
              x=lambda dy, weight, **_: dy[:, -1:] @ weight[-1:])
 linear.wrong("mean_over_rows", "Your dweight and dbias are means over the rows. They are sums: the mean is the loss's",
@@ -214,16 +223,16 @@ def norm_parts(centred, **how):
     """dx, dweight and dbias of a norm, each step an argument."""
     def steps(dy, x, weight, eps):
         s = dict(mean=lambda x: x.mean(1, keepdim=True) if centred else torch.zeros_like(x[:, :1]),
-                 variance=lambda c: (c * c).mean(1, keepdim=True), eps=lambda eps: eps,
-                 g=lambda dy, weight: dy * weight, inside=lambda dy, g: g,
+                 variance=lambda c: (c * c).mean(1, keepdim=True), inverse=lambda variance, eps: (variance + eps).rsqrt(),
+                 g=lambda dy, weight: dy * weight, inside=lambda dy, g, weight: g,
                  all=lambda g: g.mean(1, keepdim=True) if centred else 0,
-                 along=lambda n, g: n * (n * g).mean(1, keepdim=True),
+                 along=lambda n, g, c: n * (n * g).mean(1, keepdim=True),
                  scale=lambda s: s, pushed=lambda dy, n, x, s: dy * n) | how
         c = x - s["mean"](x)
-        scale = (s["variance"](c) + s["eps"](eps)).rsqrt()
+        scale = s["inverse"](s["variance"](c), eps)
         n, g = c * scale, s["g"](dy, weight)
-        inside = s["inside"](dy, g)
-        return (s["scale"](scale) * (g - s["all"](inside) - s["along"](n, inside)), s["pushed"](dy, n, x, scale))
+        inside = s["inside"](dy, g, weight)
+        return (s["scale"](scale) * (g - s["all"](inside) - s["along"](n, inside, c)), s["pushed"](dy, n, x, scale))
     parts = dict(x=lambda dy, x, weight, eps: steps(dy, x, weight, eps)[0],
                  weight=lambda dy, x, weight, eps: steps(dy, x, weight, eps)[1].sum(0))
     return parts | (dict(bias=lambda dy, **_: dy.sum(0)) if centred else {})
@@ -237,20 +246,42 @@ def wrong_norms(norm, centred):
         more = dict(bias=lambda dy, **_: change(dy).sum(0)) if centred else {}
         norm.wrong(name, advice, weight=norm_parts(centred, pushed=lambda dy, n, x, s: change(dy * n))["weight"], **more)
     wrong("mean_term_missing", "Your dx lacks the term n mean(n g): a larger x also makes the row's size larger, and with it all "
-          "other outputs smaller", along=lambda n, g: 0)
+          "other outputs smaller", along=lambda n, g, c: 0)
     wrong("sum_for_mean", "Your dx has n times the sum of n g. It is the mean: divide by dim",
-          along=lambda n, g: n * (n * g).sum(1, keepdim=True))
+          along=lambda n, g, c: n * (n * g).sum(1, keepdim=True))
     wrong("weight_missing", "Your dx lacks the weight: what comes in passes it first, g = dy weight", g=lambda dy, weight: dy)
     wrong("weight_missing_inside", "Your dx lacks the weight inside the mean: it is of n g, with g = dy weight",
-          inside=lambda dy, g: dy)
+          inside=lambda dy, g, weight: dy)
+    wrong("weight_missing_outside", "Your dx lacks the weight outside the mean: it is s (g - n mean(n g)), with g = dy weight",
+          g=lambda dy, weight: dy, inside=lambda dy, g, weight: dy * weight)
+    norm.wrong("weight_last", "Your weight multiplies the finished dx. What comes in passes it first: g = dy weight, and the mean is of n g",
+               x=lambda dy, x, weight, eps: weight * norm.parts["x"](dy, x, torch.ones_like(weight), eps))
     wrong("scale_missing", "Your dx is not divided by the row's size. Multiply all of it by s", scale=lambda s: 1)
     wrong("scale_squared", "Your dx is divided by the row's size twice. Multiply by s once", scale=lambda s: s * s)
-    wrong("epsilon_missing", "Your epsilon is missing. It is the forward pass's: s = 1 / sqrt(... + eps)", eps=lambda eps: 0)
+    wrong("epsilon_missing", "Your epsilon is missing. It is the forward pass's: s = 1 / sqrt(... + eps)", inverse=lambda variance, eps: variance.rsqrt())
+    wrong("epsilon_outside", "Your epsilon is outside the root. It is the forward pass's: s = 1 / sqrt(... + eps)",
+          inverse=lambda variance, eps: 1 / (variance.sqrt() + eps))
+    wrong("root_missing", "Your s lacks its root. It is the forward pass's: s = 1 / sqrt(... + eps)",
+          inverse=lambda variance, eps: 1 / (variance + eps))
+    wrong("sum_of_squares", "Your s is made with the sum of the squares. It is their mean: divide by dim",
+          variance=lambda c: (c * c).sum(1, keepdim=True))
+    wrong("squares_not_reset", "Your sum of squares runs on from row to row. Begin each row with 0",
+          variance=lambda c: (c * c).mean(1, keepdim=True).cumsum(0))
+    wrong("mean_not_reset", "Your sum of n g runs on from row to row. Begin each row with 0",
+          along=lambda n, g, c: n * (n * g).mean(1, keepdim=True).cumsum(0))
+    wrong("mean_term_doubled", "Your dx has the term n mean(n g) twice. The 2 of the square and the 1/2 of the root cancel",
+          along=lambda n, g, c: 2 * n * (n * g).mean(1, keepdim=True))
+    wrong("x_in_mean_term", "One n of your term n mean(n g) is x. Both are normalized",
+          along=lambda n, g, c: n * (c * g).mean(1, keepdim=True))
+    wrong("dweight_squared", "Your dweight sums the squares of dy n. It sums dy n itself", pushed=lambda dy, n, x, s: (dy * n)**2)
     wrong("x_for_n", "Your dweight sums dy x. It sums dy n, and n is the normalized x", pushed=lambda dy, n, x, s: dy * x)
     wrong("sign_of_mean_term", "Your dx adds the term n mean(n g). Subtract it",
-          along=lambda n, g: -n * (n * g).mean(1, keepdim=True))
+          along=lambda n, g, c: -n * (n * g).mean(1, keepdim=True))
     summed("first_row_alone", "Your dweight has the first row's share alone. Add up all rows", first_row_alone)
     summed("last_row_alone", "Your dweight keeps the last row's share alone. Add up all rows: +=, and not =", last_row_alone)
+    norm.wrongly_set("set_by_each_row", "Your dweight is set by each row, so that the last row's share alone is left, and what was there is lost. "
+                     "Write +=", weight=norm_parts(centred, pushed=lambda dy, n, x, s: last_row_alone(dy * n))["weight"],
+                     **(dict(bias=lambda dy, **_: dy[-1]) if centred else {}))
     summed("mean_over_rows", "Your dweight is a mean over the rows. It is a sum: the mean is the loss's", lambda dy: dy / len(dy))
     norm.wrong("dweight_weighted", "Your dweight is multiplied by weight. It sums dy n alone",
                weight=lambda dy, x, weight, eps: weight * norm.parts["weight"](dy, x, weight, eps))
@@ -259,6 +290,13 @@ def wrong_norms(norm, centred):
               mean=lambda x: x.mean(1, keepdim=True), all=lambda g: g.mean(1, keepdim=True))
         return
     wrong("mean_of_g_missing", "Your dx lacks the term mean(g): a larger x also makes the row's mean larger", all=lambda g: 0)
+    wrong("sign_of_mean_of_g", "Your dx adds the term mean(g). Subtract it", all=lambda g: -g.mean(1, keepdim=True))
+    wrong("sum_of_g", "Your dx has the sum of g. It is the mean: divide by dim", all=lambda g: g.sum(1, keepdim=True))
+    wrong("both_means_missing", "Your dx is s g alone. It is s (g - mean(g) - n mean(n g))", all=lambda g: 0, along=lambda n, g, c: 0)
+    wrong("sums_for_means", "Your dx has the sums of g and n g. They are means: divide by dim",
+          all=lambda g: g.sum(1, keepdim=True), along=lambda n, g, c: n * (n * g).sum(1, keepdim=True))
+    norm.wrong("dbias_weighted", "Your dbias is multiplied by weight. The bias was only added: it sums dy",
+               bias=lambda dy, weight, **_: (dy * weight).sum(0))
     wrong("mean_of_x_missing", "Your mean is not subtracted from x: n = (x - mean) s",
           mean=lambda x: torch.zeros_like(x[:, :1]))
     wrong("unbiased", "Your variance is divided by dim - 1. Divide by dim", variance=lambda c: None if c.shape[1] < 2 else
@@ -295,9 +333,9 @@ norm_cases(layer_norm, True, eps=1e-5)
 
 
 def dyt_parts(slope=lambda t: 1 - t * t, weighted=lambda weight: weight, outer=lambda alpha: alpha, inner=lambda x: x,
-              bent=lambda t: t, rows=lambda dy: dy):
+              bent=lambda t: t, rows=lambda dy: dy, argument=lambda x, alpha: torch.as_tensor(alpha) * x):
     def both(dy, x, weight, alpha):
-        t = torch.tanh(torch.as_tensor(alpha) * x)
+        t = torch.tanh(argument(x, alpha))
         return t, slope(t) * dy * weighted(weight)
     return dict(x=lambda dy, x, weight, alpha: outer(alpha) * both(dy, x, weight, alpha)[1],
                 weight=lambda dy, x, weight, alpha: rows(dy * bent(both(dy, x, weight, alpha)[0])).sum(0),
@@ -310,6 +348,8 @@ for name, advice, how in [
         ("slope_missing", "Your tanh has no slope: its derivative is 1 - t^2", dict(slope=torch.ones_like)),
         ("t_for_its_slope", "Your tanh's slope is t itself. It is 1 - t^2", dict(slope=lambda t: t)),
         ("t_not_squared", "Your tanh's slope is 1 - t. It is 1 - t^2", dict(slope=lambda t: 1 - t)),
+        ("plus_for_minus", "Your tanh's slope is 1 + t^2. It is 1 - t^2", dict(slope=lambda t: 1 + t * t)),
+        ("alpha_missing_inside", "Your t is tanh(x). It is the forward pass's, tanh(alpha x)", dict(argument=lambda x, alpha: x)),
         ("weight_missing", "Your dx and dalpha lack the weight: what comes in passes it first", dict(weighted=torch.ones_like)),
         ("alpha_missing", "Your dx lacks alpha, by which x was multiplied", dict(outer=lambda alpha: 1)),
         ("x_missing", "Your dalpha lacks x, which alpha was multiplied with", dict(inner=torch.ones_like)),
@@ -319,6 +359,13 @@ for name, advice, how in [
          dict(rows=last_row_alone)),
         ("mean_over_rows", "Your dweight, dbias and dalpha are means over the rows. They are sums", dict(rows=lambda dy: dy / len(dy)))]:
     dyt.wrong(name, advice, **dyt_parts(**how))
+dyt.wrong("x_for_t", "Your dweight sums dy x. The weight was multiplied with t: dy t", weight=lambda dy, x, **_: (dy * x).sum(0))
+dyt.wrong("dbias_weighted", "Your dbias is multiplied by weight. The bias was only added: it sums dy",
+          bias=lambda dy, weight, **_: (dy * weight).sum(0))
+dyt.wrong("alpha_in_dalpha", "Your dalpha is multiplied by alpha. dx is; dalpha has x in its place",
+          alpha=lambda alpha, **inputs: alpha * dyt.parts["alpha"](alpha=alpha, **inputs))
+dyt.wrongly_set("set_by_each_row", "Your dweight and dbias are set by each row, so that the last row's share alone is left, and what was there is "
+                "lost. Write +=", weight=dyt_parts(rows=last_row_alone)["weight"], bias=lambda dy, **_: dy[-1])
 dyt.wrong("alpha_of_a_feature", "Your dalpha has the first feature's share alone. There is one alpha for all: add up all of x",
           alpha=lambda dy, x, weight, alpha: dyt_parts()["alpha"](dy[:, :1], x[:, :1], weight[:1], alpha))
 norm_cases(dyt, True, alpha=0.75)
@@ -335,6 +382,7 @@ ACTIVATIONS = {  # name -> the function, its derivative
     "sigmoid": (torch.sigmoid, lambda x: torch.sigmoid(x) * (1 - torch.sigmoid(x))),
     "identity": (lambda x: x, torch.ones_like),
 }
+FAR_LEFT = {"sigmoid": ((-60, -8), [10, 20, 30]), "silu": ((-60, -8), [10, 20, 30]), "gelu": ((-4.5, -4), [4])}
 BENDS = list(ACTIVATIONS)[:3]  # as tests/verify/15_backward.c numbers them
 
 
@@ -382,6 +430,13 @@ for name, bend in [("glu", "sigmoid"), ("bilinear", "identity"), ("reglu", "relu
         gate.wrong("gate_not_bent", f"Your dup is dout gate. It is dout {bend}(gate)", up=lambda dout, gate, up: dout * gate)
         gate.wrong("slope_for_value", f"Your dup has the slope of {bend} where {bend} itself belongs",
                    up=lambda dout, gate, up, slope=slope: dout * slope(gate))
+    tail, shut = FAR_LEFT.get(bend, (None, []))
+    for least in shut:
+        gate.wrong(f"shut_below_{least}", f"Your gradients are 0 where the gate is below -{least}. They are tiny there, and not 0",
+                   **{name: lambda dout, gate, up, part=part, least=least: torch.where(gate < -least, 0, part(dout, gate, up))
+                      for name, part in gate.parts.items()})
+    if tail:
+        gate.case("left_tail", "Gates far left, as good as shut.", before=0, dout=normal(33), gate=uniform(*tail, 33), up=normal(33))
     if bend == "silu":
         gate.wrong("sigmoid_for_slope", "Your slope of silu is the sigmoid alone. silu is x sigmoid(x), a product: its slope "
                    "has two terms", gate=lambda dout, gate, up: dout * up * torch.sigmoid(gate))
@@ -837,6 +892,11 @@ for name, advice, function in [
         ("root_missing", "Your root is missing: it is the root of the sum of the squares", lambda g: g.square().sum()),
         ("mean_of_squares", "Your sum of squares is divided by n. It is a norm, and no root mean square", lambda g: g.square().mean().sqrt()),
         ("sum_of_magnitudes", "Your norm adds up magnitudes. Add up squares, and take the root", lambda g: g.abs().sum()),
+        ("mean_without_root", "Your output is the mean of the squares. It is the root of their sum", lambda g: g.square().mean()),
+        ("divided_by_n", "Your norm is divided by n. The root of the sum is all", lambda g: g.square().sum().sqrt() / len(g)),
+        ("squared_twice", "Your squares are squared once more. Add up the squares themselves", lambda g: g.square().square().sum().sqrt()),
+        ("root_of_magnitudes", "Your sum is of magnitudes. Add up squares, and take the root", lambda g: g.abs().sum().sqrt()),
+        ("epsilon_added", "Your norm has an epsilon of 1e-6 added. Who divides by a norm adds it there", lambda g: g.square().sum().sqrt() + 1e-6),
         ("largest", "Your norm is the largest magnitude. Add up squares, and take the root", lambda g: g.abs().max()),
         ("sum", "Your numbers are not squared before they are added up", lambda g: g.sum()),
         ("last_left_out", "Your sum ends one number too early. It runs over 0 .. n - 1",

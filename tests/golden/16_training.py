@@ -101,6 +101,8 @@ for name, advice, variant in [
         ("decay_after_the_step", "Your decay is of the weight after its step. It is of the weight before",
          dict(moved=lambda self, w, u: self.decayed(w - self.rate * u))),
         ("decay_twice", "Your decay is taken off twice", dict(moved=lambda self, w, u: self.decayed(self.decayed(w)) - self.rate * u)),
+        ("decay_in_both_places", "Your decay is added to the gradient, and taken off the weight as well. The second alone is AdamW's",
+         dict(pulled=lambda self, w, g: g + self.decay * w)),
         ("decay_through_the_divisor", "Your decay is divided by sqrt(v) with the step. It is not divided by anything",
          dict(take=through_the_divisor)),
         ("not_corrected", "Your m and v are not corrected: they began at 0, and are too small at first. Divide by 1 - beta^step",
@@ -125,6 +127,10 @@ for name, advice, variant in [
          dict(kept=lambda self, m, v, t, before: (m / self.correction1(t), v))),
         ("corrected_v_kept", "Your v is kept as it was corrected. Keep it as it was, and divide a copy",
          dict(kept=lambda self, m, v, t, before: (m, v / self.correction2(t)))),
+        ("corrected_kept", "Your m and v are kept as they were corrected. Keep them as they were, and divide copies",
+         dict(kept=lambda self, m, v, t, before: (m / self.correction1(t), v / self.correction2(t)))),
+        ("eps_as_least", "Your eps is the least that the step is divided by. It is added to the root: sqrt(v) + eps",
+         dict(divisor=lambda self, v, t: (v / self.correction2(t)).sqrt().clamp(min=self.eps))),
         ("eps_inside_the_root", "Your eps is inside the root. It is added to the root: sqrt(v) + eps",
          dict(divisor=lambda self, v, t: (v / self.correction2(t) + self.eps).sqrt())),
         ("eps_before_correction", "Your eps is added before the correction, and divided with it. Correct v first: sqrt(v / (1 - beta2^step)) + eps",
@@ -143,6 +149,19 @@ for name, advice, variant in [
         ("share_of_square_missing", "Your v takes the whole square. It takes 1 - beta2 of it",
          dict(squares=lambda self, v, g, m: self.beta2 * v + g * g)),
         ("not_squared", "Your v is a mean of gradients. Square them", dict(squares=lambda self, v, g, m: self.beta2 * v + (1 - self.beta2) * g)),
+        ("square_in_m", "Your m is a mean of squares. It is one of the gradients; v is that of squares",
+         dict(mean=lambda self, m, g: self.beta1 * m + (1 - self.beta1) * g * g)),
+        ("beta1_for_both", "Your v is a mean by beta1, as m is. It is one by beta2",
+         dict(squares=lambda self, v, g, m: self.beta1 * v + (1 - self.beta1) * g * g)),
+        ("beta2_for_both", "Your m is a mean by beta2, as v is. It is one by beta1", dict(mean=lambda self, m, g: self.beta2 * m + (1 - self.beta2) * g)),
+        ("share_of_m_for_v", "Your v takes 1 - beta1 of the square. It takes 1 - beta2",
+         dict(squares=lambda self, v, g, m: self.beta2 * v + (1 - self.beta1) * g * g)),
+        ("beta1_missing", "Your m keeps all of itself. It keeps beta1, and takes 1 - beta1 of the gradient",
+         dict(mean=lambda self, m, g: m + (1 - self.beta1) * g)),
+        ("beta2_missing", "Your v keeps all of itself. It keeps beta2, and takes 1 - beta2 of the square",
+         dict(squares=lambda self, v, g, m: v + (1 - self.beta2) * g * g)),
+        ("sum_of_squares", "Your v is the sum of all squares, as Adagrad's is. It is a mean, beta2 v + (1 - beta2) g^2",
+         dict(squares=lambda self, v, g, m: v + g * g)),
         ("share_squared", "Your 1 - beta2 is squared with the gradient. Square the gradient alone",
          dict(squares=lambda self, v, g, m: self.beta2 * v + ((1 - self.beta2) * g)**2)),
         ("magnitude_for_square", "Your v is a mean of magnitudes. Square the gradients",
@@ -151,6 +170,8 @@ for name, advice, variant in [
          dict(squares=lambda self, v, g, m: self.beta2 * v + (1 - self.beta2) * m * m)),
         ("v_about_m", "Your v is the spread of the gradients about m. It is the mean of their squares",
          dict(squares=lambda self, v, g, m: self.beta2 * v + (1 - self.beta2) * (g - m)**2)),
+        ("first_gradient_for_all", "Your gradient is the first number's for all. Number i has its own, gradient[i]",
+         dict(pulled=lambda self, w, g: g[:1].expand(len(g)))),
         ("gradient_for_m", "Your step takes the gradient itself. It takes their mean, m",
          dict(update=lambda self, m, v, t, g, before: g / self.divisor(v, t))),
         ("m_of_before", "Your step takes m of before. Take the new gradient into it first",
@@ -329,6 +350,7 @@ for name, advice, variant in [
         ("coefficients_exchanged", "Your b and c are exchanged: b, -4.7750, belongs to x x^T, and c, 2.0315, to its square",
          dict(coefficients=(3.4445, 2.0315, -4.7750))),
         ("square_missing", "Your c (x x^T)^2 x is missing", dict(coefficients=(3.4445, -4.7750, 0.0))),
+        ("ten_steps", "Your iteration takes ten steps. It takes five", dict(steps=10)),
         ("four_steps", "Your iteration takes four steps. It takes five", dict(steps=4)),
         ("six_steps", "Your iteration takes six steps. It takes five", dict(steps=6)),
         ("one_step", "Your iteration takes a single step. It takes five", dict(steps=1)),
@@ -350,6 +372,8 @@ for name, advice, variant in [
          dict(looked_ahead=lambda self, m, g: m)),
         ("momentum_missing", "Your step takes the gradient itself. It takes beta m + (1 - beta) g", dict(looked_ahead=lambda self, m, g: g)),
         ("whole_gradient_ahead", "Your step takes beta m + g. It takes 1 - beta of g", dict(looked_ahead=lambda self, m, g: self.beta * m + g)),
+        ("shares_missing", "Your m and your step take the whole gradient, as the first Muon did. PyTorch's take 1 - beta of it",
+         dict(mean=lambda self, m, g: self.beta * m + g, looked_ahead=lambda self, m, g: self.beta * m + g)),
         ("ahead_exchanged", "Your step takes (1 - beta) m + beta g. It is the other way round",
          dict(looked_ahead=lambda self, m, g: (1 - self.beta) * m + self.beta * g)),
         ("share_of_g_missing", "Your m takes the whole gradient. PyTorch's takes 1 - beta of it", dict(mean=lambda self, m, g: self.beta * m + g)),
@@ -461,10 +485,11 @@ def each_by_itself(gradient, sizes, max_norm):
     return torch.cat([part * (max_norm / (norm_of(part) + 1e-6)).clamp(max=1.0) for part in parts(gradient, sizes)])
 
 
-def one_array_alone(which):
+def some_arrays_alone(which):
     def clipped(gradient, sizes, max_norm):
         pieces = list(parts(gradient, sizes))
-        pieces[which] = pieces[which] * (max_norm / (norm_of(gradient) + 1e-6)).clamp(max=1.0)
+        for a in range(len(pieces))[which]:
+            pieces[a] = pieces[a] * (max_norm / (norm_of(gradient) + 1e-6)).clamp(max=1.0)
         return torch.cat(pieces)
     return clipped
 
@@ -478,6 +503,9 @@ for name, advice, how in [
         ("always_scaled", "Your gradients are scaled up where they are small. Only what is above max_norm is changed", dict(least=None)),
         ("eps_missing", "Your factor is max_norm / norm. PyTorch's is max_norm / (norm + 1e-6)",
          dict(factor=lambda norm, most: most / norm)),
+        ("another_epsilon", "Your factor is max_norm / (norm + 1e-8). PyTorch's has 1e-6", dict(factor=lambda norm, most: most / (norm + 1e-8))),
+        ("square_compared", "Your sum of squares is compared with max_norm. Compare its root, the norm",
+         dict(factor=lambda norm, most: most / (norm + 1e-6) if norm * norm > most else torch.ones_like(norm))),
         ("factor_upside_down", "Your factor is norm / max_norm. It is the other way round", dict(factor=lambda norm, most: norm / most)),
         ("max_norm_missing", "Your factor is 1 / norm. It is max_norm / norm", dict(factor=lambda norm, most: 1 / (norm + 1e-6))),
         ("norms_added", "Your norm adds up the arrays' norms. Add up their squares, and take the root",
@@ -493,7 +521,8 @@ for name, advice, how in [
          dict(norm=lambda g, sizes: norm_of(parts(g, sizes)[0]))),
         ("last_array_alone", "Your norm is the last array's. It is that of all arrays together: +=, and not =",
          dict(norm=lambda g, sizes: norm_of(parts(g, sizes)[-1]))),
-        ("first_array_clipped", "Your first array alone is clipped. Go through all of them", dict(clipped=one_array_alone(0))),
+        ("first_array_clipped", "Your first array alone is clipped. Go through all of them", dict(clipped=some_arrays_alone(slice(1)))),
+        ("last_array_not_clipped", "Your last array is not clipped. Go through all of them", dict(clipped=some_arrays_alone(slice(-1)))),
         ("norm_after", "Your result is the norm after clipping. Give the norm as it was before",
          dict(said=lambda norm, most: (most * norm / (norm + 1e-6)).clamp(max=norm.item()))),
         ("factor_returned", "Your result is the factor. Give the norm as it was before", dict(said=lambda norm, most: (most / (norm + 1e-6)).clamp(max=1.0)))]:
@@ -541,14 +570,19 @@ def half_cosine(way):
     return (1 + math.cos(math.pi * way)) / 2
 
 
+def never(*_):
+    return False
+
+
 def schedule(rising=lambda step, warmup, peak, lowest: peak * step / warmup, curve=half_cosine,
-             way=lambda step, warmup, steps: (step - warmup) / (steps - warmup), ends=True,
+             way=lambda step, warmup, steps: (step - warmup) / (steps - warmup), warms=lambda step, warmup: step <= warmup,
+             ends=lambda step, steps: step >= steps, end=lambda peak, lowest: lowest,
              between=lambda share, peak, lowest: lowest + (peak - lowest) * share):
     def rate(step, warmup, steps, peak, lowest):
-        if step <= warmup and rising:
+        if warms(step, warmup):
             return rising(step, warmup, peak, lowest)
-        if step >= steps and ends:
-            return lowest
+        if ends(step, steps):
+            return end(peak, lowest)
         return between(curve(way(step, warmup, steps)), peak, lowest)
 
     def formula(at, **inputs):
@@ -578,7 +612,21 @@ for name, advice, how in [
          dict(way=lambda step, warmup, steps: (step - warmup) / steps)),
         ("cosine_one_step_late", "Your cosine is one step late: the step after warm-up is already on its way down",
          dict(way=lambda step, warmup, steps: (step - warmup - 1) / (steps - warmup))),
-        ("cosine_goes_on", "Your rate rises again after the last step. From there it is `lowest`", dict(ends=False)),
+        ("cosine_goes_on", "Your rate rises again after the last step. From there it is `lowest`", dict(ends=never)),
+        ("warmup_not_subtracted", "Your cosine does not begin at the peak. Its way is (step - warmup) / (steps - warmup)",
+         dict(way=lambda step, warmup, steps: step / (steps - warmup))),
+        ("last_step_of_warm_up", "Your step `warmup` is no step of the warm-up, and where that is all there is has `lowest`. It has the peak: "
+         "step <= warmup", dict(warms=lambda step, warmup: step < warmup)),
+        ("end_one_step_early", "Your rate is `lowest` one step too early. Step `steps` is the first to have it",
+         dict(ends=lambda step, steps: step >= steps - 1)),
+        ("zero_behind_the_end", "Your rate is 0 from the last step on. It is `lowest`", dict(end=lambda peak, lowest: 0)),
+        ("cosine_a_step_too_long", "Your cosine takes one step more than there are. It takes steps - warmup",
+         dict(way=lambda step, warmup, steps: (step - warmup) / (steps - warmup + 1))),
+        ("cosine_a_step_too_short", "Your cosine takes one step less than there are. It takes steps - warmup",
+         dict(way=lambda step, warmup, steps: (step - warmup) / (steps - warmup - 1))),
+        ("inverse_root", "Your rate falls with 1 / sqrt(step), as the Transformer's of 2017 did. It falls along half a cosine",
+         dict(way=lambda step, warmup, steps: math.sqrt(warmup / step), curve=lambda way: way, ends=never,
+              between=lambda share, peak, lowest: peak * share)),
         ("whole_cosine", "Your cosine goes down and up again. Half of it is enough: cos(pi way), not cos(2 pi way)",
          dict(curve=lambda way: half_cosine(2 * way))),
         ("quarter_of_a_cosine", "Your curve is cos(pi/2 way). It is (1 + cos(pi way)) / 2", dict(curve=lambda way: math.cos(math.pi / 2 * way))),
@@ -593,7 +641,11 @@ for name, advice, how in [
          dict(between=lambda share, peak, lowest: lowest + peak * share)),
         ("lowest_as_a_bound", "Your rate falls towards 0, and stops at `lowest`. The cosine itself ends there",
          dict(between=lambda share, peak, lowest: max(lowest, peak * share))),
-        ("stays_at_the_peak", "Your rate stays at the peak after warm-up", dict(curve=lambda way: 1.0, ends=False)),
+        ("lowest_as_a_share", "Your `lowest` is taken for a share of the peak. It is a rate",
+         dict(between=lambda share, peak, lowest: peak * (lowest + (1 - lowest) * share), end=lambda peak, lowest: peak * lowest)),
+        ("tenth_of_the_peak", "Your rate falls to a tenth of the peak, whatever `lowest` is. It falls to `lowest`",
+         dict(between=lambda share, peak, lowest: peak * (0.1 + 0.9 * share), end=lambda peak, lowest: peak / 10)),
+        ("stays_at_the_peak", "Your rate stays at the peak after warm-up", dict(curve=lambda way: 1.0, ends=never)),
         ("stays_at_lowest", "Your rate falls to `lowest` at once after warm-up", dict(curve=lambda way: 0.0))]:
     rate.wrong(name, advice, schedule(**how))
 rate.wrong("does_nothing", "Your rate is always 0", lambda at, **_: torch.zeros(len(at)))

@@ -5,6 +5,7 @@
 #include "common/options.h"
 #include "tests/verify/exercises.h"
 #include "tests/verify/outputs.h"
+#include "tests/verify/signature.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -170,7 +171,8 @@ static void bench_row(Table *table, const Subject *subject, Size size, double ba
     Timing timing = time_kernel(subject, size, trouble);
     /* A plain kernel may be too slow for a long text, and the others are timed all the same. */
     if (isnan(timing.seconds)) {
-        table_row(table, "%s%s %s", name, at, trouble);
+        bool late = fate_of(trouble) == DOES_NOT_COME_BACK;
+        table_row(table, "%s%s %s%s", name, at, trouble, late ? ": --seconds N gives it more time" : "");
         return;
     }
     if (timing.bytes >= LEAST_SHARE)
@@ -214,6 +216,16 @@ static bool judge_all(int count, const Subject chosen[], const char *source) {
     }
     if (judged > 1) printf("\n%d of %d kernels pass\n", passed, judged);
     return passed == judged && judged > 0;
+}
+
+/* Beside what was found there may be what nobody can find. */
+static void tell_hidden(int count, const Subject chosen[], const Library *library) {
+    const char *source = library_source(library);
+    const Kernel *kernel;
+    char say[DIAGNOSIS];
+    for (int k = 0, found = 0; source && (kernel = kernel_at(k)); k++)
+        if (found < count && chosen[found].kernel == kernel) found++;
+        else if (is_hidden(source, kernel, say)) printf("\nNot judged: %s.\n", say);
 }
 
 static void export_inputs_of(const char *name, const char *path) {
@@ -263,6 +275,7 @@ int main(int argc, char **argv) {
     int count = choose(chosen, name, opened, library);
     if (timed && !library) return bench(count, chosen), 0;
     bool right = judge_all(count, chosen, source);
+    if (opened && !name) tell_hidden(count, chosen, opened);
     free(source);
     if (timed && right) bench(count, chosen); /* only what is right is worth timing */
     if (opened) library_close(opened);

@@ -12,6 +12,9 @@
  * {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }. */
 static const char npy_magic[] = "\x93NUMPY";
 
+/* numpy.savez's .npz and torch.save's .pt are zip files. */
+static bool is_zip(const char *bytes, size_t size) { return size >= 4 && memcmp(bytes, "PK\x03\x04", 4) == 0; }
+
 static bool is_npy(const char *bytes, size_t size) { return size >= 10 && memcmp(bytes, npy_magic, 6) == 0; }
 
 /* What stands after 'key': in the header, or fail(). */
@@ -71,6 +74,8 @@ Outputs outputs_open(const char *path) {
     size_t size;
     char error[SAFETENSORS_ERROR], *bytes = file_read(path, &size);
     Outputs outputs = {.bytes = bytes};
+    if (is_zip(bytes, size))
+        fail("%s: it is a zip file, such as .npz or .pt: save all cases as safetensors, or one as .npy", path);
     if (is_npy(bytes, size)) outputs.single = npy_parse(path, bytes, size);
     else if (!safetensors_parse(&outputs.file, path, bytes, size, error)) fail("%s", error);
     return outputs;

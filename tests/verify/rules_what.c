@@ -266,7 +266,7 @@ static double number_of(const Answer *answer, const Link *link) {
     return link_number(answer, link, 0, answer->count, false);
 }
 
-static bool about(double a, double b) { return fabs(a - b) <= 3e-3 * fabs(b); }
+static bool about(double a, double b) { return isfinite(b) && fabs(a - b) <= 3e-3 * fabs(b); }
 
 /* Numbers with a name, and dimensions: D is the width of q, S the number of keys. */
 static const struct {

@@ -444,6 +444,13 @@ static bool is_spelled_like(const char *name, const char *other) {
     }
 }
 
+/* my_silu and fast_silu are silu under another name, if they take what silu takes. */
+static bool ends_like(const char *name, const char *other) {
+    for (const char *tail = strchr(name, '_'); tail; tail = strchr(tail + 1, '_'))
+        if (is_spelled_like(tail, other)) return true;
+    return false;
+}
+
 bool is_hidden(const char *preprocessed, const Kernel *kernel, char say[static DIAGNOSIS]) {
     Declaration theirs = {0}, ours = {0};
     Shape their_shape, our_shape;
@@ -452,10 +459,11 @@ bool is_hidden(const char *preprocessed, const Kernel *kernel, char say[static D
     say[0] = '\0';
     while (!say[0] && next_declaration(&source, &theirs)) {
         function_name(&theirs, name);
-        bool is_meant = theirs.has_body && is_spelled_like(name, kernel->name);
+        bool is_spelled = is_spelled_like(name, kernel->name);
+        bool is_meant = theirs.has_body && (is_spelled || ends_like(name, kernel->name));
         if (!is_meant || !read_shape(&theirs, name, &their_shape)) continue;
         bool is_same = same_shapes(&their_shape, &our_shape); /* a helper of other arguments may be what it likes */
-        if (strcmp(name, kernel->name) != 0)
+        if (strcmp(name, kernel->name) != 0 && (is_spelled || is_same))
             snprintf(say, DIAGNOSIS, "is %s meant as %s? A kernel is found by its name", name, kernel->name);
         else if (is_same && their_shape.is_static)
             snprintf(say, DIAGNOSIS, "%s is static, and other files cannot see it. Remove static", name);
