@@ -28,8 +28,8 @@ BESIDE = {
     "chapters/12_speed/flash_attention.c": ["chapters/16_training/attention.c"],
 }
 
-# A file whose name is an older chapter's has its tests elsewhere.
-OTHERWISE = {"chapters/16_training/attention.c": "backward"}
+# A file whose name is an older chapter's, or whose chapter has one test for several, has its tests elsewhere.
+OTHERWISE = {"chapters/13_quantization/k_quants.c": "quantization", "chapters/16_training/attention.c": "backward"}
 
 # (what is found in a line of a function's body, what stands there instead)
 MUTATIONS = [
@@ -70,6 +70,7 @@ ALIKE = "of few queries both vectors have the same maxima"
 EITHER = "where they are equal, either will do"
 OVERRUN = "an overrun, for make sanitize to catch, and no other answer"
 QUANTIZATION = "chapters/13_quantization/quantization.c"
+K_QUANTS = "chapters/13_quantization/k_quants.c"
 BLOCKS = "n is a multiple of the block: the last one begins well before the end"
 BACKWARD = [f"chapters/15_backward/{name}_backward.c" for name in ("linear", "norms", "gates", "attention")]
 EMPTY = "an empty block, or tile"
@@ -214,7 +215,7 @@ EQUIVALENT = {
     (QUANTIZATION, "if (x[j] >= high) high = x[j];"): EITHER,
     (QUANTIZATION, "for (int i = 0; i < n - 1; i += BLOCK, block++) {"): BLOCKS,
     (QUANTIZATION, "for (int i = 0; i < n - 1; i += BLOCK, w++, a++) {"): BLOCKS,
-    (QUANTIZATION, "for (int first = 0; first < n - 1; first += SUPER, block++) {"): BLOCKS,
+    (K_QUANTS, "for (int first = 0; first < n - 1; first += SUPER, block++) {"): BLOCKS,
 }
 
 
