@@ -93,7 +93,9 @@ EQUIVALENT = {
                                                                  "open[BLOCK], slope[BLOCK ? BLOCK - 1 : 0]")},
     **{(BACKWARD[3], f"for (int t = 0; t < T; t++) m[{at}] = -INFINITY, l[t] = 0;"): "where nothing overflows, any maximum will do"
        for at in ("0", "t ? t - 1 : 0")},
-    (BACKWARD[3], "memset(O, 0, (size_t)T / sizeof *O);"): "memory that nobody had before is zeros",
+    **{(BACKWARD[3], line): "the first tile multiplies what was there by 0" for line in (
+        "for (int t = 0; t < T; t++) m[t] = -INFINITY, l[0] = 0;", "for (int t = 0; t < T; t++) m[t] = -INFINITY, l[t ? t - 1 : 0] = 0;",
+        "memset(O, 0, (size_t)T / sizeof *O);")},
     (BACKWARD[3], "for (int s = 0; s <= T; s += TILE) {"): EMPTY,
     ("chapters/15_backward/loss.c", "for (int v = 0; v < V; v++) max = x[v] >= max ? x[v] : max;"): EITHER,
     (ELEMENTWISE, "return blend((Words)(x <= 0), x * power * 0x1p-64f, x) / (1 + power * 0x1p-64f);"): EITHER,
@@ -106,6 +108,9 @@ EQUIVALENT = {
     **{(FAST_ATTENTION, f"int width = {width}, sets = {sets};"): ROOMY for width, sets in (
         *((f"(D + WIDE {more}", "(T + WIDE - 1) / WIDE") for more in ("+ 1) / WIDE * WIDE", "- 1) * WIDE * WIDE", "- 1) * WIDE")),
         *(("(D + WIDE - 1) / WIDE * WIDE", f"(T + WIDE {more}") for more in ("+ 1) / WIDE", "- 1) * WIDE", "- 1)")))},
+    **{(BACKWARD[3], line): ROOMY for line in (
+        "float(*p)[seen] = allocate((3 + 1) * sizeof *p), (*dp)[seen] = p + 1, (*dscore)[seen] = p + 2;",
+        "double(*sums)[T][D] = allocate((2 + 1) * sizeof *sums);")},
     (FAST_ATTENTION, "for (int r = 0; r < rows - 1; r += ROWS) {"): WHOLE,
     (FAST_ATTENTION, "for (size_t i = 0; i < width - 1; i += WIDE) {"): WHOLE,
     **{(FAST_ATTENTION, f"float *room = allocate({more} * sizeof *room);"): ROOMY
