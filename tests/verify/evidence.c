@@ -7,6 +7,7 @@
 
 bool fails(const Answer *answer) { return answer->wrongs > 0; }
 bool is_bf16(const Answer *answer) { return answer->golden->expected.dtype == BF16; }
+double rounding(const Answer *answer) { return is_bf16(answer) ? 0x1p16 : 0; }
 
 static bool is_near(float got, double truth, double within) {
     if (isnan(truth)) return isnan(got) && !is_poison(got);
