@@ -50,8 +50,8 @@ static void every_program_helps_and_refuses(void **state) {
     }
 }
 
-/* An argument is the next word, or stands behind a =. The next word may begin with any sign, but it is no option that is
- * asked for. */
+/* An argument is the next word, or stands behind a =. The next word may begin with any sign, but it is no option that
+ * is asked for. */
 static void an_argument_is_the_next_word_or_behind_a_sign(void **state) {
     (void)state;
     static const struct {
@@ -411,7 +411,8 @@ static void a_machine_without_ieee_floats_is_told_at_once(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_program_helps_and_refuses),
-        cmocka_unit_test(an_argument_is_the_next_word_or_behind_a_sign), cmocka_unit_test(a_closed_stream_is_not_taken_by_a_file),
+        cmocka_unit_test(an_argument_is_the_next_word_or_behind_a_sign),
+        cmocka_unit_test(a_closed_stream_is_not_taken_by_a_file),
         cmocka_unit_test(list_names_the_kernels),
         cmocka_unit_test(what_is_exported_can_be_answered), cmocka_unit_test(a_npy_file_answers_one_case),
         cmocka_unit_test(bad_requests_get_one_line),       cmocka_unit_test(a_readers_mistake_is_named),

@@ -216,7 +216,8 @@ int main(int argc, char **argv) {
     const char *type = "q8_0", *tokenizer_path = NULL, *quiet = NULL;
     const Option options[] = {
         {"type", "TYPE", "q8_0, q5_1, q5_0, q4_1, q4_0, bf16, f16 or f32 (q8_0)", &type},
-        {"tokenizer", "PATH", "the tokenizer that goes into the file (the model's, or what lies beside it)", &tokenizer_path},
+        {"tokenizer", "PATH", "the tokenizer that goes into the file (the model's, or what lies beside it)",
+         &tokenizer_path},
         {"quiet", NULL, "no progress bar", &quiet},
     };
     int rest = parse_options(argc, argv, "MODEL OUT.gguf [--type TYPE]",

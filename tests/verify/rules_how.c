@@ -205,8 +205,8 @@ static bool is_bf16_nearby(const Answer *answer, size_t i) {
 bool is_rounded_otherwise(const Evidence *evidence, char say[static DIAGNOSIS]) {
     return is_bf16(&evidence->answers[0]) &&
            count_flagged(evidence, is_bf16_nearby) == count_flagged(evidence, is_wrong) &&
-           say_it(say, "Every wrong number is at most the third bf16 from the right one. Round to the nearest, a tie to "
-                       "the even one, as often as the header says, and keep float32 or more up to there.");
+           say_it(say, "Every wrong number is at most the third bf16 from the right one. Round to the nearest, a tie "
+                       "to the even one, as often as the header says, and keep float32 or more up to there.");
 }
 
 /* The smallest and the largest error of the failing cases, as a share of their rows' largest numbers. */

@@ -53,8 +53,8 @@ static double reciprocal(double right) { return 1 / right; }
 static double square(double right) { return right * right; }
 static double root(double right) { return sqrt(right); }
 
-#define WHY_ZEROS "Is the sum stored, is anything divided as whole numbers (1 / 2 is 0), or multiplied by what is not " \
-                  "set?"
+#define WHY_ZEROS "Is the sum stored, is anything divided as whole numbers (1 / 2 is 0), or multiplied by what is " \
+                  "not set?"
 
 static const Change changes[] = {
     {nothing, "Your output is all zeros. " WHY_ZEROS},
