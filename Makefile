@@ -153,7 +153,7 @@ $(BUILD)/verify $(BUILD)/grade $(BUILD)/bench_kernels $(BUILD)/mine:
 # The program of chapter 11 that people use, and the one that writes what the course's own model learned.
 $(BUILD)/llama: $(call object,$(LLAMA) $(FASTEST)) $(BUILD)/libllama.a
 $(BUILD)/quantize: $(call object,chapters/13_quantization/quantize.c) $(BUILD)/libllama.a
-$(BUILD)/stories: $(call object,chapters/09_decoder/stories/stories.c) $(BUILD)/libllama.a
+$(BUILD)/stories: $(call object,$(addprefix chapters/09_decoder/stories/,stories.c world.c)) $(BUILD)/libllama.a
 $(BUILD)/lessons: $(call object,chapters/09_decoder/stories/lessons.c) $(BUILD)/libllama.a
 TOGETHER := $(filter-out %/run.c %/parallel.c,$(SPREAD))
 $(BUILD)/train: $(call object,chapters/16_training/train.c $(TRAINER) $(TOGETHER) $(BACKWARD)) $(BUILD)/libllama.a

@@ -1,6 +1,6 @@
 /* What the course asks of a machine. The Makefile compiles this first, so that the first line says what is missing. */
 #if __FLT_EVAL_METHOD__
-#error float is computed with more bits than it has, and rounded otherwise. If this is an x87: make CFLAGS='-O2 -msse2 -mfpmath=sse'
+#error float is computed with more bits than it has. If this is an x87: make CFLAGS='-O2 -msse2 -mfpmath=sse'
 #endif
 
 _Static_assert(sizeof(float) == 4 && __FLT_MANT_DIG__ == 24 && __FLT_MAX_EXP__ == 128, "float must be IEEE binary32");

@@ -6,6 +6,13 @@
 
 static inline int smaller(int a, int b) { return a < b ? a : b; }
 
+/* The place of the first that is NaN or infinite; n if none is. */
+static inline int first_not_finite(int n, const float x[n]) {
+    int i = 0;
+    while (i < n && isfinite(x[i])) i++;
+    return i;
+}
+
 /* The root of the mean square: what lessons call the size of a row. */
 static inline double row_size(int n, const float x[n]) {
     double squares = 0;

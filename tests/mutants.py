@@ -28,8 +28,8 @@ BESIDE = {
     "chapters/12_speed/flash_attention.c": ["chapters/16_training/attention.c"],
 }
 
-# A file whose name is an older chapter's has its tests elsewhere.
-OTHERWISE = {"chapters/16_training/attention.c": "backward"}
+# A file whose name is an older chapter's, or whose chapter has one test for several, has its tests elsewhere.
+OTHERWISE = {"chapters/13_quantization/k_quants.c": "quantization", "chapters/16_training/attention.c": "backward"}
 
 # (what is found in a line of a function's body, what stands there instead)
 MUTATIONS = [
@@ -70,6 +70,7 @@ ALIKE = "of few queries both vectors have the same maxima"
 EITHER = "where they are equal, either will do"
 OVERRUN = "an overrun, for make sanitize to catch, and no other answer"
 QUANTIZATION = "chapters/13_quantization/quantization.c"
+K_QUANTS = "chapters/13_quantization/k_quants.c"
 BLOCKS = "n is a multiple of the block: the last one begins well before the end"
 BACKWARD = [f"chapters/15_backward/{name}_backward.c" for name in ("linear", "norms", "gates", "attention")]
 EMPTY = "an empty block, or tile"
@@ -92,7 +93,9 @@ EQUIVALENT = {
                                                                  "open[BLOCK], slope[BLOCK ? BLOCK - 1 : 0]")},
     **{(BACKWARD[3], f"for (int t = 0; t < T; t++) m[{at}] = -INFINITY, l[t] = 0;"): "where nothing overflows, any maximum will do"
        for at in ("0", "t ? t - 1 : 0")},
-    (BACKWARD[3], "memset(O, 0, (size_t)T / sizeof *O);"): "memory that nobody had before is zeros",
+    **{(BACKWARD[3], line): "the first tile multiplies what was there by 0" for line in (
+        "for (int t = 0; t < T; t++) m[t] = -INFINITY, l[0] = 0;", "for (int t = 0; t < T; t++) m[t] = -INFINITY, l[t ? t - 1 : 0] = 0;",
+        "memset(O, 0, (size_t)T / sizeof *O);")},
     (BACKWARD[3], "for (int s = 0; s <= T; s += TILE) {"): EMPTY,
     ("chapters/15_backward/loss.c", "for (int v = 0; v < V; v++) max = x[v] >= max ? x[v] : max;"): EITHER,
     (ELEMENTWISE, "return blend((Words)(x <= 0), x * power * 0x1p-64f, x) / (1 + power * 0x1p-64f);"): EITHER,
@@ -105,6 +108,9 @@ EQUIVALENT = {
     **{(FAST_ATTENTION, f"int width = {width}, sets = {sets};"): ROOMY for width, sets in (
         *((f"(D + WIDE {more}", "(T + WIDE - 1) / WIDE") for more in ("+ 1) / WIDE * WIDE", "- 1) * WIDE * WIDE", "- 1) * WIDE")),
         *(("(D + WIDE - 1) / WIDE * WIDE", f"(T + WIDE {more}") for more in ("+ 1) / WIDE", "- 1) * WIDE", "- 1)")))},
+    **{(BACKWARD[3], line): ROOMY for line in (
+        "float(*p)[seen] = allocate((3 + 1) * sizeof *p), (*dp)[seen] = p + 1, (*dscore)[seen] = p + 2;",
+        "double(*sums)[T][D] = allocate((2 + 1) * sizeof *sums);")},
     (FAST_ATTENTION, "for (int r = 0; r < rows - 1; r += ROWS) {"): WHOLE,
     (FAST_ATTENTION, "for (size_t i = 0; i < width - 1; i += WIDE) {"): WHOLE,
     **{(FAST_ATTENTION, f"float *room = allocate({more} * sizeof *room);"): ROOMY
@@ -214,7 +220,7 @@ EQUIVALENT = {
     (QUANTIZATION, "if (x[j] >= high) high = x[j];"): EITHER,
     (QUANTIZATION, "for (int i = 0; i < n - 1; i += BLOCK, block++) {"): BLOCKS,
     (QUANTIZATION, "for (int i = 0; i < n - 1; i += BLOCK, w++, a++) {"): BLOCKS,
-    (QUANTIZATION, "for (int first = 0; first < n - 1; first += SUPER, block++) {"): BLOCKS,
+    (K_QUANTS, "for (int first = 0; first < n - 1; first += SUPER, block++) {"): BLOCKS,
 }
 
 

@@ -58,7 +58,8 @@ static void nothing_is_lost_by_saving(void **state) {
 
 static void compare_names_the_first_stage_that_differs(void **state) {
     (void)state;
-    assert_int_equal(run("--model '%s' --ids 1 --compare '%s/model.safetensors'", GOLDEN("llama1"), GOLDEN("llama1")), 1);
+    assert_int_equal(run("--model '%s' --ids 1 --compare '%s/model.safetensors'", GOLDEN("llama1"), GOLDEN("llama1")),
+                     1);
     assert_one_clear_line();
     assert_said("model.safetensors: it has no stage that this model has: they are called embed_tokens … logits");
     static const struct {

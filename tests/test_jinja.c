@@ -116,7 +116,7 @@ static void what_is_unknown_or_wrong_is_named(void **state) {
         {"{{ 2 - 'a' }}", "neither two texts nor two numbers"}, {"{{ 'a' - 'a' }}", "neither two texts"},
         {"{{ 1 < 'a' }}", "no number is larger or smaller"}, {"{{ 'a' >= 1 }}", "no number is larger or smaller"},
         {"{{ 1 in 3 }}", "\"in\" what is neither text, list nor object"},
-        {"{{ 'a\\", "a text without its end"}, {"{{ 'a' b if true }}", "an operator should stand at \"b if true }}\""},
+        {"{{ 'a\\", "a text without its end"}, {"{{ 'a' b if true }}", "\"}}\" should stand at \"b if true }}\""},
         {"{{ .a }}", "a name should stand at \".a }}\""},
         {"{{ messages.3 }}", "a name should stand at \"3 }}\""},
         {"{% macro f %}{% endmacro %}{{ f() }}", "a macro without parentheses"},

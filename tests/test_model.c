@@ -1,5 +1,5 @@
-/* Chapter 9's files: configurations, weights and requests that cannot be are refused, with one line and status 1; what may
- * be otherwise than in Meta's is read. */
+/* Chapter 9's files: configurations, weights and requests that cannot be are refused, with one line and status 1; what
+ * may be otherwise than in Meta's is read. */
 #include "09_decoder/decoder.h"
 #include "common/byte_order.h"
 #include "common/error.h"
@@ -164,7 +164,8 @@ static void bad_configurations_get_one_line(void **state) {
                     "bad: it holds no config.json. Is this the model? bad/q8.gguf\n");
     static const char pointer[] = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n";
     write_file(AT("%s/lfs.gguf", folder), pointer, sizeof pointer - 1);
-    assert_one_line("a pointer", run("--model lfs.gguf --ids 1"), "lfs.gguf: it is git-lfs's note of where the file is");
+    assert_one_line("a pointer", run("--model lfs.gguf --ids 1"),
+                    "lfs.gguf: it is git-lfs's note of where the file is");
     write_file(AT("%s/lfs.safetensors", folder), pointer, sizeof pointer - 1);
     assert_one_line("a pointer", run("--model '%s' --compare lfs.safetensors", GOLDEN("llama1")),
                     "lfs.safetensors: it is git-lfs's note of where the file is");

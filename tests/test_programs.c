@@ -50,8 +50,8 @@ static void every_program_helps_and_refuses(void **state) {
     }
 }
 
-/* An argument is the next word, or stands behind a =. The next word may begin with any sign, but it is no option that is
- * asked for. */
+/* An argument is the next word, or stands behind a =. The next word may begin with any sign, but it is no option that
+ * is asked for. */
 static void an_argument_is_the_next_word_or_behind_a_sign(void **state) {
     (void)state;
     static const struct {
@@ -319,12 +319,11 @@ enum { EVERY = 1 };
 static void a_solved_exercise_says_so(void **state) {
     (void)state;
     assert_int_equal(run("cd '%s/chapters' && sh '%s/compile.sh' %s/solved.c.so -O1 01*/normalization.c "
-                         "02*/activation.c 03*/feed_forward.c 03*/gates.c 04*/rope.c "
-                         "04*/scaling.c 05*/attention.c 06*/grouped_query.c 07*/kv_cache.c 08*/attend_tile.c "
-                         "08*/flash_attention.c 09*/decoder.c 10*/train.c 10*/bpe.c "
-                         "11*/sampling.c 13*/quantization.c 14*/shard.c 15*/linear_backward.c 15*/gates_backward.c "
-                         "15*/norms_backward.c 15*/attention_backward.c 16*/optimizer.c "
-                         "../common/linear.c", ROOT, BUILD, folder), 0);
+                         "02*/activation.c 03*/feed_forward.c 03*/gates.c 04*/rope.c 04*/scaling.c 05*/attention.c "
+                         "06*/grouped_query.c 07*/kv_cache.c 08*/attend_tile.c 08*/flash_attention.c 09*/decoder.c "
+                         "10*/train.c 10*/bpe.c 11*/sampling.c 13*/quantization.c 13*/k_quants.c 14*/shard.c "
+                         "15*/linear_backward.c 15*/gates_backward.c 15*/norms_backward.c 15*/attention_backward.c "
+                         "16*/optimizer.c ../common/linear.c", ROOT, BUILD, folder), 0);
     const Exercise *exercise;
     for (int e = 0; (exercise = exercise_at(e)); e += EVERY) {
         int count = task_count(exercise);
@@ -434,7 +433,8 @@ static void a_machine_without_ieee_floats_is_told_at_once(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_program_helps_and_refuses),
-        cmocka_unit_test(an_argument_is_the_next_word_or_behind_a_sign), cmocka_unit_test(a_closed_stream_is_not_taken_by_a_file),
+        cmocka_unit_test(an_argument_is_the_next_word_or_behind_a_sign),
+        cmocka_unit_test(a_closed_stream_is_not_taken_by_a_file),
         cmocka_unit_test(list_names_the_kernels),
         cmocka_unit_test(what_is_exported_can_be_answered), cmocka_unit_test(a_npy_file_answers_one_case),
         cmocka_unit_test(bad_requests_get_one_line),       cmocka_unit_test(a_zip_of_arrays_is_told),

@@ -187,13 +187,14 @@ static void a_damaged_model_is_not_made_sound(void **state) {
         numbers[5] = strange[k];
         safetensors_save(AT("%s/damaged/model.safetensors", folder), file.count, tensors, 0, NULL);
         for (const char *const *type = (const char *const[]){"q8_0", "q4_1", "q5_0", "f32", NULL}; *type; type++)
-            assert_error(run("damaged x.gguf --type %s", *type), "its number 5 is NaN or infinite: the model is damaged");
+            assert_error(run("damaged x.gguf --type %s", *type),
+                         "its number 5 is NaN or infinite: the model is damaged");
     }
     safetensors_close(&file);
 }
 
-/* Such a file holds no tokenizer: the one beside it is taken, or the one that is named. Where none is, llama and chapter
- * 14 say the same. */
+/* Such a file holds no tokenizer: the one beside it is taken, or the one that is named. Where none is, llama and
+ * chapter 14 say the same. */
 static void a_tokenizer_lies_beside_a_bin(void **state) {
     (void)state;
     static const char words[] = "bin/model.bin: no tokenizer.json, tokenizer.model or tokenizer.bin lies beside it: "

@@ -51,8 +51,8 @@ static int check_expectations(const char *path) {
     return count;
 }
 
-/* What a stranger does can be told only where there is OpenMP, or where sums hand a NaN on as it is, or where the golden
- * values can be hidden: an emulator has no Landlock, nor has a Linux before 5.13. */
+/* What a stranger does can be told only where there is OpenMP, or where sums hand a NaN on as it is, or where the
+ * golden values can be hidden: an emulator has no Landlock, nor has a Linux before 5.13. */
 static bool can_be_told(const char *name) {
 #ifndef _OPENMP
     if (strcmp(name, "threads.c") == 0) return false;

@@ -107,7 +107,8 @@ enum { EVERY = 2, KILLS = 6 };
 enum { EVERY = 1, KILLS = 12 };
 #endif
 
-/* By AdamW; with tokens that count differently, in the order of the files; and by Muon. */
+/* By AdamW; with tokens that count differently, in the order of the files; and by Muon. Each step begins where the
+ * roundings of the one before have led: after a hundred the losses are 2e-6 apart, by Muon up to 7e-6. */
 static void a_hundred_steps_are_pytorch_s(void **state) {
     (void)state;
     static const char *const names[] = {"llama1", "llama32", "counted", "biases", "muon"};
@@ -304,7 +305,8 @@ static void other_threads_are_noted(void **state) {
 /* MPI's own libraries leak, and are gone when the leak sanitizer asks for their names. */
 #define SEVERAL "ASAN_OPTIONS=detect_leaks=0 timeout 240 " MPIRUN
 
-/* Each process has a part of the batch: the losses of one with the whole, to rounding. */
+/* Each process has a part of the batch: the losses of one with the whole, to rounding, which makes 6e-8 in these few
+ * steps. */
 static void several_processes_share_a_batch(void **state) {
     (void)state;
     enum { STEPS = 12 };
@@ -316,7 +318,7 @@ static void several_processes_share_a_batch(void **state) {
         assert_said(AT("rank 0 has sent %.2f MB to the others", 2.0 * (ranks - 1) / ranks * 4 * 21664 / 1e6));
         assert_int_equal(read_column(AT("%s/shared%d/log.csv", folder, ranks), LOSS, STEPS, shared), STEPS);
         for (int s = 0; s < STEPS; s++)
-            if (!(fabs(shared[s] / whole[s] - 1) < 1e-5))
+            if (!(fabs(shared[s] / whole[s] - 1) < 1e-6))
                 fail_msg("step %d: %.9g, not %.9g", s + 1, shared[s], whole[s]);
     }
     double by_muon[STEPS];
@@ -324,7 +326,7 @@ static void several_processes_share_a_batch(void **state) {
     if (run(SEVERAL " -n 2 %s --muon 0.01 --in-order --out shared_by_muon", SMALL)) fail_msg("%s", said);
     read_column(AT("%s/shared_by_muon/log.csv", folder), LOSS, STEPS, shared);
     for (int s = 0; s < STEPS; s++)
-        if (!(fabs(shared[s] / by_muon[s] - 1) < 1e-5))
+        if (!(fabs(shared[s] / by_muon[s] - 1) < 1e-6))
             fail_msg("by Muon, step %d: %.9g, not %.9g", s + 1, shared[s], by_muon[s]);
     assert_int_equal(run(SEVERAL " -n 4 %s --out shared4", SMALL), 1);
     assert_said("a --batch of 3 sequences cannot be shared by 4 ranks");
@@ -445,8 +447,8 @@ static void weights_are_shares(void **state) {
             assert_true(fabs((double)m.sources[i].drawn - n * m.sources[i].weight) <= 1);
     }
     assert_int_equal(m.sources[2].drawn, 30);
-    double share = (double)(m.sources[0].drawn - 75) / (double)(DRAWN - 150); /* the two others have gone on alone */
-    assert_true(fabs(share - 0.5 / 0.8) < 0.01);
+    /* The two others have gone on alone, after half of 150, and again never a whole sequence off. */
+    assert_true(fabs((double)m.sources[0].drawn - 75 - (DRAWN - 150) * 0.5 / 0.8) <= 2);
     mixture_free(&m);
 }
 

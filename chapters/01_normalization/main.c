@@ -83,8 +83,8 @@ static void on_the_sentence(const Sentence *s) {
     const int shown[] = {0, 1, 4, s->owner, T - 1};
     for (int n = 0; n < 5; n++) {
         int t = shown[n];
-        table_row(&table, "%s|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f", s->token[t], row_size(C, x[t]), x[t][0], x[t][1],
-                  x[t][2], row_size(C, out[t]), out[t][0], out[t][1], out[t][2]);
+        table_row(&table, "%s|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f", s->token[t], row_size(C, x[t]), x[t][0],
+                  x[t][1], x[t][2], row_size(C, out[t]), out[t][0], out[t][1], out[t][2]);
     }
     table_print(&table, stdout);
     for (int t = 0; t < T; t++) {

@@ -25,8 +25,9 @@ void feed_forward(int T, int C, int F, float out[restrict T][C], const float x[T
                   Activation *activation, float hidden[restrict T][F]);
 
 /* out = unit(x w_gate^T + b_gate, x w_up^T + b_up) w_down^T. The biases may be NULL.
- * gate and up are room to work in: this chapter's kernel leaves what w_down is multiplied by in gate. With swiglu and no
- * biases: LlamaMLP of transformers (gate_proj, up_proj, down_proj), Meta's w1, w3, w2. Source: Shazeer 2020, eq. 6. */
+ * gate and up are room to work in: this chapter's kernel leaves what w_down is multiplied by in gate. With swiglu and
+ * no biases: LlamaMLP of transformers (gate_proj, up_proj, down_proj), Meta's w1, w3, w2.
+ * Source: Shazeer 2020, eq. 6. */
 void gated_feed_forward(int T, int C, int F, float out[restrict T][C], const float x[T][C],
                         const float w_gate[F][C], const float *b_gate, const float w_up[F][C],
                         const float *b_up, const float w_down[C][F], Gate *unit,

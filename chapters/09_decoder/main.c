@@ -131,8 +131,8 @@ static void read_the_sentence(const Model *model, const Sentence *s) {
         char text[32];
         double others = 0;
         for (int t = 1; t < T; t++) others += row_size(C, stages[n][t]) / (T - 1);
-        table_row(&table, "%s|[%d, %d]|%.2f|%.2f|%d of %d", stage_text(text, n, L), T, C, row_size(C, stages[n][0]), others,
-                  count_far(0.001, T * C, stages[n][0], expected[n][0]), T * C);
+        table_row(&table, "%s|[%d, %d]|%.2f|%.2f|%d of %d", stage_text(text, n, L), T, C, row_size(C, stages[n][0]),
+                  others, count_far(0.001, T * C, stages[n][0], expected[n][0]), T * C);
     }
     table_row(&table, "logits of the last token|[%d]|%.2f||%d of %d", V, row_size(V, logits),
               count_far(0.001, V, logits, sentence_tensor(s, "logits", 1, V)), V);

@@ -31,8 +31,8 @@ bool tokenizer_in(const char *folder);
 /* The tokenizer that option --tokenizer names, or if that is NULL, the model's. */
 Tokenizer *tokenizer_of_model(const char *model, const char *named);
 
-/* The same as tokenizer_open() of a file's bytes, behind which a NUL follows; they become the tokenizer's. `path` is for
- * messages. */
+/* The same as tokenizer_open() of a file's bytes, behind which a NUL follows; they become the tokenizer's. `path` is
+ * for messages. */
 Tokenizer *tokenizer_parse(const char *path, size_t length, char *bytes);
 void tokenizer_close(Tokenizer *tokenizer);
 

@@ -2,6 +2,7 @@
 #include "09_decoder/projection.h"
 #include "10_tokenizer/vocabulary.h"
 #include "common/error.h"
+#include "common/numbers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -22,11 +23,11 @@ void generation_free(Generation *generation) {
 
 /* Among nan and infinities there is nothing to choose: one and the same token would come out for ever. */
 static void check_logits(int V, const float logits[V], int length) {
-    for (int v = 0; v < V; v++)
-        if (!isfinite(logits[v]))
-            fail("after %d token%s the model's logit of token %d is %s: its weights or its config.json are damaged, or "
-                 "a sum overflows (09_decoder --ids says where)", length, length == 1 ? "" : "s", v,
-                 isnan(logits[v]) ? "nan" : "infinite");
+    int v = first_not_finite(V, logits);
+    if (v < V)
+        fail("after %d token%s the model's logit of token %d is %s: its weights or its config.json are damaged, or a "
+             "sum overflows (09_decoder --ids says where)", length, length == 1 ? "" : "s", v,
+             isnan(logits[v]) ? "nan" : "infinite");
 }
 
 void generation_read(Generation *g, int count, const int ids[count]) {

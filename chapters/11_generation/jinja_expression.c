@@ -362,41 +362,17 @@ void jinja_skip(Jinja *j, const char *sign) {
     jinja_works(j, (size_t)(j->at - start));
 }
 
-/* Where the `if` of "this if condition else that" stands, in this expression and not in parentheses within it; or
- * NULL. */
-static const char *find_condition(const char *at) {
-    for (int depth = 0; *at; at++) {
-        if (*at == '\'' || *at == '"') {
-            if (!*(at = quoted_end(at))) return NULL;
-        } else if (strchr("([{", *at)) depth++;
-        else if (strchr(")]}", *at) && depth-- == 0) return NULL;
-        else if (strchr(",:", *at) && depth == 0) return NULL;
-        size_t length = name_length(at);
-        if (depth == 0 && length == 2 && memcmp(at, "if", 2) == 0) return at;
-        if (depth == 0 && length == 4 && memcmp(at, "else", 4) == 0) return NULL;
-        if (length) at += length - 1;
-    }
-    return NULL;
-}
-
-/* The condition comes behind what depends on it, and is asked first. */
+/* this if condition else that: the condition comes behind what depends on it, and is asked first. Until it is known,
+ * `this` is only read over. */
 Value jinja_expression(Jinja *j) {
-    const char *start = j->at, *condition = find_condition(start);
-    const bool live = j->live;
+    const char *start = j->at;
+    Value value = {0};
     jinja_deeper(j, 1);
-    jinja_works(j, condition ? (size_t)(condition - start) : 0);
-    if (condition) j->at = condition + strlen("if");
-    bool holds = !condition || value_true(disjunction(j));
+    choose(j, value, false, disjunction);
+    bool conditional = jinja_word(j, "if"), holds = !conditional || value_true(disjunction(j));
     const char *behind = j->at;
-    j->at = start, j->live = live && holds;
-    Value value = disjunction(j);
-    if (condition) {
-        if (!jinja_word(j, "if")) jinja_wrong(j, "an operator should stand at \"%.20s\"", j->at);
-        j->at = behind, j->live = live;
-        if (!holds) value = (Value){0};
-        if (jinja_word(j, "else")) value = choose(j, value, !holds, jinja_expression);
-    }
-    j->live = live;
+    if (j->live && holds) j->at = start, value = disjunction(j), j->at = behind;
+    if (conditional && jinja_word(j, "else")) value = choose(j, value, !holds, jinja_expression);
     jinja_deeper(j, -1);
     return value;
 }

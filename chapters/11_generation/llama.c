@@ -100,7 +100,8 @@ int main(int argc, char **argv) {
         {"context", "N", "positions to keep (what is needed, at most what the model was made for)", &w.context},
         {"threads", "N", "(all cores)", &w.threads},
         {"chat", NULL,
-         "a conversation, a line at a time (\\ at its end: it goes on); Ctrl-C stops an answer, Ctrl-D the conversation",
+         "a conversation, a line at a time (\\ at its end: it goes on); Ctrl-C stops an answer, Ctrl-D the "
+         "conversation",
          &w.chat},
         {"template", "NAME",
          "its form: llama2, llama3, llama3.1, llama3.2, chatml, zephyr, vicuna, alpaca, mistral (the model's own)",

@@ -154,8 +154,8 @@ static void some_products(DType dtype, int rows, int streams, int in, float prod
 }
 
 /* Outputs first, first + 1, … of `apart` rows of the weight for each stream. They are put where they belong in the
- * end: to write here and there between what is read takes a fifth of the speed. Threads do not get the same share of the
- * memory at any time: they take less and less at once (guided), so that at the end none waits long for another. */
+ * end: to write here and there between what is read takes a fifth of the speed. Threads do not get the same share of
+ * the memory at any time: they take less and less at once (guided), so that at the end none waits long for another. */
 static void outputs(int first, int streams, int apart, int rows, int in, int out, float y[rows][out], int width,
                     const float x[rows][width], const Tensor *weight) {
     size_t row = (size_t)in * dtype_size(weight->dtype);

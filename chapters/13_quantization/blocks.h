@@ -28,7 +28,7 @@ typedef struct { HalfBytes d; uint8_t q[16]; } BlockIQ4_NL;                  /* 
 /* ------------------------------------------------------------------ 256 numbers a block: K-quants */
 
 /* Sub-blocks of 16 or 32 numbers have small whole numbers for scales (s) and minima (m), and the block has one float16
- * that they are multiplied by, d for the scales and dmin for the minima. How their bits are packed: quantization.c. */
+ * that they are multiplied by, d for the scales and dmin for the minima. How their bits are packed: k_quants.c. */
 
 typedef struct { uint8_t scales[16], q[64]; HalfBytes d, dmin; } BlockQ2_K;              /* d s q - dmin m, 16 of 16 */
 typedef struct { uint8_t third[32], q[64], scales[12]; HalfBytes d; } BlockQ3_K;      /* d (s - 32) (q - 4), 16 of 16 */

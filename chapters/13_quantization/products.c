@@ -199,8 +199,8 @@ static size_t pitch_of(int in, const Tensor *weight) {
     return (size_t)(in / weight->blocks->numbers) * (size_t)weight->blocks->bytes;
 }
 
-/* The outputs from `first` on: four rows of the weight at a time meet all rows of x. Threads take less and less at once,
- * as in chapter 12, but no smaller pieces than eight fours: what is asked for ahead shall be one's own. */
+/* The outputs from `first` on: four rows of the weight at a time meet all rows of x. Threads take less and less at
+ * once, as in chapter 12, but no smaller pieces than eight fours: what is asked for ahead shall be one's own. */
 static void few_rows(int first, int rows, int in, int out, float y[rows][out], const Part x[][rows],
                      const Tensor *weight) {
     const Method *method = &methods[weight->blocks->type];

@@ -1,21 +1,14 @@
 #include "13_quantization/quantization.h"
-#include "common/error.h"
-#include "common/tensor.h"
+#include "13_quantization/halves.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { BLOCK = 32, HALF = 16, SUPER = 256 };
-
-static float half_read(HalfBytes bytes) { return f16_to_float(half_bits(bytes)); }
+enum { BLOCK = 32, HALF = 16 };
 
 static HalfBytes half_made(float value) {
     f16 bits = f16_from_float(value);
     return (HalfBytes){(uint8_t)(bits & 255), (uint8_t)(bits >> 8)};
-}
-
-static void require_blocks(int n, int numbers) {
-    if (n % numbers) fail("a row of %d numbers cannot be cut into blocks of %d", n, numbers);
 }
 
 /* ------------------------------------------------------------------ numbers to levels */
@@ -144,10 +137,8 @@ void quantize_q5_1(int rows, int n, void *blocks, const float x[rows][n]) {
         }
 }
 
-/* ------------------------------------------------------------------ levels to numbers: blocks of 32 */
+/* ------------------------------------------------------------------ levels to numbers */
 
-static int low(uint8_t byte) { return byte & 15; }
-static int high(uint8_t byte) { return byte >> 4; }
 static int bit(const uint8_t *bytes, int j) { return bytes[j / 8] >> j % 8 & 1; }
 static int nibble(const uint8_t q[HALF], int j) { return j < HALF ? low(q[j]) : high(q[j - HALF]); }
 static int five(const uint8_t q[HALF], const uint8_t fifth[4], int j) { return nibble(q, j) | bit(fifth, j) << 4; }
@@ -214,102 +205,6 @@ void dequantize_iq4_nl(int rows, int n, float out[restrict rows][n], const void 
         for (int i = 0; i < n; i += BLOCK, block++) {
             float d = half_read(block->d);
             for (int j = 0; j < BLOCK; j++) out[r][i + j] = d * levels[nibble(block->q, j)];
-        }
-}
-
-/* ------------------------------------------------------------------ levels to numbers: K-quants */
-
-/* Number i of 256 stands in half i / 128 of the block, there in group i / 32 % 4, and in it at l = i % 32. Fields of
- * two bits have four numbers a byte, one of each group; so byte 32 * half + l is of all four. */
-static int two_bits(const uint8_t q[64], int i) { return q[i / 128 * 32 + i % 32] >> i / 32 % 4 * 2 & 3; }
-
-/* Fields of four bits: 64 neighbours share 32 bytes, the low halves first. */
-static int four_bits(const uint8_t q[128], int i) { return q[i / 64 * 32 + i % 32] >> i / 32 % 2 * 4 & 15; }
-
-/* Bit i / 32 of byte i % 32. */
-static int one_bit(const uint8_t bits[32], int i) { return bits[i % 32] >> i / 32 & 1; }
-
-/* Eight scales and eight minima of six bits in twelve bytes. Those of sub-blocks 0 to 3 are the low bits of the first
- * eight bytes; the last four bytes have four bits of each of the others, whose upper two are the top bits of the first
- * eight. */
-static int scale_of_8(const uint8_t packed[12], int s) {
-    return s < 4 ? packed[s] & 63 : low(packed[s + 4]) | packed[s - 4] >> 6 << 4;
-}
-static int minimum_of_8(const uint8_t packed[12], int s) {
-    return s < 4 ? packed[s + 4] & 63 : high(packed[s + 4]) | packed[s] >> 6 << 4;
-}
-
-/* Sixteen scales of six bits in twelve bytes: four bits each in the first eight, two bits each in the last four. */
-static int scale_of_16(const uint8_t packed[12], int s) {
-    int lower = s < 8 ? low(packed[s]) : high(packed[s - 8]), upper = packed[8 + s % 4] >> s / 4 * 2 & 3;
-    return (lower | upper << 4) - 32;
-}
-
-void dequantize_q2_k(int rows, int n, float out[restrict rows][n], const void *blocks) {
-    const BlockQ2_K *block = blocks;
-    require_blocks(n, SUPER);
-    for (int r = 0; r < rows; r++)
-        for (int first = 0; first < n; first += SUPER, block++) {
-            float d = half_read(block->d), dmin = half_read(block->dmin);
-            for (int i = 0; i < SUPER; i++) {
-                uint8_t both = block->scales[i / 16];
-                out[r][first + i] = d * low(both) * two_bits(block->q, i) - dmin * high(both);
-            }
-        }
-}
-
-void dequantize_q3_k(int rows, int n, float out[restrict rows][n], const void *blocks) {
-    const BlockQ3_K *block = blocks;
-    require_blocks(n, SUPER);
-    for (int r = 0; r < rows; r++)
-        for (int first = 0; first < n; first += SUPER, block++) {
-            float d = half_read(block->d);
-            for (int i = 0; i < SUPER; i++) {
-                int q = two_bits(block->q, i) | one_bit(block->third, i) << 2;
-                out[r][first + i] = d * scale_of_16(block->scales, i / 16) * (q - 4);
-            }
-        }
-}
-
-void dequantize_q4_k(int rows, int n, float out[restrict rows][n], const void *blocks) {
-    const BlockQ4_K *block = blocks;
-    require_blocks(n, SUPER);
-    for (int r = 0; r < rows; r++)
-        for (int first = 0; first < n; first += SUPER, block++) {
-            float d = half_read(block->d), dmin = half_read(block->dmin);
-            for (int i = 0; i < SUPER; i++)
-                out[r][first + i] = d * scale_of_8(block->scales, i / 32) * four_bits(block->q, i) -
-                                    dmin * minimum_of_8(block->scales, i / 32);
-        }
-}
-
-void dequantize_q5_k(int rows, int n, float out[restrict rows][n], const void *blocks) {
-    const BlockQ5_K *block = blocks;
-    require_blocks(n, SUPER);
-    for (int r = 0; r < rows; r++)
-        for (int first = 0; first < n; first += SUPER, block++) {
-            float d = half_read(block->d), dmin = half_read(block->dmin);
-            for (int i = 0; i < SUPER; i++) {
-                int q = four_bits(block->q, i) | one_bit(block->fifth, i) << 4;
-                out[r][first + i] = d * scale_of_8(block->scales, i / 32) * q -
-                                    dmin * minimum_of_8(block->scales, i / 32);
-            }
-        }
-}
-
-/* Its lower four bits: a half of the block has 64 bytes, whose low halves are its groups 0 and 1. */
-static int lower_of_six(const uint8_t q[128], int i) { return q[i / 128 * 64 + i % 64] >> i / 64 % 2 * 4 & 15; }
-
-void dequantize_q6_k(int rows, int n, float out[restrict rows][n], const void *blocks) {
-    const BlockQ6_K *block = blocks;
-    require_blocks(n, SUPER);
-    for (int r = 0; r < rows; r++)
-        for (int first = 0; first < n; first += SUPER, block++) {
-            float d = half_read(block->d);
-            for (int i = 0; i < SUPER; i++) {
-                int q = lower_of_six(block->low, i) | two_bits(block->high, i) << 4;
-                out[r][first + i] = d * block->scales[i / 16] * (q - 32);
-            }
         }
 }
 
@@ -380,35 +275,4 @@ float dot_q5_1(int n, const void *weight, const void *x) {
         sum += half_read(a->d) * ((double)half_read(w->d) * products + (double)half_read(w->m) * levels);
     }
     return (float)sum;
-}
-
-/* ------------------------------------------------------------------ all of them */
-
-#define READ(name) dequantize_##name
-#define BOTH(name) dequantize_##name, quantize_##name, dot_##name
-
-static const Blocks formats[] = {
-    {"Q4_0", 2, 32, sizeof(BlockQ4_0), BOTH(q4_0)},           {"Q4_1", 3, 32, sizeof(BlockQ4_1), BOTH(q4_1)},
-    {"Q5_0", 6, 32, sizeof(BlockQ5_0), BOTH(q5_0)},           {"Q5_1", 7, 32, sizeof(BlockQ5_1), BOTH(q5_1)},
-    {"Q8_0", 8, 32, sizeof(BlockQ8_0), BOTH(q8_0)},           {"Q2_K", 10, 256, sizeof(BlockQ2_K), READ(q2_k), 0, 0},
-    {"Q3_K", 11, 256, sizeof(BlockQ3_K), READ(q3_k), 0, 0},   {"Q4_K", 12, 256, sizeof(BlockQ4_K), READ(q4_k), 0, 0},
-    {"Q5_K", 13, 256, sizeof(BlockQ5_K), READ(q5_k), 0, 0},   {"Q6_K", 14, 256, sizeof(BlockQ6_K), READ(q6_k), 0, 0},
-    {"IQ4_NL", 20, 32, sizeof(BlockIQ4_NL), READ(iq4_nl), 0, 0},
-};
-
-const Blocks *format_at(int index) {
-    return index < (int)(sizeof formats / sizeof *formats) ? &formats[index] : NULL;
-}
-
-const Blocks *format_named(const char *name) {
-    const Blocks *format;
-    for (int f = 0; (format = format_at(f)); f++)
-        if (strcmp(format->name, name) == 0) return format;
-    fail("there is no format %s", name);
-}
-
-const Blocks *format_of_type(int type) {
-    int f = 0;
-    while (format_at(f) && format_at(f)->type != type) f++;
-    return format_at(f);
 }

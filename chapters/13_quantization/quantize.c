@@ -8,9 +8,9 @@
 #include "common/error.h"
 #include "common/file.h"
 #include "common/gguf.h"
+#include "common/numbers.h"
 #include "common/options.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,13 +166,7 @@ static void narrow(GgufType type, int n, void *to, const float from[n]) {
     else format_of_type((int)type)->quantize(1, n, to, (const void *)from);
 }
 
-/* In blocks, a NaN would pass for one of the levels, and a damaged model for a sound one. */
-static size_t first_not_finite(size_t n, const float numbers[n]) {
-    size_t i = 0;
-    while (i < n && isfinite(numbers[i])) i++;
-    return i;
-}
-
+/* In blocks, a NaN would pass for one of the levels, and a damaged model for a sound one: it is looked for before. */
 static void fill(void *context, size_t index, void *bytes) {
     Plan *plan = context;
     const GgufTensor *tensor = &plan->tensors[index];
@@ -187,8 +181,8 @@ static void fill(void *context, size_t index, void *bytes) {
         for (int r = 0; r < rows; r++) {
             size_t before = source->heads ? row_before((size_t)r, D) : (size_t)r;
             tensor_numbers(&source->from, before * (size_t)n, (size_t)n, numbers);
-            size_t at = first_not_finite((size_t)n, numbers);
-            if (at < (size_t)n && before * (size_t)n + at < wrong) wrong = before * (size_t)n + at;
+            int at = first_not_finite(n, numbers);
+            if (at < n && before * (size_t)n + (size_t)at < wrong) wrong = before * (size_t)n + (size_t)at;
             narrow(tensor->type, n, (char *)bytes + (size_t)r * step, numbers);
         }
         free(numbers);
@@ -216,7 +210,8 @@ int main(int argc, char **argv) {
     const char *type = "q8_0", *tokenizer_path = NULL, *quiet = NULL;
     const Option options[] = {
         {"type", "TYPE", "q8_0, q5_1, q5_0, q4_1, q4_0, bf16, f16 or f32 (q8_0)", &type},
-        {"tokenizer", "PATH", "the tokenizer that goes into the file (the model's, or what lies beside it)", &tokenizer_path},
+        {"tokenizer", "PATH", "the tokenizer that goes into the file (the model's, or what lies beside it)",
+         &tokenizer_path},
         {"quiet", NULL, "no progress bar", &quiet},
     };
     int rest = parse_options(argc, argv, "MODEL OUT.gguf [--type TYPE]",

@@ -190,7 +190,7 @@ INLINE void scales_of_32(Kind kind, float scale[BLOCKS], float minimum[BLOCKS], 
     if (kind.has_minimum) widen_halves(minimum, part + sizeof(HalfBytes), (size_t)kind.bytes / BLOCKS);
 }
 
-/* Eight of six bits and eight more, in twelve bytes: scale_of_8 and minimum_of_8 in quantization.c take one of them,
+/* Eight of six bits and eight more, in twelve bytes: scale_of_8 and minimum_of_8 in k_quants.c take one of them,
  * here four lie in a word. */
 INLINE void scales_of_k(float scale[BLOCKS], float minimum[BLOCKS], const BlockQ4_K *block) {
     const uint32_t two = 0x03030303, four = 0x0f0f0f0f, six = 0x3f3f3f3f;

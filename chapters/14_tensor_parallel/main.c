@@ -103,8 +103,8 @@ static void do_it_wrong(const Half *h) {
         rank_share(h, RANKS, r, shares[r]);
         printf("  rank %d adds a row of size %.2f\n", r, row_size(C, shares[r]));
     }
-    printf("  their sum has size %.2f, the stream before it %.2f, behind it %.2f\n", row_size(C, sum), row_size(C, before),
-           row_size(C, after));
+    printf("  their sum has size %.2f, the stream before it %.2f, behind it %.2f\n", row_size(C, sum),
+           row_size(C, before), row_size(C, after));
     section("Do it wrong");
     Table table = {0};
     float wrong[4][C];
@@ -115,7 +115,8 @@ static void do_it_wrong(const Half *h) {
     const char *names[] = {"no sum: every rank goes on with its own share", "the sum is taken twice",
                            "the mean in place of the sum", "every rank adds the stream, too"};
     table_row(&table, "with four ranks|the row is off by");
-    for (int k = 0; k < 4; k++) table_row(&table, "%s|%.0f %%", names[k], 100 * row_size(C, wrong[k]) / row_size(C, after));
+    for (int k = 0; k < 4; k++)
+        table_row(&table, "%s|%.0f %%", names[k], 100 * row_size(C, wrong[k]) / row_size(C, after));
     table_print(&table, stdout);
 }
 
@@ -173,7 +174,8 @@ int main(int argc, char **argv) {
         {"seed", "S", "the same text for the same seed (1)", &seed},
         {"ignore-eos", NULL, "go on where the text would end", &ignore_end},
         {"report", NULL, "what each rank holds, and what it sends for a token", &report},
-        {"compare", "FILE", "read the tokens of a dump of transformers', and judge the logits by its own", &wish.compare},
+        {"compare", "FILE", "read the tokens of a dump of transformers', and judge the logits by its own",
+         &wish.compare},
     };
     Ranks ranks = ranks_open();
     turn_begin();

@@ -4,8 +4,8 @@
 #include "11_generation/sampling.h"
 #include "14_tensor_parallel/ranks.h"
 #include "common/error.h"
+#include "common/numbers.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,10 +86,9 @@ int parallel_greedy(const Shard *shard, int C, const float last[C]) {
     struct { float largest; int place; } own, all[shard->ranks];
     float *logits = own_logits(shard, C, last), largest[shard->ranks];
     int place[shard->ranks];
-    for (int v = 0; v < shard->tokens.count; v++)
-        if (!isfinite(logits[v]))
-            fail("the logit of token %d is no number: are the weights damaged?", shard->tokens.first + v);
-    own.place = greedy(shard->tokens.count, logits), own.largest = logits[own.place];
+    int count = shard->tokens.count, v = first_not_finite(count, logits);
+    if (v < count) fail("the logit of token %d is no number: are the weights damaged?", shard->tokens.first + v);
+    own.place = greedy(count, logits), own.largest = logits[own.place];
     free(logits);
     gather_ranks(sizeof own, &own, all);
     for (int r = 0; shard->rank == 0 && r < shard->ranks; r++) largest[r] = all[r].largest, place[r] = all[r].place;

@@ -147,8 +147,8 @@ static void keep_last_stage(void *context, int stage, int first, int T, int C, c
 static const Tensor *tensor_of(const SafeTensors *dump, const char *name, int T, int V) {
     const Tensor *tensor = safetensors_find(dump, name);
     if (!tensor || tensor_count(tensor) != (size_t)T * (size_t)V)
-        fail("the dump has no %s of [%d, %d]: is it one of transformers' for this model? tests/golden/09_decoder.py writes "
-             "them", name, T, V);
+        fail("the dump has no %s of [%d, %d]: is it one of transformers' for this model? tests/golden/09_decoder.py "
+             "writes them", name, T, V);
     return tensor;
 }
 

@@ -29,17 +29,13 @@ void softmax_backward(int rows, int n, float dx[restrict rows][n], const float d
 
 /* ------------------------------------------------------------------ the plain way */
 
-/* The gradients of one key/value head while they are summed up: dk[s] and dv[s] in double. */
-typedef struct {
-    double *dk, *dv; /* [T][D] */
-} Sums;
-
-/* One query of head h, the last of `seen` tokens. Each step of chapter 5's attention, from the last to the first. */
-static void look_back_backward(int seen, int KV, int D, int g, float dq[restrict D], Sums sums, const float dout[D],
-                               const float q[D], const float k[seen][KV][D], const float v[seen][KV][D]) {
-    float(*p)[seen] = allocate(sizeof *p), (*dp)[seen] = allocate(sizeof *dp);
-    float(*dscore)[seen] = allocate(sizeof *dscore);
-    double(*dk)[D] = (void *)sums.dk, (*dv)[D] = (void *)sums.dv, query[D];
+/* One query, the last of `seen` tokens, and key/value head g, whose gradients are summed up in double. Each step of
+ * chapter 5's attention, from the last to the first. */
+static void look_back_backward(int seen, int KV, int D, int g, float dq[restrict D], double dk[restrict seen][D],
+                               double dv[restrict seen][D], const float dout[D], const float q[D],
+                               const float k[seen][KV][D], const float v[seen][KV][D]) {
+    float(*p)[seen] = allocate(3 * sizeof *p), (*dp)[seen] = p + 1, (*dscore)[seen] = p + 2;
+    double query[D];
     memset(query, 0, sizeof query);
     memset(dscore, 0, sizeof *dscore);
     for (int s = 0; s < seen; s++) p[0][s] = (float)(dot(D, q, k[s][g]) / sqrt(D));
@@ -56,7 +52,7 @@ static void look_back_backward(int seen, int KV, int D, int g, float dq[restrict
             dk[s][i] += dscore[0][s] / sqrt(D) * q[i];
         }
     for (int i = 0; i < D; i++) dq[i] += (float)query[i];
-    free(p), free(dp), free(dscore);
+    free(p);
 }
 
 void grouped_query_attention_backward(int T, int H, int KV, int D, float dq[restrict T][H][D],
@@ -69,8 +65,7 @@ void grouped_query_attention_backward(int T, int H, int KV, int D, float dq[rest
         memset(sums, 0, 2 * sizeof *sums);
         for (int h = g * (H / KV); h < (g + 1) * (H / KV); h++)
             for (int t = 0; t < T; t++)
-                look_back_backward(t + 1, KV, D, g, dq[t][h], (Sums){sums[0][0], sums[1][0]}, dout[t][h], q[t][h], k,
-                                   v);
+                look_back_backward(t + 1, KV, D, g, dq[t][h], sums[0], sums[1], dout[t][h], q[t][h], k, v);
         for (int s = 0; s < T; s++)
             for (int i = 0; i < D; i++) dk[s][g][i] += (float)sums[0][s][i], dv[s][g][i] += (float)sums[1][s][i];
     }
@@ -100,11 +95,11 @@ static void fill_tile(Tile *tile, int first, int T, int KV, int D, int g, const 
 void flash_attention_log_sum(int T, int H, int KV, int D, float out[restrict T][H][D], float log_sum[restrict T][H],
                              const float q[T][H][D], const float k[T][KV][D], const float v[T][KV][D]) {
     check_heads(T, H, KV);
+    double *m = allocate((size_t)T * sizeof *m), *l = allocate((size_t)T * sizeof *l);
+    double(*O)[D] = allocate((size_t)T * sizeof *O);
+    float K[TILE][D], V[TILE][D];
+    Tile tile = {.K = K[0], .V = V[0]};
     for (int h = 0; h < H; h++) {
-        double *m = allocate((size_t)T * sizeof *m), *l = allocate((size_t)T * sizeof *l);
-        double(*O)[D] = allocate((size_t)T * sizeof *O);
-        float K[TILE][D], V[TILE][D];
-        Tile tile = {.K = K[0], .V = V[0]};
         for (int t = 0; t < T; t++) m[t] = -INFINITY, l[t] = 0;
         memset(O, 0, (size_t)T * sizeof *O);
         for (int s = 0; s < T; s += TILE) {
@@ -116,8 +111,8 @@ void flash_attention_log_sum(int T, int H, int KV, int D, float out[restrict T][
             for (int i = 0; i < D; i++) out[t][h][i] = (float)(O[t][i] / l[t]);
             log_sum[t][h] = (float)(m[t] + log(l[t]));
         }
-        free(m), free(l), free(O);
     }
+    free(m), free(l), free(O);
 }
 
 /* What one query has to do with one tile: its weights there, computed again, and what they pass on to q, K and

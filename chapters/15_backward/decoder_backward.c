@@ -14,16 +14,16 @@
 enum { LINE = 64, CHUNK = 64 }; /* bytes of a cache line; rows whose logits are at hand at a time */
 
 /* Room for rows x width numbers. What is taken after a moment is given back together, as in chapter 9. */
-static float *take(Activations *a, size_t rows, size_t width) {
+static void *take(Activations *a, size_t rows, size_t width) {
     size_t bytes = product(product(rows, width), sizeof(float));
     size_t lines = bytes / LINE * LINE + (bytes % LINE ? LINE : 0), left = a->size - a->taken;
     if (bytes > left || lines > left) fail("the room for activations is too small for %zu bytes more", bytes);
     char *memory = a->arena + a->taken;
     a->taken += lines;
-    return (float *)memory;
+    return memory;
 }
 
-static float *take_zeros(Activations *a, size_t rows, size_t width) {
+static void *take_zeros(Activations *a, size_t rows, size_t width) {
     return memset(take(a, rows, width), 0, rows * width * sizeof(float));
 }
 
@@ -112,8 +112,8 @@ static void attention_forward(const Parameters *w, Activations *a, int l) {
     const Remembered *m = &a->layers[l];
     int R = a->B * a->T, C = c->C, queries = c->H * c->D, keys = c->KV * c->D;
     size_t mark = a->taken;
-    float(*normed)[C] = (void *)take(a, R, C);
-    float(*q)[queries] = (void *)take(a, R, queries), (*k)[keys] = (void *)take(a, R, keys);
+    float(*normed)[C] = take(a, R, C);
+    float(*q)[queries] = take(a, R, queries), (*k)[keys] = take(a, R, keys);
     const float(*x)[C] = (void *)m->x;
     float(*between)[C] = (void *)m->between;
 
@@ -139,11 +139,11 @@ static void attention_backward(const Parameters *w, Parameters *gradients, Activ
     const Remembered *m = &a->layers[l];
     int R = a->B * a->T, queries = c->H * c->D, keys = c->KV * c->D;
     size_t mark = a->taken;
-    float(*normed)[C] = (void *)take(a, R, C), (*dnormed)[C] = (void *)take_zeros(a, R, C);
-    float(*dattended)[queries] = (void *)take_zeros(a, R, queries);
-    float(*dq)[queries] = (void *)take_zeros(a, R, queries), (*dq_rope)[queries] = (void *)take_zeros(a, R, queries);
-    float(*dk)[keys] = (void *)take_zeros(a, R, keys), (*dk_rope)[keys] = (void *)take_zeros(a, R, keys);
-    float(*dv)[keys] = (void *)take_zeros(a, R, keys);
+    float(*normed)[C] = take(a, R, C), (*dnormed)[C] = take_zeros(a, R, C);
+    float(*dattended)[queries] = take_zeros(a, R, queries);
+    float(*dq)[queries] = take_zeros(a, R, queries), (*dq_rope)[queries] = take_zeros(a, R, queries);
+    float(*dk)[keys] = take_zeros(a, R, keys), (*dk_rope)[keys] = take_zeros(a, R, keys);
+    float(*dv)[keys] = take_zeros(a, R, keys);
 
     linear_backward(R, queries, C, dattended, (void *)d->o_proj, d->o_bias, dx, (void *)m->attended,
                     (void *)layer->o_proj);
@@ -162,7 +162,7 @@ static void attention_backward(const Parameters *w, Parameters *gradients, Activ
 /* ------------------------------------------------------------------ feed-forward, there and back */
 
 /* The stream after it: what the next layer is given, or the last norm. */
-static float *after_layer(const Parameters *w, const Activations *a, int l) {
+static void *after_layer(const Parameters *w, const Activations *a, int l) {
     return l + 1 < w->config.L ? a->layers[l + 1].x : a->last;
 }
 
@@ -173,9 +173,9 @@ static void feed_forward_forward(const Parameters *w, Activations *a, int l) {
     const Remembered *m = &a->layers[l];
     int R = a->B * a->T, C = c->C, F = c->F;
     size_t mark = a->taken;
-    float(*normed)[C] = (void *)take(a, R, C), (*hidden)[F] = (void *)take(a, R, F);
+    float(*normed)[C] = take(a, R, C), (*hidden)[F] = take(a, R, F);
     const float(*between)[C] = (void *)m->between, (*gate)[F] = (void *)m->gate, (*up)[F] = (void *)m->up;
-    float(*after)[C] = (void *)after_layer(w, a, l);
+    float(*after)[C] = after_layer(w, a, l);
 
     rms_norm(R, C, normed, between, layer->post_attention_layernorm, NULL, (float)c->rms_norm_eps);
     linear(R, C, F, (void *)m->gate, normed, (void *)layer->gate_proj, layer->gate_bias);
@@ -196,9 +196,9 @@ static void feed_forward_backward(const Parameters *w, Parameters *gradients, Ac
     const Remembered *m = &a->layers[l];
     int R = a->B * a->T, F = c->F;
     size_t mark = a->taken;
-    float(*normed)[C] = (void *)take(a, R, C), (*dnormed)[C] = (void *)take_zeros(a, R, C);
-    float(*hidden)[F] = (void *)take(a, R, F), (*dhidden)[F] = (void *)take_zeros(a, R, F);
-    float(*dgate)[F] = (void *)take_zeros(a, R, F), (*dup)[F] = (void *)take_zeros(a, R, F);
+    float(*normed)[C] = take(a, R, C), (*dnormed)[C] = take_zeros(a, R, C);
+    float(*hidden)[F] = take(a, R, F), (*dhidden)[F] = take_zeros(a, R, F);
+    float(*dgate)[F] = take_zeros(a, R, F), (*dup)[F] = take_zeros(a, R, F);
     const float(*gate)[F] = (void *)m->gate, (*up)[F] = (void *)m->up;
 
 #pragma omp parallel for
@@ -256,8 +256,8 @@ static double head(const Parameters *w, Parameters *gradients, Activations *a, i
     float eps = (float)w->config.rms_norm_eps;
     double loss = 0;
     size_t mark = a->taken;
-    float(*normed)[C] = (void *)take(a, R, C), (*dnormed)[C] = (void *)take_zeros(a, R, C);
-    float(*logits)[V] = (void *)take(a, CHUNK, V), (*dlogits)[V] = (void *)take(a, CHUNK, V);
+    float(*normed)[C] = take(a, R, C), (*dnormed)[C] = take_zeros(a, R, C);
+    float(*logits)[V] = take(a, CHUNK, V), (*dlogits)[V] = take(a, CHUNK, V);
 
     rms_norm(R, C, normed, (void *)a->last, w->norm, NULL, eps);
     for (int r = 0; r < R; r += CHUNK) {
@@ -316,7 +316,7 @@ double decoder_weighted(const Parameters *w, Parameters *gradients, Activations 
     if (!gradients) return head(w, NULL, a, C, NULL, &t, 0);
 
     size_t mark = a->taken;
-    float(*dx)[C] = (void *)take_zeros(a, R, C);
+    float(*dx)[C] = take_zeros(a, R, C);
     double loss = head(w, gradients, a, C, dx, &t, dloss);
     show(a, 2 * w->config.L, C, dx);
     for (int l = w->config.L - 1; l >= 0; l--) {

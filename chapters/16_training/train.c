@@ -136,7 +136,8 @@ static void train_on(Run *run) {
 
 static volatile sig_atomic_t stopped_by; /* a signal, or 0 */
 
-/* The first is looked at behind the step. The second ends the program at once, and takes a half-written file with it. */
+/* The first is looked at behind the step. The second ends the program at once, and takes a half-written file with
+ * it. */
 static void stop(int which) {
     if (stopped_by) output_abandon(), signal(which, SIG_DFL), raise(which);
     stopped_by = which;

@@ -28,6 +28,7 @@ sources() {
     model)
         echo common/linear.c chapters/09_decoder/config.c chapters/09_decoder/decoder.c chapters/09_decoder/llama2c.c chapters/09_decoder/model.c chapters/09_decoder/projection.c chapters/09_decoder/weights.c
         echo common/gguf.c chapters/13_quantization/gguf_model.c chapters/13_quantization/quantization.c
+        echo chapters/13_quantization/k_quants.c chapters/13_quantization/formats.c
         kernels chapters/0[1-8]_*
         ;;
     esac

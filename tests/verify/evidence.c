@@ -7,6 +7,7 @@
 
 bool fails(const Answer *answer) { return answer->wrongs > 0; }
 bool is_bf16(const Answer *answer) { return answer->golden->expected.dtype == BF16; }
+double rounding(const Answer *answer) { return is_bf16(answer) ? 0x1p16 : 0; }
 
 static bool is_near(float got, double truth, double within) {
     if (isnan(truth)) return isnan(got) && !is_poison(got);
@@ -91,8 +92,8 @@ static uint32_t quiet_bits(float value) {
 }
 
 /* The sandbox fills the output with one NaN before the call, and what lies around the inputs with another; a third lies
- * where the kernel has set nothing yet. Arithmetic makes a signalling NaN a quiet one, and hands its lower bits on: so a
- * sum that began with one of them tells where it was read. Processors that know one NaN only, as RISC-V does, tell
+ * where the kernel has set nothing yet. Arithmetic makes a signalling NaN a quiet one, and hands its lower bits on: so
+ * a sum that began with one of them tells where it was read. Processors that know one NaN only, as RISC-V does, tell
  * nothing. */
 static bool bears(float value, uint32_t mark) {
     const uint32_t marks[] = {mark, mark}, upper_half = mark & 0xffff0000;

@@ -27,6 +27,7 @@ void evidence_free(Evidence *evidence);
 
 bool fails(const Answer *answer);
 bool is_bf16(const Answer *answer);
+double rounding(const Answer *answer); /* what rounding to the output's type may do, in ulps of float32 */
 
 /* Infinities and NaN follow rules of their own: where they are, a rule of other things cannot tell. */
 bool is_ordinary(const Answer *answer);

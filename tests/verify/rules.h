@@ -12,9 +12,11 @@ typedef bool Rule(const Evidence *evidence, char say[static DIAGNOSIS]);
 /* What came out instead, rules_what.c: */
 Rule is_changed, is_an_input, is_in_company, is_moved, is_transposed; /* another known number, everywhere */
 Rule comes_to_nothing;                                 /* 0, where something should be */
+Rule adds_to_the_sum;                                  /* a softmax whose rows do not sum to 1 */
+
+/* How it differs, rules_how.c: */
 Rule is_multiplied, is_added_to;                       /* the right one times, or plus, one number */
 Rule is_multiplied_by_rows, is_added_to_by_rows;       /* and one a row */
-Rule adds_to_the_sum;                                  /* a softmax whose rows do not sum to 1 */
 Rule is_rounded_otherwise, is_an_approximation, loses_digits_in_long_sums, is_less_exact; /* nearly right */
 
 /* Where it is wrong, rules_where.c: */
@@ -27,7 +29,7 @@ Rule fails_where_vectors_do_not_fit, fails_where_it_is_long;
 Rule is_wrong_for_special_numbers, overflows;        /* by what goes in */
 Rule keeps_the_wrong_tokens, changes_the_logits, misplaces_a_mask; /* where -infinity means "ruled out" */
 
-/* For both: what is said, an axis of the output, a size of a case. */
+/* For all: what is said, an axis of the output, a size of a case. */
 __attribute__((format(printf, 2, 3))) bool say_it(char say[static DIAGNOSIS], const char *format, ...); /* true */
 
 enum { WHERE = SHAPE_TEXT + 64, NAME = 64 };

@@ -303,8 +303,8 @@ bool fails_where_keys_came_before(const Evidence *evidence, char say[static DIAG
         lucky += T < S && S >= shortest && !fails(answer);
     }
     return failing >= SOME_CASES && longest >= shortest && lucky * 3 <= failing &&
-           say_it(say, "Only cases fail where keys came before the queries, T < S. Query t stands at position S - T + t, "
-                       "not at t: is S - T missing where a key is masked, or where tiles of keys are passed over?");
+           say_it(say, "Only cases fail where keys came before the queries, T < S. Query t stands at position S - T + "
+                       "t, not at t: is S - T missing where a key is masked, or where tiles of keys are passed over?");
 }
 
 /* A vector loop over a sum: without its tail every sum is wrong, and only a width that is a multiple passes. */

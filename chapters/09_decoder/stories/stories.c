@@ -5,6 +5,7 @@
  * wordings, and they serve both ways: to write it, and to read it in a text that somebody else wrote. Questions, which
  * follow the story, are events, too: their condition is that the answer is true. */
 #include "09_decoder/stories/words.h"
+#include "09_decoder/stories/world.h"
 #include "common/error.h"
 #include "common/file.h"
 #include "common/options.h"
@@ -12,28 +13,11 @@
 
 #include <ctype.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ------------------------------------------------------------------ events */
-
-typedef enum {
-    FIRST, ANOTHER, BE, OWN, FIND, GO, GO_TOGETHER, MEET, LIKE, ASK, GIVE, THANK, LEAVE, TAKE, FEEL, END,
-    WHO_HAS, WHERE_HELD, WHERE_LEFT, WHERE_WHO, WHO_IS, WHO_FOUND, COLOUR,
-    EVENTS, QUESTIONS = WHO_HAS
-} What;
-
-/* Who does what: indices of the words above, NONE where the event has none. */
-enum { NONE = -1 };
-typedef struct {
-    What what;
-    int a, b;         /* who, and with whom or to whom */
-    int manner, kind; /* what `a` is */
-    int colour, thing;
-    int place;
-} Event;
+/* ------------------------------------------------------------------ wordings, written and read */
 
 /* $a $b a name, $A She or He, $h her or his, $k "a brave fox", $n "a red ball", $o "red ball", $t "ball", $c "red",
  * $p a place */
@@ -105,116 +89,6 @@ static const struct {
     {WHO_FOUND, "Question: Who found the $o?\nAnswer: $a found the $o."},
     {COLOUR, "Question: What colour is the $t?\nAnswer: The $t is $c."},
 };
-
-/* ------------------------------------------------------------------ the world */
-
-enum { PEOPLE = 3, OBJECTS = 2 };
-
-typedef struct {
-    int people, objects;
-    struct { int name, manner, kind, place; } person[PEOPLE];
-    /* The owner and the finder are persons; the place is where it lies without an owner. */
-    struct { int colour, thing, owner, finder, place; } object[OBJECTS];
-    Event last;
-    bool ended;
-} World;
-
-static int person_named(const World *world, int name) {
-    for (int i = 0; i < world->people; i++)
-        if (world->person[i].name == name) return i;
-    return NONE;
-}
-
-static int object_like(const World *world, int colour, int thing) {
-    for (int i = 0; i < world->objects; i++)
-        if (world->object[i].colour == colour && world->object[i].thing == thing) return i;
-    return NONE;
-}
-
-static int how_many(const World *world, int thing) {
-    int count = 0;
-    for (int i = 0; i < world->objects; i++) count += world->object[i].thing == thing;
-    return count;
-}
-
-static bool all_placed(const World *world) {
-    for (int i = 0; i < world->people; i++)
-        if (world->person[i].place == NONE) return false;
-    return world->people > 0;
-}
-
-/* ------------------------------------------------------------------ what can happen */
-
-/* For a question: whether its answer is true. */
-static bool possible(const World *world, const Event *event) {
-    int a = person_named(world, event->a), b = person_named(world, event->b);
-    int object = object_like(world, event->colour, event->thing);
-    int owner = object == NONE ? NONE : world->object[object].owner;
-    int place = a == NONE ? NONE : world->person[a].place;
-    bool known = a != NONE, placed = place != NONE, here = placed && event->place == place;
-    bool together = placed && b != NONE && b != a && world->person[b].place == place;
-    bool has = known && owner == a && object != NONE, lies = object != NONE && owner == NONE;
-
-    if (event->what >= QUESTIONS ? !world->ended : world->ended) return false;
-    switch (event->what) {
-    case FIRST: return world->people == 0;
-    case ANOTHER: return !known && world->people > 0 && world->people < PEOPLE;
-    case BE: return known && !placed;
-    case OWN: case FIND: return here && object == NONE && world->objects < OBJECTS;
-    case GO: return placed && !here;
-    case GO_TOGETHER: return together && !here;
-    case MEET: return together;
-    case LIKE: case ASK: return together && object != NONE && owner == b;
-    case GIVE: return together && has;
-    case THANK: return together && world->last.what == GIVE && world->last.a == event->b && world->last.b == event->a;
-    case LEAVE: return has && here;
-    case TAKE: return placed && lies && world->object[object].place == place;
-    case FEEL: return placed;
-    case END: return all_placed(world);
-    case WHO_HAS: case WHERE_HELD: return has;
-    case WHERE_LEFT: return lies && world->object[object].place == event->place;
-    case WHERE_WHO: return here;
-    case WHO_IS: return known && world->person[a].manner == event->manner && world->person[a].kind == event->kind;
-    case WHO_FOUND: return object != NONE && known && world->object[object].finder == a;
-    case COLOUR: return object != NONE && how_many(world, event->thing) == 1;
-    case EVENTS: break;
-    }
-    return false;
-}
-
-static void happen(World *world, const Event *event) {
-    int a = person_named(world, event->a), b = person_named(world, event->b);
-    int object = object_like(world, event->colour, event->thing);
-    switch (event->what) {
-    case FIRST: case ANOTHER:
-        world->person[world->people].name = event->a, world->person[world->people].manner = event->manner;
-        world->person[world->people].kind = event->kind, world->person[world->people++].place = NONE;
-        break;
-    case OWN: case FIND:
-        world->object[world->objects].colour = event->colour, world->object[world->objects].thing = event->thing;
-        world->object[world->objects].finder = event->what == FIND ? a : NONE,
-            world->object[world->objects++].owner = a;
-        break;
-    case GO_TOGETHER: world->person[b].place = event->place; [[fallthrough]];
-    case BE: case GO: world->person[a].place = event->place; break;
-    case GIVE: world->object[object].owner = b; break;
-    case LEAVE: world->object[object].owner = NONE, world->object[object].place = event->place; break;
-    case TAKE: world->object[object].owner = a; break;
-    case END: world->ended = true; break;
-    default: break; /* nothing changes */
-    }
-    world->last = *event;
-}
-
-/* What a wording leaves unsaid: people act where they are, and ask whoever has the thing. */
-static void complete(const World *world, Event *event) {
-    int a = person_named(world, event->a), object = object_like(world, event->colour, event->thing);
-    if (event->place == NONE && a != NONE) event->place = world->person[a].place;
-    if (event->what == ASK && event->b == NONE && object != NONE && world->object[object].owner != NONE)
-        event->b = world->person[world->object[object].owner].name;
-}
-
-/* ------------------------------------------------------------------ wordings, written and read */
 
 static bool is_girl(int name) { return name < GIRLS; }
 

@@ -1,0 +1,33 @@
+#include "13_quantization/quantization.h"
+#include "common/error.h"
+
+#include <string.h>
+
+#define READ(name) dequantize_##name
+#define BOTH(name) dequantize_##name, quantize_##name, dot_##name
+
+static const Blocks formats[] = {
+    {"Q4_0", 2, 32, sizeof(BlockQ4_0), BOTH(q4_0)},           {"Q4_1", 3, 32, sizeof(BlockQ4_1), BOTH(q4_1)},
+    {"Q5_0", 6, 32, sizeof(BlockQ5_0), BOTH(q5_0)},           {"Q5_1", 7, 32, sizeof(BlockQ5_1), BOTH(q5_1)},
+    {"Q8_0", 8, 32, sizeof(BlockQ8_0), BOTH(q8_0)},           {"Q2_K", 10, 256, sizeof(BlockQ2_K), READ(q2_k), 0, 0},
+    {"Q3_K", 11, 256, sizeof(BlockQ3_K), READ(q3_k), 0, 0},   {"Q4_K", 12, 256, sizeof(BlockQ4_K), READ(q4_k), 0, 0},
+    {"Q5_K", 13, 256, sizeof(BlockQ5_K), READ(q5_k), 0, 0},   {"Q6_K", 14, 256, sizeof(BlockQ6_K), READ(q6_k), 0, 0},
+    {"IQ4_NL", 20, 32, sizeof(BlockIQ4_NL), READ(iq4_nl), 0, 0},
+};
+
+const Blocks *format_at(int index) {
+    return index < (int)(sizeof formats / sizeof *formats) ? &formats[index] : NULL;
+}
+
+const Blocks *format_named(const char *name) {
+    const Blocks *format;
+    for (int f = 0; (format = format_at(f)); f++)
+        if (strcmp(format->name, name) == 0) return format;
+    fail("there is no format %s", name);
+}
+
+const Blocks *format_of_type(int type) {
+    int f = 0;
+    while (format_at(f) && format_at(f)->type != type) f++;
+    return format_at(f);
+}

@@ -1,0 +1,19 @@
+/* Chapter 13: what the blocks of every format are read with: their count, a float16 of two bytes, and the two halves of
+ * a byte. */
+#ifndef HALVES_H
+#define HALVES_H
+
+#include "13_quantization/blocks.h"
+#include "common/error.h"
+#include "common/tensor.h"
+
+static inline void require_blocks(int n, int numbers) {
+    if (n % numbers) fail("a row of %d numbers cannot be cut into blocks of %d", n, numbers);
+}
+
+static inline float half_read(HalfBytes bytes) { return f16_to_float(half_bits(bytes)); }
+
+static inline int low(uint8_t byte) { return byte & 15; }
+static inline int high(uint8_t byte) { return byte >> 4; }
+
+#endif
