@@ -51,13 +51,13 @@ static double number_or(const Gguf *file, const char *name, double otherwise, do
     const GgufPair *pair = value_of(file, name);
     double value = pair ? gguf_number(pair, 0) : otherwise;
     if (!(value >= least && value <= most))
-        fail("%s: %s%s is %g: it must lie between %g and %g", file->name, prefix, name, value, least, most);
+        fail("%s: %s%s is %.10g: it must lie between %.10g and %.10g", file->name, prefix, name, value, least, most);
     return value;
 }
 
 static int whole_or(const Gguf *file, const char *name, int otherwise, int least, int most) {
     double value = number_or(file, name, otherwise, least, most);
-    if (value != floor(value)) fail("%s: %s%s is %g: it must be a whole number", file->name, prefix, name, value);
+    if (value != floor(value)) fail("%s: %s%s is %.10g: it must be a whole number", file->name, prefix, name, value);
     return (int)value;
 }
 
@@ -146,7 +146,7 @@ static const Names names = {
     "token_embd", "output", "output_norm", "blk.%d.attn_norm", "blk.%d.attn_q", "blk.%d.attn_k", "blk.%d.attn_v",
     "blk.%d.attn_output", "blk.%d.ffn_norm", "blk.%d.ffn_gate", "blk.%d.ffn_up", "blk.%d.ffn_down"};
 
-static Tensor as_tensor(const GgufTensor *from) {
+Tensor gguf_as_tensor(const GgufTensor *from) {
     Tensor tensor = {.name = from->name, .rank = from->rank, .data = from->data, .dtype = F32};
     memcpy(tensor.shape, from->shape, sizeof from->shape);
     if (from->type == GGUF_TYPE_BF16) tensor.dtype = BF16;
@@ -157,7 +157,7 @@ static Tensor as_tensor(const GgufTensor *from) {
 
 static Weights weights_of(const Gguf *file) {
     Tensor *tensors = allocate(file->tensor_count * sizeof *tensors);
-    for (size_t i = 0; i < file->tensor_count; i++) tensors[i] = as_tensor(&file->tensors[i]);
+    for (size_t i = 0; i < file->tensor_count; i++) tensors[i] = gguf_as_tensor(&file->tensors[i]);
     return weights_new(file->name, "the file's header", &names, file->tensor_count, tensors);
 }
 
