@@ -112,7 +112,16 @@ static void read_ends(const Gguf *file, Config *config) {
     }
 }
 
+/* llama.cpp cuts the files of large models, and only the first says what model it is. */
+static void refuse_a_part(const Gguf *file) {
+    const GgufPair *parts = gguf_pair(file, "split.count");
+    if (parts && !parts->is_array && parts->type != GGUF_STRING && gguf_number(parts, 0) > 1)
+        fail("%s: it is one of a model's %.0f parts: join them by llama.cpp's llama-gguf-split --merge", file->name,
+             gguf_number(parts, 0));
+}
+
 static Config read_config(const Gguf *file) {
+    refuse_a_part(file);
     if (!says(file, "general.architecture", "llama"))
         fail("%s: general.architecture is not llama: not a Llama", file->name);
     refuse_the_unknown(file);
