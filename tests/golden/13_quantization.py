@@ -194,6 +194,8 @@ AS_BF16 = "Your scale is a bfloat16, the upper half of a float32. It is an IEEE 
 SUBNORMAL = ("Your float16 is 0 below 2^-14. There its exponent is 0, and it is the fraction times 2^-24: f16_to_float knows it")
 FIFTH_REVERSED = ("Your fifth bits run from the top of each byte down. Number j has bit j % 8, counted from the lowest, of "
                   "byte j / 8")
+FIFTH_TWELVE = ("Your numbers 16 to 31 have the fifth bits 12 to 27. Shift by 16 to have theirs lowest; by 12 they are bit 4, where "
+                "they belong, already")
 FIFTH_TURNED = "Your four bytes of fifth bits stand in reverse. The lowest byte comes first: numbers 0 to 7"
 FIFTH_PAIRED = ("Your fifth bits stand in the order of the bytes of q: those of 0, 16, 1, 17 and so on. They stand in the "
                 "order of the numbers")
@@ -453,6 +455,7 @@ def wrong_simple(kernel, name):
               "minimum", zero=2 ** (bits - 1))
     if bits == 5:
         wrong("fifth_bit_missing", FIFTH_MISSING, fifth=lambda four: 0 * of_fifth(four))
+        wrong("fifth_bits_from_12_on", FIFTH_TWELVE, fifth=lambda four: of_fifth(four)[:, [*range(16), *range(12, 28)]])
         wrong("fifth_bits_reversed", FIFTH_REVERSED, fifth=lambda four: of_fifth(four, range(7, -1, -1)))
         wrong("fifth_bytes_reversed", FIFTH_TURNED, fifth=lambda four: of_fifth(four, order=[3, 2, 1, 0]))
         wrong("fifth_bits_by_bytes", FIFTH_PAIRED,
@@ -595,6 +598,9 @@ def wrong_k(kernel, name):
         wrong("scale_and_minimum_exchanged", "You take the minima for scales. The scales are in the first four bytes",
               scales=lambda p: six_bits(p)[::-1])
     if name == "q5_k":
+        wrong("fifth_bits_of_the_first_64", "Your fifth bits are those of the first 64 numbers, throughout. Those of the next 64 are "
+              "two bits higher in the same bytes",
+              high=lambda b, chunk, shifts, mask: groups(b, chunk, [shift % 2 for shift in shifts], mask))
         wrong("fifth_bit_missing", "Your fifth bits are missing. That of number i is bit i / 32 of byte i % 32 before q",
               high=lambda b, *rest: 0 * groups(b, *rest))
         wrong("fifth_bits_by_bytes", "You take eight neighbours' fifth bits from one byte. A byte has those of eight numbers that "
