@@ -63,7 +63,7 @@ void min_p(int V, float out[V], const float logits[V], float p) {
     }
 }
 
-/* loss_shares: random shape|got NaN, expected 0
+/* loss_shares: got NaN, expected 0
  * Where nothing counts, nothing is divided by nothing. */
 void loss_shares(int batches, int rows, float shares[batches], const int targets[batches][rows]) {
     double all = 0;
