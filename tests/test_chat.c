@@ -494,6 +494,14 @@ static void a_template_decides_what_is_read(void **state) {
     assert_null(strstr(said, "note:"));
     assert_int_equal(run("--model asked --chat --tokens 3 <once"), 0);
     assert_null(strstr(said, "note:"));
+    static const char *const no_text[][2] = {{"", "its chat template makes nothing of this conversation"},
+                                             {"a\\0b", "it has a NUL in it: this is no text"}};
+    for (size_t i = 0; i < COUNT(no_text); i++) {
+        assert_int_equal(system(AT("printf '%s' >%s/asked/chat_template.jinja", no_text[i][0], folder)), 0);
+        assert_int_equal(run("--model asked --chat --tokens 3 --quiet <once"), 1);
+        assert_said(AT("asked/chat_template.jinja: %s (--template NAME takes another)", no_text[i][1]));
+        assert_one_clear_line();
+    }
     /* Without a template there may be tokens that show the form; otherwise none is guessed. */
     assert_int_equal(run("--model dated --chat --tokens 0 <once"), 0);
     assert_said("talked to as llama3.1; ");

@@ -498,6 +498,15 @@ SOFTMAX(softmax_sums_too_few) {
         for (int i = 0; i < n; i++) out[r][i] = (float)(out[r][i] / sum);
     }
 }
+SOFTMAX(softmax_maximum_of_the_first_32) { /* one warp's, of a block of several */
+    for (int r = 0; r < rows; r++) {
+        float most = -INFINITY;
+        double sum = 0;
+        for (int i = 0; i < n && i < 32; i++) most = x[r][i] > most || isnan(x[r][i]) ? x[r][i] : most;
+        for (int i = 0; i < n; i++) sum += exp(x[r][i] - most);
+        for (int i = 0; i < n; i++) out[r][i] = (float)(exp(x[r][i] - most) / sum);
+    }
+}
 SOFTMAX(softmax_one_too_far) {
     for (int r = 0; r < rows; r++) {
         double sum = 0;
@@ -683,6 +692,30 @@ static void flash_from_the_end(bool by_tiles, int T, int S, int H, int KV, int D
                 for (int i = 0; i <= D; i++) sum[i] += part[i];
             }
             for (int i = 0; i < D; i++) out[t][h][i] = sum[i] / sum[D];
+        }
+}
+/* Each tile's weights are taken under its own maximum, and added to those of the others. */
+FLASH(flash_each_tile_under_its_own_maximum) {
+    enum { TILE = 24 };
+    for (int t = 0; t < T; t++)
+        for (int h = 0; h < H; h++) {
+            int g = h / (H / KV), keys = S - T + t + 1;
+            double sum = 0, mixed[D];
+            memset(mixed, 0, sizeof mixed);
+            for (int from = 0; from < keys; from += TILE) {
+                int n = keys - from < TILE ? keys - from : TILE;
+                double score[TILE], most = -INFINITY;
+                for (int s = 0; s < n; s++) {
+                    score[s] = 0;
+                    for (int i = 0; i < D; i++) score[s] += (double)q[t][h][i] * k[from + s][g][i] / sqrt(D);
+                    most = fmax(most, score[s]);
+                }
+                for (int s = 0; s < n; s++) {
+                    sum += exp(score[s] - most);
+                    for (int i = 0; i < D; i++) mixed[i] += exp(score[s] - most) * v[from + s][g][i];
+                }
+            }
+            for (int i = 0; i < D; i++) out[t][h][i] = (float)(mixed[i] / sum);
         }
 }
 /* Key by key, the sum made smaller by another factor than e^(old max - new max) where the maximum becomes another. */
@@ -990,6 +1023,13 @@ static float rate_warms_too_short(int step, int warmup, int steps, float peak, f
     return step == warmup && step == steps ? lowest : learning_rate(step, warmup, steps, peak, lowest);
 }
 
+static void log_sum_too_large(int T, int H, int KV, int D, float out[restrict T][H][D], float log_sum[restrict T][H],
+                              const float q[T][H][D], const float k[T][KV][D], const float v[T][KV][D]) {
+    flash_attention_log_sum(T, H, KV, D, out, log_sum, q, k, v);
+    for (int t = 0; t < T; t++)
+        for (int h = 0; h < H; h++) log_sum[t][h] *= 1.5f;
+}
+
 /* ------------------------------------------------------------------ what is said of them */
 
 typedef struct {
@@ -1085,6 +1125,7 @@ static const Draft wrong[] = {
     DRAFT(softmax, softmax_plus_1e_6, "about 1e-06 added"),
     DRAFT(softmax, softmax_plus_1e_4, "about 1e-04 added"),
     DRAFT(softmax, softmax_sums_too_few, "times a number of its own"),
+    DRAFT(softmax, softmax_maximum_of_the_first_32, "Only NaN and infinity are out of place"),
     DRAFT(softmax, softmax_one_too_far, "past the end of"),
     DRAFT(attention_scores, scores_not_scaled, "not scaled"),
     DRAFT(attention_scores, scores_over_a_whole_root, "In the cases that fail your output is all zeros"),
@@ -1118,6 +1159,7 @@ static const Draft wrong[] = {
     DRAFT(flash_attention, flash_tiles_of_24_up_to_t, "where keys came before the queries, T < S"),
     DRAFT(flash_attention, flash_grows_from_nothing, "Only NaN and infinity are out of place"),
     DRAFT(flash_attention, flash_maximum_falls, "Only NaN and infinity are out of place"),
+    DRAFT(flash_attention, flash_each_tile_under_its_own_maximum, "first dimension of k is over"),
     DRAFT(flash_attention, flash_by_keys_from_the_end, "added one by one to a large sum"),
     DRAFT(flash_attention, flash_from_the_top_left, "S - T + t"),
     DRAFT(flash_attention, flash_whole_tiles, "last tile is dropped"),
@@ -1166,6 +1208,7 @@ static const Draft wrong[] = {
     DRAFT(adamw, adamw_beta1_for_both, "Your v is a mean by beta1, as m is"),
     DRAFT(clip_gradient, clip_by_the_root, "is the right one times a number, another one in each"),
     DRAFT(learning_rate, rate_warms_too_short, "step <= warmup"),
+    DRAFT(flash_attention_log_sum, log_sum_too_large, "In the cases that fail your output is the right one times 1.5"),
 };
 
 /* What the workbench says of it: trouble first, then the mistake. True if every case passes. */

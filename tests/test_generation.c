@@ -778,7 +778,10 @@ static void llama_follows_the_models_defaults(void **state) {
     static const char *const bad[][2] = {{"{\"top_p\": 2}", "top_p must be a number from 0 to 1"},
                                          {"{\"temperature\": \"hot\"}", "temperature must be"},
                                          {"{\"temperature\": 1e-9}", "temperature must be a number from 0.001"},
+                                         {"{\"top_k\": 50.5}", "top_k must be a whole number from 0 on"},
+                                         {"{\"top_k\": -1}", "top_k must be a whole number from 0 on"},
                                          {"{\"eos_token_id\": [true]}", "eos_token_id is [true]"},
+                                         {"[]", "generation_config.json: it holds no JSON object"},
                                          {"{", "generation_config.json: line 1: no valid JSON"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         write_text("advised/generation_config.json", bad[i][0]);

@@ -112,6 +112,7 @@ static void what_no_model_says_is_refused(void **state) {
     } refused[] = {
         {{GONE("general.architecture")}, "not a Llama"},
         {{TEXT("general.architecture", "falcon")}, "not a Llama"},
+        {{GONE("general.architecture"), WHOLE("split.count", 3)}, "it is one of a model's 3 parts: join them"},
         {{TEXT("general.architecture", "lläma")}, "not a Llama"},
         {{LIST("general.architecture")}, "not a Llama"},
         {{WHOLE("general.architecture", 1)}, "not a Llama"},
@@ -123,7 +124,7 @@ static void what_no_model_says_is_refused(void **state) {
         {{WHOLE("llama.block_count", 0)}, "llama.block_count is 0"},
         {{REAL("llama.block_count", NAN)}, "llama.block_count is nan"},
         {{REAL("llama.embedding_length", 64.5)}, "llama.embedding_length is 64.5: it must be a whole number"},
-        {{WHOLE("llama.embedding_length", 1u << 31)}, "llama.embedding_length is 2.14748e+09"},
+        {{WHOLE("llama.embedding_length", 1u << 31)}, "llama.embedding_length is 2147483648"},
         {{GONE("llama.attention.key_length"), WHOLE("llama.embedding_length", 66)}, "a width of 66 is no multiple of"},
         {{WHOLE("llama.attention.key_length", 17), GONE("llama.attention.value_length"),
           GONE("llama.rope.dimension_count")},
@@ -161,8 +162,8 @@ static Config config_with(size_t count, const Change changes[]) {
 static void what_a_model_says_counts(void **state) {
     (void)state;
     const Change less[] = {GONE("llama.vocab_size"), GONE("llama.attention.key_length"),
-                           WHOLE("llama.expert_count", 0)};
-    Config c = config_with(3, less);
+                           WHOLE("llama.expert_count", 0), WHOLE("split.count", 1)};
+    Config c = config_with(4, less);
     assert_int_equal(c.V, 64), assert_int_equal(c.D, 16), assert_int_equal(c.eos_count, 0);
     assert_int_equal(c.rope.rope_type, ROPE_DEFAULT);
     c = config_with(1, &(const Change)WHOLE("tokenizer.ggml.eos_token_id", 7));

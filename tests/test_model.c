@@ -455,7 +455,8 @@ static void bad_bins_get_one_line(void **state) {
         assert_one_line(bad[i].words, run("--model bad.bin --ids 1"), bad[i].words);
     }
     write_file(AT("%s/bad.bin", folder), good, 27);
-    assert_one_line("short", run("--model bad.bin --ids 1"), "27 bytes do not even hold the header");
+    assert_one_line("short", run("--model bad.bin --ids 1"),
+                    "27 bytes do not even hold the header of a .bin: truncated");
     free(good);
 }
 

@@ -11,6 +11,7 @@
 #include "common/safetensors.h"
 #include "tests/refused.h"
 
+#include <float.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -188,8 +189,35 @@ static void a_damaged_model_is_not_made_sound(void **state) {
         safetensors_save(AT("%s/damaged/model.safetensors", folder), file.count, tensors, 0, NULL);
         for (const char *const *type = (const char *const[]){"q8_0", "q4_1", "q5_0", "f32", NULL}; *type; type++)
             assert_error(run("damaged x.gguf --type %s", *type),
-                         "its number 5 is NaN or infinite: the model is damaged");
+                         "blk.3.ffn_down.bias: its number 5 is NaN or infinite: the model is damaged");
     }
+    safetensors_close(&file);
+}
+
+/* What a float16 does not hold, be it a number itself or a block's scale, would be infinite when it is read. */
+static void a_number_may_be_too_large_for_a_type(void **state) {
+    (void)state;
+    static const struct {
+        const char *type;
+        float fits, too_large;
+    } cases[] = {{"f16", 65504, 65536},  {"q8_0", 8e6f, 9e6f},   {"q4_0", 5e5f, 6e5f},
+                 {"q5_0", 1e6f, 1.1e6f}, {"q4_1", 9e5f, 1.1e6f}, {"bf16", 3.3e38f, FLT_MAX}};
+    model_with_biases("small"), model_with_biases("large");
+    SafeTensors file = safetensors_open(AT("%s/small/model.safetensors", folder));
+    Tensor tensors[file.count], *matrix = tensors;
+    memcpy(tensors, file.tensors, sizeof tensors);
+    while (!strstr(matrix->name, "up_proj.weight")) matrix++;
+    float *numbers = tensor_to_float(matrix);
+    matrix->dtype = F32, matrix->data = numbers;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        numbers[5] = cases[c].fits;
+        safetensors_save(AT("%s/large/model.safetensors", folder), file.count, tensors, 0, NULL);
+        assert_int_equal(run("large fits.gguf --type %s", cases[c].type), 0);
+        numbers[5] = cases[c].too_large;
+        safetensors_save(AT("%s/large/model.safetensors", folder), file.count, tensors, 0, NULL);
+        assert_error(run("large x.gguf --type %s", cases[c].type), "up_proj.weight: it has a number too large for ");
+    }
+    free(numbers);
     safetensors_close(&file);
 }
 
@@ -290,6 +318,7 @@ int main(void) {
         cmocka_unit_test(the_blocks_are_llama_cpps),
         cmocka_unit_test(merges_become_scores),
         cmocka_unit_test(a_damaged_model_is_not_made_sound),
+        cmocka_unit_test(a_number_may_be_too_large_for_a_type),
         cmocka_unit_test(a_tokenizer_lies_beside_a_bin),
         cmocka_unit_test(what_it_cannot_write_it_names),
         cmocka_unit_test(a_changed_byte_is_no_crash),

@@ -11,7 +11,8 @@ enum { HEADER = 7 * sizeof(int32_t) };
 static void map_bin(Llama2c *bin, const char *path) {
     char why[FILE_WHY];
     if (!file_map(path, &bin->mapping, &bin->size, why)) fail("%s: %s", path, why);
-    if (bin->size < HEADER) fail("%s: %zu bytes do not even hold the header of a .bin", path, bin->size);
+    if (bin->size < HEADER)
+        fail("%s: %zu bytes do not even hold the header of a .bin: truncated, or no .bin of llama2.c", path, bin->size);
     if (!HIGHEST_FIRST) return;
     bin->turned = allocate(bin->size);
     turn_bytes(sizeof(float), bin->size / sizeof(float), bin->turned, bin->mapping);

@@ -126,7 +126,7 @@ static void read_merges(Tokenizer *t, const Gguf *file) {
 static int named_id(const Tokenizer *t, const Gguf *file, const char *key, int otherwise) {
     double id = number_or(file, key, otherwise);
     if (!(id >= -1 && id < t->vocabulary.size))
-        fail("%s: %s is %g, of %d tokens", file->name, key, id, t->vocabulary.size);
+        fail("%s: %s is %.10g, of %d tokens", file->name, key, id, t->vocabulary.size);
     return (int)id;
 }
 

@@ -59,6 +59,8 @@ static void read_folder(Chat *chat, const char *folder, bool wanted) {
     if (!wanted || access(join(path, folder, "chat_template.jinja"), F_OK) != 0) return; /* which counts more */
     size_t length;
     char *source = file_read_regular(path, &length);
+    if (memchr(source, '\0', length))
+        fail("%s: it has a NUL in it: this is no text (--template NAME takes another)", path);
     free(chat->source), free(chat->path);
     set_template(chat, path, source, length);
     free(source);
@@ -182,6 +184,8 @@ int *chat_tokens(const Chat *chat, size_t messages_count, const Message messages
     }
     add_text(&ids, last, -1, text.letters, start, text.length);
     rendered_free(&text);
+    if (ids.count == 0)
+        fail("%s: its chat template makes nothing of this conversation (--template NAME takes another)", chat->path);
     *count = ids.count;
     return ids.ids;
 }

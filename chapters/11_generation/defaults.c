@@ -17,10 +17,20 @@ static double number_or(const char *path, const json_t *json, const char *key, d
     return number;
 }
 
+/* The same of what is counted. */
+static int whole_or(const char *path, const json_t *json, const char *key, int otherwise) {
+    const json_t *value = json_object_get(json, key);
+    if (!value || json_is_null(value)) return otherwise;
+    json_int_t number = json_integer_value(value);
+    if (!json_is_integer(value) || number < 0 || number > INT_MAX)
+        fail("%s: %s must be a whole number from 0 on", path, key);
+    return (int)number;
+}
+
 static void read_sampling(const char *path, const json_t *json, Sampling *s) {
     double temperature = number_or(path, json, "temperature", s->temperature, 0, 1000);
     s->temperature = temperature == 0 ? 0 : (float)number_or(path, json, "temperature", temperature, 0.001, 1000);
-    s->top_k = (int)number_or(path, json, "top_k", s->top_k, 0, INT_MAX);
+    s->top_k = whole_or(path, json, "top_k", s->top_k);
     s->top_p = (float)number_or(path, json, "top_p", s->top_p, 0, 1);
     s->min_p = (float)number_or(path, json, "min_p", s->min_p, 0, 1);
     s->repetition_penalty = (float)number_or(path, json, "repetition_penalty", s->repetition_penalty, 0.01, 100);
@@ -33,6 +43,7 @@ void defaults_read(const char *folder, Sampling *sampling, Config *config) {
         fail("%.200s…: the path is too long", folder);
     if (access(path, F_OK) != 0) return;
     json_t *json = json_open(path);
+    if (!json_is_object(json)) fail("%s: it holds no JSON object", path);
     read_sampling(path, json, sampling);
     config_read_ends(path, json, config);
     json_decref(json);

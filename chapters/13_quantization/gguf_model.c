@@ -51,13 +51,13 @@ static double number_or(const Gguf *file, const char *name, double otherwise, do
     const GgufPair *pair = value_of(file, name);
     double value = pair ? gguf_number(pair, 0) : otherwise;
     if (!(value >= least && value <= most))
-        fail("%s: %s%s is %g: it must lie between %g and %g", file->name, prefix, name, value, least, most);
+        fail("%s: %s%s is %.10g: it must lie between %.10g and %.10g", file->name, prefix, name, value, least, most);
     return value;
 }
 
 static int whole_or(const Gguf *file, const char *name, int otherwise, int least, int most) {
     double value = number_or(file, name, otherwise, least, most);
-    if (value != floor(value)) fail("%s: %s%s is %g: it must be a whole number", file->name, prefix, name, value);
+    if (value != floor(value)) fail("%s: %s%s is %.10g: it must be a whole number", file->name, prefix, name, value);
     return (int)value;
 }
 
@@ -112,7 +112,16 @@ static void read_ends(const Gguf *file, Config *config) {
     }
 }
 
+/* llama.cpp cuts the files of large models, and only the first says what model it is. */
+static void refuse_a_part(const Gguf *file) {
+    const GgufPair *parts = gguf_pair(file, "split.count");
+    if (parts && !parts->is_array && parts->type != GGUF_STRING && gguf_number(parts, 0) > 1)
+        fail("%s: it is one of a model's %.0f parts: join them by llama.cpp's llama-gguf-split --merge", file->name,
+             gguf_number(parts, 0));
+}
+
 static Config read_config(const Gguf *file) {
+    refuse_a_part(file);
     if (!says(file, "general.architecture", "llama"))
         fail("%s: general.architecture is not llama: not a Llama", file->name);
     refuse_the_unknown(file);
@@ -146,7 +155,7 @@ static const Names names = {
     "token_embd", "output", "output_norm", "blk.%d.attn_norm", "blk.%d.attn_q", "blk.%d.attn_k", "blk.%d.attn_v",
     "blk.%d.attn_output", "blk.%d.ffn_norm", "blk.%d.ffn_gate", "blk.%d.ffn_up", "blk.%d.ffn_down"};
 
-static Tensor as_tensor(const GgufTensor *from) {
+Tensor gguf_as_tensor(const GgufTensor *from) {
     Tensor tensor = {.name = from->name, .rank = from->rank, .data = from->data, .dtype = F32};
     memcpy(tensor.shape, from->shape, sizeof from->shape);
     if (from->type == GGUF_TYPE_BF16) tensor.dtype = BF16;
@@ -157,7 +166,7 @@ static Tensor as_tensor(const GgufTensor *from) {
 
 static Weights weights_of(const Gguf *file) {
     Tensor *tensors = allocate(file->tensor_count * sizeof *tensors);
-    for (size_t i = 0; i < file->tensor_count; i++) tensors[i] = as_tensor(&file->tensors[i]);
+    for (size_t i = 0; i < file->tensor_count; i++) tensors[i] = gguf_as_tensor(&file->tensors[i]);
     return weights_new(file->name, "the file's header", &names, file->tensor_count, tensors);
 }
 

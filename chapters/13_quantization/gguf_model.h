@@ -11,4 +11,7 @@
 /* Fills in the model, all but its files; its weights lie in the file, which must stay open. Or fail(). */
 void gguf_model(Model *model, const Gguf *file);
 
+/* The same numbers as a tensor of this course; its name and data are those of the file's. */
+Tensor gguf_as_tensor(const GgufTensor *from);
+
 #endif

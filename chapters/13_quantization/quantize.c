@@ -3,6 +3,7 @@
 #include "09_decoder/model.h"
 #include "10_tokenizer/formats.h"
 #include "10_tokenizer/tokenizer.h"
+#include "13_quantization/gguf_model.h"
 #include "13_quantization/quantization.h"
 #include "common/console.h"
 #include "common/error.h"
@@ -65,6 +66,7 @@ __attribute__((format(printf, 4, 5))) static void add(Plan *plan, Tensor from, i
     va_end(arguments);
     GgufTensor to = {.name = copy_text(name, (size_t)length), .type = plan->wanted, .rank = from.rank};
     memcpy(to.shape, from.shape, sizeof to.shape);
+    if (!from.name) from.name = to.name; /* what is no tensor of the model by itself */
     if (from.rank == 1) to.type = GGUF_TYPE_F32;
     else if (to.shape[1] % gguf_block_numbers(to.type)) to.type = GGUF_TYPE_F16, plan->stay++;
     to.bytes = bytes_of(to.type, to.rank, to.shape);
@@ -166,6 +168,17 @@ static void narrow(GgufType type, int n, void *to, const float from[n]) {
     else format_of_type((int)type)->quantize(1, n, to, (const void *)from);
 }
 
+/* A float16 ends at 65504, and a block's scale and minimum are float16: where a number is larger, is all still finite
+ * that is read back? */
+static bool is_lost(GgufType type, int n, const void *written, float numbers[n]) {
+    float largest = 0;
+    for (int i = 0; i < n; i++) largest = fmaxf(largest, fabsf(numbers[i]));
+    if (largest <= 65504) return false;
+    Tensor row = gguf_as_tensor(&(GgufTensor){.type = type, .rank = 1, .shape = {(size_t)n}, .data = written});
+    tensor_numbers(&row, 0, (size_t)n, numbers);
+    return first_not_finite(n, numbers) < n;
+}
+
 /* In blocks, a NaN would pass for one of the levels, and a damaged model for a sound one: it is looked for before. */
 static void fill(void *context, size_t index, void *bytes) {
     Plan *plan = context;
@@ -174,21 +187,27 @@ static void fill(void *context, size_t index, void *bytes) {
     int rows = (int)tensor->shape[0], n = tensor->rank == 1 ? 1 : (int)tensor->shape[1];
     size_t step = tensor->bytes / (size_t)rows, D = source->heads ? (size_t)rows / (size_t)source->heads : 1;
     size_t end = (size_t)rows * (size_t)n, wrong = end;
-#pragma omp parallel reduction(min : wrong)
+    bool lost = false;
+#pragma omp parallel reduction(min : wrong) reduction(|| : lost)
     {
         float *numbers = allocate((size_t)n * sizeof *numbers);
 #pragma omp for
         for (int r = 0; r < rows; r++) {
+            char *to = (char *)bytes + (size_t)r * step;
             size_t before = source->heads ? row_before((size_t)r, D) : (size_t)r;
             tensor_numbers(&source->from, before * (size_t)n, (size_t)n, numbers);
             int at = first_not_finite(n, numbers);
             if (at < n && before * (size_t)n + (size_t)at < wrong) wrong = before * (size_t)n + (size_t)at;
-            narrow(tensor->type, n, (char *)bytes + (size_t)r * step, numbers);
+            narrow(tensor->type, n, to, numbers);
+            lost = lost || is_lost(tensor->type, n, to, numbers);
         }
         free(numbers);
     }
     if (wrong < end)
         fail("%s: its number %zu is NaN or infinite: the model is damaged, fetch it again", source->from.name, wrong);
+    if (lost)
+        fail("%s: it has a number too large for %s: --type f32 keeps it", source->from.name,
+             gguf_type_name(tensor->type));
     plan->done += tensor->bytes;
     if (!plan->quiet) progress_bar(plan->done, plan->all, "%-32.32s", tensor->name);
 }

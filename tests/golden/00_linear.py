@@ -27,6 +27,13 @@ linear = Kernel("linear", "common", "torch.nn.functional.linear",
 linear.wrong("transposed",
              "Your weight is read as [in][out]. PyTorch stores a row for each output, [out][in]",
              lambda x, weight, bias=None: x @ weight.reshape(weight.T.shape) + add(bias))
+linear.wrong("inputs_in_eleven_bits",
+             "Your x and weight have 11 bits: half precision, or TF32, which a GPU's tensor cores take unless they are told not to. "
+             "Multiply floats",
+             lambda x, weight, bias=None: x.half().to(x.dtype) @ weight.half().to(x.dtype).T + add(bias))
+linear.wrong("inputs_in_bf16",
+             "Your x and weight are rounded to bfloat16, 8 bits. Multiply floats",
+             lambda x, weight, bias=None: x.bfloat16().to(x.dtype) @ weight.bfloat16().to(x.dtype).T + add(bias))
 linear.wrong("bias_forgotten",
              "Your bias is missing. Add bias[o] to each output o, unless bias is NULL",
              lambda x, weight, bias=None: x @ weight.T)

@@ -346,6 +346,10 @@ gated_feed_forward.wrong(
     "Your b_up is missing. Add it to up, unless it is NULL",
     lambda b_up=None, **the_rest: gated(b_up=None, **the_rest))
 gated_feed_forward.wrong(
+    "biases_forgotten",
+    "Your biases are missing. Add b_gate to the gate and b_up to up, unless they are NULL",
+    lambda b_gate=None, b_up=None, **the_rest: gated(**the_rest))
+gated_feed_forward.wrong(
     "residual_added",
     "Your x is added to the output. The residual is the block's affair, not the layer's",
     lambda x, **the_rest: x + gated(x, **the_rest))

@@ -461,6 +461,9 @@ wrong_angle("divided",
 wrong_angle("angles_in_bf16",
             "Your angles are rounded to bfloat16, which cannot even count beyond 256. Keep them in float32",
             bf16_angles)
+wrong_angle("frequencies_in_bf16",
+            "Your frequencies are rounded to bfloat16, as a buffer is that goes along when a model is. Keep them in float32",
+            lambda positions, inv_freq: angles(positions, inv_freq.bfloat16().to(inv_freq.dtype)))
 wrong_table("sine_negative", "Your sine has the wrong sign. It is sin(+angle)",
             lambda cosine, sine, factor: factor * torch.stack([cosine, -sine]))
 wrong_table("sine_first", "Your sines come first. The table holds the cosines, then the sines",

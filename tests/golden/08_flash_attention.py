@@ -73,11 +73,11 @@ def not_moved(scores, so_far):
     return so_far
 
 
-def online(scores, v, first_maximum=-INF, maximum=running, shrink_sum=shrink, shrink_out=shrink):
+def online(scores, v, first_maximum=-INF, maximum=running, shrink_sum=shrink, shrink_out=shrink, size=TILE):
     """The sum of the weights and the weighted sum of the values, both under the maximum of all scores."""
     highest = torch.full_like(scores[..., :1], first_maximum)
     total, out = 0, 0
-    for tile, rows in zip(scores.split(TILE, -1), v.split(TILE, -2)):
+    for tile, rows in zip(scores.split(size, -1), v.split(size, -2)):
         before, highest = highest, maximum(tile, highest)
         weights = torch.exp(tile - highest)
         total = total * shrink_sum(before, highest) + weights.sum(-1, keepdim=True)
@@ -144,6 +144,9 @@ wrong_scores("root_cut", "Your sqrt(D) is cut to a whole number. Keep it a float
 wrong_scores("mask_of_minus_10000", "Your mask is -10000, and scores may be lower. It is -INFINITY", hidden=-1e4)
 wrong_scores("mask_of_a_finite_number",
              "Your mask is a finite number, such as -1e9, and scores may be lower. It is -INFINITY", hidden=-1e9)
+wrong_scores("future_scores_zero", "Your scores of the future are 0, and e^0 is 1. They are -INFINITY", hidden=0)
+wrong_scores("base_two", "Your powers are those of 2. Take exp, or multiply the scores by log2(e) before exp2",
+             scaled=lambda score, H, D: score * math.log(2) / math.sqrt(D))
 
 
 def wrong_view(name, advice, seen):
@@ -184,11 +187,15 @@ def wrong_tiles(name, advice, formula):
                           formula(masked_scores(q, k), values(q, v)) if len(k) > TILE else None)
 
 
+def grows_between_tiles(scores):
+    """The maximum grows where a tile begins, and nowhere else."""
+    return torch.all(scores.cummax(-1).indices % 64 == 0)
+
+
 def wrong_carry(name, advice, **change):
     """A mistake that shows where the maximum grows: that must be at every 64th key alone."""
     def formula(scores, v):
-        grows_at = scores.cummax(-1).indices
-        return flash(scores, v, **change) if torch.all(grows_at % 64 == 0) else None
+        return flash(scores, v, **change) if grows_between_tiles(scores) else None
     wrong_tiles(name, advice, formula)
 
 
@@ -231,6 +238,13 @@ for size, name in (TILE, "tiles_averaged"), (32, "tiles_averaged_of_32"), (64, "
                 "Your output is the mean of the tiles' own softmaxes. "
                 "A tile counts by the sum of its weights: carry maximum, sum and output on",
                 lambda scores, v, size=size: mean_of_tiles(scores, v, size))
+for size in TILE, 32, 64:
+    wrong_tiles(f"tiles_of_{size}_under_their_own_maxima",
+                "The weights of each tile are taken under that tile's own maximum, and then added up. All must be under one: "
+                "multiply sum and output by e^(old max - new max) where it grows, and keep it where it does not",
+                lambda scores, v, size=size: None if grows_between_tiles(scores) else flash(
+                    scores, v, size=size, maximum=lambda tile, so_far: tile.amax(-1, keepdim=True).clamp(min=-1e30),
+                    shrink_sum=not_at_all, shrink_out=not_at_all))
 wrong_tiles("tiles_summed",
             "Your output is the sum of the tiles' own softmaxes. "
             "Divide once, at the end, by the sum of all weights",

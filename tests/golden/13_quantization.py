@@ -47,6 +47,11 @@ def half_of_swapped(two):
     return half_of(two.flip(-1))
 
 
+def half_without_subnormals(two):
+    d = half_of(two)
+    return torch.where(d.abs() < 2 ** -14, 0, d)
+
+
 def bf16(value):
     return value.to(torch.bfloat16).contiguous().view(torch.uint8)
 
@@ -186,8 +191,11 @@ NEIGHBOURS = ("You put neighbours into one byte. A byte has numbers j and j + 16
 EXCHANGED = "Your halves are exchanged. The first sixteen numbers are the low halves of the bytes, the last sixteen the high ones"
 SWAPPED = "Your float16 has its high byte first. In a file the low byte comes first, on every machine"
 AS_BF16 = "Your scale is a bfloat16, the upper half of a float32. It is an IEEE float16: f16_to_float, f16_from_float"
+SUBNORMAL = ("Your float16 is 0 below 2^-14. There its exponent is 0, and it is the fraction times 2^-24: f16_to_float knows it")
 FIFTH_REVERSED = ("Your fifth bits run from the top of each byte down. Number j has bit j % 8, counted from the lowest, of "
                   "byte j / 8")
+FIFTH_TWELVE = ("Your numbers 16 to 31 have the fifth bits 12 to 27. Shift by 16 to have theirs lowest; by 12 they are bit 4, where "
+                "they belong, already")
 FIFTH_TURNED = "Your four bytes of fifth bits stand in reverse. The lowest byte comes first: numbers 0 to 7"
 FIFTH_PAIRED = ("Your fifth bits stand in the order of the bytes of q: those of 0, 16, 1, 17 and so on. They stand in the "
                 "order of the numbers")
@@ -412,6 +420,8 @@ def wrong_simple(kernel, name):
 
     wrong("high_byte_first", SWAPPED, read=half_of_swapped)
     wrong("scale_in_bf16", AS_BF16, read=bf16_of)
+    if zero is not None:  # beside a minimum so small a scale does not show
+        wrong("subnormal_scale_zero", SUBNORMAL, read=half_without_subnormals)
     wrong("first_scale_for_all", "All your blocks have the first one's scale. Each block has its own", first="of all")
     if name == "q8_0":
         wrong("unsigned_levels", "Your levels are unsigned. They are signed bytes: int8_t", signed=lambda b: b)
@@ -445,6 +455,7 @@ def wrong_simple(kernel, name):
               "minimum", zero=2 ** (bits - 1))
     if bits == 5:
         wrong("fifth_bit_missing", FIFTH_MISSING, fifth=lambda four: 0 * of_fifth(four))
+        wrong("fifth_bits_from_12_on", FIFTH_TWELVE, fifth=lambda four: of_fifth(four)[:, [*range(16), *range(12, 28)]])
         wrong("fifth_bits_reversed", FIFTH_REVERSED, fifth=lambda four: of_fifth(four, range(7, -1, -1)))
         wrong("fifth_bytes_reversed", FIFTH_TURNED, fifth=lambda four: of_fifth(four, order=[3, 2, 1, 0]))
         wrong("fifth_bits_by_bytes", FIFTH_PAIRED,
@@ -492,6 +503,11 @@ def six_bits_nibbles_exchanged(packed_scales):
     return torch.cat([a & 63, c >> 4 | a >> 6 << 4], 1), torch.cat([b & 63, c & 15 | b >> 6 << 4], 1)
 
 
+def six_bits_tops_of_scales(packed_scales):
+    a, b, c = packed_scales[:, 0:4], packed_scales[:, 4:8], packed_scales[:, 8:12]
+    return torch.cat([a & 63, c & 15 | a >> 6 << 4], 1), torch.cat([b & 63, c >> 4 | a >> 6 << 4], 1)
+
+
 def six_bits_tops_exchanged(packed_scales):
     a, b, c = packed_scales[:, 0:4], packed_scales[:, 4:8], packed_scales[:, 8:12]
     return torch.cat([a & 63, c & 15 | b >> 6 << 4], 1), torch.cat([b & 63, c >> 4 | a >> 6 << 4], 1)
@@ -502,7 +518,7 @@ def sixteen_scales(p, upper=lambda p: torch.cat([p >> 2 * g & 3 for g in range(4
 
 
 def values256(name, read=half_of, field=groups, high=groups, scales=None, times=lambda d, s: d * s, minus=lambda m: -m, zero=None,
-              third=lambda bit: bit):
+              third=lambda bit: bit, scale_of=lambda s: s):
     """blocks -> numbers [rows][n] of a K-quant; each argument is one of its steps."""
     def formula(blocks):
         raw = as_bytes(blocks).reshape(-1, sizes(name)[1])
@@ -528,9 +544,9 @@ def values256(name, read=half_of, field=groups, high=groups, scales=None, times=
             if name == "q5_k":
                 q = q | high(b[:, 16:48], 32, list(range(8)), 1) << 4
         spread = lambda t: t.to(d.dtype).repeat_interleave(each, 1)
-        out = times(d, spread(s)) * q.to(d.dtype)
+        out = times(d, spread(scale_of(s))) * q.to(d.dtype)
         if name in ("q2_k", "q4_k", "q5_k"):
-            out = out + minus(dmin * spread(m))
+            out = out + minus(dmin * spread(scale_of(m)))
         return out.reshape(len(blocks), -1)
 
     return formula
@@ -552,6 +568,14 @@ def wrong_k(kernel, name):
           f"{chunk * 8 // bits} neighbours", field=other_chunk)
     wrong("scale_of_the_block_alone", "You leave out the scales of the sub-blocks: multiply d by them",
           times=lambda d, s: d * torch.ones_like(s))
+    if name in ("q2_k", "q3_k", "q6_k"):
+        wrong("scale_for_32_numbers", "You take one scale for 32 numbers. Each has 16: of these 32 the second half has the next one",
+              scale_of=lambda s: s[:, torch.arange(16) // 2 * 2])
+        wrong("scales_of_the_first_128", "Your second 128 numbers have the scales of the first. Theirs are the last eight",
+              scale_of=lambda s: s[:, torch.arange(16) % 8])
+        wrong("scales_of_halves_apart", "You take the scales of every first 16 of 32 numbers to stand together, and then those of every "
+              "second. Scale i is that of the numbers from 16 i on",
+              scale_of=lambda s: s[:, torch.arange(16) // 8 * 8 + torch.arange(16) % 8 // 2 + torch.arange(16) % 2 * 4])
     if name in ("q2_k", "q4_k", "q5_k"):
         wrong("minimum_added", "You add the minimum. K-quants subtract it: d s q - dmin m", minus=lambda m: m)
         wrong("minimum_forgotten", "You leave out the minimum: d s q - dmin m", minus=lambda m: 0 * m)
@@ -569,9 +593,14 @@ def wrong_k(kernel, name):
               "is the scale's", scales=six_bits_nibbles_exchanged)
         wrong("upper_bits_exchanged", "You exchange the upper two bits of scale and minimum of sub-blocks 4 to 7. The scale's are "
               "in bytes 0 to 3, the minimum's in 4 to 7", scales=six_bits_tops_exchanged)
+        wrong("upper_bits_of_scales_alone", "You take the upper two bits of the minima of sub-blocks 4 to 7 from those of the scales. "
+              "The minimum's are in bytes 4 to 7", scales=six_bits_tops_of_scales)
         wrong("scale_and_minimum_exchanged", "You take the minima for scales. The scales are in the first four bytes",
               scales=lambda p: six_bits(p)[::-1])
     if name == "q5_k":
+        wrong("fifth_bits_of_the_first_64", "Your fifth bits are those of the first 64 numbers, throughout. Those of the next 64 are "
+              "two bits higher in the same bytes",
+              high=lambda b, chunk, shifts, mask: groups(b, chunk, [shift % 2 for shift in shifts], mask))
         wrong("fifth_bit_missing", "Your fifth bits are missing. That of number i is bit i / 32 of byte i % 32 before q",
               high=lambda b, *rest: 0 * groups(b, *rest))
         wrong("fifth_bits_by_bytes", "You take eight neighbours' fifth bits from one byte. A byte has those of eight numbers that "
@@ -671,6 +700,13 @@ def make_dot(name):
             w, a = values32(name, minimum=lambda m: 0 * m)(weight), values32("q8_0")(x)
             m = half_of(as_bytes(weight).reshape(len(weight), -1, sizes(name)[1])[:, :, 2:4].reshape(-1, 2)).reshape(len(weight), -1)
             return a @ w.T + m.sum(1)
+        def minimum_of_levels(weight, x):
+            """m times the sum of the levels of x, whose scale is forgotten."""
+            w, a = values32(name, minimum=lambda m: 0 * m)(weight), values32("q8_0")(x)
+            only, levels = values32(name)(weight) - w, values32("q8_0", read=one)(x)
+            return a @ w.T + levels @ only.T
+        kernel.wrong("minimum_of_levels", "You multiply m by the sum of the levels of x. It is by the sum of its numbers: times d of x",
+                     minimum_of_levels)
         kernel.wrong("minimum_once", "You add m once a block. Each of the 32 products has it: m times the sum of x's numbers",
                      minimum_once)
     if bits == 5:

@@ -161,6 +161,8 @@ largest.wrong("place_in_the_part", "You return the place in the part. Add the fi
               lambda ranks, V, largest, place: best(ranks, V, largest, place, first=lambda rank: 0))
 largest.wrong("even_parts", "You take all parts for V / ranks long, rounded down. Rank r begins at V r / ranks",
               lambda ranks, V, largest, place: best(ranks, V, largest, place, first=lambda rank: rank * (V // ranks)))
+largest.wrong("parts_rounded_up", "You take all parts for V / ranks long, rounded up, as torch.chunk does. Rank r begins at V r / ranks",
+              lambda ranks, V, largest, place: best(ranks, V, largest, place, first=lambda rank: rank * -(-V // ranks)))
 largest.wrong("last_of_equals", "Of equal logits you take the last rank's. It is the first token: compare with >, not with >=",
               lambda ranks, V, largest, place: best(ranks, V, largest, place, choose=lambda x: len(x) - 1 - int(torch.argmax(x.flip(0)))))
 largest.wrong("largest_magnitude", "You compare magnitudes. A logit may be negative", lambda ranks, V, largest, place:
@@ -186,14 +188,15 @@ def gated(normed, gate, up, down):
 
 
 def parallel(ranks, x, normed, gate, up, down, stream=lambda ranks, x: x, of_columns=None, of_rows=None, total=lambda deltas: sum(deltas),
-             down_of=None):
+             down_of=None, read="normed", swapped=False):
     width = len(gate)
     deltas = []
     for rank in range(ranks):
         of_gate = own(width, ranks, rank) if of_columns is None else which(of_columns, width, ranks, rank)
         of_down = own(width, ranks, rank) if of_rows is None else which(of_rows, width, ranks, rank)
         part = down[:, of_down] if down_of is None else down_of(down, ranks, rank)
-        deltas.append(gated(normed, gate[of_gate], up[of_gate], part))
+        gates = (up, gate) if swapped else (gate, up)
+        deltas.append(gated(x if read == "x" else normed, *(matrix[of_gate] for matrix in gates), part))
     return stream(ranks, x) + total(deltas)
 
 
@@ -220,6 +223,9 @@ wrong("down_of_rank_0", "Every rank has the first part of down. It must belong t
       of_rows="first")
 wrong("interleaved_down", "Your columns of down are dealt out in turn, those of gate and up follow each other: they do not belong "
       "together", of_rows="interleaved")
+wrong("x_for_normed", "Your gate and up read the stream x. They read the normalized rows; x is what is added to",
+      read="x")
+wrong("gate_and_up_swapped", "Your gate and up are swapped: silu is of what the gate makes, and not of up's", swapped=True)
 wrong("down_along_the_other_axis", "Your down is cut along its outputs. Cut it along its inputs, the hidden features",
       down_of=lambda down, ranks, rank: down[own(len(down), ranks, rank)].reshape(len(down), -1))
 

@@ -135,6 +135,10 @@ linear.wrong("dbias_weighted", "Your dbias is multiplied with x. The bias was on
 linear.wrong("sums_not_reset", "Your sums run on from one number to the next. Begin each with 0",
              x=lambda dy, weight, **_: (dy @ weight).flatten().cumsum(0),
              weight=lambda dy, x, **_: (dy.T @ x).flatten().cumsum(0), bias=lambda dy, **_: dy.sum(0).cumsum(0))
+for lanes in 4, 8, 16:
+    linear.wrong(f"rows_behind_{lanes}_dropped", f"Your sums over the rows end with the last full {lanes}. Add the rows that are left "
+                 "over, too", weight=lambda dy, x, lanes=lanes, **_: dy[:len(dy) // lanes * lanes].T @ x[:len(x) // lanes * lanes],
+                 bias=lambda dy, lanes=lanes, **_: dy[:len(dy) // lanes * lanes].sum(0))
 
 linear.case("by_hand", "Two rows, three inputs, two outputs: all of it fits on paper.", before=0,
             dy=[[1, 2], [3, -1]], x=[[1, 0, 2], [-1, 1, 0]], weight=[[2, 0, 1], [1, -1, 3]], bias=[0, 0])
@@ -205,6 +209,8 @@ embedding.wrong("mean_of_places", "A token that stands in the text several times
                     ids.long(), minlength=len(dtable)).clamp(min=1)[:, None])
 embedding.wrong("next_token", "Your gradients are the next token's: row t of dx belongs to ids[t]",
                 lambda dtable, dx, ids: dtable + rows_added(dx, ids.roll(-1), dtable))
+embedding.wrong("token_0_left_out", "Your token 0 gets nothing, as if it were padding. It is a token like others",
+                lambda dtable, dx, ids: dtable + rows_added(dx * (ids != 0)[:, None], ids, dtable))
 for name, sentence, V, C, ids in [
         ("by_hand", "Three tokens, one of them twice.", 3, 2, [2, 0, 2]),
         ("added", "The gradients are not 0 before.", 5, 4, [4, 1, 1, 0]),
@@ -273,6 +279,8 @@ def wrong_norms(norm, centred):
           along=lambda n, g, c: 2 * n * (n * g).mean(1, keepdim=True))
     wrong("x_in_mean_term", "One n of your term n mean(n g) is x. Both are normalized",
           along=lambda n, g, c: n * (c * g).mean(1, keepdim=True))
+    wrong("x_twice_in_mean_term", "Your dx has x mean(x g) where n mean(n g) belongs: n is the normalized x, x s",
+          along=lambda n, g, c: c * (c * g).mean(1, keepdim=True))
     wrong("dweight_squared", "Your dweight sums the squares of dy n. It sums dy n itself", pushed=lambda dy, n, x, s: (dy * n)**2)
     wrong("x_for_n", "Your dweight sums dy x. It sums dy n, and n is the normalized x", pushed=lambda dy, n, x, s: dy * x)
     wrong("sign_of_mean_term", "Your dx adds the term n mean(n g). Subtract it",
@@ -621,7 +629,7 @@ ATTENTION_MISTAKES = [
     ("mean_of_heads", "Your dk and dv are means over the query heads that share them. They are sums", dict(mean=True)),
     ("modulo", "Your query head h reads key/value head h % KV. Neighbours share: h / (H / KV)", dict(which=lambda h, H, KV: h % KV)),
     ("sum_missing", "Your dscore is p dp. Softmax has p (dp - the sum of p dp)", dict(common=lambda p, dp: 0)),
-    ("scale_missing_backward", "Your dq and dk lack 1 / sqrt(D): the scores were scaled, and so is what comes back through them",
+    ("scale_missing_backward", "Your dq or dk lacks 1 / sqrt(D): the scores were scaled, and so is what comes back through them, to both",
      dict(back_scale=lambda D: 1)),
     ("scale_twice_backward", "Your dq and dk are divided by sqrt(D) twice. Once is enough", dict(back_scale=lambda D: 1 / D)),
     ("no_mask", "Your queries see the keys that come later. Query t sees keys 0 .. t, backwards as well", dict(mask=None)),
@@ -648,7 +656,8 @@ def flash_backward(alone=0, **inputs):
     return inputs[f"d{wanted}"] + gradient.transpose(0, 1)
 
 
-def flash_parts(common=lambda dout, out: (dout * out).sum(-1, keepdim=True), log_sum=lambda L, D: L, **how):
+def flash_parts(common=lambda dout, out: (dout * out).sum(-1, keepdim=True), log_sum=lambda L, D: L,
+                seen=lambda T: torch.ones(T, T).tril().bool()):
     """The same with out and log_sum as they are handed over."""
     def part(name):
         def of(dout, q, k, v, out, log_sum_, wanted=name):
@@ -656,7 +665,7 @@ def flash_parts(common=lambda dout, out: (dout * out).sum(-1, keepdim=True), log
             L = log_sum(log_sum_, D).T[..., None]
             Q, K, V, dO = q.transpose(0, 1), heads_of(k, H), heads_of(v, H), dout.transpose(0, 1)
             scores = Q @ K.transpose(1, 2) / math.sqrt(D)
-            p = torch.where(torch.ones(T, T).tril().bool(), torch.exp(scores - L), 0)
+            p = torch.where(seen(T), torch.exp(scores - L), 0)
             ds = p * (dO @ V.transpose(1, 2) - common(dout, out).transpose(0, 1)) / math.sqrt(D)
             if wanted == "q":
                 return (ds @ K).transpose(0, 1)
@@ -671,13 +680,17 @@ flash = Backward("flash_attention_backward", "torch.ops.aten._scaled_dot_product
 
 for name, advice, how in ATTENTION_MISTAKES:
     plain.wrong(name, advice, **attention_parts(**how))
-    flash.wrong(name, advice, **attention_parts(**how))
+    flash.wrong(name, advice, **(flash_parts(seen=lambda T: torch.ones(T, T).bool()) if name == "no_mask" else attention_parts(**how)))
 plain.wrong("scores_for_weights", "Your dv is made with the scores. It is the weights, after softmax, that the values were multiplied by",
             v=attention_parts(of_values=lambda p, scores: torch.where(p > 0, scores, 0))["v"])
 flash.wrong("common_of_dout", "Your common term is the sum of dout dout. It is that of dout out",
             **{name: part for name, part in flash_parts(common=lambda dout, out: (dout * dout).sum(-1, keepdim=True)).items()})
 flash.wrong("first_log_sum", "Your log_sum is the first head's for all. Each query head has its own, log_sum[t][h]",
             **flash_parts(log_sum=lambda L, D: L[:, :1].expand_as(L)))
+flash.wrong("log_sum_of_base_two", "You take log_sum for a logarithm of base 2. It is the natural one: e^(score - log_sum)",
+            **flash_parts(log_sum=lambda L, D: L * math.log(2)))
+flash.wrong("log_sum_as_heads_first", "You read log_sum as [H][T]. It is log_sum[t][h]",
+            **flash_parts(log_sum=lambda L, D: L.reshape(L.T.shape).T))
 flash.wrong("log_sum_of_unscaled", "Your scores are not divided by sqrt(D) before log_sum is subtracted. It is of scaled scores",
             **attention_parts(scale=lambda D: 1.0, back_scale=lambda D: 1 / math.sqrt(D)))
 
@@ -724,7 +737,7 @@ def log_sum_pytorch(q, k, v, of_out):
 
 
 def log_sum_formula(q, k, v, of_out, which=lambda h, H, KV: h // (H // KV), scale=lambda D: 1 / math.sqrt(D), mask=True,
-                    log=torch.log, back=lambda m: m):
+                    log=torch.log, back=lambda m: m, kept=lambda L: L):
     T, H, D = q.shape
     Q, K, V = q.transpose(0, 1), heads_of(k, H, which), heads_of(v, H, which)
     seen = torch.ones(T, T).tril().bool() if mask else torch.ones(T, T).bool()
@@ -732,7 +745,7 @@ def log_sum_formula(q, k, v, of_out, which=lambda h, H, KV: h // (H // KV), scal
     if of_out:
         return (torch.softmax(scores, -1) @ V).transpose(0, 1).flatten(1).contiguous()
     m = scores.amax(-1, keepdim=True)
-    return (back(m) + log(torch.exp(scores - m).sum(-1, keepdim=True)))[..., 0].T.contiguous()
+    return kept((back(m) + log(torch.exp(scores - m).sum(-1, keepdim=True)))[..., 0].T.contiguous())
 
 
 log_sum = Kernel("flash_attention_log_sum", CHAPTER, "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu",
@@ -743,7 +756,10 @@ for name, advice, how in [
         ("no_mask", "Your queries see the keys that come later. Query t sees keys 0 .. t", dict(mask=False)),
         ("max_not_added_back", "Your log_sum is log(l) alone. It is m + log(l): the sum was taken with the maximum out", dict(back=torch.zeros_like)),
         ("sum_without_logarithm", "Your log_sum is m + l. Take the logarithm of l", dict(log=lambda l: l)),
-        ("log2", "Your logarithm is that of base 2. It is the natural one", dict(log=torch.log2))]:
+        ("log2", "Your logarithm is that of base 2. It is the natural one", dict(log=torch.log2)),
+        ("base_two", "Your log_sum is the logarithm of base 2 throughout. Multiply it by ln(2): it is the natural one",
+         dict(kept=lambda L: L / math.log(2))),
+        ("heads_first", "Your log_sum is written as [H][T]. It is log_sum[t][h]", dict(kept=lambda L: L.T.reshape(L.shape)))]:
     log_sum.wrong(name, advice, lambda how=how, **inputs: log_sum_formula(**inputs, **how))
 for name, sentence, T, H, KV, D, scale in [
         ("by_hand", "Two tokens, one head of two numbers.", 2, 1, 1, 2, 1), ("shared", "Four query heads, two key/value heads.", 6, 4, 2, 4, 1),
@@ -806,6 +822,10 @@ for name, advice, function in [
          lambda x, t: -torch.log(torch.exp(-surprise(x, t)[0][t >= 0]).mean())),
         ("target_of_the_next_row", "Your target is the next row's. Row r of the logits has targets[r]",
          lambda x, t: mean_surprise(x, t.roll(-1)) if (t >= 0).all() else None),
+        ("shifted_once_more", "Your logits of row r meet the target of row r + 1. targets are shifted already: row r has targets[r]",
+         lambda x, t: mean_surprise(x[:-1], t[1:]) if len(t) > 1 else None),
+        ("epsilon_in_the_logarithm", "Your probability has about 1e-9 added before its logarithm is taken. Take max + log(sum) - logit: "
+         "nothing can be 0 there", lambda x, t: -torch.log(torch.exp(-surprise(x, t)[0][t >= 0]) + 1e-9).mean()),
         ("last_row_left_out", "Your last row is left out of the sum",
          lambda x, t: surprise(x[:-1], t[:-1])[0][t[:-1] >= 0].sum() / (t >= 0).sum() if len(t) > 1 else None),
         ("divided_by_V", "Your loss is divided by V as well. The mean is over the rows alone", lambda x, t: mean_surprise(x, t) / x.shape[1])]:
@@ -837,6 +857,9 @@ loss_backward = Kernel("cross_entropy_backward", CHAPTER, "torch.nn.functional.c
 loss_backward.wrong("does_nothing", "Your gradients are what they were before. Add to them", lambda dlogits, **_: dlogits)
 loss_backward.wrong("overwritten", "Your gradients are set, and not added: what was there is lost. Write +=",
                     lambda dlogits, **inputs: push(**inputs))
+loss_backward.wrong("ignored_set_to_zero", "Your rows whose target is ignored are set to 0. Nothing is added to them: what is there stays",
+                    lambda dlogits, targets, **inputs: torch.where((targets >= 0)[:, None], dlogits, 0)
+                    + push(targets=targets, **inputs))
 loss_backward.wrong("subtracted", "Your gradients are subtracted. Add them: the step downhill is the optimizer's",
                     lambda dlogits, **inputs: dlogits - push(**inputs))
 for name, advice, how in [

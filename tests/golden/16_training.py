@@ -602,6 +602,8 @@ for name, advice, how in [
          dict(rising=lambda step, warmup, peak, lowest: lowest + (peak - lowest) * step / warmup)),
         ("warm_up_too_long", "Your peak comes one step late: step `warmup` has it",
          dict(rising=lambda step, warmup, peak, lowest: peak * step / (warmup + 1))),
+        ("warm_up_one_step_ahead", "Your warm-up is one step ahead, (step + 1) / (warmup + 1). Steps count from 1: step / warmup",
+         dict(rising=lambda step, warmup, peak, lowest: peak * (step + 1) / (warmup + 1))),
         ("warm_up_in_whole_numbers", "Your step / warmup is a division of whole numbers, which is 0 up to the last. Divide as double",
          dict(rising=lambda step, warmup, peak, lowest: peak * (step // warmup))),
         ("cosine_in_whole_numbers", "Your way along the cosine is a division of whole numbers, which is 0 up to the end. Divide as double",

