@@ -1,8 +1,8 @@
 /* Chapter 12: many rows of x meet a weight as fast as can be multiplied. The weight is cut into panels of OUTS rows
  * and DEPTH columns, x into blocks that fit the cache with a panel; and a tile of both is summed in registers.
  *
- *     x      block  [CHUNK][PITCH]    in the second-level cache
- *     weight panel  [DEPTH][OUTS]     turned, in the first-level cache
+ *     x      block  [CHUNK][PITCH]    1 MB, in the larger caches
+ *     weight panel  [DEPTH][OUTS]     turned, 32 KB, in the first-level cache; with AVX-512 64 KB, in the second
  *     y      tile   [ROWS][OUTS]      in registers */
 #ifndef PANEL_H
 #define PANEL_H
@@ -14,7 +14,7 @@
 enum {
     ROWS = REGISTERS * 3 / 8, /* rows of x in a tile: two vectors of sums each take three quarters of the registers */
     OUTS = 2 * LANES,         /* outputs of a tile */
-    DEPTH = 256,              /* numbers of each sum that are worked on while they are in the cache */
+    DEPTH = 512,              /* numbers of each sum that are worked on at a time; then y is read and written anew */
     PART = 64,                /* that are added up one after the other: in longer sums roundings would add up, too */
     PITCH = DEPTH + 16,       /* numbers from row to row of a block: in powers of two they would crowd into few sets */
     CHUNK = 512,              /* rows of x in a block */

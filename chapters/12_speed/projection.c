@@ -13,6 +13,7 @@ enum {
     MOST_STREAMS = 8,     /* or, for a single row of x that the first-level cache does not keep, and for F32, */
     BURST = 256,          /* so many rows of the weight, and so many bytes of each in one go */
     LONG = 2048,          /* it keeps so many numbers of x while weights of 16 bits pass */
+    SPAN = 256,           /* numbers of a row whose products are added up by themselves */
     AHEAD = 1024,         /* bytes that are asked for before they are needed */
     LINE = 64,            /* bytes that come from memory together */
 };
@@ -124,8 +125,8 @@ INLINE void dot_products(DType dtype, int rows, int streams, int in, float produ
     int i = 0;
 #pragma GCC unroll 16
     for (int n = 0; n < rows * streams; n++) sum[n] = (Vector){0};
-    for (; i + DEPTH <= in; i += DEPTH)
-        add_part(dtype, rows, streams, DEPTH, sum, width, (const void *)&x[0][i], weight + i * size, stream);
+    for (; i + SPAN <= in; i += SPAN)
+        add_part(dtype, rows, streams, SPAN, sum, width, (const void *)&x[0][i], weight + i * size, stream);
     if (i < in)
         add_part(dtype, rows, streams, in - i, sum, width, (const void *)&x[0][i], weight + i * size, stream);
 #pragma GCC unroll 16
