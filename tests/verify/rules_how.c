@@ -111,7 +111,7 @@ static bool number_is(const Evidence *evidence, const Link *link, Where where, d
         const Answer *answer = &evidence->answers[a];
         double should = quantity ? pow(value_of(answer, quantity), power) : number, is = number_of(answer, link);
         if (!is_ordinary(answer) || (!fails(answer) && (isnan(is) || where == WHERE_IT_FAILS))) continue;
-        if (!isfinite(should) || !about(is, should)) return false;
+        if (!about(is, should)) return false;
     }
     return true;
 }
