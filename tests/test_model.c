@@ -169,7 +169,8 @@ static void bad_configurations_get_one_line(void **state) {
     write_file(AT("%s/lfs.safetensors", folder), pointer, sizeof pointer - 1);
     assert_one_line("a pointer", run("--model '%s' --compare lfs.safetensors", GOLDEN("llama1")),
                     "lfs.safetensors: it is git-lfs's note of where the file is");
-    assert_one_line("no name", run("--tree llama-4"), "llama-4 is neither a model's folder or file nor one of llama-1-7b, ");
+    assert_one_line("no name", run("--tree llama-4"),
+                    "llama-4 is neither a model's folder or file nor one of llama-1-7b, ");
 }
 
 static void good_configurations_are_read(void **state) {

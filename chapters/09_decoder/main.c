@@ -182,7 +182,8 @@ static void demonstrate(void) {
 int main(int argc, char **argv) {
     const char *tree = NULL, *model = NULL, *ids = NULL, *save_to = NULL, *dump = NULL;
     const Option options[] = {
-        {"tree", "NAME|DIR|FILE", "print a model as PyTorch does, and what it weighs: llama-3-8b, or any --model", &tree},
+        {"tree", "NAME|DIR|FILE", "print a model as PyTorch does, and what it weighs: llama-3-8b, or any --model",
+         &tree},
         {"model", "DIR|FILE", "run a Hugging Face folder, a .gguf, or a .bin of llama2.c", &model},
         {"ids", "1,2,3", "on these tokens", &ids},
         {"save", "FILE", "write logits and hidden states as .safetensors", &save_to},

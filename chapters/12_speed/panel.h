@@ -1,8 +1,8 @@
 /* Chapter 12: many rows of x meet a weight as fast as can be multiplied. The weight is cut into panels of OUTS rows
- * and DEPTH columns, x into blocks that fit the cache with a panel; and a tile of both is summed in registers.
+ * and DEPTH columns, x into blocks that meet one panel after the other; and a tile of both is summed in registers.
  *
- *     x      block  [CHUNK][PITCH]    1 MB, in the larger caches
- *     weight panel  [DEPTH][OUTS]     turned, 32 KB, in the first-level cache; with AVX-512 64 KB, in the second
+ *     x      block  [CHUNK][PITCH]    1 MB: in the larger caches
+ *     weight panel  [DEPTH][OUTS]     turned; 64 KB with AVX-512, 32 KB with AVX2: in the smaller ones
  *     y      tile   [ROWS][OUTS]      in registers */
 #ifndef PANEL_H
 #define PANEL_H
