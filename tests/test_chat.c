@@ -566,7 +566,7 @@ static void a_full_chat_forgets_its_oldest_turns(void **state) {
     int lines = 0;
     for (const char *c = said; *c; c++) lines += *c == '\n';
     assert_true(lines >= 5); /* every turn was answered */
-    assert_int_equal(run("%s --context 500 --tokens 30 <long", ask), 0);
+    assert_int_equal(run("%s --context 500 --tokens 12 <long", ask), 0);
     assert_null(strstr(said, "note:"));
     assert_int_equal(run("%s --context 30 --tokens 100 <once", ask), 0); /* nothing to forget */
     assert_said("\nnote: the context of 30 tokens is full\n");

@@ -319,7 +319,7 @@ static void the_memory_does_not_grow(void **state) {
 #endif
     fflush(NULL);
     pid_t child = fork(); /* whose peak is its own */
-    if (child == 0) _exit(bytes_beside((Shape){4096, 4096, 2, 1, 16}) >= threads_at_most() * (1L << 20));
+    if (child == 0) _exit(bytes_beside((Shape){4096, 4096, 2, 1, 4}) >= threads_at_most() * (1L << 20));
     int status;
     waitpid(child, &status, 0);
     assert_int_equal(status, 0);

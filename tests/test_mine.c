@@ -137,17 +137,20 @@ static void the_readers_merge_makes_the_tokens(void **state) {
     forget_the_limit(), free(ids), your_llama_free(&llama), tokenizer->merge = bpe_merge;
 }
 
-/* A text of more tokens than are read together. */
+/* A text of more tokens than are read together, by a model of two of the layers: where the first ends, it is
+ * cut as well. */
 static void a_long_text_is_read_in_pieces(void **state) {
     (void)state;
     static const Function yours[PARTS];
     enum { T = CAPACITY + 5 };
-    int V = model.config.V, ids[T];
+    Model low = model;
+    low.config.L = 2;
+    int V = low.config.V, ids[T];
     float logits[V], decoders[V];
     Underway underway = {0};
     for (int t = 0; t < T; t++) ids[t] = 1 + 7 * t % (V - 1);
-    YourLlama llama = your_llama(&model, tokenizer, yours, &underway);
-    Decoder decoder = decoder_new(&model, T);
+    YourLlama llama = your_llama(&low, tokenizer, yours, &underway);
+    Decoder decoder = decoder_new(&low, T);
     decoder_read(&decoder, T, ids), decoder_logits(&decoder, decoders);
     read_text(&llama.examinee, T, ids, V, logits);
     assert_alike(V, logits, decoders, "a long text");

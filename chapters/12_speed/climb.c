@@ -64,12 +64,7 @@ const Step *climb_steps(int *count) {
 
 /* ------------------------------------------------------------------ the task */
 
-/* A build for finding mistakes says nothing about speed, nor does an emulator: it gets little to do. */
-#if defined __SANITIZE_ADDRESS__ || !defined __OPTIMIZE__ || defined UNTIMED
-enum { OUT_ONE = 64, OUT_MANY = 64 };
-#else
-enum { OUT_ONE = 12000, OUT_MANY = 384 };
-#endif
+enum { OUT_ONE = MEASURES ? 12000 : 64, OUT_MANY = MEASURES ? 384 : 64 };
 
 Task task_new(int rows) {
     Random random = {.state = 12};

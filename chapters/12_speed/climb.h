@@ -26,6 +26,13 @@ typedef struct {
 /* All of them; the last only where the processor has it. */
 const Step *climb_steps(int *count);
 
+/* A build for finding mistakes says nothing about speed, nor does an emulator: it gets little to do. */
+#if defined __SANITIZE_ADDRESS__ || !defined __OPTIMIZE__ || defined UNTIMED
+enum { MEASURES = false };
+#else
+enum { MEASURES = true };
+#endif
+
 /* The rungs' task: one row meets more weights than most caches hold, as in decode; or many rows a matrix, as in
  * prefill. */
 enum { IN = 2048, MANY = 128 };

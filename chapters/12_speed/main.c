@@ -79,7 +79,7 @@ static void climb(const Step *first, const Step *end) {
 
 /* ---- attention */
 
-enum { H = 16, KV = 4, D = 64, PREFILL = 512, DECODE = 16384 };
+enum { H = 16, KV = 4, D = 64, PREFILL = MEASURES ? 512 : 64, DECODE = MEASURES ? 16384 : 512 };
 
 typedef struct {
     const char *name;

@@ -227,7 +227,7 @@ static bool print_mistakes(const Work *work) {
 /* ------------------------------------------------------------------ the Llama's process */
 
 #ifdef EMULATED /* takes far longer */
-enum { STORIES = 2, STORY_TOKENS = 30, ANSWER_TOKENS = 12 };
+enum { STORIES = 1, STORY_TOKENS = 12, ANSWER_TOKENS = 12 };
 #else
 enum { STORIES = 5, STORY_TOKENS = 60, ANSWER_TOKENS = 12 };
 #endif
