@@ -137,12 +137,12 @@ static void descend(int steps, double losses[steps], double rate, float kept) {
 }
 
 static void steps_in_a_row(void) {
-    enum { STEPS = 7 };
+    enum { STEPS = 5 };
     double right[STEPS], not_zeroed[STEPS], uphill[STEPS];
     descend(STEPS, right, 0.006, 0), descend(STEPS, not_zeroed, 0.006, 1), descend(STEPS, uphill, -0.006, 0);
     Table table = {0};
     table_row(&table, "loss after steps|right|gradients not set to 0|added, not subtracted");
-    for (int n = 0; n < STEPS; n += 3) table_row(&table, "%d|%.2f|%.2f|%.2f", n, right[n], not_zeroed[n], uphill[n]);
+    for (int n = 0; n < STEPS; n += 2) table_row(&table, "%d|%.2f|%.2f|%.2f", n, right[n], not_zeroed[n], uphill[n]);
     table_print(&table, stdout);
 }
 
