@@ -36,9 +36,8 @@ static int whole_or(const Object *object, const char *key, int otherwise, int lo
     char why[80];
     if (!value) return otherwise;
     snprintf(why, sizeof why, "it must be a whole number from %d to %d", low, high);
-    json_int_t number = json_integer_value(value);
-    if (!json_is_integer(value) || number < low || number > high) refuse(object, key, why);
-    return (int)number;
+    if (!json_is_whole(value, low, high)) refuse(object, key, why);
+    return (int)json_integer_value(value);
 }
 
 static int whole(const Object *object, const char *key, int low, int high) {
@@ -178,7 +177,7 @@ static void read_eos(const Object *object, Config *config) {
     if (json_array_size(value) > CONFIG_EOS) refuse(object, "eos_token_id", "more ends than this reader takes");
     for (size_t i = 0; i < json_array_size(value); i++) {
         const json_t *id = json_array_get(value, i);
-        if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) > INT_MAX)
+        if (!json_is_whole(id, 0, INT_MAX))
             refuse(object, "eos_token_id", "it must be a token's number, or a list of them");
         config->eos[config->eos_count++] = (int)json_integer_value(id);
     }
