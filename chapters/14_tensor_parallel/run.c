@@ -54,8 +54,10 @@ typedef struct {
 static Run run_open(Ranks ranks, const Wish *wish) {
     Run run = {.ranks = ranks, .wish = wish, .shard = shard_open(wish->model, ranks.count, ranks.rank),
                .stream = {.file = stdout}, .random = {wish->seed}};
-    if (ranks.rank == 0 && !wish->ids && !wish->compare)
+    if (ranks.rank == 0 && !wish->ids && !wish->compare) {
         run.tokenizer = tokenizer_of_model(wish->model, wish->tokenizer);
+        check_vocabularies(&run.shard.whole, run.tokenizer, true);
+    }
     turn_end();
     check_agreement(ranks, wish, &run.shard);
     shard_load(&run.shard);
