@@ -138,8 +138,11 @@ static RopeParameters read_rope(const Object *config, int D, int max_positions) 
     const char *key = old ? "rope_scaling" : "rope_parameters";
     Object rope = {config->path, old ? "rope_scaling." : "rope_parameters.", value_of(config, key)};
     if (rope.json && !json_is_object(rope.json)) refuse(config, key, "it must be an object");
-    if (number_or(&rope, "partial_rotary_factor", number_or(config, "partial_rotary_factor", 1, 0), 0) != 1)
-        refuse(&rope, "partial_rotary_factor", "a Llama turns the whole head");
+    if (value_of(&rope, "full_attention"))
+        refuse(&rope, "full_attention", "a Llama's layers are all of one kind, and turn alike");
+    const Object *partial = value_of(&rope, "partial_rotary_factor") ? &rope : config;
+    if (number_or(partial, "partial_rotary_factor", 1, 0) != 1)
+        refuse(partial, "partial_rotary_factor", "a Llama turns the whole head");
 
     RopeParameters p = {.rope_type = rope_type(&rope), .max_position_embeddings = max_positions};
     p.rope_theta = number_or(&rope, "rope_theta", number_or(config, "rope_theta", 10000, 1), 1);
@@ -216,11 +219,15 @@ static void read_sizes(const Object *object, Config *c) {
     config_complete_heads(object->path, c);
 }
 
+/* Editors of Windows mark a text in UTF-8 by three bytes before it, which JSON does not know. */
+static size_t mark_before(const char *text) { return strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0; }
+
 static json_t *open_by(json_t *read(const char *, size_t, json_error_t *), const char *path) {
     size_t length;
     char *text = file_read_regular(path, &length);
     json_error_t problem;
-    json_t *json = read(text, length, &problem);
+    size_t mark = mark_before(text);
+    json_t *json = read(text + mark, length - mark, &problem);
     if (!json) fail("%s: line %d: no valid JSON: %s", path, problem.line, problem.text);
     free(text);
     return json;
