@@ -222,7 +222,8 @@ static void one_rank_writes_and_refuses_as_llama_does(void **state) {
     assert_said("tokens do not fit the model's context");
     assert_int_equal(run(OURS " --model '" MODEL "' --tokenizer '" ROOT "/tests/golden/tokenizers/metaspace' "
                          "--prompt Once --tokens 1 >stdout"), 0);
-    assert_string_equal(said, "note: the model has 1024 tokens, and the tokenizer 722: those from 722 on have no text\n");
+    assert_string_equal(said, "note: the model has 1024 tokens, and the tokenizer 722: those from 722 on have no "
+                              "text\n");
     assert_int_equal(run(OURS " --model '%s' --tokenizer '" MODEL "' >stdout", golden_model("llama1")), 1);
     assert_one_clear_line();
     assert_said("the model has a vocabulary of 64 tokens and the tokenizer one of 1024: they do not belong together");

@@ -12,7 +12,7 @@ static void map_bin(Llama2c *bin, const char *path) {
     char why[FILE_WHY];
     if (!file_map(path, &bin->mapping, &bin->size, why)) fail("%s: %s", path, why);
     if (bin->size < HEADER)
-        fail("%s: %zu bytes do not even hold the header of a .bin: truncated, or no .bin of llama2.c (or name a .gguf, or a model's folder)", path, bin->size);
+        fail("%s: %zu bytes do not even hold the header of a .bin: truncated, or no .bin of llama2.c", path, bin->size);
     if (!HIGHEST_FIRST) return;
     bin->turned = allocate(bin->size);
     turn_bytes(sizeof(float), bin->size / sizeof(float), bin->turned, bin->mapping);
@@ -25,7 +25,8 @@ static Config bin_config(const char *path, const int32_t header[7]) {
     for (int i = 0; i < 7; i++) {
         int64_t size = i == 5 && header[i] < 0 ? -(int64_t)header[i] : header[i];
         if (size < 1 || size > (i == 2 ? MOST_LAYERS : MOST_WIDTH))
-            fail("%s: its header says %s = %d: this is no .bin of llama2.c: name that, a .gguf, or a model's folder", path, names[i], header[i]);
+            fail("%s: its header says %s = %d: this is no .bin of llama2.c: name one, a .gguf or a model's folder",
+                 path, names[i], header[i]);
     }
     Config config = {.C = header[0], .F = header[1], .L = header[2], .H = header[3], .KV = header[4],
                      .V = abs(header[5]), .max_position_embeddings = header[6], .rms_norm_eps = 1e-5,
