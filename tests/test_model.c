@@ -291,8 +291,8 @@ static void other_files_of_weights_are_told_apart(void **state) {
     assert_one_line("a name with a quote", run("--model \"it's\" --ids 1"), "meta.py' 'it'\\''s'");
 }
 
-/* Snapshots of links, beside what they point to. */
-static void the_cache_of_huggingface_hub_is_read(void **state) {
+/* Snapshots of links, beside what they point to; and an adapter. */
+static void folders_around_a_model_are_named(void **state) {
     (void)state;
     assert_int_equal(system(AT("cd %s && mkdir -p cache/snapshots/3ab && cp -r '%s' cache/blobs && "
                                "cd cache/snapshots/3ab && for f in ../../blobs/*; do ln -s $f .; done", folder,
@@ -300,6 +300,8 @@ static void the_cache_of_huggingface_hub_is_read(void **state) {
     assert_int_equal(run("--model cache/snapshots/3ab --ids 1,2,3"), 0);
     assert_one_line("all of it", run("--model cache --ids 1"),
                     "error: cache: the model is the folder in its snapshots: name that");
+    assert_int_equal(system(AT("mkdir %s/lora && echo {} >%s/lora/adapter_config.json", folder, folder)), 0);
+    assert_one_line("an adapter", run("--model lora --ids 1"), "error: lora: it holds an adapter, not a model: peft's");
     static const char *const lost[] = {"model.safetensors", "config.json"};
     for (size_t i = 0; i < COUNT(lost); i++) {
         assert_int_equal(unlink(AT("%s/cache/blobs/%s", folder, lost[i])), 0);
@@ -580,7 +582,7 @@ int main(void) {
         cmocka_unit_test(good_configurations_are_read),
         cmocka_unit_test(a_mistral_is_a_llama_up_to_its_window),
         cmocka_unit_test(other_files_of_weights_are_told_apart),
-        cmocka_unit_test(the_cache_of_huggingface_hub_is_read),
+        cmocka_unit_test(folders_around_a_model_are_named),
         cmocka_unit_test(tensors_of_other_names_get_one_line),
         cmocka_unit_test(bad_tensors_get_one_line),
         cmocka_unit_test(many_tensors_take_linear_time),

@@ -137,16 +137,20 @@ static void refuse_ggufs(const char *folder) {
     if (directory) closedir(directory);
 }
 
-/* huggingface_hub keeps each state of a repository in a folder of its own. */
-static void refuse_caches(const char *folder) {
+/* What else is taken for a model's folder: what huggingface_hub keeps of a repository, and what peft has trained. */
+static void refuse_others(const char *folder) {
+    static const char *const others[][2] = {
+        {"snapshots", "the model is the folder in its snapshots: name that"},
+        {"adapter_config.json", "it holds an adapter, not a model: peft's merge_and_unload() adds it to its model"}};
     char path[PATH];
-    if (access(join(path, folder, "snapshots"), F_OK) == 0 && access(join(path, folder, "config.json"), F_OK) != 0)
-        fail("%s: the model is the folder in its snapshots: name that", folder);
+    if (access(join(path, folder, "config.json"), F_OK) == 0) return;
+    for (int i = 0; i < 2; i++)
+        if (access(join(path, folder, others[i][0]), F_OK) == 0) fail("%s: %s", folder, others[i][1]);
 }
 
 static void read_folder(Model *model, const char *folder) {
     char path[PATH];
-    refuse_metas(folder), refuse_ggufs(folder), refuse_caches(folder);
+    refuse_metas(folder), refuse_ggufs(folder), refuse_others(folder);
     model->config = config_read(join(path, folder, "config.json"));
     open_folder(model->files, folder);
     Weights weights = weights_of(model->files, folder);
