@@ -57,7 +57,9 @@ static bool is_pointer(int descriptor) {
 static int open_regular(const char *path, size_t *size, char why[static FILE_WHY]) {
     struct stat status;
     int descriptor = open(path, O_RDONLY | O_NONBLOCK); /* a pipe must not wait for its writer */
-    if (descriptor < 0 || fstat(descriptor, &status) != 0)
+    if (descriptor < 0 && errno == ENOENT && lstat(path, &status) == 0)
+        snprintf(why, FILE_WHY, "it is a link, and what it points to is not there: copy that, too (cp -L)");
+    else if (descriptor < 0 || fstat(descriptor, &status) != 0)
         snprintf(why, FILE_WHY, "cannot open it: %s", strerror(errno));
     else if (S_ISDIR(status.st_mode)) snprintf(why, FILE_WHY, "it is a directory: name a file in it");
     else if (!S_ISREG(status.st_mode)) snprintf(why, FILE_WHY, "it is not a regular file");

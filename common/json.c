@@ -16,4 +16,8 @@ json_t *json_read_reals(const char *text, size_t length, json_error_t *problem) 
     return read_as(JSON_DECODE_INT_AS_REAL, text, length, problem);
 }
 
+bool json_is_whole(const json_t *value, int low, int high) {
+    return json_is_integer(value) && json_integer_value(value) >= low && json_integer_value(value) <= high;
+}
+
 json_t *json_new(void) { return json_read("{}", 2, NULL); }

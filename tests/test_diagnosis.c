@@ -992,6 +992,41 @@ static void rms_norm_backward_sets(int rows, int dim, float dx[restrict rows][di
     }
 }
 
+#define FLASH_BACKWARD(name)                                                                                           \
+    static void name(int T, int H, int KV, int D, float dq[T][H][D], float dk[T][KV][D], float dv[T][KV][D],           \
+                     const float dout[T][H][D], const float q[T][H][D], const float k[T][KV][D],                       \
+                     const float v[T][KV][D], const float out[T][H][D], const float log_sum[T][H])
+
+/* Query head h, which reads key/value head g and scales its scores for log_sum so. */
+static void flash_backward_of(int h, int g, double scale, int T, int H, int KV, int D, float dq[T][H][D],
+                              float dk[T][KV][D], float dv[T][KV][D], const float dout[T][H][D],
+                              const float q[T][H][D], const float k[T][KV][D], const float v[T][KV][D],
+                              const float out[T][H][D], const float log_sum[T][H]) {
+    for (int t = 0; t < T; t++)
+        for (int s = 0; s <= t; s++) {
+            double score = 0, pushed = 0;
+            for (int i = 0; i < D; i++) {
+                score += scale * q[t][h][i] * k[s][g][i];
+                pushed += (double)dout[t][h][i] * (v[s][g][i] - out[t][h][i]);
+            }
+            double p = exp(score - log_sum[t][h]), ds = p * pushed / sqrt(D);
+            for (int i = 0; i < D; i++) {
+                dq[t][h][i] += (float)(ds * k[s][g][i]), dk[s][g][i] += (float)(ds * q[t][h][i]);
+                dv[s][g][i] += (float)(p * dout[t][h][i]);
+            }
+        }
+}
+
+FLASH_BACKWARD(flash_backward_modulo) {
+    for (int h = 0; h < H; h++)
+        flash_backward_of(h, h % KV, 1 / sqrt(D), T, H, KV, D, dq, dk, dv, dout, q, k, v, out, log_sum);
+}
+
+FLASH_BACKWARD(flash_backward_unscaled) {
+    for (int h = 0; h < H; h++)
+        flash_backward_of(h, h / (H / KV), 1, T, H, KV, D, dq, dk, dv, dout, q, k, v, out, log_sum);
+}
+
 static void swiglu_backward_shut(int n, float dgate[restrict n], float dup[restrict n], const float dout[n],
                                  const float gate[n], const float up[n]) {
     for (int i = 0; i < n; i++)
@@ -1204,6 +1239,8 @@ static const Draft wrong[] = {
     DRAFT(dot_q8_0, dot_weight_scale_once, "the scale of the weights' first block"),
     DRAFT(dot_q8_0, dot_scales_once, "multiply once, by the first blocks' scales"),
     DRAFT(swiglu_backward, swiglu_backward_shut, "0 where the gate is below -20"),
+    DRAFT(flash_attention_backward, flash_backward_modulo, "Your query head h reads key/value head h % KV"),
+    DRAFT(flash_attention_backward, flash_backward_unscaled, "not divided by sqrt(D) before log_sum is subtracted"),
     DRAFT(rms_norm_backward, rms_norm_backward_sets, "Your dweight is set by each row"),
     DRAFT(adamw, adamw_beta1_for_both, "Your v is a mean by beta1, as m is"),
     DRAFT(clip_gradient, clip_by_the_root, "is the right one times a number, another one in each"),

@@ -745,7 +745,7 @@ static void llama_follows_the_models_defaults(void **state) {
         {"{}", ""},
         {"{\"do_sample\": false, \"temperature\": 0.6}", "--temperature 0"},
         {"{\"do_sample\": true, \"temperature\": 2.5, \"top_p\": null}", "--temperature 2.5"},
-        {"{\"temperature\": 2.5, \"top_p\": 1.0, \"top_k\": 3}", "--temperature 2.5 --top-p 1 --top-k 3"},
+        {"{\"temperature\": 2.5, \"top_p\": 1.0, \"top_k\": 3.0}", "--temperature 2.5 --top-p 1 --top-k 3"},
         {"{\"temperature\": 2.5, \"min_p\": 0.3, \"repetition_penalty\": 1.5}",
          "--temperature 2.5 --min-p 0.3 --repetition-penalty 1.5"},
     };

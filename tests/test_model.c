@@ -137,7 +137,10 @@ static void bad_configurations_get_one_line(void **state) {
          "high_freq_factor is 1.0: it must be a number above 1"},
         {"llama32", "\"low_freq_factor\": 1.0,", "", "rope_parameters.low_freq_factor is missing"},
         {"llama32", "\"rope_parameters\": {", "\"rope_parameters\": {\"partial_rotary_factor\": 0.5,",
-         "partial_rotary_factor is 0.5"},
+         "config.json: rope_parameters.partial_rotary_factor is 0.5"},
+        {"llama32", "{", "{\"partial_rotary_factor\": 0.5,", "config.json: partial_rotary_factor is 0.5"},
+        {"llama32", "\"rope_parameters\": {", "\"rope_parameters\": {\"full_attention\": {\"rope_theta\": 1e6},",
+         "rope_parameters.full_attention is {\"rope_theta\":1000000.0}: a Llama's layers are all of one kind"},
         {"llama3", "\"rope_scaling\": null", "\"rope_scaling\": [1]", "rope_scaling is [1]: it must be an object"},
         {"llama3", "\"rope_scaling\": null", "\"rope_parameters\": [1]",
          "rope_parameters is [1]: it must be an object"},
@@ -208,6 +211,9 @@ static void good_configurations_are_read(void **state) {
         c = config_read(config);
         assert_int_equal(config_context(&c), windows[i].context);
     }
+    write_config(path, "llama3", "{", "\xEF\xBB\xBF{"); /* as an editor of Windows saves it */
+    c = config_read(config);
+    assert_int_equal(c.C, 32);
     write_config(path, "yarn", "\"factor\": 4.0", "\"factor\": null");
     c = config_read(config);
     assert_true(c.rope.rope_type == ROPE_YARN && c.rope.factor == 4 && c.rope.original_max_position_embeddings == 16);
@@ -283,6 +289,42 @@ static void other_files_of_weights_are_told_apart(void **state) {
     assert_said("python3 '" ROOT "/chapters/09_decoder/meta.py' 'alone'");
     assert_int_equal(system(AT("mv '%s/alone' \"%s/it's\"", folder, folder)), 0);
     assert_one_line("a name with a quote", run("--model \"it's\" --ids 1"), "meta.py' 'it'\\''s'");
+}
+
+/* Snapshots of links, beside what they point to; and an adapter. */
+static void folders_around_a_model_are_named(void **state) {
+    (void)state;
+    assert_int_equal(system(AT("cd %s && mkdir -p cache/snapshots/3ab && cp -r '%s' cache/blobs && "
+                               "cd cache/snapshots/3ab && for f in ../../blobs/*; do ln -s $f .; done", folder,
+                               GOLDEN("llama3"))), 0);
+    assert_int_equal(run("--model cache/snapshots/3ab --ids 1,2,3"), 0);
+    assert_one_line("all of it", run("--model cache --ids 1"),
+                    "error: cache: the model is the folder in its snapshots: name that");
+    assert_int_equal(system(AT("mkdir %s/lora && echo {} >%s/lora/adapter_config.json", folder, folder)), 0);
+    assert_one_line("an adapter", run("--model lora --ids 1"), "error: lora: it holds an adapter, not a model: peft's");
+    static const char *const lost[] = {"model.safetensors", "config.json"};
+    for (size_t i = 0; i < COUNT(lost); i++) {
+        assert_int_equal(unlink(AT("%s/cache/blobs/%s", folder, lost[i])), 0);
+        assert_one_line(lost[i], run("--model cache/snapshots/3ab --ids 1"),
+                        AT("3ab/%s: it is a link, and what it points to is not there: copy that, too", lost[i]));
+    }
+}
+
+/* As where the Llama is a part of a model that sees. */
+static void tensors_of_other_names_get_one_line(void **state) {
+    (void)state;
+    Weights weights = open_weights("llama1");
+    char(*names)[96] = allocate(weights.count * sizeof *names);
+    for (size_t i = 0; i < weights.count; i++) {
+        snprintf(names[i], sizeof *names, "language_model.%s", weights.tensors[i].name);
+        weights.tensors[i].name = names[i];
+    }
+    write_config(AT("%s/prefixed", folder), "llama1", "{", "{");
+    safetensors_save(AT("%s/prefixed/model.safetensors", folder), weights.count, weights.tensors, 0, NULL);
+    safetensors_close(&weights.file), free(names);
+    assert_one_line("a prefix", run("--model prefixed --ids 1"),
+                    "prefixed: its tensors have other names than a Llama's: \"language_model.lm_head.weight\", and "
+                    "none is \"model.embed_tokens\"");
 }
 
 static void bad_tensors_get_one_line(void **state) {
@@ -519,7 +561,8 @@ static void a_tree_is_of_any_model(void **state) {
     }
     assert_int_equal(run("--tree '%s'", GOLDEN("llama2_70b")), 0);
     assert_null(strstr(said, "This file has"));
-    assert_one_line("no model", run("--tree '%s/config.json'", GOLDEN("llama2_70b")), "is this a .bin of llama2.c?");
+    assert_one_line("no model", run("--tree '%s/config.json'", GOLDEN("llama2_70b")),
+                    "this is no .bin of llama2.c: name one, a .gguf or a model's folder");
 }
 
 /* The tests' folder, and a golden model in llama2.c's layout in it. */
@@ -539,6 +582,8 @@ int main(void) {
         cmocka_unit_test(good_configurations_are_read),
         cmocka_unit_test(a_mistral_is_a_llama_up_to_its_window),
         cmocka_unit_test(other_files_of_weights_are_told_apart),
+        cmocka_unit_test(folders_around_a_model_are_named),
+        cmocka_unit_test(tensors_of_other_names_get_one_line),
         cmocka_unit_test(bad_tensors_get_one_line),
         cmocka_unit_test(many_tensors_take_linear_time),
         cmocka_unit_test(bad_shards_get_one_line),

@@ -182,6 +182,15 @@ static void ranks_that_are_asked_for_help_end_well(void **state) {
     assert_int_equal(atoi(said), 1);
 }
 
+static void without_a_model_they_show_the_lesson(void **state) {
+    (void)state;
+    assert_int_equal(run("timeout 60 " MPIRUN " -n 3 " OURS " >shown"), 0);
+    assert_string_equal(said, "");
+    assert_int_equal(run(OURS " | cmp - shown"), 0);
+    assert_misuse(run(OURS " --prompt Once"));
+    assert_said("without a --model there is a demonstration, which takes no options");
+}
+
 static void ranks_that_are_not_alike_are_told(void **state) {
     (void)state;
     const char *words = AT("--model '%s' --prompt Once", MODEL);
@@ -203,9 +212,21 @@ static void one_rank_writes_and_refuses_as_llama_does(void **state) {
     assert_int_equal(run(OURS " --model '" MODEL "' --tokenizer '" MODEL "' --tokens 480 --prompt Once >many && "
                          "cmp one many && wc -c <many"), 0);
     assert_true(atoi(said) > 100 && atoi(said) < 2000); /* the story has ended */
+    /* At its first full stop, where generation_config.json names that an end. */
+    assert_int_equal(run("cp -r '" MODEL "' stops && echo '{\"eos_token_id\": 985}' >stops/generation_config.json"), 0);
+    assert_int_equal(run(OURS " --model stops --prompt 'Once upon a time'"), 0);
+    assert_said("Once upon a time there was ");
+    assert_null(strchr(said, '.'));
     assert_int_equal(run(OURS " --model '" MODEL "' --prompt \"$(yes no | head -n 700)\" >stdout"), 1);
     assert_one_clear_line();
     assert_said("tokens do not fit the model's context");
+    assert_int_equal(run(OURS " --model '" MODEL "' --tokenizer '" ROOT "/tests/golden/tokenizers/metaspace' "
+                         "--prompt Once --tokens 1 >stdout"), 0);
+    assert_string_equal(said, "note: the model has 1024 tokens, and the tokenizer 722: those from 722 on have no "
+                              "text\n");
+    assert_int_equal(run(OURS " --model '%s' --tokenizer '" MODEL "' >stdout", golden_model("llama1")), 1);
+    assert_one_clear_line();
+    assert_said("the model has a vocabulary of 64 tokens and the tokenizer one of 1024: they do not belong together");
     assert_misuse(run(OURS " --model '" MODEL "' --report --temperature 1"));
     assert_int_equal(run(OURS " --model '%s' --compare '%s/tests/golden/gradients/llama1.safetensors'",
                          golden_model("llama1"), ROOT), 1);
@@ -283,6 +304,7 @@ int main(void) {
         cmocka_unit_test(heads_that_do_not_divide_are_refused),
         cmocka_unit_test(the_rank_that_fails_is_named),
         cmocka_unit_test(ranks_that_are_asked_for_help_end_well), cmocka_unit_test(ranks_that_are_not_alike_are_told),
+        cmocka_unit_test(without_a_model_they_show_the_lesson),
         cmocka_unit_test(one_rank_writes_and_refuses_as_llama_does),
         cmocka_unit_test(a_full_disk_on_rank_1_is_no_harm), cmocka_unit_test(a_rank_that_dies_ends_them_all),
         cmocka_unit_test(control_c_ends_them_all),

@@ -65,6 +65,9 @@ static void options_that_make_no_sense_are_named(void **state) {
         {"--out refused " TEXT "--prompt Once", "--prompt needs a --sample N"},
         {"--out refused " TEXT "--rate 0.01 --lowest 0.02", "--lowest 0.02 is above the --rate of 0.01"},
         {"--out refused " TEXT "--steps 4 --warmup 5", "--warmup 5 is longer than the 4 --steps"},
+        {"--out refused " TEXT "--data story.txt:0", "story.txt:0: \"0\" is no share of the data"},
+        {"--out refused " TEXT "--data story.txt:1-2:3", "story.txt:1-2:3: \"1-2\" is no share of the data"},
+        {"--out refused " TEXT "--valid story.txt::1e10", "story.txt::1e10: \"1e10\" is no share of the data"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         assert_misuse(run(TRAIN "%s", cases[i][0]));
@@ -81,6 +84,8 @@ static void what_does_not_fit_is_named(void **state) {
         {"--model story.txt --data story.txt", "--model story.txt: it is no folder"},
         {"--config . --data story.txt", "--config .: it is a folder: name the config.json in it"},
         {"--model missing --data story.txt", "--model missing: it is no folder"},
+        {"--config tiny.json --tokenizer '" STORIES "' --data .",
+         ".: it is a folder: name a text in it, a token file (.safetensors), or - for standard input"},
         {TEXT "--warmup 9", "--warmup 9 is longer than the 1 steps that the data are enough for"},
         {TEXT "--valid story.txt::2", "--valid story.txt::2: it has neither share nor epochs"},
         {WORDS "--sample 1", "--sample: there is no tokenizer to write with: --tokenizer DIR"},

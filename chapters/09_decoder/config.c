@@ -36,9 +36,8 @@ static int whole_or(const Object *object, const char *key, int otherwise, int lo
     char why[80];
     if (!value) return otherwise;
     snprintf(why, sizeof why, "it must be a whole number from %d to %d", low, high);
-    json_int_t number = json_integer_value(value);
-    if (!json_is_integer(value) || number < low || number > high) refuse(object, key, why);
-    return (int)number;
+    if (!json_is_whole(value, low, high)) refuse(object, key, why);
+    return (int)json_integer_value(value);
 }
 
 static int whole(const Object *object, const char *key, int low, int high) {
@@ -139,8 +138,11 @@ static RopeParameters read_rope(const Object *config, int D, int max_positions) 
     const char *key = old ? "rope_scaling" : "rope_parameters";
     Object rope = {config->path, old ? "rope_scaling." : "rope_parameters.", value_of(config, key)};
     if (rope.json && !json_is_object(rope.json)) refuse(config, key, "it must be an object");
-    if (number_or(&rope, "partial_rotary_factor", number_or(config, "partial_rotary_factor", 1, 0), 0) != 1)
-        refuse(&rope, "partial_rotary_factor", "a Llama turns the whole head");
+    if (value_of(&rope, "full_attention"))
+        refuse(&rope, "full_attention", "a Llama's layers are all of one kind, and turn alike");
+    const Object *partial = value_of(&rope, "partial_rotary_factor") ? &rope : config;
+    if (number_or(partial, "partial_rotary_factor", 1, 0) != 1)
+        refuse(partial, "partial_rotary_factor", "a Llama turns the whole head");
 
     RopeParameters p = {.rope_type = rope_type(&rope), .max_position_embeddings = max_positions};
     p.rope_theta = number_or(&rope, "rope_theta", number_or(config, "rope_theta", 10000, 1), 1);
@@ -178,7 +180,7 @@ static void read_eos(const Object *object, Config *config) {
     if (json_array_size(value) > CONFIG_EOS) refuse(object, "eos_token_id", "more ends than this reader takes");
     for (size_t i = 0; i < json_array_size(value); i++) {
         const json_t *id = json_array_get(value, i);
-        if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) > INT_MAX)
+        if (!json_is_whole(id, 0, INT_MAX))
             refuse(object, "eos_token_id", "it must be a token's number, or a list of them");
         config->eos[config->eos_count++] = (int)json_integer_value(id);
     }
@@ -217,11 +219,15 @@ static void read_sizes(const Object *object, Config *c) {
     config_complete_heads(object->path, c);
 }
 
+/* Editors of Windows mark a text in UTF-8 by three bytes before it, which JSON does not know. */
+static size_t mark_before(const char *text) { return strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0; }
+
 static json_t *open_by(json_t *read(const char *, size_t, json_error_t *), const char *path) {
     size_t length;
     char *text = file_read_regular(path, &length);
     json_error_t problem;
-    json_t *json = read(text, length, &problem);
+    size_t mark = mark_before(text);
+    json_t *json = read(text + mark, length - mark, &problem);
     if (!json) fail("%s: line %d: no valid JSON: %s", path, problem.line, problem.text);
     free(text);
     return json;

@@ -25,7 +25,8 @@ static Config bin_config(const char *path, const int32_t header[7]) {
     for (int i = 0; i < 7; i++) {
         int64_t size = i == 5 && header[i] < 0 ? -(int64_t)header[i] : header[i];
         if (size < 1 || size > (i == 2 ? MOST_LAYERS : MOST_WIDTH))
-            fail("%s: its header says %s = %d: is this a .bin of llama2.c?", path, names[i], header[i]);
+            fail("%s: its header says %s = %d: this is no .bin of llama2.c: name one, a .gguf or a model's folder",
+                 path, names[i], header[i]);
     }
     Config config = {.C = header[0], .F = header[1], .L = header[2], .H = header[3], .KV = header[4],
                      .V = abs(header[5]), .max_position_embeddings = header[6], .rms_norm_eps = 1e-5,

@@ -84,10 +84,16 @@ static _Noreturn void refuse_folder(const char *folder) {
     fail("%s: it holds neither model.safetensors nor model.safetensors.index.json", folder);
 }
 
+/* A link lies there as well, whatever it points to: then that is what is wrong. */
+static bool lies_in(char path[static PATH], const char *folder, const char *name) {
+    struct stat status;
+    return lstat(join(path, folder, name), &status) == 0;
+}
+
 static void open_folder(struct ModelFiles *files, const char *folder) {
     char path[PATH];
-    if (access(join(path, folder, "model.safetensors"), F_OK) == 0) add_shard(files, folder, "model.safetensors");
-    else if (access(join(path, folder, "model.safetensors.index.json"), F_OK) == 0) open_shards(files, folder, path);
+    if (lies_in(path, folder, "model.safetensors")) add_shard(files, folder, "model.safetensors");
+    else if (lies_in(path, folder, "model.safetensors.index.json")) open_shards(files, folder, path);
     else refuse_folder(folder);
 }
 
@@ -131,9 +137,20 @@ static void refuse_ggufs(const char *folder) {
     if (directory) closedir(directory);
 }
 
+/* What else is taken for a model's folder: what huggingface_hub keeps of a repository, and what peft has trained. */
+static void refuse_others(const char *folder) {
+    static const char *const others[][2] = {
+        {"snapshots", "the model is the folder in its snapshots: name that"},
+        {"adapter_config.json", "it holds an adapter, not a model: peft's merge_and_unload() adds it to its model"}};
+    char path[PATH];
+    if (access(join(path, folder, "config.json"), F_OK) == 0) return;
+    for (int i = 0; i < 2; i++)
+        if (access(join(path, folder, others[i][0]), F_OK) == 0) fail("%s: %s", folder, others[i][1]);
+}
+
 static void read_folder(Model *model, const char *folder) {
     char path[PATH];
-    refuse_metas(folder), refuse_ggufs(folder);
+    refuse_metas(folder), refuse_ggufs(folder), refuse_others(folder);
     model->config = config_read(join(path, folder, "config.json"));
     open_folder(model->files, folder);
     Weights weights = weights_of(model->files, folder);

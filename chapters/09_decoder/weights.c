@@ -140,6 +140,15 @@ static void refuse_the_rest(const Weights *weights) {
     fail_if_any(&unexpected, weights->path, "of no Llama");
 }
 
+/* Where none is a Llama's, it is another model, or the Llama is a part of it: its names begin otherwise. */
+static void refuse_other_names(const Weights *weights) {
+    for (size_t i = 0; i < weights->count; i++)
+        if (weights->taken[i]) return;
+    if (weights->count > 0)
+        fail("%s: its tensors have other names than a Llama's: \"%.80s\", and none is \"%.80s\"", weights->path,
+             weights->tensors[0].name, weights->names->embed_tokens);
+}
+
 void weights_take_model(Weights *weights, Model *model) {
     int L = model->config.L;
     model->layers = allocate((size_t)L * sizeof *model->layers);
@@ -147,6 +156,7 @@ void weights_take_model(Weights *weights, Model *model) {
     take_embedding(weights, model);
     for (int l = 0; l < L; l++) take_layer(weights, &model->config, l, &model->layers[l]);
     model->norm = take_vector(weights, model->config.C, weights->names->norm, 0, "weight");
+    refuse_other_names(weights);
     fail_if_any(&weights->missing, weights->path, weights->missing.count == 1 ? "is missing" : "are missing");
     refuse_the_rest(weights);
     free(weights->tensors), free(weights->taken);

@@ -108,7 +108,7 @@ static void check_model(const char *path, const json_t *model) {
 /* ------------------------------------------------------------------ the vocabulary */
 
 static int read_id(const char *path, const char *piece, const json_t *id, int below) {
-    if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) >= below)
+    if (!json_is_whole(id, 0, below - 1))
         fail("%s: the id of \"%.80s\" is none, or there are not as many tokens", path, piece);
     return (int)json_integer_value(id);
 }

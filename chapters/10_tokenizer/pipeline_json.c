@@ -54,8 +54,7 @@ static bool is_on(const Place *p, const char *name, bool otherwise) {
 
 static int count_of(const Place *p, const char *name) {
     const json_t *value = json_object_get(p->step, name);
-    if (!json_is_integer(value) || json_integer_value(value) < 0 || json_integer_value(value) > MOST_PIECE)
-        refuse(p->path, p->key, p->step, "what should be a count is none");
+    if (!json_is_whole(value, 0, MOST_PIECE)) refuse(p->path, p->key, p->step, "what should be a count is none");
     return (int)json_integer_value(value);
 }
 

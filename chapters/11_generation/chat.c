@@ -45,23 +45,23 @@ static void set_template(Chat *chat, const char *path, const char *source, size_
 /* `wanted`: the template; the name of the token that ends a text is wanted anyway. */
 static void read_folder(Chat *chat, const char *folder, bool wanted) {
     char path[PATH];
+    const bool own_file = access(join(path, folder, "chat_template.jinja"), F_OK) == 0; /* which counts more */
     if (access(join(path, folder, "tokenizer_config.json"), F_OK) == 0) {
         json_t *json = json_open_reals(path); /* its model_max_length mostly has 31 digits */
         const json_t *template = json_object_get(json, "chat_template");
         const char *eos = token_name(json_object_get(json, "eos_token"));
-        if (wanted && template && !json_is_null(template)) {
+        if (wanted && !own_file && template && !json_is_null(template)) {
             const char *source = template_in(path, template);
             set_template(chat, path, source, strlen(source));
         }
         if (eos) chat->eos = copy_text(eos, strlen(eos));
         json_decref(json);
     }
-    if (!wanted || access(join(path, folder, "chat_template.jinja"), F_OK) != 0) return; /* which counts more */
+    if (!wanted || !own_file) return;
     size_t length;
-    char *source = file_read_regular(path, &length);
+    char *source = file_read_regular(join(path, folder, "chat_template.jinja"), &length);
     if (memchr(source, '\0', length))
         fail("%s: it has a NUL in it: this is no text (--template NAME takes another)", path);
-    free(chat->source), free(chat->path);
     set_template(chat, path, source, length);
     free(source);
 }

@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -17,12 +18,12 @@ static double number_or(const char *path, const json_t *json, const char *key, d
     return number;
 }
 
-/* The same of what is counted. */
+/* The same of what is counted; those who write it by hand write 50.0 as well. */
 static int whole_or(const char *path, const json_t *json, const char *key, int otherwise) {
     const json_t *value = json_object_get(json, key);
     if (!value || json_is_null(value)) return otherwise;
-    json_int_t number = json_integer_value(value);
-    if (!json_is_integer(value) || number < 0 || number > INT_MAX)
+    double number = json_number_value(value);
+    if (!json_is_number(value) || number < 0 || number > INT_MAX || number != floor(number))
         fail("%s: %s must be a whole number from 0 on", path, key);
     return (int)number;
 }

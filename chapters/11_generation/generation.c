@@ -63,6 +63,17 @@ Ending generation_write(Generation *g, const Tokenizer *tokenizer, Stream *strea
     return wanted(stream) ? ENOUGH : STOPPED;
 }
 
+void check_vocabularies(const Model *model, const Tokenizer *tokenizer, bool notes) {
+    enum { FEW = 256 };
+    int V = model->config.V, size = tokenizer_size(tokenizer);
+    if (size >= V + FEW || size < V / 2)
+        fail("the model has a vocabulary of %d tokens and the tokenizer one of %d: they do not belong together", V,
+             size);
+    if (notes && size < V)
+        fprintf(stderr, "note: the model has %d tokens, and the tokenizer %d: those from %d on have no text\n", V, size,
+                size);
+}
+
 int *encode_with_bos(const Tokenizer *tokenizer, size_t length, const char text[length], size_t *count) {
     int bos = tokenizer_bos(tokenizer), *ids = tokenizer_encode(tokenizer, length, text, false, count);
     if (bos < 0 || (*count > 0 && !tokenizer_adds_bos(tokenizer))) return ids;

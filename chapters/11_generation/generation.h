@@ -62,6 +62,10 @@ void stream_end(Stream *stream); /* shows what was held back; frees */
 typedef enum { ENDED, ENOUGH, FULL, STOPPED } Ending;
 Ending generation_write(Generation *generation, const Tokenizer *tokenizer, Stream *stream, int most);
 
+/* Some models have rows more than their tokenizer has tokens, of which a note tells; and to some tokenizers a few were
+ * added of which the model has no row, such as <pad>: who uses one is told so. Where neither explains it, fail(). */
+void check_vocabularies(const Model *model, const Tokenizer *tokenizer, bool notes);
+
 /* The ids of a text, with BOS before them if the tokenizer wants it there; of an empty text, BOS. The caller frees. */
 int *encode_with_bos(const Tokenizer *tokenizer, size_t length, const char text[length], size_t *count);
 

@@ -17,23 +17,6 @@ static const char bundled[] = ROOT "/chapters/09_decoder/stories/model";
 
 /* ------------------------------------------------------------------ opening */
 
-/* Some models have rows more than their tokenizer has tokens; and to some tokenizers a few were added of which the
- * model has no row, such as <pad>: who uses one is told so. */
-static void check_vocabularies(const Model *model, const Tokenizer *tokenizer) {
-    enum { FEW = 256 };
-    int V = model->config.V, size = tokenizer_size(tokenizer);
-    if (size >= V + FEW || size < V / 2)
-        fail("the model has a vocabulary of %d tokens and the tokenizer one of %d: they do not belong together", V,
-             size);
-}
-
-static void note_tokens_without_text(const Model *model, const Tokenizer *tokenizer) {
-    int V = model->config.V, size = tokenizer_size(tokenizer);
-    if (size < V)
-        fprintf(stderr, "note: the model has %d tokens, and the tokenizer %d: those from %d on have no text\n", V, size,
-                size);
-}
-
 /* The tokenizer lies in the model's folder, in the .gguf, or beside the .bin. How the model's maker recommends to write
  * counts, but what is asked for counts more. */
 Llama llama_open(const Words *words) {
@@ -41,8 +24,7 @@ Llama llama_open(const Words *words) {
     Llama llama = {.words = words, .settings = settings_of(words), .model = model_open(path), .path = model_home(path)};
     llama.tokenizer_path = model_home(or(words->tokenizer, path));
     llama.tokenizer = tokenizer_of_model(path, words->tokenizer);
-    check_vocabularies(&llama.model, llama.tokenizer);
-    if (!words->quiet) note_tokens_without_text(&llama.model, llama.tokenizer);
+    check_vocabularies(&llama.model, llama.tokenizer, !words->quiet);
     if (!gguf_is(llama.path)) defaults_read(llama.path, &llama.settings.sampling, &llama.model.config);
     llama.settings.sampling = sampling_of(words, llama.settings.sampling);
     const char *weights = tensor_type(&llama.model.lm_head);

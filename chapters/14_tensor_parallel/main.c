@@ -149,6 +149,7 @@ static void what_a_token_sends(void) {
 }
 
 static int demonstrate(void) {
+    turn_end();
     s = sentence_open();
     Half half = half_open();
     by_hand();
@@ -188,6 +189,7 @@ int main(int argc, char **argv) {
     wish.temperature = (float)option_decimal("temperature", temperature, 0, 1000);
     wish.seed = option_number("seed", seed, 0, ULONG_MAX);
     wish.ignore_end = ignore_end, wish.report = report;
+    if (!wish.model && argc > 1) usage_error("without a --model there is a demonstration, which takes no options");
     if (report && wish.temperature > 0) usage_error("--report counts what the likeliest token costs: no --temperature");
     int status = wish.model ? run_on_ranks(ranks, &wish) : demonstrate();
     ranks_close();

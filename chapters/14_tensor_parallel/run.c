@@ -1,5 +1,6 @@
 #include "14_tensor_parallel/run.h"
 #include "09_decoder/run_model.h"
+#include "11_generation/defaults.h"
 #include "11_generation/generation.h"
 #include "14_tensor_parallel/parallel.h"
 #include "14_tensor_parallel/traffic.h"
@@ -51,11 +52,21 @@ typedef struct {
     Sent for_a_token; /* all that this rank sent for the first token that was written */
 } Run;
 
+/* Rank 0 writes: it needs the tokenizer, and which tokens end a text. */
+static void open_text(Run *run, const Wish *wish) {
+    Sampling unused = {0};
+    Model *model = &run->shard.whole;
+    char *home = model_home(wish->model);
+    run->tokenizer = tokenizer_of_model(wish->model, wish->tokenizer);
+    check_vocabularies(model, run->tokenizer, true);
+    defaults_read(home, &unused, &model->config);
+    free(home);
+}
+
 static Run run_open(Ranks ranks, const Wish *wish) {
     Run run = {.ranks = ranks, .wish = wish, .shard = shard_open(wish->model, ranks.count, ranks.rank),
                .stream = {.file = stdout}, .random = {wish->seed}};
-    if (ranks.rank == 0 && !wish->ids && !wish->compare)
-        run.tokenizer = tokenizer_of_model(wish->model, wish->tokenizer);
+    if (ranks.rank == 0 && !wish->ids && !wish->compare) open_text(&run, wish);
     turn_end();
     check_agreement(ranks, wish, &run.shard);
     shard_load(&run.shard);

@@ -124,7 +124,11 @@ static const char *at_mark(const char *text, const char *end, const char *mark, 
 /* Standard input, or a pipe. */
 static bool is_stream(const char *path) {
     struct stat status;
-    return strcmp(path, "-") == 0 || (stat(path, &status) == 0 && !S_ISREG(status.st_mode));
+    if (strcmp(path, "-") == 0) return true;
+    if (stat(path, &status) != 0) return false;
+    if (S_ISDIR(status.st_mode))
+        fail("%s: it is a folder: name a text in it, a token file (.safetensors), or - for standard input", path);
+    return !S_ISREG(status.st_mode);
 }
 
 /* A file is mapped, however large it is; a stream is read. */

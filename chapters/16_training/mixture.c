@@ -10,11 +10,15 @@
 
 /* ------------------------------------------------------------------ FILE[:weight[:epochs]] */
 
-/* Whether the text ends in ":NUMBER", or ":" alone. That is cut off; nothing between them is 0. */
-static bool cut_number(char *text, double *number) {
+/* Whether the text, which was `spec`, ends in ":NUMBER", or ":" alone. That is cut off; nothing between them is 0. */
+static bool cut_number(const char *spec, char *text, double *number) {
     char *colon = strrchr(text, ':');
     if (!colon || colon == text || colon[1 + strspn(colon + 1, "0123456789.eE+-")] != '\0') return false;
-    *number = colon[1] ? option_decimal("data", colon + 1, 1e-9, 1e9) : 0;
+    char *end;
+    *number = strtod(colon + 1, &end);
+    if (colon[1] && (*end || !(*number >= 1e-9 && *number <= 1e9)))
+        usage_error("%s: \"%s\" is no share of the data, nor how often a file is read: those are from 1e-09 to 1e+09",
+                    spec, colon + 1);
     *colon = '\0';
     return true;
 }
@@ -22,8 +26,8 @@ static bool cut_number(char *text, double *number) {
 static Source source_of(const char *spec) {
     Source source = {.path = copy_text(spec, strlen(spec))};
     double last;
-    if (!cut_number(source.path, &last)) return source;
-    if (cut_number(source.path, &source.weight)) source.epochs = last;
+    if (!cut_number(spec, source.path, &last)) return source;
+    if (cut_number(spec, source.path, &source.weight)) source.epochs = last;
     else source.weight = last;
     return source;
 }

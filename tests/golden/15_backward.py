@@ -584,34 +584,34 @@ def heads_summed(x, KV, which, group):
 
 
 def attention_parts(which=lambda h, H, KV: h // (H // KV), group=lambda heads: heads, scale=lambda D: 1 / math.sqrt(D),
-                    back_scale=None, common=lambda p, dp: (p * dp).sum(-1, keepdim=True), mask=0, mean=False,
-                    of_values=lambda p, scores: p, of_keys=lambda ds: ds.transpose(1, 2), use=None):
-    def steps(dout, q, k, v):
+                    back_scale=None, seen=lambda T: torch.ones(T, T).tril().bool(), mean=False,
+                    weights=lambda scores, log_sum: torch.softmax(scores, -1),
+                    common=lambda p, dp, dout, out: (p * dp).sum(-1, keepdim=True),
+                    of_values=lambda p, scores: p, of_keys=lambda ds: ds.transpose(1, 2)):
+    """Each step an argument. out and log_sum are there for a kernel that is given them."""
+    def steps(dout, q, k, v, out=None, log_sum=None):
         T, H, D = q.shape
         Q, K, V, dO = q.transpose(0, 1), heads_of(k, H, which), heads_of(v, H, which), dout.transpose(0, 1)
         scores = Q @ K.transpose(1, 2) * scale(D)
-        seen = torch.ones(T, T).tril(mask).bool() | torch.eye(T).bool() if mask is not None else torch.ones(T, T).bool()
-        if mask is not None and mask < 0:
-            seen[0, 0] = True
-        p = torch.softmax(scores.masked_fill(~seen, -math.inf), -1)
+        p = weights(scores.masked_fill(~seen(T), -math.inf), log_sum)
         dp = dO @ V.transpose(1, 2)
-        ds = p * (dp - common(p, dp)) * (back_scale or scale)(D)
+        ds = p * (dp - common(p, dp, dout, out)) * (back_scale or scale)(D)
         return Q, K, dO, p, ds, scores
 
     def together(x, KV):
         summed = heads_summed(x, KV, which, group)
         return summed / (len(x) // KV) if mean else summed
 
-    def of_q(dout, q, k, v, **_):
-        Q, K, dO, p, ds, _scores = steps(dout, q, k, v)
+    def of_q(**inputs):
+        Q, K, dO, p, ds, scores = steps(**inputs)
         return (ds @ K).transpose(0, 1)
 
-    def of_k(dout, q, k, v, **_):
-        Q, K, dO, p, ds, _scores = steps(dout, q, k, v)
+    def of_k(k, **inputs):
+        Q, K, dO, p, ds, scores = steps(k=k, **inputs)
         return together(of_keys(ds) @ Q, k.shape[1])
 
-    def of_v(dout, q, k, v, **_):
-        Q, K, dO, p, ds, scores = steps(dout, q, k, v)
+    def of_v(v, **inputs):
+        Q, K, dO, p, ds, scores = steps(v=v, **inputs)
         return together(of_values(p, scores).transpose(1, 2) @ dO, v.shape[1])
     return dict(q=of_q, k=of_k, v=of_v)
 
@@ -628,11 +628,12 @@ ATTENTION_MISTAKES = [
      dict(group=lambda heads: heads[:1])),
     ("mean_of_heads", "Your dk and dv are means over the query heads that share them. They are sums", dict(mean=True)),
     ("modulo", "Your query head h reads key/value head h % KV. Neighbours share: h / (H / KV)", dict(which=lambda h, H, KV: h % KV)),
-    ("sum_missing", "Your dscore is p dp. Softmax has p (dp - the sum of p dp)", dict(common=lambda p, dp: 0)),
+    ("sum_missing", "Your dscore is p dp. Softmax has p (dp - the sum of p dp)", dict(common=lambda *_: 0)),
     ("scale_missing_backward", "Your dq or dk lacks 1 / sqrt(D): the scores were scaled, and so is what comes back through them, to both",
      dict(back_scale=lambda D: 1)),
     ("scale_twice_backward", "Your dq and dk are divided by sqrt(D) twice. Once is enough", dict(back_scale=lambda D: 1 / D)),
-    ("no_mask", "Your queries see the keys that come later. Query t sees keys 0 .. t, backwards as well", dict(mask=None)),
+    ("no_mask", "Your queries see the keys that come later. Query t sees keys 0 .. t, backwards as well",
+     dict(seen=lambda T: torch.ones(T, T).bool())),
     ("dk_not_transposed", "Your dk[s] sums dscore[s][t] q[t]. It sums dscore[t][s] q[t], over the queries t that look at s",
      dict(of_keys=lambda ds: ds)),
 ]
@@ -656,23 +657,10 @@ def flash_backward(alone=0, **inputs):
     return inputs[f"d{wanted}"] + gradient.transpose(0, 1)
 
 
-def flash_parts(common=lambda dout, out: (dout * out).sum(-1, keepdim=True), log_sum=lambda L, D: L,
-                seen=lambda T: torch.ones(T, T).tril().bool()):
+def flash_parts(log_sum=lambda L: L, **how):
     """The same with out and log_sum as they are handed over."""
-    def part(name):
-        def of(dout, q, k, v, out, log_sum_, wanted=name):
-            T, H, D = q.shape
-            L = log_sum(log_sum_, D).T[..., None]
-            Q, K, V, dO = q.transpose(0, 1), heads_of(k, H), heads_of(v, H), dout.transpose(0, 1)
-            scores = Q @ K.transpose(1, 2) / math.sqrt(D)
-            p = torch.where(seen(T), torch.exp(scores - L), 0)
-            ds = p * (dO @ V.transpose(1, 2) - common(dout, out).transpose(0, 1)) / math.sqrt(D)
-            if wanted == "q":
-                return (ds @ K).transpose(0, 1)
-            each = (ds.transpose(1, 2) @ Q) if wanted == "k" else p.transpose(1, 2) @ dO
-            return heads_summed(each, k.shape[1], lambda h, H, KV: h // (H // KV), lambda heads: heads)
-        return lambda dout, q, k, v, out, log_sum: of(dout, q, k, v, out, log_sum)
-    return {name: part(name) for name in "qkv"}
+    return attention_parts(**dict(weights=lambda scores, L: torch.exp(scores - log_sum(L).T[..., None]),
+                                  common=lambda p, dp, dout, out: (dout * out).sum(-1, keepdim=True).transpose(0, 1)) | how)
 
 
 flash = Backward("flash_attention_backward", "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward", None,
@@ -680,19 +668,19 @@ flash = Backward("flash_attention_backward", "torch.ops.aten._scaled_dot_product
 
 for name, advice, how in ATTENTION_MISTAKES:
     plain.wrong(name, advice, **attention_parts(**how))
-    flash.wrong(name, advice, **(flash_parts(seen=lambda T: torch.ones(T, T).bool()) if name == "no_mask" else attention_parts(**how)))
+    flash.wrong(name, advice, **flash_parts(**how))
 plain.wrong("scores_for_weights", "Your dv is made with the scores. It is the weights, after softmax, that the values were multiplied by",
             v=attention_parts(of_values=lambda p, scores: torch.where(p > 0, scores, 0))["v"])
 flash.wrong("common_of_dout", "Your common term is the sum of dout dout. It is that of dout out",
-            **{name: part for name, part in flash_parts(common=lambda dout, out: (dout * dout).sum(-1, keepdim=True)).items()})
+            **flash_parts(common=lambda p, dp, dout, out: (dout * dout).sum(-1, keepdim=True).transpose(0, 1)))
 flash.wrong("first_log_sum", "Your log_sum is the first head's for all. Each query head has its own, log_sum[t][h]",
-            **flash_parts(log_sum=lambda L, D: L[:, :1].expand_as(L)))
+            **flash_parts(log_sum=lambda L: L[:, :1].expand_as(L)))
 flash.wrong("log_sum_of_base_two", "You take log_sum for a logarithm of base 2. It is the natural one: e^(score - log_sum)",
-            **flash_parts(log_sum=lambda L, D: L * math.log(2)))
+            **flash_parts(log_sum=lambda L: L * math.log(2)))
 flash.wrong("log_sum_as_heads_first", "You read log_sum as [H][T]. It is log_sum[t][h]",
-            **flash_parts(log_sum=lambda L, D: L.reshape(L.T.shape).T))
+            **flash_parts(log_sum=lambda L: L.reshape(L.T.shape).T))
 flash.wrong("log_sum_of_unscaled", "Your scores are not divided by sqrt(D) before log_sum is subtracted. It is of scaled scores",
-            **attention_parts(scale=lambda D: 1.0, back_scale=lambda D: 1 / math.sqrt(D)))
+            **flash_parts(scale=lambda D: 1.0, back_scale=lambda D: 1 / math.sqrt(D)))
 
 
 def remembered(name, T, H, KV, D, scale):
