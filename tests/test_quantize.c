@@ -242,6 +242,7 @@ static void a_tokenizer_lies_beside_a_bin(void **state) {
 static void what_it_cannot_write_it_names(void **state) {
     (void)state;
     assert_error(run("'%s'", MODEL), "give a model and the file to write");
+    assert_error(run("'%s' ''", MODEL), "give a model and the file to write");
     assert_error(run("'%s' x.gguf --type q3_0", MODEL), "--type q3_0: it must be");
     assert_int_equal(system(AT("echo my notes >%s/notes", folder)), 0);
     assert_error(run("'%s' notes", MODEL), "notes: this file is no GGUF, and would be lost");

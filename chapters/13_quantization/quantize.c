@@ -237,7 +237,7 @@ int main(int argc, char **argv) {
                              "Writes a model, a Hugging Face folder, a .gguf or llama2.c's .bin, as a GGUF file of so "
                              "many bits.",
                              sizeof options / sizeof *options, options);
-    if (argc - rest != 2) usage_error("give a model and the file to write");
+    if (argc - rest != 2 || !*argv[rest] || !*argv[rest + 1]) usage_error("give a model and the file to write");
     const char *from = argv[rest], *to = argv[rest + 1];
     int kind = kind_named(type);
 
