@@ -234,6 +234,7 @@ wrong("no_residual", "The stream x is missing: out is x plus the sum over the ra
 wrong("sum_forgotten", "You have rank 0's share alone: the sum over the ranks is missing", total=lambda deltas: deltas[0])
 wrong("last_rank_alone", "You have the last rank's share alone. Add to out, in place of writing it anew for each rank",
       total=lambda deltas: deltas[-1])
+wrong("last_rank_left_out", "The last rank's share is missing. Add up all ranks', 0 .. ranks - 1", total=lambda deltas: sum(deltas[:-1]))
 wrong("summed_twice", "The sum over the ranks is taken twice, and each adds what is whole already: the result is `ranks` times too "
       "large", total=lambda deltas: len(deltas) * sum(deltas))
 wrong("mean", "You take the mean over the ranks. It is their sum", total=lambda deltas: sum(deltas) / len(deltas))

@@ -268,6 +268,8 @@ def wrong_norms(norm, centred):
           g=lambda dy, weight: dy, inside=lambda dy, g, weight: dy * weight)
     norm.wrong("weight_last", "Your weight multiplies the finished dx. What comes in passes it first: g = dy weight, and the mean is of n g",
                x=lambda dy, x, weight, eps: weight * norm.parts["x"](dy, x, torch.ones_like(weight), eps))
+    norm.wrong("last_scale_for_all", "Your dweight is made with the last row's size for all. Each row has its own s",
+               weight=norm_parts(centred, pushed=lambda dy, n, x, s: dy * n / s * s[-1:])["weight"])
     wrong("scale_missing", "Your dx is not divided by the row's size. Multiply all of it by s", scale=lambda s: 1)
     wrong("scale_squared", "Your dx is divided by the row's size twice. Multiply by s once", scale=lambda s: s * s)
     wrong("epsilon_missing", "Your epsilon is missing. It is the forward pass's: s = 1 / sqrt(... + eps)", inverse=lambda variance, eps: variance.rsqrt())
@@ -776,6 +778,9 @@ for name, advice, how in [
         ("no_mask", "Your queries see the keys that come later. Query t sees keys 0 .. t", dict(mask=False)),
         ("max_not_added_back", "Your log_sum is log(l) alone. It is m + log(l): the sum was taken with the maximum out", dict(back=torch.zeros_like)),
         ("sum_without_logarithm", "Your log_sum is m + l. Take the logarithm of l", dict(log=lambda l: l)),
+        ("sum_alone", "Your log_sum is l itself. It is m + log(l)", dict(back=torch.zeros_like, log=lambda l: l)),
+        ("maximum_alone", "Your log_sum is m alone. It is m + log(l)", dict(log=torch.zeros_like)),
+        ("logarithm_subtracted", "Your log_sum is m - log(l). It is m + log(l)", dict(log=lambda l: -torch.log(l))),
         ("log2", "Your logarithm is that of base 2. It is the natural one", dict(log=torch.log2)),
         ("base_two", "Your log_sum is the logarithm of base 2 throughout. Multiply it by ln(2): it is the natural one",
          dict(kept=lambda L: L / math.log(2))),
