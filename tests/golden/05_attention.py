@@ -5,7 +5,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from golden import Kernel, normal, uniform
+from golden import Kernel, normal, summed_in_half, uniform
 
 CHAPTER = "05_attention"
 NAN, INF = np.nan, np.inf
@@ -134,11 +134,7 @@ def fit(q, k):
 
 
 def fit_in_half(q, k):
-    """The same where the sum is kept in float16."""
-    sums = torch.zeros(len(q), len(k))
-    for i in range(q.shape[1]):
-        sums = (sums + q[:, i, None] * k[:, i]).half().to(q.dtype)
-    return sums
+    return summed_in_half(q[:, None] * k)
 
 
 def mask(scores, seen):
@@ -225,6 +221,8 @@ wrong_softmax("maximum_starts_at_zero",
               lambda scores: exp_under(highest(scores).clamp(min=0), scores))
 attention.wrong("scores_in_half", "Your dot products are summed in half precision, 11 bits. Sum in float or double",
                 lambda q, k, v: attend(q, k, v, fit=fit_in_half))
+wrong_softmax("scores_kept_in_half", "Your scores are kept in half precision, 11 bits. Keep float or double",
+              lambda scores: by_hand(scores.half().to(scores.dtype)))
 attention.wrong("keys_and_values_swapped",
                 "Your keys and values are swapped. Queries meet keys, and the weights mix values",
                 lambda q, k, v: attend(q, v, k))

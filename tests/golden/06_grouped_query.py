@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from transformers.models.llama.modeling_llama import repeat_kv
 
-from golden import Kernel, normal
+from golden import Kernel, normal, summed_in_half
 
 CHAPTER = "06_grouped_query"
 INF = math.inf
@@ -47,11 +47,7 @@ def dot(q, k):
 
 
 def dot_in_half(q, k):
-    """The same where the sum is kept in float16."""
-    sums = torch.zeros(q.shape[1], len(q), len(k))
-    for i in range(q.shape[2]):
-        sums = (sums + dot(q[..., i : i + 1], k[..., i : i + 1])).half().to(q.dtype)
-    return sums
+    return summed_in_half(torch.einsum("thi,shi->htsi", q, k))
 
 
 def attend(q, k, v, group=own_group, group_of_v=None, seen=not_the_future, scaled=divided_by_root,
@@ -141,6 +137,8 @@ wrong_formula(
     "divided_by_KV", "Your query head h reads key/value head h / KV. Divide by the size of a group, H / KV",
     lambda q, k, v: attend(q, k, v, group=by_quotient) if q.shape[1] <= k.shape[1]**2 else None)
 wrong("scores_in_half", "Your dot products are summed in half precision, 11 bits. Sum in float or double", dot=dot_in_half)
+wrong("scores_kept_in_half", "Your scores are kept in half precision, 11 bits. Keep float or double",
+      softmax=lambda scores: softmax(scores.half().to(scores.dtype)))
 wrong("first_head_for_all", "Your query heads all read key/value head 0. Head h reads h / (H / KV)",
       group=lambda h, H, KV: 0 * h)
 wrong("groups_reversed",
