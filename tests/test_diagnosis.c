@@ -1103,7 +1103,8 @@ static void adamw_is_lion(size_t n, float weight[restrict n], float m[restrict n
     }
 }
 
-/* c is 2.0135, two digits exchanged. A matrix of two rows or more is left to the right one: this is its one direction. */
+/* c is 2.0135, two digits exchanged: how much longer that makes the step where there is one direction. Elsewhere it is
+ * the right one. */
 static void muon_mistyped(int rows, int columns, float weight[restrict rows][columns], float m[restrict rows][columns],
                           const float gradient[rows][columns], float rate, float beta, float decay) {
     int n = rows * columns;

@@ -29,8 +29,8 @@ static void unpack_merge_pair(Function kernel, const Call *c) {
                                        whole_number(c, "merged"));
     for (int i = count < 0 ? 0 : count; i < n; i++) {
         if (is_written(merged[i]))
-            complain("place %d of out has changed, which lies behind the %d ids that are left: the contract leaves it as it is",
-                     i, count);
+            complain("place %d of out has changed, which lies behind the %d ids that are left: the contract leaves it "
+                     "as it is", i, count);
         merged[i] = -1;
     }
     as_floats((size_t)n, output(c), merged);
@@ -91,8 +91,8 @@ static void random_merge_pair(Call *call, Random *random, Size size) {
     call_output(call, F32, 1, SHAPE(n));
 }
 
-/* Four letters, and pieces of two earlier pieces each, in any order of ranks; some ranks are equal. A fifth letter, which
- * the text may have, is no piece. */
+/* Four letters, and pieces of two earlier pieces each, in any order of ranks; some ranks are equal. A fifth letter,
+ * which the text may have, is no piece. */
 static void random_bpe_merge(Call *call, Random *random, Size size) {
     enum { LETTERS = 4, LONGEST = 8 };
     int V = random_between(random, LETTERS, 40), total = 0;

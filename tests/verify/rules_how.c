@@ -190,22 +190,25 @@ bool is_added_to_by_rows(const Evidence *evidence, char say[static DIAGNOSIS]) {
 static bool fits_bf16(float value) { return bf16_to_float(bf16_from_float(value)) == value; }
 static bool fits_f16(float value) { return f16_to_float(f16_from_float(value)) == value; }
 
-/* Of the failing cases, those in which nothing is added in the end, which would have all digits: is there such a one? */
 static bool has_no_bias(const Answer *answer) { return fails(answer) && !golden_input(answer->golden, "bias"); }
-static bool some_have_no_bias(const Evidence *evidence) {
-    for (int a = 0; a < evidence->count; a++)
-        if (has_no_bias(&evidence->answers[a])) return true;
-    return false;
+
+/* A bias that is added in the end brings all its digits: where some failing cases have none, these tell. */
+static bool tells_digits(const Evidence *evidence, const Answer *answer) {
+    bool some = false;
+    for (int a = 0; a < evidence->count; a++) some |= has_no_bias(&evidence->answers[a]);
+    return some ? has_no_bias(answer) : fails(answer);
 }
 
 /* Does everything that came out there have so few digits, and what is right does not? Whole numbers have few anyway. */
 static bool is_rounded(const Evidence *evidence, bool fits(float)) {
-    bool right_fits = true, all_whole = true, (*counts)(const Answer *) = some_have_no_bias(evidence) ? has_no_bias : fails;
+    bool right_fits = true, all_whole = true;
     for (int a = 0; a < evidence->count; a++) {
         const Answer *answer = &evidence->answers[a];
-        for (size_t i = 0; counts(answer) && i < answer->count; i++) {
+        bool tells = tells_digits(evidence, answer);
+        for (size_t i = 0; tells && i < answer->count; i++) {
             if (isfinite(answer->got[i]) && !fits(answer->got[i])) return false;
-            right_fits &= fits((float)answer->truth[i]), all_whole &= answer->got[i] == rintf(answer->got[i]);
+            right_fits &= fits((float)answer->truth[i]);
+            all_whole &= answer->got[i] == rintf(answer->got[i]);
         }
     }
     return !right_fits && !all_whole;
@@ -224,10 +227,9 @@ static bool is_f16_nearby(const Answer *answer, size_t i) {
 /* A few digits that were lost in the end alone, or before that, too. */
 static bool say_rounded(const Evidence *evidence, Flag *is_nearby, const char *type, char say[static DIAGNOSIS]) {
     bool once = count_flagged(evidence, is_nearby) == count_flagged(evidence, is_wrong);
-    return say_it(say, once ? "Nearly right: your output is rounded to %s. Compute and store float."
-                            : "Nearly right: your output has no more digits than %s, and is farther off than that alone "
-                              "makes it: its sums have no more, or what is summed. Keep float or double up to the end.",
-                  type);
+    if (once) return say_it(say, "Nearly right: your output is rounded to %s. Compute and store float.", type);
+    return say_it(say, "Nearly right: your output has no more digits than %s, and is farther off than that alone makes "
+                       "it: its sums have no more, or what is summed. Keep float or double up to the end.", type);
 }
 
 bool is_rounded_otherwise(const Evidence *evidence, char say[static DIAGNOSIS]) {

@@ -224,7 +224,7 @@ static bool predict_length(const Answer *answer, const void *length, double pred
     return true;
 }
 
-/* Where Muon's iteration leads a singular value of 1 depends on its coefficients. It is told best by the longest step. */
+/* Where Muon's iteration leads a singular value of 1 depends on its coefficients. The longest step tells it best. */
 bool steps_by_another_length(const Evidence *evidence, char say[static DIAGNOSIS]) {
     double length = 1, longest = 0;
     if (strcmp(evidence->kernel->name, "muon") != 0) return false;
@@ -237,8 +237,8 @@ bool steps_by_another_length(const Evidence *evidence, char say[static DIAGNOSIS
         }
     }
     return longest > 0 && is_always(evidence, predict_length, &length) &&
-           say_it(say, "Of a matrix of one row or one column your step is the right one times %.4g. Are the coefficients "
-                       "3.4445, -4.7750 and 2.0315, or is a factor too many, or one missing?", length);
+           say_it(say, "Of a matrix of one row or one column your step is the right one times %.4g. Are the "
+                       "coefficients 3.4445, -4.7750 and 2.0315, or is a factor too many, or one missing?", length);
 }
 
 /* The largest of a softmax is 1 / sum: what its reciprocal has grown by was added to the sum. */

@@ -416,7 +416,7 @@ static bool is_not_finite(const Answer *answer, size_t i) {
     return answer->wrong[i] && !isfinite(answer->got[i]) && isfinite(answer->truth[i]);
 }
 
-/* From chapter 5, attention, to 11, samplers, -infinity is what nobody sees or draws; elsewhere it is a logarithm of 0. */
+/* From chapter 5, attention, to 11, samplers, -infinity is what nobody sees or draws; elsewhere it is the log of 0. */
 static bool knows_masks(const Evidence *evidence) {
     const char *chapter = evidence->kernel->chapter;
     return strcmp(chapter, "05") > 0 && strcmp(chapter, "12") < 0;
