@@ -147,6 +147,8 @@ linear.case("by_hand", "Two rows, three inputs, two outputs: all of it fits on p
 linear.case("added", "The gradients are not 0 before.", dy=normal(3, 5), x=normal(3, 4), weight=normal(5, 4), bias=normal(5))
 linear.case("no_bias", "A Llama has no biases, and the others are not wanted: NULL.", wanted=["x", "weight"], alone=True,
             dy=normal(4, 6), x=normal(4, 7), weight=normal(6, 7))
+linear.case("bias_alone", "The bias learns, and nothing else: dx and dweight are NULL.", wanted=["bias"], alone=True,
+            dy=normal(4, 6), x=normal(4, 7), weight=normal(6, 7), bias=normal(6))
 linear.case("ragged", "7 rows, 33 inputs, 19 outputs: no size is a multiple of anything.",
             dy=normal(7, 19), x=normal(7, 33), weight=normal(19, 33), bias=normal(19))
 linear.case("one_row", "A single row.", dy=normal(1, 12), x=normal(1, 20), weight=normal(12, 20), bias=normal(12))
