@@ -13,6 +13,7 @@
 #include "10_tokenizer/train.h"
 #include "11_generation/sampling.h"
 #include "13_quantization/quantization.h"
+#include "14_tensor_parallel/shard.h"
 #include "15_backward/backward.h"
 #include "16_training/optimizer.h"
 #include "common/error.h"
@@ -146,6 +147,27 @@ LINEAR(linear_in_8_bits) {
     for (int o = 0; o < out; o++) in_8_bits(in, weight8[o], weight[o]);
     linear(rows, in, out, y, x8, weight8, bias);
     free(x8), free(weight8);
+}
+
+LINEAR(linear_weight_in_blocks) { /* of 32 neighbours, as Q8_0 has them, whose scale is a float */
+    float(*weight8)[in] = allocate((size_t)out * sizeof *weight8);
+    for (int o = 0; o < out; o++)
+        for (int i = 0; i < in; i += 32) in_8_bits(in - i < 32 ? in - i : 32, weight8[o] + i, weight[o] + i);
+    linear(rows, in, out, y, x, weight8, bias);
+    free(weight8);
+}
+LINEAR(linear_sums_in_half) {
+    for (int r = 0; r < rows; r++)
+        for (int o = 0; o < out; o++) {
+            float sum = 0;
+            for (int i = 0; i < in; i++) sum = f16_to_float(f16_from_float(sum + x[r][i] * weight[o][i]));
+            y[r][o] = sum + (bias ? bias[o] : 0);
+        }
+}
+LINEAR(linear_in_half) {
+    linear(rows, in, out, y, x, weight, bias);
+    for (int r = 0; r < rows; r++)
+        for (int o = 0; o < out; o++) y[r][o] = f16_to_float(f16_from_float(y[r][o]));
 }
 
 /* ------------------------------------------------------------------ chapter 1 */
@@ -899,6 +921,13 @@ static int merge_nothing(int n, int out[restrict n], const int ids[n], int left,
     memcpy(out, ids, (size_t)n * sizeof *ids);
     return n;
 }
+static int merge_on_with_the_merged(int n, int out[restrict n], const int ids[n], int left, int right, int merged) {
+    int count = 0;
+    for (int i = 0; i < n; i++)
+        if (count && out[count - 1] == left && ids[i] == right) out[count - 1] = merged;
+        else out[count++] = ids[i];
+    return count;
+}
 
 /* ------------------------------------------------------------------ chapter 11 */
 
@@ -992,6 +1021,8 @@ static void rms_norm_backward_sets(int rows, int dim, float dx[restrict rows][di
     }
 }
 
+/* -------------------------------------------------------- chapters 14 to 16 */
+
 #define FLASH_BACKWARD(name)                                                                                           \
     static void name(int T, int H, int KV, int D, float dq[T][H][D], float dk[T][KV][D], float dv[T][KV][D],           \
                      const float dout[T][H][D], const float q[T][H][D], const float k[T][KV][D],                       \
@@ -1027,6 +1058,57 @@ FLASH_BACKWARD(flash_backward_unscaled) {
         flash_backward_of(h, h / (H / KV), 1, T, H, KV, D, dq, dk, dv, dout, q, k, v, out, log_sum);
 }
 
+static int rank_of_largest(int ranks, const float largest[ranks]) {
+    int rank = 0;
+    for (int r = 1; r < ranks; r++)
+        if (largest[r] > largest[rank]) rank = r;
+    return rank;
+}
+static int largest_first_parts_longer(int ranks, int V, const float largest[ranks], const int place[ranks]) {
+    int rank = rank_of_largest(ranks, largest), longer = V % ranks;
+    return rank * (V / ranks) + (rank < longer ? rank : longer) + place[rank];
+}
+static int largest_of_odd_parts(int ranks, int V, const float largest[ranks], const int place[ranks]) {
+    int rank = rank_of_largest(ranks, largest);
+    return rank * (V / ranks) + (rank ? 3 : 0) + place[rank]; /* as if rank 0 had three more */
+}
+static int largest_by_a_margin(int ranks, int V, const float largest[ranks], const int place[ranks]) {
+    int rank = 0;
+    for (int r = 1; r < ranks; r++)
+        if (largest[r] > largest[rank] + 1e-3f) rank = r;
+    return V * rank / ranks + place[rank];
+}
+
+static void linear_backward_where_x_is(int rows, int in, int out, float dx[restrict rows][in],
+                                       float dweight[restrict out][in], float *dbias, const float dy[rows][out],
+                                       const float x[rows][in], const float weight[out][in]) {
+    linear_backward(rows, in, out, dx, dx ? dweight : NULL, dbias, dy, x, weight);
+}
+
+static void embedding_backward_of_runs(int T, int V, int C, float dtable[restrict V][C], const float dx[T][C],
+                                       const int ids[T]) {
+    for (int t = 0; t < T; t++)
+        if (t == 0 || ids[t] != ids[t - 1]) embedding_backward(1, V, C, dtable, dx + t, ids + t);
+}
+
+static void rope_backward_by_head(int T, int H, int D, float dx[restrict T][H][D], const float dout[T][H][D],
+                                  const float cosine[T][D / 2], const float sine[T][D / 2]) {
+    for (int t = 0; t < T; t++)
+        for (int h = 0; h < H; h++)
+            rope_half_split_backward(1, 1, D, (void *)dx[t][h], (const void *)dout[t][h], cosine + h % T, sine + h % T);
+}
+
+static double loss_with_maximum_from_0(int rows, int V, const float logits[rows][V], const int targets[rows]) {
+    double sum = 0;
+    for (int r = 0; r < rows; r++) {
+        double most = 0, all = 0;
+        for (int v = 0; v < V; v++) most = fmax(most, logits[r][v]);
+        for (int v = 0; v < V; v++) all += exp(logits[r][v] - most);
+        if (targets[r] >= 0) sum += most + log(all) - logits[r][targets[r]];
+    }
+    return sum / (double)count_targets((size_t)rows, targets);
+}
+
 static void swiglu_backward_shut(int n, float dgate[restrict n], float dup[restrict n], const float dout[n],
                                  const float gate[n], const float up[n]) {
     for (int i = 0; i < n; i++)
@@ -1043,6 +1125,35 @@ static void adamw_beta1_for_both(size_t n, float weight[restrict n], float m[res
         v[i] = (float)(beta1 * v[i] + (1.0 - beta1) * g * g);
         double update = m[i] / (1 - pow(beta1, step)) / (sqrt(v[i]) / root + eps);
         weight[i] = (float)(weight[i] - rate * ((double)decay * weight[i] + update));
+    }
+}
+
+static void adamw_is_lion(size_t n, float weight[restrict n], float m[restrict n], float v[restrict n],
+                          const float gradient[n], int step, float rate, float beta1, float beta2, float eps,
+                          float decay) {
+    for (size_t i = 0; i < n; i++) {
+        double ahead = beta1 * m[i] + (1.0 - beta1) * gradient[i];
+        weight[i] = (float)(weight[i] - rate * ((double)decay * weight[i] + (ahead > 0) - (ahead < 0)));
+        m[i] = (float)(beta2 * m[i] + (1.0 - beta2) * gradient[i]);
+    }
+}
+
+/* c is 2.0135, two digits exchanged: how much longer that makes the step where there is one direction. Elsewhere it is
+ * the right one. */
+static void muon_mistyped(int rows, int columns, float weight[restrict rows][columns], float m[restrict rows][columns],
+                          const float gradient[rows][columns], float rate, float beta, float decay) {
+    int n = rows * columns;
+    float before[n], *after = &weight[0][0];
+    double right = 1, mistyped = 1;
+    memcpy(before, weight, sizeof before);
+    muon(rows, columns, weight, m, gradient, rate, beta, decay);
+    for (int step = 0; step < 5; step++) {
+        right *= 3.4445 - 4.7750 * right * right + 2.0315 * pow(right, 4);
+        mistyped *= 3.4445 - 4.7750 * mistyped * mistyped + 2.0135 * pow(mistyped, 4);
+    }
+    for (int i = 0; (rows == 1 || columns == 1) && i < n; i++) {
+        double rest = before[i] * (1 - (double)rate * decay);
+        after[i] = (float)(rest + (after[i] - rest) * mistyped / right);
     }
 }
 
@@ -1063,6 +1174,12 @@ static void log_sum_too_large(int T, int H, int KV, int D, float out[restrict T]
     flash_attention_log_sum(T, H, KV, D, out, log_sum, q, k, v);
     for (int t = 0; t < T; t++)
         for (int h = 0; h < H; h++) log_sum[t][h] *= 1.5f;
+}
+
+static void log_sum_of_nothing(int T, int H, int KV, int D, float out[restrict T][H][D], float log_sum[restrict T][H],
+                               const float q[T][H][D], const float k[T][KV][D], const float v[T][KV][D]) {
+    flash_attention_log_sum(T, H, KV, D, out, log_sum, q, k, v);
+    log_sum[0][0] = -INFINITY;
 }
 
 /* ------------------------------------------------------------------ what is said of them */
@@ -1086,6 +1203,8 @@ static const Draft wrong[] = {
     DRAFT(linear, linear_bias_twice, "the right one plus bias"),
     DRAFT(linear, linear_nothing_by_nothing, "0/0"),
     DRAFT(linear, linear_in_8_bits, "rounded to 8 bits, row by row (W8A8)"),
+    DRAFT(linear, linear_weight_in_blocks, "Your weight is rounded to 8 bits, with a scale for 32 neighbours. It"),
+    DRAFT(linear, linear_sums_in_half, "no more digits than half precision, 11 bits, and is farther off"),
     DRAFT(linear, linear_in_steps_of_two, "Never written: every second column: 1, 3, 5"),
     DRAFT(rms_norm, rms_fast_root, "rsqrt without a Newton step"),
     DRAFT(silu, silu_negative, "wrong sign"),
@@ -1224,6 +1343,7 @@ static const Draft wrong[] = {
     DRAFT(pair_counts, counts_add, "adds onto what was in out"),
     DRAFT(pair_counts, counts_transposed, "counts[a][b] is for b behind a"),
     DRAFT(merge_pair, merge_nothing, "merge nothing"),
+    DRAFT(merge_pair, merge_on_with_the_merged, "You merge what has just been merged"),
     DRAFT(top_k, top_k_first, "Your cut is at a place in the sorted order"),
     DRAFT(top_k, top_k_one_more, "one too large"),
     DRAFT(top_k, top_k_far_down, "gets -1e+04, which softmax may still give something"),
@@ -1238,11 +1358,18 @@ static const Draft wrong[] = {
     DRAFT(quantize_q8_0, q8_divided, "You divide by d. Multiply by 1 / d"),
     DRAFT(dot_q8_0, dot_weight_scale_once, "the scale of the weights' first block"),
     DRAFT(dot_q8_0, dot_scales_once, "multiply once, by the first blocks' scales"),
+    DRAFT(largest_logit, largest_first_parts_longer, "as numpy.array_split does"),
+    DRAFT(linear_backward, linear_backward_where_x_is, "left out where the other two are NULL"),
+    DRAFT(embedding_backward, embedding_backward_of_runs, "twice in succession"),
+    DRAFT(rope_half_split_backward, rope_backward_by_head, "chosen by the head"),
+    DRAFT(cross_entropy, loss_with_maximum_from_0, "begins at 0, and all may be far below"),
     DRAFT(swiglu_backward, swiglu_backward_shut, "0 where the gate is below -20"),
     DRAFT(flash_attention_backward, flash_backward_modulo, "Your query head h reads key/value head h % KV"),
     DRAFT(flash_attention_backward, flash_backward_unscaled, "not divided by sqrt(D) before log_sum is subtracted"),
     DRAFT(rms_norm_backward, rms_norm_backward_sets, "Your dweight is set by each row"),
     DRAFT(adamw, adamw_beta1_for_both, "Your v is a mean by beta1, as m is"),
+    DRAFT(adamw, adamw_is_lion, "that is Lion"),
+    DRAFT(muon, muon_mistyped, "step is the right one times 0.9665. Are the coefficients 3.4445"),
     DRAFT(clip_gradient, clip_by_the_root, "is the right one times a number, another one in each"),
     DRAFT(learning_rate, rate_warms_too_short, "step <= warmup"),
     DRAFT(flash_attention_log_sum, log_sum_too_large, "In the cases that fail your output is the right one times 1.5"),
@@ -1298,6 +1425,22 @@ static void infinities_of_samplers_are_no_overflow(void **state) {
         if (strcmp(kernel_named(wrong[d].kernel)->chapter, "11_generation") != 0) continue;
         judge_draft(&wrong[d], said);
         assert_null(strstr(said, "overflow"));
+    }
+}
+
+/* A name that is not true is worse than none. */
+static void no_false_name_is_given(void **state) {
+    (void)state;
+    static const Draft unnamed[] = {
+        DRAFT(largest_logit, largest_of_odd_parts, "rounded"),      /* whole numbers have few digits anyway */
+        DRAFT(largest_logit, largest_by_a_margin, "whole numbers"),
+        DRAFT(flash_attention_log_sum, log_sum_of_nothing, "ruled out"),
+        DRAFT(linear, linear_in_half, "sums"),
+    };
+    for (size_t d = 0; d < sizeof unnamed / sizeof *unnamed; d++) {
+        char said[DIAGNOSIS];
+        assert_false(judge_draft(&unnamed[d], said));
+        if (strstr(said, unnamed[d].words)) fail_msg("%s: \"%s\" is not true", unnamed[d].kernel, said);
     }
 }
 
@@ -1629,6 +1772,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mistakes_are_named),
         cmocka_unit_test(infinities_of_samplers_are_no_overflow),
+        cmocka_unit_test(no_false_name_is_given),
         cmocka_unit_test(numbers_are_written_as_readers_write_them),
         cmocka_unit_test(right_kernels_pass_in_any_style),
         cmocka_unit_test(sources_are_read),

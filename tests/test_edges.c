@@ -155,7 +155,7 @@ static void what_is_no_golden_file_is_refused(void **state) {
     assert_refused(open_a_spoilt_one, "case b has no expected output");
     char names[GOLDEN_MAX + 1][16];
     for (int i = 0; i <= GOLDEN_MAX; i++) sprintf(names[i], "a/%d", i), spoilt[1 + i].name = names[i];
-    assert_refused(open_a_spoilt_one, "over 64 inputs or twins in one golden case");
+    assert_refused(open_a_spoilt_one, "over 80 inputs or twins in one golden case");
 }
 
 static void an_unknown_case(void) {

@@ -20,6 +20,19 @@ def in_8_bits(x, each_row=True):
     return torch.where(scale > 0, (x / scale).round() * scale, 0)
 
 
+def in_blocks(x, kept=lambda scale: scale):
+    """The same with a scale for 32 neighbours of a row, in 8 bits."""
+    blocks = F.pad(x, (0, -x.shape[1] % 32)).reshape(-1, 32)
+    scale = blocks.abs().amax(1, keepdim=True) / 127
+    levels = torch.where(scale > 0, (blocks / scale).round(), 0)
+    return (levels * kept(scale)).reshape(len(x), -1)[:, :x.shape[1]]
+
+
+def as_q8_0(x):
+    """As chapter 13's format has it, whose scales are float16."""
+    return in_blocks(x, kept=lambda scale: scale.half().to(x.dtype))
+
+
 linear = Kernel("linear", "common", "torch.nn.functional.linear",
                 pytorch=lambda x, weight, bias=None: F.linear(x, weight, bias),
                 formula=lambda x, weight, bias=None: x @ weight.T + add(bias))
@@ -87,6 +100,14 @@ linear.wrong("x_in_8_bits",
 linear.wrong("weight_in_8_bits",
              "Your weight is rounded to 8 bits, row by row (W8A32). It is float32, and is multiplied as it is",
              lambda x, weight, bias=None: x @ in_8_bits(weight).T + add(bias))
+for name, kind, blocks in ("blocks_of_32", "", in_blocks), ("q8_0", ", which is float16", as_q8_0):
+    linear.wrong(f"in_{name}", f"Your x and your weight are rounded to 8 bits, with a scale for 32 neighbours{kind}: chapter 13's Q8_0. Both are "
+                 "float32, and are multiplied as they are",
+                 lambda x, weight, bias=None, blocks=blocks: blocks(x) @ blocks(weight).T + add(bias))
+    linear.wrong(f"x_in_{name}", f"Your x is rounded to 8 bits, with a scale for 32 neighbours{kind}. It is float32, and is multiplied as it is",
+                 lambda x, weight, bias=None, blocks=blocks: blocks(x) @ weight.T + add(bias))
+    linear.wrong(f"weight_in_{name}", f"Your weight is rounded to 8 bits, with a scale for 32 neighbours{kind}. It is float32, and is multiplied "
+                 "as it is", lambda x, weight, bias=None, blocks=blocks: x @ blocks(weight).T + add(bias))
 linear.wrong("rows_as_wide_as_outputs",
              "Your rows of the weight are taken to be `out` long. Row o begins at o * in",
              lambda x, weight, bias=None: x @ weight.flatten().as_strided(weight.shape, (len(weight), 1)).T + add(bias)

@@ -5,7 +5,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from golden import Kernel, normal, uniform
+from golden import Kernel, normal, summed_in_half, uniform
 
 CHAPTER = "05_attention"
 NAN, INF = np.nan, np.inf
@@ -133,6 +133,10 @@ def fit(q, k):
     return q @ k.T
 
 
+def fit_in_half(q, k):
+    return summed_in_half(q[:, None] * k)
+
+
 def mask(scores, seen):
     return scores.masked_fill(~seen, -INF)
 
@@ -145,7 +149,7 @@ def pytorch_attention(q, k, v):
                                           is_causal=whole)[0, 0]
 
 
-def attend(q, k, v, seen=seen, scale=lambda D: 1 / math.sqrt(D), softmax=by_hand, mask=mask):
+def attend(q, k, v, seen=seen, scale=lambda D: 1 / math.sqrt(D), softmax=by_hand, mask=mask, fit=fit):
     scores = fit(q, k) * scale(q.shape[-1])
     return softmax(mask(scores, seen(*scores.shape))) @ v
 
@@ -215,6 +219,10 @@ wrong_softmax("maximum_not_subtracted",
 wrong_softmax("maximum_starts_at_zero",
               "Your maximum is never less than 0: far below it, e^(score - max) is 0. Start it at -infinity",
               lambda scores: exp_under(highest(scores).clamp(min=0), scores))
+attention.wrong("scores_in_half", "Your dot products are summed in half precision, 11 bits. Sum in float or double",
+                lambda q, k, v: attend(q, k, v, fit=fit_in_half))
+wrong_softmax("scores_kept_in_half", "Your scores are kept in half precision, 11 bits. Keep float or double",
+              lambda scores: by_hand(scores.half().to(scores.dtype)))
 attention.wrong("keys_and_values_swapped",
                 "Your keys and values are swapped. Queries meet keys, and the weights mix values",
                 lambda q, k, v: attend(q, v, k))
@@ -328,6 +336,8 @@ wrong_scores("no_scale", "Your scores are not scaled. Divide them by sqrt(D)", l
 wrong_scores("divided_by_D",
              "Your scores are divided by D: without the root, or twice. Divide once by sqrt(D)", lambda D: 1 / D)
 wrong_scores("multiplied_by_root", "Your scores are multiplied by sqrt(D). Divide them by it", math.sqrt)
+attention_scores.wrong("sum_in_half", "Your dot products are summed in half precision, 11 bits. Sum in float or double",
+                       lambda q, k: fit_in_half(q, k) / math.sqrt(q.shape[1]))
 attention_scores.wrong("root_of_the_keys", "Your scores are divided by the root of how many keys there are. "
                        "Take the width of a head, sqrt(D)", lambda q, k: fit(q, k) / math.sqrt(len(k)))
 attention_scores.wrong("queries_and_keys_swapped",

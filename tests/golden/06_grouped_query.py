@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from transformers.models.llama.modeling_llama import repeat_kv
 
-from golden import Kernel, normal
+from golden import Kernel, normal, summed_in_half
 
 CHAPTER = "06_grouped_query"
 INF = math.inf
@@ -42,13 +42,21 @@ def hidden(scores, seen):
     return scores.masked_fill(~seen, -INF)
 
 
+def dot(q, k):
+    return torch.einsum("thi,shi->hts", q, k)
+
+
+def dot_in_half(q, k):
+    return summed_in_half(torch.einsum("thi,shi->htsi", q, k))
+
+
 def attend(q, k, v, group=own_group, group_of_v=None, seen=not_the_future, scaled=divided_by_root,
-           softmax=softmax, mask=hidden):
+           softmax=softmax, mask=hidden, dot=dot):
     """Query t stands at position S - T + t."""
     (T, H, D), (S, KV, _) = q.shape, k.shape
     heads, position = torch.arange(H), torch.arange(S)
     k, v = k[:, group(heads, H, KV)], v[:, (group_of_v or group)(heads, H, KV)]
-    scores = scaled(torch.einsum("thi,shi->hts", q, k), H, D)
+    scores = scaled(dot(q, k), H, D)
     weights = softmax(mask(scores, seen(position[S - T:, None], position)))
     return torch.einsum("hts,shi->thi", weights, v)
 
@@ -128,6 +136,9 @@ wrong("remainder_for_group",
 wrong_formula(
     "divided_by_KV", "Your query head h reads key/value head h / KV. Divide by the size of a group, H / KV",
     lambda q, k, v: attend(q, k, v, group=by_quotient) if q.shape[1] <= k.shape[1]**2 else None)
+wrong("scores_in_half", "Your dot products are summed in half precision, 11 bits. Sum in float or double", dot=dot_in_half)
+wrong("scores_kept_in_half", "Your scores are kept in half precision, 11 bits. Keep float or double",
+      softmax=lambda scores: softmax(scores.half().to(scores.dtype)))
 wrong("first_head_for_all", "Your query heads all read key/value head 0. Head h reads h / (H / KV)",
       group=lambda h, H, KV: 0 * h)
 wrong("groups_reversed",

@@ -4,7 +4,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from golden import Kernel, normal
+from golden import Kernel, normal, summed_in_half
 
 CHAPTER = "08_flash_attention"
 INF = math.inf
@@ -30,9 +30,17 @@ def divided_by_root(scores, H, D):
     return scores / math.sqrt(D)
 
 
-def masked_scores(q, k, group=own_group, seen=up_to_itself, scaled=divided_by_root, hidden=-INF):
+def dot(q, k):
+    return torch.einsum("thi,shi->hts", q, k)
+
+
+def dot_in_half(q, k):
+    return summed_in_half(torch.einsum("thi,shi->htsi", q, k))
+
+
+def masked_scores(q, k, group=own_group, seen=up_to_itself, scaled=divided_by_root, hidden=-INF, dot=dot):
     (T, H, D), (S, KV, _) = q.shape, k.shape
-    scores = scaled(torch.einsum("thi,shi->hts", q, k[:, group(torch.arange(H), H, KV)]), H, D)
+    scores = scaled(dot(q, k[:, group(torch.arange(H), H, KV)]), H, D)
     return scores.masked_fill(~seen(torch.arange(T)[:, None], torch.arange(S), T, S), hidden)
 
 
@@ -119,6 +127,9 @@ wrong_scores("mask_one_late",
 wrong_scores("mask_from_the_top_left",
              "Your query t sees the keys 0 .. t. The queries are the last T of S positions: S - T + t",
              seen=lambda t, s, T, S: s <= t)
+wrong_scores("scores_in_half", "Your dot products are summed in half precision, 11 bits. Sum in float or double", dot=dot_in_half)
+wrong_scores("scores_kept_in_half", "Your scores are kept in half precision, 11 bits. Keep float or double",
+             scaled=lambda score, H, D: divided_by_root(score, H, D).half().to(score.dtype))
 wrong_scores("no_scale",
              "Your scores are not scaled. Divide them by sqrt(D)", scaled=lambda score, H, D: score)
 wrong_scores("divided_by_D",

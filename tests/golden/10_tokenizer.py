@@ -429,9 +429,14 @@ pair_counts.wrong("first_missing", "The first pair is missing. Pairs begin with 
                   count_pairs(lambda ids: zip(ids[1:], ids[2:])))
 pair_counts.wrong("with_itself", "You count each id with itself. A pair is an id and the one behind it",
                   count_pairs(lambda ids: zip(ids, ids)))
+pair_counts.wrong("in_a_byte", "Your counts have 8 bits, and begin again at 256. They are ints",
+                  lambda ids, V: count_pairs(lambda ids: zip(ids, ids[1:]))(ids, V) % 256)
+pair_counts.wrong("in_either_order", "You count a pair for both orders of its ids. counts[a][b] is for b behind a alone",
+                  count_pairs(lambda ids: [pair for a, b in zip(ids, ids[1:]) for pair in {(a, b), (b, a)}]))
 TEXT = [list(b"llama").index(c) if c in b"llama" else 4 for c in b"all llamas call a llama a llama, maaa and llaaama"]
 pair_counts.case("by_hand", "aaab: aa twice, ab once", ids=torch.tensor([0, 0, 0, 1], dtype=torch.int32), V=2)
 pair_counts.case("text", "a sentence", ids=torch.tensor(TEXT, dtype=torch.int32), V=5)
+pair_counts.case("many", "a pair that stands there 299 times, which is more than a byte holds", ids=torch.zeros(300, dtype=torch.int32), V=2)
 pair_counts.case("rare", "most pairs are never seen", ids=torch.tensor([i * i % 23 for i in range(40)], dtype=torch.int32), V=23)
 
 
@@ -453,6 +458,24 @@ def merge(ids, left, right, merged, from_the_right=False, keep=False, skip=False
             i += 1
     out = out[::-1] if from_the_right else out
     return torch.tensor((out + [-1] * len(ids))[: len(ids)], dtype=torch.get_default_dtype())
+
+
+def merged_again(ids, left, right, merged, until_none=False):
+    """What has just been merged, and stands at the end of out, merges with the id that follows, or even with the one before."""
+    out = []
+    for number in ids.long().tolist():
+        if out and (out[-1], number) == (left, right):
+            out[-1] = merged
+        else:
+            out.append(number)
+        while until_none and out[-2:] == [left, right]:
+            out[-2:] = [merged]
+    return torch.tensor((out + [-1] * len(ids))[: len(ids)], dtype=torch.get_default_dtype())
+
+
+def merges_returned(ids, left, right, merged):
+    out = merge(ids, left, right, merged)
+    return torch.where(torch.arange(len(ids)) < (out < 0).sum(), out, -1)
 
 
 def pytorch_merge(ids, left, right, merged):
@@ -487,9 +510,17 @@ merge_pair.wrong("first_alone", "You merge the first pair alone. Merge every one
 merge_pair.wrong("last_lost", "You lose the last id where it is in no pair. Copy it", wrong_merge(last=False))
 merge_pair.wrong("left_stays", "The left one of the two stands where `merged` should",
                  lambda ids, left, right, merged: merge(ids, left, right, left))
+merge_pair.wrong("merged_again", "You merge what has just been merged with the id that follows. Go on behind both, with the next of ids", merged_again)
+merge_pair.wrong("merged_until_none", "You merge on as long as there is a pair in out. Each of ids is read once, and what is merged merges no more",
+                 lambda *call, **inputs: merged_again(*call, **inputs, until_none=True))
+merge_pair.wrong("merges_returned", "You return how many merges there were. Return how many ids are left", merges_returned)
 merge_pair.case("by_hand", "aaab with aa merged: Aab", ids=torch.tensor([1, 1, 1, 2], dtype=torch.int32), left=1, right=1, merged=3)
 merge_pair.case("text", "a sentence, ll merged", ids=torch.tensor(TEXT, dtype=torch.int32), left=0, right=0, merged=5)
 merge_pair.case("different", "two different ones", ids=torch.tensor(TEXT, dtype=torch.int32), left=0, right=2, merged=5)
+merge_pair.case("left_again", "abbb with ab merged to a: what is merged could merge again, and does not",
+                ids=torch.tensor([0, 1, 1, 1, 2, 0, 1, 2, 0, 1, 1], dtype=torch.int32), left=0, right=1, merged=0)
+merge_pair.case("right_again", "aaab with ab merged to b: so could what stands before it",
+                ids=torch.tensor([0, 0, 0, 1, 2, 0, 1, 2, 0, 0, 1], dtype=torch.int32), left=0, right=1, merged=1)
 merge_pair.case("last", "the last two are a pair", ids=torch.tensor([2, 0, 1, 1, 0, 1], dtype=torch.int32), left=0, right=1, merged=3)
 
 

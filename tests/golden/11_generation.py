@@ -118,6 +118,8 @@ penalty.wrong("subtracted_each_time",
 penalty.wrong("logarithm_subtracted",
               "Your penalty divides the probability: log(penalty) off the logit. Divide or multiply the logit itself",
               lambda logits, ids, penalty: torch.where(seen(logits, ids), logits - np.log(penalty), logits))
+penalty.wrong("token_0_left_out", "Your token 0 is never penalized, as if it were padding. It is a token like others",
+              lambda logits, ids, penalty: torch.where(seen(logits, ids[ids != 0]), penalty_of(logits, ids, penalty), logits))
 penalty.wrong("last_id_left_out",
               "You leave the last id out. Look at all n",
               lambda logits, ids, penalty: penalty_of(logits, ids[:-1], penalty))

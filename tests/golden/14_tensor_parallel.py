@@ -2,6 +2,8 @@
 
 A cut is right to the bit, for it only copies; what is added up is judged as any sum is.
 """
+import math
+
 import torch
 import torch.nn.functional as F_
 
@@ -99,6 +101,9 @@ fused.wrong("keys_in_turn", "You give keys and values out in turn, rank % KV. Th
 fused.wrong("values_before_keys", "Your values stand before the keys. In the fused matrix keys come first",
             lambda ranks, rank, H, KV, kept, qkv: heads(ranks, rank, H, KV, kept, qkv)[
                 torch.cat([torch.arange(n := H // ranks), torch.arange(n + kept, n + 2 * kept), torch.arange(n, n + kept)])])
+fused.wrong("keys_and_values_in_turn", "Your keys and values stand in turn, each key before its value. All keys come first, then all values",
+            lambda ranks, rank, H, KV, kept, qkv: heads(ranks, rank, H, KV, kept, qkv)[
+                torch.cat([torch.arange(n := H // ranks), n + torch.arange(2 * kept).reshape(2, kept).T.flatten()])])
 fused.wrong("keys_for_values", "Your values are the keys once more", lambda ranks, rank, H, KV, kept, qkv:
             heads(ranks, rank, H, KV, kept, torch.cat([qkv[:H + KV], qkv[H:H + KV]])))
 for name, sentence, ranks, rank, H, KV in [
@@ -133,6 +138,9 @@ vocabulary.wrong("whole_vocabulary", "You look every id up from the beginning of
                  lambda ranks, rank, V, ids, part: masked(ranks, rank, V, ids, part, shift=0))
 vocabulary.wrong("no_zeros", "A token of another rank gets the nearest row of yours. It must be zeros: the ranks' rows are added up",
                  lambda ranks, rank, V, ids, part: masked(ranks, rank, V, ids, part, clamp=True))
+vocabulary.wrong("first_row", "A token of another rank gets the first row of yours. It must be zeros: the ranks' rows are added up",
+                 lambda ranks, rank, V, ids, part: part[torch.where((ids >= V * rank // ranks) & (ids < V * (rank + 1) // ranks),
+                                                                    ids - V * rank // ranks, 0).long()])
 vocabulary.wrong("modulo", "You take the id modulo the length of the part. Other ranks' tokens are zeros",
                  lambda ranks, rank, V, ids, part: part[ids.long() % len(part)])
 vocabulary.wrong("next_row", "Your rows are one too far: the first token of this rank has row 0",
@@ -163,6 +171,15 @@ largest.wrong("even_parts", "You take all parts for V / ranks long, rounded down
               lambda ranks, V, largest, place: best(ranks, V, largest, place, first=lambda rank: rank * (V // ranks)))
 largest.wrong("parts_rounded_up", "You take all parts for V / ranks long, rounded up, as torch.chunk does. Rank r begins at V r / ranks",
               lambda ranks, V, largest, place: best(ranks, V, largest, place, first=lambda rank: rank * -(-V // ranks)))
+largest.wrong("first_parts_longer", "You give the tokens that are left over to the first ranks, as numpy.array_split does. Rank r begins at V r / ranks",
+              lambda ranks, V, largest, place: best(ranks, V, largest, place,
+                                                    first=lambda rank: rank * (V // ranks) + min(rank, V % ranks)))
+largest.wrong("parts_rounded", "You round V r / ranks to the nearest. It is rounded down, as a division of whole numbers is",
+              lambda ranks, V, largest, place: best(ranks, V, largest, place, first=lambda rank: math.floor(rank * V / ranks + 0.5)))
+largest.wrong("smallest", "You take the smallest logit. It is the largest", lambda ranks, V, largest, place:
+              best(ranks, V, largest, place, choose=lambda x: int(torch.argmin(x))))
+largest.wrong("cut_to_whole_numbers", "You compare logits as whole numbers. They are floats", lambda ranks, V, largest, place:
+              best(ranks, V, largest, place, choose=lambda x: int(torch.argmax(x.trunc()))))
 largest.wrong("last_of_equals", "Of equal logits you take the last rank's. It is the first token: compare with >, not with >=",
               lambda ranks, V, largest, place: best(ranks, V, largest, place, choose=lambda x: len(x) - 1 - int(torch.argmax(x.flip(0)))))
 largest.wrong("largest_magnitude", "You compare magnitudes. A logit may be negative", lambda ranks, V, largest, place:
@@ -176,6 +193,9 @@ for name, sentence, V, values, places in [
         ("first", "the first of two", 64, [4.5, 3.5], [17, 4]), ("uneven", "65 tokens among 4 ranks", 65, [1, 2, 3, 2.5], [3, 5, 7, 9]),
         ("uneven_eight", "1027 tokens among 8", 1027, [1, 2, 3, 2.5, 0, 9, 7, 8], [3, 5, 7, 9, 11, 13, 15, 17]),
         ("equal", "two that are equal", 64, [1, 6, 6, 2], [3, 5, 7, 9]), ("negative", "all negative", 64, [-3, -1, -2, -7], [3, 5, 7, 9]),
+        ("fractions", "three between 2 and 3", 64, [2.25, 2.75, 2.5], [3, 5, 7]),
+        ("nearly_equal", "the third is larger than the second by one unit in the last place", 64, [1, 6, 6.0000005, 2], [3, 5, 7, 9]),
+        ("far_below", "all far below what a search might begin with", 64, [-3e38, -2e38, -1e38], [3, 5, 7]),
         ("three", "three ranks, the last is the largest, and its neighbour the largest magnitude", 64, [1, -8, 5], [3, 5, 7])]:
     largest.case(name, sentence, V=V, ranks=len(values), largest=[float(v) for v in values],
                  place=torch.tensor(places, dtype=torch.int32))
@@ -214,6 +234,7 @@ wrong("no_residual", "The stream x is missing: out is x plus the sum over the ra
 wrong("sum_forgotten", "You have rank 0's share alone: the sum over the ranks is missing", total=lambda deltas: deltas[0])
 wrong("last_rank_alone", "You have the last rank's share alone. Add to out, in place of writing it anew for each rank",
       total=lambda deltas: deltas[-1])
+wrong("last_rank_left_out", "The last rank's share is missing. Add up all ranks', 0 .. ranks - 1", total=lambda deltas: sum(deltas[:-1]))
 wrong("summed_twice", "The sum over the ranks is taken twice, and each adds what is whole already: the result is `ranks` times too "
       "large", total=lambda deltas: len(deltas) * sum(deltas))
 wrong("mean", "You take the mean over the ranks. It is their sum", total=lambda deltas: sum(deltas) / len(deltas))

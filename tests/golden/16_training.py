@@ -89,11 +89,26 @@ def through_the_divisor(self, weight, m, v, g, t):
     return weight - self.rate * (m / self.correction1(t) + self.decay * weight) / self.divisor(v, t), m, v
 
 
+def decay_in_m(self, weight, m, v, g, t):
+    m, v = self.mean(m, g + self.decay * weight), self.squares(v, g, m)
+    return weight - self.rate * self.update(m, v, t, g, None), m, v
+
+
+def lion(self, weight, m, v, g, t):
+    return self.moved(weight, self.mean(m, g).sign()), self.beta2 * m + (1 - self.beta2) * g, v
+
+
+def none_for_zero(self, weight, m, v, g, t):
+    return tuple(torch.where(g == 0, old, new) for old, new in zip((weight, m, v), Step.take(self, weight, m, v, g, t)))
+
+
 adamw = Kernel("adamw", CHAPTER, "torch.optim.AdamW", torch_adamw, stepping(), mixes=True)
 for name, advice, variant in [
         ("l2_for_decoupled", "Your decay is added to the gradient, and so goes through m and v (Adam with L2). Take it off the weight "
          "itself: weight -= rate decay weight",
          dict(pulled=lambda self, w, g: g + self.decay * w, decayed=lambda self, w: w)),
+        ("l2_in_m_alone", "Your decay is added to the gradient that m takes. Take it off the weight itself: weight -= rate decay weight",
+         dict(take=decay_in_m)),
         ("decay_missing", "Your weights do not decay. Take rate decay weight off each", dict(decayed=lambda self, w: w)),
         ("decay_without_rate", "Your decay is not multiplied with the rate. It is rate decay weight",
          dict(decayed=lambda self, w: w - self.decay * w)),
@@ -133,6 +148,8 @@ for name, advice, variant in [
          dict(divisor=lambda self, v, t: (v / self.correction2(t)).sqrt().clamp(min=self.eps))),
         ("eps_inside_the_root", "Your eps is inside the root. It is added to the root: sqrt(v) + eps",
          dict(divisor=lambda self, v, t: (v / self.correction2(t) + self.eps).sqrt())),
+        ("eps_added_to_v", "Your eps is added to v, before v is corrected. It is added to the root: sqrt(v / (1 - beta2^step)) + eps",
+         dict(divisor=lambda self, v, t: ((v + self.eps) / self.correction2(t)).sqrt())),
         ("eps_before_correction", "Your eps is added before the correction, and divided with it. Correct v first: sqrt(v / (1 - beta2^step)) + eps",
          dict(divisor=lambda self, v, t: (v.sqrt() + self.eps) / math.sqrt(self.correction2(t)))),
         ("eps_missing", "Your eps is missing: where gradients are tiny, the step is not", dict(divisor=lambda self, v, t: (v / self.correction2(t)).sqrt())),
@@ -174,6 +191,25 @@ for name, advice, variant in [
          dict(pulled=lambda self, w, g: g[:1].expand(len(g)))),
         ("gradient_for_m", "Your step takes the gradient itself. It takes their mean, m",
          dict(update=lambda self, m, v, t, g, before: g / self.divisor(v, t))),
+        ("rmsprop", "Your step takes the gradient itself, and nothing is corrected: that is RMSprop. Keep m, and divide both by 1 - beta^step",
+         dict(mean=lambda self, m, g: m, update=lambda self, m, v, t, g, before: g / (v.sqrt() + self.eps))),
+        ("sgd_with_momentum", "Your step is beta1 m + g, and v is not touched: that is SGD with momentum. Keep v, and divide by its root",
+         dict(mean=lambda self, m, g: self.beta1 * m + g, squares=lambda self, v, g, m: v, update=lambda self, m, v, t, g, before: m)),
+        ("lion", "Your step is the sign of beta1 m + (1 - beta1) g: that is Lion. AdamW keeps v, and divides m by its root", dict(take=lion)),
+        ("sign_of_m", "Your step is the sign of m. It is m, divided by sqrt(v) + eps",
+         dict(update=lambda self, m, v, t, g, before: m.sign())),
+        ("amsgrad", "Your v never falls: that is AMSGrad. It is a mean, beta2 v + (1 - beta2) g^2, and falls where gradients do",
+         dict(squares=lambda self, v, g, m: torch.maximum(v, self.beta2 * v + (1 - self.beta2) * g * g))),
+        ("adamax", "Your v is the largest of the last gradients: that is Adamax. It is a mean of their squares",
+         dict(squares=lambda self, v, g, m: torch.maximum(self.beta2 * v, g.abs()), divisor=lambda self, v, t: v + self.eps)),
+        ("adabelief", "Your v is the spread of the gradients about m, plus eps: that is AdaBelief. It is the mean of their squares",
+         dict(squares=lambda self, v, g, m: self.beta2 * v + (1 - self.beta2) * (g - m)**2 + self.eps)),
+        ("nesterov", "Your step takes beta1 m + (1 - beta1) g with the m that already has g: that is Nesterov's. It takes m",
+         dict(update=lambda self, m, v, t, g, before: (self.beta1 * m + (1 - self.beta1) * g) / self.correction1(t) / self.divisor(v, t))),
+        ("gradient_clipped", "Your gradients are cut to -1 .. 1, one by one. Clipping is clip_gradient's, and before",
+         dict(pulled=lambda self, w, g: g.clamp(-1, 1))),
+        ("zero_gradients_skipped", "Where a gradient is 0 you leave its weight, m and v as they are. They decay, and m moves the weight on",
+         dict(take=none_for_zero)),
         ("m_of_before", "Your step takes m of before. Take the new gradient into it first",
          dict(update=lambda self, m, v, t, g, before: before[0] / self.correction1(t) / self.divisor(v, t))),
         ("v_of_before", "Your step is divided by v of before. Take the new gradient into it first",

@@ -122,6 +122,16 @@ def evaluate(function, inputs, dtype, **more):
     return None if result is None else torch.where(result.isnan(), np.nan, result.detach()).contiguous()
 
 
+# --- Sums --------------------------------------------------------------------------------------------------
+
+def summed_in_half(terms):
+    """The sums of the last axis, kept in float16: each number that is added is rounded."""
+    total = torch.zeros_like(terms[..., 0])
+    for term in terms.unbind(-1):
+        total = (total + term).half().to(terms.dtype)
+    return total
+
+
 # --- Kernels -----------------------------------------------------------------------------------------------
 
 @dataclass

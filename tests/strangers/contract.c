@@ -1,8 +1,11 @@
 /* Kernels whose output is right, and which do not do all else that their contract says. */
 #include "05_attention/attention.h"
 #include "06_grouped_query/grouped_query.h"
+#include "10_tokenizer/train.h"
+#include "15_backward/backward.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,4 +76,42 @@ void loss_shares(int batches, int rows, float shares[batches], const int targets
         all += shares[b];
     }
     for (int b = 0; b < batches; b++) shares[b] = (float)(shares[b] / all);
+}
+
+/* cross_entropy: got 0, expected NaN
+ * There is no mean of nothing. */
+double cross_entropy(int rows, int V, const float logits[rows][V], const int targets[rows]) {
+    double sum = 0;
+    size_t count = count_targets((size_t)rows, targets);
+    check_targets((size_t)rows, V, targets);
+    for (int r = 0; r < rows; r++) {
+        double most = -INFINITY, all = 0;
+        if (targets[r] < 0) continue;
+        for (int v = 0; v < V; v++) most = fmax(most, logits[r][v]);
+        for (int v = 0; v < V; v++) all += exp(logits[r][v] - most);
+        sum += log(all) - (logits[r][targets[r]] - most);
+    }
+    return count ? sum / (double)count : 0;
+}
+
+/* embedding_backward: token -1 is not in the vocabulary: the contract says that fail() refuses it
+ * It takes negative ids for ignored ones. */
+void embedding_backward(int T, int V, int C, float dtable[restrict V][C], const float dx[T][C], const int ids[T]) {
+    for (int t = 0; t < T; t++)
+        if (ids[t] >= V) exit(1);
+    for (int t = 0; t < T; t++)
+        for (int i = 0; ids[t] >= 0 && i < C; i++) dtable[ids[t]][i] += dx[t][i];
+}
+
+/* merge_pair: which lies behind the 3 ids that are left
+ * It copies everything first. */
+int merge_pair(int n, int out[restrict n], const int ids[n], int left, int right, int merged) {
+    int count = 0;
+    memcpy(out, ids, (size_t)n * sizeof *out);
+    for (int i = 0; i < n; i++) {
+        bool is_pair = i + 1 < n && ids[i] == left && ids[i + 1] == right;
+        out[count++] = is_pair ? merged : ids[i];
+        i += is_pair;
+    }
+    return count;
 }

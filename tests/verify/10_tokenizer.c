@@ -6,10 +6,12 @@
 
 #include <string.h>
 
+static bool is_written(int number) { return number != (int)(POISON << 16 | POISON); }
+
 /* What the kernel did not write stays unwritten. */
 static void as_floats(size_t count, float out[count], const int numbers[count]) {
     for (size_t i = 0; i < count; i++)
-        if (numbers[i] == (int)(POISON << 16 | POISON)) memcpy(&out[i], &numbers[i], sizeof *out);
+        if (!is_written(numbers[i])) memcpy(&out[i], &numbers[i], sizeof *out);
         else out[i] = (float)numbers[i];
 }
 
@@ -25,7 +27,12 @@ static void unpack_merge_pair(Function kernel, const Call *c) {
     int n = dimension(c, "ids", 0), *merged = work_room("out", (size_t)n);
     int count = AS(merge_pair, kernel)(n, merged, argument(c, "ids"), whole_number(c, "left"), whole_number(c, "right"),
                                        whole_number(c, "merged"));
-    for (int i = count < 0 ? 0 : count; i < n; i++) merged[i] = -1;
+    for (int i = count < 0 ? 0 : count; i < n; i++) {
+        if (is_written(merged[i]))
+            complain("place %d of out has changed, which lies behind the %d ids that are left: the contract leaves it "
+                     "as it is", i, count);
+        merged[i] = -1;
+    }
     as_floats((size_t)n, output(c), merged);
 }
 
@@ -80,11 +87,12 @@ static void random_merge_pair(Call *call, Random *random, Size size) {
     random_ids(call, random, n, 3);
     index_input(call, "left", random_between(random, 0, 2));
     index_input(call, "right", random_between(random, 0, 2));
-    index_input(call, "merged", 3);
+    index_input(call, "merged", random_between(random, 0, 3)); /* 3 is new, as in training */
     call_output(call, F32, 1, SHAPE(n));
 }
 
-/* Four letters, and pieces of two earlier pieces each, in any order of ranks; some ranks are equal. */
+/* Four letters, and pieces of two earlier pieces each, in any order of ranks; some ranks are equal. A fifth letter,
+ * which the text may have, is no piece. */
 static void random_bpe_merge(Call *call, Random *random, Size size) {
     enum { LETTERS = 4, LONGEST = 8 };
     int V = random_between(random, LETTERS, 40), total = 0;
@@ -107,7 +115,7 @@ static void random_bpe_merge(Call *call, Random *random, Size size) {
     for (int p = 0; p < V; p++)
         for (int i = 0; i < lengths[p]; i++) *pieces++ = piece[p][i];
     text = call_input(call, "text", I32, 1, SHAPE(n));
-    for (size_t i = 0; i < n; i++) text[i] = 'a' + random_between(random, 0, LETTERS - 1);
+    for (size_t i = 0; i < n; i++) text[i] = 'a' + random_between(random, 0, LETTERS);
     call_output(call, F32, 2, SHAPE(2, n));
 }
 

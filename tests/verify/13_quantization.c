@@ -119,10 +119,30 @@ READS(q4_k, "Q4_K")
 READS(q5_k, "Q5_K")
 READS(q6_k, "Q6_K")
 
-#define WRITER(format) {KERNEL(quantize_##format, "13_quantization", quantize_##format), .pointwise = true}
+/* A row of 33 numbers; there is room for two blocks of any format. */
+static void a_number_over(Call *call) {
+    random_input(call, &(Random){.state = 2}, "x", 2, SHAPE(1, 33));
+    call_output(call, F32, 2, SHAPE(1, 64));
+}
+
+static void a_number_over_to_read(Call *call) {
+    call_input(call, "blocks", U8, 2, SHAPE(1, 512));
+    call_output(call, F32, 2, SHAPE(1, 33));
+}
+
+static const Refusal refused_by_writers[] = {{"a row of 33 numbers is no whole number of blocks", a_number_over, false},
+                                             {0}};
+static const Refusal refused_by_readers[] = {{"a row of 33 numbers is no whole number of blocks", a_number_over_to_read,
+                                              false},
+                                             {0}};
+
+#define WRITER(format)                                                                           \
+    {KERNEL(quantize_##format, "13_quantization", quantize_##format), .pointwise = true,         \
+     .refusals = refused_by_writers}
 #define READER(format)                                                                                   \
     {.name = "dequantize_" #format, .chapter = "13_quantization", .ours = (Function)dequantize_##format, \
-     .unpack = unpack_dequantize, .random_call = random_dequantize_##format, .pointwise = true}
+     .unpack = unpack_dequantize, .random_call = random_dequantize_##format, .pointwise = true, \
+     .refusals = refused_by_readers}
 #define PRODUCT(format) {KERNEL(dot_##format, "13_quantization", dot_##format)}
 
 const Kernel quantization_kernels[] = {

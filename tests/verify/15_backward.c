@@ -76,6 +76,11 @@ static void a_token_beyond(Call *call) {
     ((int *)argument(call, "ids"))[2] = 4;
 }
 
+static void a_negative_token(Call *call) {
+    a_token_beyond(call);
+    ((int *)argument(call, "ids"))[2] = -1;
+}
+
 /* ------------------------------------------------------------------ norms */
 
 static void unpack_rms_norm_backward(Function kernel, const Call *c) {
@@ -305,13 +310,14 @@ static void unpack_cross_entropy_backward(Function kernel, const Call *c) {
                                        argument(c, "targets"), scalar(c, "dloss"));
 }
 
-/* The first row always counts. */
+/* The first row counts, and of the others some are ignored; now and then all of them, the first as well. */
 static void random_targets(Call *call, Random *random, Size size, size_t *rows, size_t *V) {
     *rows = extent(random, size, 1, 9, 35, 64), *V = extent(random, size, 1, 300, 1031, 128256);
     random_input(call, random, "logits", 2, SHAPE(*rows, *V));
     int *targets = call_input(call, "targets", I32, 1, SHAPE(*rows));
+    bool all = size == SMALL && random_between(random, 0, 5) == 0;
     for (size_t r = 0; r < *rows; r++)
-        targets[r] = r && random_between(random, 0, 3) == 0 ? -100 : random_between(random, 0, (int)*V - 1);
+        targets[r] = all || (r && random_between(random, 0, 3) == 0) ? -100 : random_between(random, 0, (int)*V - 1);
 }
 
 static void random_cross_entropy(Call *call, Random *random, Size size) {
@@ -357,7 +363,9 @@ static void random_gradient_norm(Call *call, Random *random, Size size) {
 
 /* ------------------------------------------------------------------ all of them */
 
-static const Refusal refused_by_embedding[] = {{"token 4 is not in the vocabulary of 4", a_token_beyond, true}, {0}};
+static const Refusal refused_by_embedding[] = {{"token 4 is not in the vocabulary of 4", a_token_beyond, true},
+                                               {"token -1 is not in the vocabulary", a_negative_token, true},
+                                               {0}};
 static const Refusal refused_by_heads[] = {{"3 query heads cannot share 2 key/value heads", heads_that_cannot_share,
                                             false},
                                            {0}};

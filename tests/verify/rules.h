@@ -12,6 +12,7 @@ typedef bool Rule(const Evidence *evidence, char say[static DIAGNOSIS]);
 /* What came out instead, rules_what.c: */
 Rule is_changed, is_an_input, is_in_company, is_moved, is_transposed; /* another known number, everywhere */
 Rule comes_to_nothing;                                 /* 0, where something should be */
+Rule steps_by_another_length;                          /* Muon's, along the right direction */
 Rule adds_to_the_sum;                                  /* a softmax whose rows do not sum to 1 */
 
 /* How it differs, rules_how.c: */

@@ -190,23 +190,46 @@ bool is_added_to_by_rows(const Evidence *evidence, char say[static DIAGNOSIS]) {
 static bool fits_bf16(float value) { return bf16_to_float(bf16_from_float(value)) == value; }
 static bool fits_f16(float value) { return f16_to_float(f16_from_float(value)) == value; }
 
-/* Does everything that came out of the failing cases have so few digits, and what is right does not? */
+static bool has_no_bias(const Answer *answer) { return fails(answer) && !golden_input(answer->golden, "bias"); }
+
+/* A bias that is added in the end brings all its digits: where some failing cases have none, these tell. */
+static bool tells_digits(const Evidence *evidence, const Answer *answer) {
+    bool some = false;
+    for (int a = 0; a < evidence->count; a++) some |= has_no_bias(&evidence->answers[a]);
+    return some ? has_no_bias(answer) : fails(answer);
+}
+
+/* Does everything that came out there have so few digits, and what is right does not? Whole numbers have few anyway. */
 static bool is_rounded(const Evidence *evidence, bool fits(float)) {
-    bool right_fits = true;
+    bool right_fits = true, all_whole = true;
     for (int a = 0; a < evidence->count; a++) {
         const Answer *answer = &evidence->answers[a];
-        for (size_t i = 0; fails(answer) && i < answer->count; i++) {
+        bool tells = tells_digits(evidence, answer);
+        for (size_t i = 0; tells && i < answer->count; i++) {
             if (isfinite(answer->got[i]) && !fits(answer->got[i])) return false;
             right_fits &= fits((float)answer->truth[i]);
+            all_whole &= answer->got[i] == rintf(answer->got[i]);
         }
     }
-    return !right_fits;
+    return !right_fits && !all_whole;
 }
 
 /* A rounding moves a number to its neighbour, and one before the last product by two more. */
 static bool is_bf16_nearby(const Answer *answer, size_t i) {
     int apart = bf16_from_float(answer->got[i]) - bf16_from_float((float)answer->truth[i]);
     return answer->wrong[i] && abs(apart) <= 3;
+}
+static bool is_f16_nearby(const Answer *answer, size_t i) {
+    int apart = f16_from_float(answer->got[i]) - f16_from_float((float)answer->truth[i]);
+    return answer->wrong[i] && abs(apart) <= 3;
+}
+
+/* A few digits that were lost in the end alone, or before that, too. */
+static bool say_rounded(const Evidence *evidence, Flag *is_nearby, const char *type, char say[static DIAGNOSIS]) {
+    bool once = count_flagged(evidence, is_nearby) == count_flagged(evidence, is_wrong);
+    if (once) return say_it(say, "Nearly right: your output is rounded to %s. Compute and store float.", type);
+    return say_it(say, "Nearly right: your output has no more digits than %s, and is farther off than that alone makes "
+                       "it: its sums have no more, or what is summed. Keep float or double up to the end.", type);
 }
 
 bool is_rounded_otherwise(const Evidence *evidence, char say[static DIAGNOSIS]) {
@@ -241,16 +264,17 @@ static Errors errors_of(const Evidence *evidence) {
     return errors;
 }
 
+static bool is_infinite(const Answer *answer, size_t i) { return answer->wrong[i] && !isfinite(answer->got[i]); }
+
 /* An error of about the same size nearly everywhere is made by a formula; one that is made by roundings grows with the
  * length of a sum, or shows only where something cancels. */
 bool is_an_approximation(const Evidence *evidence, char say[static DIAGNOSIS]) {
     if (evidence->answers[0].golden->expected.dtype != F32) return false;
     Errors errors = errors_of(evidence);
-    if (errors.least > 0.05) return false;
-    if (is_rounded(evidence, fits_bf16))
-        return say_it(say, "Nearly right: your output is rounded to bfloat16, 8 bits. Compute and store float.");
-    if (is_rounded(evidence, fits_f16))
-        return say_it(say, "Nearly right: your output is rounded to half precision, 11 bits. Compute and store float.");
+    bool most_overflow = 2 * count_flagged(evidence, is_infinite) > count_flagged(evidence, is_wrong);
+    if (errors.least > 0.05 || most_overflow) return false;
+    if (is_rounded(evidence, fits_bf16)) return say_rounded(evidence, is_bf16_nearby, "bfloat16, 8 bits", say);
+    if (is_rounded(evidence, fits_f16)) return say_rounded(evidence, is_f16_nearby, "half precision, 11 bits", say);
     bool everywhere = 2 * count_failing(evidence) > evidence->count && errors.least * 1000 > errors.most;
     if (errors.most < 1e-5 || errors.most > 0.05 || !everywhere) return false;
     size_t explained = 0;
@@ -273,8 +297,6 @@ bool loses_digits_in_long_sums(const Evidence *evidence, char say[static DIAGNOS
     return say_it(say, "Nearly right: only long rows are wrong, by a few units in the last place. A sum of so many "
                        "float32 loses digits: sum in double, or in several parts that are added in the end.");
 }
-
-static bool is_infinite(const Answer *answer, size_t i) { return answer->wrong[i] && !isfinite(answer->got[i]); }
 
 bool is_less_exact(const Evidence *evidence, char say[static DIAGNOSIS]) {
     if (errors_of(evidence).most > 1e-3 || !first_ordinary(evidence) || count_flagged(evidence, is_infinite))

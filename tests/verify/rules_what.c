@@ -201,6 +201,46 @@ bool is_transposed(const Evidence *evidence, char say[static DIAGNOSIS]) {
     return false;
 }
 
+/* What Muon's steps leave of a weight by the decay alone. */
+static double decayed(const Answer *answer, size_t i) {
+    const GoldenCase *golden = answer->golden;
+    double rate = tensor_get(golden_input(golden, "rate"), 0), decay = tensor_get(golden_input(golden, "decay"), 0);
+    return tensor_get(golden_input(golden, "weight"), i) *
+           pow(1 - rate * decay, (double)golden_input(golden, "gradient")->shape[0]);
+}
+
+/* Of one row, or of one column: there is a single direction, and a step along it. */
+static bool has_one_direction(const Answer *answer) {
+    const size_t *shape = answer->golden->expected.shape;
+    return tensor_get(golden_input(answer->golden, "of"), 0) == 0 && (shape[0] == 1 || shape[1] == 1);
+}
+
+static bool predict_length(const Answer *answer, const void *length, double predicted[]) {
+    if (!has_one_direction(answer)) return false;
+    for (size_t i = 0; i < answer->count; i++) {
+        double rest = decayed(answer, i);
+        predicted[i] = rest + *(const double *)length * (answer->truth[i] - rest);
+    }
+    return true;
+}
+
+/* Where Muon's iteration leads a singular value of 1 depends on its coefficients. The longest step tells it best. */
+bool steps_by_another_length(const Evidence *evidence, char say[static DIAGNOSIS]) {
+    double length = 1, longest = 0;
+    if (strcmp(evidence->kernel->name, "muon") != 0) return false;
+    for (int a = 0; a < evidence->count; a++) {
+        const Answer *answer = &evidence->answers[a];
+        for (size_t i = 0; has_one_direction(answer) && i < answer->count; i++) {
+            double rest = decayed(answer, i), step = answer->truth[i] - rest;
+            if (answer->wrong[i] && fabs(step) > longest)
+                longest = fabs(step), length = ((double)answer->got[i] - rest) / step;
+        }
+    }
+    return longest > 0 && is_always(evidence, predict_length, &length) &&
+           say_it(say, "Of a matrix of one row or one column your step is the right one times %.4g. Are the "
+                       "coefficients 3.4445, -4.7750 and 2.0315, or is a factor too many, or one missing?", length);
+}
+
 /* The largest of a softmax is 1 / sum: what its reciprocal has grown by was added to the sum. */
 static bool predict_larger_sum(const Answer *answer, const void *added, double predicted[]) {
     for (size_t start = 0; start < answer->count; start += answer->row) {

@@ -416,10 +416,16 @@ static bool is_not_finite(const Answer *answer, size_t i) {
     return answer->wrong[i] && !isfinite(answer->got[i]) && isfinite(answer->truth[i]);
 }
 
+/* From chapter 5, attention, to 11, samplers, -infinity is what nobody sees or draws; elsewhere it is the log of 0. */
+static bool knows_masks(const Evidence *evidence) {
+    const char *chapter = evidence->kernel->chapter;
+    return strcmp(chapter, "05") > 0 && strcmp(chapter, "12") < 0;
+}
+
 bool misplaces_a_mask(const Evidence *evidence, char say[static DIAGNOSIS]) {
     char where[WHERE];
     size_t index;
-    const Answer *found = first_flagged(evidence, is_mask_out_of_place, &index);
+    const Answer *found = knows_masks(evidence) ? first_flagged(evidence, is_mask_out_of_place, &index) : NULL;
     return found && count_flagged(evidence, is_mask_out_of_place) == count_flagged(evidence, is_wrong) &&
            say_it(say, "Only -infinity, which means \"ruled out\", is out of place, first at %s.",
                   where_text(where, found, index));
