@@ -14,7 +14,7 @@ typedef double Doubles __attribute__((vector_size(LANES / 2 * sizeof(double))));
  * behind x, each vector's read would wait for the write of the one before. (On a Zen 4, with `out` 64 to 512 bytes
  * behind, a row of RMSNorm took up to a fifth longer; so it takes the same wherever `out` lies.) */
 static void write_four(float out[4 * LANES], const Vector four[4]) {
-#pragma GCC unroll 4
+    UNROLLED
     for (int j = 0; j < 4; j++) *(Vector *)&out[j * LANES] = four[j];
 }
 
@@ -27,7 +27,7 @@ static double sum_of_squares(int dim, const float x[dim]) {
     for (; i + 4 * LANES <= dim; i += 4 * LANES) {
         float part[LANES];
         Vector four = {0};
-#pragma GCC unroll 4
+        UNROLLED
         for (int j = 0; j < 4; j++) four += *(const Vector *)&x[i + j * LANES] * *(const Vector *)&x[i + j * LANES];
         *(Vector *)part = four;
         low += __builtin_convertvector(*(const Half *)part, Doubles);
@@ -46,7 +46,7 @@ void rms_norm(int rows, int dim, float out[restrict rows][dim], const float x[ro
         int i = 0;
         for (; i + 4 * LANES <= dim; i += 4 * LANES) {
             Vector four[4];
-#pragma GCC unroll 4
+            UNROLLED
             for (int j = 0; j < 4; j++)
                 four[j] = *(const Vector *)&x[r][i + j * LANES] * scale * *(const Vector *)&weight[i + j * LANES];
             write_four(&out[r][i], four);
@@ -72,7 +72,7 @@ void swiglu(int n, float out[n], const float gate[n], const float up[n]) {
     int i = 0;
     for (; i + 4 * LANES <= n; i += 4 * LANES) {
         Vector four[4];
-#pragma GCC unroll 4
+        UNROLLED
         for (int j = 0; j < 4; j++) four[j] = gated(&gate[i + j * LANES], &up[i + j * LANES]);
         write_four(&out[i], four);
     }

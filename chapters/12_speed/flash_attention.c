@@ -61,7 +61,7 @@ INLINE void ask(int numbers, const float *from) {
  * load less only means that more requests crowd together, and the processor drops some.) */
 INLINE void multiply(int rows, int count, Vector sum[rows][2], int pitch, const float x[count][pitch], Rows w,
                      const float *next) {
-#pragma GCC unroll 8
+    UNROLLED
     for (int r = 0; r < rows; r++) sum[r][0] = sum[r][1] = (Vector){0};
     for (int i = 0; i < count; i++) {
         const float *from = &w.first[i * w.pitch];
@@ -71,7 +71,7 @@ INLINE void multiply(int rows, int count, Vector sum[rows][2], int pitch, const 
             IN_REGISTER(first);
             IN_REGISTER(second);
         }
-#pragma GCC unroll 8
+        UNROLLED
         for (int r = 0; r < rows; r++) sum[r][0] += x[i][r] * first, sum[r][1] += x[i][r] * second;
     }
 }
@@ -116,7 +116,7 @@ static void many_meet(Set *set, int s0, int width, const Tile *tile) {
     online_softmax(false, KEYS, score, set, shrink);
     for (int i = 0; i < width; i += ROWS) {
         multiply(ROWS, KEYS, sum, width, (const void *)&values[0][i], (Rows){score[0], WIDE}, NULL);
-#pragma GCC unroll 8
+        UNROLLED
         for (int r = 0; r < ROWS; r++) {
             Vector *to = (Vector *)out[i + r];
             to[0] = to[0] * shrink[0] + sum[r][0], to[1] = to[1] * shrink[1] + sum[r][1];
@@ -142,7 +142,7 @@ INLINE Vector four_times(const float *piece) {
 /* The sums of PIECE keys, each in lanes [query][number], added up: the scores in lanes [key][query]. */
 #define TURNED(n, lane) ((lane) % FOUR * PIECE + (lane) / (n))
 INLINE Vector piece_totals(Vector sum[PIECE]) {
-#pragma GCC unroll 2
+    UNROLLED
     for (int s = 0; s < 2 && PIECE > 2; s++) sum[s] = FIRSTS(2, sum[s], sum[s + 2]) + SECONDS(2, sum[s], sum[s + 2]);
     if (PIECE > 1) sum[0] = FIRSTS(1, sum[0], sum[1]) + SECONDS(1, sum[0], sum[1]);
     return (Vector)__builtin_shufflevector(sum[0], sum[0], EACH_LANE(TURNED, FOUR));
@@ -152,22 +152,22 @@ INLINE Vector piece_totals(Vector sum[PIECE]) {
 INLINE void dot_keys(int sets, const Set set[sets], int width, float score[sets][KEYS][FOUR], Rows k,
                      const float *next) {
     Vector sum[2][STEP];
-#pragma GCC unroll 16
+    UNROLLED
     for (int n = 0; n < sets * STEP; n++) sum[n / STEP][n % STEP] = (Vector){0};
     for (int i = 0; i < width; i += PIECE) {
         Vector query[2];
         if (next && i * STEP % LINE == 0) ask(STEP * PIECE, next + i * STEP);
         for (int n = 0; n < sets; n++) query[n] = *(const Vector *)&set[n].q[i * FOUR];
-#pragma GCC unroll 8
+        UNROLLED
         for (int s = 0; s < STEP; s++) {
             Vector key = four_times(&k.first[s * k.pitch + i]);
-#pragma GCC unroll 2
+            UNROLLED
             for (int n = 0; n < sets; n++) sum[n][s] += query[n] * key;
         }
     }
-#pragma GCC unroll 2
+    UNROLLED
     for (int n = 0; n < sets; n++)
-#pragma GCC unroll 8
+        UNROLLED
         for (int s = 0; s < STEP; s += PIECE) *(Vector *)score[n][s] = piece_totals(&sum[n][s]);
 }
 
@@ -176,7 +176,7 @@ INLINE void add_values(int width, float out[FOUR][width], Vector shrink, const f
                        const float *next) {
     Vector sum[FOUR][2];
     multiply(FOUR, KEYS, sum, FOUR, weight, v, next);
-#pragma GCC unroll 4
+    UNROLLED
     for (int r = 0; r < FOUR; r++) {
         Vector *to = (Vector *)out[r];
         to[0] = to[0] * shrink[r] + sum[r][0], to[1] = to[1] * shrink[r] + sum[r][1];

@@ -69,9 +69,9 @@ void several_sums(int rows, int in, int out, float y[restrict rows][out], const 
 static void four_by_four(int count, int in, float sum[4][4], const float x[4][in], const float weight[4][in]) {
     Vector total[4][4] = {0};
     for (int i = 0; i < count; i += LANES)
-#pragma GCC unroll 4
+        UNROLLED
         for (int r = 0; r < 4; r++)
-#pragma GCC unroll 4
+            UNROLLED
             for (int o = 0; o < 4; o++) total[r][o] += *(const Vector *)&x[r][i] * *(const Vector *)&weight[o][i];
     for (int r = 0; r < 4; r++)
         for (int o = 0; o < 4; o++) {
@@ -110,14 +110,14 @@ static void pack(int count, int in, float panel[DEPTH][WIDTH], const float weigh
 INLINE void add_tile(int rows, int count, int in, int out, float y[rows][out], const float x[rows][in],
                      const float panel[DEPTH][WIDTH]) {
     Vector sum[HEIGHT][2];
-#pragma GCC unroll 12
+    UNROLLED
     for (int r = 0; r < rows; r++) sum[r][0] = *(Vector *)y[r], sum[r][1] = *(Vector *)&y[r][LANES];
     for (int i = 0; i < count; i++) {
         Vector first = *(const Vector *)panel[i], second = *(const Vector *)&panel[i][LANES];
-#pragma GCC unroll 12
+        UNROLLED
         for (int r = 0; r < rows; r++) sum[r][0] += x[r][i] * first, sum[r][1] += x[r][i] * second;
     }
-#pragma GCC unroll 12
+    UNROLLED
     for (int r = 0; r < rows; r++) *(Vector *)y[r] = sum[r][0], *(Vector *)&y[r][LANES] = sum[r][1];
 }
 

@@ -61,16 +61,16 @@ INLINE void ask(size_t bytes, const char *from) {
 INLINE void add_step(DType dtype, int rows, int streams, Vector sum[], int width, const float x[][width],
                      const char *from, size_t stream) {
     Vector near[FEW][2], w[2];
-#pragma GCC unroll 4
+    UNROLLED
     for (int r = 0; r < rows; r++) {
         near[r][0] = *(const Vector *)x[r], near[r][1] = *(const Vector *)&x[r][LANES];
         IN_REGISTER(near[r][0]);
         IN_REGISTER(near[r][1]);
     }
-#pragma GCC unroll 4
+    UNROLLED
     for (int s = 0; s < streams; s++, from += stream) {
         widen(dtype, w, from);
-#pragma GCC unroll 4
+        UNROLLED
         for (int r = 0; r < rows; r++)
             sum[r * streams + s] += w[0] * near[r][0], sum[r * streams + s] += w[1] * near[r][1];
     }
@@ -80,9 +80,9 @@ INLINE void add_step(DType dtype, int rows, int streams, Vector sum[], int width
  * itself. Weights of 16 bits pass so fast that asking would only be in its way. */
 INLINE void add_burst(DType dtype, Vector sum[], const float x[], const char *from, size_t stream) {
     const size_t size = dtype == F32 ? 4 : 2, step = 2 * LANES * size;
-#pragma GCC unroll 8
+    UNROLLED
     for (int s = 0; s < MOST_STREAMS; s++, from += stream)
-#pragma GCC unroll 16
+        UNROLLED
         for (size_t b = 0; b < BURST; b += step) {
             if (dtype == F32) ask(step, from + b);
             add_step(dtype, 1, 1, &sum[s], 2 * LANES, (const void *)&x[b / size], from + b, 0);
@@ -97,12 +97,12 @@ INLINE void add_part(DType dtype, int rows, int streams, int count, Vector sum[]
     const int burst = BURST / (int)size;
     Vector part[FEW * STREAMS];
     int i = 0;
-#pragma GCC unroll 16
+    UNROLLED
     for (int n = 0; n < rows * streams; n++) part[n] = (Vector){0};
     for (; streams == MOST_STREAMS && i + burst <= count; i += burst)
         add_burst(dtype, part, &x[0][i], weight + i * size, stream);
     for (; i + 2 * LANES <= count; i += 2 * LANES) {
-#pragma GCC unroll 4
+        UNROLLED
         for (int s = 0; s < streams; s++) ask(2 * LANES * size, weight + s * stream + i * size);
         add_step(dtype, rows, streams, part, width, (const void *)&x[0][i], weight + i * size, stream);
     }
@@ -111,7 +111,7 @@ INLINE void add_part(DType dtype, int rows, int streams, int count, Vector sum[]
         for (int s = 0; s < streams; s++) memcpy(rest[s], weight + s * stream + i * size, (size_t)(count - i) * size);
         add_step(dtype, rows, streams, part, width, (const void *)&x[0][i], rest[0], sizeof rest[0]);
     }
-#pragma GCC unroll 16
+    UNROLLED
     for (int n = 0; n < rows * streams; n++) sum[n] += part[n];
 }
 
@@ -123,13 +123,13 @@ INLINE void dot_products(DType dtype, int rows, int streams, int in, float produ
     const size_t size = dtype == F32 ? 4 : 2;
     Vector sum[FEW * STREAMS];
     int i = 0;
-#pragma GCC unroll 16
+    UNROLLED
     for (int n = 0; n < rows * streams; n++) sum[n] = (Vector){0};
     for (; i + SPAN <= in; i += SPAN)
         add_part(dtype, rows, streams, SPAN, sum, width, (const void *)&x[0][i], weight + i * size, stream);
     if (i < in)
         add_part(dtype, rows, streams, in - i, sum, width, (const void *)&x[0][i], weight + i * size, stream);
-#pragma GCC unroll 16
+    UNROLLED
     for (int n = 0; n < rows * streams; n++) products[n] = total(sum[n]);
 }
 
@@ -195,7 +195,7 @@ static void copy_block(int rows, int count, int in, float block[rows][PITCH], co
 
 /* A vector from each of LANES rows that have `left` bytes more. Where a row ends there are zeros. */
 INLINE void load_square(int left, Vector square[LANES], const char *from, size_t pitch) {
-#pragma GCC unroll 16
+    UNROLLED
     for (int l = 0; l < LANES; l++) {
         char rest[sizeof(Vector)] = {0};
         const char *row = from + l * pitch;
@@ -204,7 +204,7 @@ INLINE void load_square(int left, Vector square[LANES], const char *from, size_t
 }
 
 INLINE void store_square(float panel[][OUTS], const Vector square[LANES]) {
-#pragma GCC unroll 16
+    UNROLLED
     for (int l = 0; l < LANES; l++) *(Vector *)panel[l] = square[l];
 }
 
@@ -226,7 +226,7 @@ static void pack_bf16(int count, float panel[DEPTH][OUTS], const char *weight, s
             Vector square[LANES];
             load_square((count - i) * 2, square, weight + o * pitch + i * 2, pitch);
             turn(square);
-#pragma GCC unroll 16
+            UNROLLED
             for (int l = 0; l < LANES; l++) {
                 *(Vector *)&panel[i + 2 * l][o] = even_bf16((Words)square[l]);
                 *(Vector *)&panel[i + 2 * l + 1][o] = odd_bf16((Words)square[l]);
@@ -238,7 +238,7 @@ static void pack_f16(int count, float panel[DEPTH][OUTS], const char *weight, si
     for (int o = 0; o < OUTS; o += LANES)
         for (int i = 0; i < count; i += LANES) {
             Vector square[LANES];
-#pragma GCC unroll 16
+            UNROLLED
             for (int l = 0; l < LANES; l++) {
                 char rest[LANES * 2] = {0};
                 const char *row = weight + (o + l) * pitch + i * 2;
@@ -281,11 +281,8 @@ static void multiply_panel(const Method *method, int rows, int count, bool more,
     for (int r = 0, n = 0; r < rows; r += heights[n]) {
         while (heights[n] > rows - r) n++;
         int from = next.rows * r / rows, to = next.rows * (r + heights[n]) / rows;
-        for (int i = 0; i < count; i += PART) {
-            Ahead ahead = {to - from, next.from + from * next.pitch + i * next.size, next.pitch, next.size};
-            method->tiles[n](smaller(count - i, PART), more || i > 0, out, y + r, (const void *)&block[r][i],
-                             panel + i, ahead);
-        }
+        Ahead ahead = {to - from, next.from + from * next.pitch, next.pitch, next.size};
+        method->tiles[n](count, more, out, y + r, (const void *)block[r], panel, ahead);
     }
 }
 

@@ -37,6 +37,14 @@ typedef uint16_t Halves __attribute__((vector_size(LANES * sizeof(uint16_t)), al
 
 #define INLINE static inline __attribute__((always_inline)) /* so that a constant argument is one inside, too */
 
+/* Before a loop of a few turns, as many as an argument says that is a constant there: it is written out, and what it
+ * counts through is registers. clang does so by itself, but not if it is told. */
+#ifdef __clang__
+#define UNROLLED
+#else
+#define UNROLLED _Pragma("GCC unroll 17")
+#endif
+
 /* What is loaded and used several times stays in its register: gcc would load it anew for each use, and a processor can
  * load but one or two vectors in a cycle. */
 #if defined __x86_64__
@@ -93,23 +101,23 @@ INLINE float total(Vector sum) {
 
 /* Turns a square: row l becomes column l. First its quarters, then those of each quarter, and so on. */
 INLINE void turn(Vector square[LANES]) {
-#pragma GCC unroll 16
+    UNROLLED
     EXCHANGE(8, square)
-#pragma GCC unroll 16
+    UNROLLED
     EXCHANGE(4, square)
-#pragma GCC unroll 16
+    UNROLLED
     EXCHANGE(2, square)
-#pragma GCC unroll 16
+    UNROLLED
     EXCHANGE(1, square)
 }
 
 /* The same on the way from one place to another, where rows lie so many numbers apart. */
 INLINE void turn_square(float *to, size_t apart, const float *from, size_t pitch) {
     Vector square[LANES];
-#pragma GCC unroll 16
+    UNROLLED
     for (int l = 0; l < LANES; l++) square[l] = *(const Vector *)(from + l * pitch);
     turn(square);
-#pragma GCC unroll 16
+    UNROLLED
     for (int l = 0; l < LANES; l++) *(Vector *)(to + l * apart) = square[l];
 }
 

@@ -84,10 +84,10 @@ static void pack(Unpack *unpack_row, int bytes, int left, Panel *panel, const ch
     for (int o = 0; o < OUTS; o += LANES)
         for (int i = 0; i < PART; i += STEP * LANES) {
             Vector square[LANES];
-#pragma GCC unroll 16
+            UNROLLED
             for (int l = 0; l < LANES; l++) square[l] = *(const Vector *)&rows[o + l][i];
             turn(square);
-#pragma GCC unroll 16
+            UNROLLED
             for (int l = 0; l < LANES; l++) *(Vector *)&panel->level[i / STEP + l][o] = square[l];
         }
 }
@@ -95,12 +95,11 @@ static void pack(Unpack *unpack_row, int bytes, int left, Panel *panel, const ch
 /* sum[r] = `share` levels of x_r with those of the panel, from number i on. */
 INLINE void add_levels(int share, int rows, int i, Lanes sum[][2], const Part x[], const Level block[][PART],
                        const Panel *panel) {
-#pragma GCC unroll 6
+    UNROLLED
     for (int r = 0; r < rows; r++) sum[r][0] = sum[r][1] = (Lanes){0} + (Lane)x[r].start[i / share];
-#pragma GCC unroll 8
     for (int j = i; j < i + share; j += STEP) {
         const Lanes *w = (const Lanes *)panel->level[j / STEP];
-#pragma GCC unroll 6
+        UNROLLED
         for (int r = 0; r < rows; r++) {
             Lane step;
             memcpy(&step, &block[r][j], sizeof step);
@@ -114,22 +113,22 @@ INLINE void add_levels(int share, int rows, int i, Lanes sum[][2], const Part x[
 INLINE void tile(int share, bool has_minimum, int rows, bool more, int out, float y[][out], const Part x[],
                  const Level block[][PART], const Panel *panel) {
     Vector total[TALL][2];
-#pragma GCC unroll 6
+    UNROLLED
     for (int r = 0; r < rows; r++) total[r][0] = total[r][1] = (Vector){0};
     for (int i = 0; i < PART; i += share) {
         Lanes sum[TALL][2];
         const Vector *scale = (const Vector *)panel->scale[i / share],
                      *minimum = (const Vector *)panel->minimum[i / BLOCK];
         add_levels(share, rows, i, sum, x, block, panel);
-#pragma GCC unroll 6
+        UNROLLED
         for (int r = 0; r < rows; r++)
-#pragma GCC unroll 2
+            UNROLLED
             for (int v = 0; v < 2; v++) {
                 total[r][v] += scale[v] * x[r].scale[i / share] * __builtin_convertvector(sum[r][v], Vector);
                 if (has_minimum) total[r][v] += minimum[v] * x[r].sum[i / BLOCK];
             }
     }
-#pragma GCC unroll 6
+    UNROLLED
     for (int r = 0; r < rows; r++) {
         Vector *to = (Vector *)y[r];
         if (more) total[r][0] += to[0], total[r][1] += to[1];

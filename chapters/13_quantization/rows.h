@@ -32,7 +32,7 @@ typedef struct {
 INLINE void scales_of_products(int type, int streams, Eight lanes[], float scale[][MOST_SCALES], const Part *x,
                                Piece piece) {
     const Kind kind = kind_of(type);
-#pragma GCC unroll 4
+    UNROLLED
     for (int s = 0; s < streams; s++) {
         const char *part = piece.at + s * piece.stride;
         float minimum[BLOCKS];
@@ -46,9 +46,9 @@ INLINE void scales_of_products(int type, int streams, Eight lanes[], float scale
 INLINE void add_blocks(int type, int streams, Eight lanes[], const float scale[][MOST_SCALES], const Part *x,
                        Piece piece) {
     const Kind kind = kind_of(type);
-#pragma GCC unroll 8
+    UNROLLED
     for (int b = 0; b < BLOCKS; b++)
-#pragma GCC unroll 4
+        UNROLLED
         for (int s = 0; s < streams; s++) {
             uint8_t levels[1][BLOCK];
             int32_t products[8] = {0};
@@ -68,7 +68,7 @@ INLINE void add_twos(int type, int streams, Eight lanes[], const float scale[][M
                      Piece piece) {
     const Kind kind = kind_of(type);
     const size_t bytes = (size_t)kind.bytes / BLOCKS;
-#pragma GCC unroll 4
+    UNROLLED
     for (int b = 0; b < LATER; b++) {
         uint8_t numbers[2][BLOCK];
         const int8_t *one = &x->level[b * BLOCK], *other = &x->level[(b + LATER) * BLOCK];
@@ -76,19 +76,19 @@ INLINE void add_twos(int type, int streams, Eight lanes[], const float scale[][M
         uint8_t levels[STREAMS][2][BLOCK];
         EightWholes products[STREAMS];
         Eight scales[STREAMS];
-#pragma GCC unroll 4
+        UNROLLED
         for (int s = 0; s < streams; s++) {
             const char *block = piece.at + s * piece.stride + b * bytes;
             levels_of_two(type, levels[s], block, block + LATER * bytes);
         }
-#pragma GCC unroll 4
+        UNROLLED
         for (int s = 0; s < streams; s++) {
             products[s] = kind.zero ? *(const EightWholes *)x->lanes[b] : (EightWholes){0};
             add_products(false, 2, (int32_t *)&products[s], levels[s], numbers);
         }
-#pragma GCC unroll 4
+        UNROLLED
         for (int s = 0; s < streams; s++) scales[s] = four_and_four(b, *(const Eight *)scale[s]);
-#pragma GCC unroll 4
+        UNROLLED
         for (int s = 0; s < streams; s++) lanes[s] += scales[s] * __builtin_convertvector(products[s], Eight);
     }
 }
@@ -110,7 +110,7 @@ INLINE const char *whole_part(char rest[MOST_BYTES], int bytes, int left, const 
  * always come when it is asked for once. Then four bits are wanted in the first level; eight are faster left in the
  * second. */
 INLINE void ask(bool eight_bits, size_t bytes, const char *from) {
-#pragma GCC unroll 17
+    UNROLLED
     for (size_t b = 0; b < bytes; b += LINE) {
         __builtin_prefetch(from + b + FAR, 0, 2);
         if (eight_bits) __builtin_prefetch(from + b + 2 * NEAR, 0, 2);

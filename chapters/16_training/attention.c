@@ -44,16 +44,16 @@ typedef struct {
 INLINE void multiply(int rows, int count, bool add, float *to, size_t apart, Singles x, const float *w, size_t pitch) {
     for (int r = 0; r < rows; r += ROWS) {
         Vector sum[ROWS][2];
-#pragma GCC unroll 8
+        UNROLLED
         for (int n = 0; n < ROWS; n++) sum[n][0] = sum[n][1] = (Vector){0};
         for (int i = 0; i < count; i++) {
             const float *number = x.first + r * x.row + i * x.step;
             Vector first = *(const Vector *)(w + i * pitch), second = *(const Vector *)(w + i * pitch + LANES);
-#pragma GCC unroll 8
+            UNROLLED
             for (int n = 0; n < ROWS; n++)
                 sum[n][0] += number[n * x.row] * first, sum[n][1] += number[n * x.row] * second;
         }
-#pragma GCC unroll 8
+        UNROLLED
         for (int n = 0; n < ROWS; n++) {
             Vector *at = (Vector *)(to + (r + n) * apart);
             if (add) sum[n][0] += at[0], sum[n][1] += at[1];

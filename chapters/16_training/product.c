@@ -39,9 +39,7 @@ static void multiply_panel(int rows, int count, bool add, int N, float c[][N], c
     const Method *method = widening(F32);
     for (int r = 0, n = 0; r < rows; r += heights[n]) {
         while (heights[n] > rows - r) n++;
-        for (int k = 0; k < count; k += PART)
-            method->tiles[n](smaller(count - k, PART), add || k > 0, N, c + r, (const void *)&block[r][k], panel + k,
-                             (Ahead){0});
+        method->tiles[n](count, add, N, c + r, (const void *)block[r], panel, (Ahead){0});
     }
 }
 
