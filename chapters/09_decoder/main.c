@@ -191,8 +191,7 @@ int main(int argc, char **argv) {
     };
     only_options(argc, argv, "[--tree NAME|DIR|FILE] [--model DIR|FILE --ids 1,2,3 [--save FILE] [--compare FILE]]",
                  "Chapter 9, the decoder: any Llama checkpoint, equal to transformers. Without --tree and --model,\n"
-                 "a demonstration.",
-                 sizeof options / sizeof *options, options);
+                 "a demonstration.", sizeof options / sizeof *options, options);
     if (!model && (ids || save_to || dump)) usage_error("--ids, --save and --compare need --model");
     if (tree) print_tree(tree);
     if (model) return run_model(model, ids, save_to, dump);

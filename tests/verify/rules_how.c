@@ -192,19 +192,15 @@ static bool fits_f16(float value) { return f16_to_float(f16_from_float(value)) =
 
 static bool has_no_bias(const Answer *answer) { return fails(answer) && !golden_input(answer->golden, "bias"); }
 
-/* A bias that is added in the end brings all its digits: where some failing cases have none, these tell. */
-static bool tells_digits(const Evidence *evidence, const Answer *answer) {
-    bool some = false;
-    for (int a = 0; a < evidence->count; a++) some |= has_no_bias(&evidence->answers[a]);
-    return some ? has_no_bias(answer) : fails(answer);
-}
-
-/* Does everything that came out there have so few digits, and what is right does not? Whole numbers have few anyway. */
+/* Does everything that came out of the failing cases have so few digits, and what is right does not? A bias that is
+ * added in the end brings all its digits: where some of them have none, only these are asked. Whole numbers have few
+ * anyway. */
 static bool is_rounded(const Evidence *evidence, bool fits(float)) {
-    bool right_fits = true, all_whole = true;
+    bool right_fits = true, all_whole = true, some_have_no_bias = false;
+    for (int a = 0; a < evidence->count; a++) some_have_no_bias |= has_no_bias(&evidence->answers[a]);
     for (int a = 0; a < evidence->count; a++) {
         const Answer *answer = &evidence->answers[a];
-        bool tells = tells_digits(evidence, answer);
+        bool tells = some_have_no_bias ? has_no_bias(answer) : fails(answer);
         for (size_t i = 0; tells && i < answer->count; i++) {
             if (isfinite(answer->got[i]) && !fits(answer->got[i])) return false;
             right_fits &= fits((float)answer->truth[i]);
