@@ -56,12 +56,12 @@ void rms_norm(int rows, int dim, float out[restrict rows][dim], const float x[ro
     }
 }
 
-/* x / (1 + e^-x). Of a number and its opposite the negative one's power is computed, which does not overflow: below 0
- * the fraction is extended by e^x. Times 2^64, for x e^x is a number yet where e^x is none. */
+/* x / (1 + e^-x), both times 2^-32: below 0 the fraction is a number yet where e^-x is none. From 32 on 1 + e^-x is 1,
+ * and what x has more than 32 is added as it is; below -111 the fraction is 0. */
 INLINE Vector silu_of(Vector x) {
-    const Words sign = (Words){0} + 0x80000000;
-    Vector power = exp_negative(64, (Vector)((Words)x | sign));
-    return blend((Words)(x < 0), x * power * 0x1p-64f, x) / (1 + power * 0x1p-64f);
+    const Vector zero = {0};
+    Vector low = lesser(zero + 32, x), power = exp_scaled(-32, -larger(zero - 111, low));
+    return low / (0x1p-32f + power) * 0x1p-32f - (low - x);
 }
 
 static Vector gated(const float gate[LANES], const float up[LANES]) {

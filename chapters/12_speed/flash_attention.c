@@ -87,10 +87,10 @@ INLINE void online_softmax(bool few, int rows, float score[rows][WIDE], Set *set
     for (int i = 0; i < rows; i++)
         for (int c = 0; c < 2; c++) {
             Vector *at = (Vector *)&score[i][c * LANES];
-            tile[c] += *at = exp_negative(0, *at - most[c]);
+            tile[c] += *at = exp_negative(*at - most[c]);
         }
     for (int c = 0; c < 2; c++) {
-        shrink[c] = exp_negative(0, set->max[c] - most[c]);
+        shrink[c] = exp_negative(set->max[c] - most[c]);
         set->max[c] = most[c], set->sum[c] = set->sum[c] * shrink[c] + tile[c];
     }
 }
@@ -313,7 +313,7 @@ static void merge_sets(Set *into, const Set *from, int width) {
     Vector old[2], new[2];
     for (int c = 0; c < 2; c++) {
         Vector max = larger(into->max[c], from->max[c]);
-        old[c] = exp_negative(0, into->max[c] - max), new[c] = exp_negative(0, from->max[c] - max);
+        old[c] = exp_negative(into->max[c] - max), new[c] = exp_negative(from->max[c] - max);
         into->max[c] = max, into->sum[c] = old[c] * into->sum[c] + new[c] * from->sum[c];
     }
     for (int r = 0; r < FOUR; r++)

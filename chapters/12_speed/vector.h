@@ -7,21 +7,29 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#if defined __F16C__ || defined __AVX512F__
+#ifdef __SSE__
 #include <immintrin.h>
 #endif
 
 /* EACH_LANE(f, x): what f(x, lane) is for each lane. */
 #ifdef __AVX512F__
 enum { LANES = 16 };
+#define MAX_OF _mm512_max_ps
+#define MIN_OF _mm512_min_ps
 #define EACH_LANE(f, x) \
     f(x, 0), f(x, 1), f(x, 2), f(x, 3), f(x, 4), f(x, 5), f(x, 6), f(x, 7), \
     f(x, 8), f(x, 9), f(x, 10), f(x, 11), f(x, 12), f(x, 13), f(x, 14), f(x, 15)
 #elif defined __AVX__
 enum { LANES = 8 };
+#define MAX_OF _mm256_max_ps
+#define MIN_OF _mm256_min_ps
 #define EACH_LANE(f, x) f(x, 0), f(x, 1), f(x, 2), f(x, 3), f(x, 4), f(x, 5), f(x, 6), f(x, 7)
 #else /* NEON, SSE */
 enum { LANES = 4 };
+#ifdef __SSE__
+#define MAX_OF _mm_max_ps
+#define MIN_OF _mm_min_ps
+#endif
 #define EACH_LANE(f, x) f(x, 0), f(x, 1), f(x, 2), f(x, 3)
 #endif
 
@@ -58,8 +66,15 @@ typedef uint16_t Halves __attribute__((vector_size(LANES * sizeof(uint16_t)), al
 /* In each lane a, where the mask (of a comparison) has all bits, and b, where it has none. */
 INLINE Vector blend(Words mask, Vector a, Vector b) { return (Vector)((mask & (Words)a) | (~mask & (Words)b)); }
 
-/* The larger number of each lane. */
+/* The larger number of each lane, and the lesser; b's, where one of the two is NaN. gcc does not see by itself that
+ * there is one instruction for either. */
+#ifdef MAX_OF
+INLINE Vector larger(Vector a, Vector b) { return MAX_OF(a, b); }
+INLINE Vector lesser(Vector a, Vector b) { return MIN_OF(a, b); }
+#else
 INLINE Vector larger(Vector a, Vector b) { return blend((Words)(a > b), a, b); }
+INLINE Vector lesser(Vector a, Vector b) { return blend((Words)(a < b), a, b); }
+#endif
 
 /* Each lane of both vectors becomes the largest of all that lie a multiple of n lanes from it. */
 INLINE void largest_of_every(int n, Vector numbers[2]) {

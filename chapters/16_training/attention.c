@@ -158,7 +158,7 @@ static void weights_backward(int s0, int t0, float p[KEYS][WIDE], float dp[KEYS]
         for (int t = 0; t < WIDE && s0 + s > t0 + t; t++) p[s][t] = -INFINITY;
         for (int t = 0; t < WIDE; t += LANES) {
             Vector *weight = (Vector *)&p[s][t], *slope = (Vector *)&dp[s][t];
-            *weight = exp_negative(0, *weight - *(const Vector *)&log_sum[t]);
+            *weight = exp_negative(*weight - *(const Vector *)&log_sum[t]);
             *slope = *weight * (*slope - *(const Vector *)&common[t]);
         }
     }

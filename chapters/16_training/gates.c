@@ -9,7 +9,7 @@ typedef struct {
 
 INLINE Shares shares_of(Vector x) {
     const Words sign = (Words){0} + 0x80000000;
-    Vector power = exp_negative(0, (Vector)((Words)x | sign)), more = 1 / (1 + power);
+    Vector power = exp_negative((Vector)((Words)x | sign)), more = 1 / (1 + power);
     return (Shares){more, power * more};
 }
 

@@ -18,9 +18,9 @@ static double sum_of_powers(int V, const float x[V], float max) {
     for (int first = 0; first < V; first += PART) {
         int end = V - first < PART ? V : first + PART, v = first;
         Vector part = {0};
-        for (; v + LANES <= end; v += LANES) part += exp_negative(0, *(const Vector *)&x[v] - max);
+        for (; v + LANES <= end; v += LANES) part += exp_negative(*(const Vector *)&x[v] - max);
         sum += total(part);
-        for (; v < end; v++) sum += exp_negative(0, (Vector){x[v] - max})[0];
+        for (; v < end; v++) sum += exp_negative((Vector){x[v] - max})[0];
     }
     return sum;
 }
@@ -52,8 +52,8 @@ double cross_entropy(int rows, int V, const float logits[rows][V], const int tar
 static void add_softmax(int V, float dlogits[restrict V], const float x[V], float max, float share) {
     int v = 0;
     for (; v + LANES <= V; v += LANES)
-        *(Vector *)&dlogits[v] += share * exp_negative(0, *(const Vector *)&x[v] - max);
-    for (; v < V; v++) dlogits[v] += share * exp_negative(0, (Vector){x[v] - max})[0];
+        *(Vector *)&dlogits[v] += share * exp_negative(*(const Vector *)&x[v] - max);
+    for (; v < V; v++) dlogits[v] += share * exp_negative((Vector){x[v] - max})[0];
 }
 
 void cross_entropy_backward(int rows, int V, float dlogits[restrict rows][V], const float logits[rows][V],
