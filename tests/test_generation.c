@@ -505,11 +505,11 @@ static void llama_tells_a_story(void **state) {
     *strrchr(said, '\n') = '\0';
     assert_int_equal(strncmp(first, said, strlen(said)), 0);
 
-    assert_int_equal(run("--seed 3 --tokens 40 --threads 1 --quiet"), 0);
+    assert_int_equal(run("--seed 3 --tokens 12 --threads 1 --quiet"), 0);
     strcpy(first, said);
-    assert_int_equal(run("--seed 3 --tokens 40 --threads 2 --quiet"), 0);
+    assert_int_equal(run("--seed 3 --tokens 12 --threads 2 --quiet"), 0);
     assert_string_equal(said, first);
-    assert_int_equal(run("--seed 3 --tokens 40 2>/dev/null"), 0);
+    assert_int_equal(run("--seed 3 --tokens 12 2>/dev/null"), 0);
     assert_string_equal(said, first);
     assert_int_equal(run("--seed 3 --tokens 3"), 0);
     assert_said("memory allows");
@@ -655,8 +655,8 @@ static void the_context_is_as_long_as_it_must_be(void **state) {
                         "abc");
     assert_int_equal(run("--seed 1 --tokens 3 --prompt - --quiet <bytes"), 0);
     assert_null(strstr(said, "context"));
-    char many[101];
-    memset(many, 0xff, 100), many[100] = '\0';
+    char many[41];
+    memset(many, 0xff, 40), many[40] = '\0';
     write_text("bytes", many);
     assert_int_equal(run("--seed 1 --prompt - --quiet <bytes"), 0);
     assert_null(strstr(said, "context"));
