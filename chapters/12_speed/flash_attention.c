@@ -83,7 +83,7 @@ INLINE void online_softmax(bool few, int rows, float score[rows][WIDE], Set *set
     Vector tile[2] = {0}; /* summed apart: the running sum of a long text is too large to add single weights to */
     for (int i = 0; i < rows; i++)
         for (int c = 0; c < 2; c++) most[c] = larger(*(const Vector *)&score[i][c * LANES], most[c]);
-    if (few) largest_of_every(FOUR, most);
+    if (few) most[0] = most[1] = largest_of_fourths(larger(most[0], most[1]));
     for (int i = 0; i < rows; i++)
         for (int c = 0; c < 2; c++) {
             Vector *at = (Vector *)&score[i][c * LANES];

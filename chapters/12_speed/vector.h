@@ -76,27 +76,24 @@ INLINE Vector larger(Vector a, Vector b) { return blend((Words)(a > b), a, b); }
 INLINE Vector lesser(Vector a, Vector b) { return blend((Words)(a < b), a, b); }
 #endif
 
-/* Each lane of both vectors becomes the largest of all that lie a multiple of n lanes from it. */
-INLINE void largest_of_every(int n, Vector numbers[2]) {
-    float twice[2 * LANES];
-    Vector most = larger(numbers[0], numbers[1]);
-    for (; n < LANES; n *= 2) {
-        memcpy(twice, &most, sizeof most), memcpy(twice + LANES, &most, sizeof most);
-        most = larger(*(const Vector *)&twice[n], most);
-    }
-    numbers[0] = numbers[1] = most;
+/* In each lane the number that lies n lanes from it: neighbours of n lanes change places. */
+#define FROM(n, lane) ((lane) ^ (n) % LANES)
+#define NUMBERS_FROM(n, v) ((Vector)__builtin_shufflevector(v, v, EACH_LANE(FROM, n)))
+
+/* The sum of all lanes. */
+INLINE float total(Vector sum) {
+    if (LANES > 8) sum += NUMBERS_FROM(8, sum);
+    if (LANES > 4) sum += NUMBERS_FROM(4, sum);
+    sum += NUMBERS_FROM(2, sum);
+    sum += NUMBERS_FROM(1, sum);
+    return sum[0];
 }
 
-/* The sum of all lanes: to each comes the one that lies 8 lanes from it, then 4, 2 and 1. */
-#define FROM(n, lane) ((lane) ^ (n) % LANES)
-#define ADD_FROM(n, v) \
-    if ((n) < LANES) v += (Vector)__builtin_shufflevector(v, v, EACH_LANE(FROM, n))
-INLINE float total(Vector sum) {
-    ADD_FROM(8, sum);
-    ADD_FROM(4, sum);
-    ADD_FROM(2, sum);
-    ADD_FROM(1, sum);
-    return sum[0];
+/* In each lane the largest of those that lie a multiple of four lanes from it. */
+INLINE Vector largest_of_fourths(Vector v) {
+    if (LANES > 8) v = larger(NUMBERS_FROM(8, v), v);
+    if (LANES > 4) v = larger(NUMBERS_FROM(4, v), v);
+    return v;
 }
 
 /* Cut into pieces of n lanes: FIRSTS has the first, third, fifth … piece of a, with that of b after each; SECONDS the
