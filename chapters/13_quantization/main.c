@@ -52,41 +52,41 @@ static void by_hand(void) {
                   format->bytes);
     }
     table_print(&table, stdout);
+    section("A block in bytes");
+    uint8_t *block = quantized(format_named("Q4_0"), 1, 32, x);
+    for (int i = 0; i < (int)sizeof(BlockQ4_0); i++) printf("%s%02x", i > 0 ? " " : "  ", block[i]);
+    puts(""), free(block);
 }
 
 /* What feed-forward hands to its last matrix: a row a token, with giants in a few places. */
-static void who_shares(void) {
-    int T = s.T, F = s.F, token = 0, feature = 0;
-    const float(*x)[F] = sentence_tensor(&s, "feed_forward/product", 2, T, F);
-    float(*back)[F] = allocate((size_t)(T * F) * sizeof(float));
+static void one_giant(void) {
+    int T = s.T, F = s.F, count = T * F, most = 0;
+    const float *x = sentence_tensor(&s, "feed_forward/product", 2, T, F);
+    float *back = allocate((size_t)count * sizeof *back);
     double squares = 0;
-    for (int t = 0; t < T; t++)
-        for (int i = 0; i < F; i++) {
-            squares += x[t][i] * x[t][i];
-            if (fabsf(x[t][i]) > fabsf(x[token][feature])) token = t, feature = i;
-        }
+    for (int i = 0; i < count; i++) squares += x[i] * x[i], most = fabsf(x[i]) > fabsf(x[most]) ? i : most;
     section("One giant");
-    printf("  of %d numbers, root mean square %.1f, the largest is %.1f: feature %d of %s\n", T * F,
-           sqrt(squares / (T * F)), x[token][feature], feature, s.token[token]);
+    printf("  of %d numbers, root mean square %.1f, the largest is %.1f: feature %d of %s\n", count,
+           sqrt(squares / count), x[most], most % F, s.token[most / F]);
     static const char *const names[] = {"all rows", "a row", "32 numbers"};
-    const size_t shares[] = {(size_t)(T * F), (size_t)F, 32};
+    const size_t shares[] = {(size_t)count, (size_t)F, 32};
     Table table = {0};
     table_row(&table, "8 bits, one scale for|become 0|error of the last row");
     for (int k = 0; k < 3; k++) {
         int zeros = 0;
-        round_by(8, shares[k], (size_t)(T * F), (float *)back, (const float *)x);
-        for (int t = 0; t < T; t++)
-            for (int i = 0; i < F; i++) zeros += back[t][i] == 0;
-        table_row(&table, "%s|%d %%|%.1f %%", names[k], 100 * zeros / (T * F), error((size_t)F, back[T - 1], x[T - 1]));
+        round_by(8, shares[k], (size_t)count, back, x);
+        for (int i = 0; i < count; i++) zeros += back[i] == 0;
+        table_row(&table, "%s|%d %%|%.1f %%", names[k], 100 * zeros / count,
+                  error((size_t)F, back + count - F, x + count - F));
     }
     table_print(&table, stdout);
     free(back);
 }
 
-static void weights_are_tame(void) {
+static void who_shares_a_scale(void) {
     static const char *const names[] = {"self_attn.q_proj", "self_attn.v_proj", "mlp.gate_proj", "mlp.down_proj"};
     const int sizes[][2] = {{s.H * s.D, s.C}, {s.KV * s.D, s.C}, {s.F, s.C}, {s.C, s.F}};
-    section("Weights are tame");
+    section("Who shares a scale");
     Table table = {0};
     table_row(&table, "layer %d|largest over root mean square|error, 4 bits: a matrix|a row|32 numbers", s.layer);
     for (int w = 0; w < 4; w++) {
@@ -159,7 +159,7 @@ static void the_cache(void) {
 
 enum { STORY = 15 }; /* tokens before the question */
 
-static void feedback_row(Table *table, const char *name, int bits, bool feedback) {
+static void feedback_row(Table *table, int bits, bool feedback) {
     int T = s.T, C = s.C, out = s.H * s.D;
     const float(*x)[C] = sentence_tensor(&s, "attention/normed", 2, T, C);
     float(*w)[C] = sentence_weight(&s, "self_attn.q_proj", 2, out, C);
@@ -170,7 +170,8 @@ static void feedback_row(Table *table, const char *name, int bits, bool feedback
     else round_by(bits, 32, (size_t)(out * C), (float *)rounded, (float *)w);
     linear(T, C, out, right, x, w, NULL);
     linear(T, C, out, got, x, rounded, NULL);
-    table_row(table, "%d bits, %s|%.1f %%|%.1f %%|%.1f %%", bits, name, error((size_t)(out * C), rounded, w),
+    table_row(table, "%d bits, %s|%.1f %%|%.1f %%|%.1f %%", bits,
+              feedback ? "with feedback from the story" : "the nearest level", error((size_t)(out * C), rounded, w),
               error((size_t)(STORY * out), got, right), error((size_t)((T - STORY) * out), got[STORY], right[STORY]));
     free(w), free(rounded);
 }
@@ -179,10 +180,8 @@ static void error_feedback(void) {
     section("Error feedback");
     Table table = {0};
     table_row(&table, "q_proj, layer %d|a weight|queries of the story|of the question", s.layer);
-    for (int bits = 4; bits >= 3; bits--) {
-        feedback_row(&table, "the nearest level", bits, false);
-        feedback_row(&table, "with feedback from the story", bits, true);
-    }
+    for (int bits = 4; bits >= 3; bits--)
+        for (int feedback = 0; feedback < 2; feedback++) feedback_row(&table, bits, feedback);
     table_print(&table, stdout);
 }
 
@@ -190,8 +189,8 @@ int main(int argc, char **argv) {
     no_options(argc, argv, "Chapter 13, quantization: weights, activations and the cache in 8 bits and in 4.");
     s = sentence_open();
     by_hand();
-    who_shares();
-    weights_are_tame();
+    one_giant();
+    who_shares_a_scale();
     what_rounding_does();
     the_cache();
     error_feedback();

@@ -28,8 +28,8 @@ static float largest(const float x[BLOCK]) {
 
 /* volatile: compilers like to fuse the multiplication and the addition, which rounds a number near the middle
  * elsewhere. */
-static uint8_t level(float x, float scale, float shift, int highest) {
-    volatile float product = x * scale;
+static uint8_t level(float x, float inverse_d, float shift, int highest) {
+    volatile float product = x * inverse_d;
     return (uint8_t)fmaxf(0, fminf(product + shift, (float)highest));
 }
 
@@ -59,9 +59,9 @@ static float largest_magnitude(const float x[BLOCK]) {
  * much.) Of a magnitude no compiler fuses the multiplication and the addition. */
 float q8_levels(int8_t levels[BLOCK], const float x[BLOCK]) {
     const float nearly_half = 0.49999997f;
-    float d = largest_magnitude(x) / 127, scale = isfinite(d) ? inverse(d) : 0;
+    float d = largest_magnitude(x) / 127, inverse_d = isfinite(d) ? inverse(d) : 0;
     for (int j = 0; j < BLOCK; j++) {
-        float steps = isfinite(d) ? fabsf(x[j] * scale) : 0;
+        float steps = isfinite(d) ? fabsf(x[j] * inverse_d) : 0;
         int magnitude = (int)(steps + nearly_half);
         levels[j] = (int8_t)(x[j] < 0 ? -magnitude : magnitude);
     }
@@ -81,8 +81,8 @@ void quantize_q4_0(int rows, int n, void *blocks, const float x[rows][n]) {
     for (int r = 0; r < rows; r++)
         for (int i = 0; i < n; i += BLOCK, block++) {
             uint8_t levels[BLOCK];
-            float d = largest(&x[r][i]) / -8, scale = inverse(d);
-            for (int j = 0; j < BLOCK; j++) levels[j] = level(x[r][i + j], scale, 8.5f, 15);
+            float d = largest(&x[r][i]) / -8, inverse_d = inverse(d);
+            for (int j = 0; j < BLOCK; j++) levels[j] = level(x[r][i + j], inverse_d, 8.5f, 15);
             block->d = half_made(d);
             pack(block->q, levels);
         }
@@ -94,8 +94,8 @@ void quantize_q5_0(int rows, int n, void *blocks, const float x[rows][n]) {
     for (int r = 0; r < rows; r++)
         for (int i = 0; i < n; i += BLOCK, block++) {
             uint8_t levels[BLOCK];
-            float d = largest(&x[r][i]) / -16, scale = inverse(d);
-            for (int j = 0; j < BLOCK; j++) levels[j] = level(x[r][i + j], scale, 16.5f, 31);
+            float d = largest(&x[r][i]) / -16, inverse_d = inverse(d);
+            for (int j = 0; j < BLOCK; j++) levels[j] = level(x[r][i + j], inverse_d, 16.5f, 31);
             block->d = half_made(d);
             pack(block->q, levels);
             pack_fifth(block->fifth, levels);
@@ -109,8 +109,8 @@ static void from_minimum(const float x[BLOCK], int highest, uint8_t levels[BLOCK
         if (x[j] < low) low = x[j];
         if (x[j] > high) high = x[j];
     }
-    float apart = (high - low) / (float)highest, scale = inverse(apart);
-    for (int j = 0; j < BLOCK; j++) levels[j] = level(x[j] - low, scale, 0.5f, highest);
+    float apart = (high - low) / (float)highest, inverse_d = inverse(apart);
+    for (int j = 0; j < BLOCK; j++) levels[j] = level(x[j] - low, inverse_d, 0.5f, highest);
     *d = half_made(apart), *m = half_made(low);
 }
 

@@ -118,7 +118,9 @@ void ranks_close(void) {
     free(processes), free(numbers), free(farewells), free(room);
 }
 
-/* ------------------------------------------------------------------ messages */
+/* ------------------------------------------------------------------ messages
+ *
+ * From one rank to another they keep their order: a sum that comes early is not taken for a slice. */
 
 typedef struct {
     int count;
