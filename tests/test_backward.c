@@ -146,6 +146,18 @@ enum { EVERY = 8 };
 enum { EVERY = 1 };
 #endif
 
+/* What the lesson says of its first and its last token: the loss of each alone. */
+static void a_name_at_the_beginning_is_a_surprise(void **state) {
+    (void)state;
+    Reader r = reader_open();
+    int last = r.sentence.T - 1, anna = r.targets[last];
+    for (int t = 1; t <= last; t++) r.targets[t] = -1;
+    assert_near(reader_loss(&r), 14.29, 0.01);
+    r.targets[0] = -1, r.targets[last] = anna;
+    assert_near(reader_loss(&r), 0, 0.005);
+    reader_close(&r);
+}
+
 /* The trained model on the course's sentence: of every tensor the number with the largest gradient, nudged to both
  * sides. */
 static void nudging_the_sentence_s_model_agrees(void **state) {
@@ -417,6 +429,7 @@ int main(void) {
         cmocka_unit_test(gradients_are_added),
         cmocka_unit_test(interleaved_gradients_are_the_same_rows),
         cmocka_unit_test(chunks_of_logits_make_no_difference),
+        cmocka_unit_test(a_name_at_the_beginning_is_a_surprise),
         cmocka_unit_test(nudging_the_sentence_s_model_agrees),
         cmocka_unit_test(log_sum_is_that_of_the_scores),
         cmocka_unit_test(tiles_of_any_size_fit_together),

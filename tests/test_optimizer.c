@@ -202,6 +202,30 @@ static void it_learns_the_same_each_time(void **state) {
     learner_free(&one), learner_free(&other);
 }
 
+/* What the lesson says of the answers after its 60 steps, over many texts. */
+static void it_prefers_who_is_named_and_not_who_has_it(void **state) {
+    (void)state;
+    enum { TEXTS = 400 };
+    Learner l = learner_new(1);
+    Settings s = llama_settings(60);
+    while (l.step < s.steps) learner_step(&l, &s);
+    Random random = {.state = 99};
+    double right = 0, other = 0, all = 0;
+    for (int n = 0; n < TEXTS; n++) {
+        int ids[TEXT], targets[TEXT];
+        float p[WORDS];
+        draw_text(&random, ids, targets);
+        learner_expects(&l, 16, ids, p);
+        right += p[targets[15]];
+        other += p[targets[15] == ids[1] ? ids[6] : ids[1]];
+        for (int id = word_id("Mia"); id <= word_id("Max"); id++) all += p[id];
+    }
+    assert_near(right / TEXTS, 0.28, 0.01);
+    assert_near(other / TEXTS, 0.30, 0.01);
+    assert_near((all - right - other) / 4 / TEXTS, 0.10, 0.01);
+    learner_free(&l);
+}
+
 static void every_text_can_be_answered(void **state) {
     (void)state;
     Random random = {.state = 4};
@@ -231,6 +255,7 @@ int main(void) {
         cmocka_unit_test(no_target_no_share),
         cmocka_unit_test(parts_are_the_whole),
         cmocka_unit_test(it_learns_the_same_each_time),
+        cmocka_unit_test(it_prefers_who_is_named_and_not_who_has_it),
         cmocka_unit_test(every_text_can_be_answered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

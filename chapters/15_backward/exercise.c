@@ -7,14 +7,15 @@
  * that gradients are added (+=) to what is there. What the functions promise stands in backward.h. */
 #include "15_backward/backward.h"
 
-/* Task 1. dx is dy times the matrix, dweight is dy's columns times x's rows, dbias is dy's sum. Each may be NULL. */
+/* Task 1. dx is dy times the matrix, dweight[o][i] is column o of dy times column i of x, dbias[o] is the sum of column
+ * o of dy. Each may be NULL: it is not wanted. */
 void linear_backward(int rows, int in, int out, float dx[restrict rows][in], float dweight[restrict out][in],
                      float *dbias, const float dy[rows][out], const float x[rows][in], const float weight[out][in]) {
     (void)rows, (void)in, (void)out, (void)dx, (void)dweight, (void)dbias, (void)dy, (void)x, (void)weight;
 }
 
-/* Task 2. out = silu(gate) up, a product of two. Chapter 2 has silu and silu_derivative; n may be large, and they
- * want room. */
+/* Task 2. out = silu(gate) up, a product of two. Chapter 2 has silu and silu_derivative, which write arrays: n may
+ * be large, so hand them some numbers at a time. */
 void swiglu_backward(int n, float dgate[restrict n], float dup[restrict n], const float dout[n], const float gate[n],
                      const float up[n]) {
     (void)n, (void)dgate, (void)dup, (void)dout, (void)gate, (void)up;
@@ -26,7 +27,7 @@ void rms_norm_backward(int rows, int dim, float dx[restrict rows][dim], float dw
     (void)rows, (void)dim, (void)dx, (void)dweight, (void)dy, (void)x, (void)weight, (void)eps;
 }
 
-/* Task 4. Each row by itself: the sum of p dp, and then p times what dp is more than that. */
+/* Task 4. Each row by itself: the sum of p dp, and then p (dp - that sum). */
 void softmax_backward(int rows, int n, float dx[restrict rows][n], const float dp[rows][n], const float p[rows][n]) {
     (void)rows, (void)n, (void)dx, (void)dp, (void)p;
 }

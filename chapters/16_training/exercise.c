@@ -22,7 +22,8 @@ void adamw(size_t n, float weight[restrict n], float m[restrict n], float v[rest
     (void)rate, (void)beta1, (void)beta2, (void)eps, (void)decay;
 }
 
-/* Task 3. First one norm of all the arrays, then one factor for all numbers in them. Chapter 15 has gradient_norm. */
+/* Task 3. First one norm of all the arrays, then one factor for all numbers in them, max_norm / (norm + 1e-6) as in
+ * PyTorch. Chapter 15 has gradient_norm. */
 double clip_gradient(int arrays, const size_t n[arrays], float *const gradient[arrays], float max_norm) {
     (void)arrays, (void)n, (void)gradient, (void)max_norm;
     return 0;
