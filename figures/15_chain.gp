@@ -3,8 +3,8 @@ height = 260
 load "figures/style.gp"
 eval sheet("Values run forward, gradients back")
 set xrange [0:100]; set yrange [0:29.3913]
-array name[3] = ["times 2", "squared", "minus 30"]
-array there[4] = ["x = 3", "6", "36", "loss = 6"]
+array name[3] = ["times 2", "squared", "minus 31"]
+array there[4] = ["x = 3", "6", "36", "loss = 5"]
 array comes[4] = ["2 · 12 = 24", "12 · 1 = 12", "1", "1"]
 array slope[3] = ["slope 2", "slope 2 · 6 = 12", "slope 1"]
 do for [i = 1:3] {
