@@ -161,6 +161,16 @@ void file_unload(const void *bytes, size_t size) {
             madvise((void *)(begin - before), size + before, MADV_DONTNEED);
 }
 
+bool file_is_there(const char *path) {
+    struct stat status;
+    return lstat(path, &status) == 0;
+}
+
+bool file_is_folder(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 bool file_is_mapped(const char *path) {
     struct stat status;
     if (stat(path, &status) != 0) return false;
