@@ -171,6 +171,11 @@ bool file_is_folder(const char *path) {
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+bool file_ends_in(const char *path, const char *ending) {
+    size_t length = strlen(path), wanted = strlen(ending);
+    return length >= wanted && strcmp(path + length - wanted, ending) == 0;
+}
+
 bool file_is_mapped(const char *path) {
     struct stat status;
     if (stat(path, &status) != 0) return false;

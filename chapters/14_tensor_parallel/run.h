@@ -20,7 +20,8 @@ typedef struct {
     bool report;         /* what each rank holds, and what it has sent for a token */
 } Wish;
 
-/* Returns the exit status: 1 if the logits are not what they should be. Each rank calls it in its turn, which it ends. */
+/* Returns the exit status: 1 if the logits are not what they should be. Each rank calls it in its turn, which it
+ * ends. */
 int run_on_ranks(Ranks ranks, const Wish *wish);
 
 #endif

@@ -21,7 +21,8 @@ static void folder_of(char folder[static FOLDER_PATH], const char path[static FO
 static void open_config(Run *run) {
     const Recipe *r = &run->recipe;
     if (r->model && !file_is_folder(r->model)) fail("--model %s: it is no folder", r->model);
-    if (r->config && file_is_folder(r->config)) fail("--config %s: it is a folder: name the config.json in it", r->config);
+    if (r->config && file_is_folder(r->config))
+        fail("--config %s: it is a folder: name the config.json in it", r->config);
     if (r->model) in_folder(run->config_path, r->model, "config.json");
     else take_path(run->config_path, r->config);
     run->config = config_read(run->config_path);
