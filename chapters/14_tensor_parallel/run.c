@@ -70,7 +70,7 @@ static void open_text(Run *run, const Wish *wish) {
     if (count == 0) fail("a text of this tokenizer has no token to begin with: give a --prompt");
 }
 
-/* A dump is read by every rank. What is asked for has rank 0 alone, and tells it when all are ready. */
+/* Every rank reads a dump. Of other tokens rank 0 alone knows, until tell_tokens(). */
 static void open_tokens(Run *run, const Wish *wish) {
     const Config *c = &run->shard.whole.config;
     if (wish->compare) run->dump = safetensors_open(wish->compare), run->ids = dumped_ids(&run->dump, &run->count);
