@@ -27,6 +27,7 @@ void *allocate(size_t bytes);
 
 /* a b, or SIZE_MAX if it is larger than that, which allocate() refuses: for sizes that a file or a stranger names. */
 size_t product(size_t a, size_t b);
+
 /* realloc, and a copy of so many letters as a string of its own, that never return NULL. */
 void *reallocate(void *memory, size_t bytes);
 char *copy_text(const char *text, size_t length);

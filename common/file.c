@@ -161,6 +161,21 @@ void file_unload(const void *bytes, size_t size) {
             madvise((void *)(begin - before), size + before, MADV_DONTNEED);
 }
 
+bool file_is_there(const char *path) {
+    struct stat status;
+    return lstat(path, &status) == 0;
+}
+
+bool file_is_folder(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+bool file_ends_in(const char *path, const char *ending) {
+    size_t length = strlen(path), wanted = strlen(ending);
+    return length >= wanted && strcmp(path + length - wanted, ending) == 0;
+}
+
 bool file_is_mapped(const char *path) {
     struct stat status;
     if (stat(path, &status) != 0) return false;

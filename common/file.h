@@ -23,6 +23,10 @@ void file_unmap(void *bytes, size_t size);
 /* Gives the memory of these bytes back, if they lie in a mapped file: who reads them again waits for them again. */
 void file_unload(const void *bytes, size_t size);
 
+/* Whether something has this name. A link that points nowhere does: who opens it is told so. */
+bool file_is_there(const char *path);
+bool file_is_folder(const char *path);
+bool file_ends_in(const char *path, const char *ending); /* such as ".c": the name alone is looked at */
 bool file_is_mapped(const char *path); /* by that name or another one */
 
 /* Whether a regular file has these bytes at this place. And whether there is one with something else there, of another

@@ -38,33 +38,37 @@ static const char *metadata(const SafeTensors *file, const char *kind, const cha
     return value ? value : "";
 }
 
+/* The file's tensors are named case/role. */
+static void take_tensor(Golden *golden, const char *path, Tensor tensor) {
+    const char *slash = strchr(tensor.name, '/');
+    if (!slash) fail("%s: tensor \"%s\" is not named case/something", path, tensor.name);
+    GoldenCase *c = case_named(golden, tensor.name, (size_t)(slash - tensor.name));
+    const char *role = slash + 1;
+    if (strcmp(role, "expected") == 0) c->expected = tensor;
+    else if (strcmp(role, "expected64") == 0) c->expected64 = tensor;
+    else if (strncmp(role, "wrong/", 6) == 0) append(c->twin, &c->twin_count, tensor, role + 6);
+    else append(c->input, &c->input_count, tensor, role);
+}
+
+/* Once all its tensors are there. */
+static void complete_case(const Golden *golden, const char *path, GoldenCase *c) {
+    if (!c->expected.name) fail("%s: case %s has no expected output", path, c->name);
+    c->exact = !c->expected64.name;
+    if (c->exact) c->expected64 = c->expected;
+    if (tensor_count(&c->expected64) != tensor_count(&c->expected))
+        fail("%s: case %s: expected64 has another size than expected", path, c->name);
+    for (int t = 0; t < c->twin_count; t++)
+        if (tensor_count(&c->twin[t]) != tensor_count(&c->expected))
+            fail("%s: case %s: the twin %s has another size than expected", path, c->name, c->twin[t].name);
+    c->sentence = metadata(&golden->file, "case", c->name);
+}
+
 Golden golden_open(const char *kernel) {
     char path[4096];
     snprintf(path, sizeof path, "%s/tests/golden/%s.safetensors", ROOT, kernel);
     Golden golden = {.kernel = kernel, .file = safetensors_open(path)};
-    for (size_t i = 0; i < golden.file.count; i++) {
-        Tensor tensor = golden.file.tensors[i];
-        const char *slash = strchr(tensor.name, '/');
-        if (!slash) fail("%s: tensor \"%s\" is not named case/something", path, tensor.name);
-        GoldenCase *c = case_named(&golden, tensor.name, (size_t)(slash - tensor.name));
-        const char *role = slash + 1;
-        if (strcmp(role, "expected") == 0) c->expected = tensor;
-        else if (strcmp(role, "expected64") == 0) c->expected64 = tensor;
-        else if (strncmp(role, "wrong/", 6) == 0) append(c->twin, &c->twin_count, tensor, role + 6);
-        else append(c->input, &c->input_count, tensor, role);
-    }
-    for (int i = 0; i < golden.count; i++) {
-        GoldenCase *c = &golden.cases[i];
-        if (!c->expected.name) fail("%s: case %s has no expected output", path, c->name);
-        c->exact = !c->expected64.name;
-        if (c->exact) c->expected64 = c->expected;
-        if (tensor_count(&c->expected64) != tensor_count(&c->expected))
-            fail("%s: case %s: expected64 has another size than expected", path, c->name);
-        for (int t = 0; t < c->twin_count; t++)
-            if (tensor_count(&c->twin[t]) != tensor_count(&c->expected))
-                fail("%s: case %s: the twin %s has another size than expected", path, c->name, c->twin[t].name);
-        c->sentence = metadata(&golden.file, "case", c->name);
-    }
+    for (size_t i = 0; i < golden.file.count; i++) take_tensor(&golden, path, golden.file.tensors[i]);
+    for (int c = 0; c < golden.count; c++) complete_case(&golden, path, &golden.cases[c]);
     qsort(golden.cases, (size_t)golden.count, sizeof *golden.cases, reading_order);
     return golden;
 }

@@ -406,6 +406,13 @@ static void a_file_of_others_is_named(void **state) {
     assert_int_equal(run("%s few.safetensors", command), 1);
     assert_said("loss is the first that differs");
     assert_said("DIFFERS   32 of 32        [0, 0]");
+    static const char *const no_ulps[] = {"inf", "-1", "", "0.4x", "nan"}; /* infinitely far off all would be right */
+    for (size_t i = 0; i < sizeof no_ulps / sizeof *no_ulps; i++) {
+        safetensors_save(AT("%s/ulps.safetensors", folder), 3, few, 1, &(Metadata){"ulps/loss", no_ulps[i]});
+        assert_int_equal(run("%s ulps.safetensors", command), 1);
+        assert_one_clear_line();
+        assert_said(AT("the file's ulps/loss is \"%s\": it must be a number", no_ulps[i]));
+    }
     safetensors_save(AT("%s/few.safetensors", folder), 2, few, 0, NULL);
     assert_int_equal(run("%s few.safetensors", command), 1);
     assert_one_clear_line();

@@ -31,6 +31,14 @@
 #define AT_LOAD "#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>\n" \
                 "__attribute__((constructor)) static void at_load(void) "
 
+#if defined EMULATED /* takes far longer */
+#define PATIENCE "12"
+#elif defined UNTIMED
+#define PATIENCE "3"
+#else
+#define PATIENCE "1"
+#endif
+
 /* `verdict` and `right` of `tasks` are what the table must say, `words` what its line must say of the reason. */
 static const struct Submission {
     const char *name, *text, *verdict;
@@ -40,6 +48,11 @@ static const struct Submission {
     /* First those that take their time: the others go on beside them. */
     {"a constructor hangs.c", AT_LOAD "{ for (;;) pause(); }\n" RIGHT_ONES, "does not come back", 0,
      "when it was loaded"},
+    {"a busy machine.c", /* its judge gets no turn while the constructor is given up, after 5 times PATIENCE */
+     "#include <signal.h>\n" AT_LOAD "{\n    pid_t judge = getppid();\n    if (fork()) for (;;) pause();\n"
+     "    usleep(" PATIENCE " * 5000000 - 500000), kill(judge, SIGSTOP);\n"
+     "    usleep(" PATIENCE " * 1000000 + 1000000), kill(judge, SIGCONT), _exit(0);\n}\n" RIGHT_ONES,
+     "does not come back", 0, "when it was loaded"},
     {"a loop.c", RMS_NORM "    for (volatile int i = 0;; i = 1) {}\n}\n", "does not come back", 0, "rms_norm: case "},
 
     {"right.c", RIGHT_ONES, "right", 4, ""},
@@ -133,14 +146,6 @@ static const char *line_of(const char *name) {
     }
     return "";
 }
-
-#if defined EMULATED /* takes far longer */
-#define PATIENCE "12"
-#elif defined UNTIMED
-#define PATIENCE "3"
-#else
-#define PATIENCE "1"
-#endif
 
 static void every_submission_gets_its_verdict(void **state) {
     (void)state;

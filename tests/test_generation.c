@@ -790,6 +790,11 @@ static void llama_follows_the_models_defaults(void **state) {
         assert_one_clear_line();
         assert_said(bad[i][1]);
     }
+    unlink(AT("%s/advised/generation_config.json", folder));
+    assert_int_equal(symlink("nowhere", AT("%s/advised/generation_config.json", folder)), 0);
+    assert_int_equal(run("%s", ask), 1);
+    assert_one_clear_line();
+    assert_said("advised/generation_config.json: it is a link, and what it points to is not there");
 }
 
 /* The stories' tokenizer with <S> for <s>: it has no token for the beginning, or none by that name. */

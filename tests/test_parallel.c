@@ -174,6 +174,23 @@ static void the_rank_that_fails_is_named(void **state) {
     assert_null(strstr(said, "rank 1"));
 }
 
+/* By rank 0, and before anything is printed. */
+static void what_no_rank_can_read_is_said_once(void **state) {
+    (void)state;
+    static const char *const wishes[][2] = {
+        {"--ids 5,1024", "error: rank 0: token 1024 is not in the vocabulary of 1024 (0 to 1023)"},
+        {"--prompt 'Once <pad>'", "error: rank 0: token 1024 is not in the vocabulary of 1024 (0 to 1023)"},
+        {"--ids $(seq -s , 700)", "error: rank 0: the prompt's 700 tokens do not fit the model's context of 512"},
+        {"--compare /nowhere", "error: rank 0: /nowhere: cannot open it"}};
+    assert_int_equal(run("cp -r '" MODEL "' padded && echo '{\"<pad>\": 1024}' >padded/added_tokens.json"), 0);
+    for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++) {
+        assert_int_equal(RANKS(3, "--model padded %s >printed", wishes[i][0]), 1);
+        assert_one_clear_line();
+        assert_said(wishes[i][1]);
+        assert_int_equal(run("! [ -s printed ]"), 0);
+    }
+}
+
 static void ranks_that_are_asked_for_help_end_well(void **state) {
     (void)state;
     assert_int_equal(run("timeout 60 " MPIRUN " -n 2 " OURS " --help >help"), 0);
@@ -227,7 +244,10 @@ static void one_rank_writes_and_refuses_as_llama_does(void **state) {
     assert_int_equal(run(OURS " --model '%s' --tokenizer '" MODEL "' >stdout", golden_model("llama1")), 1);
     assert_one_clear_line();
     assert_said("the model has a vocabulary of 64 tokens and the tokenizer one of 1024: they do not belong together");
-    assert_misuse(run(OURS " --model '" MODEL "' --report --temperature 1"));
+    static const char *const misuses[] = {"--report --temperature 1", "--ids 1 --prompt Once",
+                                          "--temperature 0.0001"}; /* by which a logit might overflow */
+    for (size_t i = 0; i < sizeof misuses / sizeof *misuses; i++)
+        assert_misuse(run(OURS " --model '" MODEL "' %s", misuses[i]));
     assert_int_equal(run(OURS " --model '%s' --compare '%s/tests/golden/gradients/llama1.safetensors'",
                          golden_model("llama1"), ROOT), 1);
     assert_one_clear_line();
@@ -302,7 +322,7 @@ int main(void) {
         cmocka_unit_test(files_of_other_formats_are_cut_as_well), cmocka_unit_test(what_is_counted_is_the_formula),
         cmocka_unit_test(the_lesson_shows_this_report), cmocka_unit_test(make_parallel_runs_two_or_as_many_as_one_says),
         cmocka_unit_test(heads_that_do_not_divide_are_refused),
-        cmocka_unit_test(the_rank_that_fails_is_named),
+        cmocka_unit_test(the_rank_that_fails_is_named), cmocka_unit_test(what_no_rank_can_read_is_said_once),
         cmocka_unit_test(ranks_that_are_asked_for_help_end_well), cmocka_unit_test(ranks_that_are_not_alike_are_told),
         cmocka_unit_test(without_a_model_they_show_the_lesson),
         cmocka_unit_test(one_rank_writes_and_refuses_as_llama_does),

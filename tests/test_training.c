@@ -293,6 +293,11 @@ static void only_the_same_run_is_resumed(void **state) {
     assert_int_equal(run("%s", SMALL "--resume --out noted"), 1);
     assert_one_clear_line();
     assert_said("noted/checkpoint.safetensors: its step is \"1x\": this program did not write it");
+    /* Its disk is away: begun anew, the run would write over what is there. */
+    assert_int_equal(run("cd noted && rm model.safetensors && ln -sf /nowhere/checkpoint checkpoint.safetensors"), 0);
+    assert_int_equal(run("%s", SMALL "--resume --out noted"), 1);
+    assert_one_clear_line();
+    assert_said("noted/checkpoint.safetensors: it is a link, and what it points to is not there");
     assert_same_run("whole", "killed"); /* nothing was lost */
 }
 

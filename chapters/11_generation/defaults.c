@@ -1,11 +1,11 @@
 #include "11_generation/defaults.h"
 #include "common/error.h"
+#include "common/file.h"
 
 #include <jansson.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
-#include <unistd.h>
 
 /* The number of a key, from low to high; null is as good as nothing. */
 static double number_or(const char *path, const json_t *json, const char *key, double otherwise, double low,
@@ -42,7 +42,7 @@ void defaults_read(const char *folder, Sampling *sampling, Config *config) {
     char path[4096];
     if (snprintf(path, sizeof path, "%s/generation_config.json", folder) >= (int)sizeof path)
         fail("%.200s…: the path is too long", folder);
-    if (access(path, F_OK) != 0) return;
+    if (!file_is_there(path)) return;
     json_t *json = json_open(path);
     if (!json_is_object(json)) fail("%s: it holds no JSON object", path);
     read_sampling(path, json, sampling);

@@ -4,8 +4,6 @@
 #include "12_speed/rounding.h" /* looks ahead: --bf16, and --exact */
 #include "13_quantization/products.h"
 #include "common/error.h"
-#include "common/file.h"
-#include "common/gguf.h"
 #include "common/measure.h"
 
 #include <limits.h>
@@ -25,7 +23,7 @@ Llama llama_open(const Words *words) {
     llama.tokenizer_path = model_home(or(words->tokenizer, path));
     llama.tokenizer = tokenizer_of_model(path, words->tokenizer);
     check_vocabularies(&llama.model, llama.tokenizer, !words->quiet);
-    if (!gguf_is(llama.path)) defaults_read(llama.path, &llama.settings.sampling, &llama.model.config);
+    defaults_read(llama.path, &llama.settings.sampling, &llama.model.config);
     llama.settings.sampling = sampling_of(words, llama.settings.sampling);
     const char *weights = tensor_type(&llama.model.lm_head);
     if (words->bf16 && strcmp(weights, "BF16") != 0)

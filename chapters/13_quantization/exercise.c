@@ -4,8 +4,8 @@
  *
  * judges each function against what the package gguf makes of the same numbers, bit for bit, names the mistake if it
  * knows it, and says how far you are. Fill them in from top to bottom. The (void) lines only keep an empty body from
- * warning; they go when you begin. The blocks are in blocks.h; f16_to_float and f16_from_float are in common/tensor.h.
- * */
+ * warning; they go when you begin. The blocks are in blocks.h; f16_to_float and f16_from_float are in
+ * common/tensor.h. */
 #include "13_quantization/quantization.h"
 
 /* Task 1. 34 bytes a block: its d, low byte first, then 32 signed levels. Each number is d times its level. A row of n

@@ -200,7 +200,7 @@ void gguf_model(Model *model, const Gguf *file) {
     model->config = read_config(file);
     model->interleaved = true; /* llama.cpp brings the rows of queries and keys back into Meta's order */
     read_vocabulary(file, &model->config);
-    model->config.attention_bias = gguf_tensor(file, "blk.0.attn_q.bias"),
+    model->config.attention_bias = gguf_tensor(file, "blk.0.attn_q.bias");
     model->config.mlp_bias = gguf_tensor(file, "blk.0.ffn_gate.bias");
     take_rope_factors(&weights, &model->config);
     weights_take_model(&weights, model);

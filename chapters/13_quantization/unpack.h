@@ -211,8 +211,7 @@ INLINE void scales_of_k(float scale[BLOCKS], float minimum[BLOCKS], const BlockQ
     *(Eight *)scale *= d, *(Eight *)minimum *= -dmin;
 }
 
-/* scale[k] belongs to the numbers from k * share on, minimum[b] to block b. Where a format has none, or the part ends,
- * it is 0. */
+/* scale[k] belongs to the numbers from k * share on, and minimum[b], where the format has one, to block b. */
 INLINE void scales_of(int type, float scale[MOST_SCALES], float minimum[BLOCKS], const void *part) {
     const BlockQ6_K *q6_k = part;
     if (type == GGUF_TYPE_Q4_K || type == GGUF_TYPE_Q5_K) scales_of_k(scale, minimum, part);

@@ -187,9 +187,12 @@ int main(int argc, char **argv) {
     if (rest < argc) usage_error("%s is not understood: is it the --prompt, in quotes?", argv[rest]);
     wish.tokens = (int)option_number("tokens", tokens, 0, INT_MAX / 2);
     wish.temperature = (float)option_decimal("temperature", temperature, 0, 1000);
+    if (wish.temperature > 0) option_decimal("temperature", temperature, 0.001, 1000); /* as in llama: no overflow */
     wish.seed = option_number("seed", seed, 0, ULONG_MAX);
     wish.ignore_end = ignore_end, wish.report = report;
     if (!wish.model && argc > 1) usage_error("without a --model there is a demonstration, which takes no options");
+    if (!!wish.prompt + !!wish.ids + !!wish.compare > 1) usage_error("--prompt, --ids, --compare: one of them alone");
+    if (!wish.prompt) wish.prompt = "";
     if (report && wish.temperature > 0) usage_error("--report counts what the likeliest token costs: no --temperature");
     int status = wish.model ? run_on_ranks(ranks, &wish) : demonstrate();
     ranks_close();

@@ -8,6 +8,7 @@
 #include "common/console.h"
 #include "common/error.h"
 #include "common/measure.h"
+#include "common/numbers.h"
 #include "common/options.h"
 #include "common/safetensors.h"
 
@@ -46,27 +47,48 @@ typedef struct {
     Shard shard;
     Decoder decoder;
     Tokenizer *tokenizer; /* of rank 0, unless the tokens are given as numbers */
+    SafeTensors dump;     /* with --compare */
+    int count, *ids;      /* the tokens to begin with */
     Stream stream;
     Random random;
     int shown;
     Sent for_a_token; /* all that this rank sent for the first token that was written */
 } Run;
 
-/* Rank 0 writes: it needs the tokenizer, and which tokens end a text. */
+/* The prompt in tokens. Rank 0 writes: it needs the tokenizer, and which tokens end a text. */
 static void open_text(Run *run, const Wish *wish) {
     Sampling unused = {0};
     Model *model = &run->shard.whole;
     char *home = model_home(wish->model);
+    size_t count;
     run->tokenizer = tokenizer_of_model(wish->model, wish->tokenizer);
     check_vocabularies(model, run->tokenizer, true);
     defaults_read(home, &unused, &model->config);
     free(home);
+    run->ids = encode_with_bos(run->tokenizer, strlen(wish->prompt), wish->prompt, &count);
+    run->count = (int)count;
+    if (count == 0) fail("a text of this tokenizer has no token to begin with: give a --prompt");
 }
 
+/* Every rank reads a dump. Of other tokens rank 0 alone knows, until tell_tokens(). */
+static void open_tokens(Run *run, const Wish *wish) {
+    const Config *c = &run->shard.whole.config;
+    if (wish->compare) run->dump = safetensors_open(wish->compare), run->ids = dumped_ids(&run->dump, &run->count);
+    else if (run->ranks.rank > 0) return;
+    else if (wish->ids) run->ids = option_ids("ids", wish->ids, &run->count);
+    else open_text(run, wish);
+    for (int t = 0; t < run->count; t++)
+        if (run->ids[t] < 0 || run->ids[t] >= c->V)
+            fail("token %d is not in the vocabulary of %d (0 to %d)", run->ids[t], c->V, c->V - 1);
+    if (!wish->compare && run->count > config_context(c))
+        fail("the prompt's %d tokens do not fit the model's context of %d", run->count, config_context(c));
+}
+
+/* What is wrong for all ranks is found before turn_end(): the first one says it, and before anything is printed. */
 static Run run_open(Ranks ranks, const Wish *wish) {
     Run run = {.ranks = ranks, .wish = wish, .shard = shard_open(wish->model, ranks.count, ranks.rank),
                .stream = {.file = stdout}, .random = {wish->seed}};
-    if (ranks.rank == 0 && !wish->ids && !wish->compare) open_text(&run, wish);
+    open_tokens(&run, wish);
     turn_end();
     check_agreement(ranks, wish, &run.shard);
     shard_load(&run.shard);
@@ -74,28 +96,15 @@ static Run run_open(Ranks ranks, const Wish *wish) {
 }
 
 static void run_close(Run *run) {
-    decoder_free(&run->decoder), shard_close(&run->shard);
+    decoder_free(&run->decoder), shard_close(&run->shard), free(run->ids);
     if (run->tokenizer) tokenizer_close(run->tokenizer);
+    if (run->wish->compare) safetensors_close(&run->dump);
 }
 
-/* Rank 0 has the prompt, and tells it. The caller frees. */
-static int *prompt_of(const Run *run, int *count) {
-    int *ids = NULL;
-    size_t length = 0;
-    *count = 0;
-    if (run->ranks.rank == 0 && run->wish->ids) ids = option_ids("ids", run->wish->ids, count);
-    else if (run->ranks.rank == 0) {
-        const char *text = run->wish->prompt ? run->wish->prompt : "";
-        ids = encode_with_bos(run->tokenizer, strlen(text), text, &length);
-        if (length > (size_t)config_context(&run->shard.whole.config))
-            fail("the prompt's %zu tokens do not fit the model's context", length);
-        *count = (int)length;
-        fputs(text, stdout);
-    }
-    broadcast_bytes(sizeof *count, count);
-    if (run->ranks.rank > 0) ids = allocate((size_t)*count * sizeof *ids);
-    broadcast_bytes((size_t)*count * sizeof *ids, ids);
-    return ids;
+static void tell_tokens(Run *run) {
+    broadcast_bytes(sizeof run->count, &run->count);
+    if (run->ranks.rank > 0) run->ids = allocate((size_t)run->count * sizeof *run->ids);
+    broadcast_bytes((size_t)run->count * sizeof *run->ids, run->ids);
 }
 
 static int drawn(Run *run) {
@@ -123,12 +132,13 @@ static int next_token(Run *run) {
 }
 
 static void write_on(Run *run) {
-    int count, id = 0, most = config_context(&run->shard.whole.config);
-    int *ids = prompt_of(run, &count);
-    int capacity = count + run->wish->tokens < most ? count + run->wish->tokens : most;
+    int id = 0;
+    tell_tokens(run);
+    int capacity = smaller(run->count + run->wish->tokens, config_context(&run->shard.whole.config));
     run->decoder = parallel_decoder(&run->shard, capacity);
-    run->stream.skip_space = count <= 1;
-    decoder_read(&run->decoder, count, ids);
+    run->stream.skip_space = run->count <= 1;
+    if (run->tokenizer) fputs(run->wish->prompt, stdout);
+    decoder_read(&run->decoder, run->count, run->ids);
     for (int n = 0; n < run->wish->tokens && id >= 0; n++) {
         Sent before = sent_so_far();
         id = next_token(run);
@@ -138,7 +148,6 @@ static void write_on(Run *run) {
         if (n == 0) run->for_a_token = (Sent){after.messages - before.messages, after.bytes - before.bytes};
     }
     if (run->ranks.rank == 0) stream_end(&run->stream), putchar('\n');
-    free(ids);
 }
 
 /* ------------------------------------------------------------------ beside transformers */
@@ -163,9 +172,9 @@ static const Tensor *tensor_of(const SafeTensors *dump, const char *name, int T,
     return tensor;
 }
 
-static int judge(const Run *run, const SafeTensors *dump, int T, int V, const float *logits) {
-    float *expected = tensor_to_float(tensor_of(dump, "logits", T, V));
-    double *truth = tensor_to_double(tensor_of(dump, "logits/float64", T, V));
+static int judge(const Run *run, int T, int V, const float *logits) {
+    float *expected = tensor_to_float(tensor_of(&run->dump, "logits", T, V));
+    double *truth = tensor_to_double(tensor_of(&run->dump, "logits/float64", T, V));
     Agreement a = check((size_t)T * (size_t)V, (size_t)V, logits, expected, truth);
     printf("%d rank%s: %zu of %d x %d logits wrong; the worst error against float64 is %.1f ulps, transformers' %.1f\n",
            run->ranks.count, run->ranks.count == 1 ? "" : "s", a.wrong, T, V, a.ulps, a.reference);
@@ -174,19 +183,16 @@ static int judge(const Run *run, const SafeTensors *dump, int T, int V, const fl
 }
 
 static int compare(Run *run) {
-    SafeTensors dump = safetensors_open(run->wish->compare);
-    int T, V = run->shard.whole.config.V, C = run->shard.whole.config.C, status = 0;
-    int *ids = dumped_ids(&dump, &T);
+    int T = run->count, V = run->shard.whole.config.V, C = run->shard.whole.config.C, status = 0;
     Normed normed = {T, 2 * run->shard.whole.config.L + 1, allocate((size_t)T * (size_t)C * sizeof(float))};
     float *logits = allocate((size_t)T * (size_t)V * sizeof *logits);
     run->decoder = parallel_decoder(&run->shard, T);
     run->decoder.watch = keep_last_stage, run->decoder.context = &normed;
-    decoder_read(&run->decoder, T, ids);
+    decoder_read(&run->decoder, T, run->ids);
     parallel_logits(&run->shard, T, C, (const float(*)[C])normed.rows, (float(*)[V])logits);
-    if (run->ranks.rank == 0) status = judge(run, &dump, T, V, logits);
+    if (run->ranks.rank == 0) status = judge(run, T, V, logits);
     broadcast_bytes(sizeof status, &status);
-    free(logits), free(normed.rows), free(ids);
-    safetensors_close(&dump);
+    free(logits), free(normed.rows);
     return status;
 }
 
@@ -198,7 +204,7 @@ typedef struct {
     Sent sent;
 } Holding;
 
-static void part_cell(Table *table, const Holding *all, int count) {
+static void holding_rows(Table *table, const Holding *all, int count) {
     table_row(table, "rank|query heads|key/value heads|hidden features|tokens|kB of matrices|bytes of cache a token");
     for (int r = 0; r < count; r++) {
         const Holding *h = &all[r];
@@ -226,7 +232,7 @@ static void report(const Run *run) {
         messages += (double)all[r].sent.messages, bytes += (double)all[r].sent.bytes;
     section("What each rank of %d holds", run->ranks.count);
     Table table = {0};
-    part_cell(&table, all, run->ranks.count);
+    holding_rows(&table, all, run->ranks.count);
     table_print(&table, stdout);
     section("What %d ranks send for a token", run->ranks.count);
     table_row(&table, "|messages|bytes");

@@ -9,7 +9,8 @@
 
 /* What is asked for; NULL for what is not. */
 typedef struct {
-    const char *model, *tokenizer, *prompt;
+    const char *model, *tokenizer;
+    const char *prompt;  /* "" */
     const char *ids;     /* "1,2,3" in place of a text; then the tokens that follow are printed as numbers */
     const char *compare; /* a dump of chapter 9's: its tokens are read, and the logits judged */
     int tokens;          /* to write, at most */
@@ -19,7 +20,8 @@ typedef struct {
     bool report;         /* what each rank holds, and what it has sent for a token */
 } Wish;
 
-/* Returns the exit status: 1 if the logits are not what they should be. Called by all ranks, in rank 0's turn. */
+/* Returns the exit status: 1 if the logits are not what they should be. Each rank calls it in its turn, which it
+ * ends. */
 int run_on_ranks(Ranks ranks, const Wish *wish);
 
 #endif

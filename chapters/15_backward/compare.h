@@ -18,7 +18,7 @@ void gradient_file_close(GradientFile *file);
 
 /* What the file says of one tensor, "loss" included, judged as common/check.h does. Its metadata ulps/NAME says how far
  * an honest float32 may be: PyTorch's own. Without that it may be 2^10 ulps of the tensor's largest number. False if
- * the file has no such tensor. */
+ * the file has no such tensor. Or fail(): it is of another size, or its ulps are no number. */
 bool gradient_judge(const GradientFile *file, const Tensor *ours, Agreement *agreement);
 
 /* `build/15_backward --model DIR --compare FILE`: a table in the order of the backward pass, and the first gradient

@@ -14,11 +14,11 @@
 
 /* What the backward pass needs of a layer, of R = B T rows. Everything else is computed again, or not needed at all. */
 typedef struct {
-    float *x;        /* [R][C]: the stream that attention was given */
+    float *x;         /* [R][C]: the stream that attention was given */
     float *q, *k, *v; /* [R][H][D], [R][KV][D], [R][KV][D]: queries and keys after RoPE */
-    float *attended; /* [R][H][D] */
-    float *log_sum;  /* [R][H] */
-    float *between;  /* [R][C]: the stream that feed-forward was given */
+    float *attended;  /* [R][H][D] */
+    float *log_sum;   /* [R][H] */
+    float *between;   /* [R][C]: the stream that feed-forward was given */
     float *gate, *up; /* [R][F] */
 } Remembered;
 

@@ -18,13 +18,13 @@ typedef struct {
 
 typedef struct {
     Config config;
-    bool interleaved;             /* q_proj and k_proj want rope_interleaved */
-    size_t count;                 /* numbers in all */
-    float *numbers;               /* [count]: what all pointers here point into */
+    bool interleaved;        /* q_proj and k_proj want rope_interleaved */
+    size_t count;            /* numbers in all */
+    float *numbers;          /* [count]: what all pointers here point into */
     float *embed_tokens, *norm, *lm_head; /* [V][C], [C], [V][C]; lm_head is embed_tokens where they are tied */
-    LayerParameters *layers;         /* [L] */
+    LayerParameters *layers; /* [L] */
     int tensor_count;
-    Tensor *tensors;              /* the same by their names in a Hugging Face file, in the order of the forward pass */
+    Tensor *tensors;         /* the same by their names in a Hugging Face file, in the order of the forward pass */
 } Parameters;
 
 Parameters parameters_new(const Config *config); /* zeros, in the half-split layout */

@@ -7,7 +7,6 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ------------------------------------------------------------------ the beginning */
 
@@ -147,7 +146,7 @@ static void note_threads(const SafeTensors *file, const char *now) {
 bool checkpoint_restore(const char *folder, State *s, const Recipe *recipe, uint64_t fingerprint) {
     char path[FOLDER_PATH];
     Notes now;
-    if (access(in_folder(path, folder, file_name), F_OK) != 0) return false;
+    if (!file_is_there(in_folder(path, folder, file_name))) return false;
     SafeTensors file = safetensors_open(path);
     fill_notes(&now, s, recipe, fingerprint);
     const Parameters *const each[KINDS] = {&s->weights, &s->m, &s->v};

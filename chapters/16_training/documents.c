@@ -62,30 +62,34 @@ static void end_document(Reader *r, size_t length) {
 
 /* ------------------------------------------------------------------ texts */
 
+/* What the tokens spell, one behind the other; token i ends before byte ends[i] of it. The caller frees. */
+static char *spell(const Tokenizer *tokenizer, size_t count, const int ids[count], size_t ends[count]) {
+    size_t size = 0, length;
+    for (size_t i = 0; i < count; i++) tokenizer_bytes(tokenizer, ids[i], &length), ends[i] = size += length;
+    char *spelled = allocate(size);
+    for (size_t i = 0; i < count; i++) {
+        const char *bytes = tokenizer_bytes(tokenizer, ids[i], &length);
+        memcpy(spelled + ends[i] - length, bytes, length);
+    }
+    return spelled;
+}
+
 /* 1 for the tokens that reach behind a place where `after` stands, up to the end of that line. What the tokens spell is
  * the text: no bookkeeping of the tokenizer is needed. */
-static void learn_after(Reader *r, const char *after, size_t count, const int *ids, float *learned) {
-    size_t *ends = allocate(count * sizeof *ends), size = 0, length;
-    for (size_t i = 0; i < count; i++)
-        tokenizer_bytes(r->reading->tokenizer, ids[i], &length), ends[i] = size += length;
-    char *spelled = allocate(size + 1), *to = spelled;
-    for (size_t i = 0; i < count; i++) {
-        const char *bytes = tokenizer_bytes(r->reading->tokenizer, ids[i], &length);
-        memcpy(to, bytes, length), to += length;
-    }
-    *to = '\0';
-    for (size_t i = 0; i < count; i++) learned[i] = r->reading->otherwise;
-    size_t token = 0;
-    for (const char *at = spelled; (at = memmem(at, (size_t)(to - at), after, strlen(after)));) {
-        size_t begin = (size_t)(at - spelled) + strlen(after);
-        const char *line = memchr(spelled + begin, '\n', size - begin);
-        size_t end = line ? (size_t)(line - spelled) + 1 : size;
-        while (token < count && ends[token] <= begin) token++;
-        for (; token < count && (token == 0 || ends[token - 1] < end); token++) learned[token] = 1;
+static void learn_after(const Reading *reading, size_t count, const int ids[count], float learned[count]) {
+    const char *after = reading->learn_after, *found;
+    size_t *ends = allocate(count * sizeof *ends), token = 0;
+    char *text = spell(reading->tokenizer, count, ids, ends), *at = text, *end = text + (count ? ends[count - 1] : 0);
+    for (size_t i = 0; i < count; i++) learned[i] = reading->otherwise;
+    while ((found = memmem(at, (size_t)(end - at), after, strlen(after)))) {
+        const char *answer = found + strlen(after);
+        char *line = memchr(answer, '\n', (size_t)(end - answer));
+        at = line ? line + 1 : end;
+        while (token < count && text + ends[token] <= answer) token++;
+        for (; token < count && (token == 0 || text + ends[token - 1] < at); token++) learned[token] = 1;
         for (; !line && token < count; token++) learned[token] = 1; /* EOS spells nothing, but ends the last line */
-        at = spelled + end;
     }
-    free(ends), free(spelled);
+    free(ends), free(text);
 }
 
 static void add_text(Reader *r, size_t length, const char *text) {
@@ -101,7 +105,7 @@ static void add_text(Reader *r, size_t length, const char *text) {
     if (eos >= 0) ids[used++] = eos;
     free(encoded);
     for (size_t i = 0; i < used; i++) learned[i] = 1;
-    if (r->reading->learn_after) learn_after(r, r->reading->learn_after, used, ids, learned);
+    if (r->reading->learn_after) learn_after(r->reading, used, ids, learned);
     end_document(r, used);
 }
 
@@ -209,14 +213,9 @@ static void read_tokens(Reader *r) {
 
 /* ------------------------------------------------------------------ any of them */
 
-static bool ends_in(const char *text, const char *ending) {
-    size_t length = strlen(text), wanted = strlen(ending);
-    return length >= wanted && strcmp(text + length - wanted, ending) == 0;
-}
-
 Documents documents_read(const char *path, const Reading *reading) {
     Reader r = {.path = path, .reading = reading};
-    r.documents.text = !ends_in(path, ".safetensors");
+    r.documents.text = !file_ends_in(path, ".safetensors");
     if (r.documents.text) read_text(&r);
     else read_tokens(&r);
     if (r.documents.count == 0 && r.documents.text && reading->learn_after)

@@ -30,11 +30,11 @@ typedef struct {
 } Span;
 
 typedef struct {
-    bool text; /* and not a token file */
+    bool text;            /* and not a token file */
     size_t count, tokens; /* without documents in which there is nothing to learn */
-    Span *spans;                    /* [count] */
-    int *ids;                       /* [tokens] */
-    float *learned;                 /* [tokens]: how much it counts that it is told from those before it */
+    Span *spans;          /* [count] */
+    int *ids;             /* [tokens] */
+    float *learned;       /* [tokens]: how much it counts that it is told from those before it */
 } Documents;
 
 /* Or fail(): there is nothing to learn, a token is not in the vocabulary, a document is too long. */

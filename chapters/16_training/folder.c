@@ -22,7 +22,7 @@ const char *in_folder(char path[static FOLDER_PATH], const char *folder, const c
 
 static bool has(const char *folder, const char *name) {
     char path[FOLDER_PATH];
-    return access(in_folder(path, folder, name), F_OK) == 0;
+    return file_is_there(in_folder(path, folder, name));
 }
 
 /* ------------------------------------------------------------------ whose it is */

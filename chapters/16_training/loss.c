@@ -29,11 +29,11 @@ static double sum_of_powers(int V, const float x[V], float max) {
 typedef struct {
     float max;
     double log_sum;
-} Surprise;
+} LogSumExp;
 
-static Surprise surprise_of(int V, const float x[V]) {
+static LogSumExp log_sum_exp(int V, const float x[V]) {
     float max = largest(V, x);
-    return (Surprise){max, log(sum_of_powers(V, x, max))};
+    return (LogSumExp){max, log(sum_of_powers(V, x, max))};
 }
 
 double cross_entropy(int rows, int V, const float logits[rows][V], const int targets[rows]) {
@@ -42,7 +42,7 @@ double cross_entropy(int rows, int V, const float logits[rows][V], const int tar
     double sum = 0;
     for (int r = 0; r < rows; r++) {
         if (targets[r] < 0) continue;
-        Surprise s = surprise_of(V, logits[r]);
+        LogSumExp s = log_sum_exp(V, logits[r]);
         sum += s.log_sum + ((double)s.max - logits[r][targets[r]]);
     }
     return sum / (double)count;

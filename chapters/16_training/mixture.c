@@ -87,20 +87,24 @@ static void pack_pieces(Packing *p, const Documents *d, const size_t order[d->co
 
 enum { WAITING = 64 }; /* documents among which the next sequence is looked for */
 
-/* Which of the documents that wait leave as little room as can be, together with the first of them, which has waited
- * longest. Every sum of lengths is tried: last[sum] is the last document of those that make it, or -1. */
+/* Which sums of lengths do documents make, the first of those that wait among them? last[sum] is the last document of
+ * those that make it, or -1. Backwards: no sum has a document twice. */
+static void find_sums(int T, const Documents *d, int waiting, const size_t wait[waiting], int16_t last[T + 1]) {
+    for (int sum = 0; sum <= T; sum++) last[sum] = -1;
+    last[d->spans[wait[0]].length] = 0;
+    for (int i = 1; i < waiting; i++) {
+        int length = (int)d->spans[wait[i]].length;
+        for (int sum = T; sum >= length; sum--)
+            if (last[sum] < 0 && last[sum - length] >= 0) last[sum] = (int16_t)i;
+    }
+}
+
+/* With those that leave as little room as can be, together with the first of them, which has waited longest. */
 static void fill_sequence(Packing *p, const Documents *d, int *waiting, size_t wait[WAITING], int16_t last[p->T + 1]) {
     bool chosen[WAITING] = {true};
-    int sum = (int)d->spans[wait[0]].length, left = 0;
-    for (int r = 0; r <= p->T; r++) last[r] = -1;
-    last[sum] = 0;
-    for (int i = 1; i < *waiting; i++) {
-        int length = (int)d->spans[wait[i]].length;
-        for (int r = p->T; r >= length; r--)
-            if (last[r] < 0 && last[r - length] >= 0) last[r] = (int16_t)i;
-    }
-    for (int r = p->T; r > sum; r--)
-        if (last[r] >= 0) sum = r;
+    int sum = p->T, left = 0;
+    find_sums(p->T, d, *waiting, wait, last);
+    while (last[sum] < 0) sum--;
     for (; last[sum] > 0; sum -= (int)d->spans[wait[last[sum]]].length) chosen[last[sum]] = true;
     begin_sequence(p);
     for (int i = 0; i < *waiting; i++) {

@@ -57,7 +57,9 @@ void report_close(Report *r) {
 
 /* ------------------------------------------------------------------ the line */
 
-double training_operations(const Config *c, int B, int T) {
+/* Floating-point operations of training on B sequences of T tokens: 6 for each weight of a matrix and token, two
+ * forward and four backward; and attention's, where a token meets those before it alone. */
+static double training_operations(const Config *c, int B, int T) {
     double C = c->C, queries = (double)c->H * c->D, keys = (double)c->KV * c->D;
     double layer = 2 * C * queries + 2 * C * keys + 3 * C * c->F, matrices = c->L * layer + (double)c->V * C;
     double attention = 2 * queries * (T + 1) / 2; /* multiplications of a token: scores, and the sum of values */

@@ -39,8 +39,4 @@ void report_close(Report *report);
 /* Draws the loss with gnuplot, as FOLDER/loss.svg and in the terminal; and that of the validation, if there was one. */
 void report_plot(const char *folder, bool validated);
 
-/* Floating-point operations of training on B sequences of T tokens: 6 for each weight of a matrix and token, two
- * forward and four backward; and attention's, where a token meets those before it alone. */
-double training_operations(const Config *config, int B, int T);
-
 #endif

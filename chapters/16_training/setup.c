@@ -1,12 +1,11 @@
 #include "16_training/setup.h"
-#include "common/error.h"
 #include "16_training/sample.h"
+#include "common/error.h"
 #include "common/measure.h"
 
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static void take_path(char to[static FOLDER_PATH], const char *path) {
     if (snprintf(to, FOLDER_PATH, "%s", path) >= FOLDER_PATH) fail("%.200s…: the path is too long", path);
@@ -19,15 +18,11 @@ static void folder_of(char folder[static FOLDER_PATH], const char path[static FO
     snprintf(folder, FOLDER_PATH, "%.*s", length, slash ? path : ".");
 }
 
-static bool is_folder(const char *path) {
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 static void open_config(Run *run) {
     const Recipe *r = &run->recipe;
-    if (r->model && !is_folder(r->model)) fail("--model %s: it is no folder", r->model);
-    if (r->config && is_folder(r->config)) fail("--config %s: it is a folder: name the config.json in it", r->config);
+    if (r->model && !file_is_folder(r->model)) fail("--model %s: it is no folder", r->model);
+    if (r->config && file_is_folder(r->config))
+        fail("--config %s: it is a folder: name the config.json in it", r->config);
     if (r->model) in_folder(run->config_path, r->model, "config.json");
     else take_path(run->config_path, r->config);
     run->config = config_read(run->config_path);

@@ -1,8 +1,8 @@
 #include "16_training/small.h"
-#include "16_training/optimizer.h"
 #include "01_normalization/normalization.h"
 #include "05_attention/attention.h"
 #include "15_backward/backward.h"
+#include "16_training/optimizer.h"
 #include "common/error.h"
 #include "common/linear.h"
 

@@ -10,15 +10,9 @@
 
 /* ------------------------------------------------------------------ the model of a call */
 
-static const Tensor *find(const Call *c, const char *name) {
-    for (int i = 0; i < c->input_count; i++)
-        if (strcmp(c->input[i].name, name) == 0) return &c->input[i];
-    return NULL;
-}
-
 /* Of layer l, where those of all layers lie one behind the other. */
 static Tensor weight_of(const Call *c, const char *name, int rank, int l) {
-    const Tensor *all = find(c, name);
+    const Tensor *all = input_named(c, name);
     if (!all) return (Tensor){0};
     Tensor one = *all;
     if (all->rank == rank) return one;
@@ -44,13 +38,13 @@ static Model given_model(const Call *c, int L, int C, int V) {
                    .layers = allocate((size_t)L * sizeof(Layer))};
     Config *config = &model.config;
     for (int l = 0; l < L; l++) model.layers[l] = layer_of(c, l);
-    if (find(c, "eps")) config->rms_norm_eps = scalar(c, "eps");
-    if (find(c, "cosine")) {
+    if (input_named(c, "eps")) config->rms_norm_eps = scalar(c, "eps");
+    if (input_named(c, "cosine")) {
         config->D = 2 * dimension(c, "cosine", 1);
         config->H = (int)model.layers->q_proj.shape[0] / config->D;
         config->KV = (int)model.layers->k_proj.shape[0] / config->D;
     }
-    if (find(c, "gate_proj")) config->F = (int)model.layers->gate_proj.shape[0];
+    if (input_named(c, "gate_proj")) config->F = (int)model.layers->gate_proj.shape[0];
     model.embed_tokens = weight_of(c, "embed_tokens", 2, 0), model.lm_head = weight_of(c, "lm_head", 2, 0);
     model.norm = (float *)weight_of(c, "norm", 1, 0).data;
     return model;
@@ -70,7 +64,7 @@ typedef struct {
 } Piece;
 
 static int pieces_of(const Call *c, int T, Piece piece[2]) {
-    int split = find(c, "split") ? whole_number(c, "split") : 0;
+    int split = input_named(c, "split") ? whole_number(c, "split") : 0;
     piece[0] = (Piece){0, split ? split : T}, piece[1] = (Piece){split, T - split};
     return split ? 2 : 1;
 }
@@ -108,7 +102,7 @@ static void look_at_decoder(const Decoder *d, int length) {
 
 static void unpack_attention_block(Function kernel, const Call *c) {
     int T = dimension(c, "x", 0), C = dimension(c, "x", 1), l = whole_number(c, "layer");
-    Model model = find(c, "q_proj") ? given_model(c, 2, C, 1) : trained_model();
+    Model model = input_named(c, "q_proj") ? given_model(c, 2, C, 1) : trained_model();
     Decoder decoder = marked_decoder(&model, T + 1);
     const float(*x)[C] = argument(c, "x"), (*other)[C] = argument(c, "other");
     float(*delta)[C] = output(c);
@@ -131,7 +125,7 @@ static void unpack_attention_block(Function kernel, const Call *c) {
 
 static void unpack_feed_forward_block(Function kernel, const Call *c) {
     int T = dimension(c, "x", 0), C = dimension(c, "x", 1), l = whole_number(c, "layer");
-    Model model = find(c, "gate_proj") ? given_model(c, 2, C, 1) : trained_model();
+    Model model = input_named(c, "gate_proj") ? given_model(c, 2, C, 1) : trained_model();
     Decoder decoder = marked_decoder(&model, T + 1);
     AS(feed_forward_block, kernel)(&decoder, l, T, C, output(c), argument(c, "x"));
     look_at_decoder(&decoder, 0);
@@ -155,7 +149,7 @@ static void keep_stage(void *context, int stage, int first, int T, int C, const 
 
 static void unpack_decoder_forward(Function kernel, const Call *c) {
     int T = dimension(c, "ids", 0);
-    const Tensor *table = find(c, "embed_tokens");
+    const Tensor *table = input_named(c, "embed_tokens");
     Model model = table ? given_model(c, dimension(c, "q_proj", 0), (int)table->shape[1], (int)table->shape[0])
                         : trained_model();
     int C = model.config.C, last = 2 * model.config.L + 1;
@@ -178,7 +172,7 @@ static void unpack_decoder_forward(Function kernel, const Call *c) {
 
 static void unpack_decoder_logits(Function kernel, const Call *c) {
     int C = dimension(c, "last", 1);
-    const Tensor *weight = find(c, "lm_head");
+    const Tensor *weight = input_named(c, "lm_head");
     Model model = weight ? given_model(c, 1, C, (int)weight->shape[0]) : trained_model();
     Decoder decoder = decoder_new(&model, 1);
     memcpy(decoder.last, argument(c, "last"), (size_t)C * sizeof *decoder.last);

@@ -54,20 +54,20 @@ void call_free(Call *call) {
 
 /* ------------------------------------------------------------------ arguments by name */
 
-static const Tensor *find(const Call *call, const char *name) {
+const Tensor *input_named(const Call *call, const char *name) {
     for (int i = 0; i < call->input_count; i++)
         if (strcmp(call->input[i].name, name) == 0) return &call->input[i];
     return NULL;
 }
 
 static const Tensor *need(const Call *call, const char *name) {
-    const Tensor *tensor = find(call, name);
+    const Tensor *tensor = input_named(call, name);
     if (!tensor) fail("a golden case has no input \"%s\"", name);
     return tensor;
 }
 
 const void *argument(const Call *call, const char *name) {
-    const Tensor *tensor = find(call, name);
+    const Tensor *tensor = input_named(call, name);
     return tensor ? tensor->data : NULL;
 }
 

@@ -10,6 +10,7 @@
  *             └ the submission ── compiles, loads, judges; each call of a kernel in one more process, sandbox.c */
 #include "common/console.h"
 #include "common/error.h"
+#include "common/file.h"
 #include "common/measure.h"
 #include "common/options.h"
 #include "tests/verify/exercises.h"
@@ -36,13 +37,11 @@
 
 enum { MOST_GRADES = 128 };
 
-/* How often the time of a call may be taken: of the processor by the compiler; on the clock by loading, and by a
- * task. */
-enum { TO_COMPILE = 2, TO_LOAD = ON_THE_CLOCK + 1, FOR_A_TASK = 4 * ON_THE_CLOCK };
+/* How often the time of a call may be taken: of the processor by the compiler; on the clock by loading, and by a task.
+ * Loading is given up by sandbox.c long before that: on a busy machine it needs some time to say so. */
+enum { TO_COMPILE = 2, TO_LOAD = 2 * ON_THE_CLOCK, FOR_A_TASK = 4 * ON_THE_CLOCK };
 
-/* A submission's own memory, beside what its judge shares with it. */
-
-/* In bytes. */
+/* In bytes. The first is a submission's own memory, beside what its judge shares with it. */
 static const rlim_t most_memory = ((rlim_t)1 << 30) + SHARED_BYTES, most_compiled = (rlim_t)64 << 20,
     most_written = (rlim_t)1 << 20;
 
@@ -117,10 +116,7 @@ static void confine(const char *folder) {
 
 static int by_name(const void *left, const void *right) { return strcmp(*(char *const *)left, *(char *const *)right); }
 
-static bool is_c_file(const char *name) {
-    size_t length = strlen(name);
-    return name[0] != '.' && length > 2 && strcmp(name + length - 2, ".c") == 0;
-}
+static bool is_c_file(const char *name) { return name[0] != '.' && file_ends_in(name, ".c"); }
 
 /* The sorted names in a folder, without the hidden ones. */
 static int names_in(const char *folder, char ***names) {
@@ -130,17 +126,12 @@ static int names_in(const char *folder, char ***names) {
     *names = NULL;
     for (struct dirent *entry; (entry = readdir(directory));) {
         if (entry->d_name[0] == '.') continue;
-        *names = realloc(*names, (size_t)(count + 1) * sizeof **names);
-        if (!*names || !((*names)[count++] = strdup(entry->d_name))) fail("out of memory for the names in %s", folder);
+        *names = reallocate(*names, (size_t)(count + 1) * sizeof **names);
+        (*names)[count++] = copy_text(entry->d_name, strlen(entry->d_name));
     }
     closedir(directory);
     if (count) qsort(*names, (size_t)count, sizeof **names, by_name);
     return count;
-}
-
-static bool is_folder(const char *path) {
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 static char *path_of(const char *folder, const char *name) {
@@ -151,7 +142,7 @@ static char *path_of(const char *folder, const char *name) {
 
 /* The C files of a submission, behind `words`; how many there are. */
 static int add_sources(const char *path, int most, const char *words[most]) {
-    if (!is_folder(path)) return words[0] = path, 1;
+    if (!file_is_folder(path)) return words[0] = path, 1;
     char **names;
     int count = 0;
     for (int n = 0, all = names_in(path, &names); n < all && count < most; n++)
@@ -519,7 +510,7 @@ static int find_submissions(const char *folder, const Exercise *exercise, Submis
     *submissions = allocate((size_t)(all + 1) * sizeof **submissions);
     for (int n = 0; n < all; n++) {
         char *path = path_of(whole, names[n]);
-        if (is_c_file(names[n]) || is_folder(path))
+        if (is_c_file(names[n]) || file_is_folder(path))
             (*submissions)[count++] = (Submission){.name = names[n], .path = path, .result = nothing_done(exercise)};
         else free(names[n]), free(path);
     }

@@ -39,8 +39,7 @@ const Kernel *kernel_named(const char *name); /* NULL if there is none */
 /* For a chapter's file: its array ends with an empty entry. */
 extern const Kernel common_kernels[], normalization_kernels[], activation_kernels[], feed_forward_kernels[],
     rope_kernels[], attention_kernels[], decoder_kernels[], tokenizer_kernels[], generation_kernels[],
-    quantization_kernels[],
-    parallel_kernels[], backward_kernels[], training_kernels[];
+    quantization_kernels[], parallel_kernels[], backward_kernels[], training_kernels[];
 
 #define KERNEL(function, folder, family)                                                         \
     .name = #function, .chapter = folder, .ours = (Function)function, .unpack = unpack_##family, \

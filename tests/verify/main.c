@@ -1,6 +1,7 @@
 /* verify: is this kernel right, and if not, which mistake is it? See README.md, beside this file. */
 #include "common/console.h"
 #include "common/error.h"
+#include "common/file.h"
 #include "common/measure.h"
 #include "common/options.h"
 #include "tests/verify/exercises.h"
@@ -107,9 +108,7 @@ static bool judge_outputs(const Kernel *kernel, const char *path, const char *ca
 /* What a report calls a library: mine.so, or the source that `make verify` compiled it from. */
 static char *source_name(const char *library) {
     const char *slash = strrchr(library, '/'), *name = slash ? slash + 1 : library;
-    size_t length = strlen(name);
-    bool compiled = length > 5 && strcmp(name + length - 5, ".c.so") == 0;
-    return copy_text(name, compiled ? length - 3 : length);
+    return copy_text(name, strlen(name) - (file_ends_in(name, ".c.so") ? strlen(".so") : 0));
 }
 
 /* ------------------------------------------------------------------ timing */

@@ -4,6 +4,7 @@
  * ours, right or wrong, and lets the Llama speak. It may crash, loop or exit: it has noted what it was at. */
 #include "common/console.h"
 #include "common/error.h"
+#include "common/file.h"
 #include "common/measure.h"
 #include "common/options.h"
 #include "common/sentence.h"
@@ -49,11 +50,6 @@ typedef struct {
     Row *row;
 } Work;
 
-static bool ends_with(const char *text, const char *end) {
-    size_t length = strlen(text), more = strlen(end);
-    return length >= more && strcmp(text + length - more, end) == 0;
-}
-
 /* What does not compile leaves no library; the compiler has said why. */
 static bool compile(const char *source, const char *library) {
     unlink(library);
@@ -71,7 +67,7 @@ static bool compile(const char *source, const char *library) {
 
 /* A C file becomes a library; anything else is one. */
 static void make_library(File *file, const char *path, int number) {
-    if (!ends_with(path, ".c")) {
+    if (!file_ends_in(path, ".c")) {
         if (!realpath(path, file->library)) fail("cannot open %s: %s", path, strerror(errno));
         return;
     }

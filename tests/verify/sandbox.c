@@ -459,7 +459,8 @@ const char *library_source(const Library *library) { return library->source; }
 
 Library *library_load(const char *path, char trouble[static TROUBLE]) {
     Library *library = allocate(sizeof *library);
-    *library = (Library){.path = path ? strdup(path) : NULL, .source = path ? source_beside(path) : NULL};
+    *library = (Library){0};
+    if (path) library->path = copy_text(path, strlen(path)), library->source = source_beside(path);
     if (start_process(library, trouble)) return library;
     library_close(library);
     return NULL;

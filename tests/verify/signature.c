@@ -115,8 +115,7 @@ typedef struct {
 static void push(Declaration *declaration, Token token) {
     if (declaration->count == declaration->room) {
         declaration->room = declaration->room ? 2 * declaration->room : 64;
-        declaration->token = realloc(declaration->token, declaration->room * sizeof token);
-        if (!declaration->token) fail("out of memory for a declaration of %zu tokens", declaration->room);
+        declaration->token = reallocate(declaration->token, declaration->room * sizeof token);
     }
     declaration->token[declaration->count++] = token;
 }
@@ -344,11 +343,10 @@ static bool is_courses(Token file, char name[static PATH_MAX]) {
     plain_name(file, written);
     snprintf(from_root, sizeof from_root, "%s/%s", ROOT, written);
     if (!realpath(ROOT, root) || !realpath(written[0] == '/' ? written : from_root, whole)) return false;
-    size_t length = strlen(root), end = strlen(whole);
-    if (strncmp(whole, root, length) != 0 || whole[length] != '/' || end < 2 || strcmp(whole + end - 2, ".c") != 0)
-        return false;
+    size_t length = strlen(root);
+    if (strncmp(whole, root, length) != 0 || whole[length] != '/' || !file_ends_in(whole, ".c")) return false;
     strcpy(name, whole + length + 1);
-    whole[end - 1] = 'h';
+    whole[strlen(whole) - 1] = 'h';
     bool is_of_a_room = strncmp(name, "chapters/", 9) == 0 || strncmp(name, "common/", 7) == 0;
     return is_of_a_room && access(whole, R_OK) == 0;
 }
@@ -362,15 +360,14 @@ static char *headers_of(const Kernel *kernel) {
     snprintf(folder, sizeof folder, "%s/%s%s", ROOT, is_common ? "" : "chapters/", kernel->chapter);
     DIR *directory = opendir(folder);
     if (!directory) fail("cannot read the folder %s", folder);
-    char *all = strdup("");
+    char *all = copy_text("", 0);
     for (struct dirent *entry; (entry = readdir(directory));) {
         const char *dot = strrchr(entry->d_name, '.');
         if (!dot || strcmp(dot, ".h") != 0) continue;
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
         size_t length, before = strlen(all);
         char *text = file_read(path, &length);
-        all = realloc(all, before + length + 2);
-        if (!all) fail("out of memory for the headers in %s", folder);
+        all = reallocate(all, before + length + 2);
         sprintf(all + before, "%s\n", text);
         free(text);
     }

@@ -23,7 +23,8 @@ char *index_text(char text[static SHAPE_TEXT], size_t index, const Tensor *tenso
     return shape_text(text, tensor->rank, position);
 }
 
-Call call_of_case(const GoldenCase *golden_case) {
+/* Ready to run. */
+static Call call_of_case(const GoldenCase *golden_case) {
     Call call = {0};
     for (int i = 0; i < golden_case->input_count; i++) {
         const Tensor *input = &golden_case->input[i];

@@ -32,9 +32,6 @@ bool same_shape(const Tensor *left, const Tensor *right);
 char *index_text(char text[static SHAPE_TEXT], size_t index, const Tensor *tensor); /* "[0, 3]" */
 void verdict_free(Verdict *verdict);
 
-/* The call that a golden case describes, ready to run. */
-Call call_of_case(const GoldenCase *golden_case);
-
 /* Prints the report of one kernel: a row a case, the verdict, one line of diagnosis. `source` is where the
  * kernel came from, for the first line. Returns how many verdicts pass. */
 int report(const Kernel *kernel, const Golden *golden, const char *source, int count, const Verdict verdicts[]);
