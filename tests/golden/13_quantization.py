@@ -662,6 +662,18 @@ def sum_in_16_bits(weight, x):
     return ((torch.remainder(sums + 2**15, 2**16) - 2**15) * e[:, None] * d).sum(-1)
 
 
+def zero_taken_off(name, zero, part):
+    """The weights' levels counted from 0, and what is taken off for it in each block: zero times d times a part, which is made
+    of the scale of x and of its levels. The right one is their product's sum."""
+    def formula(weight, x):
+        d, e = (half_of(as_bytes(blocks).reshape(-1, sizes(format)[1])[:, :2]).reshape(len(blocks), -1)
+                for blocks, format in ((weight, name), (x, "q8_0")))
+        levels = values32("q8_0", read=lambda two: torch.ones_like(half_of(two)))(x).unflatten(1, (-1, 32))
+        return values32("q8_0")(x) @ values32(name, signed=lambda q: q)(weight).T - zero * part(e, levels) @ d.T
+
+    return formula
+
+
 def make_dot(name):
     bits, zero = SIMPLE[name]
     kernel = Kernel(f"dot_{name}", CHAPTER, "torch.matmul of what gguf.quants.dequantize gives",
@@ -700,6 +712,16 @@ def make_dot(name):
         wrong("byte_without_sign", f"Your q - {zero} is a byte without a sign: below {zero} it is 256 too large. If yours is an int, "
               f"it is gcc 12, which makes that of it where the processor has VNNI: multiply by q, and take {zero} times the sum of "
               "x off", weights=values32(name, signed=lambda q: q - zero & 255))
+        for twin, what, part in [
+                ("zero_once_a_byte", f"subtract {zero} once for each byte", lambda e, levels: 16 * e),
+                ("zero_once_a_block", f"subtract {zero} once for each block", lambda e, levels: e),
+                ("zero_once_a_number", f"subtract {zero} from each product", lambda e, levels: 32 * e),
+                ("zero_times_the_first_half", f"subtract {zero} times the sum of the first 16 levels of x alone",
+                 lambda e, levels: e * levels[..., :16].sum(-1)),
+                ("zero_without_x_scale", f"leave out the scale of x where you subtract for the {zero}", lambda e, levels: levels.sum(-1)),
+                ("zero_added", f"add {zero} times the sum of the levels of x", lambda e, levels: -e * levels.sum(-1))]:
+            kernel.wrong(twin, f"You {what}. A block's sum is that of q x, less {zero} times that of all 32 levels of x, and both scales "
+                         "multiply all of it", zero_taken_off(name, zero, part))
     if zero is None:
         wrong("minimum_forgotten", "The minimum is missing: m times the sum of x's numbers, for each block",
               weights=values32(name, minimum=lambda m: 0 * m))
