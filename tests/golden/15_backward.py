@@ -240,13 +240,13 @@ def norm_parts(centred, **how):
                  variance=lambda c: (c * c).mean(1, keepdim=True), inverse=lambda variance, eps: (variance + eps).rsqrt(),
                  g=lambda dy, weight: dy * weight, inside=lambda dy, g, weight: g,
                  all=lambda g: g.mean(1, keepdim=True) if centred else 0,
-                 along=lambda n, g, c: n * (n * g).mean(1, keepdim=True),
+                 along=lambda n, g, c, s: n * (n * g).mean(1, keepdim=True),
                  scale=lambda s: s, pushed=lambda dy, n, x, s: dy * n) | how
         c = x - s["mean"](x)
         scale = s["inverse"](s["variance"](c), eps)
         n, g = c * scale, s["g"](dy, weight)
         inside = s["inside"](dy, g, weight)
-        return (s["scale"](scale) * (g - s["all"](inside) - s["along"](n, inside, c)), s["pushed"](dy, n, x, scale))
+        return (s["scale"](scale) * (g - s["all"](inside) - s["along"](n, inside, c, scale)), s["pushed"](dy, n, x, scale))
     parts = dict(x=lambda dy, x, weight, eps: steps(dy, x, weight, eps)[0],
                  weight=lambda dy, x, weight, eps: steps(dy, x, weight, eps)[1].sum(0))
     return parts | (dict(bias=lambda dy, **_: dy.sum(0)) if centred else {})
@@ -260,9 +260,9 @@ def wrong_norms(norm, centred):
         more = dict(bias=lambda dy, **_: change(dy).sum(0)) if centred else {}
         norm.wrong(name, advice, weight=norm_parts(centred, pushed=lambda dy, n, x, s: change(dy * n))["weight"], **more)
     wrong("mean_term_missing", "Your dx lacks the term n mean(n g): a larger x also makes the row's size larger, and with it all "
-          "other outputs smaller", along=lambda n, g, c: 0)
+          "other outputs smaller", along=lambda n, g, c, s: 0)
     wrong("sum_for_mean", "Your dx has n times the sum of n g. It is the mean: divide by dim",
-          along=lambda n, g, c: n * (n * g).sum(1, keepdim=True))
+          along=lambda n, g, c, s: n * (n * g).sum(1, keepdim=True))
     wrong("weight_missing", "Your dx lacks the weight: what comes in passes it first, g = dy weight", g=lambda dy, weight: dy)
     wrong("weight_missing_inside", "Your dx lacks the weight inside the mean: it is of n g, with g = dy weight",
           inside=lambda dy, g, weight: dy)
@@ -284,17 +284,27 @@ def wrong_norms(norm, centred):
     wrong("squares_not_reset", "Your sum of squares runs on from row to row. Begin each row with 0",
           variance=lambda c: (c * c).mean(1, keepdim=True).cumsum(0))
     wrong("mean_not_reset", "Your sum of n g runs on from row to row. Begin each row with 0",
-          along=lambda n, g, c: n * (n * g).mean(1, keepdim=True).cumsum(0))
+          along=lambda n, g, c, s: n * (n * g).mean(1, keepdim=True).cumsum(0))
+    wrong("sum_of_x_g_not_reset", "Your sum of x g runs on from row to row. Begin each row with 0",
+          along=lambda n, g, c, s: n * s * (c * g).mean(1, keepdim=True).cumsum(0))
+    def no_sum_reset(name, of, along):
+        means = dict(mean=lambda x: x.mean(1, keepdim=True).cumsum(0), all=lambda g: g.mean(1, keepdim=True).cumsum(0)) if centred else {}
+        wrong(name, f"Your sums run on from row to row, {of}. Begin each row with 0",
+              variance=lambda c: (c * c).mean(1, keepdim=True).cumsum(0), along=along, **means)
+    no_sum_reset("no_sum_reset", "that of the squares and that of n g",
+                 along=lambda n, g, c, s: n * (n * g).mean(1, keepdim=True).cumsum(0))
+    no_sum_reset("no_sum_of_x_g_reset", "that of the squares and that of x g",
+                 along=lambda n, g, c, s: n * s * (c * g).mean(1, keepdim=True).cumsum(0))
     wrong("mean_term_doubled", "Your dx has the term n mean(n g) twice. The 2 of the square and the 1/2 of the root cancel",
-          along=lambda n, g, c: 2 * n * (n * g).mean(1, keepdim=True))
+          along=lambda n, g, c, s: 2 * n * (n * g).mean(1, keepdim=True))
     wrong("x_in_mean_term", "One n of your term n mean(n g) is x. Both are normalized",
-          along=lambda n, g, c: n * (c * g).mean(1, keepdim=True))
+          along=lambda n, g, c, s: n * (c * g).mean(1, keepdim=True))
     wrong("x_twice_in_mean_term", "Your dx has x mean(x g) where n mean(n g) belongs: n is the normalized x, x s",
-          along=lambda n, g, c: c * (c * g).mean(1, keepdim=True))
+          along=lambda n, g, c, s: c * (c * g).mean(1, keepdim=True))
     wrong("dweight_squared", "Your dweight sums the squares of dy n. It sums dy n itself", pushed=lambda dy, n, x, s: (dy * n)**2)
     wrong("x_for_n", "Your dweight sums dy x. It sums dy n, and n is the normalized x", pushed=lambda dy, n, x, s: dy * x)
     wrong("sign_of_mean_term", "Your dx adds the term n mean(n g). Subtract it",
-          along=lambda n, g, c: -n * (n * g).mean(1, keepdim=True))
+          along=lambda n, g, c, s: -n * (n * g).mean(1, keepdim=True))
     summed("first_row_alone", "Your dweight has the first row's share alone. Add up all rows", first_row_alone)
     summed("last_row_alone", "Your dweight keeps the last row's share alone. Add up all rows: +=, and not =", last_row_alone)
     norm.wrongly_set("set_by_each_row", "Your dweight is set by each row, so that the last row's share alone is left, and what was there is lost. "
@@ -310,9 +320,9 @@ def wrong_norms(norm, centred):
     wrong("mean_of_g_missing", "Your dx lacks the term mean(g): a larger x also makes the row's mean larger", all=lambda g: 0)
     wrong("sign_of_mean_of_g", "Your dx adds the term mean(g). Subtract it", all=lambda g: -g.mean(1, keepdim=True))
     wrong("sum_of_g", "Your dx has the sum of g. It is the mean: divide by dim", all=lambda g: g.sum(1, keepdim=True))
-    wrong("both_means_missing", "Your dx is s g alone. It is s (g - mean(g) - n mean(n g))", all=lambda g: 0, along=lambda n, g, c: 0)
+    wrong("both_means_missing", "Your dx is s g alone. It is s (g - mean(g) - n mean(n g))", all=lambda g: 0, along=lambda n, g, c, s: 0)
     wrong("sums_for_means", "Your dx has the sums of g and n g. They are means: divide by dim",
-          all=lambda g: g.sum(1, keepdim=True), along=lambda n, g, c: n * (n * g).sum(1, keepdim=True))
+          all=lambda g: g.sum(1, keepdim=True), along=lambda n, g, c, s: n * (n * g).sum(1, keepdim=True))
     norm.wrong("dbias_weighted", "Your dbias is multiplied by weight. The bias was only added: it sums dy",
                bias=lambda dy, weight, **_: (dy * weight).sum(0))
     wrong("mean_of_x_missing", "Your mean is not subtracted from x: n = (x - mean) s",
@@ -445,6 +455,11 @@ for name, bend in [("glu", "sigmoid"), ("bilinear", "identity"), ("reglu", "relu
                    gate=lambda dout, gate, up: dout * up)
         gate.wrong("value_for_slope", f"Your dgate has {bend} where its slope belongs",
                    gate=lambda dout, gate, up, f=f: dout * up * f(gate))
+        for where, at in [("up", lambda dout, gate, up: up), ("dout", lambda dout, gate, up: dout),
+                          ("dout up", lambda dout, gate, up: dout * up), ("gate up", lambda dout, gate, up: gate * up)]:
+            gate.wrong(f"slope_at_{where.replace(' ', '_')}",
+                       f"Your slope of {bend} is taken at {where}. It is the slope at the gate, where the forward pass was",
+                       gate=lambda dout, gate, up, slope=slope, at=at: dout * up * slope(at(dout, gate, up)))
         gate.wrong("gate_not_bent", f"Your dup is dout gate. It is dout {bend}(gate)", up=lambda dout, gate, up: dout * gate)
         gate.wrong("slope_for_value", f"Your dup has the slope of {bend} where {bend} itself belongs",
                    up=lambda dout, gate, up, slope=slope: dout * slope(gate))
@@ -455,6 +470,9 @@ for name, bend in [("glu", "sigmoid"), ("bilinear", "identity"), ("reglu", "relu
                       for name, part in gate.parts.items()})
     if tail:
         gate.case("left_tail", "Gates far left, as good as shut.", before=0, dout=normal(33), gate=uniform(*tail, 33), up=normal(33))
+    if bend not in ("identity", "relu"):  # where ReLU has a slope, it is the gate
+        gate.wrong("slope_at_value", f"Your slope of {bend} is taken at {bend}(gate). It is the slope at the gate itself",
+                   gate=lambda dout, gate, up, f=f, slope=slope: dout * up * slope(f(gate)))
     if bend == "silu":
         gate.wrong("sigmoid_for_slope", "Your slope of silu is the sigmoid alone. silu is x sigmoid(x), a product: its slope "
                    "has two terms", gate=lambda dout, gate, up: dout * up * torch.sigmoid(gate))
@@ -603,19 +621,20 @@ def heads_summed(x, KV, which, group):
 
 
 def attention_parts(which=lambda h, H, KV: h // (H // KV), group=lambda heads: heads, scale=lambda D: 1 / math.sqrt(D),
-                    back_scale=None, seen=lambda T: torch.ones(T, T).tril().bool(), mean=False,
-                    weights=lambda scores, log_sum: torch.softmax(scores, -1),
+                    back_scale=None, width=lambda H, D: D, seen=lambda T: torch.ones(T, T).tril().bool(), mean=False,
+                    weights=lambda scores, log_sum: torch.softmax(scores, -1).nan_to_num(),  # who sees no key weighs none
                     common=lambda p, dp, dout, out: (p * dp).sum(-1, keepdim=True),
-                    of_values=lambda p, scores: p, of_keys=lambda ds: ds.transpose(1, 2),
+                    of_scores=lambda p, dp, common: p * (dp - common), of_values=lambda p, scores: p, of_keys=lambda ds: ds.transpose(1, 2),
+                    into_q=lambda ds, K: ds @ K,
                     into_k=lambda ds, Q, K: ds @ Q, into_v=lambda p, dO, V: p @ dO):
     """Each step an argument. out and log_sum are there for a kernel that is given them."""
     def steps(dout, q, k, v, out=None, log_sum=None):
         T, H, D = q.shape
         Q, K, V, dO = q.transpose(0, 1), heads_of(k, H, which), heads_of(v, H, which), dout.transpose(0, 1)
-        scores = Q @ K.transpose(1, 2) * scale(D)
+        scores = Q @ K.transpose(1, 2) * scale(width(H, D))
         p = weights(scores.masked_fill(~seen(T), -math.inf), log_sum)
         dp = dO @ V.transpose(1, 2)
-        ds = p * (dp - common(p, dp, dout, out)) * (back_scale or scale)(D)
+        ds = of_scores(p, dp, common(p, dp, dout, out)).masked_fill(~seen(T), 0) * (back_scale or scale)(width(H, D))
         return Q, K, V, dO, p, ds, scores
 
     def together(x, KV):
@@ -624,7 +643,7 @@ def attention_parts(which=lambda h, H, KV: h // (H // KV), group=lambda heads: h
 
     def of_q(**inputs):
         _Q, K, _V, _dO, _p, ds, _scores = steps(**inputs)
-        return (ds @ K).transpose(0, 1)
+        return into_q(ds, K).transpose(0, 1)
 
     def of_k(k, **inputs):
         Q, K, _V, _dO, _p, ds, _scores = steps(k=k, **inputs)
@@ -649,6 +668,12 @@ ATTENTION_MISTAKES = [
     ("mean_of_heads", "Your dk and dv are means over the query heads that share them. They are sums", dict(mean=True)),
     ("modulo", "Your query head h reads key/value head h % KV. Neighbours share: h / (H / KV)", dict(which=lambda h, H, KV: h % KV)),
     ("sum_missing", "Your dscore is p dp. Softmax has p (dp - the sum of p dp)", dict(common=lambda *_: 0)),
+    ("softmax_left_out", "Your dscore is dp: softmax is passed over. It is p (dp - the sum of p dp)",
+     dict(of_scores=lambda p, dp, common: dp)),
+    ("p_missing", "Your dscore lacks the factor p. It is p (dp - the sum of p dp)", dict(of_scores=lambda p, dp, common: dp - common)),
+    ("root_of_all_heads", "Your scores are divided by sqrt(H D). It is sqrt(D), the width of one head", dict(width=lambda H, D: H * D)),
+    ("own_key_left_out", "Your queries do not see their own key. Query t sees keys 0 .. t: s <= t, and not s < t",
+     dict(seen=lambda T: torch.ones(T, T).tril(-1).bool())),
     ("scale_missing_backward", "Your dq or dk lacks 1 / sqrt(D): the scores were scaled, and so is what comes back through them, to both",
      dict(back_scale=lambda D: 1)),
     ("scale_twice_backward", "Your dq and dk are divided by sqrt(D) twice. Once is enough", dict(back_scale=lambda D: 1 / D)),
@@ -690,6 +715,16 @@ for name, advice, how in ATTENTION_MISTAKES:
     plain.wrong(name, advice, **attention_parts(**how))
     flash.wrong(name, advice, **flash_parts(**how))
 for parts, kernel in (attention_parts, plain), (flash_parts, flash):
+    last_query = parts(into_k=lambda ds, Q, K: ds[..., -1:] @ Q[:, -1:], into_v=lambda p, dO, V: p[..., -1:] @ dO[:, -1:],
+                       group=lambda heads: heads[-1:])
+    last_key = parts(into_q=lambda ds, K: ds.diagonal(dim1=1, dim2=2)[..., None] * K)
+    kernel.wrong("last_query_alone", "Your dk or dv keeps the last query's share alone. Add up all queries that look at a key: +=, and not =",
+                 k=last_query["k"], v=last_query["v"])
+    kernel.wrongly_set("set_by_each_query", "Your dk or dv is set by each query, so that the last one's share alone is left, and what was there is lost. "
+                       "Write +=", k=last_query["k"], v=last_query["v"])
+    kernel.wrong("last_key_alone", "Your dq keeps the last key's share alone. Add up all keys: +=, and not =", q=last_key["q"])
+    kernel.wrongly_set("set_by_each_key", "Your dq is set by each key, so that the last one's share alone is left, and what was there is lost. Write +=",
+                       q=last_key["q"])
     kernel.wrong("k_in_dk", "Your dk sums dscore k. A score is q k: its gradient with respect to k has q in it",
                  k=parts(into_k=lambda ds, Q, K: ds.sum(-1, keepdim=True) * K)["k"])
     kernel.wrong("v_in_dv", "Your dv sums the weights times v. What comes in from above, dout, is their factor",
