@@ -1186,6 +1186,11 @@ static void embedding_backward_of_runs(int T, int V, int C, float dtable[restric
         if (t == 0 || ids[t] != ids[t - 1]) embedding_backward(1, V, C, dtable, dx + t, ids + t);
 }
 
+static void embedding_backward_but_last(int T, int V, int C, float dtable[restrict V][C], const float dx[T][C],
+                                        const int ids[T]) {
+    embedding_backward(T - 1, V, C, dtable, dx, ids);
+}
+
 static void rope_backward_by_head(int T, int H, int D, float dx[restrict T][H][D], const float dout[T][H][D],
                                   const float cosine[T][D / 2], const float sine[T][D / 2]) {
     for (int t = 0; t < T; t++)
@@ -1495,6 +1500,7 @@ static const Draft wrong[] = {
     DRAFT(linear_backward, linear_backward_where_x_is, "left out where the other two are NULL"),
     DRAFT(linear_backward, linear_backward_sets, "what was there is lost. Write +="), /* one dbias is dy, unchanged */
     DRAFT(embedding_backward, embedding_backward_of_runs, "twice in succession"),
+    DRAFT(embedding_backward, embedding_backward_but_last, "Your last token is left out"),
     DRAFT(rope_half_split_backward, rope_backward_by_head, "chosen by the head"),
     DRAFT(cross_entropy, loss_with_maximum_from_0, "begins at 0, and all may be far below"),
     DRAFT(swiglu_backward, swiglu_backward_shut, "0 where the gate is below -20"),

@@ -231,6 +231,7 @@ def make_quantizer(name):
     wrong("fraction_cut_off", TRUNCATED, round_=torch.trunc)
     wrong("high_byte_first", SWAPPED, store=half_swapped)
     wrong("scale_in_bf16", AS_BF16, store=bf16)
+    wrong("multiplied_by_d", "You multiply by d. A level is how many times d a number is: multiply by 1 / d", over=lambda b, d: b * d)
     wrong("inverse_stored", "You store 1 / d. Store d: reading is a multiplication by it",
           kept=lambda d, m: (inverse(d), m))
     wrong("stored_scale_used", "You divide by d after it was rounded to float16. The levels are chosen with the float32 d; only "
@@ -238,6 +239,9 @@ def make_quantizer(name):
     if name == "q8_0":
         wrong("amax_over_128", "You divide the largest magnitude by 128. Divide by 127, so that it becomes 127 or -127",
               scale=lambda b: amax(b) / 128)
+        wrong("amax_stored", "You store the largest magnitude. Store d, which is that over 127", kept=lambda d, m: (127 * d, m))
+        wrong("level_without_sign", "Your levels are never negative. fabsf is for the scale; a level has its number's sign",
+              levels=lambda q: q.abs())
         wrong("unsigned_levels", "Your levels are shifted by 128, as unsigned bytes. They are signed ones", shift=128)
         wrong("no_magnitude", "Your scale is of the largest number. Take the largest magnitude: fabsf before the comparison",
               scale=lambda b: b.amax(1, keepdim=True) / 127)
@@ -602,6 +606,8 @@ def wrong_k(kernel, name):
           field=high_first)
     wrong("fields_across_the_block", f"You read one field of all bytes, then the next. Every {chunk} bytes by themselves hold "
           f"{chunk * 8 // bits} neighbours", field=other_chunk)
+    wrong("first_scale_for_the_block", "You take the first sub-block's scale for the whole block. Each sub-block has its own",
+          scale_of=lambda s: s[:, :1].expand(s.shape))
     wrong("scale_of_the_block_alone", "You leave out the scales of the sub-blocks: multiply d by them",
           times=lambda d, s: d * torch.ones_like(s))
     if name in ("q2_k", "q3_k", "q6_k"):

@@ -228,6 +228,8 @@ embedding.wrong("mean_over_tokens", "Your gradients are divided by the number of
                 lambda dtable, dx, ids: dtable + rows_added(dx, ids, dtable) / len(ids))
 embedding.wrong("next_token", "Your gradients are the next token's: row t of dx belongs to ids[t]",
                 lambda dtable, dx, ids: dtable + rows_added(dx, ids.roll(-1), dtable))
+wrong_embedding("first_place_left_out", "Your first token is left out. Begin with t = 0", lambda ids, dx: (ids[1:], dx[1:]))
+wrong_embedding("last_place_left_out", "Your last token is left out. The loop goes over 0 .. T - 1", lambda ids, dx: (ids[:-1], dx[:-1]))
 embedding.wrong("token_0_left_out", "Your token 0 gets nothing, as if it were padding. It is a token like others",
                 lambda dtable, dx, ids: dtable + rows_added(dx * (ids != 0)[:, None], ids, dtable))
 for name, sentence, V, C, ids in [
@@ -252,12 +254,13 @@ def norm_parts(centred, **how):
                  g=lambda dy, weight: dy * weight, inside=lambda dy, g, weight: g,
                  all=lambda g: g.mean(1, keepdim=True) if centred else 0,
                  along=lambda n, g, c, s: n * (n * g).mean(1, keepdim=True),
-                 scale=lambda s: s, pushed=lambda dy, n, x, s: dy * n) | how
+                 scale=lambda s: s, put=lambda s, g, rest: s * (g - rest), pushed=lambda dy, n, x, s: dy * n) | how
         c = x - s["mean"](x)
         scale = s["inverse"](s["variance"](c), eps)
         n, g = c * scale, s["g"](dy, weight)
         inside = s["inside"](dy, g, weight)
-        return (s["scale"](scale) * (g - s["all"](inside) - s["along"](n, inside, c, scale)), s["pushed"](dy, n, x, scale))
+        rest = s["all"](inside) + s["along"](n, inside, c, scale)
+        return s["put"](s["scale"](scale), g, rest), s["pushed"](dy, n, x, scale)
     parts = dict(x=lambda dy, x, weight, eps: steps(dy, x, weight, eps)[0],
                  weight=lambda dy, x, weight, eps: steps(dy, x, weight, eps)[1].sum(0))
     return parts | (dict(bias=lambda dy, **_: dy.sum(0)) if centred else {})
@@ -283,6 +286,7 @@ def wrong_norms(norm, centred):
                x=lambda dy, x, weight, eps: weight * norm.parts["x"](dy, x, torch.ones_like(weight), eps))
     norm.wrong("last_scale_for_all", "Your dweight is made with the last row's size for all. Each row has its own s",
                weight=norm_parts(centred, pushed=lambda dy, n, x, s: dy * n / s * s[-1:])["weight"])
+    wrong("divided_by_dim", "Your dx is divided by dim. Only what is subtracted is a mean", put=lambda s, g, rest: s * (g - rest) / g.shape[1])
     wrong("scale_missing", "Your dx is not divided by the row's size. Multiply all of it by s", scale=lambda s: 1)
     wrong("scale_squared", "Your dx is divided by the row's size twice. Multiply by s once", scale=lambda s: s * s)
     wrong("epsilon_missing", "Your epsilon is missing. It is the forward pass's: s = 1 / sqrt(... + eps)", inverse=lambda variance, eps: variance.rsqrt())
@@ -326,6 +330,8 @@ def wrong_norms(norm, centred):
         wrong("layer_norm", "Your gradient is LayerNorm's: RMSNorm subtracts no mean, neither of x nor of g",
               mean=lambda x: x.mean(1, keepdim=True), all=lambda g: g.mean(1, keepdim=True))
         return
+    wrong("scale_of_g_alone", "Your dx multiplies g alone by s. s multiplies all of it, what is subtracted as well: put it in brackets",
+          put=lambda s, g, rest: s * g - rest)
     wrong("mean_of_g_missing", "Your dx lacks the term mean(g): a larger x also makes the row's mean larger", all=lambda g: 0)
     wrong("sign_of_mean_of_g", "Your dx adds the term mean(g). Subtract it", all=lambda g: -g.mean(1, keepdim=True))
     wrong("sum_of_g", "Your dx has the sum of g. It is the mean: divide by dim", all=lambda g: g.sum(1, keepdim=True))
