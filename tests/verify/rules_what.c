@@ -24,8 +24,8 @@ static bool is_always(const Evidence *evidence, Predict *predict, const void *mi
     return holds && explained >= SOME_NUMBERS;
 }
 
-/* The result is never stored, or the formula is skipped. It is no input where that has another size: what is wrong there
- * speaks against it. */
+/* The result is never stored, or the formula is skipped. Where the input has another size it is not what came out:
+ * what is wrong there speaks against it. */
 static bool predict_input(const Answer *answer, const void *name, double predicted[]) {
     const Tensor *input = golden_input(answer->golden, name);
     if (!input) return false;
