@@ -1010,6 +1010,31 @@ static float dot_scales_once(int n, const void *weight, const void *x) {
     return (float)sum * scale_of(w) * scale_of(a);
 }
 
+/* 8 is taken off once for each byte, and not 8 times what it is multiplied by. */
+static float dot_eight_a_byte(int n, const void *weight, const void *x) {
+    const BlockQ4_0 *w = weight;
+    const BlockQ8_0 *a = x;
+    double sum = 0;
+    for (int b = 0; b < n / 32; b++) {
+        int products = 0;
+        for (int j = 0; j < 16; j++)
+            products += (w[b].q[j] & 15) * a[b].q[j] + (w[b].q[j] >> 4) * a[b].q[j + 16] - 8;
+        sum += (double)products * f16_to_float(half_bits(w[b].d)) * scale_of(&a[b]);
+    }
+    return (float)sum;
+}
+
+static void q4_not_masked(int rows, int n, float out[restrict rows][n], const void *blocks) {
+    const BlockQ4_0 *block = blocks;
+    for (int r = 0; r < rows; r++)
+        for (int i = 0; i < n; i += 32, block++)
+            for (int j = 0; j < 16; j++) {
+                float d = f16_to_float(half_bits(block->d));
+                out[r][i + j] = d * (float)(block->q[j] - 8);
+                out[r][i + j + 16] = d * (float)((block->q[j] >> 4) - 8);
+            }
+}
+
 /* ------------------------------------------------------------------ chapters 15 and 16 */
 
 static void rms_norm_backward_sets(int rows, int dim, float dx[restrict rows][dim], float dweight[restrict dim],
@@ -1021,7 +1046,64 @@ static void rms_norm_backward_sets(int rows, int dim, float dx[restrict rows][di
     }
 }
 
+static void rms_norm_backward_resets_nothing(int rows, int dim, float dx[restrict rows][dim],
+                                             float dweight[restrict dim], const float dy[rows][dim],
+                                             const float x[rows][dim], const float weight[dim], float eps) {
+    double squares = 0, along = 0;
+    for (int r = 0; r < rows; r++) {
+        for (int i = 0; i < dim; i++) squares += (double)x[r][i] * x[r][i];
+        double s = 1 / sqrt(squares / dim + eps);
+        for (int i = 0; i < dim; i++) along += x[r][i] * s * dy[r][i] * weight[i];
+        for (int i = 0; i < dim; i++) {
+            dx[r][i] += (float)(s * ((double)dy[r][i] * weight[i] - x[r][i] * s * along / dim));
+            dweight[i] += (float)(dy[r][i] * x[r][i] * s);
+        }
+    }
+}
+
 /* -------------------------------------------------------- chapters 14 to 16 */
+
+typedef enum { SETS_DK, PUSHES_DSCORE, PASSES_OVER_SOFTMAX, SKIPS_ITSELF, COUNTS_ALL_HEADS } Slip;
+
+static void grouped_backward_with(Slip slip, int T, int H, int KV, int D, float dq[T][H][D], float dk[T][KV][D],
+                                  float dv[T][KV][D], const float dout[T][H][D], const float q[T][H][D],
+                                  const float k[T][KV][D], const float v[T][KV][D]) {
+    double p[T], dp[T], root = sqrt(slip == COUNTS_ALL_HEADS ? H * D : D);
+    for (int h = 0; h < H; h++)
+        for (int t = 0; t < T; t++) {
+            int g = h / (H / KV), seen = slip == SKIPS_ITSELF ? t : t + 1;
+            double sum = 0, common = 0;
+            for (int s = 0; s < seen; s++) {
+                double score = dp[s] = 0;
+                for (int i = 0; i < D; i++) {
+                    score += q[t][h][i] * k[s][g][i] / root;
+                    dp[s] += (double)dout[t][h][i] * v[s][g][i];
+                }
+                sum += p[s] = exp(score);
+            }
+            for (int s = 0; s < seen; s++) common += dp[s] * (p[s] /= sum);
+            for (int s = 0; s < seen; s++) {
+                double dscore = (slip == PASSES_OVER_SOFTMAX ? dp[s] : p[s] * (dp[s] - common)) / root;
+                for (int i = 0; i < D; i++) {
+                    if (slip == SETS_DK) dk[s][g][i] = 0;
+                    dq[t][h][i] += (float)(dscore * k[s][g][i]), dk[s][g][i] += (float)(dscore * q[t][h][i]);
+                    dv[s][g][i] += (float)((slip == PUSHES_DSCORE ? dscore : p[s]) * dout[t][h][i]);
+                }
+            }
+        }
+}
+
+#define GROUPED_BACKWARD(name, slip)                                                                                   \
+    static void name(int T, int H, int KV, int D, float dq[T][H][D], float dk[T][KV][D], float dv[T][KV][D],           \
+                     const float dout[T][H][D], const float q[T][H][D], const float k[T][KV][D],                       \
+                     const float v[T][KV][D]) {                                                                        \
+        grouped_backward_with(slip, T, H, KV, D, dq, dk, dv, dout, q, k, v);                                           \
+    }
+GROUPED_BACKWARD(grouped_backward_sets, SETS_DK)
+GROUPED_BACKWARD(grouped_backward_dscore_in_dv, PUSHES_DSCORE)
+GROUPED_BACKWARD(grouped_backward_without_softmax, PASSES_OVER_SOFTMAX)
+GROUPED_BACKWARD(grouped_backward_before_itself, SKIPS_ITSELF)
+GROUPED_BACKWARD(grouped_backward_of_all_heads, COUNTS_ALL_HEADS)
 
 #define FLASH_BACKWARD(name)                                                                                           \
     static void name(int T, int H, int KV, int D, float dq[T][H][D], float dk[T][KV][D], float dv[T][KV][D],           \
@@ -1085,10 +1167,28 @@ static void linear_backward_where_x_is(int rows, int in, int out, float dx[restr
     linear_backward(rows, in, out, dx, dx ? dweight : NULL, dbias, dy, x, weight);
 }
 
+static void linear_backward_sets(int rows, int in, int out, float dx[restrict rows][in],
+                                 float dweight[restrict out][in], float *dbias, const float dy[rows][out],
+                                 const float x[rows][in], const float weight[out][in]) {
+    for (int r = 0; r < rows; r++)
+        for (int o = 0; o < out; o++) {
+            for (int i = 0; i < in; i++) {
+                if (dx) dx[r][i] = dy[r][o] * weight[o][i];
+                if (dweight) dweight[o][i] = dy[r][o] * x[r][i];
+            }
+            if (dbias) dbias[o] = dy[r][o];
+        }
+}
+
 static void embedding_backward_of_runs(int T, int V, int C, float dtable[restrict V][C], const float dx[T][C],
                                        const int ids[T]) {
     for (int t = 0; t < T; t++)
         if (t == 0 || ids[t] != ids[t - 1]) embedding_backward(1, V, C, dtable, dx + t, ids + t);
+}
+
+static void embedding_backward_but_last(int T, int V, int C, float dtable[restrict V][C], const float dx[T][C],
+                                        const int ids[T]) {
+    embedding_backward(T - 1, V, C, dtable, dx, ids);
 }
 
 static void rope_backward_by_head(int T, int H, int D, float dx[restrict T][H][D], const float dout[T][H][D],
@@ -1113,6 +1213,42 @@ static void swiglu_backward_shut(int n, float dgate[restrict n], float dup[restr
                                  const float gate[n], const float up[n]) {
     for (int i = 0; i < n; i++)
         if (!(gate[i] < -20)) swiglu_backward(1, dgate + i, dup + i, dout + i, gate + i, up + i);
+}
+
+static double silu_slope(double x) { return (1 + x / (1 + exp(x))) / (1 + exp(-x)); }
+
+static void swiglu_backward_at_what_comes_in(int n, float dgate[restrict n], float dup[restrict n], const float dout[n],
+                                             const float gate[n], const float up[n]) {
+    for (int i = 0; i < n; i++) {
+        double product = (double)dout[i] * up[i];
+        dgate[i] += (float)(product * silu_slope(product));
+        dup[i] += (float)(dout[i] * gate[i] / (1 + exp(-gate[i])));
+    }
+}
+
+static void swiglu_backward_at_the_product(int n, float dgate[restrict n], float dup[restrict n], const float dout[n],
+                                           const float gate[n], const float up[n]) {
+    for (int i = 0; i < n; i++) {
+        dgate[i] += (float)((double)dout[i] * up[i] * silu_slope((double)gate[i] * up[i]));
+        dup[i] += (float)(dout[i] * gate[i] / (1 + exp(-gate[i])));
+    }
+}
+
+static void swiglu_backward_sigmoid(int n, float dgate[restrict n], float dup[restrict n], const float dout[n],
+                                    const float gate[n], const float up[n]) {
+    for (int i = 0; i < n; i++) {
+        dgate[i] += (float)((double)dout[i] * up[i] * silu_slope(gate[i]));
+        dup[i] += (float)(dout[i] / (1 + exp(-gate[i])));
+    }
+}
+
+static void softmax_backward_p_inside(int rows, int n, float dx[restrict rows][n], const float dp[rows][n],
+                                      const float p[rows][n]) {
+    for (int r = 0; r < rows; r++) {
+        double common = 0;
+        for (int i = 0; i < n; i++) common += (double)p[r][i] * dp[r][i];
+        for (int i = 0; i < n; i++) dx[r][i] += (float)((double)p[r][i] * dp[r][i] - common);
+    }
 }
 
 static void adamw_beta1_for_both(size_t n, float weight[restrict n], float m[restrict n], float v[restrict n],
@@ -1358,15 +1494,29 @@ static const Draft wrong[] = {
     DRAFT(quantize_q8_0, q8_divided, "You divide by d. Multiply by 1 / d"),
     DRAFT(dot_q8_0, dot_weight_scale_once, "the scale of the weights' first block"),
     DRAFT(dot_q8_0, dot_scales_once, "multiply once, by the first blocks' scales"),
+    DRAFT(dequantize_q4_0, q4_not_masked, "take the whole byte for the first sixteen"),
+    DRAFT(dot_q4_0, dot_eight_a_byte, "You subtract 8 once for each byte"),
     DRAFT(largest_logit, largest_first_parts_longer, "as numpy.array_split does"),
     DRAFT(linear_backward, linear_backward_where_x_is, "left out where the other two are NULL"),
+    DRAFT(linear_backward, linear_backward_sets, "what was there is lost. Write +="), /* one dbias is dy, unchanged */
     DRAFT(embedding_backward, embedding_backward_of_runs, "twice in succession"),
+    DRAFT(embedding_backward, embedding_backward_but_last, "Your last token is left out"),
     DRAFT(rope_half_split_backward, rope_backward_by_head, "chosen by the head"),
     DRAFT(cross_entropy, loss_with_maximum_from_0, "begins at 0, and all may be far below"),
     DRAFT(swiglu_backward, swiglu_backward_shut, "0 where the gate is below -20"),
+    DRAFT(swiglu_backward, swiglu_backward_at_what_comes_in, "taken at dout up"),
+    DRAFT(swiglu_backward, swiglu_backward_sigmoid, "dup is dout sigmoid(gate)"),
+    DRAFT(softmax_backward, softmax_backward_p_inside, "p multiplies both"),
+    DRAFT(swiglu_backward, swiglu_backward_at_the_product, "taken at gate up"),
+    DRAFT(grouped_query_attention_backward, grouped_backward_sets, "set by each query"),
+    DRAFT(grouped_query_attention_backward, grouped_backward_dscore_in_dv, "Your dv sums dscore dout"),
+    DRAFT(grouped_query_attention_backward, grouped_backward_without_softmax, "softmax is passed over"),
+    DRAFT(grouped_query_attention_backward, grouped_backward_before_itself, "do not see their own key"),
+    DRAFT(grouped_query_attention_backward, grouped_backward_of_all_heads, "divided by sqrt(H D)"),
     DRAFT(flash_attention_backward, flash_backward_modulo, "Your query head h reads key/value head h % KV"),
     DRAFT(flash_attention_backward, flash_backward_unscaled, "not divided by sqrt(D) before log_sum is subtracted"),
     DRAFT(rms_norm_backward, rms_norm_backward_sets, "Your dweight is set by each row"),
+    DRAFT(rms_norm_backward, rms_norm_backward_resets_nothing, "those of the squares and of n g"),
     DRAFT(adamw, adamw_beta1_for_both, "Your v is a mean by beta1, as m is"),
     DRAFT(adamw, adamw_is_lion, "that is Lion"),
     DRAFT(muon, muon_mistyped, "step is the right one times 0.9665. Are the coefficients 3.4445"),

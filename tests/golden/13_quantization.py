@@ -7,6 +7,7 @@ computing in float64, or dividing by d in place of multiplying by 1 / d, would p
 import gguf
 import numpy as np
 import torch
+import torch.nn.functional as F
 from gguf import GGMLQuantizationType as Type, quants
 
 from golden import Kernel, normal
@@ -83,6 +84,18 @@ def unpacked_neighbours(bytes_):
 
 def unpacked_exchanged(bytes_):
     return torch.cat([bytes_ >> 4, bytes_ & 15], -1)
+
+
+def unpacked_unmasked(bytes_):
+    return torch.cat([bytes_, bytes_ >> 4], -1)
+
+
+def unpacked_unshifted(bytes_):
+    return torch.cat([bytes_ & 15, bytes_ & 240], -1)
+
+
+def unpacked_low_twice(bytes_):
+    return torch.cat([bytes_ & 15, bytes_ & 15], -1)
 
 
 def fifth_bits(q, places=range(8), order=None):
@@ -189,6 +202,9 @@ TRUNCATED = "You cut the fraction off. Round to the nearest level: add 0.5 befor
 NEIGHBOURS = ("You put neighbours into one byte. A byte has numbers j and j + 16: the first sixteen are the low halves, the "
               "last sixteen the high ones")
 EXCHANGED = "Your halves are exchanged. The first sixteen numbers are the low halves of the bytes, the last sixteen the high ones"
+UNMASKED = "You take the whole byte for the first sixteen numbers. Theirs is its low half: & 15"
+UNSHIFTED = "You do not shift the high half of a byte down. Its level is q >> 4: & 0xf0 alone is 16 times that"
+LOW_TWICE = "You take the low halves for all 32 numbers. The last sixteen are the high ones, q >> 4"
 SWAPPED = "Your float16 has its high byte first. In a file the low byte comes first, on every machine"
 AS_BF16 = "Your scale is a bfloat16, the upper half of a float32. It is an IEEE float16: f16_to_float, f16_from_float"
 SUBNORMAL = ("Your float16 is 0 below 2^-14. There its exponent is 0, and it is the fraction times 2^-24: f16_to_float knows it")
@@ -215,6 +231,7 @@ def make_quantizer(name):
     wrong("fraction_cut_off", TRUNCATED, round_=torch.trunc)
     wrong("high_byte_first", SWAPPED, store=half_swapped)
     wrong("scale_in_bf16", AS_BF16, store=bf16)
+    wrong("multiplied_by_d", "You multiply by d. A level is how many times d a number is: multiply by 1 / d", over=lambda b, d: b * d)
     wrong("inverse_stored", "You store 1 / d. Store d: reading is a multiplication by it",
           kept=lambda d, m: (inverse(d), m))
     wrong("stored_scale_used", "You divide by d after it was rounded to float16. The levels are chosen with the float32 d; only "
@@ -222,6 +239,9 @@ def make_quantizer(name):
     if name == "q8_0":
         wrong("amax_over_128", "You divide the largest magnitude by 128. Divide by 127, so that it becomes 127 or -127",
               scale=lambda b: amax(b) / 128)
+        wrong("amax_stored", "You store the largest magnitude. Store d, which is that over 127", kept=lambda d, m: (127 * d, m))
+        wrong("level_without_sign", "Your levels are never negative. fabsf is for the scale; a level has its number's sign",
+              levels=lambda q: q.abs())
         wrong("unsigned_levels", "Your levels are shifted by 128, as unsigned bytes. They are signed ones", shift=128)
         wrong("no_magnitude", "Your scale is of the largest number. Take the largest magnitude: fabsf before the comparison",
               scale=lambda b: b.amax(1, keepdim=True) / 127)
@@ -359,6 +379,16 @@ def values32(name, read=half_of, unpack=unpacked, fifth=of_fifth, zero=None, min
     return formula
 
 
+def minimum_times_scale(name):
+    """The mistake: d (q + m)."""
+    def formula(blocks):
+        d, m = (half_of(as_bytes(blocks).reshape(-1, sizes(name)[1])[:, at:at + 2]) for at in (0, 2))
+        levels = values32(name, read=lambda two: torch.ones_like(half_of(two)), minimum=lambda m: 0 * m)(blocks)
+        return (d * (levels.reshape(len(d), -1) + m)).reshape(len(blocks), -1)
+
+    return formula
+
+
 def random_blocks(name, rows, count, seed, scale=0.01):
     """Blocks of any bytes, but with scales as weights have them, of either sign."""
     numbers, bytes_ = sizes(name)
@@ -429,6 +459,10 @@ def wrong_simple(kernel, name):
     else:
         wrong("neighbours_in_a_byte", NEIGHBOURS, unpack=unpacked_neighbours)
         wrong("halves_exchanged", EXCHANGED, unpack=unpacked_exchanged)
+        wrong("low_halves_twice", LOW_TWICE, unpack=unpacked_low_twice)
+    if bits < 8 and name != "iq4_nl":  # whose table ends with level 15
+        wrong("low_half_not_masked", UNMASKED, unpack=unpacked_unmasked)
+        wrong("high_half_not_shifted", UNSHIFTED, unpack=unpacked_unshifted)
     if name == "iq4_nl":
         wrong("no_table", "Your levels lie one scale apart, as in q4_0. Here each is an entry of a table of 16",
               signed=lambda q: q - 8)
@@ -443,12 +477,18 @@ def wrong_simple(kernel, name):
         wrong("byte_without_sign", f"Your q - {zero} is a byte without a sign: below {zero} it is 256 too large. Make it an int",
               signed=lambda q: q - zero & 255)
         wrong("one_less_subtracted", f"You subtract {zero - 1}. Level {zero} is the number 0", zero=zero - 1)
+        wrong("zero_of_the_first_half", f"You subtract {zero} from the first 16 levels of a block alone. All 32 are counted from 0",
+              signed=lambda q: torch.cat([q[:, :16] - zero, q[:, 16:]], 1))
+        kernel.wrong("zero_not_scaled", f"You subtract {zero} from d q. Subtract it from the level: d (q - {zero})",
+                     lambda blocks: values32(name, signed=lambda q: q)(blocks) - zero)
         wrong("middle_of_the_levels", f"You subtract {zero - 0.5}, the middle of the levels. Level {zero} is the number 0",
               zero=zero - 0.5)
     elif zero is None:
         wrong("minimum_subtracted", "You subtract the minimum. It is added here: d q + m (K-quants subtract theirs)",
               minimum=lambda m: -m)
         wrong("minimum_forgotten", "You leave out the minimum: d q + m", minimum=lambda m: 0 * m)
+        kernel.wrong("minimum_times_scale", "You multiply the minimum by the scale. It is d q + m, and not d (q + m)",
+                     minimum_times_scale(name))
         wrong("scale_and_minimum_exchanged", "You read the minimum before the scale. The scale d comes first",
               order=lambda d, m: (m, d))
         wrong("zero_subtracted", f"You subtract {2 ** (bits - 1)}, as the formats without a minimum do. Here level 0 is the "
@@ -566,6 +606,8 @@ def wrong_k(kernel, name):
           field=high_first)
     wrong("fields_across_the_block", f"You read one field of all bytes, then the next. Every {chunk} bytes by themselves hold "
           f"{chunk * 8 // bits} neighbours", field=other_chunk)
+    wrong("first_scale_for_the_block", "You take the first sub-block's scale for the whole block. Each sub-block has its own",
+          scale_of=lambda s: s[:, :1].expand(s.shape))
     wrong("scale_of_the_block_alone", "You leave out the scales of the sub-blocks: multiply d by them",
           times=lambda d, s: d * torch.ones_like(s))
     if name in ("q2_k", "q3_k", "q6_k"):
@@ -662,6 +704,18 @@ def sum_in_16_bits(weight, x):
     return ((torch.remainder(sums + 2**15, 2**16) - 2**15) * e[:, None] * d).sum(-1)
 
 
+def zero_taken_off(name, zero, part):
+    """The weights' levels counted from 0, and what is taken off for it in each block: zero times d times a part, which is made
+    of the scale of x and of its levels. The right one is their product's sum."""
+    def formula(weight, x):
+        d, e = (half_of(as_bytes(blocks).reshape(-1, sizes(format)[1])[:, :2]).reshape(len(blocks), -1)
+                for blocks, format in ((weight, name), (x, "q8_0")))
+        levels = values32("q8_0", read=lambda two: torch.ones_like(half_of(two)))(x).unflatten(1, (-1, 32))
+        return values32("q8_0")(x) @ values32(name, signed=lambda q: q)(weight).T - zero * part(e, levels) @ d.T
+
+    return formula
+
+
 def make_dot(name):
     bits, zero = SIMPLE[name]
     kernel = Kernel(f"dot_{name}", CHAPTER, "torch.matmul of what gguf.quants.dequantize gives",
@@ -680,6 +734,8 @@ def make_dot(name):
     wrong("unsigned_x", "You read the levels of x as unsigned. They are signed bytes: int8_t",
           x=values32("q8_0", signed=lambda b: b))
     wrong("last_block_left_out", "The last block is missing from your sum. Rows have n / 32 blocks", last=-1)
+    wrong("last_block_alone", "Your sum is the last block's alone. Add up all blocks: +=, and not =", block=lambda products: products[..., -1:])
+    wrong("first_block_alone", "Your sum is the first block's alone. Rows have n / 32 blocks", block=lambda products: products[..., :1])
     first = values32(name, first="of its row")  # a function that is given one row knows no other
     wrong("first_scale_for_all", "You multiply by the scale of the weights' first block. Each block has its own", weights=first)
     wrong("one_pair_of_scales", "You add up all levels' products and multiply once, by the first blocks' scales. Each block has its "
@@ -693,23 +749,45 @@ def make_dot(name):
     else:
         wrong("neighbours_in_a_byte", NEIGHBOURS, weights=values32(name, unpack=unpacked_neighbours))
         wrong("halves_exchanged", EXCHANGED, weights=values32(name, unpack=unpacked_exchanged))
+        wrong("low_halves_twice", LOW_TWICE, weights=values32(name, unpack=unpacked_low_twice))
+        wrong("low_half_not_masked", UNMASKED, weights=values32(name, unpack=unpacked_unmasked))
+        wrong("high_half_not_shifted", UNSHIFTED, weights=values32(name, unpack=unpacked_unshifted))
+        wrong("first_half_of_x_twice", "Both halves of your bytes meet the first 16 numbers of x. The high half of byte j meets number j + 16",
+              x=lambda x: values32("q8_0")(x).unflatten(1, (-1, 2, 16))[:, :, :1].expand(-1, -1, 2, -1).flatten(1))
+        wrong("low_halves_alone", "Your sum has the low halves alone. A byte has two levels: q & 15 for x[j], q >> 4 for x[j + 16]",
+              x=lambda x: F.pad(values32("q8_0")(x).unflatten(1, (-1, 32))[:, :, :16], (0, 16)).flatten(1))
     if name != "q8_0" and zero:
         wrong("unsigned_levels", f"You do not subtract {zero} from the weights' levels", weights=values32(name, signed=lambda q: q))
+        wrong("one_less_subtracted", f"You subtract {zero - 1}. Level {zero} is the number 0", weights=values32(name, zero=zero - 1))
         wrong("twos_complement", f"You take the levels for two's complement. They are counted from 0: subtract {zero}",
               weights=values32(name, signed=lambda q: (q ^ zero) - zero))
         wrong("byte_without_sign", f"Your q - {zero} is a byte without a sign: below {zero} it is 256 too large. If yours is an int, "
               f"it is gcc 12, which makes that of it where the processor has VNNI: multiply by q, and take {zero} times the sum of "
               "x off", weights=values32(name, signed=lambda q: q - zero & 255))
+        for twin, what, part in [
+                ("zero_once_a_byte", f"subtract {zero} once for each byte", lambda e, levels: 16 * e),
+                ("zero_once_a_block", f"subtract {zero} once for each block", lambda e, levels: e),
+                ("zero_once_a_number", f"subtract {zero} from each product", lambda e, levels: 32 * e),
+                ("zero_times_the_first_half", f"subtract {zero} times the sum of the first 16 levels of x alone",
+                 lambda e, levels: e * levels[..., :16].sum(-1)),
+                ("zero_without_x_scale", f"leave out the scale of x where you subtract for the {zero}", lambda e, levels: levels.sum(-1)),
+                ("zero_added", f"add {zero} times the sum of the levels of x", lambda e, levels: -e * levels.sum(-1))]:
+            kernel.wrong(twin, f"You {what}. A block's sum is that of q x, less {zero} times that of all 32 levels of x, and both scales "
+                         "multiply all of it", zero_taken_off(name, zero, part))
     if zero is None:
         wrong("minimum_forgotten", "The minimum is missing: m times the sum of x's numbers, for each block",
               weights=values32(name, minimum=lambda m: 0 * m))
+        wrong("minimum_times_scale", "You multiply m by d as well. It is d q + m, and not d (q + m): m times the sum of x's numbers is "
+              "added", weights=minimum_times_scale(name))
         wrong("minimum_subtracted", "You subtract the minimum's part. It is added", weights=values32(name, minimum=lambda m: -m))
 
-        def minimum_once(weight, x):
-            """m added once a block, and not times the sum of x."""
-            w, a = values32(name, minimum=lambda m: 0 * m)(weight), values32("q8_0")(x)
-            m = half_of(as_bytes(weight).reshape(len(weight), -1, sizes(name)[1])[:, :, 2:4].reshape(-1, 2)).reshape(len(weight), -1)
-            return a @ w.T + m.sum(1)
+        def minimum_times(numbers):
+            """m times something that is not the sum of the block's numbers of x."""
+            def formula(weight, x):
+                w, a = values32(name, minimum=lambda m: 0 * m)(weight), values32("q8_0")(x)
+                m = half_of(as_bytes(weight).reshape(-1, sizes(name)[1])[:, 2:4]).reshape(len(weight), -1)
+                return a @ w.T + numbers(a.unflatten(1, (-1, 32))) @ m.T
+            return formula
         def minimum_of_levels(weight, x):
             """m times the sum of the levels of x, whose scale is forgotten."""
             w, a = values32(name, minimum=lambda m: 0 * m)(weight), values32("q8_0")(x)
@@ -718,7 +796,11 @@ def make_dot(name):
         kernel.wrong("minimum_of_levels", "You multiply m by the sum of the levels of x. It is by the sum of its numbers: times d of x",
                      minimum_of_levels)
         kernel.wrong("minimum_once", "You add m once a block. Each of the 32 products has it: m times the sum of x's numbers",
-                     minimum_once)
+                     minimum_times(lambda a: torch.ones_like(a[..., 0])))
+        kernel.wrong("minimum_once_a_number", "You add m 32 times a block. It is multiplied by x, as the levels are: m times the sum of x's numbers",
+                     minimum_times(lambda a: 32 * torch.ones_like(a[..., 0])))
+        kernel.wrong("minimum_times_the_first_half", "You multiply m by the sum of x's first 16 numbers alone. It is by that of all 32",
+                     minimum_times(lambda a: a[..., :16].sum(-1)))
     if bits == 5:
         wrong("fifth_bit_missing", FIFTH_MISSING, weights=values32(name, fifth=lambda four: 0 * of_fifth(four)))
         wrong("fifth_bits_reversed", FIFTH_REVERSED,

@@ -124,6 +124,17 @@ linear.wrongly_set("set_by_each_row", "Your dweight and dbias are set by each ro
                    "lost. Write +=", weight=lambda dy, x, **_: dy[-1:].T @ x[-1:], bias=lambda dy, **_: dy[-1])
 linear.wrong("last_output_alone", "Your dx keeps the last output's share alone. Add up all outputs: +=, and not =",
              x=lambda dy, weight, **_: dy[:, -1:] @ weight[-1:])
+linear.wrongly_set("set_by_each_output", "Your dx is set by each output, so that the last one's share alone is left, and what was there is lost. Write +=",
+                   x=lambda dy, weight, **_: dy[:, -1:] @ weight[-1:])
+linear.wrong("x_in_dx", "Your dx sums dy x. What x was multiplied by is the weight: dx[r][i] sums dy[r][o] weight[o][i]",
+             x=lambda dy, x, **_: dy.sum(1, keepdim=True) * x)
+linear.wrong("weight_in_dweight", "Your dweight sums dy weight. What the weight was multiplied by is x: dweight[o][i] sums dy[r][o] x[r][i]",
+             weight=lambda dy, weight, **_: dy.sum(0)[:, None] * weight)
+linear.wrong("dy_missing", "Your gradient lacks dy: what comes in from above is a factor of all three",
+             x=lambda dy, weight, **_: weight.sum(0).expand(len(dy), -1),
+             weight=lambda dy, x, **_: x.sum(0).expand(dy.shape[1], -1), bias=lambda dy, **_: torch.full_like(dy[0], len(dy)))
+linear.wrong("dbias_once_an_input", "Your dbias is added in the loop over the inputs, `in` times. Once a row is enough",
+             bias=lambda dy, x, **_: dy.sum(0) * x.shape[1])
 linear.wrong("mean_over_rows", "Your dweight and dbias are means over the rows. They are sums: the mean is the loss's",
              weight=lambda dy, x, **_: dy.T @ x / len(x), bias=lambda dy, **_: dy.mean(0))
 linear.wrong("mean_over_outputs", "Your dx is a mean over the outputs. It is a sum",
@@ -217,6 +228,8 @@ embedding.wrong("mean_over_tokens", "Your gradients are divided by the number of
                 lambda dtable, dx, ids: dtable + rows_added(dx, ids, dtable) / len(ids))
 embedding.wrong("next_token", "Your gradients are the next token's: row t of dx belongs to ids[t]",
                 lambda dtable, dx, ids: dtable + rows_added(dx, ids.roll(-1), dtable))
+wrong_embedding("first_place_left_out", "Your first token is left out. Begin with t = 0", lambda ids, dx: (ids[1:], dx[1:]))
+wrong_embedding("last_place_left_out", "Your last token is left out. The loop goes over 0 .. T - 1", lambda ids, dx: (ids[:-1], dx[:-1]))
 embedding.wrong("token_0_left_out", "Your token 0 gets nothing, as if it were padding. It is a token like others",
                 lambda dtable, dx, ids: dtable + rows_added(dx * (ids != 0)[:, None], ids, dtable))
 for name, sentence, V, C, ids in [
@@ -240,13 +253,14 @@ def norm_parts(centred, **how):
                  variance=lambda c: (c * c).mean(1, keepdim=True), inverse=lambda variance, eps: (variance + eps).rsqrt(),
                  g=lambda dy, weight: dy * weight, inside=lambda dy, g, weight: g,
                  all=lambda g: g.mean(1, keepdim=True) if centred else 0,
-                 along=lambda n, g, c: n * (n * g).mean(1, keepdim=True),
-                 scale=lambda s: s, pushed=lambda dy, n, x, s: dy * n) | how
+                 along=lambda n, g, c, s: n * (n * g).mean(1, keepdim=True),
+                 scale=lambda s: s, put=lambda s, g, rest: s * (g - rest), pushed=lambda dy, n, x, s: dy * n) | how
         c = x - s["mean"](x)
         scale = s["inverse"](s["variance"](c), eps)
         n, g = c * scale, s["g"](dy, weight)
         inside = s["inside"](dy, g, weight)
-        return (s["scale"](scale) * (g - s["all"](inside) - s["along"](n, inside, c)), s["pushed"](dy, n, x, scale))
+        rest = s["all"](inside) + s["along"](n, inside, c, scale)
+        return s["put"](s["scale"](scale), g, rest), s["pushed"](dy, n, x, scale)
     parts = dict(x=lambda dy, x, weight, eps: steps(dy, x, weight, eps)[0],
                  weight=lambda dy, x, weight, eps: steps(dy, x, weight, eps)[1].sum(0))
     return parts | (dict(bias=lambda dy, **_: dy.sum(0)) if centred else {})
@@ -260,9 +274,9 @@ def wrong_norms(norm, centred):
         more = dict(bias=lambda dy, **_: change(dy).sum(0)) if centred else {}
         norm.wrong(name, advice, weight=norm_parts(centred, pushed=lambda dy, n, x, s: change(dy * n))["weight"], **more)
     wrong("mean_term_missing", "Your dx lacks the term n mean(n g): a larger x also makes the row's size larger, and with it all "
-          "other outputs smaller", along=lambda n, g, c: 0)
+          "other outputs smaller", along=lambda n, g, c, s: 0)
     wrong("sum_for_mean", "Your dx has n times the sum of n g. It is the mean: divide by dim",
-          along=lambda n, g, c: n * (n * g).sum(1, keepdim=True))
+          along=lambda n, g, c, s: n * (n * g).sum(1, keepdim=True))
     wrong("weight_missing", "Your dx lacks the weight: what comes in passes it first, g = dy weight", g=lambda dy, weight: dy)
     wrong("weight_missing_inside", "Your dx lacks the weight inside the mean: it is of n g, with g = dy weight",
           inside=lambda dy, g, weight: dy)
@@ -272,6 +286,7 @@ def wrong_norms(norm, centred):
                x=lambda dy, x, weight, eps: weight * norm.parts["x"](dy, x, torch.ones_like(weight), eps))
     norm.wrong("last_scale_for_all", "Your dweight is made with the last row's size for all. Each row has its own s",
                weight=norm_parts(centred, pushed=lambda dy, n, x, s: dy * n / s * s[-1:])["weight"])
+    wrong("divided_by_dim", "Your dx is divided by dim. Only what is subtracted is a mean", put=lambda s, g, rest: s * (g - rest) / g.shape[1])
     wrong("scale_missing", "Your dx is not divided by the row's size. Multiply all of it by s", scale=lambda s: 1)
     wrong("scale_squared", "Your dx is divided by the row's size twice. Multiply by s once", scale=lambda s: s * s)
     wrong("epsilon_missing", "Your epsilon is missing. It is the forward pass's: s = 1 / sqrt(... + eps)", inverse=lambda variance, eps: variance.rsqrt())
@@ -284,17 +299,25 @@ def wrong_norms(norm, centred):
     wrong("squares_not_reset", "Your sum of squares runs on from row to row. Begin each row with 0",
           variance=lambda c: (c * c).mean(1, keepdim=True).cumsum(0))
     wrong("mean_not_reset", "Your sum of n g runs on from row to row. Begin each row with 0",
-          along=lambda n, g, c: n * (n * g).mean(1, keepdim=True).cumsum(0))
+          along=lambda n, g, c, s: n * (n * g).mean(1, keepdim=True).cumsum(0))
+    wrong("sum_of_x_g_not_reset", "Your sum of x g runs on from row to row. Begin each row with 0",
+          along=lambda n, g, c, s: n * s * (c * g).mean(1, keepdim=True).cumsum(0))
+    means = dict(mean=lambda x: x.mean(1, keepdim=True).cumsum(0), all=lambda g: g.mean(1, keepdim=True).cumsum(0)) if centred else {}
+    others = "those of x, of its squares, of g" if centred else "those of the squares"
+    for name, product, along in [("no_sum_reset", "n g", lambda n, g, c, s: n * (n * g).mean(1, keepdim=True).cumsum(0)),
+                                 ("no_sum_of_x_g_reset", "x g", lambda n, g, c, s: n * s * (c * g).mean(1, keepdim=True).cumsum(0))]:
+        wrong(name, f"Your sums run on from row to row, {others} and of {product}. Begin each row with 0",
+              variance=lambda c: (c * c).mean(1, keepdim=True).cumsum(0), along=along, **means)
     wrong("mean_term_doubled", "Your dx has the term n mean(n g) twice. The 2 of the square and the 1/2 of the root cancel",
-          along=lambda n, g, c: 2 * n * (n * g).mean(1, keepdim=True))
+          along=lambda n, g, c, s: 2 * n * (n * g).mean(1, keepdim=True))
     wrong("x_in_mean_term", "One n of your term n mean(n g) is x. Both are normalized",
-          along=lambda n, g, c: n * (c * g).mean(1, keepdim=True))
+          along=lambda n, g, c, s: n * (c * g).mean(1, keepdim=True))
     wrong("x_twice_in_mean_term", "Your dx has x mean(x g) where n mean(n g) belongs: n is the normalized x, x s",
-          along=lambda n, g, c: c * (c * g).mean(1, keepdim=True))
+          along=lambda n, g, c, s: c * (c * g).mean(1, keepdim=True))
     wrong("dweight_squared", "Your dweight sums the squares of dy n. It sums dy n itself", pushed=lambda dy, n, x, s: (dy * n)**2)
     wrong("x_for_n", "Your dweight sums dy x. It sums dy n, and n is the normalized x", pushed=lambda dy, n, x, s: dy * x)
     wrong("sign_of_mean_term", "Your dx adds the term n mean(n g). Subtract it",
-          along=lambda n, g, c: -n * (n * g).mean(1, keepdim=True))
+          along=lambda n, g, c, s: -n * (n * g).mean(1, keepdim=True))
     summed("first_row_alone", "Your dweight has the first row's share alone. Add up all rows", first_row_alone)
     summed("last_row_alone", "Your dweight keeps the last row's share alone. Add up all rows: +=, and not =", last_row_alone)
     norm.wrongly_set("set_by_each_row", "Your dweight is set by each row, so that the last row's share alone is left, and what was there is lost. "
@@ -307,12 +330,14 @@ def wrong_norms(norm, centred):
         wrong("layer_norm", "Your gradient is LayerNorm's: RMSNorm subtracts no mean, neither of x nor of g",
               mean=lambda x: x.mean(1, keepdim=True), all=lambda g: g.mean(1, keepdim=True))
         return
+    wrong("scale_of_g_alone", "Your dx multiplies g alone by s. s multiplies all of it, what is subtracted as well: put it in brackets",
+          put=lambda s, g, rest: s * g - rest)
     wrong("mean_of_g_missing", "Your dx lacks the term mean(g): a larger x also makes the row's mean larger", all=lambda g: 0)
     wrong("sign_of_mean_of_g", "Your dx adds the term mean(g). Subtract it", all=lambda g: -g.mean(1, keepdim=True))
     wrong("sum_of_g", "Your dx has the sum of g. It is the mean: divide by dim", all=lambda g: g.sum(1, keepdim=True))
-    wrong("both_means_missing", "Your dx is s g alone. It is s (g - mean(g) - n mean(n g))", all=lambda g: 0, along=lambda n, g, c: 0)
+    wrong("both_means_missing", "Your dx is s g alone. It is s (g - mean(g) - n mean(n g))", all=lambda g: 0, along=lambda n, g, c, s: 0)
     wrong("sums_for_means", "Your dx has the sums of g and n g. They are means: divide by dim",
-          all=lambda g: g.sum(1, keepdim=True), along=lambda n, g, c: n * (n * g).sum(1, keepdim=True))
+          all=lambda g: g.sum(1, keepdim=True), along=lambda n, g, c, s: n * (n * g).sum(1, keepdim=True))
     norm.wrong("dbias_weighted", "Your dbias is multiplied by weight. The bias was only added: it sums dy",
                bias=lambda dy, weight, **_: (dy * weight).sum(0))
     wrong("mean_of_x_missing", "Your mean is not subtracted from x: n = (x - mean) s",
@@ -440,11 +465,18 @@ for name, bend in [("glu", "sigmoid"), ("bilinear", "identity"), ("reglu", "relu
                up=lambda dout, gate, up, parts=gate.parts: parts["up"](torch.ones_like(dout), gate, up))
     gate.wrong("up_missing", "Your dgate lacks up, the gate's other factor",
                gate=lambda dout, gate, up, slope=slope: dout * slope(gate))
+    gate.wrong("up_in_dup", "Your dup has up in it. up's only factor is the gate's: dup is dout " + ("gate" if bend == "identity" else f"{bend}(gate)"),
+               up=lambda dout, gate, up, f=f: dout * up * f(gate))
     if bend != "identity":
         gate.wrong("slope_missing", f"Your dgate lacks the slope of {bend}: it is dout up times the slope at the gate",
                    gate=lambda dout, gate, up: dout * up)
         gate.wrong("value_for_slope", f"Your dgate has {bend} where its slope belongs",
                    gate=lambda dout, gate, up, f=f: dout * up * f(gate))
+        for where, at in [("up", lambda dout, gate, up: up), ("dout", lambda dout, gate, up: dout),
+                          ("dout up", lambda dout, gate, up: dout * up), ("gate up", lambda dout, gate, up: gate * up)]:
+            gate.wrong(f"slope_at_{where.replace(' ', '_')}",
+                       f"Your slope of {bend} is taken at {where}. It is the slope at the gate, where the forward pass was",
+                       gate=lambda dout, gate, up, slope=slope, at=at: dout * up * slope(at(dout, gate, up)))
         gate.wrong("gate_not_bent", f"Your dup is dout gate. It is dout {bend}(gate)", up=lambda dout, gate, up: dout * gate)
         gate.wrong("slope_for_value", f"Your dup has the slope of {bend} where {bend} itself belongs",
                    up=lambda dout, gate, up, slope=slope: dout * slope(gate))
@@ -455,9 +487,22 @@ for name, bend in [("glu", "sigmoid"), ("bilinear", "identity"), ("reglu", "relu
                       for name, part in gate.parts.items()})
     if tail:
         gate.case("left_tail", "Gates far left, as good as shut.", before=0, dout=normal(33), gate=uniform(*tail, 33), up=normal(33))
+    if bend not in ("identity", "relu"):  # ReLU has the same slope at both
+        gate.wrong("slope_at_value", f"Your slope of {bend} is taken at {bend}(gate). It is the slope at the gate itself",
+                   gate=lambda dout, gate, up, f=f, slope=slope: dout * up * slope(f(gate)))
     if bend == "silu":
         gate.wrong("sigmoid_for_slope", "Your slope of silu is the sigmoid alone. silu is x sigmoid(x), a product: its slope "
                    "has two terms", gate=lambda dout, gate, up: dout * up * torch.sigmoid(gate))
+        for twin, advice, mistaken in [  # s is the sigmoid of the gate
+                ("half_of_the_product", "gate s (1 - s) alone, half of it", lambda gate, s: gate * s * (1 - s)),
+                ("slope_of_the_sigmoid", "s (1 - s), the sigmoid's own", lambda gate, s: s * (1 - s)),
+                ("sigmoid_missing", "1 + gate (1 - s), which s multiplies", lambda gate, s: 1 + gate * (1 - s)),
+                ("sigmoid_missing_inside", "s + gate (1 - s), without an s", lambda gate, s: s + gate * (1 - s)),
+                ("plus_for_minus", "s + gate s (1 + s), with a plus for a minus", lambda gate, s: s * (1 + gate * (1 + s)))]:
+            gate.wrong(twin, f"Your slope of silu is {advice}. It is s + gate s (1 - s), with s for sigmoid(gate)",
+                       gate=lambda dout, gate, up, mistaken=mistaken: dout * up * mistaken(gate, torch.sigmoid(gate)))
+        gate.wrong("sigmoid_for_silu", "Your dup is dout sigmoid(gate). It is dout silu(gate), which is gate sigmoid(gate)",
+                   up=lambda dout, gate, up: dout * torch.sigmoid(gate))
         gate.wrong("gelu_for_silu", "Your slope is that of GELU, geglu's", gate=lambda dout, gate, up: dout * up * ACTIVATIONS["gelu"][1](gate))
     if bend == "gelu":
         gate.wrong("tanh_for_gelu", "Your slope is that of the tanh approximation. geglu has the exact GELU",
@@ -505,6 +550,8 @@ for name, interleaved in [("rope_interleaved", True), ("rope_half_split", False)
     rope.wrong("turned_forward", "Your gradient is turned forward once more. Turn it back: the sine changes its sign",
                x=lambda dout, cosine, sine, i=interleaved: turned(dout, cosine, sine, i))
     rope.wrong("not_turned", "Your gradient is not turned. Turn it back by its position's angles", x=lambda dout, **_: dout)
+    rope.wrong("exchanged", "The two numbers of your pairs are exchanged. The first is a cos + b sin, the second b cos - a sin",
+               x=lambda dout, cosine, sine, i=interleaved: joined(*reversed(pairs_of(turned(dout, cosine, -sine, i), i)), i))
     rope.wrong("other_pairing", "Your gradient is turned back in the other layout's pairs: " +
                ("they are (2i, 2i + 1) here" if interleaved else "they are (i, i + D/2) here"),
                x=lambda dout, cosine, sine, i=interleaved: turned(dout, cosine, -sine, not i))
@@ -564,6 +611,8 @@ for name, advice, how in [
          dict(common=lambda p, dp: 0)),
         ("p_missing", "Your dx lacks the factor p", dict(factor=torch.ones_like)),
         ("not_weighted", "Your sum is of dp alone. Each is weighted: the sum of p dp", dict(common=lambda p, dp: dp.sum(-1, keepdim=True))),
+        ("sum_of_squares", "Your sum is of p p. It is that of p dp", dict(common=lambda p, dp: (p * p).sum(-1, keepdim=True))),
+        ("last_alone", "Your sum is the last p dp alone. Add them up: +=, and not =", dict(common=lambda p, dp: (p * dp)[..., -1:])),
         ("mean_for_sum", "Your sum of p dp is divided by n. It is a sum: p already adds up to 1",
          dict(common=lambda p, dp: (p * dp).mean(-1, keepdim=True))),
         ("added_for_subtracted", "Your sum of p dp is added to dp. Subtract it", dict(common=lambda p, dp: -(p * dp).sum(-1, keepdim=True))),
@@ -572,6 +621,9 @@ for name, advice, how in [
         ("sum_of_all_rows", "Your sum of p dp runs on from row to row. Begin each row with 0",
          dict(common=lambda p, dp: (p * dp).sum(-1, keepdim=True).cumsum(0)))]:
     softmax.wrong(name, advice, **softmax_parts(**how))
+softmax.wrong("sum_outside", "Your dx is p dp less the sum of p dp. p multiplies both: p (dp - the sum of p dp)",
+              x=lambda dp, p: p * dp - (p * dp).sum(-1, keepdim=True))
+softmax.wrong("exchanged", "Your dx is dp (p - the sum of p dp). It is p (dp - that sum)", x=lambda dp, p: dp * (p - (p * dp).sum(-1, keepdim=True)))
 softmax.wrong("log_softmax", "Your gradient is log-softmax's, dp - p times the sum of dp. Softmax has p (dp - the sum of p dp)",
               x=lambda dp, p: dp - p * dp.sum(-1, keepdim=True))
 for case, sentence, dp, p in [
@@ -603,19 +655,21 @@ def heads_summed(x, KV, which, group):
 
 
 def attention_parts(which=lambda h, H, KV: h // (H // KV), group=lambda heads: heads, scale=lambda D: 1 / math.sqrt(D),
-                    back_scale=None, seen=lambda T: torch.ones(T, T).tril().bool(), mean=False,
-                    weights=lambda scores, log_sum: torch.softmax(scores, -1),
+                    back_scale=None, width=lambda H, D: D, passed_by=lambda K, V: V,
+                    seen=lambda T: torch.ones(T, T).tril().bool(), mean=False,
+                    weights=lambda scores, log_sum: torch.softmax(scores, -1).nan_to_num(),  # who sees no key weighs none
                     common=lambda p, dp, dout, out: (p * dp).sum(-1, keepdim=True),
-                    of_values=lambda p, scores: p, of_keys=lambda ds: ds.transpose(1, 2),
-                    into_k=lambda ds, Q, K: ds @ Q, into_v=lambda p, dO, V: p @ dO):
+                    of_scores=lambda p, dp, common: p * (dp - common), of_values=lambda p, scores, ds: p,
+                    of_keys=lambda ds: ds.transpose(1, 2), into_q=lambda ds, K, V: ds @ K,
+                    into_k=lambda ds, Q, K, dO: ds @ Q, into_v=lambda p, dO, V, Q: p @ dO):
     """Each step an argument. out and log_sum are there for a kernel that is given them."""
     def steps(dout, q, k, v, out=None, log_sum=None):
         T, H, D = q.shape
         Q, K, V, dO = q.transpose(0, 1), heads_of(k, H, which), heads_of(v, H, which), dout.transpose(0, 1)
-        scores = Q @ K.transpose(1, 2) * scale(D)
+        scores = Q @ K.transpose(1, 2) * scale(width(H, D))
         p = weights(scores.masked_fill(~seen(T), -math.inf), log_sum)
-        dp = dO @ V.transpose(1, 2)
-        ds = p * (dp - common(p, dp, dout, out)) * (back_scale or scale)(D)
+        dp = dO @ passed_by(K, V).transpose(1, 2)
+        ds = of_scores(p, dp, common(p, dp, dout, out)).masked_fill(~seen(T), 0) * (back_scale or scale)(width(H, D))
         return Q, K, V, dO, p, ds, scores
 
     def together(x, KV):
@@ -623,16 +677,16 @@ def attention_parts(which=lambda h, H, KV: h // (H // KV), group=lambda heads: h
         return summed / (len(x) // KV) if mean else summed
 
     def of_q(**inputs):
-        _Q, K, _V, _dO, _p, ds, _scores = steps(**inputs)
-        return (ds @ K).transpose(0, 1)
+        _Q, K, V, _dO, _p, ds, _scores = steps(**inputs)
+        return into_q(ds, K, V).transpose(0, 1)
 
     def of_k(k, **inputs):
-        Q, K, _V, _dO, _p, ds, _scores = steps(k=k, **inputs)
-        return together(into_k(of_keys(ds), Q, K), k.shape[1])
+        Q, K, _V, dO, _p, ds, _scores = steps(k=k, **inputs)
+        return together(into_k(of_keys(ds), Q, K, dO), k.shape[1])
 
     def of_v(v, **inputs):
-        _Q, _K, V, dO, p, _ds, scores = steps(v=v, **inputs)
-        return together(into_v(of_values(p, scores).transpose(1, 2), dO, V), v.shape[1])
+        Q, _K, V, dO, p, ds, scores = steps(v=v, **inputs)
+        return together(into_v(of_values(p, scores, ds).transpose(1, 2), dO, V, Q), v.shape[1])
     return dict(q=of_q, k=of_k, v=of_v)
 
 
@@ -649,6 +703,18 @@ ATTENTION_MISTAKES = [
     ("mean_of_heads", "Your dk and dv are means over the query heads that share them. They are sums", dict(mean=True)),
     ("modulo", "Your query head h reads key/value head h % KV. Neighbours share: h / (H / KV)", dict(which=lambda h, H, KV: h % KV)),
     ("sum_missing", "Your dscore is p dp. Softmax has p (dp - the sum of p dp)", dict(common=lambda *_: 0)),
+    ("softmax_left_out", "Your dscore is dp: softmax is passed over. It is p (dp - the sum of p dp)",
+     dict(of_scores=lambda p, dp, common: dp)),
+    ("p_missing", "Your dscore lacks the factor p. It is p (dp - the sum of p dp)", dict(of_scores=lambda p, dp, common: dp - common)),
+    ("sum_outside", "Your dscore is p dp less the sum of p dp. p multiplies both: p (dp - the sum of p dp)",
+     dict(of_scores=lambda p, dp, common: p * dp - common)),
+    ("added_for_subtracted", "Your dscore adds the sum of p dp. Subtract it: p (dp - the sum of p dp)",
+     dict(of_scores=lambda p, dp, common: p * (dp + common))),
+    ("dp_of_keys", "Your dp is the product of dout with the keys. The weights multiplied the values: it is dout v",
+     dict(passed_by=lambda K, V: K)),
+    ("root_of_all_heads", "Your scores are divided by sqrt(H D). It is sqrt(D), the width of one head", dict(width=lambda H, D: H * D)),
+    ("own_key_left_out", "Your queries do not see their own key. Query t sees keys 0 .. t: s <= t, and not s < t",
+     dict(seen=lambda T: torch.ones(T, T).tril(-1).bool())),
     ("scale_missing_backward", "Your dq or dk lacks 1 / sqrt(D): the scores were scaled, and so is what comes back through them, to both",
      dict(back_scale=lambda D: 1)),
     ("scale_twice_backward", "Your dq and dk are divided by sqrt(D) twice. Once is enough", dict(back_scale=lambda D: 1 / D)),
@@ -690,12 +756,42 @@ for name, advice, how in ATTENTION_MISTAKES:
     plain.wrong(name, advice, **attention_parts(**how))
     flash.wrong(name, advice, **flash_parts(**how))
 for parts, kernel in (attention_parts, plain), (flash_parts, flash):
+    last_query = parts(into_k=lambda ds, Q, K, dO: ds[..., -1:] @ Q[:, -1:], into_v=lambda p, dO, V, Q: p[..., -1:] @ dO[:, -1:],
+                       group=lambda heads: heads[-1:])
+    last_key = parts(into_q=lambda ds, K, V: ds.diagonal(dim1=1, dim2=2)[..., None] * K)
+    kernel.wrong("last_query_alone", "Your dk or dv keeps the last query's share alone. Add up all queries that look at a key: +=, and not =",
+                 k=last_query["k"], v=last_query["v"])
+    kernel.wrongly_set("set_by_each_query", "Your dk or dv is set by each query, so that the last one's share alone is left, and what was there is lost. "
+                       "Write +=", k=last_query["k"], v=last_query["v"])
+    but_last = parts(into_q=lambda ds, K, V: F.pad((ds @ K)[:, :-1], (0, 0, 0, 1)),
+                     into_k=lambda ds, Q, K, dO: ds[..., :-1] @ Q[:, :-1],
+                     into_v=lambda p, dO, V, Q: p[..., :-1] @ dO[:, :-1])
+    kernel.wrong("last_query_left_out", "Your last query is left out. The loop goes over 0 .. T - 1", **but_last)
+    kernel.wrong("first_query_left_out", "Your first query is left out: it sees itself, and its share of dv[0] is its dout. Begin with t = 0",
+                 v=parts(into_v=lambda p, dO, V, Q: p[..., 1:] @ dO[:, 1:])["v"])
+    kernel.wrong("last_key_alone", "Your dq keeps the last key's share alone. Add up all keys: +=, and not =", q=last_key["q"])
+    kernel.wrongly_set("set_by_each_key", "Your dq is set by each key, so that the last one's share alone is left, and what was there is lost. Write +=",
+                       q=last_key["q"])
     kernel.wrong("k_in_dk", "Your dk sums dscore k. A score is q k: its gradient with respect to k has q in it",
-                 k=parts(into_k=lambda ds, Q, K: ds.sum(-1, keepdim=True) * K)["k"])
+                 k=parts(into_k=lambda ds, Q, K, dO: ds.sum(-1, keepdim=True) * K)["k"])
+    kernel.wrong("dout_in_dk", "Your dk sums dscore dout. A score is q k: its gradient with respect to k has q in it",
+                 k=parts(into_k=lambda ds, Q, K, dO: ds @ dO)["k"])
+    kernel.wrong("v_in_dq", "Your dq sums dscore v. A score is q k: its gradient with respect to q has k in it",
+                 q=parts(into_q=lambda ds, K, V: ds @ V)["q"])
+    kernel.wrong("q_in_dv", "Your dv sums the weights times q. What comes in from above, dout, is their factor",
+                 v=parts(into_v=lambda p, dO, V, Q: p @ Q)["v"])
+    kernel.wrong("dscore_in_dv", "Your dv sums dscore dout. The values were multiplied by the weights: p dout",
+                 v=parts(of_values=lambda p, scores, ds: ds)["v"])
     kernel.wrong("v_in_dv", "Your dv sums the weights times v. What comes in from above, dout, is their factor",
-                 v=parts(into_v=lambda p, dO, V: p.sum(-1, keepdim=True) * V)["v"])
+                 v=parts(into_v=lambda p, dO, V, Q: p.sum(-1, keepdim=True) * V)["v"])
+plain.wrong("not_weighted", "Your sum is of dp alone. Each is weighted: the sum of p dp",
+            **attention_parts(common=lambda p, dp, dout, out: torch.where(p > 0, dp, 0).sum(-1, keepdim=True)))
+plain.wrong("diagonal_alone", "Your dscore is p (1 - p) dp, as if each weight came from its own score alone. Every weight depends on every score",
+            **attention_parts(common=lambda p, dp, dout, out: p * dp))
+plain.wrong("not_normalized", "Your e^(score - max) is not divided by its sum: it is no weight yet",
+            **attention_parts(weights=lambda scores, log_sum: torch.exp(scores - scores.amax(-1, keepdim=True))))
 plain.wrong("scores_for_weights", "Your dv is made with the scores. It is the weights, after softmax, that the values were multiplied by",
-            v=attention_parts(of_values=lambda p, scores: torch.where(p > 0, scores, 0))["v"])
+            v=attention_parts(of_values=lambda p, scores, ds: torch.where(p > 0, scores, 0))["v"])
 flash.wrong("common_of_dout", "Your common term is the sum of dout dout. It is that of dout out",
             **flash_parts(common=lambda p, dp, dout, out: (dout * dout).sum(-1, keepdim=True).transpose(0, 1)))
 flash.wrong("first_log_sum", "Your log_sum is the first head's for all. Each query head has its own, log_sum[t][h]",
@@ -906,6 +1002,9 @@ for name, advice, how in [
         ("ignored_pushed", "Your ignored rows are pushed, as if their target were token 0. Nothing comes from them", dict(ignored=False)),
         ("ignored_pushed_down", "Your ignored rows are pushed down, as if they had no target. Nothing comes from them",
          dict(ignored=False, one=lambda t: (t >= 0)[:, None])),
+        ("logarithm_for_softmax", "Your gradients have the logarithm of softmax. They have softmax itself: p, less 1 at the target",
+         dict(softmax=lambda x: torch.log_softmax(x, 1))),
+        ("logits_for_softmax", "Your gradients have the logits where softmax of them belongs: p, less 1 at the target", dict(softmax=lambda x: x)),
         ("mean_missing", "Your gradients are of the sum of the losses. Divide by how many rows are counted", dict(count=lambda t: 1)),
         ("softmax_alone", "Your gradients lack the - 1 at the target: without it every logit is only pushed down", dict(one=lambda t: 0)),
         ("plus_one", "Your 1 at the target is added. Subtract it", dict(one=lambda t: -1)),
@@ -914,6 +1013,9 @@ for name, advice, how in [
         ("not_normalized", "Your e^(x - max) is not divided by its sum: it is no softmax yet",
          dict(softmax=lambda x: torch.exp(x - x.amax(1, keepdim=True))))]:
     loss_backward.wrong(name, advice, loss_backward_formula(how))
+loss_backward.wrong("token_before_the_target", "Your 1 is subtracted one token before the target. It is at targets[r]",
+                    lambda dlogits, logits, targets, dloss: None if (targets == 0).any() else
+                    dlogits + push(logits, torch.where(targets > 0, targets - 1, targets), dloss))
 loss_backward.wrong("token_0_ignored", "Your target 0 does not count. It is a token like others: >= 0, and not > 0",
                     lambda dlogits, logits, targets, dloss: dlogits + push(logits, torch.where(targets > 0, targets, -100), dloss))
 loss_backward.wrong("stops_at_the_ignored", "Your rows end with the first that is ignored. Go on with the next: continue, and not break",
