@@ -46,7 +46,7 @@ MUTATIONS = [
 # What is not changed, for it says nothing of what is computed: what is asked for before it is needed, and how the work is cut
 # among registers, tiles and threads, which decide the speed and the last bits; and which element stands behind sizeof, for
 # all of them are as large.
-PREFETCH = r"__builtin_prefetch|\bask(ed)?\(|\bnext_[kv]\b|, next = "
+PREFETCH = r"__builtin_prefetch|\bask(ed)?\(|\bnext_[kv]\b|\blater\b"
 CUT = r"^ *(STEP|ROWS|TEAM|SETS) = |\bint parts = |\bbool few = |\(parts < 16 \?"
 UNEVALUATED = r"\bsizeof [\w.>-]+(\[[^]]*\])*(\[[^]]*)?$"
 
@@ -98,7 +98,6 @@ EQUIVALENT = {
         "memset(O, 0, (size_t)T / sizeof *O);")},
     (BACKWARD[3], "for (int s = 0; s <= T; s += TILE) {"): EMPTY,
     ("chapters/15_backward/loss.c", "for (int v = 0; v < V; v++) max = x[v] >= max ? x[v] : max;"): EITHER,
-    (ELEMENTWISE, "return blend((Words)(x <= 0), x * power * 0x1p-64f, x) / (1 + power * 0x1p-64f);"): EITHER,
     **{(ELEMENTWISE, f"for (; {end}; i += 4 * LANES) {{"): "what is left is computed in smaller steps"
        for size in ("dim", "n") for end in (f"i + 4 * LANES < {size}", f"i + (4 + 1) * LANES <= {size}")},
     (ELEMENTWISE, "for (; i + LANES < n; i += LANES) *(Vector *)&out[i] = gated(&gate[i], &up[i]);"): "what is left is computed number by number",
@@ -122,7 +121,7 @@ EQUIVALENT = {
     (FAST_LOSS, "for (int first = 0; first <= V; first += PART) {"): EMPTY,
     (FAST_LOSS, "for (int first = 0; first < V - 1; first += PART) {"): "no case has one number more than whole parts",
     (FAST_LOSS, "int end = V - first <= PART ? V : first + PART, v = first;"): EITHER,
-    (FAST_LOSS, "for (; v + LANES < end; v += LANES) part += exp_negative(0, *(const Vector *)&x[v] - max);"): "the rest is added one by one",
+    (FAST_LOSS, "for (; v + LANES < end; v += LANES) part += exp_negative(*(const Vector *)&x[v] - max);"): "the rest is added one by one",
     (FAST_LOSS, "for (; v + LANES < V; v += LANES)"): "the rest is added one by one",
     (NORMS, "for (int i = 0; i < dim; i++) squares += (x[r][i] + mean) * (x[r][i] - mean);"): SAME_SUM,
     (NORMS, "for (int i = 0; i < dim; i++) squares += (x[r][i] - mean) * (x[r][i] + mean);"): SAME_SUM,
@@ -174,7 +173,7 @@ EQUIVALENT = {
        for more in ("(D + two + 1) / two * two", "(D + two - 1) * two")},
     **{(FLASH, f"Vector max = larger({both});"): ALIKE for c in ("0", "c ? c - 1 : 0")
        for both in (f"into->max[{c}], from->max[c]", f"into->max[c], from->max[{c}]")},
-    **{(FLASH, f"old[c] = exp_negative(0, into->max[{i}] - max), new[c] = exp_negative(0, from->max[{j}] - max);"): ALIKE
+    **{(FLASH, f"old[c] = exp_negative(into->max[{i}] - max), new[c] = exp_negative(from->max[{j}] - max);"): ALIKE
        for c in ("0", "c ? c - 1 : 0") for i, j in ((c, "c"), ("c", c))},
     **{(FLASH, f"into->max[c] = max, into->sum[c] = old[{i}] * into->sum[c] + new[{j}] * from->sum[c];"): ALIKE
        for c in ("0", "c ? c - 1 : 0") for i, j in ((c, "c"), ("c", c))},

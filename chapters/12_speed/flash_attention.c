@@ -84,7 +84,7 @@ INLINE void online_softmax(bool few, int rows, float score[rows][WIDE], Set *set
     Vector tile[2] = {0}; /* summed apart: the running sum of a long text is too large to add single weights to */
     for (int i = 0; i < rows; i++)
         for (int c = 0; c < 2; c++) most[c] = larger(*(const Vector *)&score[i][c * LANES], most[c]);
-    if (few) most[0] = most[1] = largest_of_fourths(larger(most[0], most[1]));
+    if (few) largest_of_fourths(most);
     for (int i = 0; i < rows; i++)
         for (int c = 0; c < 2; c++) {
             Vector *at = (Vector *)&score[i][c * LANES];
@@ -252,12 +252,12 @@ static void look_up(size_t numbers, const float *from) {
 /* For few queries a copy does not pay: they read a whole tile where it lies, and meanwhile ask for the next, from its
  * beginning to its end: each head for its share. The pages of the one after it are looked up. */
 static Tile tile_in_place(int g, int s0, int end, const Problem *p, Copy copy) {
-    size_t D = (size_t)p->D, pitch = p->KV * D, at = s0 * pitch + g * D, share = KEYS * D;
-    size_t next = (s0 + KEYS) * pitch + g * share, later = next + KEYS * pitch;
+    size_t D = (size_t)p->D, pitch = p->KV * D, at = s0 * pitch + g * D;
+    size_t next = (s0 + KEYS) * pitch + g * KEYS * D, later = next + KEYS * pitch;
     if (s0 + KEYS > end || p->width != p->D) return copied_tile(g, s0, end, p, copy);
     Tile tile = {.k = {p->k + at, pitch}, .v = {p->v + at, pitch}};
     if (s0 + 2 * KEYS <= end) tile.next_k = p->k + next, tile.next_v = p->v + next;
-    if (s0 + 3 * KEYS <= end) look_up(share, p->k + later), look_up(share, p->v + later);
+    if (s0 + 3 * KEYS <= end) look_up(KEYS * D, p->k + later), look_up(KEYS * D, p->v + later);
     return tile;
 }
 

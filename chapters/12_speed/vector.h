@@ -89,11 +89,12 @@ INLINE float total(Vector sum) {
     return sum[0];
 }
 
-/* In each lane the largest of those that lie a multiple of four lanes from it. */
-INLINE Vector largest_of_fourths(Vector v) {
-    if (LANES > 8) v = larger(NUMBERS_FROM(8, v), v);
-    if (LANES > 4) v = larger(NUMBERS_FROM(4, v), v);
-    return v;
+/* In each lane of both the largest of all that lie a multiple of four lanes from it. */
+INLINE void largest_of_fourths(Vector v[2]) {
+    Vector most = larger(v[0], v[1]);
+    if (LANES > 8) most = larger(NUMBERS_FROM(8, most), most);
+    if (LANES > 4) most = larger(NUMBERS_FROM(4, most), most);
+    v[0] = v[1] = most;
 }
 
 /* Cut into pieces of n lanes: FIRSTS has the first, third, fifth … piece of a, with that of b after each; SECONDS the
