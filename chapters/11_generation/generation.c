@@ -3,6 +3,7 @@
 #include "10_tokenizer/vocabulary.h"
 #include "common/error.h"
 #include "common/numbers.h"
+#include "common/options.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -61,6 +62,11 @@ Ending generation_write(Generation *g, const Tokenizer *tokenizer, Stream *strea
         generation_read(g, 1, &id);
     }
     return wanted(stream) ? ENOUGH : STOPPED;
+}
+
+float temperature_of(const char *text) {
+    float T = (float)option_decimal("temperature", text, 0, 1000);
+    return T == 0 ? 0 : (float)option_decimal("temperature", text, 0.001, 1000);
 }
 
 void check_vocabularies(const Model *model, const Tokenizer *tokenizer, bool notes) {

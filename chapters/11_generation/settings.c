@@ -1,5 +1,6 @@
 #include "11_generation/settings.h"
 #include "11_generation/forms.h"
+#include "11_generation/generation.h"
 #include "common/measure.h"
 
 #include <limits.h>
@@ -7,12 +8,6 @@
 
 static float decimal(const char *name, const char *text, double low, double high) {
     return (float)option_decimal(name, text, low, high);
-}
-
-/* Divided by less than this, a logit could become infinite. */
-static float temperature_of(const char *text) {
-    float T = decimal("temperature", text, 0, 1000);
-    return T == 0 ? 0 : decimal("temperature", text, 0.001, 1000);
 }
 
 /* A seed that was not given is taken from the clock, and said with the speeds. */

@@ -2,6 +2,7 @@
 #include "02_activation/activation.h"
 #include "03_feed_forward/feed_forward.h"
 #include "09_decoder/family.h"
+#include "11_generation/generation.h"
 #include "14_tensor_parallel/run.h"
 #include "14_tensor_parallel/shard.h"
 #include "14_tensor_parallel/traffic.h"
@@ -186,8 +187,7 @@ int main(int argc, char **argv) {
                              sizeof options / sizeof *options, options);
     if (rest < argc) usage_error("%s is not understood: is it the --prompt, in quotes?", argv[rest]);
     wish.tokens = (int)option_number("tokens", tokens, 0, INT_MAX / 2);
-    wish.temperature = (float)option_decimal("temperature", temperature, 0, 1000);
-    if (wish.temperature > 0) option_decimal("temperature", temperature, 0.001, 1000); /* as in llama: no overflow */
+    wish.temperature = temperature_of(temperature);
     wish.seed = option_number("seed", seed, 0, ULONG_MAX);
     wish.ignore_end = ignore_end, wish.report = report;
     if (!wish.model && argc > 1) usage_error("without a --model there is a demonstration, which takes no options");
