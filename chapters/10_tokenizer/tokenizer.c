@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* ------------------------------------------------------------------ opening */
@@ -60,15 +59,10 @@ bool tokenizer_in(const char *folder) {
     return find_in_folder(path, folder);
 }
 
-static bool is_directory(const char *path) {
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 Tokenizer *tokenizer_open(const char *path) {
     char file[4096];
     size_t length;
-    if (is_directory(path)) {
+    if (file_is_folder(path)) {
         if (!find_in_folder(file, path))
             fail("%s: it holds neither tokenizer.json nor tokenizer.model nor tokenizer.bin", path);
         path = file;
@@ -83,16 +77,16 @@ Tokenizer *tokenizer_open(const char *path) {
 
 char *model_home(const char *model) {
     const char *slash = strrchr(model, '/');
-    if (gguf_is(model) || is_directory(model)) return copy_text(model, strlen(model));
+    if (gguf_is(model) || file_is_folder(model)) return copy_text(model, strlen(model));
     return slash ? copy_text(model, slash > model ? (size_t)(slash - model) : 1) : copy_text(".", 1); /* or it is "/" */
 }
 
 Tokenizer *tokenizer_of_model(const char *model, const char *named) {
     if (named) return tokenizer_open(named);
     char *home = model_home(model);
-    if (is_directory(home) && !tokenizer_in(home))
+    if (file_is_folder(home) && !tokenizer_in(home))
         fail("%s: no tokenizer.json, tokenizer.model or tokenizer.bin lies %s it: --tokenizer PATH names one", model,
-             is_directory(model) ? "in" : "beside");
+             file_is_folder(model) ? "in" : "beside");
     Tokenizer *tokenizer = tokenizer_open(home);
     free(home);
     return tokenizer;
