@@ -655,8 +655,8 @@ static void the_context_is_as_long_as_it_must_be(void **state) {
                         "abc");
     assert_int_equal(run("--seed 1 --tokens 3 --prompt - --quiet <bytes"), 0);
     assert_null(strstr(said, "context"));
-    char many[41];
-    memset(many, 0xff, 40), many[40] = '\0';
+    char many[101];
+    memset(many, 0xff, 100), many[100] = '\0';
     write_text("bytes", many);
     assert_int_equal(run("--seed 1 --prompt - --quiet <bytes"), 0);
     assert_null(strstr(said, "context"));
