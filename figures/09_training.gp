@@ -5,9 +5,9 @@ load "figures/style.gp"
 file = "chapters/09_decoder/stories/train.log"
 stats file using 1 nooutput
 end = STATS_max
-words = 1800
-stories = 4800
-alike = 12800
+words = 1400
+stories = 2900
+together = 9200
 set title "First it is drilled to copy, then to look up, and only then come stories"
 set xlabel "step"
 set ylabel "loss of a token that counts"
@@ -19,9 +19,9 @@ set object rectangle from 0, graph 0 to words, graph 1 behind fillcolor rgb oran
 set object rectangle from words, graph 0 to stories, graph 1 behind fillcolor rgb sky fillstyle solid 0.16 noborder
 set label "word lists,\nto copy" at 60, 16 left font ",14"
 set label "20 lessons of\nlook-ups" at words + 90, 16 left font ",14"
-set label "stories, among them some lessons:\nanswers count twice" at stories + 150, 16 left font ",14"
+set label "stories, among them some lessons:\nno token sees the story before its own" at stories + 150, 16 left font ",14"
 set label "suddenly\nit can\ncopy  →" at 90, 0.2 left textcolor rgb grey font ",12"
-set label "then all\ntokens alike" at alike + 150, 16 left font ",14"
-set arrow from alike, graph 0 to alike, graph 1 nohead linecolor rgb grey dashtype 2
+set label "then\nit does" at together + 100, 16 left font ",14"
+set arrow from together, graph 0 to together, graph 1 nohead linecolor rgb grey dashtype 2
 unset key
 plot file using 1:2 with lines linetype 1

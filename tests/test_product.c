@@ -6,6 +6,7 @@
 #include "common/linear.h"
 #include "common/measure.h"
 #include "common/random.h"
+#include "common/tensor.h"
 #include "tests/program.h"
 
 #include <math.h>
@@ -44,9 +45,13 @@ static void check_product(int M, int N, int K, bool add, const float *c, const f
         }
 }
 
-static void each_way_the_factors_lie(int M, int N, int K) {
+/* Of rounded factors the product is that of the numbers that they are rounded to. */
+static void each_way_the_factors_lie(int M, int N, int K, bool rounds) {
     float *a = random_numbers((size_t)M * K), *b = random_numbers((size_t)K * N),
         *before = random_numbers((size_t)M * N);
+    float *rounded_a = memcpy(random_numbers((size_t)M * K), a, (size_t)M * K * sizeof *a),
+        *rounded_b = memcpy(random_numbers((size_t)K * N), b, (size_t)K * N * sizeof *b);
+    if (rounds) bf16_round(M * K, rounded_a), bf16_round(K * N, rounded_b);
     float *c = allocate(((size_t)M * N + 1) * sizeof *c);
     for (int way = 0; way < 8; way++) {
         bool add = way & 4;
@@ -54,19 +59,24 @@ static void each_way_the_factors_lie(int M, int N, int K) {
             right = way & 2 ? (Matrix){b, 1, K} : (Matrix){b, N, 1};
         for (int i = 0; i < M * N; i++) c[i] = add ? before[i] : NAN;
         c[M * N] = 16;
+        product_rounds = rounds;
         matrix_product(M, N, K, add, (void *)c, left, right);
+        product_rounds = false;
+        left.first = rounded_a, right.first = rounded_b;
         check_product(M, N, K, add, c, before, left, right);
         assert_true(c[M * N] == 16);
     }
-    free(a), free(b), free(before), free(c);
+    free(a), free(b), free(rounded_a), free(rounded_b), free(before), free(c);
 }
 
 static void products_of_all_sizes(void **state) {
     (void)state;
     const int sizes[][3] = {{1, 1, 1}, {2, 3, 5}, {12, 32, 64}, {13, 33, 65}, {17, 100, 257}, {40, 31, 600},
-                            {530, 70, 40}, {1030, 33, 300}};
+                            {530, 70, 40}, {1030, 33, 300},
+                            {33, 65, 2101}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        each_way_the_factors_lie(sizes[i][0], sizes[i][1], sizes[i][2]);
+        for (int rounds = 0; rounds < 2; rounds++)
+            each_way_the_factors_lie(sizes[i][0], sizes[i][1], sizes[i][2], rounds);
 }
 
 /* ------------------------------------------------------------------ the same bits */

@@ -122,6 +122,55 @@ static void counting_twice_is_being_there_twice(void **state) {
     workers_free(&workers), close_case(&once), close_case(&alike);
 }
 
+/* Two documents in one sequence, and each in one of its own. */
+static void apart_no_document_sees_another(void **state) {
+    (void)state;
+    enum { BOS = 1 };
+    Case together = open_case("llama3"), alone = open_case("llama3");
+    const int T = together.file.T / 2 * 2, *text = together.file.ids;
+    int ids[T], targets[T];
+    for (int t = 0; t < T; t++) {
+        ids[t] = t % (T / 2) == 0 ? BOS : text[t] == BOS ? BOS + 1 : text[t];
+        targets[t] = (t + 1) % (T / 2) == 0 ? -1 : text[t + 1];
+    }
+    Workers one = workers_new(&together.model.config, T, 1), two = workers_new(&alone.model.config, T / 2, 1);
+    Batch sequence = {1, ids, targets, NULL}, halves = {2, ids, targets, NULL};
+    double seen = batch_loss(&one, &together.weights, sequence);
+    workers_keep_apart(&one, BOS);
+    double loss = batch_backward(&one, &together.weights, &together.gradients, sequence, 1);
+    /* 1e-7: to turn the second one by larger angles rounds otherwise. */
+    assert_near(loss, batch_backward(&two, &alone.weights, &alone.gradients, halves, 1), 1e-6);
+    double norm = gradient_norm(alone.gradients.count, alone.gradients.numbers);
+    for (size_t i = 0; i < alone.gradients.count; i++) alone.gradients.numbers[i] -= together.gradients.numbers[i];
+    assert_true(gradient_norm(alone.gradients.count, alone.gradients.numbers) < 1e-5 * norm);
+    assert_true(fabs(loss - seen) > 1e-4); /* it does matter */
+    workers_free(&one), workers_free(&two), close_case(&together), close_case(&alone);
+}
+
+/* Short sequences go through the decoder several at a time, as many as each thread can have. */
+static void a_group_of_sequences_is_each_of_them(void **state) {
+    (void)state;
+    enum { B = 7 };
+    Case grouped = open_case("llama3"), single = open_case("llama3");
+    const int T = grouped.file.T;
+    int ids[B * T], targets[B * T];
+    for (int i = 0; i < B * T; i++) {
+        int of_file = (i + i / T) % (2 * T);
+        ids[i] = grouped.file.ids[of_file], targets[i] = i % 3 ? grouped.file.ids[(of_file + 1) % (2 * T)] : -1;
+    }
+    Workers workers = workers_new(&grouped.model.config, T, 2);
+    assert_true(workers.together >= B / 2);
+    double loss = batch_backward(&workers, &grouped.weights, &grouped.gradients, (Batch){B, ids, targets, NULL}, 1);
+    workers.together = 1;
+    double again = batch_backward(&workers, &single.weights, &single.gradients, (Batch){B, ids, targets, NULL}, 1);
+    assert_near(loss, again, summed);
+    double norm = gradient_norm(single.gradients.count, single.gradients.numbers);
+    for (size_t i = 0; i < single.gradients.count; i++) single.gradients.numbers[i] -= grouped.gradients.numbers[i];
+    /* 2e-7: gradients are added up in float32. */
+    assert_true(gradient_norm(single.gradients.count, single.gradients.numbers) < 1e-6 * norm);
+    workers_free(&workers), close_case(&grouped), close_case(&single);
+}
+
 static void no_threads(void) {
     Case c = open_case("llama1");
     workers_new(&c.model.config, 3, 0);
@@ -139,6 +188,8 @@ int main(void) {
         cmocka_unit_test(accumulated_batches_weigh_by_their_targets),
         cmocka_unit_test(sequences_without_targets_count_nothing),
         cmocka_unit_test(counting_twice_is_being_there_twice),
+        cmocka_unit_test(apart_no_document_sees_another),
+        cmocka_unit_test(a_group_of_sequences_is_each_of_them),
         cmocka_unit_test(what_cannot_be_is_refused),
     };
     return cmocka_run_group_tests_name("step", tests, NULL, NULL);

@@ -613,7 +613,7 @@ static void lists_can_be_copied(void **state) {
  * off. */
 static void lessons_end_with_questions(void **state) {
     (void)state;
-    enum { LESSON_KINDS = 20, ROWS = LESSON_KINDS * 10, T = 128, BEGIN = 1 };
+    enum { LESSON_KINDS = 20, OF_THINGS = 10, ROWS = (LESSON_KINDS + OF_THINGS) * 10, T = 128, BEGIN = 1 };
     assert_int_equal(run(LESSONS "--lessons 10 --out lessons.safetensors"), 0);
     SafeTensors file = safetensors_open(AT("%s/lessons.safetensors", folder));
     const Tensor *ids = safetensors_find(&file, "ids"), *learned = safetensors_find(&file, "learned");

@@ -8,16 +8,10 @@ bool bf16_dots_pay(void) { return has_bf16_dots() && __builtin_cpu_is("amd"); }
 INLINE Vector add_pairs(Vector sum, float x, Vector w) {
     return (Vector)_mm512_dpbf16_ps((__m512)sum, (__m512bh)_mm512_set1_ps(x), (__m512bh)w);
 }
-
-/* The nearest BF16 numbers, in pairs. */
-INLINE Vector round_pairs(Vector first, Vector second) {
-    return (Vector)_mm512_cvtne2ps_pbh((__m512)second, (__m512)first);
-}
 #else
 bool has_bf16_dots(void) { return false; }
 bool bf16_dots_pay(void) { return false; }
 INLINE Vector add_pairs(Vector sum, float, Vector) { return sum; }
-INLINE Vector round_pairs(Vector first, Vector) { return first; }
 #endif
 
 static void copy_pairs(int rows, int count, int in, float block[rows][PITCH], const float x[rows][in]) {

@@ -46,7 +46,7 @@ Activations activations_new(const Config *c, int B, int T) {
     if (T > config_context(c)) fail("a text of %d tokens does not fit the context of %d", T, config_context(c));
     size_t R = (size_t)B * (size_t)T, C = (size_t)c->C, F = (size_t)c->F;
     size_t queries = (size_t)c->H * (size_t)c->D, keys = (size_t)c->KV * (size_t)c->D;
-    Activations a = {.B = B, .T = T, .layers = allocate((size_t)c->L * sizeof *a.layers),
+    Activations a = {.B = B, .T = T, .bos = -1, .layers = allocate((size_t)c->L * sizeof *a.layers),
                      .size = arena_bytes(c, R, (size_t)T)};
     a.arena = allocate(a.size);
     for (int l = 0; l < c->L; l++)
@@ -83,30 +83,44 @@ static void turn_back(const Parameters *w, const Activations *a, int heads, floa
     for (int b = 0; b < a->B; b++) rope(T, heads, D, plain[b], turned[b], angles[0], angles[1]);
 }
 
-/* Attention on each text by itself. */
-static void attend(const Config *c, const Activations *a, const Remembered *m) {
-    int T = a->T, H = c->H, KV = c->KV, D = c->D;
-    float(*out)[T][H][D] = (void *)m->attended, (*log_sum)[T][H] = (void *)m->log_sum;
-    const float(*q)[T][H][D] = (void *)m->q, (*k)[T][KV][D] = (void *)m->k, (*v)[T][KV][D] = (void *)m->v;
-#pragma omp parallel for
-    for (int b = 0; b < a->B; b++) flash_attention_log_sum(T, H, KV, D, out[b], log_sum[b], q[b], k[b], v[b]);
+/* Where the text ends that begins at row r: at the end of its T tokens, or before the next that begins one. */
+static int end_of_text(const Activations *a, const int *ids, int r) {
+    int end = r / a->T * a->T + a->T;
+    while (++r < end && ids[r] != a->bos) {}
+    return r;
 }
 
-static void attend_backward(const Config *c, const Activations *a, const Remembered *m, float *dq, float *dk, float *dv,
-                            const float *dattended) {
+/* Attention on each text by itself. */
+static void attend(const Config *c, const Activations *a, const int *ids, const Remembered *m) {
     int T = a->T, H = c->H, KV = c->KV, D = c->D;
-    float(*dqueries)[T][H][D] = (void *)dq, (*dkeys)[T][KV][D] = (void *)dk, (*dvalues)[T][KV][D] = (void *)dv;
-    const float(*q)[T][H][D] = (void *)m->q, (*k)[T][KV][D] = (void *)m->k, (*v)[T][KV][D] = (void *)m->v;
-    const float(*out)[T][H][D] = (void *)m->attended, (*log_sum)[T][H] = (void *)m->log_sum;
-    const float(*dout)[T][H][D] = (const void *)dattended;
+    float(*out)[H][D] = (void *)m->attended, (*log_sum)[H] = (void *)m->log_sum;
+    const float(*q)[H][D] = (void *)m->q, (*k)[KV][D] = (void *)m->k, (*v)[KV][D] = (void *)m->v;
 #pragma omp parallel for
     for (int b = 0; b < a->B; b++)
-        flash_attention_backward(T, H, KV, D, dqueries[b], dkeys[b], dvalues[b], dout[b], q[b], k[b], v[b], out[b],
-                                 log_sum[b]);
+        for (int r = b * T, end; r < (b + 1) * T; r = end) {
+            end = end_of_text(a, ids, r);
+            flash_attention_log_sum(end - r, H, KV, D, out + r, log_sum + r, q + r, k + r, v + r);
+        }
+}
+
+static void attend_backward(const Config *c, const Activations *a, const int *ids, const Remembered *m, float *dq,
+                            float *dk, float *dv, const float *dattended) {
+    int T = a->T, H = c->H, KV = c->KV, D = c->D;
+    float(*dqueries)[H][D] = (void *)dq, (*dkeys)[KV][D] = (void *)dk, (*dvalues)[KV][D] = (void *)dv;
+    const float(*q)[H][D] = (void *)m->q, (*k)[KV][D] = (void *)m->k, (*v)[KV][D] = (void *)m->v;
+    const float(*out)[H][D] = (void *)m->attended, (*log_sum)[H] = (void *)m->log_sum;
+    const float(*dout)[H][D] = (const void *)dattended;
+#pragma omp parallel for
+    for (int b = 0; b < a->B; b++)
+        for (int r = b * T, end; r < (b + 1) * T; r = end) {
+            end = end_of_text(a, ids, r);
+            flash_attention_backward(end - r, H, KV, D, dqueries + r, dkeys + r, dvalues + r, dout + r, q + r, k + r,
+                                     v + r, out + r, log_sum + r);
+        }
 }
 
 /* between = x + attention(rms_norm(x)) */
-static void attention_forward(const Parameters *w, Activations *a, int l) {
+static void attention_forward(const Parameters *w, Activations *a, const int *ids, int l) {
     const Config *c = &w->config;
     const LayerParameters *layer = &w->layers[l];
     const Remembered *m = &a->layers[l];
@@ -123,7 +137,7 @@ static void attention_forward(const Parameters *w, Activations *a, int l) {
     linear(R, C, keys, (void *)m->v, normed, (void *)layer->v_proj, layer->v_bias);
     turn(w, a, c->H, m->q, q[0]);
     turn(w, a, c->KV, m->k, k[0]);
-    attend(c, a, m);
+    attend(c, a, ids, m);
     linear(R, queries, C, between, (void *)m->attended, (void *)layer->o_proj, layer->o_bias);
     for (int r = 0; r < R; r++)
         for (int i = 0; i < C; i++) between[r][i] += x[r][i];
@@ -132,7 +146,7 @@ static void attention_forward(const Parameters *w, Activations *a, int l) {
 
 /* dx comes in as the gradient of `between`. It is that of x as well, for x was passed on unchanged; and what comes back
  * through attention and norm is added to it. */
-static void attention_backward(const Parameters *w, Parameters *gradients, Activations *a, int l, int C,
+static void attention_backward(const Parameters *w, Parameters *gradients, Activations *a, const int *ids, int l, int C,
                                float dx[a->B * a->T][C]) {
     const Config *c = &w->config;
     const LayerParameters *layer = &w->layers[l], *d = &gradients->layers[l];
@@ -147,7 +161,7 @@ static void attention_backward(const Parameters *w, Parameters *gradients, Activ
 
     linear_backward(R, queries, C, dattended, (void *)d->o_proj, d->o_bias, dx, (void *)m->attended,
                     (void *)layer->o_proj);
-    attend_backward(c, a, m, dq_rope[0], dk_rope[0], dv[0], dattended[0]);
+    attend_backward(c, a, ids, m, dq_rope[0], dk_rope[0], dv[0], dattended[0]);
     turn_back(w, a, c->H, dq[0], dq_rope[0]);
     turn_back(w, a, c->KV, dk[0], dk_rope[0]);
     rms_norm(R, C, normed, (void *)m->x, layer->input_layernorm, NULL, (float)c->rms_norm_eps);
@@ -299,7 +313,7 @@ static void forward(const Parameters *w, Activations *a, const int *ids) {
     turn_angles(w, a);
     embed(w, a, ids);
     for (int l = 0; l < w->config.L; l++) {
-        attention_forward(w, a, l);
+        attention_forward(w, a, ids, l);
         feed_forward_forward(w, a, l);
     }
 }
@@ -322,7 +336,7 @@ double decoder_weighted(const Parameters *w, Parameters *gradients, Activations 
     for (int l = w->config.L - 1; l >= 0; l--) {
         feed_forward_backward(w, gradients, a, l, C, dx);
         show(a, 2 * l + 1, C, dx);
-        attention_backward(w, gradients, a, l, C, dx);
+        attention_backward(w, gradients, a, ids, l, C, dx);
         show(a, 2 * l, C, dx);
     }
     embedding_backward(R, w->config.V, C, (void *)gradients->embed_tokens, dx, ids);

@@ -28,7 +28,7 @@ typedef void WatchGradient(void *context, int stage, int rows, int C, const floa
 
 /* The activations of one batch, all in one piece of memory. */
 typedef struct {
-    int B, T;
+    int B, T, bos;        /* a token that begins a text of its own, which sees nothing before it; -1: none does */
     Remembered *layers;   /* [L] */
     float *last;          /* [R][C]: the stream after the last layer */
     float *angles;        /* [2][T][D / 2]: cosine and sine, chapter 4's */

@@ -10,8 +10,8 @@
 
 /* The numbers, word by word; NULL for what the command line does not say. */
 typedef struct {
-    const char *resume, *cut, *in_order, *plot, *bf16, *otherwise, *steps, *warmup, *batch, *length, *threads, *save,
-        *validate, *sample, *rate, *muon, *lowest, *decay, *beta1, *beta2, *eps, *clip, *seed;
+    const char *resume, *cut, *apart, *in_order, *plot, *bf16, *mixed, *otherwise, *steps, *warmup, *batch, *length,
+        *threads, *save, *validate, *sample, *rate, *muon, *lowest, *decay, *beta1, *beta2, *eps, *clip, *seed;
 } Words;
 
 static int whole_or(const char *name, const char *text, int otherwise, int low) {
@@ -47,6 +47,7 @@ static void check(const Recipe *r, const Words *w) {
 
 static void take_words(Recipe *r, const Words *w) {
     r->resume = w->resume, r->cut = w->cut, r->in_order = w->in_order, r->plot = w->plot, r->bf16 = w->bf16;
+    r->apart = w->apart, r->mixed = w->mixed;
     r->steps = whole_or("steps", w->steps, -1, 1), r->warmup = whole_or("warmup", w->warmup, -1, 0);
     r->batch = whole_or("batch", w->batch, 8, 1), r->length = whole_or("length", w->length, 0, 2);
     r->threads = w->threads ? (int)option_number("threads", w->threads, 1, 1024) : 0;
@@ -76,6 +77,7 @@ Recipe recipe_read(int argc, char **argv) {
         {"learn-after", "TEXT", "learn only what follows this in its line, such as \"Answer:\"", &r.learn_after},
         {"otherwise", "X", "how much every other token counts then, where those count 1 (0)", &w.otherwise},
         {"cut", NULL, "a document may go on in the next sequence: then none is too long, and no room is left", &w.cut},
+        {"apart", NULL, "no token sees the documents that stand before its own in the sequence", &w.apart},
         {"in-order", NULL, "the sequences as they stand in their file, and not shuffled", &w.in_order},
         {"out", "DIR", "the folder that becomes the model, with checkpoint.safetensors and log.csv", &r.out},
         {"resume", NULL, "go on from the checkpoint in --out, if there is one: the same bits as without a stop",
@@ -99,6 +101,8 @@ Recipe recipe_read(int argc, char **argv) {
         {"prompt", "TEXT", "what it goes on with then", &r.prompt},
         {"save", "N", "a checkpoint, and the model, every so many steps (100)", &w.save},
         {"bf16", NULL, "the model in BF16, half as large; the checkpoint keeps float32", &w.bf16},
+        {"mixed", NULL, "mixed precision: matrices are rounded to BF16 where they are multiplied, and nothing else is",
+         &w.mixed},
         {"plot", NULL, "draw the loss at the end, in the terminal and as loss.svg in --out (gnuplot)", &w.plot},
         {"threads", "N", "how many; another number rounds otherwise (all; one for a tiny model)", &w.threads},
     };
@@ -127,7 +131,8 @@ void recipe_ingredients(const Recipe *r, Ingredients *in) {
     } all[INGREDIENTS] = {{"steps", r->steps}, {"batch", r->batch}, {"length", r->length}, {"rate", r->rate},
                           {"warmup", r->warmup}, {"lowest", r->lowest}, {"decay", r->decay}, {"beta1", r->beta1},
                           {"beta2", r->beta2}, {"eps", r->eps}, {"clip", r->clip}, {"seed", (double)r->seed},
-                          {"cut", r->cut}, {"muon", r->muon}, {"in-order", r->in_order}};
+                          {"cut", r->cut}, {"muon", r->muon}, {"in-order", r->in_order},
+                          {"mixed", r->mixed}, {"apart", r->apart}};
     for (int i = 0; i < INGREDIENTS; i++) {
         number_text(in->text[i], all[i].value);
         in->each[i] = (Metadata){all[i].name, in->text[i]};

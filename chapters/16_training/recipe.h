@@ -10,7 +10,7 @@ typedef struct {
     const char *prompt; /* "" */
     const char *data[OPTION_TIMES];
     int data_count;
-    bool resume, cut, in_order, plot, bf16;
+    bool resume, cut, apart, in_order, plot, bf16, mixed;
     int steps, warmup;       /* -1: not said, which depends on the data */
     int batch, length;       /* sequences, and their tokens; 0: not said */
     int threads;             /* 0: not said, which depends on the model */
@@ -26,7 +26,7 @@ Recipe recipe_read(int argc, char **argv);
 int recipe_reads_standard_input(const Recipe *recipe);
 
 /* What two runs must have in common to end with the same numbers, each as its option says it. */
-enum { INGREDIENTS = 15, NUMBER = 48 }; /* of a number's letters; compilers reckon with 40 */
+enum { INGREDIENTS = 17, NUMBER = 48 }; /* of a number's letters; compilers reckon with 40 */
 typedef struct {
     Metadata each[INGREDIENTS];
     char text[INGREDIENTS][NUMBER];

@@ -1,4 +1,5 @@
 #include "16_training/setup.h"
+#include "16_training/product.h"
 #include "16_training/sample.h"
 #include "common/error.h"
 #include "common/measure.h"
@@ -74,6 +75,8 @@ static void open_data(Run *run) {
     if (r->valid) run->valid = mixture_open(1, &r->valid, &reading, r->seed);
     if (r->valid && (run->valid.sources[0].weight > 0 || run->valid.sources[0].epochs > 0))
         fail("--valid %s: it has neither share nor epochs: all of it is read, each time", r->valid);
+    if (r->apart && (!run->tokenizer || !tokenizer_adds_bos(run->tokenizer)))
+        fail("--apart: there is no tokenizer that begins each document with BOS: nobody knows where one begins");
     if (r->sample && !run->tokenizer) fail("--sample: there is no tokenizer to write with: --tokenizer DIR");
     if (r->sample) free(prompt_ids(&run->config, run->tokenizer, r->prompt, &count));
     complete_recipe(run);
@@ -102,6 +105,7 @@ void run_open(Run *run) {
     if (run->ranks.count > 1 && recipe_reads_standard_input(r))
         fail("-: of several ranks only the first has a standard input: name a file");
     run->dtype = r->bf16 ? BF16 : F32;
+    product_rounds = r->mixed;
     open_config(run);
     open_tokenizer(run);
     open_data(run);
@@ -111,6 +115,7 @@ void run_open(Run *run) {
     use_threads(r->threads);
     run->part = part_of(r->batch, run->ranks.count, run->ranks.rank);
     run->workers = workers_new(&run->config, r->length, r->threads < run->part.count ? r->threads : run->part.count);
+    if (r->apart) workers_keep_apart(&run->workers, tokenizer_bos(run->tokenizer));
     size_t numbers = product((size_t)r->batch, (size_t)r->length);
     run->ids = allocate(product(numbers, sizeof(int))), run->targets = allocate(product(numbers, sizeof(int)));
     run->counts = allocate(product(numbers, sizeof(float)));

@@ -3,7 +3,8 @@
  *     forward, backward    here: B sequences of T tokens, each from its first number to its last on one thread
  *     clip, adamw          optimizer.h
  *
- * Sequences know nothing of each other, so each thread takes whole ones: 0, n, 2 n, … is the first thread's of n. It
+ * Sequences know nothing of each other, so each thread takes whole ones, in groups: 0, n, 2 n, … is the first thread's
+ * of n. A group is one long sequence, or several short ones that together have enough rows for a fast product. A thread
  * adds up their gradients in an array of its own, for two threads must not add to the same number at once, and at the
  * end the arrays are added up thread by thread. The order of all sums is fixed by the number of threads: the same seed
  * and as many threads give the same bits. Another number of threads adds in another order, and rounds otherwise. */
@@ -12,18 +13,23 @@
 
 #include "15_backward/decoder_backward.h"
 
-/* What each thread works with. A thread costs its activations, of one sequence, and all but the first an array of
+/* What each thread works with. A thread costs its activations, of one group, and all but the first an array of
  * gradients, as large as the model: who has little memory takes fewer. */
 typedef struct {
     int T, threads;
+    int together;             /* sequences of a group, at most */
     Activations *activations; /* [threads] */
     Parameters *gradients;    /* [threads]; the first has none of its own: it adds to the caller's */
 } Workers;
 
 /* For sequences of T tokens. More threads than a batch has sequences would have nothing to do. With one, the thread's
- * sequence is shared out, operation by operation, among all that there are. */
+ * group is shared out, operation by operation, among all that there are. */
 Workers workers_new(const Config *config, int T, int threads);
 void workers_free(Workers *workers);
+
+/* From now on a text begins at each of these tokens, mostly BOS, and sees nothing before it: as if it had a sequence of
+ * its own, but for its positions, of which RoPE makes distances. */
+void workers_keep_apart(Workers *workers, int bos);
 
 /* B sequences. A target is the token to be told, mostly the one that follows; a negative one does not count. Others
  * count as `counts` says, or all alike where that is NULL. */

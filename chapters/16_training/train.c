@@ -30,21 +30,33 @@ static void adamw_in_pieces(Run *run, size_t first, size_t count, float rate, fl
     }
 }
 
-/* Each tensor by itself. Muon's rate keeps its proportion to AdamW's. */
-static void go_downhill(Run *run, float rate) {
+/* Where tensor i begins in the numbers of all. */
+static size_t first_of(const Parameters *p, int i) { return (size_t)((const float *)p->tensors[i].data - p->numbers); }
+
+static float decay_of(const Run *run, const Tensor *tensor) { return decays(tensor) ? run->recipe.decay : 0; }
+
+static bool goes_by_muon(const Run *run, const Tensor *tensor) { return run->recipe.muon > 0 && suits_muon(tensor); }
+
+/* Muon's rate keeps its proportion to AdamW's. */
+static void step_of_muon(Run *run, int i, float rate) {
     const float momentum = 0.95f;
-    const Recipe *r = &run->recipe;
     const State *s = &run->state;
-    for (int i = 0; i < s->weights.tensor_count; i++) {
-        const Tensor *tensor = &s->weights.tensors[i];
-        size_t count = tensor_count(tensor), first = (size_t)((const float *)tensor->data - s->weights.numbers);
-        float decay = decays(tensor) ? r->decay : 0;
-        if (r->muon > 0 && suits_muon(tensor))
-            muon((int)tensor->shape[0], (int)tensor->shape[1], (void *)(s->weights.numbers + first),
-                 (void *)(s->m.numbers + first), (void *)(run->gradients.numbers + first), rate * (r->muon / r->rate),
-                 momentum, decay);
-        else adamw_in_pieces(run, first, count, rate, decay);
-    }
+    const Tensor *tensor = &s->weights.tensors[i];
+    size_t first = first_of(&s->weights, i);
+    muon((int)tensor->shape[0], (int)tensor->shape[1], (void *)(s->weights.numbers + first),
+         (void *)(s->m.numbers + first), (void *)(run->gradients.numbers + first),
+         rate * (run->recipe.muon / run->recipe.rate), momentum, decay_of(run, tensor));
+}
+
+/* Each tensor by itself. The threads take whole matrices that go by Muon, and pieces of what goes by AdamW. */
+static void go_downhill(Run *run, float rate) {
+    const Parameters *w = &run->state.weights;
+#pragma omp parallel for schedule(dynamic)
+    for (int i = 0; i < w->tensor_count; i++)
+        if (goes_by_muon(run, &w->tensors[i])) step_of_muon(run, i, rate);
+    for (int i = 0; i < w->tensor_count; i++)
+        if (!goes_by_muon(run, &w->tensors[i]))
+            adamw_in_pieces(run, first_of(w, i), tensor_count(&w->tensors[i]), rate, decay_of(run, &w->tensors[i]));
 }
 
 /* In double, added up in the order of the ranks: the same on all. */

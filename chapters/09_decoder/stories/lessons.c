@@ -191,6 +191,9 @@ static void add_lesson(Rows *rows, Random *random, float other, const Lesson *le
     }
 }
 
+/* Of a thing there are twice as many rows: it has two words, and what is asked for by two is learned more slowly. */
+static bool is_of_a_thing(const Lesson *lesson) { return strstr(lesson->said, "$t") || strstr(lesson->said, "$n"); }
+
 /* As many lessons as a row has room for; the last one is cut off. Some repeat an earlier one, or it would be
  * forgotten. */
 static void add_lessons(Rows *rows, Random *random, float other, int number) {
@@ -219,7 +222,7 @@ int main(int argc, char **argv) {
     const Option options[] = {
         {"tokenizer", "DIR", "whose tokens they are", &folder},
         {"lists", "N", "so many rows of word lists, to be copied", &lists},
-        {"lessons", "N", "or so many rows of each lesson, one lesson after the other", &each},
+        {"lessons", "N", "or so many rows of each lesson, twice as many of those about things, one after the other", &each},
         {"gifts", "N", "or so many rows of lessons about who was given what", &given},
         {"otherwise", "X", "of lessons, how much counts what is not asked for, where that counts 1 (0.1)", &otherwise},
         {"seed", "S", "others for another seed (1)", &seed},
@@ -238,7 +241,8 @@ int main(int argc, char **argv) {
     size_t count = option_number(name, number, 1, 1000000);
     for (size_t i = 0; lists && i < count; i++) add_list(&rows, &random);
     for (int lesson = 0; each && lesson < COUNT(lessons); lesson++)
-        for (size_t i = 0; i < count; i++) add_lessons(&rows, &random, other, lesson);
+        for (size_t i = 0; i < count * (is_of_a_thing(&lessons[lesson]) ? 2 : 1); i++)
+            add_lessons(&rows, &random, other, lesson);
     for (size_t i = 0; given && i < count; i++) add_gifts(&rows, &random, other);
     save(&rows, out);
     free(rows.ids), free(rows.learned);

@@ -6,11 +6,12 @@
 set -e
 build=${1:?which folder is it built in?} here=$(dirname "$0") to=$1/training
 reader=$here/model # whose shape and whose tokenizer it has
-common="--decay 0.02 --warmup 50 --save 500 --resume"
+common="--mixed --decay 0.02 --save 500 --resume"
 mkdir -p "$to"
 
-[ -e "$to/lists.safetensors" ] || "$build/lessons" --tokenizer "$reader" --lists 115200 --seed 1 --out "$to/lists.safetensors"
-[ -e "$to/lessons.safetensors" ] || "$build/lessons" --tokenizer "$reader" --lessons 4800 --seed 2 --out "$to/lessons.safetensors"
+[ -e "$to/lists.safetensors" ] || "$build/lessons" --tokenizer "$reader" --lists 64000 --seed 1 --out "$to/lists.safetensors"
+[ -e "$to/others.safetensors" ] || "$build/lessons" --tokenizer "$reader" --lists 25600 --seed 5 --out "$to/others.safetensors"
+[ -e "$to/lessons.safetensors" ] || "$build/lessons" --tokenizer "$reader" --lessons 1600 --seed 2 --out "$to/lessons.safetensors"
 [ -e "$to/again.safetensors" ] || "$build/lessons" --tokenizer "$reader" --lessons 1200 --otherwise 0 --seed 3 --out "$to/again.safetensors"
 [ -e "$to/gifts.safetensors" ] || "$build/lessons" --tokenizer "$reader" --gifts 8000 --otherwise 0 --seed 4 --out "$to/gifts.safetensors"
 [ -e "$to/stories.txt" ] || { "$build/stories" --count 240000 --seed 1 >"$to/new.txt" && mv "$to/new.txt" "$to/stories.txt"; }
@@ -21,34 +22,36 @@ mkdir -p "$to"
 grep -v '^Question:\|^Answer:\|^$' "$to/unseen.txt" >"$to/unseen.told"
 ! grep -qxFf "$to/unseen.told" "$to/stories.txt" || { echo "train: an unseen story is among those that are learned" >&2; exit 1; }
 
-# A row is a sequence: 64 lists a step, then 32 rows of lessons. Both at a rate that stays.
-"$build/train" --config "$reader/config.json" --data "$to/lists.safetensors" --batch 64 --length 65 \
-    --rate 0.002 --lowest 0.002 --muon 0.01 --seed 2026 --in-order $common --out "$to/copies"
+# A row is a sequence: 64 lists a step, then 32 rows of lessons, at a rate that stays. With other lists the memories begin anew.
+lists="--batch 64 --length 65 --rate 0.002 --lowest 0.002 --muon 0.01 --seed 2026 --in-order --apart"
+"$build/train" --config "$reader/config.json" --data "$to/lists.safetensors" $lists --warmup 50 $common --out "$to/begins"
+"$build/train" --model "$to/begins" --data "$to/others.safetensors" $lists --warmup 10 $common --out "$to/copies"
 "$build/train" --model "$to/copies" --data "$to/lessons.safetensors" --batch 32 --length 128 \
-    --rate 0.002 --lowest 0.002 --muon 0.005 --in-order $common --out "$to/looks_up"
+    --rate 0.002 --lowest 0.002 --muon 0.005 --in-order --apart --warmup 50 $common --out "$to/looks_up"
 
-# Stories, and among them lessons: many a story is told of one thing alone, and who reads only what colour *it* has may forget how
-# to look for it. And gifts outside of stories: in nearly all others a ball is of whoever is named before it. Of lessons only what is
-# asked for counts: the model shall tell stories, and no lessons. An answer counts twice: it follows from what was read.
-"$build/train" --model "$to/looks_up" --data "$to/stories.txt:0.85" --data "$to/again.safetensors:0.1" \
-    --data "$to/gifts.safetensors:0.05" --steps 8000 --batch 8 --learn-after Answer: --otherwise 0.5 --valid "$to/valid.txt" \
-    --rate 0.002 --lowest 0.00001 --muon 0.005 --bf16 $common --out "$to/answers"
+# Stories, and among them lessons, for many a story is told of one thing alone, and who reads only what colour *it* has may forget
+# how to look for it. And gifts outside of stories: in nearly all others a ball is of whoever is named before it. Of lessons only
+# what is asked for counts: the model shall tell stories, and no lessons.
+"$build/train" --model "$to/looks_up" --data "$to/stories.txt:0.92" --data "$to/again.safetensors:0.05" \
+    --data "$to/gifts.safetensors:0.03" --steps 6300 --batch 8 --valid "$to/valid.txt" --apart \
+    --rate 0.002 --lowest 0.0005 --muon 0.005 --bf16 --warmup 50 $common --out "$to/answers"
 
-# It answers. To tell well, it goes on with other stories, in which every token counts alike.
+# At the end every token sees the stories before its own, too, so that all distances up to 512 are met.
 "$build/train" --model "$to/answers" --data "$to/stories.txt:0.92" --data "$to/again.safetensors:0.05" \
-    --data "$to/gifts.safetensors:0.03" --steps 3600 --batch 8 --valid "$to/valid.txt" --seed 2 \
-    --rate 0.0015 --lowest 0.00001 --muon 0.00375 --bf16 $common --out "$to/model"
+    --data "$to/gifts.safetensors:0.03" --steps 1100 --batch 8 --valid "$to/valid.txt" --seed 2 \
+    --rate 0.0005 --lowest 0.00001 --muon 0.00125 --bf16 --warmup 50 $common --out "$to/model"
 
 # All of it in one table: every fiftieth step.
-{
+logs="begins/log.csv copies/log.csv looks_up/log.csv answers/log.csv model/log.csv"
+(
+    cd "$to"
     echo "# step, loss (nats a token), learning rate of the matrices, seconds"
-    awk -F, 'FNR == 1 { before += last; since += clock; last = clock = 0; muon = NR == 1 ? 5 : 2.5; next }
+    awk -F, 'FNR == 1 { before += last; since += clock; last = clock = 0; muon = ++runs <= 2 ? 5 : 2.5; next }
              { last = $1; clock = $6 }
-             (before + $1) % 50 == 0 { printf "%d %.4f %.6f %.0f\n", before + $1, $3, muon * $5, since + $6 }' \
-        "$to/copies/log.csv" "$to/looks_up/log.csv" "$to/answers/log.csv" "$to/model/log.csv"
-} >"$to/train.log"
+             (before + $1) % 50 == 0 { printf "%d %.4f %.6f %.0f\n", before + $1, $3, muon * $5, since + $6 }' $logs
+) >"$to/train.log"
 
-minutes=$(tail -qn 1 "$to"/copies/log.csv "$to"/looks_up/log.csv "$to"/answers/log.csv "$to"/model/log.csv | awk -F, '{ all += $6 } END { printf "%.0f", all / 60 }')
+minutes=$(cd "$to" && tail -qn 1 $logs | awk -F, '{ all += $6 } END { printf "%.0f", all / 60 }')
 measured=$("$build/card" "$build/stories" "$to/model" <"$to/unseen.txt")
 last() { tail -n 1 "$to/$1/log.csv" | cut -d, -f 1; } # its steps
 cat >"$to/card.md" <<END
@@ -63,7 +66,7 @@ chapter from here on has a trained model to run, with no download. It knows $(gr
 | weights | BF16, $(wc -c <"$to/model/model.safetensors") bytes |
 | vocabulary | 1024 pieces, SentencePiece BPE with byte fallback, Llama 2's options |
 | text | 240000 stories, written by [stories.c](../stories.c) with seed 1, of which some are read; no story of the numbers below is among them |
-| training | $(last copies) steps of word lists, $(last looks_up) of lessons, $(last answers) and $(last model) of stories, with lessons ([lessons.c](../lessons.c)) among them, some 4096 tokens each; $minutes minutes on ${OMP_NUM_THREADS:-$(nproc)} threads, by [build/train](../../../16_training/README.md): [train.sh](../train.sh), [train.log](../train.log) |
+| training | $(last begins) and $(last copies) steps of word lists, $(last looks_up) of lessons, $(last answers) and $(last model) of stories, with lessons ([lessons.c](../lessons.c)) among them, some 4096 tokens each; $minutes minutes on ${OMP_NUM_THREADS:-$(nproc)} threads, by [build/train](../../../16_training/README.md): [train.sh](../train.sh), [train.log](../train.log) |
 
 | measured on the weights as they are in the file | |
 |---|---|
