@@ -215,7 +215,7 @@ static void read_tokens(Reader *r) {
 
 Documents documents_read(const char *path, const Reading *reading) {
     Reader r = {.path = path, .reading = reading};
-    r.documents.text = !file_ends_in(path, ".safetensors");
+    r.documents.text = !name_ends_in(path, ".safetensors");
     if (r.documents.text) read_text(&r);
     else read_tokens(&r);
     if (r.documents.count == 0 && r.documents.text && reading->learn_after)
