@@ -171,11 +171,6 @@ bool file_is_folder(const char *path) {
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-bool file_ends_in(const char *path, const char *ending) {
-    size_t length = strlen(path), wanted = strlen(ending);
-    return length >= wanted && strcmp(path + length - wanted, ending) == 0;
-}
-
 bool file_is_mapped(const char *path) {
     struct stat status;
     if (stat(path, &status) != 0) return false;
@@ -197,6 +192,11 @@ bool file_has(const char *path, size_t at, const char *bytes) {
 bool file_would_be_lost(const char *path, size_t at, const char *bytes) {
     struct stat status;
     return stat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0 && !file_has(path, at, bytes);
+}
+
+bool name_ends_in(const char *name, const char *ending) {
+    size_t length = strlen(name), wanted = strlen(ending);
+    return length >= wanted && strcmp(name + length - wanted, ending) == 0;
 }
 
 char *shell_word(const char *path) {

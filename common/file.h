@@ -26,13 +26,14 @@ void file_unload(const void *bytes, size_t size);
 /* Whether something has this name. A link that points nowhere does: who opens it is told so. */
 bool file_is_there(const char *path);
 bool file_is_folder(const char *path);
-bool file_ends_in(const char *path, const char *ending); /* such as ".c": the name alone is looked at */
 bool file_is_mapped(const char *path); /* by that name or another one */
 
 /* Whether a regular file has these bytes at this place. And whether there is one with something else there, of another
  * kind than is about to be written: it would be lost. */
 bool file_has(const char *path, size_t at, const char *bytes);
 bool file_would_be_lost(const char *path, size_t at, const char *bytes);
+
+bool name_ends_in(const char *name, const char *ending); /* "main.c" in ".c" */
 
 /* A path as one word of a command for a shell, whatever is in it: in quotes. The caller frees. */
 char *shell_word(const char *path);

@@ -345,6 +345,11 @@ static void what_is_no_template_is_named(void **state) {
         write_text("refused/tokenizer_config.json", cases[i][0]);
         assert_refused(open_what_is_refused, cases[i][1]);
     }
+    static const char *const links[] = {"chat_template.jinja", "tokenizer_config.json"};
+    for (size_t i = 0; i < COUNT(links); i++) {
+        assert_int_equal(system(AT("cd %s/refused && rm * && ln -s /nowhere/it %s", folder, links[i])), 0);
+        assert_refused(open_what_is_refused, AT("%s: it is a link, and what it points to is not there", links[i]));
+    }
     GgufPairs pairs = {0};
     gguf_add_u32(&pairs, "tokenizer.chat_template", 3);
     gguf_save(text(path, "%s/refused.gguf", folder), pairs.count, pairs.pairs, 0, NULL, NULL, NULL);

@@ -1274,6 +1274,43 @@ static void adamw_is_lion(size_t n, float weight[restrict n], float m[restrict n
     }
 }
 
+static void adamw_too_early(size_t n, float weight[restrict n], float m[restrict n], float v[restrict n],
+                            const float gradient[n], int step, float rate, float beta1, float beta2, float eps,
+                            float decay) {
+    for (size_t i = 0; i < n; i++) {
+        double mean = m[i] / (1 - pow(beta1, step)), size = sqrt(v[i] / (1 - pow(beta2, step)));
+        weight[i] = (float)(weight[i] - rate * ((double)decay * weight[i] + mean / (size + eps)));
+        m[i] = (float)(beta1 * m[i] + (1.0 - beta1) * gradient[i]);
+        v[i] = (float)(beta2 * v[i] + (1.0 - beta2) * gradient[i] * gradient[i]);
+    }
+}
+
+typedef double Mean(double before, double now, int step);
+static double halfway(double before, double now, int step) { return (before + now) / 2; }
+static double of_all(double before, double now, int step) { return before + (now - before) / step; }
+
+static void adamw_by(Mean *mean, size_t n, float weight[restrict n], float m[restrict n], float v[restrict n],
+                     const float gradient[n], int step, float rate, float beta1, float beta2, float eps, float decay) {
+    for (size_t i = 0; i < n; i++) {
+        m[i] = (float)mean(m[i], gradient[i], step);
+        v[i] = (float)mean(v[i], (double)gradient[i] * gradient[i], step);
+        double update = m[i] / (1 - pow(beta1, step)) / (sqrt(v[i] / (1 - pow(beta2, step))) + eps);
+        weight[i] = (float)(weight[i] - rate * ((double)decay * weight[i] + update));
+    }
+}
+
+static void adamw_halfway(size_t n, float weight[restrict n], float m[restrict n], float v[restrict n],
+                          const float gradient[n], int step, float rate, float beta1, float beta2, float eps,
+                          float decay) {
+    adamw_by(halfway, n, weight, m, v, gradient, step, rate, beta1, beta2, eps, decay);
+}
+
+static void adamw_of_all(size_t n, float weight[restrict n], float m[restrict n], float v[restrict n],
+                         const float gradient[n], int step, float rate, float beta1, float beta2, float eps,
+                         float decay) {
+    adamw_by(of_all, n, weight, m, v, gradient, step, rate, beta1, beta2, eps, decay);
+}
+
 /* c is 2.0135, two digits exchanged: how much longer that makes the step where there is one direction. Elsewhere it is
  * the right one. */
 static void muon_mistyped(int rows, int columns, float weight[restrict rows][columns], float m[restrict rows][columns],
@@ -1303,6 +1340,54 @@ static double clip_by_the_root(int arrays, const size_t n[arrays], float *const 
 /* At once at the lowest rate where the warm-up is all there is. */
 static float rate_warms_too_short(int step, int warmup, int steps, float peak, float lowest) {
     return step == warmup && step == steps ? lowest : learning_rate(step, warmup, steps, peak, lowest);
+}
+
+static float rate_by(double way, double radians, int step, int warmup, int steps, float peak, float lowest) {
+    if (step <= warmup || step >= steps) return learning_rate(step, warmup, steps, peak, lowest);
+    return (float)(lowest + ((double)peak - lowest) * (1 + cos(radians * way)) / 2);
+}
+static float rate_in_degrees(int step, int warmup, int steps, float peak, float lowest) {
+    return rate_by((double)(step - warmup) / (steps - warmup), 180, step, warmup, steps, peak, lowest);
+}
+static float rate_in_whole_numbers(int step, int warmup, int steps, float peak, float lowest) {
+    if (step <= warmup) return peak * (float)(step / warmup);
+    int way = step < steps ? (step - warmup) / (steps - warmup) : 1;
+    return rate_by(way, M_PI, step, warmup, steps, peak, lowest);
+}
+
+static void shard_columns_by_rank(int ranks, int rank, int F, int C, float part[restrict F / ranks][C],
+                                  const float weight[F][C]) {
+    memcpy(part, weight[rank], (size_t)(F / ranks) * sizeof *part);
+}
+static void shard_columns_of_numbers(int ranks, int rank, int F, int C, float part[restrict F / ranks][C],
+                                     const float weight[F][C]) {
+    memcpy(part, &weight[0][0] + rank * (F / ranks), (size_t)(F / ranks) * sizeof *part);
+}
+static void shard_rows_by_rank(int ranks, int rank, int C, int F, float part[restrict C][F / ranks],
+                               const float weight[C][F]) {
+    for (int c = 0; c < C; c++) memcpy(part[c], &weight[c][rank], sizeof *part);
+}
+static void shard_rows_of_the_part(int ranks, int rank, int C, int F, float part[restrict C][F / ranks],
+                                   const float weight[C][F]) {
+    const int own = F / ranks;
+    const float(*rows)[own] = (const void *)(&weight[0][0] + rank * own);
+    memcpy(part, rows, (size_t)C * sizeof *part);
+}
+static void shard_rows_in_one_piece(int ranks, int rank, int C, int F, float part[restrict C][F / ranks],
+                                    const float weight[C][F]) {
+    const float(*parts)[C][F / ranks] = (const void *)weight;
+    memcpy(part, parts[rank], sizeof *parts);
+}
+static void shard_heads_by_rank(int ranks, int rank, int H, int KV, int kept, int D, int C,
+                                float part[restrict H / ranks + 2 * kept][D][C], const float qkv[H + 2 * KV][D][C]) {
+    shard_heads(ranks, rank, H, KV, kept, D, C, part, qkv);
+    memcpy(part, qkv[rank], (size_t)(H / ranks) * sizeof *part);
+}
+static void vocabulary_without_its_first(int ranks, int rank, int T, int V, int C, float out[restrict T][C],
+                                         const int ids[T], const float part[V / ranks][C]) {
+    vocabulary_embedding(ranks, rank, T, V, C, out, ids, part);
+    for (int t = 0; t < T; t++)
+        if (ids[t] == V / ranks * rank) memset(out[t], 0, sizeof *out);
 }
 
 static void log_sum_too_large(int T, int H, int KV, int D, float out[restrict T][H][D], float log_sum[restrict T][H],
@@ -1519,9 +1604,21 @@ static const Draft wrong[] = {
     DRAFT(rms_norm_backward, rms_norm_backward_resets_nothing, "those of the squares and of n g"),
     DRAFT(adamw, adamw_beta1_for_both, "Your v is a mean by beta1, as m is"),
     DRAFT(adamw, adamw_is_lion, "that is Lion"),
+    DRAFT(adamw, adamw_too_early, "made of m and v of before"),
+    DRAFT(adamw, adamw_halfway, "halfway between what they were and what is new"),
+    DRAFT(adamw, adamw_of_all, "means of all since the first"),
     DRAFT(muon, muon_mistyped, "step is the right one times 0.9665. Are the coefficients 3.4445"),
     DRAFT(clip_gradient, clip_by_the_root, "is the right one times a number, another one in each"),
     DRAFT(learning_rate, rate_warms_too_short, "step <= warmup"),
+    DRAFT(learning_rate, rate_in_degrees, "180 times the way, as degrees"),
+    DRAFT(learning_rate, rate_in_whole_numbers, "step / warmup and your way along the cosine are divisions of whole"),
+    DRAFT(shard_columns, shard_columns_by_rank, "Your part begins at row `rank`"),
+    DRAFT(shard_columns, shard_columns_of_numbers, "so many numbers behind the first"),
+    DRAFT(shard_rows, shard_rows_by_rank, "Your part begins at column `rank`"),
+    DRAFT(shard_rows, shard_rows_of_the_part, "step from row to row by the length of the part"),
+    DRAFT(shard_rows, shard_rows_in_one_piece, "cut along the other axis"),
+    DRAFT(shard_heads, shard_heads_by_rank, "Your queries begin at head `rank`"),
+    DRAFT(vocabulary_embedding, vocabulary_without_its_first, "first token of your part gets zeros"),
     DRAFT(flash_attention_log_sum, log_sum_too_large, "In the cases that fail your output is the right one times 1.5"),
 };
 

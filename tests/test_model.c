@@ -302,6 +302,11 @@ static void folders_around_a_model_are_named(void **state) {
                     "error: cache: the model is the folder in its snapshots: name that");
     assert_int_equal(system(AT("mkdir %s/lora && echo {} >%s/lora/adapter_config.json", folder, folder)), 0);
     assert_one_line("an adapter", run("--model lora --ids 1"), "error: lora: it holds an adapter, not a model: peft's");
+    assert_int_equal(symlink("/nowhere/llama.gguf", AT("%s/lost.gguf", folder)), 0);
+    assert_one_line("a file", run("--model lost.gguf --ids 1"),
+                    "lost.gguf: it is a link, and what it points to is not there: copy that, too");
+    /* With another model's file in the folder: it is not for want of a config.json that this one does not run. */
+    assert_int_equal(symlink(ROOT "/tests/golden/gguf/plain.gguf", AT("%s/cache/snapshots/3ab/q8.gguf", folder)), 0);
     static const char *const lost[] = {"model.safetensors", "config.json"};
     for (size_t i = 0; i < COUNT(lost); i++) {
         assert_int_equal(unlink(AT("%s/cache/blobs/%s", folder, lost[i])), 0);

@@ -119,7 +119,8 @@ static void broken_files_of_tokens_are_named(void **state) {
     static const int32_t ids[] = {1, 2, 3, 4};
     static const float broken[] = {1, 2.5f, 3, 4}, negative[] = {1, -2, 3, 4}, ones[] = {1, 1, 1, 1};
     static const int64_t from_1[] = {1, 3}, backwards[] = {0, 3, 2}, twice[] = {0, 2, 2}, beyond[] = {0, 9};
-    static const float nowhere[] = {0, NAN};
+    static const int64_t large[] = {1, INT64_C(0x100000001), 3, 4};
+    static const float nowhere[] = {0, NAN}, half[] = {0, 1.5f};
 #define IDS(r, ...) {.name = "ids", .dtype = I32, .rank = r, .shape = {__VA_ARGS__}, .data = ids}
 #define BEGINS(n, type, numbers) {.name = "begins", .dtype = type, .rank = 1, .shape = {n}, .data = numbers}
     const TokenFile cases[] = {
@@ -135,8 +136,11 @@ static void broken_files_of_tokens_are_named(void **state) {
         {"begins[2] is not behind the one before it", {IDS(1, 4), BEGINS(3, I64, twice)}},
         {"begins[1] is not behind the one before it, or there is no such token", {IDS(1, 4), BEGINS(2, I64, beyond)}},
         {"begins[1] is not behind the one before it, or there is no such token", {IDS(1, 4), BEGINS(2, F32, nowhere)}},
-        {"token 1 of document 1 is -1", {{.name = "ids", .dtype = F32, .rank = 1, .shape = {4}, .data = broken}}},
-        {"token 1 of document 1 is -1", {{.name = "ids", .dtype = F32, .rank = 1, .shape = {4}, .data = negative}}},
+        {"begins[1] is not behind the one before it, or there is no such token", {IDS(1, 4), BEGINS(2, F32, half)}},
+        {"token 1 of document 1 is 2.5", {{.name = "ids", .dtype = F32, .rank = 1, .shape = {4}, .data = broken}}},
+        {"token 1 of document 1 is -2", {{.name = "ids", .dtype = F32, .rank = 1, .shape = {4}, .data = negative}}},
+        {"token 1 of document 1 is 4294967297",
+         {{.name = "ids", .dtype = I64, .rank = 1, .shape = {4}, .data = large}}},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         size_t count = 0;

@@ -650,6 +650,15 @@ static void a_beginning_that_cannot_be_is_refused(void **state) {
         assert_one_clear_line();
         assert_said(bad[i].words);
     }
+    /* A link that points nowhere is no file that is not there. */
+    static const char *const links[] = {"tokenizer.json", "tokenizer_config.json"};
+    for (size_t i = 0; i < COUNT(links); i++) {
+        write_beside("sentencepiece/tokenizer.model", NULL, NULL, NULL);
+        assert_int_equal(symlink("/nowhere/it", AT("%s/begins/%s", folder, links[i])), 0);
+        assert_int_equal(run("--model begins --encode x"), 1);
+        assert_one_clear_line();
+        assert_said(AT("begins/%s: it is a link, and what it points to is not there", links[i]));
+    }
 }
 
 /* ------------------------------------------------------------------ the time */

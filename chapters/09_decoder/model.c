@@ -10,8 +10,6 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { PATH = 4096, MOST_SHARDS = 1000 };
 
@@ -26,6 +24,10 @@ struct ModelFiles {
 static const char *join(char path[static PATH], const char *folder, const char *name) {
     if (snprintf(path, PATH, "%s/%s", folder, name) >= PATH) fail("%.200s…: the path is too long", folder);
     return path;
+}
+
+static bool lies_in(char path[static PATH], const char *folder, const char *name) {
+    return file_is_there(join(path, folder, name));
 }
 
 /* ------------------------------------------------------------------ one file, or shards and their index */
@@ -78,16 +80,10 @@ static _Noreturn void refuse_folder(const char *folder) {
     static const char *const names[] = {"pytorch_model.bin", "pytorch_model.bin.index.json"};
     char path[PATH];
     for (int i = 0; i < 2; i++)
-        if (access(join(path, folder, names[i]), F_OK) == 0)
+        if (lies_in(path, folder, names[i]))
             fail("%s: it holds %s and no model.safetensors. transformers writes one beside it: " CONVERT, folder,
                  names[i], "auto", shell_word(folder), shell_word(folder));
     fail("%s: it holds neither model.safetensors nor model.safetensors.index.json", folder);
-}
-
-/* A link lies there as well, whatever it points to: then that is what is wrong. */
-static bool lies_in(char path[static PATH], const char *folder, const char *name) {
-    struct stat status;
-    return lstat(join(path, folder, name), &status) == 0;
 }
 
 static void open_folder(struct ModelFiles *files, const char *folder) {
@@ -119,9 +115,7 @@ static Weights weights_of(const struct ModelFiles *files, const char *folder) {
 /* Meta's own checkpoints have a params.json for a config.json, and other names for everything. */
 static void refuse_metas(const char *folder) {
     char path[PATH];
-    if (access(join(path, folder, "consolidated.00.pth"), F_OK) != 0 ||
-        access(join(path, folder, "config.json"), F_OK) == 0)
-        return;
+    if (!lies_in(path, folder, "consolidated.00.pth") || lies_in(path, folder, "config.json")) return;
     fail("%s: it is Meta's checkpoint, consolidated.00.pth. This writes config.json and model.safetensors beside it: "
          "python3 %s %s", folder, shell_word(ROOT "/chapters/09_decoder/meta.py"), shell_word(folder));
 }
@@ -129,7 +123,7 @@ static void refuse_metas(const char *folder) {
 /* A folder may hold GGUF files alone, each of which is a model. */
 static void refuse_ggufs(const char *folder) {
     char path[PATH];
-    if (access(join(path, folder, "config.json"), F_OK) == 0) return;
+    if (lies_in(path, folder, "config.json")) return;
     DIR *directory = opendir(folder);
     for (const struct dirent *entry; directory && (entry = readdir(directory));)
         if (gguf_is(join(path, folder, entry->d_name)))
@@ -143,9 +137,9 @@ static void refuse_others(const char *folder) {
         {"snapshots", "the model is the folder in its snapshots: name that"},
         {"adapter_config.json", "it holds an adapter, not a model: peft's merge_and_unload() adds it to its model"}};
     char path[PATH];
-    if (access(join(path, folder, "config.json"), F_OK) == 0) return;
+    if (lies_in(path, folder, "config.json")) return;
     for (int i = 0; i < 2; i++)
-        if (access(join(path, folder, others[i][0]), F_OK) == 0) fail("%s: %s", folder, others[i][1]);
+        if (lies_in(path, folder, others[i][0])) fail("%s: %s", folder, others[i][1]);
 }
 
 static void read_folder(Model *model, const char *folder) {
@@ -173,12 +167,11 @@ static void open_gguf(Model *model, const char *path) {
 }
 
 Model model_open(const char *path) {
-    struct stat status;
-    if (stat(path, &status) != 0) fail("%s: %s: name a model's folder, a .gguf or a .bin", path, strerror(errno));
+    if (!file_is_there(path)) fail("%s: %s: name a model's folder, a .gguf or a .bin", path, strerror(errno));
     Model model = {.files = allocate(sizeof *model.files)};
     *model.files = (struct ModelFiles){0};
     char folder[PATH];
-    if (S_ISDIR(status.st_mode)) read_folder(&model, path);
+    if (file_is_folder(path)) read_folder(&model, path);
     else if (in_folder(folder, path)) read_folder(&model, folder);
     else if (gguf_is(path)) open_gguf(&model, path);
     else model.files->bin = llama2c_open(&model, path);

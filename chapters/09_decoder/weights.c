@@ -127,11 +127,7 @@ static void take_embedding(Weights *weights, Model *model) {
 }
 
 /* Early checkpoints hold RoPE's frequencies, which follow from the configuration. */
-static bool is_stray(const char *name) {
-    static const char end[] = ".rotary_emb.inv_freq";
-    size_t length = strlen(name);
-    return length >= sizeof end - 1 && strcmp(name + length - (sizeof end - 1), end) == 0;
-}
+static bool is_stray(const char *name) { return name_ends_in(name, ".rotary_emb.inv_freq"); }
 
 static void refuse_the_rest(const Weights *weights) {
     List unexpected = {0};

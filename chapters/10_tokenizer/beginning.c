@@ -6,7 +6,6 @@
 
 #include <jansson.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 /* ------------------------------------------------------------------ the post_processor */
 
@@ -63,7 +62,7 @@ json_t *json_beside(char path[static BESIDE_PATH], const char *file, const char 
     json_error_t problem;
     if (snprintf(path, BESIDE_PATH, "%.*s%s", slash ? (int)(slash + 1 - file) : 0, file, name) >= BESIDE_PATH)
         fail("%.200s…: the path is too long", file);
-    if (access(path, F_OK) != 0) return NULL;
+    if (!file_is_there(path)) return NULL;
     char *text = file_read_regular(path, &length);
     json_t *json = json_read_reals(text, length, &problem);
     if (!json) fail("%s: line %d: no valid JSON: %s", path, problem.line, problem.text);

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ------------------------------------------------------------------ opening */
 
@@ -49,7 +48,7 @@ static bool find_in_folder(char path[static 4096], const char *folder) {
     static const char *const names[] = {"tokenizer.json", "tokenizer.model", "tokenizer.bin"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (snprintf(path, 4096, "%s/%s", folder, names[i]) >= 4096) fail("%.200s…: the path is too long", folder);
-        if (access(path, F_OK) == 0) return true;
+        if (file_is_there(path)) return true;
     }
     return false;
 }

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { PATH = 4096 };
 
@@ -45,8 +44,8 @@ static void set_template(Chat *chat, const char *path, const char *source, size_
 /* `wanted`: the template; the name of the token that ends a text is wanted anyway. */
 static void read_folder(Chat *chat, const char *folder, bool wanted) {
     char path[PATH];
-    const bool own_file = access(join(path, folder, "chat_template.jinja"), F_OK) == 0; /* which counts more */
-    if (access(join(path, folder, "tokenizer_config.json"), F_OK) == 0) {
+    const bool own_file = file_is_there(join(path, folder, "chat_template.jinja")); /* which counts more */
+    if (file_is_there(join(path, folder, "tokenizer_config.json"))) {
         json_t *json = json_open_reals(path); /* its model_max_length mostly has 31 digits */
         const json_t *template = json_object_get(json, "chat_template");
         const char *eos = token_name(json_object_get(json, "eos_token"));

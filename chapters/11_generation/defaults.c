@@ -29,8 +29,8 @@ static int whole_or(const char *path, const json_t *json, const char *key, int o
 }
 
 static void read_sampling(const char *path, const json_t *json, Sampling *s) {
-    double temperature = number_or(path, json, "temperature", s->temperature, 0, 1000);
-    s->temperature = temperature == 0 ? 0 : (float)number_or(path, json, "temperature", temperature, 0.001, 1000);
+    double T = number_or(path, json, "temperature", s->temperature, 0, HOTTEST);
+    s->temperature = T == 0 ? 0 : (float)number_or(path, json, "temperature", T, COLDEST, HOTTEST);
     s->top_k = whole_or(path, json, "top_k", s->top_k);
     s->top_p = (float)number_or(path, json, "top_p", s->top_p, 0, 1);
     s->min_p = (float)number_or(path, json, "min_p", s->min_p, 0, 1);

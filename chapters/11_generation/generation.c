@@ -65,8 +65,8 @@ Ending generation_write(Generation *g, const Tokenizer *tokenizer, Stream *strea
 }
 
 float temperature_of(const char *text) {
-    float T = (float)option_decimal("temperature", text, 0, 1000);
-    return T == 0 ? 0 : (float)option_decimal("temperature", text, 0.001, 1000);
+    float T = (float)option_decimal("temperature", text, 0, HOTTEST);
+    return T == 0 ? 0 : (float)option_decimal("temperature", text, COLDEST, HOTTEST);
 }
 
 void check_vocabularies(const Model *model, const Tokenizer *tokenizer, bool notes) {

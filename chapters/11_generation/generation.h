@@ -66,7 +66,7 @@ Ending generation_write(Generation *generation, const Tokenizer *tokenizer, Stre
  * added of which the model has no row, such as <pad>: who uses one is told so. Where neither explains it, fail(). */
 void check_vocabularies(const Model *model, const Tokenizer *tokenizer, bool notes);
 
-/* What --temperature says: 0, or 0.001 to 1000, for divided by less a logit could become infinite; or usage_error(). */
+/* What --temperature says, 0 or COLDEST to HOTTEST; or usage_error(). */
 float temperature_of(const char *text);
 
 /* The ids of a text, with BOS before them if the tokenizer wants it there; of an empty text, BOS. The caller frees. */

@@ -40,6 +40,10 @@ int greedy(int V, const float logits[V]);
  * p[0] + … + p[v] > u. */
 int draw(int V, const float logits[V], double u);
 
+/* What is asked for is a temperature from COLDEST to HOTTEST, or 0: divided by less, a logit could become infinite. */
+#define COLDEST 0.001
+#define HOTTEST 1000
+
 /* All of it, in transformers' order. What changes nothing: a penalty of 1, a k of 0, a top_p of 1, a min_p of 0. */
 typedef struct {
     float temperature; /* 0: greedy */

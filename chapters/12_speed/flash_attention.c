@@ -21,7 +21,6 @@ enum {
     TEAM = 256 / WIDE,    /* sets that share a tile while it is in the cache */
     FEW = 16,             /* queries of a head that are few */
     LINE = 16,            /* numbers that come from memory together */
-    PAGE = 1024,          /* numbers of a page of memory */
 };
 
 /* The problem, and the width that rows are padded to. */
@@ -244,20 +243,15 @@ static Tile turned_tile(int g, int s0, int end, const Problem *p, Copy copy) {
     return (Tile){.k = {copy.turned, KEYS}, .v = tile.v};
 }
 
-/* Before a processor can ask for a line of a page, it must look up where in memory that page is. Here it does so. */
-static void look_up(size_t numbers, const float *from) {
-    for (size_t i = 0; i < numbers; i += PAGE) __builtin_prefetch(from + i, 0, 2);
-}
-
 /* For few queries a copy does not pay: they read a whole tile where it lies, and meanwhile ask for the next, from its
  * beginning to its end: each head for its share. The pages of the one after it are looked up. */
 static Tile tile_in_place(int g, int s0, int end, const Problem *p, Copy copy) {
     size_t D = (size_t)p->D, pitch = p->KV * D, at = s0 * pitch + g * D;
-    size_t next = (s0 + KEYS) * pitch + g * KEYS * D, later = next + KEYS * pitch;
+    size_t next = (s0 + KEYS) * pitch + g * KEYS * D, later = next + KEYS * pitch, bytes = KEYS * D * sizeof *p->k;
     if (s0 + KEYS > end || p->width != p->D) return copied_tile(g, s0, end, p, copy);
     Tile tile = {.k = {p->k + at, pitch}, .v = {p->v + at, pitch}};
     if (s0 + 2 * KEYS <= end) tile.next_k = p->k + next, tile.next_v = p->v + next;
-    if (s0 + 3 * KEYS <= end) look_up(KEYS * D, p->k + later), look_up(KEYS * D, p->v + later);
+    if (s0 + 3 * KEYS <= end) look_up(bytes, p->k + later), look_up(bytes, p->v + later);
     return tile;
 }
 

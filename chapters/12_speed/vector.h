@@ -63,6 +63,13 @@ typedef uint16_t Halves __attribute__((vector_size(LANES * sizeof(uint16_t)), al
 #define IN_REGISTER(v) ((void)0)
 #endif
 
+/* Before a processor can ask for a line of a page, it must look up where in memory that page is. Here it does so, for
+ * the pages of so many bytes. */
+enum { PAGE = 4096 };
+INLINE void look_up(size_t bytes, const void *from) {
+    for (size_t b = 0; b < bytes; b += PAGE) __builtin_prefetch((const char *)from + b, 0, 2);
+}
+
 /* In each lane a, where the mask (of a comparison) has all bits, and b, where it has none. */
 INLINE Vector blend(Words mask, Vector a, Vector b) { return (Vector)((mask & (Words)a) | (~mask & (Words)b)); }
 

@@ -9,7 +9,7 @@ enum {
     LATER = BLOCKS / 2,       /* a block is read with the one so many later */
     LINE = 64,                /* bytes that come from memory together */
     FAR = 24576, NEAR = 4096, /* bytes that are asked for before they are needed: first, and once more */
-    PAGE = 4096, PAGES = 16,  /* bytes of a page of memory, and pages that are looked up together */
+    MANY = 16 * PAGE,         /* bytes whose pages are looked up together */
 };
 
 /* A part of a row of x. Sums of its products with levels begin with what the zero of these levels makes too much:
@@ -118,13 +118,11 @@ INLINE void ask(bool eight_bits, size_t bytes, const char *from) {
     }
 }
 
-/* Before a processor can ask for the first line of a page, it must look up where in memory the page is. What is to be
- * computed meanwhile is soon at an end, for it takes many instructions. But pages can be looked up side by side: where
- * these bytes reach a multiple of so many pages, all of the next are. */
-INLINE void look_up(const char *weight, size_t bytes) {
-    const uintptr_t from = (uintptr_t)weight, border = (from + bytes) / (PAGES * PAGE) * (PAGES * PAGE);
-    for (int page = 0; page < PAGES && border > from; page++)
-        __builtin_prefetch(weight + (border - from) + FAR + (page + 1) * PAGE, 0, 2);
+/* What is to be computed while a page is looked up is soon at an end, for it takes many instructions. But pages can be
+ * looked up side by side: where these bytes reach a multiple of MANY, those of the next so many are. */
+INLINE void look_up_next(const char *weight, size_t bytes) {
+    const uintptr_t from = (uintptr_t)weight, border = (from + bytes) / MANY * MANY;
+    if (border > from) look_up(MANY, weight + (border - from) + FAR + PAGE);
 }
 
 /* y[s] = w_s . x. While a part is multiplied, the next one's scales are made: that takes long, but nobody waits. */
@@ -135,7 +133,7 @@ INLINE void dot_products(int type, int streams, float y[streams], int rows, cons
     char rest[STREAMS][MOST_BYTES];
     float scale[2][STREAMS][MOST_SCALES];
     Eight lanes[STREAMS] = {0};
-    look_up(weight, streams * pitch);
+    look_up_next(weight, streams * pitch);
     for (int s = 0; s < streams && whole < parts; s++)
         whole_part(rest[s], (int)bytes, (int)(pitch - whole * bytes), weight + s * pitch + whole * bytes);
     for (size_t p = 0; p <= parts; p++, piece = next, next.at += bytes) {

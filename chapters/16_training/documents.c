@@ -3,7 +3,7 @@
 #include "common/file.h"
 #include "common/safetensors.h"
 
-#include <limits.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,15 +43,19 @@ bool documents_teach(const Documents *d, size_t begin, size_t length) {
     return false;
 }
 
+/* Token i of the document that is collected. */
+static void put_token(Reader *r, size_t i, double id) {
+    const int V = r->reading->V;
+    if (!(id >= 0 && id < V && id == floor(id)))
+        fail("%s: token %zu of document %zu is %.10g, which is not in the model's vocabulary of %d (0 to %d)", r->path,
+             i, r->seen + 1, id, V, V - 1);
+    r->documents.ids[r->documents.tokens + i] = (int)id;
+}
+
 /* What stands behind `tokens` becomes a document of so many tokens. */
 static void end_document(Reader *r, size_t length) {
     Documents *d = &r->documents;
-    const int V = r->reading->V, *ids = d->ids + d->tokens;
     r->seen++;
-    for (size_t i = 0; i < length; i++)
-        if (ids[i] < 0 || ids[i] >= V)
-            fail("%s: token %zu of document %zu is %d, which is not in the model's vocabulary of %d (0 to %d)", r->path,
-                 i, r->seen, ids[i], V, V - 1);
     if (!documents_teach(d, d->tokens, length)) return; /* there is nothing to learn in it */
     if (length > (size_t)r->reading->T && !r->reading->cut)
         fail("%s: document %zu has %zu tokens, and a sequence only %d: --cut cuts documents, --length may give more "
@@ -98,14 +102,13 @@ static void add_text(Reader *r, size_t length, const char *text) {
     size_t count, used = 0;
     int *encoded = tokenizer_encode(tokenizer, length, text, false, &count);
     make_room(r, count + 2);
-    int *ids = r->documents.ids + r->documents.tokens;
     float *learned = r->documents.learned + r->documents.tokens;
-    if (bos >= 0) ids[used++] = bos;
-    memcpy(ids + used, encoded, count * sizeof *ids), used += count;
-    if (eos >= 0) ids[used++] = eos;
+    if (bos >= 0) put_token(r, used++, bos);
+    for (size_t i = 0; i < count; i++) put_token(r, used++, encoded[i]);
+    if (eos >= 0) put_token(r, used++, eos);
     free(encoded);
     for (size_t i = 0; i < used; i++) learned[i] = 1;
-    if (r->reading->learn_after) learn_after(r->reading, used, ids, learned);
+    if (r->reading->learn_after) learn_after(r->reading, used, r->documents.ids + r->documents.tokens, learned);
     end_document(r, used);
 }
 
@@ -163,12 +166,6 @@ static void read_text(Reader *r) {
 
 /* ------------------------------------------------------------------ token files */
 
-/* A whole number, or one that no vocabulary has. */
-static int whole(const Tensor *tensor, size_t i) {
-    double number = tensor_get(tensor, i);
-    return number >= 0 && number < INT_MAX && number == (int)number ? (int)number : -1;
-}
-
 /* How much token i counts. */
 static float learned_of(const Reader *r, const Tensor *learned, size_t i) {
     double counts = learned ? tensor_get(learned, i) : 1;
@@ -182,8 +179,8 @@ static size_t next_begin(const Tensor *ids, const Tensor *begins, size_t d) {
     size_t count = ids->rank == 2 ? ids->shape[0] : begins ? tensor_count(begins) : 1;
     if (d >= count) return tensor_count(ids);
     if (ids->rank == 2) return d * ids->shape[1];
-    int begin = begins ? whole(begins, d) : 0;
-    return begin < 0 ? SIZE_MAX : (size_t)begin;
+    double begin = begins ? tensor_get(begins, d) : 0;
+    return begin >= 0 && begin <= (double)tensor_count(ids) && begin == floor(begin) ? (size_t)begin : SIZE_MAX;
 }
 
 static void read_tokens(Reader *r) {
@@ -203,7 +200,7 @@ static void read_tokens(Reader *r) {
         make_room(r, next - begin);
         Documents *to = &r->documents;
         for (size_t i = begin; i < next; i++) {
-            to->ids[to->tokens + i - begin] = whole(ids, i);
+            put_token(r, i - begin, tensor_get(ids, i));
             to->learned[to->tokens + i - begin] = learned_of(r, learned, i);
         }
         end_document(r, next - begin);
@@ -215,7 +212,7 @@ static void read_tokens(Reader *r) {
 
 Documents documents_read(const char *path, const Reading *reading) {
     Reader r = {.path = path, .reading = reading};
-    r.documents.text = !file_ends_in(path, ".safetensors");
+    r.documents.text = !name_ends_in(path, ".safetensors");
     if (r.documents.text) read_text(&r);
     else read_tokens(&r);
     if (r.documents.count == 0 && r.documents.text && reading->learn_after)

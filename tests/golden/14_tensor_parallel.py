@@ -12,6 +12,7 @@ from golden import Kernel, normal
 CHAPTER = "14_tensor_parallel"
 
 FIRST = "You take the first part for every rank. The part of rank r begins at r times its length"
+UNMULTIPLIED = "Your part begins at {0} `rank`, one {0} behind the part before it. It begins at rank times its length"
 INTERLEAVED = "You deal the {} out in turn: rank, rank + ranks, rank + 2 ranks, … A rank's follow each other"
 BEHIND = "You take the next rank's part. Ranks are numbered from 0"
 REVERSED = "Your ranks run from the end. Rank 0 has the first part"
@@ -31,7 +32,8 @@ def own(count, ranks, rank):
 def which(name, count, ranks, rank):
     """The indices that a mistake takes for this rank's."""
     return {"first": lambda: own(count, ranks, 0), "interleaved": lambda: torch.arange(rank, count, ranks),
-            "behind": lambda: own(count, ranks, (rank + 1) % ranks), "reversed": lambda: own(count, ranks, ranks - 1 - rank)}[name]()
+            "behind": lambda: own(count, ranks, (rank + 1) % ranks), "reversed": lambda: own(count, ranks, ranks - 1 - rank),
+            "rank_alone": lambda: torch.arange(rank, rank + count // ranks)}[name]()
 
 
 # --- A matrix ------------------------------------------------------------------------------------------------
@@ -42,11 +44,14 @@ columns = Kernel("shard_columns", CHAPTER, "torch.chunk(weight, ranks, dim=0)[ra
 rows = Kernel("shard_rows", CHAPTER, "torch.chunk(weight, ranks, dim=1)[rank]", exact=True,
               pytorch=lambda ranks, rank, weight: torch.chunk(weight, ranks, 1)[rank].contiguous(),
               formula=lambda ranks, rank, weight: weight[:, own(weight.shape[1], ranks, rank)])
-for name, advice in {"first": FIRST, "interleaved": INTERLEAVED.format("rows"), "behind": BEHIND, "reversed": REVERSED}.items():
+for name, advice in {"first": FIRST, "interleaved": INTERLEAVED.format("rows"), "behind": BEHIND, "reversed": REVERSED,
+                     "rank_alone": UNMULTIPLIED.format("row")}.items():
     columns.wrong({"first": "every_rank_shard_0"}.get(name, name), advice, lambda ranks, rank, weight, name=name:
                   weight[which(name, len(weight), ranks, rank)])
-    rows.wrong({"first": "every_rank_shard_0"}.get(name, name), advice.replace("rows", "columns"), lambda ranks, rank, weight, name=name:
+    rows.wrong({"first": "every_rank_shard_0"}.get(name, name), advice.replace("row", "column"), lambda ranks, rank, weight, name=name:
                weight[:, which(name, weight.shape[1], ranks, rank)])
+columns.wrong("row_length_missing", "Your part begins so many numbers behind the first. It begins so many rows behind it: times C",
+              lambda ranks, rank, weight: weight.flatten()[rank * len(weight) // ranks:][:weight.numel() // ranks].reshape(-1, weight.shape[1]))
 columns.wrong("other_axis", AXIS.format("Of nn.Linear's [out][in], a part of the outputs is whole rows, one behind the other"),
               lambda ranks, rank, weight: weight[:, own(weight.shape[1], ranks, rank)].reshape(-1, weight.shape[1])
               if weight.shape[1] % ranks == 0 else None)
@@ -54,8 +59,9 @@ columns.wrong("other_axis_transposed", AXIS.format("Of nn.Linear's [out][in], a 
               lambda ranks, rank, weight: weight[:, own(weight.shape[1], ranks, rank)].T.contiguous()
               if len(weight) == weight.shape[1] else None)
 rows.wrong("other_axis", AXIS.format("A part of the inputs is a piece of every row of [out][in]: the rows whole are outputs, whose "
-           "sum would mean nothing"), lambda ranks, rank, weight: weight[own(len(weight), ranks, rank)].reshape(len(weight), -1)
-           if len(weight) % ranks == 0 else None)
+           "sum would mean nothing"), lambda ranks, rank, weight: weight.reshape(ranks, len(weight), -1)[rank])
+rows.wrong("rows_of_the_part", "You step from row to row by the length of the part. A row of weight has F numbers",
+           lambda ranks, rank, weight: weight.flatten()[rank * weight.shape[1] // ranks:][:weight.numel() // ranks].reshape(len(weight), -1))
 rows.wrong("other_axis_transposed", AXIS.format("A part of the inputs is a piece of every row of [out][in]") + ", not turned",
            lambda ranks, rank, weight: weight[own(len(weight), ranks, rank)].T.contiguous() if len(weight) == weight.shape[1] else None)
 
@@ -92,6 +98,8 @@ fused.wrong("fused_halved", "You cut the fused matrix as if it were one: the fir
             if (rank + 1) * (H // ranks + 2 * kept) <= H + 2 * KV else None)
 fused.wrong("every_rank_shard_0", FIRST, lambda ranks, rank, H, KV, kept, qkv:
             heads(ranks, rank, H, KV, kept, qkv, own(H, ranks, 0), torch.arange(kept)))
+fused.wrong("queries_by_rank_alone", "Your queries begin at head `rank`. They begin at rank H / ranks", lambda ranks, rank, H, KV, kept, qkv:
+            heads(ranks, rank, H, KV, kept, qkv, torch.arange(rank, rank + H // ranks)))
 fused.wrong("interleaved", INTERLEAVED.format("heads") + ", with the keys and values that they read",
             lambda ranks, rank, H, KV, kept, qkv: heads(ranks, rank, H, KV, kept, qkv, torch.arange(rank, H, ranks)))
 fused.wrong("keys_of_rank_0", "Your queries are this rank's, your keys and values rank 0's. Query head h reads h / (H / KV)",
@@ -145,6 +153,8 @@ vocabulary.wrong("modulo", "You take the id modulo the length of the part. Other
                  lambda ranks, rank, V, ids, part: part[ids.long() % len(part)])
 vocabulary.wrong("next_row", "Your rows are one too far: the first token of this rank has row 0",
                  lambda ranks, rank, V, ids, part: masked(ranks, rank, V, ids, part, shift=V * rank // ranks - 1))
+vocabulary.wrong("first_token_left_out", "The first token of your part gets zeros. It has row 0: compare with >=, not with >",
+                 lambda ranks, rank, V, ids, part: masked(ranks, rank, V, ids, part) * (ids != V * rank // ranks)[:, None])
 for name, sentence, ranks, rank in CUTS:
     vocabulary.case(name, sentence, ranks=ranks, rank=rank, V=24, part=normal(24 // ranks, 3),
                     ids=torch.tensor([7, 15, 16, 3, 23, 8, 0, 11, 12, 17, 15], dtype=torch.int32))

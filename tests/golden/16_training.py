@@ -98,6 +98,19 @@ def lion(self, weight, m, v, g, t):
     return self.moved(weight, self.mean(m, g).sign()), self.beta2 * m + (1 - self.beta2) * g, v
 
 
+def by_means(m_of=Step.mean, v_of=Step.squares):
+    """m and v by other means, which may be told the step: one.t."""
+    def take(self, weight, m, v, g, t):
+        self.t = t
+        m, v = m_of(self, m, g), v_of(self, v, g, m)
+        return self.moved(weight, self.update(m, v, t, g, None)), m, v
+    return dict(take=take)
+
+
+HALF = {"m": lambda self, m, g: (m + g) / 2, "v": lambda self, v, g, m: (v + g * g) / 2}
+OVERALL = {"m": lambda self, m, g: m + (g - m) / self.t, "v": lambda self, v, g, m: v + (g * g - v) / self.t}
+
+
 def none_for_zero(self, weight, m, v, g, t):
     return tuple(torch.where(g == 0, old, new) for old, new in zip((weight, m, v), Step.take(self, weight, m, v, g, t)))
 
@@ -214,6 +227,16 @@ for name, advice, variant in [
          dict(update=lambda self, m, v, t, g, before: before[0] / self.correction1(t) / self.divisor(v, t))),
         ("v_of_before", "Your step is divided by v of before. Take the new gradient into it first",
          dict(update=lambda self, m, v, t, g, before: m / self.correction1(t) / self.divisor(before[1], t))),
+        ("both_of_before", "Your step is made of m and v of before. Take the new gradient into both first",
+         dict(update=lambda self, m, v, t, g, before: before[0] / self.correction1(t) / self.divisor(before[1], t))),
+        ("halves_in_m", "Your m is halfway between m and the gradient. It keeps beta1 of itself, and takes 1 - beta1", by_means(HALF["m"])),
+        ("halves_in_v", "Your v is halfway between v and the square. It keeps beta2 of itself, and takes 1 - beta2", by_means(v_of=HALF["v"])),
+        ("halves_in_both", "Your m and v are halfway between what they were and what is new. They keep beta of themselves, and take 1 - beta",
+         by_means(HALF["m"], HALF["v"])),
+        ("mean_of_all_in_m", "Your m is the mean of all gradients since the first. It forgets: beta1 m + (1 - beta1) g", by_means(OVERALL["m"])),
+        ("mean_of_all_in_v", "Your v is the mean of all squares since the first. It forgets: beta2 v + (1 - beta2) g^2", by_means(v_of=OVERALL["v"])),
+        ("mean_of_all_in_both", "Your m and v are means of all since the first. They forget: beta of what was, and 1 - beta of what is new",
+         by_means(OVERALL["m"], OVERALL["v"])),
         ("uphill", "Your step goes uphill. Subtract it", dict(moved=lambda self, w, u: self.decayed(w) + self.rate * u)),
         ("rate_missing", "Your step is not multiplied with the rate", dict(moved=lambda self, w, u: self.decayed(w) - u)),
         ("memories_not_kept", "Your m and v are what they were before the step. Write them back",
@@ -644,6 +667,9 @@ for name, advice, how in [
          dict(rising=lambda step, warmup, peak, lowest: peak * (step // warmup))),
         ("cosine_in_whole_numbers", "Your way along the cosine is a division of whole numbers, which is 0 up to the end. Divide as double",
          dict(way=lambda step, warmup, steps: (step - warmup) // (steps - warmup))),
+        ("all_in_whole_numbers", "Your step / warmup and your way along the cosine are divisions of whole numbers, which are 0 up to the last. "
+         "Divide as double", dict(rising=lambda step, warmup, peak, lowest: peak * (step // warmup),
+                                  way=lambda step, warmup, steps: (step - warmup) // (steps - warmup))),
         ("cosine_from_the_start", "Your cosine begins with the first step, and the rate falls at once after warm-up. It begins at the peak",
          dict(way=lambda step, warmup, steps: step / steps)),
         ("cosine_too_long", "Your cosine takes `steps` steps after warm-up, and does not reach its end. It takes steps - warmup",
@@ -674,6 +700,12 @@ for name, advice, how in [
         ("upside_down", "Your rate rises after warm-up. It is (1 + cos), and not (1 - cos)", dict(curve=lambda way: 1 - half_cosine(way))),
         ("straight_line", "Your rate falls in a straight line. It is half a cosine", dict(curve=lambda way: 1 - way)),
         ("pi_missing", "Your cosine takes the way itself. Multiply it with pi", dict(curve=lambda way: (1 + math.cos(way)) / 2)),
+        ("in_degrees", "Your cosine is given 180 times the way, as degrees. C's cos takes radians: multiply with pi",
+         dict(curve=lambda way: (1 + math.cos(180 * way)) / 2)),
+        ("into_degrees", "Your cosine is given the way times 180 / pi. C's cos takes radians: multiply with pi",
+         dict(curve=lambda way: (1 + math.cos(180 / math.pi * way)) / 2)),
+        ("from_degrees", "Your cosine is given the way times pi / 180, as if it were degrees. It is a share of the way: multiply with pi",
+         dict(curve=lambda way: (1 + math.cos(math.pi / 180 * way)) / 2)),
         ("lowest_missing", "Your rate falls to 0. It falls to `lowest`", dict(between=lambda share, peak, lowest: peak * share)),
         ("lowest_on_top", "Your rate is `lowest` too high at its peak. The cosine is of peak - lowest",
          dict(between=lambda share, peak, lowest: lowest + peak * share)),

@@ -116,7 +116,7 @@ static void confine(const char *folder) {
 
 static int by_name(const void *left, const void *right) { return strcmp(*(char *const *)left, *(char *const *)right); }
 
-static bool is_c_file(const char *name) { return name[0] != '.' && file_ends_in(name, ".c"); }
+static bool is_c_file(const char *name) { return name[0] != '.' && name_ends_in(name, ".c"); }
 
 /* The sorted names in a folder, without the hidden ones. */
 static int names_in(const char *folder, char ***names) {

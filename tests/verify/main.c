@@ -108,7 +108,7 @@ static bool judge_outputs(const Kernel *kernel, const char *path, const char *ca
 /* What a report calls a library: mine.so, or the source that `make verify` compiled it from. */
 static char *source_name(const char *library) {
     const char *slash = strrchr(library, '/'), *name = slash ? slash + 1 : library;
-    return copy_text(name, strlen(name) - (file_ends_in(name, ".c.so") ? strlen(".so") : 0));
+    return copy_text(name, strlen(name) - (name_ends_in(name, ".c.so") ? strlen(".so") : 0));
 }
 
 /* ------------------------------------------------------------------ timing */

@@ -67,7 +67,7 @@ static bool compile(const char *source, const char *library) {
 
 /* A C file becomes a library; anything else is one. */
 static void make_library(File *file, const char *path, int number) {
-    if (!file_ends_in(path, ".c")) {
+    if (!name_ends_in(path, ".c")) {
         if (!realpath(path, file->library)) fail("cannot open %s: %s", path, strerror(errno));
         return;
     }

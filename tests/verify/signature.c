@@ -344,7 +344,7 @@ static bool is_courses(Token file, char name[static PATH_MAX]) {
     snprintf(from_root, sizeof from_root, "%s/%s", ROOT, written);
     if (!realpath(ROOT, root) || !realpath(written[0] == '/' ? written : from_root, whole)) return false;
     size_t length = strlen(root);
-    if (strncmp(whole, root, length) != 0 || whole[length] != '/' || !file_ends_in(whole, ".c")) return false;
+    if (strncmp(whole, root, length) != 0 || whole[length] != '/' || !name_ends_in(whole, ".c")) return false;
     strcpy(name, whole + length + 1);
     whole[strlen(whole) - 1] = 'h';
     bool is_of_a_room = strncmp(name, "chapters/", 9) == 0 || strncmp(name, "common/", 7) == 0;
