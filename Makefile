@@ -249,7 +249,7 @@ parallel: $(BUILD)/14_tensor_parallel ## one model on several processes: make pa
 
 # What a program prints, for the lessons, and what it computed, for the figures. On one thread, for so small are the models that
 # several wait for each other more than they compute; all but chapter 12, which measures what threads are worth.
-$(BUILD)/data/%.txt: $(BUILD)/%
+$(BUILD)/data/%.txt: $(BUILD)/% chapters/09_decoder/stories/model/model.safetensors
 	@mkdir -p $(@D)
 	@$(if $(filter 12_%,$*),,OMP_NUM_THREADS=1) $< $(if $(filter $*,$(DRAWN)),,--data $(BUILD)/data) > $@
 
@@ -268,7 +268,7 @@ figures:
 	@echo "figures: skipped, there is no gnuplot (apt install gnuplot-nox | dnf install gnuplot | brew install gnuplot)"
 endif
 
-$(BUILD)/figures/%.svg: figures/%.gp figures/style.gp $(DRAWINGS)
+$(BUILD)/figures/%.svg: figures/%.gp figures/style.gp $(DRAWINGS) $(wildcard tests/golden/*.txt) chapters/09_decoder/stories/train.log
 	@mkdir -p $(@D)
 	@echo "  draw     $@"
 	@gnuplot -e "data='$(BUILD)/data'; output='$@'" $<
@@ -407,7 +407,7 @@ venv: ## PyTorch and transformers in build/venv, for golden and notebooks
 
 torch = $(PYTHON) -c 'import safetensors, torch' 2>/dev/null || { echo "$@: $(PYTHON) has no PyTorch: make venv"; exit 1; }
 
-train: $(BUILD)/train $(BUILD)/stories $(BUILD)/lessons $(BUILD)/card ## train a model like the course's own, for an hour or more: build/training/model, with a card that says what it knows
+train: $(BUILD)/train $(BUILD)/stories $(BUILD)/lessons $(BUILD)/card ## train a model like the course's own, for an hour: build/training/model, with a card that says what it knows
 	@sh chapters/09_decoder/stories/train.sh $(BUILD)
 
 SMALL := $(BUILD)/train-small

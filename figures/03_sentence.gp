@@ -3,6 +3,7 @@ height = 560
 load "figures/style.gp"
 file = data . "/03_sentence.dat"
 stats file using (abs($2) > abs($3) ? abs($2) : abs($3)) nooutput name "FACTOR" # of gates and ups, the largest
+stats file using (abs($4)) nooutput name "PRODUCT"
 unset key
 set xrange [-4:515]; set border 2; unset xtics; set grid noxtics
 set xzeroaxis linecolor rgb grey linetype 1 linewidth 0.8
@@ -12,7 +13,7 @@ set ylabel "gate" offset 1; set yrange [-FACTOR_max:FACTOR_max]; set ytics autof
 plot file using 1:2 with impulses linewidth 1.3 linecolor rgb vermillion
 set ylabel "up"
 plot file using 1:3 with impulses linewidth 1.3 linecolor rgb blue
-set ylabel "silu(gate) · up"; set yrange [*:*]
+set ylabel "silu(gate) · up"; set yrange [*:*]; set ytics 10 * ceil(PRODUCT_max / 25.0)
 set xlabel "hidden number, from 0 to 511"
 plot file using 1:4 with impulses linewidth 1.3 linecolor rgb purple
 unset multiplot

@@ -32,7 +32,7 @@ set label 2 "this tile's" at 16, 1.17 * SUM_max left textcolor rgb "#2b8cc4"
 plot file index 1 using (left($1) + $2 / 2.):($5 / 2):($2 / 2. - 0.25):($5 / 2) with boxxyerror linecolor rgb blue, \
      file index 1 using (left($1) + $2 / 2.):(($5 + $6) / 2):($2 / 2. - 0.25):(($6 - $5) / 2) with boxxyerror linecolor rgb sky, \
      file index 1 using (left($1) + 0.25):($4 > $5 + 0.1 ? $4 : NaN):($2 - 0.5):(0) with vectors nohead linecolor rgb vermillion linewidth 2 dashtype 2, \
-     file index 1 using (left($1) + $2 / 2.):($4 > $5 + 0.1 ? $4 + 0.25 * SUM_max : NaN):(sprintf("%.2f shrinks\nto %.2f", $4, $5)) \
+     file index 1 using (left($1) + $2 / 2.):($4 > $5 + 0.1 ? ($4 > $6 ? $4 : $6) + 0.2 * SUM_max : NaN):(sprintf("%.2f shrinks\nto %.2f", $4, $5)) \
          with labels textcolor rgb vermillion, \
      file index 0 using 1:(NaN):xtic(3) with points
 unset multiplot

@@ -27,7 +27,7 @@ set ylabel "probability"
 set format x ""
 eval keep(k + 0.5 - beside, "top-k 5", k + 0.4, "right", 0.84, purple)
 eval keep(min_p + 0.5, "min-p 0.1", min_p + 0.44, "right", 0.84, vermillion)
-eval keep(top_p + 0.5 + beside, "top-p 0.9", top_p + 0.6, "left", 0.84, green)
+eval keep(top_p + 0.5 + beside, "top-p 0.9", top_p + 0.68, "left", 0.84, green)
 set arrow from 0.4, 0.1 * likeliest to most, 0.1 * likeliest nohead linewidth 1.5 linecolor rgb vermillion
 set label "a tenth of the likeliest" at most - 0.1, 0.163 * likeliest right textcolor rgb vermillion
 plot file using 1:4 with boxes linecolor rgb blue

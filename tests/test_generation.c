@@ -532,9 +532,9 @@ static void a_text_ends_where_it_is_told_to(void **state) {
     assert_int_equal(run("%s --stop '. ' --stop '\nQuestion' --stop nothing", ask), 0);
     size_t shown = strlen(said) - 1;
     assert_true(said[shown] == '\n' && memcmp(said, whole, shown) == 0 && strncmp(whole + shown, ". ", 2) == 0);
-    assert_non_null(strstr(whole, " One morning"));
-    assert_int_equal(run("%s --stop ' One morning'", ask), 0);
-    assert_int_equal(strlen(said) - 1, strstr(whole, " One morning") - whole);
+    assert_non_null(strstr(whole, " there was"));
+    assert_int_equal(run("%s --stop ' there was'", ask), 0);
+    assert_int_equal(strlen(said) - 1, strstr(whole, " there was") - whole);
     assert_int_equal(run("%s --stop 'Once'", ask), 0); /* the prompt is not looked at */
     assert_true(strlen(said) > strlen("Once upon a time\n"));
     write_text("hello", "Hello!\n");

@@ -295,8 +295,9 @@ static void as_chapter_5_says_that_head_writes_the_answer(void **state) {
     for (int h = 0; h < H; h++) {
         double one = speaks_for(h, s.owner, w_o), other = speaks_for(h, FIRST_OWNER, w_o);
         weigh_head(h, weights);
-        if (h == s.head || weights[T - 1][s.owner] > 0.9f) assert_true(one > other);
-        if (h != s.head) assert_true(one < speaks_for(s.head, s.owner, w_o));
+        bool finds_her = weights[T - 1][s.owner] > 0.6f;
+        assert_true(finds_her || h != s.head);
+        if (finds_her) assert_true(one > other && one <= speaks_for(s.head, s.owner, w_o));
         owner += one, first += other;
     }
     assert_true(owner > first);

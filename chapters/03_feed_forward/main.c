@@ -116,7 +116,7 @@ static double likely(const Sentence *s, const float row[1][s->C], int next) {
 static void what_it_adds(const Sentence *s) {
     int T = s->T, C = s->C, L = s->L;
     const float(*stream)[T][C] = sentence_tensor(s, "stream", 3, 2 * L + 2, T, C);
-    const int shown[] = {5, 10, 27, 21, 22, T - 1};
+    const int shown[] = {7, 10, 25, 21, 22, T - 1};
     section("What it adds on the sentence");
     Table table = {0};
     table_row(&table, "feed-forward of layer %d|<next token|before|after", L - 1);

@@ -121,7 +121,7 @@ static void many_draws(int V, const float logits[V]) {
     table_print(&table, stdout);
 }
 
-/* The 31 likeliest tokens begin a sentence somewhere in these stories; the others would be mistakes. */
+/* 31 tokens can begin a sentence here: nearly all of them are the likeliest 31, and nearly all others mistakes. */
 static void temperatures(int V, const float logits[V]) {
     enum { SHOWN = 5, GOOD = 31 };
     static const float Ts[] = {0.5f, 1, 2};

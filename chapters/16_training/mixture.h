@@ -3,7 +3,7 @@
  *
  *     packed     whole documents side by side, such that little room is left; it is filled up, with nothing to learn
  *                there. Or, if they may be cut, one behind the other without a gap. A token sees the documents before
- *                its own in the sequence, too: BOS tells it where its own begins
+ *                its own in the sequence, too, unless they are kept apart (step.h): BOS tells it where its own begins
  *     a mixture  each file has a weight: its share of the sequences. And how often it is read: that often at most, and
  *                then the others go on without it
  *     the order  a file's sequences in a new random order each time that it is read; or as they stand in the file

@@ -1,5 +1,4 @@
 #include "16_training/setup.h"
-#include "16_training/product.h"
 #include "16_training/sample.h"
 #include "common/error.h"
 #include "common/measure.h"
@@ -105,7 +104,6 @@ void run_open(Run *run) {
     if (run->ranks.count > 1 && recipe_reads_standard_input(r))
         fail("-: of several ranks only the first has a standard input: name a file");
     run->dtype = r->bf16 ? BF16 : F32;
-    product_rounds = r->mixed;
     open_config(run);
     open_tokenizer(run);
     open_data(run);

@@ -2,6 +2,7 @@
  * keeps what would be lost otherwise, measures, and shows how far it is. */
 #include "15_backward/backward.h"
 #include "16_training/optimizer.h"
+#include "16_training/product.h"
 #include "16_training/report.h"
 #include "16_training/sample.h"
 #include "16_training/setup.h"
@@ -228,6 +229,7 @@ int main(int argc, char **argv) {
     turn_begin();
     run.recipe = recipe_read(argc, argv);
     run_open(&run);
+    product_rounds = run.recipe.mixed;
     uint64_t fingerprint = run_fingerprint(&run);
     if (run.ranks.rank == 0) begin(&run, fingerprint);
     turn_end();

@@ -14,7 +14,7 @@
 
 enum { TEXTS = 100, TIMES = 8, WINDOW = 512 };
 
-static void no_progress(size_t done, size_t count) { (void)done, (void)count; }
+static void no_progress(size_t, size_t, double) {}
 
 /* -log p of a text's tokens is added to *sum, and their number to *count. */
 static void add_text(const Study *study, const char *text, int window, double *sum, double *count) {
