@@ -1,5 +1,6 @@
 #include "common/output.h"
 #include "common/error.h"
+#include "common/file.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -95,6 +96,9 @@ Output output_open(const char *path) {
     if (exists && !S_ISREG(existing.st_mode))
         fail("cannot write %s: it is %s", path,
              S_ISDIR(existing.st_mode) ? "a directory" : "not a regular file");
+    if (!exists && file_is_there(path)) /* a disk may be away, on which it was to lie */
+        fail("cannot write %s: it is a link, and what it points to is not there: remove it, or name another file",
+             path);
 
     watch_for_the_end();
     Output output = {.path = behind_links(path)};

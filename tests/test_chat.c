@@ -543,11 +543,11 @@ static void a_template_decides_what_is_read(void **state) {
 static void a_message_may_have_several_lines(void **state) {
     (void)state;
     write_text("asked/chat_template.jinja", "{{ bos_token }}{{ messages | length }}{{ messages[-1].content }}");
-    write_text("one", "a\\\nb\\\nc\n\n \nd\n");
+    write_text("one", "a\\\nb\\\nc\rc\r\n\n \nd\n"); /* what stands behind an odd character is not lost */
     assert_int_equal(run("--model asked --chat --tokens 0 <one"), 0);
     Tokenizer *tokenizer = tokenizer_open(stories);
     size_t first, second, same = 0;
-    int *one = tokenizer_encode(tokenizer, 6, "1a\nb\nc", false, &first),
+    int *one = tokenizer_encode(tokenizer, 8, "1a\nb\nc\rc", false, &first),
         *other = tokenizer_encode(tokenizer, 2, "3d", false, &second);
     while (one[same] == other[same]) same++;
     /* What the second begins with was read with the first. */

@@ -305,6 +305,7 @@ static void folders_around_a_model_are_named(void **state) {
     assert_int_equal(symlink("/nowhere/llama.gguf", AT("%s/lost.gguf", folder)), 0);
     assert_one_line("a file", run("--model lost.gguf --ids 1"),
                     "lost.gguf: it is a link, and what it points to is not there: copy that, too");
+    assert_one_line("its tree", run("--tree lost.gguf"), "lost.gguf: it is a link, and what it points to is not there");
     /* With another model's file in the folder: it is not for want of a config.json that this one does not run. */
     assert_int_equal(symlink(ROOT "/tests/golden/gguf/plain.gguf", AT("%s/cache/snapshots/3ab/q8.gguf", folder)), 0);
     static const char *const lost[] = {"model.safetensors", "config.json"};

@@ -3,6 +3,7 @@
  * faults` tries. */
 #include "common/output.h"
 #include "tests/program.h"
+#include "tests/refused.h"
 
 #include <signal.h>
 #include <sys/stat.h>
@@ -76,6 +77,8 @@ static void test_a_left_over_is_left_alone(void **state) {
     assert_int_equal(files_in_folder(), 2);
 }
 
+static void write_the_link(void) { write_whole("link", "newer"); }
+
 /* Who wrote the file before has said where it lies, and who may read it. */
 static void test_a_link_and_its_permissions_stay(void **state) {
     struct stat status;
@@ -88,6 +91,9 @@ static void test_a_link_and_its_permissions_stay(void **state) {
     assert_int_equal(stat(AT("%s/link", folder), &status), 0);
     assert_int_equal(status.st_mode & 0777, 0600);
     run("rm -r disk");
+    assert_refused(write_the_link, "link: it is a link, and what it points to is not there: remove it");
+    assert_int_equal(lstat(AT("%s/link", folder), &status), 0);
+    assert_true(S_ISLNK(status.st_mode));
 }
 
 static void test_two_at_once_do_not_mix(void **state) {

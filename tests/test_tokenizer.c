@@ -629,6 +629,17 @@ static void a_text_ends_as_the_folder_says(void **state) {
     }
 }
 
+/* Copied as a text, a line of tokenizer.model ends otherwise. */
+static void lines_may_end_as_on_windows(void **state) {
+    (void)state;
+    assert_int_equal(system(AT("sed 's/$/\r/' '%s' >%s/windows.model", GOLDEN("tiktoken/tokenizer.model"), folder)), 0);
+    assert_int_equal(run("--model '%s' --encode 'The llama sits.'", GOLDEN("tiktoken/tokenizer.model")), 0);
+    char as_it_is[sizeof said];
+    strcpy(as_it_is, said);
+    assert_int_equal(run("--model windows.model --encode 'The llama sits.'"), 0);
+    assert_string_equal(said, as_it_is);
+}
+
 static void a_beginning_that_cannot_be_is_refused(void **state) {
     (void)state;
     static const struct {
@@ -958,6 +969,7 @@ int main(void) {
         cmocka_unit_test(what_changes_nothing_gives_the_same_ids),
         cmocka_unit_test(a_text_begins_as_the_folder_says),
         cmocka_unit_test(a_text_ends_as_the_folder_says),
+        cmocka_unit_test(lines_may_end_as_on_windows),
         cmocka_unit_test(a_beginning_that_cannot_be_is_refused),
         cmocka_unit_test(added_tokens_that_cannot_be_are_refused),
         cmocka_unit_test(other_tokenizers_are_named),

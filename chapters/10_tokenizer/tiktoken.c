@@ -79,6 +79,7 @@ Tokenizer *tiktoken_read(const char *path, size_t length, char *bytes) {
     const char *end = bytes + length;
     for (const char *line = bytes; line < end;) {
         const char *newline = memchr(line, '\n', (size_t)(end - line)), *stop = newline ? newline : end;
+        if (stop > line && stop[-1] == '\r') stop--; /* it has been on Windows */
         read_line(t, path, line, stop, room);
         room += t->vocabulary.tokens[t->vocabulary.size - 1].length;
         line = newline ? newline + 1 : end;

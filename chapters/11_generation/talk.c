@@ -20,7 +20,7 @@ static char *read_line(const char *prompt) {
     if (length >= 0 && memchr(line, '\0', (size_t)length))
         fail("--chat: a line has a NUL in it: this is no text of UTF-8");
     if (length >= 0) {
-        line[strcspn(line, "\r\n")] = '\0';
+        while (length > 0 && strchr("\r\n", line[length - 1])) line[--length] = '\0';
         return line;
     }
     if (!interrupted && !feof(stdin)) fail("--chat: standard input: %s", strerror(errno));
