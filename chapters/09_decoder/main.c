@@ -62,16 +62,14 @@ static void print_modules(const Config *c) {
 static void print_tree(const char *name) {
     struct stat status;
     char path[PATH];
-    bool is_folder = file_is_folder(name), is_file = !is_folder && file_is_there(name);
+    bool exists = stat(name, &status) == 0, is_file = exists ? !S_ISDIR(status.st_mode) : file_is_there(name);
     Model model = {0};
     snprintf(path, sizeof path, "%s/config.json", name);
     if (is_file) model = model_open(name);
-    else model.config = is_folder ? config_read(path) : config_preset(name);
-    config_print_tree(stdout, &model.config);
-    putchar('\n');
+    else model.config = exists ? config_read(path) : config_preset(name);
+    config_print_tree(stdout, &model.config), putchar('\n');
     print_modules(&model.config);
-    if (is_file && stat(name, &status) == 0) printf("This file has %" PRId64 " bytes.\n", (int64_t)status.st_size);
-    if (is_file) model_close(&model);
+    if (is_file) printf("This file has %" PRId64 " bytes.\n", (int64_t)status.st_size), model_close(&model);
     else config_free(&model.config);
 }
 

@@ -46,14 +46,17 @@ static float pair(Matrix m, int r, int c, int columns) {
     return word;
 }
 
-/* LANES rows of LANES pairs, or turned if the columns of m lie together. */
+/* LANES rows of LANES pairs each; or, where the columns of m lie together, LANES columns. */
 INLINE void load_pairs(Vector square[LANES], Matrix m) {
     UNROLLED
-    for (int l = 0; l < LANES; l++) {
-        const Vector *first = (const void *)part(m, l, 0).first, *upper = (const void *)part(m, 0, 2 * l).first;
-        square[l] = m.column == 1 ? round_pairs(first[0], first[1])
-                                  : round_columns(*upper, *(const Vector *)part(m, 0, 2 * l + 1).first);
-    }
+    for (int l = 0; l < LANES; l++)
+        if (m.column == 1) {
+            const Vector *row = (const void *)part(m, l, 0).first;
+            square[l] = round_pairs(row[0], row[1]);
+        } else {
+            const float *upper = part(m, 0, 2 * l).first, *lower = upper + m.column;
+            square[l] = round_columns(*(const Vector *)upper, *(const Vector *)lower);
+        }
 }
 
 /* to[r * row + c * column] = the pair (r, 2 c), (r, 2 c + 1). One of the two steps is 1. */

@@ -222,7 +222,7 @@ int main(int argc, char **argv) {
     const Option options[] = {
         {"tokenizer", "DIR", "whose tokens they are", &folder},
         {"lists", "N", "so many rows of word lists, to be copied", &lists},
-        {"lessons", "N", "or so many rows of each lesson, twice as many of those about things, one after the other", &each},
+        {"lessons", "N", "or so many rows of each lesson, twice as many of one about a thing, in their order", &each},
         {"gifts", "N", "or so many rows of lessons about who was given what", &given},
         {"otherwise", "X", "of lessons, how much counts what is not asked for, where that counts 1 (0.1)", &otherwise},
         {"seed", "S", "others for another seed (1)", &seed},

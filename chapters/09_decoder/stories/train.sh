@@ -34,15 +34,15 @@ lists="--batch 64 --length 65 --rate 0.002 --lowest 0.002 --muon 0.01 --seed 202
 # what is asked for counts: the model shall tell stories, and no lessons.
 "$build/train" --model "$to/looks_up" --data "$to/stories.txt:0.92" --data "$to/again.safetensors:0.05" \
     --data "$to/gifts.safetensors:0.03" --steps 6300 --batch 8 --valid "$to/valid.txt" --apart \
-    --rate 0.002 --lowest 0.0005 --muon 0.005 --bf16 --warmup 50 $common --out "$to/answers"
+    --rate 0.002 --lowest 0.0005 --muon 0.005 --bf16 --warmup 50 $common --out "$to/apart"
 
 # At the end every token sees the stories before its own, too, so that all distances up to 512 are met.
-"$build/train" --model "$to/answers" --data "$to/stories.txt:0.92" --data "$to/again.safetensors:0.05" \
+"$build/train" --model "$to/apart" --data "$to/stories.txt:0.92" --data "$to/again.safetensors:0.05" \
     --data "$to/gifts.safetensors:0.03" --steps 1100 --batch 8 --valid "$to/valid.txt" --seed 2 \
     --rate 0.0005 --lowest 0.00001 --muon 0.00125 --bf16 --warmup 50 $common --out "$to/model"
 
 # All of it in one table: every fiftieth step.
-logs="begins/log.csv copies/log.csv looks_up/log.csv answers/log.csv model/log.csv"
+logs="begins/log.csv copies/log.csv looks_up/log.csv apart/log.csv model/log.csv"
 (
     cd "$to"
     echo "# step, loss (nats a token), learning rate of the matrices, seconds"
@@ -66,7 +66,7 @@ chapter from here on has a trained model to run, with no download. It knows $(gr
 | weights | BF16, $(wc -c <"$to/model/model.safetensors") bytes |
 | vocabulary | 1024 pieces, SentencePiece BPE with byte fallback, Llama 2's options |
 | text | 240000 stories, written by [stories.c](../stories.c) with seed 1, of which some are read; no story of the numbers below is among them |
-| training | $(last begins) and $(last copies) steps of word lists, $(last looks_up) of lessons, $(last answers) and $(last model) of stories, with lessons ([lessons.c](../lessons.c)) among them, some 4096 tokens each; $minutes minutes on ${OMP_NUM_THREADS:-$(nproc)} threads, by [build/train](../../../16_training/README.md): [train.sh](../train.sh), [train.log](../train.log) |
+| training | $(last begins) and $(last copies) steps of word lists, $(last looks_up) of lessons, $(last apart) and $(last model) of stories, with lessons ([lessons.c](../lessons.c)) among them, some 4096 tokens each; $minutes minutes on ${OMP_NUM_THREADS:-$(nproc)} threads, by [build/train](../../../16_training/README.md): [train.sh](../train.sh), [train.log](../train.log) |
 
 | measured on the weights as they are in the file | |
 |---|---|
