@@ -16,11 +16,10 @@
 /* ---- one number is nudged */
 
 /* Of the last norm's weights, the one that matters most. */
-static void nudge_one_number(Reader *r) {
+static void nudge_one_number(Reader *r, double loss) {
     const float *gradient = r->gradients.norm, steps[] = {0.5f, 0.1f, 0.02f, -0.02f};
     int most = reader_weight_that_matters(r);
     float *number = &r->weights.norm[most], was = *number;
-    double loss = reader_loss(r);
     Table table = {0};
     table_row(&table, "weight %d of the last norm|loss of the sentence|change|change / nudge", most);
     table_row(&table, "%.4f, as it is|%.4f", was, loss);
@@ -108,10 +107,10 @@ static void what_is_remembered(const Reader *r) {
 
 /* ---- downhill */
 
-static void a_step_downhill(Reader *r) {
+static void a_step_downhill(Reader *r, double loss) {
     Parameters *w = &r->weights, *g = &r->gradients;
     const double rates[] = {0.0001, 0.001, 0.01, 0.1};
-    double loss = reader_gradients(r), norm = gradient_norm(g->count, g->numbers);
+    double norm = gradient_norm(g->count, g->numbers);
     Table table = {0};
     table_row(&table, "rate|loss promised|loss found");
     table_row(&table, "0||%.3f", loss);
@@ -124,32 +123,37 @@ static void a_step_downhill(Reader *r) {
     printf("  the gradient's norm is %.2f\n", norm);
 }
 
-/* `kept` is the share of the last gradients that the next are added to. */
-static void descend(int steps, double losses[steps], double rate, float kept) {
+/* The losses after 1, 2, … steps, of which the first is along these gradients. `kept` is the share of the last ones that
+ * the next are added to. */
+static void descend(const Parameters *first, int steps, double losses[steps], double rate, float kept) {
     Reader r = reader_open();
     Parameters *w = &r.weights, *g = &r.gradients;
+    memcpy(g->numbers, first->numbers, g->count * sizeof *g->numbers);
     for (int n = 0; n < steps; n++) {
-        for (size_t i = 0; i < g->count; i++) g->numbers[i] *= kept;
-        losses[n] = decoder_backward(w, g, &r.activations, r.sentence.ids, r.targets, 1);
         for (size_t i = 0; i < w->count; i++) w->numbers[i] -= (float)(rate * g->numbers[i]);
+        for (size_t i = 0; i < g->count; i++) g->numbers[i] *= kept;
+        losses[n] = n + 1 < steps ? decoder_backward(w, g, &r.activations, r.sentence.ids, r.targets, 1)
+                                  : reader_loss(&r);
     }
     reader_close(&r);
 }
 
-static void steps_in_a_row(void) {
-    enum { STEPS = 5 };
-    double right[STEPS], not_zeroed[STEPS], uphill[STEPS];
-    descend(STEPS, right, 0.006, 0), descend(STEPS, not_zeroed, 0.006, 1), descend(STEPS, uphill, -0.006, 0);
+static void steps_in_a_row(const Parameters *first, double loss) {
+    enum { STEPS = 4 };
+    double right[STEPS + 1] = {loss}, not_zeroed[STEPS + 1] = {loss}, uphill[STEPS + 1] = {loss};
+    descend(first, STEPS, right + 1, 0.006, 0), descend(first, STEPS, not_zeroed + 1, 0.006, 1);
+    descend(first, STEPS, uphill + 1, -0.006, 0);
     Table table = {0};
     table_row(&table, "loss after steps|right|gradients not set to 0|added, not subtracted");
-    for (int n = 0; n < STEPS; n += 2) table_row(&table, "%d|%.2f|%.2f|%.2f", n, right[n], not_zeroed[n], uphill[n]);
+    for (int n = 0; n <= STEPS; n += 2) table_row(&table, "%d|%.2f|%.2f|%.2f", n, right[n], not_zeroed[n], uphill[n]);
     table_print(&table, stdout);
 }
 
 static void demonstrate(void) {
     Reader reader = reader_open();
+    double loss = reader_gradients(&reader);
     section("One number is nudged");
-    nudge_one_number(&reader);
+    nudge_one_number(&reader, loss);
     section("Where it begins");
     where_it_begins();
     section("Every formula beside its nudges");
@@ -159,9 +163,9 @@ static void demonstrate(void) {
     section("Remembered, or computed again");
     what_is_remembered(&reader);
     section("A step downhill");
-    a_step_downhill(&reader);
+    a_step_downhill(&reader, loss);
     section("Steps in a row");
-    steps_in_a_row();
+    steps_in_a_row(&reader.gradients, loss);
     reader_close(&reader);
 }
 
