@@ -488,15 +488,15 @@ static void a_template_decides_what_is_read(void **state) {
     assert_int_equal(system(AT("mkdir %s/asked && cp -r '%s'/* %s/asked/", folder, stories, folder)), 0);
     write_text("asked/chat_template.jinja", "{{ bos_token }}{{ messages[-1].content }}");
     write_text("once", "Once upon a time\n");
-    assert_int_equal(run("--prompt 'Once upon a time' --temperature 0 --tokens 20 --quiet"), 0);
+    assert_int_equal(run("--prompt 'Once upon a time' --temperature 0 --tokens 8 --quiet"), 0);
     char told[sizeof said];
     strcpy(told, said + strlen("Once upon a time "));
-    assert_int_equal(run("--model asked --chat --temperature 0 --tokens 20 --quiet <once"), 0);
+    assert_int_equal(run("--model asked --chat --temperature 0 --tokens 8 --quiet <once"), 0);
     assert_string_equal(said, told);
     assert_int_equal(run("--chat --tokens 3 <once"), 0);
     assert_said("note: the model has no chat_template, and is talked to as llama2; --template NAME takes another "
                 "form\n");
-    assert_int_equal(run("--chat --template vicuna --tokens 3 <once"), 0);
+    assert_int_equal(run("--chat --template mistral --tokens 3 <once"), 0);
     assert_null(strstr(said, "note:"));
     assert_int_equal(run("--model asked --chat --tokens 3 <once"), 0);
     assert_null(strstr(said, "note:"));
@@ -519,7 +519,7 @@ static void a_template_decides_what_is_read(void **state) {
         assert_said("asked: it has no chat_template, and no tokens that show how it is talked to: --template NAME says "
                     "so, if it is a chat model (llama2, ");
         assert_one_clear_line();
-        assert_int_equal(run("--model asked --chat --template vicuna --tokens 3 --quiet <once"), 0);
+        assert_int_equal(run("--model asked --chat --template mistral --tokens 3 --quiet <once"), 0);
     }
 
     write_text("asked/chat_template.jinja", "{% filter upper %}{% endfilter %}");
@@ -527,7 +527,7 @@ static void a_template_decides_what_is_read(void **state) {
     assert_said("chat_template.jinja: its chat template, line 1: {% filter %} "
                 "is not known here (--template NAME takes another)");
     assert_one_clear_line();
-    assert_int_equal(run("--model asked --chat --template alpaca --tokens 3 --quiet <once"), 0);
+    assert_int_equal(run("--model asked --chat --template zephyr --tokens 3 --quiet <once"), 0);
     write_text("asked/chat_template.jinja", "{{ raise_exception('Not today.') }}");
     assert_int_equal(run("--model asked --chat --tokens 3 <once"), 1);
     assert_said("it refuses this conversation: Not today.");
@@ -572,7 +572,7 @@ static void a_full_chat_forgets_its_oldest_turns(void **state) {
     int lines = 0;
     for (const char *c = said; *c; c++) lines += *c == '\n';
     assert_true(lines >= 5); /* every turn was answered */
-    assert_int_equal(run("%s --context 500 --tokens 12 <long", ask), 0);
+    assert_int_equal(run("%s --context 500 --tokens 2 <long", ask), 0);
     assert_null(strstr(said, "note:"));
     assert_int_equal(run("%s --context 30 --tokens 100 <once", ask), 0); /* nothing to forget */
     assert_said("\nnote: the context of 30 tokens is full\n");

@@ -42,22 +42,25 @@ static void assert_alike(int V, const float logits[V], const float decoders[V], 
             fail_msg("with %s, logit %d is %g, and %g in chapter 9", kernels, v, logits[v], decoders[v]);
 }
 
-/* A prompt at once, and a token more: with some of our kernels taken for the reader's, it is chapter 9's decoder. */
-static void compare_with_decoder(const char *kernels, const Function yours[PARTS]) {
-    static const char text[] = "Mia gave the red ball to Anna. Mia sang";
-    int V = model.config.V;
-    float logits[V], decoders[V];
-    size_t T;
-    int *ids = encode_with_bos(tokenizer, strlen(text), text, &T);
+/* A prompt at once, and a token more: chapter 9's logits after each. */
+static void read_by_decoder(int T, const int ids[T], int V, float logits[2][V]) {
+    Decoder decoder = decoder_new(&model, T);
+    decoder_read(&decoder, T - 1, ids), decoder_logits(&decoder, logits[0]);
+    decoder_read(&decoder, 1, ids + T - 1), decoder_logits(&decoder, logits[1]);
+    decoder_free(&decoder);
+}
+
+/* With some of our kernels taken for the reader's, the Llama's are the same. */
+static void compare_with_decoder(const char *kernels, const Function yours[PARTS], int T, const int ids[T], int V,
+                                 const float decoders[2][V]) {
+    float logits[V];
     Underway underway = {0};
     YourLlama llama = your_llama(&model, tokenizer, yours, &underway);
-    Decoder decoder = decoder_new(&model, (int)T);
-    for (int read = 0, end = (int)T - 1; end <= (int)T; read = end, end++) {
-        decoder_read(&decoder, end - read, ids + read), decoder_logits(&decoder, decoders);
-        read_text(&llama.examinee, end, ids, V, logits);
-        assert_alike(V, logits, decoders, kernels);
+    for (int more = 0; more < 2; more++) {
+        read_text(&llama.examinee, T - 1 + more, ids, V, logits);
+        assert_alike(V, logits, decoders[more], kernels);
     }
-    forget_the_limit(), decoder_free(&decoder), free(ids), your_llama_free(&llama);
+    forget_the_limit(), your_llama_free(&llama);
 }
 
 static void each_way_through_it_is_chapter_9s(void **state) {
@@ -70,14 +73,21 @@ static void each_way_through_it_is_chapter_9s(void **state) {
         "attention_block", "feed_forward_block", "decoder_logits", "decoder_forward", "decoder_forward decoder_logits",
         "attention_block feed_forward_block rms_norm linear rope_table",
     };
+    static const char text[] = "Mia gave the red ball to Anna. Mia sang";
+    int V = model.config.V;
+    float decoders[2][V];
+    size_t T;
+    int *ids = encode_with_bos(tokenizer, strlen(text), text, &T);
+    read_by_decoder((int)T, ids, V, decoders);
     for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
         Function yours[PARTS] = {0};
         char names[256];
         snprintf(names, sizeof names, "%s", ways[w]);
         for (char *name = strtok(names, " "); name; name = strtok(NULL, " "))
             yours[part_named(name)] = kernel_named(name)->ours;
-        compare_with_decoder(ways[w], yours);
+        compare_with_decoder(ways[w], yours, (int)T, ids, V, decoders);
     }
+    free(ids);
 }
 
 static jmp_buf called;
@@ -137,24 +147,23 @@ static void the_readers_merge_makes_the_tokens(void **state) {
     forget_the_limit(), free(ids), your_llama_free(&llama), tokenizer->merge = bpe_merge;
 }
 
-/* A text of more tokens than are read together, by a model of two of the layers: where the first ends, it is
- * cut as well. */
+/* A text of more tokens than are read together, by a small model of two layers: where the first ends, it is cut as
+ * well. */
 static void a_long_text_is_read_in_pieces(void **state) {
     (void)state;
     static const Function yours[PARTS];
     enum { T = CAPACITY + 5 };
-    Model low = model;
-    low.config.L = 2;
-    int V = low.config.V, ids[T];
+    Model small = model_open(ROOT "/tests/golden/models/llama1");
+    int V = small.config.V, ids[T];
     float logits[V], decoders[V];
     Underway underway = {0};
     for (int t = 0; t < T; t++) ids[t] = 1 + 7 * t % (V - 1);
-    YourLlama llama = your_llama(&low, tokenizer, yours, &underway);
-    Decoder decoder = decoder_new(&low, T);
+    YourLlama llama = your_llama(&small, tokenizer, yours, &underway);
+    Decoder decoder = decoder_new(&small, T);
     decoder_read(&decoder, T, ids), decoder_logits(&decoder, decoders);
     read_text(&llama.examinee, T, ids, V, logits);
     assert_alike(V, logits, decoders, "a long text");
-    decoder_free(&decoder), your_llama_free(&llama);
+    decoder_free(&decoder), your_llama_free(&llama), model_close(&small);
 }
 
 static void one_of_several_does_the_work(void **state) {
@@ -271,12 +280,42 @@ static void an_untouched_clone_is_all_ours(void **state) {
     assert_int_equal(right, ours);
 }
 
+/* A bpe_merge that does some deed, and merges the pair that comes first by this. */
+static void write_merge(const char *name, const char *deed, const char *better) {
+    static const char merge[] =
+        "#include \"10_tokenizer/bpe.h\"\n#include <stdlib.h>\n"
+        "int bpe_merge(const Vocabulary *vocabulary, const char *text, int count, Symbol symbols[count]) {\n"
+        "    %s\n"
+        "    for (;;) {\n"
+        "        int best = -1;\n"
+        "        Merge first = {0};\n"
+        "        for (int i = 0; i + 1 < count; i++) {\n"
+        "            Symbol *a = &symbols[i], *b = &symbols[i + 1];\n"
+        "            Merge merge = vocabulary_merge(vocabulary, text + a->start, a->length, a->id, b->length, b->id);\n"
+        "            if (merge.id >= 0 && (best < 0 || %s)) best = i, first = merge;\n"
+        "        }\n"
+        "        if (best < 0) return count;\n"
+        "        symbols[best].length += symbols[best + 1].length, symbols[best].id = first.id;\n"
+        "        for (int i = best + 2; i < count; i++) symbols[i - 1] = symbols[i];\n"
+        "        count--;\n"
+        "    }\n"
+        "}\n";
+    FILE *file = fopen(AT("%s/%s", folder, name), "w");
+    fprintf(file, merge, deed, better);
+    fclose(file);
+}
+
+#define LOWEST_RANK "merge.rank < first.rank"
+
+/* And of two files both. */
 static void a_right_kernel_is_a_part_of_it(void **state) {
     (void)state;
     int right, ours;
     write_kernel("my norm.c", rms_norm, NORM(RIGHT_ROOT, ""));
-    assert_int_equal(run("'my norm.c'"), 0);
-    assert_said("my norm.c   rms_norm   right         12 of 12   before each block, and before the logits\n");
+    write_merge("merge.c", "", LOWEST_RANK);
+    assert_int_equal(run("'my norm.c' merge.c"), 0);
+    assert_said("my norm.c   rms_norm    right         12 of 12   before each block, and before the logits\n");
+    assert_said("merge.c     bpe_merge   right         12 of 12   letters become tokens\n");
     assert_null(strstr(said, "ours so far"));
     assert_said("Answer: Anna has the red ball.\n");
     read_share(&right, &ours);
@@ -442,39 +481,8 @@ static void the_readers_blocks_call_the_readers_kernels(void **state) {
 static void the_tokenizer_merges_as_the_reader_does(void **state) {
     (void)state;
     int right, ours;
-    static const char merge[] =
-        "#include \"10_tokenizer/bpe.h\"\n#include <stdlib.h>\n"
-        "int bpe_merge(const Vocabulary *vocabulary, const char *text, int count, Symbol symbols[count]) {\n"
-        "    %s\n"
-        "    for (;;) {\n"
-        "        int best = -1;\n"
-        "        Merge first = {0};\n"
-        "        for (int i = 0; i + 1 < count; i++) {\n"
-        "            Symbol *a = &symbols[i], *b = &symbols[i + 1];\n"
-        "            Merge merge = vocabulary_merge(vocabulary, text + a->start, a->length, a->id, b->length, b->id);\n"
-        "            if (merge.id >= 0 && (best < 0 || %s)) best = i, first = merge;\n"
-        "        }\n"
-        "        if (best < 0) return count;\n"
-        "        symbols[best].length += symbols[best + 1].length, symbols[best].id = first.id;\n"
-        "        for (int i = best + 2; i < count; i++) symbols[i - 1] = symbols[i];\n"
-        "        count--;\n"
-        "    }\n"
-        "}\n";
-    static const struct {
-        const char *name, *deed, *better;
-    } files[] = {{"right.c", "", "merge.rank < first.rank"}, {"leftmost.c", "", "0"},
-                 {"exits.c", "if (count > 4 && text[3] == 'O') exit(7);", "merge.rank < first.rank"}};
-    for (size_t f = 0; f < sizeof files / sizeof *files; f++) {
-        FILE *file = fopen(AT("%s/%s", folder, files[f].name), "w");
-        fprintf(file, merge, files[f].deed, files[f].better);
-        fclose(file);
-    }
-    assert_int_equal(run("right.c"), 0);
-    assert_said("right.c   bpe_merge   right         12 of 12   letters become tokens\n");
-    assert_said("Answer: Anna has the red ball.\n");
-    read_share(&right, &ours);
-    assert_int_equal(right, ours);
-
+    write_merge("leftmost.c", "", "0");
+    write_merge("exits.c", "if (count > 4 && text[3] == 'O') exit(7);", LOWEST_RANK);
     assert_int_equal(run("leftmost.c"), 1);
     assert_said("leftmost.c   bpe_merge   wrong ");
     read_share(&right, &ours);

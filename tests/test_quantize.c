@@ -299,8 +299,8 @@ static void a_model_is_cut_between_its_blocks(void **state) {
                 "\"num_hidden_layers\": 1}", shapes[i][1]);
         fclose(file);
         assert_int_equal(system(AT("cd %s && echo Once >text && '%s/train' --config shape.json --tokenizer '%s' --data "
-                                   "text --batch 1 --steps 1 --out %s >/dev/null", folder, BUILD, MODEL, shapes[i][0])),
-                         0);
+                                   "text --batch 1 --length 8 --steps 1 --out %s >/dev/null", folder, BUILD, MODEL,
+                                   shapes[i][0])), 0);
         assert_int_equal(run("%s %s.gguf --type q4_0", shapes[i][0], shapes[i][0]), 0);
     }
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -108,7 +108,7 @@ static const char *data_options(char options[static 2 * PATH], const char *data)
 }
 
 #ifdef EMULATED /* takes far longer: two of five runs, and fewer moments, which are other ones each time */
-enum { EVERY = 4, KILLS = 6 };
+enum { EVERY = 4, KILLS = 3 };
 #else
 enum { EVERY = 1, KILLS = 12 };
 #endif
@@ -374,9 +374,8 @@ static void the_result_is_a_model(void **state) {
     write_text("tiny.json", "{\"model_type\": \"llama\", \"vocab_size\": 1024, \"hidden_size\": 16, "
                "\"intermediate_size\": 24, "
                             "\"num_hidden_layers\": 1, \"num_attention_heads\": 2, \"max_position_embeddings\": 600}");
-    if (run("'" BUILD "/train' --config tiny.json --tokenizer '" STORIES "' --data stories.txt --batch 2 --steps 2 "
-            "--sample 1 "
-            "--prompt 'Once upon' --out model")) fail_msg("%s", said);
+    if (run("'" BUILD "/train' --config tiny.json --tokenizer '" STORIES "' --data stories.txt --batch 1 "
+            "--length 300 --steps 2 --sample 1 --prompt 'Once upon' --out model")) fail_msg("%s", said);
     assert_said("    Once upon");
     Model model = model_open(AT("%s/model", folder));
     assert_int_equal(model.config.V, 1024);
@@ -386,7 +385,8 @@ static void the_result_is_a_model(void **state) {
     assert_int_equal(run("cmp model/tokenizer.model '" STORIES "/tokenizer.model'"), 0);
     assert_int_equal(run("'" BUILD "/llama' --model model --prompt Once --tokens 3 --quiet"), 0);
     /* and a beginning for another run */
-    assert_int_equal(run("'" BUILD "/train' --model model --data - --batch 2 --steps 1 --out second < stories.txt"), 0);
+    assert_int_equal(run("'" BUILD "/train' --model model --data - --batch 1 --length 300 --steps 1 --out second "
+                         "< stories.txt"), 0);
 }
 
 /* Of a model with biases, which have moved: what it writes in training is what llama writes with it. */
@@ -395,8 +395,8 @@ static void a_sample_is_of_the_model_that_learns(void **state) {
     write_text("biased.json", "{\"model_type\": \"llama\", \"vocab_size\": 1024, \"hidden_size\": 16, "
                "\"intermediate_size\": 24, \"num_hidden_layers\": 1, \"num_attention_heads\": 2, "
                "\"attention_bias\": true, \"mlp_bias\": true, \"max_position_embeddings\": 600}");
-    if (run("'" BUILD "/train' --config biased.json --tokenizer '" STORIES "' --data stories.txt --batch 2 --steps 3 "
-            "--rate 0.1 --sample 3 --prompt 'Once upon' --out biased")) fail_msg("%s", said);
+    if (run("'" BUILD "/train' --config biased.json --tokenizer '" STORIES "' --data stories.txt --batch 1 "
+            "--length 300 --steps 3 --rate 0.1 --sample 3 --prompt 'Once upon' --out biased")) fail_msg("%s", said);
     char *sample = copy_text(said, strlen(said));
     assert_int_equal(run("'" BUILD "/llama' --model biased --prompt 'Once upon' --tokens 120 --temperature 1 --top-p 1 "
                          "--seed 1 --quiet"), 0);
@@ -861,8 +861,8 @@ static void a_folder_has_one_run_at_a_time(void **state) {
     assert_said("read/log.csv: no run wrote this file, and it would be lost");
     /* One that was killed before it had a checkpoint leaves nothing to the next. */
     assert_int_equal(run("mkdir -p early && touch early/tokenizer.json early/log.csv"), 0);
-    assert_int_equal(run("'" BUILD "/train' --config tiny.json --tokenizer '" STORIES "' --data stories.txt --batch 2 "
-                         "--steps 1 --out early"), 0);
+    assert_int_equal(run("'" BUILD "/train' --config tiny.json --tokenizer '" STORIES "' --data stories.txt --batch 1 "
+                         "--length 300 --steps 1 --out early"), 0);
     assert_false(exists("early/tokenizer.json"));
     assert_int_equal(run("%s", SMALL "--out missing/deep"), 1);
     assert_one_clear_line();

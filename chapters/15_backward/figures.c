@@ -9,9 +9,9 @@
 #include <math.h>
 
 static void draw_slope(const char *data, Reader *r) {
+    double loss = reader_gradients(r);
     int most = reader_weight_that_matters(r);
     float *number = &r->weights.norm[most], was = *number, slope = r->gradients.norm[most];
-    double loss = reader_loss(r);
     Output file = data_open(data, "15_slope", "weight, loss, tangent");
     for (int n = -60; n <= 60; n++) {
         *number = was + 0.05f * (float)n;
@@ -23,9 +23,10 @@ static void draw_slope(const char *data, Reader *r) {
 
 /* How far (f(x + h) - f(x)) / h and (f(x + h) - f(x - h)) / 2h are from the gradient, as shares of it. */
 static void draw_error(const char *data, Reader *r) {
+    double loss = reader_gradients(r);
     int most = reader_weight_that_matters(r);
     float *number = &r->weights.norm[most], was = *number;
-    double slope = r->gradients.norm[most], loss = reader_loss(r);
+    double slope = r->gradients.norm[most];
     Output file = data_open(data, "15_error", "nudge, error of one-sided nudging, of two-sided");
     for (int n = 0; n <= 48; n++) {
         float h = (float)pow(10, 0.5 - n / 8.0);

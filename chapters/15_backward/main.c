@@ -16,11 +16,10 @@
 /* ---- one number is nudged */
 
 /* Of the last norm's weights, the one that matters most. */
-static void nudge_one_number(Reader *r) {
+static void nudge_one_number(Reader *r, double loss) {
     const float *gradient = r->gradients.norm, steps[] = {0.5f, 0.1f, 0.02f, -0.02f};
     int most = reader_weight_that_matters(r);
     float *number = &r->weights.norm[most], was = *number;
-    double loss = reader_loss(r);
     Table table = {0};
     table_row(&table, "weight %d of the last norm|loss of the sentence|change|change / nudge", most);
     table_row(&table, "%.4f, as it is|%.4f", was, loss);
@@ -108,10 +107,10 @@ static void what_is_remembered(const Reader *r) {
 
 /* ---- downhill */
 
-static void a_step_downhill(Reader *r) {
+static void a_step_downhill(Reader *r, double loss) {
     Parameters *w = &r->weights, *g = &r->gradients;
     const double rates[] = {0.0001, 0.001, 0.01, 0.1};
-    double loss = reader_gradients(r), norm = gradient_norm(g->count, g->numbers);
+    double norm = gradient_norm(g->count, g->numbers);
     Table table = {0};
     table_row(&table, "rate|loss promised|loss found");
     table_row(&table, "0||%.3f", loss);
@@ -148,8 +147,9 @@ static void steps_in_a_row(void) {
 
 static void demonstrate(void) {
     Reader reader = reader_open();
+    double loss = reader_gradients(&reader);
     section("One number is nudged");
-    nudge_one_number(&reader);
+    nudge_one_number(&reader, loss);
     section("Where it begins");
     where_it_begins();
     section("Every formula beside its nudges");
@@ -159,7 +159,7 @@ static void demonstrate(void) {
     section("Remembered, or computed again");
     what_is_remembered(&reader);
     section("A step downhill");
-    a_step_downhill(&reader);
+    a_step_downhill(&reader, loss);
     section("Steps in a row");
     steps_in_a_row();
     reader_close(&reader);

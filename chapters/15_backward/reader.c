@@ -37,9 +37,8 @@ double reader_gradients(Reader *r) {
     return decoder_backward(&r->weights, &r->gradients, &r->activations, r->sentence.ids, r->targets, 1);
 }
 
-int reader_weight_that_matters(Reader *r) {
+int reader_weight_that_matters(const Reader *r) {
     int most = 0;
-    reader_gradients(r);
     for (int i = 1; i < r->sentence.C; i++)
         if (fabsf(r->gradients.norm[i]) > fabsf(r->gradients.norm[most])) most = i;
     return most;

@@ -20,8 +20,8 @@ void reader_close(Reader *reader);
 double reader_loss(Reader *reader);      /* the mean over all targets */
 double reader_gradients(Reader *reader); /* the same, and its gradients in place of those that were there */
 
-/* The last norm's weight whose gradient is the largest. */
-int reader_weight_that_matters(Reader *reader);
+/* The last norm's weight whose gradient, of those that are there, is the largest. */
+int reader_weight_that_matters(const Reader *reader);
 
 /* From now on the answer is the only target, and it is this token. */
 void reader_ask_for(Reader *reader, int answer);

@@ -223,7 +223,7 @@ static bool print_mistakes(const Work *work) {
 /* ------------------------------------------------------------------ the Llama's process */
 
 #ifdef EMULATED /* takes far longer: one story, and a short one */
-enum { STORIES = 1, SEED = 9, STORY_TOKENS = 12, ANSWER_TOKENS = 12 };
+enum { STORIES = 1, SEED = 163, STORY_TOKENS = 12, ANSWER_TOKENS = 12 };
 #else
 enum { STORIES = 5, SEED = 2, STORY_TOKENS = 60, ANSWER_TOKENS = 12 };
 #endif
