@@ -27,8 +27,10 @@ set xtics rotate by 60 right format "%s" font ",14"
 set yrange [0:1.35 * SUM_max]
 set ylabel "l, the sum so far" offset 1
 set style fill solid noborder
-set label 1 "kept" at 14, 1.17 * SUM_max left textcolor rgb blue
-set label 2 "this tile's" at 16, 1.17 * SUM_max left textcolor rgb "#2b8cc4"
+set label 1 "kept" at 14, 1.17 * SUM_max left textcolor rgb grey
+set label 2 "this tile's" at 17, 1.17 * SUM_max left textcolor rgb grey
+set object 5 rectangle center 13.5, 1.17 * SUM_max size 0.5, 0.08 * SUM_max fillcolor rgb blue fillstyle solid noborder front
+set object 6 rectangle center 16.5, 1.17 * SUM_max size 0.5, 0.08 * SUM_max fillcolor rgb sky fillstyle solid noborder front
 plot file index 1 using (left($1) + $2 / 2.):($5 / 2):($2 / 2. - 0.25):($5 / 2) with boxxyerror linecolor rgb blue, \
      file index 1 using (left($1) + $2 / 2.):(($5 + $6) / 2):($2 / 2. - 0.25):(($6 - $5) / 2) with boxxyerror linecolor rgb sky, \
      file index 1 using (left($1) + 0.25):($4 > $5 + 0.1 ? $4 : NaN):($2 - 0.5):(0) with vectors nohead linecolor rgb vermillion linewidth 2 dashtype 2, \

@@ -318,6 +318,16 @@ static void as_chapter_6_says_who_shares_her_key_may_pass_her_over(void **state)
     assert_true(find_her > 0 && pass_her_over > 0);
 }
 
+static void as_chapter_7_says_a_word_of_the_question_looks_at_what_followed_it_in_the_story(void **state) {
+    (void)state;
+    enum { THE = 3, THE_AGAIN = 21 };
+    const float(*weights)[T] = rows("head/weights", T);
+    for (int n = 0; n < 2; n++) { /* the, red */
+        assert_string_equal(s.token[THE + n], s.token[THE_AGAIN + n]);
+        assert_int_equal(largest(T, weights[THE_AGAIN + n]), THE + n + 1);
+    }
+}
+
 static void as_chapter_8_says_the_largest_score_comes_with_her_tile(void **state) {
     (void)state;
     enum { TILE = 4 };
@@ -373,19 +383,21 @@ static double share_of_fast_pairs(int head, const float *queries, const float *k
 
 static void as_chapter_4_says_one_head_needs_fast_pairs_and_hers_slow_ones(void **state) {
     (void)state;
-    int most = -1, without = 0;
+    int most = -1, without = 0, where = -1;
     double share = 0, share_of_hers = 0;
     for (int l = 0; l < s.L; l++) {
         float *q = projected(l, "q_proj", H * D), *k = projected(l, "k_proj", KV * D);
         float *turned_q = turned(H, q), *turned_k = turned(KV, k);
         for (int h = 0; h < H; h++) {
             int back = looks_one_back(h, turned_q, turned_k);
-            if (back > most) most = back, without = looks_one_back(h, q, k), share = share_of_fast_pairs(h, q, k);
+            if (back > most)
+                most = back, where = l, without = looks_one_back(h, q, k), share = share_of_fast_pairs(h, q, k);
             if (l == s.layer && h == s.head) share_of_hers = share_of_fast_pairs(h, q, k);
         }
         free(q), free(k), free(turned_q), free(turned_k);
     }
     assert_true(most > 0.5 * (T - 1) && without < 0.5 * (T - 1));
+    assert_int_equal(where, s.layer - 1); /* chapter 5 says it, too */
     assert_true(share > 0.25 && share_of_hers < 0.125);
 }
 
@@ -423,6 +435,7 @@ int main(void) {
         cmocka_unit_test(as_chapter_5_says_only_keys_lead_to_the_owner),
         cmocka_unit_test(as_chapter_5_says_that_head_writes_the_answer),
         cmocka_unit_test(as_chapter_6_says_who_shares_her_key_may_pass_her_over),
+        cmocka_unit_test(as_chapter_7_says_a_word_of_the_question_looks_at_what_followed_it_in_the_story),
         cmocka_unit_test(as_chapter_8_says_the_largest_score_comes_with_her_tile),
     };
     return cmocka_run_group_tests_name("sentence", tests, open_sentence, close_sentence) != 0;
