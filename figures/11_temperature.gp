@@ -7,13 +7,13 @@ set ylabel "probability"
 set logscale y
 set grid noxtics
 set mytics 1
-set yrange [1e-7:1]
+set yrange [3e-9:1]
 set format y "10^{%T}"
 set xrange [0.5:40.5]
 set xtics rotate by 60 right font ",14"
 set bmargin 5
 set key at graph 0.02, graph 0.06 left bottom
-set arrow from 31.5, 1e-7 to 31.5, 1 nohead linewidth 1.2 linecolor rgb grey dashtype 2
+set arrow from 31.5, 3e-9 to 31.5, 1 nohead linewidth 1.2 linecolor rgb grey dashtype 2
 set label "mostly cannot" at 31.9, 0.4 left textcolor rgb grey
 set label "can mostly begin a sentence" at 31.1, 0.4 right textcolor rgb grey
 quote(name) = strlen(name) ? name : "\"" # gnuplot takes a quotation mark for the beginning of a text

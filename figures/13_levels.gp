@@ -4,14 +4,14 @@ load "figures/style.gp"
 file = data."/13_levels.dat"
 stats file index 0 using 2 nooutput; highest = STATS_max
 stats file index 1 using (abs($1)) nooutput; farthest = STATS_max # of the levels
-set title "Sixteen levels must reach a matrix's largest weight, or only that of 32"
+set label "Sixteen levels must reach a matrix's largest weight, or only that of 32" at screen 0.5, screen 0.92 center font ",18" textcolor rgb black
 set xlabel "weight of the layer's down\\_proj"
 set ylabel "share of the weights, %"
 set xrange [-1.03 * farthest:1.03 * farthest]
 set yrange [0:1.8 * highest]
 set ytics 0, 2, highest
 set style fill solid
-set rmargin 24
+set rmargin 24; set tmargin 3.4
 set label "one scale for the matrix" at graph 1.01, first 1.72 * highest left textcolor rgb vermillion
 set label "one scale for a block" at graph 1.01, first 1.55 * highest left textcolor rgb blue
 set label "the block's 32 weights" at graph 1.01, first 1.38 * highest left textcolor rgb black

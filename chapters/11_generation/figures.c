@@ -53,7 +53,7 @@ static void write_chances(const char *data, const Tokenizer *tokenizer, int V, c
         }
         size_t length;
         const char *bytes = tokenizer_bytes(tokenizer, tokens[i], &length);
-        if (length == 1 && *bytes == '\n') bytes = "\\n", length = 2; /* a line of the file is a token's */
+        if (length == 1 && *bytes == '\n') bytes = "line-end", length = 8; /* a line of the file is a token's */
         fprintf(output.file, " %.*s\n", (int)length, bytes);
     }
     output_close(&output);

@@ -47,9 +47,8 @@ static Name name(int token) {
     size_t length;
     const char *bytes = tokenizer_bytes(tokenizer, token, &length);
     size_t space = length > 1 && *bytes == ' ';
-    bool line_end = length == 1 && *bytes == '\n';
-    if (line_end) snprintf(name.text, sizeof name.text, "\\n");
-    else snprintf(name.text, sizeof name.text, "%.*s", (int)(length - space), bytes + space);
+    snprintf(name.text, sizeof name.text, "%.*s", (int)(length - space), bytes + space);
+    if (strcmp(name.text, "\n") == 0) strcpy(name.text, "\\n");
     return name;
 }
 
@@ -81,8 +80,7 @@ static void the_answer(const char *story) {
         generation_read(&g, 1, &id);
         last = name(id);
     }
-    table_print(&table, stdout);
-    generation_free(&g);
+    table_print(&table, stdout), generation_free(&g);
 }
 
 /* ---- one step */
@@ -107,8 +105,7 @@ static void many_draws(int V, const float logits[V]) {
     Chance all[V];
     int drawn[V];
     Random random = {11};
-    memset(drawn, 0, sizeof drawn);
-    chances(V, logits, all);
+    memset(drawn, 0, sizeof drawn), chances(V, logits, all);
     for (int i = 0; i < DRAWS; i++) drawn[draw(V, logits, random_uniform(&random))]++;
     section("Ten thousand draws");
     Table table = {0};
@@ -121,23 +118,28 @@ static void many_draws(int V, const float logits[V]) {
     table_print(&table, stdout);
 }
 
-/* 31 tokens can begin a sentence here: nearly all of them are the likeliest 31, and nearly all others mistakes. */
+/* What a sentence of the stories can begin with after a girl has acted: each is one token. */
+static const char beginnings[] = "Anna Ben Carl Clara Daisy Emma Felix Hugo Ida Jack Leo Lucy Max Mia Nora Oscar Ruby Sam "
+                                 "Tom Zoe She There Then After Not One In It And A \"";
 static void temperatures(int V, const float logits[V]) {
-    enum { SHOWN = 5, GOOD = 31 };
+    enum { SHOWN = 5 };
     static const float Ts[] = {0.5f, 1, 2};
     Chance all[V];
     float reshaped[V];
+    bool good[V];
+    size_t count;
+    int *ids = tokenizer_encode(tokenizer, strlen(beginnings), beginnings, false, &count);
+    memset(good, 0, sizeof good);
+    for (size_t i = 0; i < count; i++) good[ids[i]] = true;
+    free(ids), chances(V, logits, all);
     section("Temperature");
     Table table = {0};
-    chances(V, logits, all);
     table_row(&table, "T|%s|%s|%s|%s|%s|%d more words|%d mistakes", name(all[0].token).text, name(all[1].token).text,
-              name(all[2].token).text, name(all[3].token).text, name(all[4].token).text, GOOD - SHOWN, V - GOOD);
+              name(all[2].token).text, name(all[3].token).text, name(all[4].token).text, (int)count - SHOWN, V - (int)count);
     for (size_t k = 0; k < sizeof Ts / sizeof *Ts; k++) {
         double others = 0, rest = 0;
-        temperature(V, reshaped, logits, Ts[k]);
-        chances(V, reshaped, all);
-        for (int i = SHOWN; i < GOOD; i++) others += all[i].probability;
-        for (int i = GOOD; i < V; i++) rest += all[i].probability;
+        temperature(V, reshaped, logits, Ts[k]), chances(V, reshaped, all);
+        for (int i = SHOWN; i < V; i++) *(good[all[i].token] ? &others : &rest) += all[i].probability;
         table_row(&table, "%g|%.3f|%.3f|%.3f|%.3f|%.3f|%.3f|%.3f", Ts[k], all[0].probability, all[1].probability,
                   all[2].probability, all[3].probability, all[4].probability, others, rest);
     }
@@ -164,9 +166,7 @@ static void tell(const char *beginning, const char *const *ends, Sampling sampli
     Stream stream = {.file = stdout, .ends = ends}; /* NULL: to the story's own */
     fputs(beginning, stdout);
     generation_write(&g, tokenizer, &stream, 256);
-    stream_end(&stream);
-    putchar('\n');
-    generation_free(&g);
+    stream_end(&stream), putchar('\n'), generation_free(&g);
 }
 
 int main(int argc, char **argv) {

@@ -57,14 +57,19 @@ static void levels(const char *data) {
     output_close(&output), free(w);
 }
 
-/* The size of what the last matrix of feed-forward reads. */
+/* The size of what the last matrix of feed-forward reads: in the token that has the largest of all, and in the others. */
 static void outliers(const char *data) {
     const float(*x)[s.F] = sentence_tensor(&s, "feed_forward/product", 2, s.T, s.F);
-    Output output = data_open(data, "13_outliers", "feature, magnitude in <s>, the largest of the other tokens");
+    int giant = 0, feature = 0;
+    for (int t = 0; t < s.T; t++)
+        for (int i = 0; i < s.F; i++)
+            if (fabsf(x[t][i]) > fabsf(x[giant][feature])) giant = t, feature = i;
+    Output output = data_open(data, "13_outliers", "feature, magnitude in one token, the largest of the others, that token");
     for (int i = 0; i < s.F; i++) {
         float others = 0;
-        for (int t = 1; t < s.T; t++) others = fmaxf(others, fabsf(x[t][i]));
-        fprintf(output.file, "%d %.3g %.3g\n", i, fabsf(x[0][i]), others);
+        for (int t = 0; t < s.T; t++)
+            if (t != giant) others = fmaxf(others, fabsf(x[t][i]));
+        fprintf(output.file, "%d %.3g %.3g %s\n", i, fabsf(x[giant][i]), others, s.token[giant]);
     }
     output_close(&output);
 }
