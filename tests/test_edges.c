@@ -39,6 +39,8 @@ static void llama_finds_the_tokenizer_beside_the_model(void **state) {
     assert_int_equal(run("'" BUILD "/llama' --model model.bin --tokens 3 --seed 1 --top-k 1000 --quiet"), 0);
     assert_int_equal(run("'" BUILD "/llama' --model model.bin --tokens 30 --seed 1 --ignore-eos --quiet"), 0);
     assert_said("note: the context of 16 tokens is full");
+    assert_int_equal(run("'" BUILD "/llama' --model model.bin --tokens 30 --seed 1 --ignore-eos --context 1"), 0);
+    assert_said("note: the context of 1 token is full");
     assert_int_equal(run("'" BUILD "/llama' --model model.bin --bf16"), 1);
     assert_said("are F32, not BF16");
     assert_int_equal(run("'" BUILD

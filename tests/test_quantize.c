@@ -258,6 +258,26 @@ static void what_it_cannot_write_it_names(void **state) {
     assert_non_null(strstr(said, "read and written at once"));
 }
 
+/* A chat model goes on to be talked to in its own form: from its folder, and from the GGUF file made of that. */
+static void a_chat_template_goes_along(void **state) {
+    (void)state;
+    static const char own[] = "{{ bos_token }}{% for m in messages %}Mia: {{ m.content }}{% endfor %}";
+    model_with("talks", "");
+    FILE *file = fopen(AT("%s/talks/chat_template.jinja", folder), "w");
+    fputs(own, file);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(run("talks talks.gguf --quiet"), 0);
+    assert_int_equal(run("talks.gguf again.gguf --quiet"), 0);
+    Gguf made = gguf_open(AT("%s/again.gguf", folder));
+    const GgufPair *pair = gguf_pair(&made, "tokenizer.chat_template");
+    assert_non_null(pair);
+    const unsigned char *place = pair->bytes;
+    GgufText template = gguf_text(&place);
+    assert_int_equal(template.length, strlen(own));
+    assert_memory_equal(template.letters, own, template.length);
+    gguf_close(&made);
+}
+
 /* What somebody changed in a quantized file's header is refused, or the same model: no crash, whatever the byte. Of a
  * file of megabytes every 7th byte of the first 3000 is tried; tests/test_gguf.c tries all of a small one. */
 static void a_changed_byte_is_no_crash(void **state) {
@@ -322,6 +342,7 @@ int main(void) {
         cmocka_unit_test(a_number_may_be_too_large_for_a_type),
         cmocka_unit_test(a_tokenizer_lies_beside_a_bin),
         cmocka_unit_test(what_it_cannot_write_it_names),
+        cmocka_unit_test(a_chat_template_goes_along),
         cmocka_unit_test(a_changed_byte_is_no_crash),
         cmocka_unit_test(a_model_is_cut_between_its_blocks),
     };

@@ -103,6 +103,17 @@ static void progress_is_shown(void **state) {
     assert_int_equal(end(), 0);
 }
 
+/* Before the first step is done there is nothing to tell of it, and it may take long. */
+static void a_long_step_says_how_long_it_is(void **state) {
+    (void)state;
+    assert_int_equal(run("echo Once upon a time there was a fox. >fox"), 0);
+    start("exec '" BUILD "/train' --model '" ROOT "/chapters/09_decoder/stories/model' --data fox::3 --out trained "
+          "--steps 1 --batch 3 --length 40");
+    expect("step 1 of 1 at work   a step reads 120 tokens");
+    expect("step 1 of 1   loss ");
+    assert_int_equal(end(), 0);
+}
+
 static void pieces_are_coloured(void **state) {
     (void)state;
     static const char command[] = "'" BUILD "/10_tokenizer' --model '" ROOT "/tests/golden/tokenizers/sentencepiece' "
@@ -164,7 +175,7 @@ static void ctrl_c_stops_an_answer(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_conversation_has_a_prompt), cmocka_unit_test(progress_is_shown),
-        cmocka_unit_test(pieces_are_coloured),
+        cmocka_unit_test(a_long_step_says_how_long_it_is), cmocka_unit_test(pieces_are_coloured),
 #ifdef __linux__
         cmocka_unit_test(ctrl_c_stops_an_answer),
 #endif

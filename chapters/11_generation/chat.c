@@ -76,6 +76,18 @@ static void read_gguf(Chat *chat, const char *path) {
     gguf_close(&file);
 }
 
+static void read_model(Chat *chat, const char *path, bool wanted) {
+    if (gguf_is(path)) read_gguf(chat, path);
+    else read_folder(chat, path, wanted);
+}
+
+char *chat_own_template(const char *path) {
+    Chat chat = {0};
+    read_model(&chat, path, true);
+    free(chat.path), free(chat.eos);
+    return chat.source;
+}
+
 /* ------------------------------------------------------------------ a form by its name */
 
 /* The form that these tokens are made for. Those of Llama 3 to 3.3 are alike; which one this is, RoPE's scaling
@@ -114,8 +126,7 @@ static char *name_of(const Tokenizer *tokenizer, int id) {
 
 Chat chat_open(const char *path, const Tokenizer *tokenizer, const Config *config, const char *form, const char *date) {
     Chat chat = {.tokenizer = tokenizer, .bos = name_of(tokenizer, tokenizer_bos(tokenizer))};
-    if (gguf_is(path)) read_gguf(&chat, path);
-    else read_folder(&chat, path, !form);
+    read_model(&chat, path, !form);
     if (!chat.eos) chat.eos = name_of(tokenizer, tokenizer_eos(tokenizer));
     if (form || !chat.source) take_form(&chat, path, form_named(form ? form : form_of_tokens(path, tokenizer, config)));
     if (date && !strstr(chat.source, "date_string"))

@@ -31,7 +31,8 @@ static void write_on(const Llama *llama, size_t count, const int ids[count], siz
     if (llama->settings.logprobs < 0) putchar('\n'); /* or every line has its end */
     fflush(stdout);
     if (ending == FULL)
-        fprintf(stderr, "note: the context of %d tokens is full\n", session.generation.decoder.capacity);
+        fprintf(stderr, "note: the context of %d token%s is full\n", session.generation.decoder.capacity,
+                session.generation.decoder.capacity == 1 ? "" : "s");
     session_end(&session);
 }
 

@@ -3,6 +3,7 @@
 #include "09_decoder/model.h"
 #include "10_tokenizer/formats.h"
 #include "10_tokenizer/tokenizer.h"
+#include "11_generation/chat.h"
 #include "13_quantization/gguf_model.h"
 #include "13_quantization/quantization.h"
 #include "common/console.h"
@@ -154,6 +155,13 @@ static void add_config(GgufPairs *pairs, const Config *c, uint32_t file_type) {
     if (rope->beta_slow) gguf_add_f32(pairs, "llama.rope.scaling.yarn_beta_slow", (float)rope->beta_slow);
 }
 
+/* How a chat model is talked to. */
+static void add_chat_template(GgufPairs *pairs, const char *path) {
+    char *home = model_home(path), *template = chat_own_template(home);
+    if (template) gguf_add_text(pairs, "tokenizer.chat_template", template);
+    free(template), free(home);
+}
+
 /* ------------------------------------------------------------------ one tensor after the other */
 
 /* Row `out` of a head in the interleaved order is which one in the half-split order? */
@@ -249,6 +257,7 @@ int main(int argc, char **argv) {
     GgufPairs pairs = {0};
     add_config(&pairs, &model.config, kinds[kind].number);
     gguf_tokenizer_pairs(tokenizer, &pairs);
+    add_chat_template(&pairs, tokenizer_path ? tokenizer_path : from);
     Plan plan = {.wanted = kinds[kind].type, .quiet = quiet != NULL};
     add_all(&plan, &model);
     gguf_save(to, pairs.count, pairs.pairs, plan.count, plan.tensors, fill, &plan);

@@ -22,7 +22,7 @@ static const char header[] = "step,tokens,loss,norm,rate,seconds,validation\n";
 /* The rows of steps that are done, as far as they are whole. */
 static void copy_rows(const char *path, FILE *to, int step) {
     size_t length;
-    if (step == 0 || access(path, F_OK) != 0) return;
+    if (step == 0 || !file_is_there(path)) return;
     char *text = file_read_regular(path, &length);
     for (char *row = text, *end; (end = strchr(row, '\n')); row = end + 1)
         if (row != text && strtol(row, NULL, 10) <= step) fwrite(row, 1, (size_t)(end + 1 - row), to);
@@ -95,6 +95,12 @@ static const char *line_text(char text[static 160], const Report *r, const Row *
              100 * a_second * r->operations * r->measuring / r->multiplied,
              time_text(left, (r->steps - row->step) / a_second));
     return text;
+}
+
+void report_waits(const Report *r, int step) {
+    char text[160];
+    snprintf(text, sizeof text, "step %d of %d at work   a step reads %.0f tokens", step + 1, r->steps, r->tokens);
+    if (step < r->steps) progress_bar((size_t)step, (size_t)r->steps, "%-90s", text);
 }
 
 void report_step(Report *r, const Row *row) {

@@ -32,6 +32,7 @@ Report report_open(const char *folder, int step, int steps, double before);
 /* A step is of B sequences of T tokens; this process computes `own` of them, and its processors are what it is measured
  * by. */
 void report_batch(Report *report, const Config *config, int B, int own, int T);
+void report_waits(const Report *report, int step); /* `step` are done, and the next may take long */
 void report_step(Report *report, const Row *row);
 void report_line(const Report *report, const Row *row); /* a line that stays */
 void report_close(Report *report);

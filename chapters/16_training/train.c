@@ -179,6 +179,7 @@ static void train(Run *run, uint64_t fingerprint) {
     folder_describe(r->out, run->config_path, run->dtype, run->tokenizer_folder, run->tokenizer);
     if (run->state.step) folder_save_model(r->out, &run->state.weights, run->dtype); /* it may be missing */
     report_batch(&report, &run->config, r->batch, run->part.count, r->length);
+    report_waits(&report, run->state.step);
     int64_t before = sent_so_far().bytes;
     while (!signal && run->state.step < r->steps) {
         Row row = step(run);
