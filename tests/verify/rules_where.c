@@ -331,7 +331,7 @@ bool fails_where_it_is_long(const Evidence *evidence, char say[static DIAGNOSIS]
     return false;
 }
 
-/* The last step that a case of adamw takes; 0 if it does not ask for the weights, which alone the corrections change. */
+/* The last step of a case of adamw; 0 if it does not ask for the weights, which alone the corrections change. */
 static size_t last_step(const Answer *answer) {
     const Tensor *step = golden_input(answer->golden, "step"), *of = golden_input(answer->golden, "of");
     if (!step || !of || tensor_get(of, 0) != 0) return 0;
