@@ -1311,6 +1311,13 @@ static void adamw_of_all(size_t n, float weight[restrict n], float m[restrict n]
     adamw_by(of_all, n, weight, m, v, gradient, step, rate, beta1, beta2, eps, decay);
 }
 
+/* Its m and v go on, and what they are corrected by does not. */
+static void adamw_stands_still(size_t n, float weight[restrict n], float m[restrict n], float v[restrict n],
+                               const float gradient[n], int step, float rate, float beta1, float beta2, float eps,
+                               float decay) {
+    adamw(n, weight, m, v, gradient, step < 12 ? step : 12, rate, beta1, beta2, eps, decay);
+}
+
 /* c is 2.0135, two digits exchanged: how much longer that makes the step where there is one direction. Elsewhere it is
  * the right one. */
 static void muon_mistyped(int rows, int columns, float weight[restrict rows][columns], float m[restrict rows][columns],
@@ -1607,6 +1614,7 @@ static const Draft wrong[] = {
     DRAFT(adamw, adamw_too_early, "made of m and v of before"),
     DRAFT(adamw, adamw_halfway, "halfway between what they were and what is new"),
     DRAFT(adamw, adamw_of_all, "means of all since the first"),
+    DRAFT(adamw, adamw_stands_still, "right up to step 6, and wrong by step 20; m and v are right"),
     DRAFT(muon, muon_mistyped, "step is the right one times 0.9665. Are the coefficients 3.4445"),
     DRAFT(clip_gradient, clip_by_the_root, "is the right one times a number, another one in each"),
     DRAFT(learning_rate, rate_warms_too_short, "step <= warmup"),

@@ -1,5 +1,6 @@
 /* The workbench against kernels that misbehave in every way a first draft does. Each must be told from the others. */
 #include "01_normalization/normalization.h"
+#include "11_generation/sampling.h"
 #include "common/file.h"
 #include "tests/verify/diagnosis.h"
 
@@ -147,6 +148,19 @@ static void random_shapes_catch_what_goldens_might_not(void **state) {
     assert_non_null(strstr(disagreement, "overran: wrote 4 bytes past the end of out"));
 }
 
+/* A temperature may be as low as COLDEST; many think of 0.1 as the least. */
+static void bounded_temperature(int V, float out[V], const float logits[V], float T) {
+    temperature(V, out, logits, T < 0.1f ? 0.1f : T);
+}
+
+static void random_temperatures_are_all_that_may_be(void **state) {
+    (void)state;
+    char disagreement[DIAGNOSIS];
+    const Kernel *kernel = kernel_named("temperature");
+    assert_true(random_shapes_agree(&(Subject){kernel, NULL, (Function)temperature}, disagreement));
+    assert_false(random_shapes_agree(&(Subject){kernel, NULL, (Function)bounded_temperature}, disagreement));
+}
+
 /* Killed, verify says goodbye to nobody, and here somebody else has its end of the socket: the library's process must
  * see it all the same. It ends when nobody can write into the pipe any more. */
 static void the_library_s_process_ends_with_verify(void **state) {
@@ -212,6 +226,7 @@ int main(void) {
         cmocka_unit_test(what_is_not_written_is_counted),
         cmocka_unit_test(lost_accuracy_fails_without_a_name),
         cmocka_unit_test(random_shapes_catch_what_goldens_might_not),
+        cmocka_unit_test(random_temperatures_are_all_that_may_be),
         cmocka_unit_test(the_library_s_process_ends_with_verify),
         cmocka_unit_test(what_must_be_refused_stands_in_the_contract),
     };

@@ -2,6 +2,8 @@
 #include "11_generation/sampling.h"
 #include "tests/verify/kernels.h"
 
+#include <math.h>
+
 static void unpack_temperature(Function kernel, const Call *c) {
     AS(temperature, kernel)(dimension(c, "logits", 0), output(c), argument(c, "logits"), scalar(c, "T"));
 }
@@ -26,9 +28,10 @@ static int random_logits(Call *call, Random *random, Size size) {
     return (int)V;
 }
 
+/* From the coldest that may be asked for to the hottest, each power of ten as often. */
 static void random_temperature(Call *call, Random *random, Size size) {
     random_logits(call, random, size);
-    scalar_input(call, "T", 0.1f + 2 * (float)random_uniform(random));
+    scalar_input(call, "T", (float)(COLDEST * pow(HOTTEST / COLDEST, random_uniform(random))));
 }
 
 static void random_top_k(Call *call, Random *random, Size size) {

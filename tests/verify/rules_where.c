@@ -331,6 +331,28 @@ bool fails_where_it_is_long(const Evidence *evidence, char say[static DIAGNOSIS]
     return false;
 }
 
+/* The last step of a case of adamw; 0 if it does not ask for the weights, which alone the corrections change. */
+static size_t last_step(const Answer *answer) {
+    const Tensor *step = golden_input(answer->golden, "step"), *of = golden_input(answer->golden, "of");
+    if (!step || !of || tensor_get(of, 0) != 0) return 0;
+    return (size_t)tensor_get(step, 0) + size_of(answer, "gradient", true) - 1;
+}
+
+/* Corrections that end, or stand still, after so many steps. Other mistakes show within the first few. */
+bool fails_after_some_steps(const Evidence *evidence, char say[static DIAGNOSIS]) {
+    enum { FIRST_STEPS = 4 };
+    size_t right = 0, wrong = SIZE_MAX;
+    for (int a = 0; a < evidence->count; a++) {
+        const Answer *answer = &evidence->answers[a];
+        size_t last = last_step(answer);
+        if (fails(answer) && last < wrong) wrong = last;
+        if (!fails(answer) && last > right) right = last;
+    }
+    return right > FIRST_STEPS && right < wrong &&
+           say_it(say, "Your weights are right up to step %zu, and wrong by step %zu; m and v are right. Do your "
+                       "corrections end, or stand still? They are 1 - beta^step at every step.", right, wrong);
+}
+
 /* ------------------------------------------------------------------ special numbers */
 
 /* A kind of input, of one number or of a whole row. */
