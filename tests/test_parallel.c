@@ -144,7 +144,8 @@ static void make_parallel_runs_two_or_as_many_as_one_says(void **state) {
     static const char *const asked[] = {"", "RANKS=3"}, *const runs[] = {" -n 2 ", " -n 3 "};
     unsetenv("MAKEFLAGS"); /* of the make that runs the tests */
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(run("make -n -C '%s' -o build/14_tensor_parallel parallel %s | grep mpirun", ROOT, asked[i]), 0);
+        assert_int_equal(run("make -n -C '%s' -o build/14_tensor_parallel parallel %s | grep mpirun", ROOT, asked[i]),
+                         0);
         assert_said(runs[i]);
     }
 }

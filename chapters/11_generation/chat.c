@@ -28,8 +28,8 @@ static const char *template_in(const char *path, const json_t *said) {
         const json_t *template = json_object_get(one, "template");
         if (name && strcmp(name, "default") == 0 && json_is_string(template)) return json_string_value(template);
     }
-    fail("%s: its chat_template is neither a text nor a list with one that is called default: --template NAME takes "
-         "another", path);
+    fail("%s: its chat_template is neither a text nor a list with one that is called default: take it out, or let "
+         "llama --template NAME take another", path);
 }
 
 /* "</s>", or {"content": "</s>", …}; NULL if it is neither. */
@@ -60,7 +60,7 @@ static void read_folder(Chat *chat, const char *folder, bool wanted) {
     size_t length;
     char *source = file_read_regular(join(path, folder, "chat_template.jinja"), &length);
     if (memchr(source, '\0', length))
-        fail("%s: it has a NUL in it: this is no text (--template NAME takes another)", path);
+        fail("%s: it has a NUL in it: this is no text (take it away, or let llama --template NAME take another)", path);
     set_template(chat, path, source, length);
     free(source);
 }

@@ -16,11 +16,7 @@ static const Sampling likeliest = {.repetition_penalty = 1};
 static Model model;
 static Tokenizer *tokenizer;
 
-/* A token that can be drawn. */
-typedef struct {
-    int token;
-    double probability;
-} Chance;
+typedef struct { int token; double probability; } Chance; /* a token that can be drawn */
 
 static int likelier_first(const void *a, const void *b) {
     const Chance *x = a, *y = b;
@@ -65,22 +61,22 @@ static Generation after(const char *text, Sampling sampling, unsigned long seed)
 /* ---- the sentence */
 
 static void the_answer(const char *story) {
-    int V = model.config.V;
-    Chance all[V];
+    Chance all[model.config.V];
     Generation g = after(story, likeliest, 0);
     Name last = {":"};
     Table table = {0};
     section("The answer, token by token");
     table_row(&table, "token read last|<chosen|probability|<next best|probability");
     while (strcmp(last.text, ".") != 0) {
-        chances(V, g.logits, all);
+        chances(model.config.V, g.logits, all);
         int id = generation_choose(&g);
         table_row(&table, "%s|%s|%.3f|%s|%.3f", last.text, name(id).text, all[0].probability, name(all[1].token).text,
                   all[1].probability);
         generation_read(&g, 1, &id);
         last = name(id);
     }
-    table_print(&table, stdout), generation_free(&g);
+    table_print(&table, stdout);
+    generation_free(&g);
 }
 
 /* ---- one step */
@@ -105,7 +101,8 @@ static void many_draws(int V, const float logits[V]) {
     Chance all[V];
     int drawn[V];
     Random random = {11};
-    memset(drawn, 0, sizeof drawn), chances(V, logits, all);
+    memset(drawn, 0, sizeof drawn);
+    chances(V, logits, all);
     for (int i = 0; i < DRAWS; i++) drawn[draw(V, logits, random_uniform(&random))]++;
     section("Ten thousand draws");
     Table table = {0};
@@ -119,8 +116,8 @@ static void many_draws(int V, const float logits[V]) {
 }
 
 /* What a sentence of the stories can begin with after a girl has acted: each is one token. */
-static const char beginnings[] = "Anna Ben Carl Clara Daisy Emma Felix Hugo Ida Jack Leo Lucy Max Mia Nora Oscar Ruby Sam "
-                                 "Tom Zoe She There Then After Not One In It And A \"";
+static const char beginnings[] = "Anna Ben Carl Clara Daisy Emma Felix Hugo Ida Jack Leo Lucy Max Mia Nora Oscar Ruby "
+                                 "Sam Tom Zoe She There Then After Not One In It And A \"";
 static void temperatures(int V, const float logits[V]) {
     enum { SHOWN = 5 };
     static const float Ts[] = {0.5f, 1, 2};
@@ -135,10 +132,12 @@ static void temperatures(int V, const float logits[V]) {
     section("Temperature");
     Table table = {0};
     table_row(&table, "T|%s|%s|%s|%s|%s|%d more words|%d mistakes", name(all[0].token).text, name(all[1].token).text,
-              name(all[2].token).text, name(all[3].token).text, name(all[4].token).text, (int)count - SHOWN, V - (int)count);
+              name(all[2].token).text, name(all[3].token).text, name(all[4].token).text, (int)count - SHOWN,
+              V - (int)count);
     for (size_t k = 0; k < sizeof Ts / sizeof *Ts; k++) {
         double others = 0, rest = 0;
-        temperature(V, reshaped, logits, Ts[k]), chances(V, reshaped, all);
+        temperature(V, reshaped, logits, Ts[k]);
+        chances(V, reshaped, all);
         for (int i = SHOWN; i < V; i++) *(good[all[i].token] ? &others : &rest) += all[i].probability;
         table_row(&table, "%g|%.3f|%.3f|%.3f|%.3f|%.3f|%.3f|%.3f", Ts[k], all[0].probability, all[1].probability,
                   all[2].probability, all[3].probability, all[4].probability, others, rest);
@@ -166,7 +165,8 @@ static void tell(const char *beginning, const char *const *ends, Sampling sampli
     Stream stream = {.file = stdout, .ends = ends}; /* NULL: to the story's own */
     fputs(beginning, stdout);
     generation_write(&g, tokenizer, &stream, 256);
-    stream_end(&stream), putchar('\n'), generation_free(&g);
+    stream_end(&stream), putchar('\n');
+    generation_free(&g);
 }
 
 int main(int argc, char **argv) {

@@ -113,8 +113,8 @@ static Rule *const certain[] = {
 };
 static Rule *const likely[] = {
     begins_at_a_stage, leaves_numbers_unwritten, fails_after_some_steps, keeps_the_wrong_tokens, changes_the_logits,
-    misplaces_a_mask, comes_to_nothing, is_rounded_otherwise, adds_to_the_sum, steps_by_another_length, loses_digits_in_long_sums,
-    is_multiplied, is_added_to, is_an_approximation,
+    misplaces_a_mask, comes_to_nothing, is_rounded_otherwise, adds_to_the_sum, steps_by_another_length,
+    loses_digits_in_long_sums, is_multiplied, is_added_to, is_an_approximation,
     fails_where_keys_came_before, is_wrong_for_special_numbers, overflows,
     is_wrong_in_one_place, fails_where_vectors_do_not_fit,
     is_multiplied_by_rows, is_added_to_by_rows,
