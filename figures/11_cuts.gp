@@ -25,8 +25,8 @@ set tmargin 3; set bmargin 0.6
 set yrange [0:1.13 * likeliest]
 set ylabel "probability"
 set format x ""
-eval keep(k + 0.5 - beside, "top-k 5", k + 0.4, "right", 0.84, purple)
-eval keep(min_p + 0.5, "min-p 0.1", min_p + 0.44, "right", 0.84, vermillion)
+eval keep(k + 0.5 - beside, "top-k 5", k + 0.3, "right", 0.84, purple)
+eval keep(min_p + 0.5, "min-p 0.1", min_p + 0.32, "right", 0.84, vermillion)
 eval keep(top_p + 0.5 + beside, "top-p 0.9", top_p + 0.68, "left", 0.84, green)
 set arrow from 0.4, 0.1 * likeliest to most, 0.1 * likeliest nohead linewidth 1.5 linecolor rgb vermillion
 set label "a tenth of the likeliest" at most - 0.1, 0.163 * likeliest right textcolor rgb vermillion

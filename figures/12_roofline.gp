@@ -31,5 +31,5 @@ plot roof(x) with lines linecolor rgb black linewidth 2, \
      one with lines linecolor rgb grey dashtype 2 linewidth 1.2, \
      file using ($1 > 0 && $1 < 8 && $2 == 128 ? $3 : NaN):5 with points pointtype 7 pointsize 1 linecolor rgb blue, \
      file using ($1 > 1 && $1 < 8 && $2 == 128 ? $3 * ($1 == 4 || $1 == 6 ? 0.82 : 1.15) : NaN):5:($1 == 2 ? "1, 2" : sprintf("%d", $1)) with labels left textcolor rgb blue, \
-     file using ($2 == 1 && ($1 == 1 || $1 == 7) ? $3 * 1.17 : NaN):(height_of($3, $2, $5, $7)):($1 == 1 ? "0 to 2" : "3 to 7") with labels left textcolor rgb vermillion, \
+     file using ($2 == 1 && ($1 == 2 || $1 == 7) ? $3 * 1.17 : NaN):(height_of($3, $2, $5, $7)):($1 == 2 ? "0 to 2" : "3 to 7") with labels left textcolor rgb vermillion, \
      file using ($1 < 8 && $2 == 1 ? $3 : NaN):(height_of($3, $2, $5, $7)) with points pointtype 5 pointsize 1 linecolor rgb vermillion
