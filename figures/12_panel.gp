@@ -14,8 +14,8 @@ eval box(60, 21, 6, 3.4, vermillion, vermillion)
 set label "x, a token a row" at 23, 4 center front textcolor rgb grey
 set label "y" at 69, 4 center front textcolor rgb grey
 set label "the weight, turned: an output a column" at 69, 62 center front textcolor rgb grey
-set label "panel\n256 × 32 weights\n32 KiB, in the L1 cache" at 68, 55.5 left front textcolor rgb black
-set label "block: 512 rows × 256 numbers\n512 KiB, in the L2 cache" at 6.8, 35.5 left front textcolor rgb black
+set label "panel: 256 × 32 weights\n32 KiB, in the L1 cache\n(rung 7: 1024 × 32, in the L2)" at 68, 55.5 left front textcolor rgb black font ",15"
+set label "block (rung 7): 512 rows × 1024\nnumbers, 2 MB, in the larger caches" at 6.8, 35.5 left front textcolor rgb black
 set label "12 rows of it" at 7, 22.6 left front textcolor rgb "#ffffff"
 set label "tile: 12 × 32 sums\nin 24 registers" at 68, 24 left front textcolor rgb black
 set arrow from 23.5, 22.7 to 59.3, 22.7 linewidth 2 linecolor rgb blue size 1.5, 25 filled front
