@@ -32,7 +32,7 @@ void workers_free(Workers *workers);
  * its own, but for its positions, of which RoPE makes distances. */
 void workers_keep_apart(Workers *workers, int bos);
 
-/* B sequences. A target is the token to be foretold, mostly the one that follows; a negative one does not count. Others
+/* B sequences. A target is the token to be foreseen, mostly the one that follows; a negative one does not count. Others
  * count as `counts` says, or all alike where that is NULL. */
 typedef struct {
     int B;
