@@ -6,7 +6,7 @@ set xlabel "bits a weight, the scale apart"
 set xrange [1.8:8.2]
 set xtics 2, 1, 8
 set multiplot layout 1, 2 title "Down to 4 bits the answers hold; below that it matters who shares a scale" font ",18"
-set ylabel "KL divergence to BF16, nats"
+set ylabel "KL divergence to BF16"
 set logscale y
 set yrange [3e-6:20]
 set format y "10^{%T}"

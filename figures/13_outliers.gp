@@ -10,8 +10,8 @@ set ylabel "magnitude"
 set xrange [0:511]
 set yrange [0:1.25 * largest]
 set xtics (0, 128, 256, 384, 511)
-set label 3 "the largest of the 28 other tokens" at 508, graph 0.88 right textcolor rgb grey
+set label 3 "the largest of the 28 other tokens" at 508, 1.03 * largest right textcolor rgb grey
 named(row, name) = row > 0 ? "" : sprintf("the token “%s”", name) # once
 plot file using 1:3 with impulses linewidth 1.6 linecolor rgb "#b0b0b0", \
      file using 1:2 with impulses linewidth 1.6 linecolor rgb vermillion, \
-     file using (508):(1.19 * largest):(named($0, strcol(4))) with labels right textcolor rgb vermillion
+     file using (508):(1.12 * largest):(named($0, strcol(4))) with labels right textcolor rgb vermillion

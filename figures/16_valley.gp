@@ -10,7 +10,8 @@ unset grid
 set label 1 "the lowest point" at -0.1, -0.38 front
 set label 3 "80 plain steps" at 8.7, -0.98 right front textcolor rgb vermillion
 set label 4 "80 steps of AdamW" at 4.9, 0.42 center front textcolor rgb blue
-set label 5 "grey: where the loss is the same" at -0.9, 1.03 left front textcolor rgb grey
+set style textbox opaque noborder
+set label 5 "grey: where the loss is the same" at -0.9, 1.03 left front boxed textcolor rgb grey
 STEEP = 50 # the loss is (STEEP across^2 + along^2) / 2
 same(r, along) = sqrt(r**2 - along**2) / sqrt(STEEP) # across, where the loss is r^2 / 2
 set samples 1000

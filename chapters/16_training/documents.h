@@ -4,7 +4,7 @@
  *                                        alone. Each becomes BOS, its tokens, EOS, as far as the tokenizer has them
  *     a token file, .safetensors         ids [N], whole numbers, in which documents begin at begins [documents]; or ids
  *                                        [documents][tokens]. learned, of the same shape, says how much each token
- *                                        counts: 0 is not to be told
+ *                                        counts: 0 is not to be foreseen
  *
  * What follows a certain text in its line, the answers behind "Answer:", can be all that is learned of a text, or count
  * more; of a token file `learned` says it. */
@@ -34,13 +34,13 @@ typedef struct {
     size_t count, tokens; /* without documents in which there is nothing to learn */
     Span *spans;          /* [count] */
     int *ids;             /* [tokens] */
-    float *learned;       /* [tokens]: how much it counts that it is told from those before it */
+    float *learned;       /* [tokens]: how much it counts that it is foreseen from those before it */
 } Documents;
 
 /* Or fail(): there is nothing to learn, a token is not in the vocabulary, a document is too long. */
 Documents documents_read(const char *path, const Reading *reading);
 
-/* Whether one of these tokens is to be told. The first of them follows nothing. */
+/* Whether one of these tokens is to be foreseen. The first of them follows nothing. */
 bool documents_teach(const Documents *documents, size_t begin, size_t length);
 void documents_free(Documents *documents);
 

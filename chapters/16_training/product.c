@@ -28,7 +28,7 @@ static void copy_turned(int rows, int columns, size_t pitch, float to[][pitch], 
 
 static void copy(int rows, int columns, size_t pitch, float to[][pitch], Matrix from) {
     if (from.column != 1) copy_turned(rows, columns, pitch, to, from);
-    else if (columns == OUTS) /* a length that the compiler knows is no call */
+    else if (columns == OUTS) /* the compiler knows this length: no call */
         for (int r = 0; r < rows; r++) memcpy(to[r], from.first + r * from.row, OUTS * sizeof *from.first);
     else
         for (int r = 0; r < rows; r++) memcpy(to[r], from.first + r * from.row, (size_t)columns * sizeof *from.first);
@@ -37,7 +37,8 @@ static void copy(int rows, int columns, size_t pitch, float to[][pitch], Matrix 
 
 /* ------------------------------------------------------------------ the same in pairs of BF16 */
 
-/* What two numbers of a sum become, rounded: they take the room of one. Behind the end of the sum lies a zero. */
+/* Two neighbours in a sum, rounded to BF16: together they take the room of one float. A sum of odd length ends with a
+ * zero. */
 static float pair(Matrix m, int r, int c, int columns) {
     bf16 both[2] = {bf16_from_float(*part(m, r, c).first)};
     if (c + 1 < columns) both[1] = bf16_from_float(*part(m, r, c + 1).first);
@@ -46,7 +47,7 @@ static float pair(Matrix m, int r, int c, int columns) {
     return word;
 }
 
-/* LANES rows of LANES pairs each; or, where the columns of m lie together, LANES columns. */
+/* LANES rows of LANES pairs each; or, where the columns of m lie together, LANES pairs of columns. */
 INLINE void load_pairs(Vector square[LANES], Matrix m) {
     UNROLLED
     for (int l = 0; l < LANES; l++)
@@ -82,12 +83,13 @@ static void copy_block(const Method *method, int rows, int count, float block[][
     else copy(rows, count, PITCH, block, a);
 }
 
+/* A pair of b is one number above the other, for the sum goes down its columns: so b is read turned. */
 static void copy_panel(const Method *method, int count, int outs, float panel[][OUTS], Matrix b) {
     if (method->numbers == 2) copy_pairs(outs, count, panel[0], 1, OUTS, (Matrix){b.first, b.column, b.row});
     else copy(count, outs, OUTS, panel, b);
 }
 
-/* All rows of a block with a panel, tile by tile. */
+/* Multiplies all rows of a block with a panel, tile by tile: high tiles, and lower ones for the rows that are left. */
 static void multiply_panel(const Method *method, int rows, int count, bool add, int N, float c[][N],
                            const float block[][PITCH], const float panel[][OUTS]) {
     static const int heights[] = {ROWS, ROWS / 3, 1};
@@ -108,7 +110,7 @@ static void multiply_edge(const Method *method, int rows, int outs, int count, b
     free(whole);
 }
 
-/* A block with all panels of b's rows. */
+/* Multiplies a block with `count` rows of b, panel by panel; each thread has some of the panels. */
 static void multiply_block(const Method *method, int rows, int count, bool add, int N, float c[][N],
                            const float block[][PITCH], Matrix b) {
     float panel[DEPTH][OUTS] __attribute__((aligned(64))) = {0};

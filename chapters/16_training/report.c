@@ -19,7 +19,7 @@ extern char **environ;
 
 static const char header[] = "step,tokens,loss,norm,rate,seconds,validation\n";
 
-/* The rows of steps that are done, as far as they are whole. */
+/* Copies the whole rows of the first `step` steps; a row that was cut off at the end is left out. */
 static void copy_rows(const char *path, FILE *to, int step) {
     size_t length;
     if (step == 0 || !file_is_there(path)) return;
@@ -58,7 +58,8 @@ void report_close(Report *r) {
 /* ------------------------------------------------------------------ the line */
 
 /* Floating-point operations of training on B sequences of T tokens: 6 for each weight of a matrix and token, two
- * forward and four backward; and attention's, where a token meets those before it alone. */
+ * forward and four backward; and attention's, where a token meets itself and those before it, in the mean
+ * (T + 1) / 2. */
 static double training_operations(const Config *c, int B, int T) {
     double C = c->C, queries = (double)c->H * c->D, keys = (double)c->KV * c->D;
     double layer = 2 * C * queries + 2 * C * keys + 3 * C * c->F, matrices = c->L * layer + (double)c->V * C;
@@ -71,7 +72,7 @@ void report_batch(Report *r, const Config *config, int B, int own, int T) {
     r->operations = training_operations(config, own, T);
 }
 
-/* Some thousandths of a second, now and then: what a shared machine gives changes. */
+/* Multiplies for some thousandths of a second, now and then: what a shared machine gives changes. */
 static void measure_peak(Report *r) {
     const double every = 2, start = seconds();
     if (r->measured && start < r->measured + every) return;
@@ -122,7 +123,7 @@ void report_line(const Report *r, const Row *row) {
 
 /* ------------------------------------------------------------------ the curve */
 
-/* In gnuplot's quotes a quote is two. */
+/* NAME='FOLDER/FILE', in gnuplot's quotes, where a quote is written twice. */
 static char *quoted(const char *name, const char *folder, const char *file) {
     char *text = allocate(2 * strlen(folder) + strlen(name) + strlen(file) + 8), *to = text;
     to += sprintf(to, "%s='", name);

@@ -13,7 +13,7 @@ typedef struct {
     int steps;                /* of the run */
     double tokens;            /* of a step */
     double operations;        /* floating-point ones of a step, of this process */
-    double measured, measuring, multiplied; /* the machine's peak: when last, seconds in all, operations in all */
+    double measured, measuring, multiplied; /* the peak: when it was measured last; seconds and operations in all */
     double before, seconds;   /* of training: in runs that were resumed, and in this one */
     int done;                 /* steps of this run */
     bool renews;              /* the line is on a terminal */
@@ -26,11 +26,12 @@ typedef struct {
     double validation; /* NAN where it was not measured */
 } Row;
 
-/* Behind `step` steps, in so many seconds: what the table says of later ones is done again, and is taken out. */
+/* For a run that goes on behind `step` steps, which took `before` seconds: what the table says of later steps is taken
+ * out, for they are done again. */
 Report report_open(const char *folder, int step, int steps, double before);
 
-/* A step is of B sequences of T tokens; this process computes `own` of them, and its processors are what it is measured
- * by. */
+/* A step is of B sequences of T tokens. This process computes `own` of them, and only these are held against the peak,
+ * which is that of its own processors. */
 void report_batch(Report *report, const Config *config, int B, int own, int T);
 void report_waits(const Report *report, int step); /* `step` are done, and the next may take long */
 void report_step(Report *report, const Row *row);

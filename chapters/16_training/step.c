@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ENOUGH = 512 }; /* rows of a product */
+enum { ENOUGH = 512 }; /* rows, for a product to be fast */
 
 Workers workers_new(const Config *config, int T, int threads) {
     if (threads < 1) fail("%d threads: give at least one", threads);
@@ -30,7 +30,7 @@ void workers_keep_apart(Workers *w, int bos) {
     for (int i = 0; i < w->threads; i++) w->activations[i].bos = bos;
 }
 
-/* A batch's loss, or with gradients both, while the threads compute it. */
+/* What the threads share while they compute a batch's loss, or its loss and gradients. */
 typedef struct {
     const Workers *workers;
     const Parameters *weights;

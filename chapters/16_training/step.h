@@ -3,11 +3,12 @@
  *     forward, backward    here: B sequences of T tokens, each from its first number to its last on one thread
  *     clip, adamw          optimizer.h
  *
- * Sequences know nothing of each other, so each thread takes whole ones, in groups: 0, n, 2 n, … is the first thread's
- * of n. A group is one long sequence, or several short ones that together have enough rows for a fast product. A thread
- * adds up their gradients in an array of its own, for two threads must not add to the same number at once, and at the
- * end the arrays are added up thread by thread. The order of all sums is fixed by the number of threads: the same seed
- * and as many threads give the same bits. Another number of threads adds in another order, and rounds otherwise. */
+ * Sequences know nothing of each other, so each thread takes whole ones, in groups: of n threads the first takes
+ * groups 0, n, 2 n, … A group is one long sequence, or several short ones that together have enough rows for a fast
+ * product. A thread adds up their gradients in an array of its own, for two threads must not add to the same number at
+ * once, and at the end the arrays are added up thread by thread. The order of all sums is fixed by the number of
+ * threads: the same seed and as many threads give the same bits. Another number of threads adds in another order, and
+ * rounds otherwise. */
 #ifndef STEP_H
 #define STEP_H
 
@@ -22,8 +23,8 @@ typedef struct {
     Parameters *gradients;    /* [threads]; the first has none of its own: it adds to the caller's */
 } Workers;
 
-/* For sequences of T tokens. More threads than a batch has sequences would have nothing to do. With one, the thread's
- * group is shared out, operation by operation, among all that there are. */
+/* For sequences of T tokens. More threads than a batch has sequences would have nothing to do. Where `threads` is 1,
+ * groups come one after the other, and all threads of the machine share each operation. */
 Workers workers_new(const Config *config, int T, int threads);
 void workers_free(Workers *workers);
 
@@ -31,7 +32,7 @@ void workers_free(Workers *workers);
  * its own, but for its positions, of which RoPE makes distances. */
 void workers_keep_apart(Workers *workers, int bos);
 
-/* B sequences. A target is the token to be told, mostly the one that follows; a negative one does not count. Others
+/* B sequences. A target is the token to be foreseen, mostly the one that follows; a negative one does not count. Others
  * count as `counts` says, or all alike where that is NULL. */
 typedef struct {
     int B;

@@ -60,7 +60,7 @@ static void go_downhill(Run *run, float rate) {
             adamw_in_pieces(run, first_of(w, i), tensor_count(&w->tensors[i]), rate, decay_of(run, &w->tensors[i]));
 }
 
-/* In double, added up in the order of the ranks: the same on all. */
+/* The sum of what each rank has, in double and in the order of the ranks: it is the same on all. */
 static double sum_of_ranks(const Run *run, double own) {
     double each[run->ranks.count], sum = 0;
     gather_ranks(sizeof own, &own, each);
@@ -80,8 +80,9 @@ static void require_numbers(const Run *run, double loss, double norm) {
          isnan(which) ? "not a number" : "infinite");
 }
 
-/* Each rank takes a part of the batch, which has its share of what the targets count; what comes out is added up in the
- * order of the ranks. So several processes compute what one does with the whole batch, to rounding. */
+/* Each rank takes a part of the batch. The part weighs as much as its targets count among all of the batch, and what
+ * the ranks find is added up in their order: so several processes compute what one does with the whole batch, to
+ * rounding. */
 static double gradients_of_batch(Run *run) {
     const size_t T = (size_t)run->recipe.length, first = (size_t)run->part.first * T;
     Batch part = {run->part.count, run->ids + first, run->targets + first, run->counts + first};
@@ -130,6 +131,7 @@ static double validate(Run *run) {
     return sum / all;
 }
 
+/* Whether it is time for what is done every so many steps, and behind the last; 0 is never. */
 static bool due(int every, const Run *run) {
     return every && (run->state.step % every == 0 || run->state.step == run->recipe.steps);
 }
@@ -139,7 +141,7 @@ static void save(const Run *run, uint64_t fingerprint) {
     folder_save_model(run->recipe.out, &run->state.weights, run->dtype);
 }
 
-/* The other ranks have the same weights, to the bit, and keep quiet. */
+/* What the ranks behind 0 do: they have the same weights, to the bit, and keep quiet. */
 static void train_on(Run *run) {
     while (run->state.step < run->recipe.steps) {
         step(run);
@@ -149,8 +151,8 @@ static void train_on(Run *run) {
 
 static volatile sig_atomic_t stopped_by; /* a signal, or 0 */
 
-/* The first is looked at behind the step. The second ends the program at once, and takes a half-written file with
- * it. */
+/* A first signal is looked at behind the step. A second one ends the program at once, and takes a half-written file
+ * with it. */
 static void stop(int which) {
     if (stopped_by) output_abandon(), signal(which, SIG_DFL), raise(which);
     stopped_by = which;
@@ -164,7 +166,7 @@ static void stop_behind_the_step(const Run *run) {
     catch_signal(SIGTERM, stop, SA_RESTART);
 }
 
-/* By the signal itself, which is the second then: who waits for the program learns how it ended. */
+/* The signal is raised again, which `stop` takes for the second: so who waits for the program learns how it ended. */
 static void end_by(int signal, int step) {
     printf("stopped behind step %d, which is saved: the same command with --resume goes on\n", step);
     fflush(stdout);
