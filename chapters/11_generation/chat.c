@@ -60,7 +60,7 @@ static void read_folder(Chat *chat, const char *folder, bool wanted) {
     size_t length;
     char *source = file_read_regular(join(path, folder, "chat_template.jinja"), &length);
     if (memchr(source, '\0', length))
-        fail("%s: it has a NUL in it: this is no text (take it away, or let llama --template NAME take another)", path);
+        fail("%s: it has a NUL in it: this is no text (--template NAME takes another)", path);
     set_template(chat, path, source, length);
     free(source);
 }
