@@ -37,12 +37,12 @@ static int chances(int V, const float logits[V], Chance out[V]) {
 
 typedef struct { char text[64]; } Name;
 
-/* The text of a token, without the space before a word. A space or a line's end alone is written as chapter 10 does. */
+/* The text of a token, without the space before a word; its piece, if it has none, as <s>, or ends a line. */
 static Name name(int token) {
     Name name;
     size_t length;
     const char *bytes = tokenizer_bytes(tokenizer, token, &length);
-    if (length == 1 && (*bytes == ' ' || *bytes == '\n')) return *bytes == ' ' ? (Name){"▁"} : (Name){"\\n"};
+    if (length == 0 || *bytes == '\n') bytes = tokenizer_piece(tokenizer, token, &length);
     size_t space = length > 1 && *bytes == ' ';
     snprintf(name.text, sizeof name.text, "%.*s", (int)(length - space), bytes + space);
     return name;
