@@ -505,13 +505,15 @@ static void a_vocabulary_may_be_a_little_larger_or_smaller(void **state) {
 
 static void llama_tells_a_story(void **state) {
     (void)state;
-    assert_int_equal(run("--temperature 0 --prompt 'Once upon a time' --tokens 30 --quiet"), 0);
+    assert_int_equal(run("--temperature 0 --prompt 'Once upon a time' --quiet"), 0);
     assert_int_equal(strncmp(said, "Once upon a time there was ", 27), 0);
+    assert_said("\nQuestion: ");
     char first[sizeof said];
     strcpy(first, said);
     write_text("prompt", "Once upon a time\n");
     assert_int_equal(run("--temperature 0 --prompt - --tokens 30 --quiet --threads 1 <prompt"), 0);
-    assert_string_equal(said, first);
+    *strrchr(said, '\n') = '\0';
+    assert_int_equal(strncmp(first, said, strlen(said)), 0);
 
     assert_int_equal(run("--seed 3 --tokens 12 --threads 1 --quiet"), 0);
     strcpy(first, said);
@@ -666,7 +668,7 @@ static void the_context_is_as_long_as_it_must_be(void **state) {
     char many[101];
     memset(many, 0xff, 100), many[100] = '\0';
     write_text("bytes", many);
-    assert_int_equal(run("--seed 1 --prompt - --stop ' ' --quiet <bytes"), 0);
+    assert_int_equal(run("--seed 1 --prompt - --quiet <bytes"), 0);
     assert_null(strstr(said, "context"));
     for (int tokens = 0; tokens < 5; tokens++) {
         assert_int_equal(run("--seed 1 --tokens %d --ignore-eos --prompt 'Once upon' --quiet", tokens), 0);
@@ -754,7 +756,7 @@ static void llama_follows_the_models_defaults(void **state) {
         {"{\"do_sample\": false, \"temperature\": 0.6}", "--temperature 0"},
         {"{\"do_sample\": true, \"temperature\": 2.5, \"top_p\": 1.0, \"top_k\": null}", "--temperature 2.5 --top-p 1"},
         {"{\"temperature\": 2.5, \"top_p\": 0.5, \"top_k\": 3.0}", "--temperature 2.5 --top-p 0.5 --top-k 3"},
-        {"{\"temperature\": 2.5, \"min_p\": 0.3, \"repetition_penalty\": 1.5}",
+        {"{\"temperature\": 2.5, \"top_p\": null, \"min_p\": 0.3, \"repetition_penalty\": 1.5}",
          "--temperature 2.5 --min-p 0.3 --repetition-penalty 1.5"},
     };
     char before[sizeof said], plain[sizeof said] = "";

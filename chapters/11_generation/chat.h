@@ -43,7 +43,7 @@ typedef struct {
 Chat chat_open(const char *path, const Tokenizer *tokenizer, const Config *config, const char *form, const char *date);
 void chat_close(Chat *chat);
 
-/* The template that the model brings with it, or NULL. The caller frees. */
+/* The template that the model brings with it, or NULL; fail() where what it brings is none. The caller frees. */
 char *chat_own_template(const char *path);
 
 /* The tokens of a conversation, up to where the model is to go on. Names of special tokens that somebody writes into a

@@ -57,14 +57,16 @@ static void levels(const char *data) {
     output_close(&output), free(w);
 }
 
-/* The size of what the last matrix of feed-forward reads: in the token that has the largest of all, and in the others. */
+/* The size of what the last matrix of feed-forward reads: in the token that has the largest of all, and the largest in
+ * the others. */
 static void outliers(const char *data) {
     const float(*x)[s.F] = sentence_tensor(&s, "feed_forward/product", 2, s.T, s.F);
     int giant = 0, feature = 0;
     for (int t = 0; t < s.T; t++)
         for (int i = 0; i < s.F; i++)
             if (fabsf(x[t][i]) > fabsf(x[giant][feature])) giant = t, feature = i;
-    Output output = data_open(data, "13_outliers", "feature, magnitude in one token, the largest of the others, that token");
+    Output output =
+        data_open(data, "13_outliers", "feature, magnitude in one token, the largest of the others, that token");
     for (int i = 0; i < s.F; i++) {
         float others = 0;
         for (int t = 0; t < s.T; t++)

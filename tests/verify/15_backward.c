@@ -36,7 +36,7 @@ static void unpack_linear_backward(Function kernel, const Call *c) {
 
 static void random_linear_backward(Call *call, Random *random, Size size) {
     size_t rows = extent(random, size, 1, 9, 35, 512), in = extent(random, size, 1, 70, 1031, 1024);
-    size_t out = extent(random, size, 1, 70, 259, 1024);
+    size_t out = extent(random, size, 1, 70, 517, 1024);
     random_input(call, random, "dy", 2, SHAPE(rows, out));
     random_input(call, random, "x", 2, SHAPE(rows, in));
     random_input(call, random, "weight", 2, SHAPE(out, in));

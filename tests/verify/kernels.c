@@ -52,7 +52,7 @@ static void unpack_linear(Function kernel, const Call *c) {
 
 static void random_linear(Call *call, Random *random, Size size) {
     size_t rows = extent(random, size, 1, 5, 35, size == LARGE ? 1 : 64);
-    size_t in = extent(random, size, 1, 70, 1031, 4096), out = extent(random, size, 1, 70, 259, 4096);
+    size_t in = extent(random, size, 1, 70, 1031, 4096), out = extent(random, size, 1, 70, 517, 4096);
     random_input(call, random, "x", 2, SHAPE(rows, in));
     random_input(call, random, "weight", 2, SHAPE(out, in));
     if (size != SMALL || random_between(random, 0, 1)) random_input(call, random, "bias", 1, SHAPE(out));
