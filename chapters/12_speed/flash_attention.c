@@ -12,12 +12,13 @@
  * are four queries with a piece of each, LANES / 4 numbers, so that a piece of a key, come from memory, meets all four
  * in one multiply-add; only the sums of a piece's numbers are added up across lanes. */
 enum {
-    FOUR = 4,             /* queries of a set, where they are few */
+    FOUR = 4,             /* queries of a set, where they are few: four, */
+    EIGHT = 2 * FOUR,     /* or eight where more than four heads share a key */
     PIECE = LANES / FOUR, /* numbers of each that lie side by side */
-    WIDE = 2 * LANES,     /* and where they are many */
+    WIDE = 2 * LANES,     /* queries of a set where they are many */
     KEYS = 32,            /* keys of a tile */
-    STEP = REGISTERS / 4, /* keys that meet one or two sets at once: STEP x 2 sums take half of the registers */
-    ROWS = REGISTERS / 4, /* rows of a product with many queries that are summed at once: ROWS x 2 sums, half again */
+    STEP = REGISTERS / 4, /* keys that meet four or eight queries at once: STEP x 2 sums take half of the registers */
+    ROWS = REGISTERS / 4, /* rows of a product that are summed at once: ROWS x 2 sums, half again */
     TEAM = 256 / WIDE,    /* sets that share a tile while it is in the cache */
     FEW = 16,             /* queries of a head that are few */
     LINE = 16,            /* numbers that come from memory together */
@@ -34,9 +35,9 @@ typedef struct {
 typedef struct {
     int g, first, count;   /* their key/value head; queries first … first + count - 1 of it */
     int last[WIDE];        /* the last key that each may see */
-    Vector max[2], sum[2]; /* of few, lane l is query l % FOUR */
-    float *q;              /* the queries / sqrt(D): few [width / PIECE][FOUR][PIECE], many [width][WIDE] */
-    float *out;            /* sums of e^(score - max) v: few [FOUR][width], many [width][WIDE] */
+    Vector max[2], sum[2]; /* lane l is query l, and of few, again and again, l % queries */
+    float *q;              /* the queries / sqrt(D): few [width / PIECE][queries][PIECE], many [width][WIDE] */
+    float *out;            /* sums of e^(score - max) v: few [queries][width], many [width][WIDE] */
 } Set;
 
 /* Rows of numbers, with those of other heads perhaps between them. */
@@ -77,13 +78,13 @@ INLINE void multiply(int rows, int count, Vector sum[rows][2], int pitch, const 
 }
 
 /* Turns scores into weights e^(score - max) under the new maximum, and says by which factor everything summed under the
- * old one must shrink. Of few queries, the lanes are four again and again. */
-INLINE void online_softmax(bool few, int rows, float score[rows][WIDE], Set *set, Vector shrink[2]) {
+ * old one must shrink. */
+INLINE void online_softmax(int queries, int rows, float score[rows][WIDE], Set *set, Vector shrink[2]) {
     Vector most[2] = {set->max[0], set->max[1]};
     Vector tile[2] = {0}; /* summed apart: the running sum of a long text is too large to add single weights to */
     for (int i = 0; i < rows; i++)
         for (int c = 0; c < 2; c++) most[c] = larger(*(const Vector *)&score[i][c * LANES], most[c]);
-    if (few) largest_of_fourths(most);
+    largest_of_each(queries, most);
     for (int i = 0; i < rows; i++)
         for (int c = 0; c < 2; c++) {
             Vector *at = (Vector *)&score[i][c * LANES];
@@ -113,7 +114,7 @@ static void many_meet(Set *set, int s0, int width, const Tile *tile) {
         memcpy(score[s], sum, sizeof sum);
     }
     if (s0 + KEYS - 1 > set->last[0]) mask(WIDE, score, s0, set->last);
-    online_softmax(false, KEYS, score, set, shrink);
+    online_softmax(WIDE, KEYS, score, set, shrink);
     for (int i = 0; i < width; i += ROWS) {
         multiply(ROWS, KEYS, sum, width, (const void *)&values[0][i], (Rows){score[0], WIDE}, NULL);
         UNROLLED
@@ -139,74 +140,83 @@ INLINE Vector four_times(const float *piece) {
 #endif
 }
 
-/* The sums of PIECE keys, each in lanes [query][number], added up: the scores in lanes [key][query]. */
-#define TURNED(n, lane) ((lane) % FOUR * PIECE + (lane) / (n))
+/* The sums of PIECE keys, each in lanes [query][number], added up: lanes [query][key]. */
 INLINE Vector piece_totals(Vector sum[PIECE]) {
     UNROLLED
     for (int s = 0; s < 2 && PIECE > 2; s++) sum[s] = FIRSTS(2, sum[s], sum[s + 2]) + SECONDS(2, sum[s], sum[s + 2]);
     if (PIECE > 1) sum[0] = FIRSTS(1, sum[0], sum[1]) + SECONDS(1, sum[0], sum[1]);
-    return (Vector)__builtin_shufflevector(sum[0], sum[0], EACH_LANE(TURNED, FOUR));
+    return sum[0];
 }
 
-/* score[n][s][r] = q_r . k_s for STEP keys as they lie in memory, with one or two sets of queries. */
-INLINE void dot_keys(int sets, const Set set[sets], int width, float score[sets][KEYS][FOUR], Rows k,
-                     const float *next) {
+/* The same as scores, [key][query]: of four queries, or of four and four others. */
+#define TURNED(from, l) ((l) % FOUR * PIECE + (l) / FOUR)
+#define JOINED(from, l) (((from) + (l)) / FOUR % 2 * LANES + (l) % FOUR * PIECE + ((from) + (l)) / EIGHT)
+INLINE void scores_of_four(float score[PIECE][FOUR], Vector sum[PIECE]) {
+    Vector four = piece_totals(sum);
+    *(Vector *)score = (Vector)__builtin_shufflevector(four, four, EACH_LANE(TURNED, 0));
+}
+INLINE void scores_of_eight(float score[PIECE][EIGHT], Vector sum[PIECE], Vector others[PIECE]) {
+    Vector four = piece_totals(sum), next = piece_totals(others), *to = (Vector *)score;
+    to[0] = (Vector)__builtin_shufflevector(four, next, EACH_LANE(JOINED, 0));
+    to[1] = (Vector)__builtin_shufflevector(four, next, EACH_LANE(JOINED, LANES));
+}
+
+/* score[s][r] = q_r . k_s for STEP keys as they lie in memory. */
+INLINE void dot_keys(int queries, int width, float score[STEP][queries], const float *q, Rows k, const float *next) {
+    int fours = queries / FOUR;
     Vector sum[2][STEP];
     UNROLLED
-    for (int n = 0; n < sets * STEP; n++) sum[n / STEP][n % STEP] = (Vector){0};
+    for (int n = 0; n < fours * STEP; n++) sum[n / STEP][n % STEP] = (Vector){0};
     for (int i = 0; i < width; i += PIECE) {
         Vector query[2];
         if (next && i * STEP % LINE == 0) ask(STEP * PIECE, next + i * STEP);
-        for (int n = 0; n < sets; n++) query[n] = *(const Vector *)&set[n].q[i * FOUR];
+        for (int n = 0; n < fours; n++) query[n] = *(const Vector *)&q[i * queries + n * LANES];
         UNROLLED
         for (int s = 0; s < STEP; s++) {
             Vector key = four_times(&k.first[s * k.pitch + i]);
             UNROLLED
-            for (int n = 0; n < sets; n++) sum[n][s] += query[n] * key;
+            for (int n = 0; n < fours; n++) sum[n][s] += query[n] * key;
         }
     }
     UNROLLED
-    for (int n = 0; n < sets; n++)
-        UNROLLED
-        for (int s = 0; s < STEP; s += PIECE) *(Vector *)score[n][s] = piece_totals(&sum[n][s]);
+    for (int s = 0; s < STEP; s += PIECE)
+        if (queries == FOUR) scores_of_four((void *)score[s], &sum[0][s]);
+        else scores_of_eight((void *)score[s], &sum[0][s], &sum[1][s]);
 }
 
 /* Two vectors of each query's sums shrink, and get what a tile adds to them. */
-INLINE void add_values(int width, float out[FOUR][width], Vector shrink, const float weight[KEYS][FOUR], Rows v,
-                       const float *next) {
-    Vector sum[FOUR][2];
-    multiply(FOUR, KEYS, sum, FOUR, weight, v, next);
-    UNROLLED
-    for (int r = 0; r < FOUR; r++) {
-        Vector *to = (Vector *)out[r];
-        to[0] = to[0] * shrink[r] + sum[r][0], to[1] = to[1] * shrink[r] + sum[r][1];
+INLINE void add_values(int queries, int width, float out[queries][width], const float shrink[queries],
+                       const float weight[KEYS][queries], Rows v, const float *next) {
+    enum { MOST = ROWS < EIGHT ? ROWS : EIGHT };
+    int rows = queries < MOST ? queries : MOST;
+    Vector sum[MOST][2];
+    for (int first = 0; first < queries; first += rows) {
+        multiply(rows, KEYS, sum, queries, (const void *)&weight[0][first], v, first == 0 ? next : NULL);
+        UNROLLED
+        for (int r = 0; r < rows; r++) {
+            Vector *to = (Vector *)out[first + r];
+            to[0] = to[0] * shrink[first + r] + sum[r][0], to[1] = to[1] * shrink[first + r] + sum[r][1];
+        }
     }
 }
 
-/* The first set asks for what comes next. */
-static const float *asked(int set, const float *next, int from) { return set == 0 && next ? next + from : NULL; }
+/* What lies so many numbers further, if anything is there. */
+static const float *further(const float *from, int numbers) { return from ? from + numbers : NULL; }
 
-/* Chapter 8's attend_tile for the sets of a head: STEP keys, or two vectors of each value, meet all of the sets before
- * others are read. */
-static void few_meet(int sets, Set set[sets], int s0, int width, const Tile *tile) {
-    float score[sets][KEYS][FOUR];
-    Vector shrink[sets][2];
-    for (int s = 0; s < KEYS; s += STEP) {
-        Rows k = {&tile->k.first[s * tile->k.pitch], tile->k.pitch};
-        int n = 0;
-        for (; n + 2 <= sets; n += 2)
-            dot_keys(2, &set[n], width, (void *)score[n][s], k, asked(n, tile->next_k, s * width));
-        if (n < sets) dot_keys(1, &set[n], width, (void *)score[n][s], k, asked(n, tile->next_k, s * width));
-    }
-    for (int n = 0; n < sets; n++) {
-        if (s0 + KEYS - 1 > set[n].last[0]) mask(FOUR, score[n], s0, set[n].last);
-        online_softmax(true, KEYS * FOUR / WIDE, (void *)score[n], &set[n], shrink[n]);
-    }
-    for (int c = 0; c < width; c += 2 * LANES) {
-        Rows v = {&tile->v.first[c], tile->v.pitch};
-        for (int n = 0; n < sets; n++)
-            add_values(width, (void *)&set[n].out[c], shrink[n][0], score[n], v, asked(n, tile->next_v, c * KEYS));
-    }
+/* Chapter 8's attend_tile for a set: STEP keys, or two vectors of each value, meet all of its queries before others are
+ * read. */
+INLINE void few_meet(int queries, Set *set, int s0, int width, const Tile *tile) {
+    float score[KEYS][queries], factor[WIDE];
+    Vector shrink[2];
+    for (int s = 0; s < KEYS; s += STEP)
+        dot_keys(queries, width, &score[s], set->q, (Rows){&tile->k.first[s * tile->k.pitch], tile->k.pitch},
+                 further(tile->next_k, s * width));
+    if (s0 + KEYS - 1 > set->last[0]) mask(queries, score, s0, set->last);
+    online_softmax(queries, KEYS * queries / WIDE, (void *)score, set, shrink);
+    memcpy(factor, shrink, sizeof factor);
+    for (int c = 0; c < width; c += 2 * LANES)
+        add_values(queries, width, (void *)&set->out[c], factor, score, (Rows){&tile->v.first[c], tile->v.pitch},
+                   further(tile->next_v, c * KEYS));
 }
 
 /* ------------------------------------------------------------------ the tiles of a text */
@@ -276,13 +286,13 @@ static Set gather(int queries, int g, int first, const Problem *p, float *room) 
 }
 
 /* Few queries: a piece of each, and then the next. */
-static Set gather_pieces(int g, int first, const Problem *p, float *room) {
-    Set set = gather(FOUR, g, first, p, room);
-    float(*to)[FOUR][PIECE] = (void *)set.out;
+static Set gather_pieces(int queries, int g, int first, const Problem *p, float *room) {
+    Set set = gather(queries, g, first, p, room);
+    float(*to)[queries][PIECE] = (void *)set.out;
     const float(*from)[p->width] = (const void *)set.q;
-    for (int r = 0; r < FOUR; r++)
+    for (int r = 0; r < queries; r++)
         for (int i = 0; i < p->width; i++) to[i / PIECE][r][i % PIECE] = from[r][i];
-    set.q = set.out, set.out = memset(room, 0, (size_t)FOUR * p->width * sizeof *room);
+    set.q = set.out, set.out = memset(room, 0, (size_t)queries * p->width * sizeof *room);
     return set;
 }
 
@@ -294,13 +304,13 @@ static Set gather_turned(int g, int first, const Problem *p, float *room) {
     return set;
 }
 
-static void scatter(int queries, const Set *set, const Problem *p, float *out_, float *log_sum_) {
+/* rows[r] is what query r has summed. */
+static void scatter(int queries, const Set *set, const float *rows_, const Problem *p, float *out_, float *log_sum_) {
     int H = p->H, D = p->D, width = p->width, group = H / p->KV;
-    float(*out)[H][D] = (void *)out_, (*rows)[width] = (void *)set->out, (*log_sum)[H] = (void *)log_sum_, sums[WIDE];
-    float most[WIDE];
-    if (queries == WIDE) turn_rows(width, WIDE, rows = (void *)set->q, (const void *)set->out);
+    const float(*rows)[width] = (const void *)rows_;
+    float(*out)[H][D] = (void *)out_, (*log_sum)[H] = (void *)log_sum_, sums[WIDE], most[WIDE];
     memcpy(sums, set->sum, sizeof sums), memcpy(most, set->max, sizeof most);
-    for (int l = FOUR; l < WIDE && queries == FOUR; l++) sums[l % FOUR] += sums[l];
+    for (int l = queries; l < WIDE; l++) sums[l % queries] += sums[l];
     for (int r = 0; r < set->count; r++) {
         int t = (set->first + r) / group, h = set->g * group + (set->first + r) % group;
         for (int i = 0; i < D; i++) out[t][h][i] = rows[r][i] / sums[r];
@@ -308,18 +318,18 @@ static void scatter(int queries, const Set *set, const Problem *p, float *out_, 
     }
 }
 
-/* Chapter 8's merge: what two sets of the same four queries saw of different keys. */
-static void merge_sets(Set *into, const Set *from, int width) {
-    float(*to)[width] = (void *)into->out;
+/* Chapter 8's merge: what two sets of the same queries saw of different keys. */
+static void merge_sets(int queries, Set *into, const Set *from, int width) {
+    float(*to)[width] = (void *)into->out, old[WIDE], new[WIDE];
     const float(*more)[width] = (const void *)from->out;
-    Vector old[2], new[2];
     for (int c = 0; c < 2; c++) {
-        Vector max = larger(into->max[c], from->max[c]);
-        old[c] = exp_negative(into->max[c] - max), new[c] = exp_negative(from->max[c] - max);
-        into->max[c] = max, into->sum[c] = old[c] * into->sum[c] + new[c] * from->sum[c];
+        Vector max = larger(into->max[c], from->max[c]), shrink = exp_negative(into->max[c] - max);
+        Vector grow = exp_negative(from->max[c] - max);
+        into->max[c] = max, into->sum[c] = shrink * into->sum[c] + grow * from->sum[c];
+        *(Vector *)&old[c * LANES] = shrink, *(Vector *)&new[c * LANES] = grow;
     }
-    for (int r = 0; r < FOUR; r++)
-        for (int i = 0; i < width; i++) to[r][i] = old[0][r] * to[r][i] + new[0][r] * more[r][i];
+    for (int r = 0; r < queries; r++)
+        for (int i = 0; i < width; i++) to[r][i] = old[r] * to[r][i] + new[r] * more[r][i];
 }
 
 static Problem problem(int T, int S, int H, int KV, int D, const float *q, const float *k, const float *v) {
@@ -357,7 +367,10 @@ void team_attention(int sets, int T, int S, int H, int KV, int D, float out[rest
                 for (int first = n * sets * WIDE; first < queries && count < sets; first += WIDE, count++)
                     team[count] = gather_turned(g, first, &p, room + count * set_numbers(WIDE, &p));
                 attend_team(count, team, &p, copy);
-                for (int i = 0; i < count; i++) scatter(WIDE, &team[i], &p, &out[0][0][0], log_sum);
+                for (Set *set = team; set < team + count; set++) {
+                    turn_rows(p.width, WIDE, (void *)set->q, (const void *)set->out);
+                    scatter(WIDE, set, set->q, &p, &out[0][0][0], log_sum);
+                }
             }
         free(room), free(team), free(copy.k);
     }
@@ -365,13 +378,18 @@ void team_attention(int sets, int T, int S, int H, int KV, int D, float out[rest
 
 /* ------------------------------------------------------------------ few queries: the keys are split */
 
-/* Shows sets of all heads the keys begin … end - 1, which they read as they lie in memory. */
-static void attend_part(int each, Set sets[][each], int begin, int end, const Problem *p) {
+/* Shows sets of all heads the keys begin … end - 1, which they read as they lie in memory. A head's first set asks for
+ * what comes next. */
+static void attend_part(int queries, int each, Set sets[][each], int begin, int end, const Problem *p) {
     Copy copy = copy_new(p);
     for (int s0 = begin; s0 < end; s0 += KEYS)
         for (int g = 0; g < p->KV; g++) {
             Tile tile = tile_in_place(g, s0, end, p, copy);
-            few_meet(each, sets[g], s0, p->width, &tile);
+            for (int n = 0; n < each; n++) {
+                if (queries == FOUR) few_meet(FOUR, &sets[g][n], s0, p->width, &tile);
+                else few_meet(EIGHT, &sets[g][n], s0, p->width, &tile);
+                tile.next_k = tile.next_v = NULL;
+            }
         }
     free(copy.k);
 }
@@ -379,21 +397,22 @@ static void attend_part(int each, Set sets[][each], int begin, int end, const Pr
 void split_attention(int parts, int T, int S, int H, int KV, int D, float out[restrict T][H][D],
                      const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]) {
     const Problem p = problem(T, S, H, KV, D, &q[0][0][0], &k[0][0][0], &v[0][0][0]);
-    int tiles = (S + KEYS - 1) / KEYS, each = (T * (H / KV) + FOUR - 1) / FOUR, count = each * KV;
-    float *room = allocate((size_t)parts * count * set_numbers(FOUR, &p) * sizeof *room);
+    int queries = H / KV > FOUR ? EIGHT : FOUR, each = (T * (H / KV) + queries - 1) / queries, count = each * KV;
+    int tiles = (S + KEYS - 1) / KEYS;
+    float *room = allocate((size_t)parts * count * set_numbers(queries, &p) * sizeof *room);
     Set(*sets)[count] = allocate((size_t)parts * sizeof *sets);
 #pragma omp parallel for if ((double)T * S * H * D > 1e6)
     for (int part = 0; part < parts; part++) {
         long first = (long)tiles * part / parts * KEYS, end = (long)tiles * (part + 1) / parts * KEYS;
         for (int n = 0; n < count; n++) {
-            float *own = room + ((size_t)part * count + n) * set_numbers(FOUR, &p);
-            sets[part][n] = gather_pieces(n / each, n % each * FOUR, &p, own);
+            float *own = room + ((size_t)part * count + n) * set_numbers(queries, &p);
+            sets[part][n] = gather_pieces(queries, n / each, n % each * queries, &p, own);
         }
-        attend_part(each, (void *)sets[part], (int)first, (int)(end < S ? end : S), &p);
+        attend_part(queries, each, (void *)sets[part], (int)first, (int)(end < S ? end : S), &p);
     }
     for (int n = 0; n < count; n++) {
-        for (int part = 1; part < parts; part++) merge_sets(&sets[0][n], &sets[part][n], p.width);
-        scatter(FOUR, &sets[0][n], &p, &out[0][0][0], NULL);
+        for (int part = 1; part < parts; part++) merge_sets(queries, &sets[0][n], &sets[part][n], p.width);
+        scatter(queries, &sets[0][n], sets[0][n].out, &p, &out[0][0][0], NULL);
     }
     free(sets), free(room);
 }

@@ -96,11 +96,13 @@ INLINE float total(Vector sum) {
     return sum[0];
 }
 
-/* In each lane of both the largest of all that lie a multiple of four lanes from it. */
-INLINE void largest_of_fourths(Vector v[2]) {
+/* Both vectors, one after the other, hold as many numbers of each of n: number l is one of l % n. In each lane, the
+ * largest of its own; n is 4, 8 or 2 LANES. */
+INLINE void largest_of_each(int n, Vector v[2]) {
+    if (n > LANES) return;
     Vector most = larger(v[0], v[1]);
     if (LANES > 8) most = larger(NUMBERS_FROM(8, most), most);
-    if (LANES > 4) most = larger(NUMBERS_FROM(4, most), most);
+    if (LANES > 4 && n == 4) most = larger(NUMBERS_FROM(4, most), most);
     v[0] = v[1] = most;
 }
 
