@@ -155,6 +155,7 @@ INLINE void scores_of_four(float score[PIECE][FOUR], Vector sum[PIECE]) {
     Vector four = piece_totals(sum);
     *(Vector *)score = (Vector)__builtin_shufflevector(four, four, EACH_LANE(TURNED, 0));
 }
+
 INLINE void scores_of_eight(float score[PIECE][EIGHT], Vector sum[PIECE], Vector others[PIECE]) {
     Vector four = piece_totals(sum), next = piece_totals(others), *to = (Vector *)score;
     to[0] = (Vector)__builtin_shufflevector(four, next, EACH_LANE(JOINED, 0));
@@ -187,9 +188,8 @@ INLINE void dot_keys(int queries, int width, float score[STEP][queries], const f
 /* Two vectors of each query's sums shrink, and get what a tile adds to them. */
 INLINE void add_values(int queries, int width, float out[queries][width], const float shrink[queries],
                        const float weight[KEYS][queries], Rows v, const float *next) {
-    enum { MOST = ROWS < EIGHT ? ROWS : EIGHT };
-    int rows = queries < MOST ? queries : MOST;
-    Vector sum[MOST][2];
+    int rows = queries < ROWS ? queries : ROWS;
+    Vector sum[ROWS][2];
     for (int first = 0; first < queries; first += rows) {
         multiply(rows, KEYS, sum, queries, (const void *)&weight[0][first], v, first == 0 ? next : NULL);
         UNROLLED
@@ -206,16 +206,14 @@ static const float *further(const float *from, int numbers) { return from ? from
 /* Chapter 8's attend_tile for a set: STEP keys, or two vectors of each value, meet all of its queries before others are
  * read. */
 INLINE void few_meet(int queries, Set *set, int s0, int width, const Tile *tile) {
-    float score[KEYS][queries], factor[WIDE];
-    Vector shrink[2];
+    float score[KEYS][queries], shrink[WIDE];
     for (int s = 0; s < KEYS; s += STEP)
         dot_keys(queries, width, &score[s], set->q, (Rows){&tile->k.first[s * tile->k.pitch], tile->k.pitch},
                  further(tile->next_k, s * width));
     if (s0 + KEYS - 1 > set->last[0]) mask(queries, score, s0, set->last);
-    online_softmax(queries, KEYS * queries / WIDE, (void *)score, set, shrink);
-    memcpy(factor, shrink, sizeof factor);
+    online_softmax(queries, KEYS * queries / WIDE, (void *)score, set, (void *)shrink);
     for (int c = 0; c < width; c += 2 * LANES)
-        add_values(queries, width, (void *)&set->out[c], factor, score, (Rows){&tile->v.first[c], tile->v.pitch},
+        add_values(queries, width, (void *)&set->out[c], shrink, score, (Rows){&tile->v.first[c], tile->v.pitch},
                    further(tile->next_v, c * KEYS));
 }
 
