@@ -46,7 +46,7 @@ MUTATIONS = [
 # What is not changed, for it says nothing of what is computed: what is asked for before it is needed, and how the work is cut
 # among registers, tiles and threads, which decide the speed and the last bits; and which element stands behind sizeof, for
 # all of them are as large.
-PREFETCH = r"__builtin_prefetch|\bask(ed)?\(|\bnext_[kv]\b|\blater\b"
+PREFETCH = r"__builtin_prefetch|\bask\(|\bshare\b|\bfurther\(|\bnext_[kv]\b|\blater\b"
 CUT = r"^ *(STEP|ROWS|TEAM|SETS) = |\bint parts = |\bbool few = |\(parts < 16 \?"
 UNEVALUATED = r"\bsizeof [\w.>-]+(\[[^]]*\])*(\[[^]]*)?$"
 
@@ -156,19 +156,20 @@ EQUIVALENT = {
     (PLAIN_FLASH, "for (int t = 0; t <= T; t += Br) attend_block(smaller(Br, T - t), S - T + t, h, H, KV, D, out + t, q + t, k, v);"):
         "one more block, of no queries",
     (FLASH, "for (int s0 = 0; s0 <= end; s0 += KEYS) {"): "one more tile, of no keys",
-    **{(FLASH, f"if (s0 + KEYS {of} set->last[0]) mask(WIDE, score, s0, set->last);"): UNMASKED for of in ("- 1 >=", "+ 1 >")},
-    **{(FLASH, f"if (s0 + KEYS {of}.last[0]) mask(FOUR, score[n], s0, set[n].last);"): UNMASKED
-       for of in ("- 1 >= set[n]", "+ 1 > set[n]", "- 1 > set[0]", "- 1 > set[n ? n - 1 : 0]")},
+    **{(FLASH, f"if (s0 + KEYS {of} set->last[0]) mask({queries}, score, s0, set->last);"): UNMASKED
+       for queries in ("WIDE", "queries") for of in ("- 1 >=", "+ 1 >")},
     (FLASH, "float *room = allocate((3 + 1) * numbers * sizeof *room);"): ROOMY,
     (FLASH, "memset(to_k, 0, KEYS * sizeof *to_k), memset(to_v, 0, KEYS / sizeof *to_v);"):
         "what was there weighs 0, and is a number here; make verify, which puts NaNs there, catches it",
     **{(FLASH, f"const float(*keys)[KEYS] = (const void *)tile->k.first, (*values)[{width}] = (const void *)tile->v.first;"):
            "of the values the first row alone is named" for width in ("0", "width ? width - 1 : 0")},
-    (FLASH, "attend_part(each, (void *)sets[part], (int)first, (int)(end <= S ? end : S), &p);"): EITHER,
-    **{(FLASH, f"for (int {c} = 0; {c} < width - 1; {c} += {step}) {{"): WHOLE for c, step in (("c", "2 * LANES"), ("i", "ROWS"))},
+    (FLASH, "attend_part(queries, each, (void *)sets[part], (int)first, (int)(end <= S ? end : S), &p);"): EITHER,
+    **{(FLASH, line): WHOLE for line in (
+        "for (int c = 0; c < width - 1; c += 2 * LANES)", "for (int i = 0; i < width - 1; i += ROWS) {",
+        "for (int first = 0; first < queries - 1; first += rows) {")},
     (FLASH, "if (s0 + KEYS >= end || p->width != p->D) return copied_tile(g, s0, end, p, copy);"): "a copy of a tile is as good",
     **{(FLASH, f"set.q = set.out, set.out = memset(room, 0, (size_t){less} sizeof *room);"):
-           "the first tile multiplies what was there by 0" for set in ("FOUR", "WIDE") for less in (f"{set} * p->width /", f"{set} / p->width *")},
+           "the first tile multiplies what was there by 0" for set in ("queries", "WIDE") for less in (f"{set} * p->width /", f"{set} / p->width *")},
     **{(FLASH, f"return (Problem){{T, S, H, KV, D, {more}, q, k, v}};"): "more numbers, which are zeros"
        for more in ("(D + two + 1) / two * two", "(D + two - 1) * two")},
     **{(FLASH, f"Vector max = larger({both});"): ALIKE for c in ("0", "c ? c - 1 : 0")
@@ -177,7 +178,7 @@ EQUIVALENT = {
        for c in ("0", "c ? c - 1 : 0") for i, j in ((c, "c"), ("c", c))},
     **{(FLASH, f"into->max[c] = max, into->sum[c] = old[{i}] * into->sum[c] + new[{j}] * from->sum[c];"): ALIKE
        for c in ("0", "c ? c - 1 : 0") for i, j in ((c, "c"), ("c", c))},
-    **{(FLASH, f"int tiles = (S + KEYS {more}, each = (T * (H / KV) + FOUR - 1) / FOUR, count = each * KV;"):
+    **{(FLASH, f"int group = H / KV, queries = group > FOUR ? EIGHT : FOUR, tiles = (S + KEYS {more};"):
            "tiles behind the end are empty" for more in ("+ 1) / KEYS", "- 1) * KEYS", "- 1)")},
     **{(DECODER, line): "one more row, of the room behind: nobody needs what is there" for line in (
         "for (int t = 0; t <= T; t++) swiglu(F, out[t], gate[t], up[t]);", "for (int t = 0; t <= T; t++)",

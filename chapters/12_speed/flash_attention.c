@@ -62,13 +62,14 @@ INLINE void ask(int numbers, const float *from) {
  * load less only means that more requests crowd together, and the processor drops some.) */
 INLINE void multiply(int rows, int count, Vector sum[rows][2], int pitch, const float x[count][pitch], Rows w,
                      const float *next) {
+    int share = 2 * LANES * rows / pitch; /* of what is asked for: other rows of x ask for the rest */
     UNROLLED
     for (int r = 0; r < rows; r++) sum[r][0] = sum[r][1] = (Vector){0};
     for (int i = 0; i < count; i++) {
         const float *from = &w.first[i * w.pitch];
         Vector first = *(const Vector *)from, second = *(const Vector *)&from[LANES];
-        if (next) ask(2 * LANES, next + i * 2 * LANES);
-        else {
+        if (next && i * share % LINE == 0) ask(share, next + i * share);
+        if (!next) {
             IN_REGISTER(first);
             IN_REGISTER(second);
         }
@@ -185,13 +186,17 @@ INLINE void dot_keys(int queries, int width, float score[STEP][queries], const f
         else scores_of_eight((void *)score[s], &sum[0][s], &sum[1][s]);
 }
 
+/* What lies so many numbers further, if anything is there. */
+static const float *further(const float *from, int numbers) { return from ? from + numbers : NULL; }
+
 /* Two vectors of each query's sums shrink, and get what a tile adds to them. */
 INLINE void add_values(int queries, int width, float out[queries][width], const float shrink[queries],
                        const float weight[KEYS][queries], Rows v, const float *next) {
     int rows = queries < ROWS ? queries : ROWS;
     Vector sum[ROWS][2];
     for (int first = 0; first < queries; first += rows) {
-        multiply(rows, KEYS, sum, queries, (const void *)&weight[0][first], v, first == 0 ? next : NULL);
+        multiply(rows, KEYS, sum, queries, (const void *)&weight[0][first], v,
+                 further(next, KEYS * 2 * LANES * first / queries));
         UNROLLED
         for (int r = 0; r < rows; r++) {
             Vector *to = (Vector *)out[first + r];
@@ -199,9 +204,6 @@ INLINE void add_values(int queries, int width, float out[queries][width], const 
         }
     }
 }
-
-/* What lies so many numbers further, if anything is there. */
-static const float *further(const float *from, int numbers) { return from ? from + numbers : NULL; }
 
 /* Chapter 8's attend_tile for a set: STEP keys, or two vectors of each value, meet all of its queries before others are
  * read. */
@@ -318,16 +320,18 @@ static void scatter(int queries, const Set *set, const float *rows_, const Probl
 
 /* Chapter 8's merge: what two sets of the same queries saw of different keys. */
 static void merge_sets(int queries, Set *into, const Set *from, int width) {
-    float(*to)[width] = (void *)into->out, old[WIDE], new[WIDE];
+    float(*to)[width] = (void *)into->out;
     const float(*more)[width] = (const void *)from->out;
+    Vector old[2], new[2];
     for (int c = 0; c < 2; c++) {
-        Vector max = larger(into->max[c], from->max[c]), shrink = exp_negative(into->max[c] - max);
-        Vector grow = exp_negative(from->max[c] - max);
-        into->max[c] = max, into->sum[c] = shrink * into->sum[c] + grow * from->sum[c];
-        *(Vector *)&old[c * LANES] = shrink, *(Vector *)&new[c * LANES] = grow;
+        Vector max = larger(into->max[c], from->max[c]);
+        old[c] = exp_negative(into->max[c] - max), new[c] = exp_negative(from->max[c] - max);
+        into->max[c] = max, into->sum[c] = old[c] * into->sum[c] + new[c] * from->sum[c];
     }
-    for (int r = 0; r < queries; r++)
-        for (int i = 0; i < width; i++) to[r][i] = old[r] * to[r][i] + new[r] * more[r][i];
+    for (int r = 0; r < queries; r++) {
+        float shrink = old[r / LANES][r % LANES], grow = new[r / LANES][r % LANES];
+        for (int i = 0; i < width; i++) to[r][i] = shrink * to[r][i] + grow * more[r][i];
+    }
 }
 
 static Problem problem(int T, int S, int H, int KV, int D, const float *q, const float *k, const float *v) {
@@ -395,8 +399,8 @@ static void attend_part(int queries, int each, Set sets[][each], int begin, int 
 void split_attention(int parts, int T, int S, int H, int KV, int D, float out[restrict T][H][D],
                      const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]) {
     const Problem p = problem(T, S, H, KV, D, &q[0][0][0], &k[0][0][0], &v[0][0][0]);
-    int queries = H / KV > FOUR ? EIGHT : FOUR, each = (T * (H / KV) + queries - 1) / queries, count = each * KV;
-    int tiles = (S + KEYS - 1) / KEYS;
+    int group = H / KV, queries = group > FOUR ? EIGHT : FOUR, tiles = (S + KEYS - 1) / KEYS;
+    int each = (T * group + queries - 1) / queries, count = each * KV;
     float *room = allocate((size_t)parts * count * set_numbers(queries, &p) * sizeof *room);
     Set(*sets)[count] = allocate((size_t)parts * sizeof *sets);
 #pragma omp parallel for if ((double)T * S * H * D > 1e6)
