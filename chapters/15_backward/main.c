@@ -123,8 +123,9 @@ static void a_step_downhill(Reader *r, double loss) {
     printf("  the gradient's norm is %.2f\n", norm);
 }
 
-/* `kept` is the share of the last gradients that the next are added to. */
-static void descend(int steps, double losses[steps], double rate, float kept) {
+/* The losses before each step, and after the last. `kept` is the share of the last gradients that the next are added
+ * to. */
+static void descend(int steps, double losses[steps + 1], double rate, float kept) {
     Reader r = reader_open();
     Parameters *w = &r.weights, *g = &r.gradients;
     for (int n = 0; n < steps; n++) {
@@ -132,16 +133,17 @@ static void descend(int steps, double losses[steps], double rate, float kept) {
         losses[n] = decoder_backward(w, g, &r.activations, r.sentence.ids, r.targets, 1);
         for (size_t i = 0; i < w->count; i++) w->numbers[i] -= (float)(rate * g->numbers[i]);
     }
+    losses[steps] = reader_loss(&r);
     reader_close(&r);
 }
 
 static void steps_in_a_row(void) {
-    enum { STEPS = 5 };
-    double right[STEPS], not_zeroed[STEPS], uphill[STEPS];
+    enum { STEPS = 4 };
+    double right[STEPS + 1], not_zeroed[STEPS + 1], uphill[STEPS + 1];
     descend(STEPS, right, 0.006, 0), descend(STEPS, not_zeroed, 0.006, 1), descend(STEPS, uphill, -0.006, 0);
     Table table = {0};
     table_row(&table, "loss after steps|right|gradients not set to 0|added, not subtracted");
-    for (int n = 0; n < STEPS; n += 2) table_row(&table, "%d|%.2f|%.2f|%.2f", n, right[n], not_zeroed[n], uphill[n]);
+    for (int n = 0; n <= STEPS; n += 2) table_row(&table, "%d|%.2f|%.2f|%.2f", n, right[n], not_zeroed[n], uphill[n]);
     table_print(&table, stdout);
 }
 
