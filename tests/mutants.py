@@ -46,8 +46,8 @@ MUTATIONS = [
 # What is not changed, for it says nothing of what is computed: what is asked for before it is needed, and how the work is cut
 # among registers, tiles and threads, which decide the speed and the last bits; and which element stands behind sizeof, for
 # all of them are as large.
-PREFETCH = r"__builtin_prefetch|\bask\(|\bshare\b|\bfurther\(|\bnext_[kv]\b|\blater\b"
-CUT = r"^ *(STEP|ROWS|TEAM|SETS) = |\bint parts = |\bbool few = |\(parts < 16 \?"
+PREFETCH = r"__builtin_prefetch|\bask\(|\bfurther\(|\bnext_[kv]\b|\blater\b"
+CUT = r"^ *(STEP|ROWS|TEAM|SETS) = |\bint share = 2 \* LANES |\bint parts = |\bbool few = |\(parts < 16 \?"
 UNEVALUATED = r"\bsizeof [\w.>-]+(\[[^]]*\])*(\[[^]]*)?$"
 
 # A mutant that computes the same function: (file, the changed line, stripped): the reason.

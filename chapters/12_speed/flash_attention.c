@@ -68,11 +68,10 @@ INLINE void multiply(int rows, int count, Vector sum[rows][2], int pitch, const 
     for (int i = 0; i < count; i++) {
         const float *from = &w.first[i * w.pitch];
         Vector first = *(const Vector *)from, second = *(const Vector *)&from[LANES];
-        if (next && i * share % LINE == 0) ask(share, next + i * share);
         if (!next) {
             IN_REGISTER(first);
             IN_REGISTER(second);
-        }
+        } else if (i * share % LINE == 0) ask(share, next + i * share);
         UNROLLED
         for (int r = 0; r < rows; r++) sum[r][0] += x[i][r] * first, sum[r][1] += x[i][r] * second;
     }

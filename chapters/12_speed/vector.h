@@ -96,8 +96,8 @@ INLINE float total(Vector sum) {
     return sum[0];
 }
 
-/* Both vectors, one after the other, hold as many numbers of each of n: number l is one of l % n. In each lane, the
- * largest of its own; n is 4, 8 or 2 LANES. */
+/* The two vectors, one after the other, hold numbers of n rows in turn: number l is one of row l % n. Each lane gets the
+ * largest of its row; n is 4, 8 or 2 LANES. */
 INLINE void largest_of_each(int n, Vector v[2]) {
     if (n > LANES) return;
     Vector most = larger(v[0], v[1]);
