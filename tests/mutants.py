@@ -320,8 +320,8 @@ class Original:
         return "Sanitizer" in said or "runtime error" in said
 
     def judge(self, text, excused, seconds=LONG):
-        """'killed' by a golden case or a test, 'random' if only random shapes caught it, 'alive'; 'same' if the compiler
-        makes the same machine code of it as of the original; None: not C."""
+        """'killed' by a golden case, by what must be refused or by a test, 'random' if only random shapes caught it,
+        'alive'; 'same' if the compiler makes the same machine code of it as of the original; None: not C."""
         with tempfile.TemporaryDirectory(dir=self.folder) as scratch:
             mutant, library, program = f"{scratch}/mutant.o", f"{scratch}/mutant.so", f"{scratch}/test"
             beside, test = [self.objects[source] for source in self.beside], [self.objects[source] for source in self.test]
@@ -331,7 +331,7 @@ class Original:
             if code == self.code:
                 return "same"
             verdict = run(f"{self.build}/verify", "--seconds", "2", "--library", library, seconds=seconds)
-            if re.search(r"^FAIL: \d+ of", verdict.stdout, re.M):
+            if re.search(r"^FAIL: (\d+ of|.* the contract says that fail\(\) refuses it)", verdict.stdout, re.M):
                 return "killed"
             if test:
                 if not self.linked(program, mutant, *beside, *test):
