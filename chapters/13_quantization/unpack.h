@@ -56,18 +56,30 @@ INLINE void add_nibbles(uint8_t levels[32], const uint8_t q[16]) {
 
 /* Sixteen fifth bits of each of two blocks, or 32 of one: the bytes from i on of the first, and those from j on of the
  * second. There are eight copies of each byte, and in each copy another bit counts. */
+#if defined __SSSE3__ || defined __aarch64__
 #define COPIES(i, j, all)                                                                                              \
     __builtin_shufflevector(all, all, i, i, i, i, i, i, i, i, i + 1, i + 1, i + 1, i + 1, i + 1, i + 1, i + 1, i + 1,  \
                             j + 16, j + 16, j + 16, j + 16, j + 16, j + 16, j + 16, j + 16, j + 17, j + 17, j + 17,    \
                             j + 17, j + 17, j + 17, j + 17, j + 17)
-INLINE void add_fifths(uint8_t levels[32], int i, const uint8_t first[4], int j, const uint8_t second[4]) {
-    const Bytes bit = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128,
-                       1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+INLINE void copy_eight_times(uint8_t copies[32], int i, const uint8_t first[4], int j, const uint8_t second[4]) {
     uint32_t a, b;
     memcpy(&a, first, 4), memcpy(&b, second, 4);
     Bytes all = (Bytes)(EightWords){a, a, a, a, b, b, b, b};
-    Bytes copies = i == j ? i == 0 ? COPIES(0, 0, all) : COPIES(2, 2, all) : COPIES(0, 2, all);
-    *(Bytes *)levels |= (Bytes)((copies & bit) != 0) & 16;
+    *(Bytes *)copies = i == j ? i == 0 ? COPIES(0, 0, all) : COPIES(2, 2, all) : COPIES(0, 2, all);
+}
+#else /* which cannot shuffle bytes */
+INLINE void copy_eight_times(uint8_t copies[32], int i, const uint8_t first[4], int j, const uint8_t second[4]) {
+    const uint64_t ones = 0x0101010101010101;
+    memcpy(copies, (uint64_t[]){ones * first[i], ones * first[i + 1], ones * second[j], ones * second[j + 1]}, 32);
+}
+#endif
+INLINE void add_fifths(uint8_t levels[32], int i, const uint8_t first[4], int j, const uint8_t second[4]) {
+    const Bytes bit = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128,
+                       1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+    uint8_t copies[32];
+    copy_eight_times(copies, i, first, j, second);
+    Bytes reached = (*(Bytes *)copies & bit) + 127; /* its highest bit is the one that counted */
+    *(Bytes *)levels |= (Bytes)((Twos)reached >> 3) & 16;
 }
 
 /* Those of the 32 numbers from 32 b on. */

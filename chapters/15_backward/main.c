@@ -123,24 +123,27 @@ static void a_step_downhill(Reader *r, double loss) {
     printf("  the gradient's norm is %.2f\n", norm);
 }
 
-/* The losses before each step, and after the last. `kept` is the share of the last gradients that the next are added
- * to. */
-static void descend(int steps, double losses[steps + 1], double rate, float kept) {
+/* The losses after each step, from a start whose gradients are known. `kept` is the share of the last gradients that the
+ * next are added to. */
+static void descend(const Reader *start, int steps, double losses[steps + 1], double rate, float kept) {
     Reader r = reader_open();
     Parameters *w = &r.weights, *g = &r.gradients;
-    for (int n = 0; n < steps; n++) {
-        for (size_t i = 0; i < g->count; i++) g->numbers[i] *= kept;
-        losses[n] = decoder_backward(w, g, &r.activations, r.sentence.ids, r.targets, 1);
+    memcpy(g->numbers, start->gradients.numbers, g->count * sizeof *g->numbers);
+    for (int n = 1; n <= steps; n++) {
         for (size_t i = 0; i < w->count; i++) w->numbers[i] -= (float)(rate * g->numbers[i]);
+        for (size_t i = 0; i < g->count; i++) g->numbers[i] *= kept;
+        if (n == steps) losses[n] = reader_loss(&r);
+        else losses[n] = decoder_backward(w, g, &r.activations, r.sentence.ids, r.targets, 1);
     }
-    losses[steps] = reader_loss(&r);
     reader_close(&r);
 }
 
-static void steps_in_a_row(void) {
+static void steps_in_a_row(const Reader *start, double loss) {
     enum { STEPS = 4 };
-    double right[STEPS + 1], not_zeroed[STEPS + 1], uphill[STEPS + 1];
-    descend(STEPS, right, 0.006, 0), descend(STEPS, not_zeroed, 0.006, 1), descend(STEPS, uphill, -0.006, 0);
+    double right[STEPS + 1] = {loss}, not_zeroed[STEPS + 1] = {loss}, uphill[STEPS + 1] = {loss};
+    descend(start, STEPS, right, 0.006, 0);
+    descend(start, STEPS, not_zeroed, 0.006, 1);
+    descend(start, STEPS, uphill, -0.006, 0);
     Table table = {0};
     table_row(&table, "loss after steps|right|gradients not set to 0|added, not subtracted");
     for (int n = 0; n <= STEPS; n += 2) table_row(&table, "%d|%.2f|%.2f|%.2f", n, right[n], not_zeroed[n], uphill[n]);
@@ -163,7 +166,7 @@ static void demonstrate(void) {
     section("A step downhill");
     a_step_downhill(&reader, loss);
     section("Steps in a row");
-    steps_in_a_row();
+    steps_in_a_row(&reader, loss);
     reader_close(&reader);
 }
 
