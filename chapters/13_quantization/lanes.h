@@ -40,6 +40,17 @@ INLINE void side_by_side(uint8_t to[32], const void *first, const void *second) 
 #endif
 }
 
+/* 32 bytes that are used several times: see IN_REGISTER. */
+INLINE void hold(uint8_t to[32], const void *from) {
+#ifdef __AVX2__
+    __m256i bytes = _mm256_loadu_si256(from);
+    IN_REGISTER(bytes);
+    _mm256_storeu_si256((void *)to, bytes);
+#else
+    memcpy(to, from, 32);
+#endif
+}
+
 #if defined VNNI || defined __AVX2__
 /* sum += w x, of `times` times 32 products: of each 32, 16 go to the first four lanes and 16 to the last four. Some
  * levels have a sign where MOVED is 0; those of several times are below 64. */

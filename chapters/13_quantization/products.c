@@ -26,9 +26,11 @@ static void quantize_part(Kind kind, int n, Part *part, const float x[n]) {
                                      1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}};
     *part = (Part){0};
     for (int b = 0; b < n / BLOCK; b++) {
-        int8_t *level = &part->level[b * BLOCK];
+        int8_t level[BLOCK];
         int32_t sums[8] = {0};
         float d = q8_levels(level, &x[b * BLOCK]);
+        for (int i = 0; i < BLOCK; i += SIXTEEN)
+            memcpy(&part->level[place(kind, b * BLOCK + i)], &level[i], SIXTEEN);
         add_products(false, 1, sums, ones, (const void *)level);
         int first = sum_of_four(sums), second = sum_of_four(sums + 4), sum = first + second;
         part->sum[b] = d * (float)sum;
@@ -230,7 +232,8 @@ static void multiply_panel(const Method *method, int rows, bool more, int out, f
 /* All outputs that fill panels. The threads share them, and each meets the same for every part of the rows. */
 static int many_rows(int rows, int in, int out, float y[rows][out], const Part x[][rows], const Tensor *weight) {
     const Method *method = &methods[weight->blocks->type];
-    int outs = out / OUTS * OUTS, bytes = kind_of(weight->blocks->type).bytes;
+    const Kind kind = kind_of(weight->blocks->type);
+    int outs = out / OUTS * OUTS, bytes = kind.bytes;
     size_t pitch = pitch_of(in, weight);
 #pragma omp parallel if ((double)rows * in * out > 1e6)
     {
@@ -240,7 +243,10 @@ static int many_rows(int rows, int in, int out, float y[rows][out], const Part x
             for (int p = 0; p < parts_of(in); p++) {
                 int height = smaller(rows - r, CHUNK);
                 for (int h = 0; h < height; h++)
-                    for (int i = 0; i < PART; i++) block[h][i] = x[p][r + h].level[i];
+                    for (int i = 0; i < PART; i += SIXTEEN) {
+                        const int8_t *level = &x[p][r + h].level[place(kind, i)];
+                        for (int j = 0; j < SIXTEEN; j++) block[h][i + j] = level[j];
+                    }
 #pragma omp for schedule(static) nowait
                 for (int o = 0; o < outs; o += OUTS) {
                     const char *from = (const char *)weight->data + o * pitch + (size_t)p * bytes;

@@ -7,20 +7,27 @@
 enum {
     STREAMS = 4,              /* rows of the weight that are read together: a number of x is loaded for all of them */
     LATER = BLOCKS / 2,       /* a block is read with the one so many later */
+    SIXTEEN = BLOCK / 2,      /* levels that lie together in every format */
     LINE = 64,                /* bytes that come from memory together */
-    FAR = 24576, NEAR = 4096, /* bytes that are asked for before they are needed: first, and once more */
+    FAR = 8192, NEAR = 1024,  /* bytes of a row that are asked for before they are needed: first, and once more */
     MANY = 16 * PAGE,         /* bytes whose pages are looked up together */
 };
 
 /* A part of a row of x. Sums of its products with levels begin with what the zero of these levels makes too much:
  * sum (q - zero) x = sum q x - zero sum x. */
 typedef struct {
-    _Alignas(LINE) int8_t level[PART];
-    float scale[MOST_SCALES];   /* as many as the weight has */
-    float sum[BLOCKS];          /* of the numbers */
-    int32_t start[MOST_SCALES]; /* of the sum for each scale */
-    int32_t lanes[BLOCKS][8];   /* of sums in lanes: of a block, 16 numbers in four of them; or of two blocks */
+    _Alignas(LINE) int8_t level[PART]; /* where place() says */
+    float scale[MOST_SCALES];          /* as many as the weight has */
+    float sum[BLOCKS];                 /* of the numbers */
+    int32_t start[MOST_SCALES];        /* of the sum for each scale */
+    int32_t lanes[BLOCKS][8]; /* of sums in lanes: of a block, 16 numbers in four of them; or of two blocks */
 } Part;
+
+/* Where sixteen levels, from i on, lie in a part of x: as they are met. */
+INLINE int place(Kind kind, int i) {
+    int b = i / BLOCK, half = i % BLOCK / SIXTEEN;
+    return kind.halves ? (2 * (b % LATER) + half) * BLOCK + b / LATER * SIXTEEN : i;
+}
 
 /* A part of some rows of the weight, that lie `stride` bytes from each other. */
 typedef struct {
@@ -47,7 +54,9 @@ INLINE void add_blocks(int type, int streams, Eight lanes[], const float scale[]
                        Piece piece) {
     const Kind kind = kind_of(type);
     UNROLLED
-    for (int b = 0; b < BLOCKS; b++)
+    for (int b = 0; b < BLOCKS; b++) {
+        uint8_t numbers[1][BLOCK];
+        hold(numbers[0], &x->level[b * BLOCK]);
         UNROLLED
         for (int s = 0; s < streams; s++) {
             uint8_t levels[1][BLOCK];
@@ -55,10 +64,11 @@ INLINE void add_blocks(int type, int streams, Eight lanes[], const float scale[]
             const float *k = &scale[s][b * BLOCK / kind.share], *l = k + (kind.share < BLOCK);
             levels_of(type, b, levels[0], piece.at + s * piece.stride);
             if (kind.zero) *(EightWholes *)products = *(const EightWholes *)x->lanes[b];
-            add_products(type == GGUF_TYPE_Q8_0, 1, products, levels, (const void *)&x->level[b * BLOCK]);
+            add_products(type == GGUF_TYPE_Q8_0, 1, products, levels, numbers);
             lanes[s] +=
                 (Eight){*k, *k, *k, *k, *l, *l, *l, *l} * __builtin_convertvector(*(EightWholes *)products, Eight);
         }
+    }
 }
 
 /* A block and the one four later together, as their levels lie in halves of bytes: so one sum has both, and their
@@ -71,8 +81,7 @@ INLINE void add_twos(int type, int streams, Eight lanes[], const float scale[][M
     UNROLLED
     for (int b = 0; b < LATER; b++) {
         uint8_t numbers[2][BLOCK];
-        const int8_t *one = &x->level[b * BLOCK], *other = &x->level[(b + LATER) * BLOCK];
-        side_by_side(numbers[0], one, other), side_by_side(numbers[1], one + BLOCK / 2, other + BLOCK / 2);
+        hold(numbers[0], &x->level[2 * b * BLOCK]), hold(numbers[1], &x->level[(2 * b + 1) * BLOCK]);
         uint8_t levels[STREAMS][2][BLOCK];
         EightWholes products[STREAMS];
         Eight scales[STREAMS];
@@ -107,22 +116,34 @@ INLINE const char *whole_part(char rest[MOST_BYTES], int bytes, int left, const 
 }
 
 /* Bytes are asked for early, into the second-level cache, and again shortly before they are needed: memory does not
- * always come when it is asked for once. Then four bits are wanted in the first level; eight are faster left in the
- * second. */
-INLINE void ask(bool eight_bits, size_t bytes, const char *from) {
+ * always come when it is asked for once. */
+INLINE void ask(int rows, size_t bytes, size_t pitch, const char *far, const char *near) {
     UNROLLED
-    for (size_t b = 0; b < bytes; b += LINE) {
-        __builtin_prefetch(from + b + FAR, 0, 2);
-        if (eight_bits) __builtin_prefetch(from + b + 2 * NEAR, 0, 2);
-        else __builtin_prefetch(from + b + NEAR, 0, 3);
-    }
+    for (int r = 0; r < rows; r++)
+        UNROLLED
+        for (size_t b = 0; b < bytes; b += LINE) __builtin_prefetch(far + r * pitch + b, 0, 2);
+    UNROLLED
+    for (int r = 0; r < rows; r++)
+        UNROLLED
+        for (size_t b = 0; b < bytes; b += LINE) __builtin_prefetch(near + r * pitch + b, 0, 3);
+}
+
+/* How far ahead of what is read: whole rows of each stream, and bytes of one more. */
+typedef struct {
+    size_t rows, bytes;
+} Ahead;
+
+/* What the first stream reads there, when it is at a byte of its row: behind the row's end, the one after all streams'. */
+INLINE const char *place_ahead(Ahead ahead, size_t at, int streams, size_t pitch, const char *weight) {
+    at += ahead.bytes;
+    return weight + ahead.rows * (size_t)streams * pitch + at + (at < pitch ? 0 : (size_t)(streams - 1) * pitch);
 }
 
 /* What is to be computed while a page is looked up is soon at an end, for it takes many instructions. But pages can be
  * looked up side by side: where these bytes reach a multiple of MANY, those of the next so many are. */
 INLINE void look_up_next(const char *weight, size_t bytes) {
     const uintptr_t from = (uintptr_t)weight, border = (from + bytes) / MANY * MANY;
-    if (border > from) look_up(MANY, weight + (border - from) + FAR + PAGE);
+    if (border > from) look_up(MANY, weight + (border - from) + STREAMS * FAR + PAGE);
 }
 
 /* y[s] = w_s . x. While a part is multiplied, the next one's scales are made: that takes long, but nobody waits. */
@@ -133,11 +154,15 @@ INLINE void dot_products(int type, int streams, float y[streams], int rows, cons
     char rest[STREAMS][MOST_BYTES];
     float scale[2][STREAMS][MOST_SCALES];
     Eight lanes[STREAMS] = {0};
+    const Ahead far = {FAR / pitch, FAR % pitch}, near = {NEAR / pitch, NEAR % pitch};
     look_up_next(weight, streams * pitch);
     for (int s = 0; s < streams && whole < parts; s++)
         whole_part(rest[s], (int)bytes, (int)(pitch - whole * bytes), weight + s * pitch + whole * bytes);
     for (size_t p = 0; p <= parts; p++, piece = next, next.at += bytes) {
-        ask(type == GGUF_TYPE_Q8_0, streams * bytes, weight + p * streams * bytes);
+        if (type == GGUF_TYPE_Q8_0) /* eight bits wait for memory. Four take longer, and are asked for as they lie there */
+            ask(streams, bytes, pitch, place_ahead(far, p * bytes, streams, pitch, weight),
+                place_ahead(near, p * bytes, streams, pitch, weight));
+        else ask(1, streams * bytes, 0, weight + streams * (p * bytes + FAR), weight + streams * (p * bytes + NEAR));
         if (p == whole) next = (Piece){rest[0], sizeof rest[0]};
         if (p < parts) scales_of_products(type, streams, lanes, scale[p % 2], x[p], next);
         if (p > 0)
