@@ -477,6 +477,8 @@ static void bad_shards_get_one_line(void **state) {
     assert_int_equal(run("--model shards --compare '%s/expected.safetensors'", GOLDEN("llama2_70b")), 0);
     truncate(AT("%s/model-00002-of-00002.safetensors", path), 9000);
     assert_one_line("truncated", run("--model shards --ids 1"), "model-00002-of-00002.safetensors: tensor ");
+    assert_one_line("a shard", run("--model shards/model-00001-of-00002.safetensors --ids 1"),
+                    "it has weights alone: name the folder");
     free(good);
 }
 

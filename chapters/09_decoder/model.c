@@ -173,6 +173,8 @@ Model model_open(const char *path) {
     char folder[PATH];
     if (file_is_folder(path)) read_folder(&model, path);
     else if (in_folder(folder, path)) read_folder(&model, folder);
+    else if (name_ends_in(path, ".safetensors"))
+        fail("%s: it has weights alone: name the folder that holds it and the model's config.json", path);
     else if (gguf_is(path)) open_gguf(&model, path);
     else model.files->bin = llama2c_open(&model, path);
     return model;

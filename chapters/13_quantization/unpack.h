@@ -196,6 +196,30 @@ INLINE void widen_bytes(float to[8], const int8_t from[8]) {
 #endif
 }
 
+/* The same of two times eight that lie together. */
+INLINE void widen_two_eights(float first[8], float second[8], const int8_t from[2][8]) {
+#ifdef __AVX2__
+    __m128i bytes = _mm_loadu_si128((const void *)from);
+    *(Eight *)first = (Eight)_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes));
+    *(Eight *)second = (Eight)_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_unpackhi_epi64(bytes, bytes)));
+#else
+    widen_bytes(first, from[0]), widen_bytes(second, from[1]);
+#endif
+}
+
+/* d in all lanes, and dmin. */
+INLINE void broadcast_two(Eight *d, Eight *dmin, const BlockQ4_K *block) {
+#ifdef __F16C__
+    int two;
+    memcpy(&two, block, 4);
+    Eight both = (Eight)_mm256_cvtph_ps(_mm_set1_epi32(two));
+    *d = __builtin_shufflevector(both, both, 0, 0, 2, 2, 4, 4, 6, 6);
+    *dmin = __builtin_shufflevector(both, both, 1, 1, 3, 3, 5, 5, 7, 7);
+#else
+    *d = (Eight){0} + widen_half(block->d), *dmin = (Eight){0} + widen_half(block->dmin);
+#endif
+}
+
 /* Of each block d, and m if it has one: they come first in all five formats. */
 INLINE void scales_of_32(Kind kind, float scale[BLOCKS], float minimum[BLOCKS], const char *part) {
     widen_halves(scale, part, (size_t)kind.bytes / BLOCKS);
@@ -212,14 +236,9 @@ INLINE void scales_of_k(float scale[BLOCKS], float minimum[BLOCKS], const BlockQ
     Four high = (__builtin_shufflevector(all, all, 1, 1, 2, 2) >> 6 & (Four){0, two, 0, two}) << 4;
     int8_t packed[2][BLOCKS];
     *(Four *)packed = low | high;
-    widen_bytes(scale, packed[0]), widen_bytes(minimum, packed[1]);
-#ifdef __F16C__
-    Four both = (Four)_mm_cvtph_ps((__m128i)all);
-    float d, dmin;
-    memcpy(&d, &both, 4), memcpy(&dmin, (char *)&both + 4, 4);
-#else
-    float d = widen_half(block->d), dmin = widen_half(block->dmin);
-#endif
+    widen_two_eights(scale, minimum, packed);
+    Eight d, dmin;
+    broadcast_two(&d, &dmin, block);
     *(Eight *)scale *= d, *(Eight *)minimum *= -dmin;
 }
 
