@@ -133,7 +133,8 @@ typedef struct {
     size_t rows, bytes;
 } Ahead;
 
-/* What the first stream reads there, when it is at a byte of its row: behind the row's end, the one after all streams'. */
+/* What the first stream will read then, from a byte of its row on. Behind the row's end that lies past the rows of all
+ * streams. */
 INLINE const char *place_ahead(Ahead ahead, size_t at, int streams, size_t pitch, const char *weight) {
     at += ahead.bytes;
     return weight + ahead.rows * (size_t)streams * pitch + at + (at < pitch ? 0 : (size_t)(streams - 1) * pitch);
@@ -159,7 +160,7 @@ INLINE void dot_products(int type, int streams, float y[streams], int rows, cons
     for (int s = 0; s < streams && whole < parts; s++)
         whole_part(rest[s], (int)bytes, (int)(pitch - whole * bytes), weight + s * pitch + whole * bytes);
     for (size_t p = 0; p <= parts; p++, piece = next, next.at += bytes) {
-        if (type == GGUF_TYPE_Q8_0) /* eight bits wait for memory. Four take longer, and are asked for as they lie there */
+        if (type == GGUF_TYPE_Q8_0) /* which waits for memory; the others take longer, and are asked for as they lie */
             ask(streams, bytes, pitch, place_ahead(far, p * bytes, streams, pitch, weight),
                 place_ahead(near, p * bytes, streams, pitch, weight));
         else ask(1, streams * bytes, 0, weight + streams * (p * bytes + FAR), weight + streams * (p * bytes + NEAR));
