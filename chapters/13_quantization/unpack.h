@@ -40,24 +40,28 @@ typedef uint8_t Bytes __attribute__((vector_size(32), aligned(1), may_alias));
 typedef uint16_t Twos __attribute__((vector_size(32), aligned(1), may_alias));
 #if defined __GFNI__ && defined __AVX2__
 /* Each bit of a byte becomes a sum of some of its bits: here, of one. The last of a matrix's rows makes bit 0. */
-INLINE Bytes moved_bits(Bytes bytes, int to, int from, uint8_t mask) {
+INLINE void move_bits(uint8_t bytes[32], int to, int from, uint8_t mask) {
     uint64_t rows = 0;
     for (int n = 0; n < 8; n++)
         if (mask >> n & 1) rows |= (uint64_t)1 << (8 * (7 - to - n) + from + n);
-    return (Bytes)_mm256_gf2p8affine_epi64_epi8((__m256i)bytes, _mm256_set1_epi64x((long long)rows), 0);
+    *(Bytes *)bytes =
+        (Bytes)_mm256_gf2p8affine_epi64_epi8(*(__m256i_u *)bytes, _mm256_set1_epi64x((long long)rows), 0);
 }
 #else
 /* No byte can be shifted by itself; of two that are shifted together, the mask takes away what came from the other. */
-INLINE Bytes moved_bits(Bytes bytes, int to, int from, uint8_t mask) {
-    Bytes bits = (Bytes)((Twos)bytes >> from) & mask;
-    return (Bytes)((Twos)bits << to);
+INLINE void move_bits(uint8_t bytes[32], int to, int from, uint8_t mask) {
+    Bytes bits = (Bytes)(*(Twos *)bytes >> from) & mask;
+    *(Twos *)bytes = (Twos)bits << to;
 }
 #endif
 
 /* Some bits of each byte, from `from` on, become those from `to` on. */
 INLINE void add_bits(uint8_t levels[32], int to, const uint8_t bytes[32], int from, uint8_t mask) {
-    if (to == from) *(Bytes *)levels |= *(const Bytes *)bytes & (uint8_t)(mask << to);
-    else *(Bytes *)levels |= moved_bits(*(const Bytes *)bytes, to, from, mask);
+    uint8_t moved[32];
+    *(Bytes *)moved = *(const Bytes *)bytes;
+    if (to == from) *(Bytes *)moved &= (uint8_t)(mask << to);
+    else move_bits(moved, to, from, mask);
+    *(Bytes *)levels |= *(Bytes *)moved;
 }
 
 typedef uint32_t EightWords __attribute__((vector_size(32), aligned(1), may_alias));
