@@ -46,8 +46,8 @@ typedef uint16_t Halves __attribute__((vector_size(LANES * sizeof(uint16_t)), al
 #define INLINE static inline __attribute__((always_inline)) /* so that a constant argument is one inside, too */
 
 /* Before a loop of a few turns, as many as an argument says that is a constant there: it is written out, and what it
- * counts through is registers. clang does so by itself, but not if it is told; and where there are no registers for
- * vectors, nothing is gained. */
+ * counts through is registers. clang does so by itself, but not if it is told; and where there may be no registers
+ * for vectors, the code would only be longer. */
 #if defined __clang__ || !(defined __SSE__ || defined __aarch64__)
 #define UNROLLED
 #else

@@ -131,10 +131,11 @@ static void descend(const Reader *start, int steps, double losses[steps + 1], do
     memcpy(g->numbers, start->gradients.numbers, g->count * sizeof *g->numbers);
     for (int n = 1; n <= steps; n++) {
         for (size_t i = 0; i < w->count; i++) w->numbers[i] -= (float)(rate * g->numbers[i]);
+        if (n == steps) break; /* no step follows these gradients */
         for (size_t i = 0; i < g->count; i++) g->numbers[i] *= kept;
-        if (n == steps) losses[n] = reader_loss(&r);
-        else losses[n] = decoder_backward(w, g, &r.activations, r.sentence.ids, r.targets, 1);
+        losses[n] = decoder_backward(w, g, &r.activations, r.sentence.ids, r.targets, 1);
     }
+    losses[steps] = reader_loss(&r);
     reader_close(&r);
 }
 
