@@ -33,7 +33,7 @@ static void quantize_part(Kind kind, int n, Part *part, const float x[n]) {
             memcpy(&part->level[place(kind, b * BLOCK + i)], &level[i], SIXTEEN);
         add_products(false, 1, sums, ones, (const void *)level);
         int first = sum_of_four(sums), second = sum_of_four(sums + 4), sum = first + second;
-        part->sum[b] = d * (float)sum;
+        part->sum[b] = d * (float)(kind.minima * sum);
         for (int k = 0; k < BLOCK / kind.share; k++) {
             int at = b * BLOCK / kind.share + k;
             part->scale[at] = d;
@@ -68,7 +68,7 @@ INLINE void unpack(int type, int o, Level level[PART], Panel *panel, const char 
     float scale[MOST_SCALES], minimum[BLOCKS];
     scales_of(type, scale, minimum, weight);
     for (int k = 0; k < PART / kind.share; k++) panel->scale[k][o] = scale[k];
-    for (int b = 0; b < BLOCKS && kind.has_minimum; b++) panel->minimum[b][o] = minimum[b];
+    for (int b = 0; b < BLOCKS && kind.minima; b++) panel->minimum[b][o] = minimum[b];
     for (int b = 0; b < BLOCKS; b++) {
         int8_t levels[BLOCK];
         levels_of(type, b, (uint8_t *)levels, weight);

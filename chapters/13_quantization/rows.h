@@ -18,7 +18,7 @@ enum {
 typedef struct {
     _Alignas(LINE) int8_t level[PART]; /* where place() says */
     float scale[MOST_SCALES];          /* as many as the weight has */
-    float sum[BLOCKS];                 /* of the numbers */
+    float sum[BLOCKS];                 /* of the numbers, as often as minima are added */
     int32_t start[MOST_SCALES];        /* of the sum for each scale */
     int32_t lanes[BLOCKS][8]; /* of sums in lanes: of a block, 16 numbers in four of them; or of two blocks */
 } Part;
@@ -35,17 +35,31 @@ typedef struct {
     size_t stride;
 } Piece;
 
+/* What is taken out of the blocks of K-quants before the scales are made. */
+typedef struct {
+    Sixes six[STREAMS];
+    float d[STREAMS][4];
+} Heads;
+
+INLINE void take_heads(int type, int streams, Heads *to, Piece piece) {
+    for (int s = 0; s < streams && has_sixes(type); s++) {
+        const char *part = piece.at + s * piece.stride;
+        widen_first(to->d[s], (const void *)part);
+        if (s % 2 == 0) unpack_sixes(&to->six[s], (const void *)part, (const void *)(part + (streams > 1) * piece.stride));
+    }
+}
+
 /* The scales of the products; and what minima make is added. */
 INLINE void scales_of_products(int type, int streams, Eight lanes[], float scale[][MOST_SCALES], const Part *x,
-                               Piece piece) {
+                               Piece piece, const Heads *heads) {
     const Kind kind = kind_of(type);
     UNROLLED
     for (int s = 0; s < streams; s++) {
-        const char *part = piece.at + s * piece.stride;
         float minimum[BLOCKS];
-        scales_of(type, scale[s], minimum, part);
+        if (has_sixes(type)) scales_of_k(scale[s], minimum, &heads->six[s], heads->d[s]);
+        else scales_of(type, scale[s], minimum, piece.at + s * piece.stride);
         for (int k = 0; k < PART / kind.share; k += 8) *(Eight *)&scale[s][k] *= *(const Eight *)&x->scale[k];
-        if (kind.has_minimum) lanes[s] += *(Eight *)minimum * *(const Eight *)x->sum; /* here a block has a lane */
+        if (kind.minima) lanes[s] += *(Eight *)minimum * *(const Eight *)x->sum; /* here a block has a lane */
     }
 }
 
@@ -147,27 +161,33 @@ INLINE void look_up_next(const char *weight, size_t bytes) {
     if (border > from) look_up(MANY, weight + (border - from) + STREAMS * FAR + PAGE);
 }
 
-/* y[s] = w_s . x. While a part is multiplied, the next one's scales are made: that takes long, but nobody waits. */
+/* y[s] = w_s . x. While a part is multiplied, the next one's scales are made, and the heads of the one after it are
+ * taken apart: each takes long, but nobody waits. */
 INLINE void dot_products(int type, int streams, float y[streams], int rows, const Part x[][rows], size_t pitch,
                          const char *weight) {
     const size_t bytes = (size_t)kind_of(type).bytes, whole = pitch / bytes, parts = (pitch + bytes - 1) / bytes;
-    Piece piece = {weight, pitch}, next = piece;
     char rest[STREAMS][MOST_BYTES];
+    const Piece last = {rest[0], sizeof rest[0]};
+    Piece piece = {0}, next = whole ? (Piece){weight, pitch} : last;
+    Heads heads[2];
     float scale[2][STREAMS][MOST_SCALES];
     Eight lanes[STREAMS] = {0};
     const Ahead far = {FAR / pitch, FAR % pitch}, near = {NEAR / pitch, NEAR % pitch};
     look_up_next(weight, streams * pitch);
     for (int s = 0; s < streams && whole < parts; s++)
         whole_part(rest[s], (int)bytes, (int)(pitch - whole * bytes), weight + s * pitch + whole * bytes);
-    for (size_t p = 0; p <= parts; p++, piece = next, next.at += bytes) {
+    take_heads(type, streams, &heads[0], next);
+    for (size_t p = 0; p <= parts; p++) {
+        const Piece later = p + 1 == whole ? last : (Piece){next.at + bytes, next.stride};
         if (type == GGUF_TYPE_Q8_0) /* which waits for memory; the others take longer, and are asked for as they lie */
             ask(streams, bytes, pitch, place_ahead(far, p * bytes, streams, pitch, weight),
                 place_ahead(near, p * bytes, streams, pitch, weight));
         else ask(1, streams * bytes, 0, weight + streams * (p * bytes + FAR), weight + streams * (p * bytes + NEAR));
-        if (p == whole) next = (Piece){rest[0], sizeof rest[0]};
-        if (p < parts) scales_of_products(type, streams, lanes, scale[p % 2], x[p], next);
+        if (p < parts) scales_of_products(type, streams, lanes, scale[p % 2], x[p], next, &heads[p % 2]);
+        if (p + 1 < parts) take_heads(type, streams, &heads[(p + 1) % 2], later);
         if (p > 0)
             (kind_of(type).halves ? add_twos : add_blocks)(type, streams, lanes, scale[(p - 1) % 2], x[p - 1], piece);
+        piece = next, next = later;
     }
     for (int s = 0; s < streams; s++) y[s] = total_of((float *)&lanes[s]);
 }

@@ -1,5 +1,5 @@
 /* Chapter 13: blocks taken apart for products.c, a part of a row at a time: 256 numbers, or what is left of the row. A
- * number is scale (level - zero), or scale level + minimum. */
+ * number is scale (level - zero), or scale level + minimum, or scale level - minimum. */
 #ifndef UNPACK_H
 #define UNPACK_H
 
@@ -15,21 +15,21 @@ typedef struct {
     int bytes; /* of a whole part */
     int share; /* numbers that share a scale */
     int zero;
-    bool has_minimum; /* then each block has one */
+    int minima; /* how many times a block's minimum is added: 1, -1, or 0, where it has none */
     bool halves;      /* the levels of a block begin with 16 bytes of two each */
 } Kind;
 
 /* Of the formats that are multiplied in whole numbers; for the others 0 bytes. */
 INLINE Kind kind_of(int type) {
     switch (type) {
-    case GGUF_TYPE_Q8_0: return (Kind){BLOCKS * sizeof(BlockQ8_0), 32, MOVED, false, false};
-    case GGUF_TYPE_Q4_0: return (Kind){BLOCKS * sizeof(BlockQ4_0), 32, 8, false, true};
-    case GGUF_TYPE_Q5_0: return (Kind){BLOCKS * sizeof(BlockQ5_0), 32, 16, false, true};
-    case GGUF_TYPE_Q4_1: return (Kind){BLOCKS * sizeof(BlockQ4_1), 32, 0, true, true};
-    case GGUF_TYPE_Q5_1: return (Kind){BLOCKS * sizeof(BlockQ5_1), 32, 0, true, true};
-    case GGUF_TYPE_Q4_K: return (Kind){sizeof(BlockQ4_K), 32, 0, true, false};
-    case GGUF_TYPE_Q5_K: return (Kind){sizeof(BlockQ5_K), 32, 0, true, false};
-    case GGUF_TYPE_Q6_K: return (Kind){sizeof(BlockQ6_K), 16, 32, false, false};
+    case GGUF_TYPE_Q8_0: return (Kind){BLOCKS * sizeof(BlockQ8_0), 32, MOVED, 0, false};
+    case GGUF_TYPE_Q4_0: return (Kind){BLOCKS * sizeof(BlockQ4_0), 32, 8, 0, true};
+    case GGUF_TYPE_Q5_0: return (Kind){BLOCKS * sizeof(BlockQ5_0), 32, 16, 0, true};
+    case GGUF_TYPE_Q4_1: return (Kind){BLOCKS * sizeof(BlockQ4_1), 32, 0, 1, true};
+    case GGUF_TYPE_Q5_1: return (Kind){BLOCKS * sizeof(BlockQ5_1), 32, 0, 1, true};
+    case GGUF_TYPE_Q4_K: return (Kind){sizeof(BlockQ4_K), 32, 0, -1, false};
+    case GGUF_TYPE_Q5_K: return (Kind){sizeof(BlockQ5_K), 32, 0, -1, false};
+    case GGUF_TYPE_Q6_K: return (Kind){sizeof(BlockQ6_K), 16, 32, 0, false};
     default: return (Kind){0};
     }
 }
@@ -226,57 +226,53 @@ INLINE void widen_bytes(float to[8], const int8_t from[8]) {
 #endif
 }
 
-/* The same of two times eight that lie together. */
-INLINE void widen_two_eights(float first[8], float second[8], const int8_t from[2][8]) {
-#ifdef __AVX2__
-    __m128i bytes = _mm_loadu_si128((const void *)from);
-    *(Eight *)first = (Eight)_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes));
-    *(Eight *)second = (Eight)_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_unpackhi_epi64(bytes, bytes)));
-#else
-    widen_bytes(first, from[0]), widen_bytes(second, from[1]);
-#endif
-}
-
-/* d in all lanes, and dmin. */
-INLINE void broadcast_two(Eight *d, Eight *dmin, const BlockQ4_K *block) {
+/* The first two float16 of a block: it takes no longer to widen the two that follow. */
+INLINE void widen_first(float to[4], const BlockQ4_K *block) {
 #ifdef __F16C__
-    int two;
-    memcpy(&two, block, 4);
-    Eight both = (Eight)_mm256_cvtph_ps(_mm_set1_epi32(two));
-    *d = __builtin_shufflevector(both, both, 0, 0, 2, 2, 4, 4, 6, 6);
-    *dmin = __builtin_shufflevector(both, both, 1, 1, 3, 3, 5, 5, 7, 7);
+    _mm_storeu_ps(to, _mm_cvtph_ps(_mm_loadl_epi64((const void *)block)));
 #else
-    *d = (Eight){0} + widen_half(block->d), *dmin = (Eight){0} + widen_half(block->dmin);
+    to[0] = widen_half(block->d), to[1] = widen_half(block->dmin);
 #endif
 }
 
 /* Of each block d, and m if it has one: they come first in all five formats. */
 INLINE void scales_of_32(Kind kind, float scale[BLOCKS], float minimum[BLOCKS], const char *part) {
     widen_halves(scale, part, (size_t)kind.bytes / BLOCKS);
-    if (kind.has_minimum) widen_halves(minimum, part + sizeof(HalfBytes), (size_t)kind.bytes / BLOCKS);
+    if (kind.minima) widen_halves(minimum, part + sizeof(HalfBytes), (size_t)kind.bytes / BLOCKS);
 }
 
-/* Eight of six bits and eight more, in twelve bytes: scale_of_8 and minimum_of_8 in k_quants.c take one of them,
+INLINE bool has_sixes(int type) { return type == GGUF_TYPE_Q4_K || type == GGUF_TYPE_Q5_K; }
+
+/* Of a block of K-quants: whole numbers of six bits, which d and dmin are to multiply. */
+typedef struct {
+    int8_t scale[BLOCKS], minimum[BLOCKS];
+} Sixes;
+
+/* Two blocks side by side. The six bits lie in twelve bytes: scale_of_8 and minimum_of_8 in k_quants.c take one number,
  * here four lie in a word. */
-INLINE void scales_of_k(float scale[BLOCKS], float minimum[BLOCKS], const BlockQ4_K *block) {
-    const uint32_t two = 0x03030303, four = 0x0f0f0f0f, six = 0x3f3f3f3f;
-    typedef uint32_t Four __attribute__((vector_size(16), aligned(1), may_alias));
-    Four all = *(const Four *)block; /* d and dmin, then the twelve bytes */
-    Four low = __builtin_shufflevector(all, all, 1, 3, 2, 3) >> (Four){0, 0, 0, 4} & (Four){six, four, six, four};
-    Four high = (__builtin_shufflevector(all, all, 1, 1, 2, 2) >> 6 & (Four){0, two, 0, two}) << 4;
-    int8_t packed[2][BLOCKS];
-    *(Four *)packed = low | high;
-    widen_two_eights(scale, minimum, packed);
-    Eight d, dmin;
-    broadcast_two(&d, &dmin, block);
-    *(Eight *)scale *= d, *(Eight *)minimum *= -dmin;
+INLINE void unpack_sixes(Sixes to[2], const BlockQ4_K *one, const BlockQ4_K *other) {
+    const uint32_t six = 0x3f3f3f3f, four = 0x0f0f0f0f, two = 0x30303030;
+    EightWords all; /* d and dmin, then the twelve bytes */
+    side_by_side((uint8_t *)&all, one, other);
+    EightWords low = __builtin_shufflevector(all, all, 1, 3, 2, 3, 5, 7, 6, 7) >> (EightWords){0, 0, 0, 4, 0, 0, 0, 4};
+    EightWords high = __builtin_shufflevector(all, all, 1, 1, 2, 2, 5, 5, 6, 6) >> 2;
+    *(EightWords *)to = (low & (EightWords){six, four, six, four, six, four, six, four}) |
+                        (high & (EightWords){0, two, 0, two, 0, two, 0, two});
+}
+
+INLINE void scales_of_k(float scale[BLOCKS], float minimum[BLOCKS], const Sixes *six, const float d[2]) {
+    widen_bytes(scale, six->scale), widen_bytes(minimum, six->minimum);
+    *(Eight *)scale *= d[0], *(Eight *)minimum *= d[1];
 }
 
 /* scale[k] belongs to the numbers from k * share on, and minimum[b], where the format has one, to block b. */
 INLINE void scales_of(int type, float scale[MOST_SCALES], float minimum[BLOCKS], const void *part) {
     const BlockQ6_K *q6_k = part;
-    if (type == GGUF_TYPE_Q4_K || type == GGUF_TYPE_Q5_K) scales_of_k(scale, minimum, part);
-    else if (type == GGUF_TYPE_Q6_K) {
+    if (has_sixes(type)) {
+        Sixes six[2];
+        float d[4];
+        unpack_sixes(six, part, part), widen_first(d, part), scales_of_k(scale, minimum, six, d);
+    } else if (type == GGUF_TYPE_Q6_K) {
         for (int k = 0; k < MOST_SCALES; k += 8)
             widen_bytes(&scale[k], &q6_k->scales[k]), *(Eight *)&scale[k] *= widen_half(q6_k->d);
     } else scales_of_32(kind_of(type), scale, minimum, part);
