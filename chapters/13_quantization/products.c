@@ -18,28 +18,33 @@ static int parts_of(int in) { return (in + PART - 1) / PART; }
 
 /* ------------------------------------------------------------------ x in Q8_0 */
 
-/* A dot product with ones leaves the sum of 16 levels in four lanes. */
-static int sum_of_four(const int32_t sums[4]) { return sums[0] + sums[1] + sums[2] + sums[3]; }
-
-static void quantize_part(Kind kind, int n, Part *part, const float x[n]) {
+/* Of 32 levels the sum of the first 16, and of the rest. A dot product with ones leaves either in four lanes. */
+static void sums_of(const int8_t level[BLOCK], int *first, int *second) {
     const uint8_t ones[1][BLOCK] = {{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
                                      1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}};
+    EightWholes sums = {0};
+    add_products(false, 1, (int32_t *)&sums, ones, (const void *)level);
+    sums += __builtin_shufflevector(sums, sums, 1, 0, 3, 2, 5, 4, 7, 6);
+    sums += __builtin_shufflevector(sums, sums, 2, 3, 0, 1, 6, 7, 4, 5);
+    *first = sums[0], *second = sums[4];
+}
+
+static void quantize_part(Kind kind, int n, Part *part, const float x[n]) {
+    const int scales = BLOCK / kind.share; /* of a block */
     *part = (Part){0};
     for (int b = 0; b < n / BLOCK; b++) {
         int8_t level[BLOCK];
-        int32_t sums[8] = {0};
+        int first, second;
         float d = q8_levels(level, &x[b * BLOCK]);
-        for (int i = 0; i < BLOCK; i += SIXTEEN)
-            memcpy(&part->level[place(kind, b * BLOCK + i)], &level[i], SIXTEEN);
-        add_products(false, 1, sums, ones, (const void *)level);
-        int first = sum_of_four(sums), second = sum_of_four(sums + 4), sum = first + second;
-        part->sum[b] = d * (float)(kind.minima * sum);
-        for (int k = 0; k < BLOCK / kind.share; k++) {
-            int at = b * BLOCK / kind.share + k;
-            part->scale[at] = d;
-            part->start[at] = -kind.zero * (kind.share == BLOCK ? sum : k == 0 ? first : second);
+        sums_of(level, &first, &second);
+        part->sum[b] = d * (float)(kind.minima * (first + second));
+        memcpy(&part->level[place(kind, b * BLOCK)], level, SIXTEEN);
+        memcpy(&part->level[place(kind, b * BLOCK + SIXTEEN)], level + SIXTEEN, SIXTEEN);
+        for (int k = 0; k < scales; k++) {
+            part->scale[b * scales + k] = d;
+            part->start[b * scales + k] = -kind.zero * (scales == 1 ? first + second : k == 0 ? first : second);
         }
-        if (kind.halves) part->lanes[b % LATER][b / LATER * 4] = -kind.zero * sum;
+        if (kind.halves) part->lanes[b % LATER][b / LATER * 4] = -kind.zero * (first + second);
         else part->lanes[b][0] = -kind.zero * first, part->lanes[b][4] = -kind.zero * second;
     }
 }

@@ -20,13 +20,14 @@ typedef struct {
     float scale[MOST_SCALES];          /* as many as the weight has */
     float sum[BLOCKS];                 /* of the numbers, as often as minima are added */
     int32_t start[MOST_SCALES];        /* of the sum for each scale */
-    int32_t lanes[BLOCKS][8]; /* of sums in lanes: of a block, 16 numbers in four of them; or of two blocks */
+    _Alignas(LINE) int32_t lanes[BLOCKS][8]; /* of sums in lanes: of a block, 16 numbers in four; or of two blocks */
 } Part;
 
-/* Where sixteen levels, from i on, lie in a part of x: as they are met. */
+/* Where sixteen levels, from i on, lie in a part of x: as they are met. Of a format in halves those of block b and of
+ * the one LATER do so together; and of two such pairs first all the first sixteen, then all the last. */
 INLINE int place(Kind kind, int i) {
     int b = i / BLOCK, half = i % BLOCK / SIXTEEN;
-    return kind.halves ? (2 * (b % LATER) + half) * BLOCK + b / LATER * SIXTEEN : i;
+    return kind.halves ? (b % LATER / 2 * 4 + half * 2 + b % 2) * BLOCK + b / LATER * SIXTEEN : i;
 }
 
 /* A part of some rows of the weight, that lie `stride` bytes from each other. */
@@ -45,7 +46,8 @@ INLINE void take_heads(int type, int streams, Heads *to, Piece piece) {
     for (int s = 0; s < streams && has_sixes(type); s++) {
         const char *part = piece.at + s * piece.stride;
         widen_first(to->d[s], (const void *)part);
-        if (s % 2 == 0) unpack_sixes(&to->six[s], (const void *)part, (const void *)(part + (streams > 1) * piece.stride));
+        const char *next = streams > 1 ? part + piece.stride : part;
+        if (s % 2 == 0) unpack_sixes(&to->six[s], (const void *)part, (const void *)next);
     }
 }
 
@@ -95,7 +97,7 @@ INLINE void add_twos(int type, int streams, Eight lanes[], const float scale[][M
     UNROLLED
     for (int b = 0; b < LATER; b++) {
         uint8_t numbers[2][BLOCK];
-        hold(numbers[0], &x->level[2 * b * BLOCK]), hold(numbers[1], &x->level[(2 * b + 1) * BLOCK]);
+        for (int half = 0; half < 2; half++) hold(numbers[half], &x->level[place(kind, b * BLOCK + half * SIXTEEN)]);
         uint8_t levels[STREAMS][2][BLOCK];
         EightWholes products[STREAMS];
         Eight scales[STREAMS];
@@ -115,6 +117,64 @@ INLINE void add_twos(int type, int streams, Eight lanes[], const float scale[][M
         for (int s = 0; s < streams; s++) lanes[s] += scales[s] * __builtin_convertvector(products[s], Eight);
     }
 }
+
+#if defined VNNI && defined __AVX512VBMI__ /* which takes bytes from two vectors of 64 in any order */
+INLINE bool in_fours(int type) { return type == GGUF_TYPE_Q4_0; }
+
+typedef uint8_t ManyBytes __attribute__((vector_size(64), aligned(1), may_alias));
+typedef uint16_t ManyTwos __attribute__((vector_size(64), aligned(1), may_alias));
+
+/* From one and the other: 16 bytes that begin at i, and 16 that begin at j; then four times two bytes, of which every
+ * ninth is meant (what follows them is nobody's). */
+#define EIGHT_AT(i) i, i + 1, i + 2, i + 3, i + 4, i + 5, i + 6, i + 7
+#define SIXTEEN_AT(i) EIGHT_AT(i), EIGHT_AT(i + 8)
+#define TAKE_LEVELS(i, j, one, other) \
+    __builtin_shufflevector(one, other, SIXTEEN_AT(i), SIXTEEN_AT(64 + i), SIXTEEN_AT(j), SIXTEEN_AT(64 + j))
+#define TAKE_NINTHS(one, other) \
+    __builtin_shufflevector((ManyTwos)one, (ManyTwos)other, 0, 9, 18, 27, 32, 41, 50, 59, SIXTEEN_AT(0), EIGHT_AT(0))
+
+/* Scales of the blocks k, k + 4, k + 1 and k + 5, each in four lanes. */
+#define FOUR_OF(k) k, k, k, k
+#define SPREAD(k, scale) \
+    __builtin_shufflevector(scale, scale, FOUR_OF(k), FOUR_OF(k + 4), FOUR_OF(k + 1), FOUR_OF(k + 5))
+
+/* Two of the twos together: of Q4_0, whose blocks are so small that 64 bytes have three of them, and the scale of a
+ * fourth. It takes one instruction to bring four blocks' levels together, and one for all scales. */
+INLINE void add_fours(int streams, Vector lanes[], const Part *x, Piece piece) {
+    ManyBytes numbers[4], levels[STREAMS][2];
+    Eight scale[STREAMS];
+    UNROLLED
+    for (int n = 0; n < 4; n++) {
+        numbers[n] = *(const ManyBytes *)&x->level[n * 64];
+        IN_REGISTER(numbers[n]);
+    }
+    UNROLLED
+    for (int s = 0; s < streams; s++) {
+        const BlockQ4_0 *block = (const void *)(piece.at + s * piece.stride);
+        ManyBytes one = *(const ManyBytes *)&block[0], other = *(const ManyBytes *)&block[LATER];
+        __m256i last;
+        IN_REGISTER(one);
+        IN_REGISTER(other);
+        side_by_side((uint8_t *)&last, block[3].q, block[7].q);
+        levels[s][0] = TAKE_LEVELS(2, 20, one, other);
+        levels[s][1] = (ManyBytes)_mm512_inserti64x4((__m512i)TAKE_LEVELS(38, 38, one, other), last, 1);
+        ManyTwos halves = TAKE_NINTHS(one, other);
+        scale[s] = (Eight)_mm256_cvtph_ps(_mm512_castsi512_si128((__m512i)halves)) * *(const Eight *)x->scale;
+    }
+    UNROLLED
+    for (int b = 0; b < LATER; b += 2)
+        UNROLLED
+        for (int s = 0; s < streams; s++) {
+            ManyBytes four = levels[s][b / 2], low = four & 15, high = (ManyBytes)((ManyTwos)four >> 4) & 15;
+            Lanes products = add_step(*(const Lanes *)x->lanes[b], (Lanes)low, (Lanes)numbers[b]);
+            products = add_step(products, (Lanes)high, (Lanes)numbers[b + 1]);
+            lanes[s] += (b ? SPREAD(2, scale[s]) : SPREAD(0, scale[s])) * __builtin_convertvector(products, Vector);
+        }
+}
+#else
+INLINE bool in_fours(int) { return false; }
+INLINE void add_fours(int, Vector[], const Part *, Piece) {}
+#endif
 
 INLINE float total_of(float lanes[8]) {
     for (int n = 4; n > 0; n /= 2)
@@ -168,28 +228,32 @@ INLINE void dot_products(int type, int streams, float y[streams], int rows, cons
     const size_t bytes = (size_t)kind_of(type).bytes, whole = pitch / bytes, parts = (pitch + bytes - 1) / bytes;
     char rest[STREAMS][MOST_BYTES];
     const Piece last = {rest[0], sizeof rest[0]};
-    Piece piece = {0}, next = whole ? (Piece){weight, pitch} : last;
+    Piece piece = {weight, pitch}, next = piece;
     Heads heads[2];
     float scale[2][STREAMS][MOST_SCALES];
     Eight lanes[STREAMS] = {0};
+    Vector many[STREAMS] = {0};
     const Ahead far = {FAR / pitch, FAR % pitch}, near = {NEAR / pitch, NEAR % pitch};
     look_up_next(weight, streams * pitch);
     for (int s = 0; s < streams && whole < parts; s++)
         whole_part(rest[s], (int)bytes, (int)(pitch - whole * bytes), weight + s * pitch + whole * bytes);
-    take_heads(type, streams, &heads[0], next);
-    for (size_t p = 0; p <= parts; p++) {
-        const Piece later = p + 1 == whole ? last : (Piece){next.at + bytes, next.stride};
+    take_heads(type, streams, &heads[0], whole ? next : last);
+    for (size_t p = 0; p <= parts; p++, piece = next, next.at += bytes) {
+        if (p == whole) next = last;
         if (type == GGUF_TYPE_Q8_0) /* which waits for memory; the others take longer, and are asked for as they lie */
             ask(streams, bytes, pitch, place_ahead(far, p * bytes, streams, pitch, weight),
                 place_ahead(near, p * bytes, streams, pitch, weight));
         else ask(1, streams * bytes, 0, weight + streams * (p * bytes + FAR), weight + streams * (p * bytes + NEAR));
-        if (p < parts) scales_of_products(type, streams, lanes, scale[p % 2], x[p], next, &heads[p % 2]);
-        if (p + 1 < parts) take_heads(type, streams, &heads[(p + 1) % 2], later);
-        if (p > 0)
+        if (p < parts && !in_fours(type))
+            scales_of_products(type, streams, lanes, scale[p % 2], x[p], next, &heads[p % 2]);
+        if (p + 1 < parts)
+            take_heads(type, streams, &heads[(p + 1) % 2],
+                       p + 1 == whole ? last : (Piece){weight + (p + 1) * bytes, pitch});
+        if (p > 0 && in_fours(type)) add_fours(streams, many, x[p - 1], piece);
+        else if (p > 0)
             (kind_of(type).halves ? add_twos : add_blocks)(type, streams, lanes, scale[(p - 1) % 2], x[p - 1], piece);
-        piece = next, next = later;
     }
-    for (int s = 0; s < streams; s++) y[s] = total_of((float *)&lanes[s]);
+    for (int s = 0; s < streams; s++) y[s] = total_of((float *)&lanes[s]) + total(many[s]);
 }
 
 #endif
