@@ -36,7 +36,7 @@ typedef struct {
     size_t stride;
 } Piece;
 
-/* What is taken out of the blocks of K-quants before the scales are made. */
+/* What is taken out of blocks of Q4_K and Q5_K before the scales are made. */
 typedef struct {
     Sixes six[STREAMS];
     float d[STREAMS][4];

@@ -15,8 +15,8 @@ typedef struct {
     int bytes; /* of a whole part */
     int share; /* numbers that share a scale */
     int zero;
-    int minima; /* how many times a block's minimum is added: 1, -1, or 0, where it has none */
-    bool halves;      /* the levels of a block begin with 16 bytes of two each */
+    int minima;  /* how many times a block's minimum is added: 1, -1, or 0, where it has none */
+    bool halves; /* the levels of a block begin with 16 bytes of two each */
 } Kind;
 
 /* Of the formats that are multiplied in whole numbers; for the others 0 bytes. */
@@ -241,12 +241,12 @@ INLINE void scales_of_32(Kind kind, float scale[BLOCKS], float minimum[BLOCKS], 
     if (kind.minima) widen_halves(minimum, part + sizeof(HalfBytes), (size_t)kind.bytes / BLOCKS);
 }
 
-INLINE bool has_sixes(int type) { return type == GGUF_TYPE_Q4_K || type == GGUF_TYPE_Q5_K; }
-
-/* Of a block of K-quants: whole numbers of six bits, which d and dmin are to multiply. */
+/* Of a block of Q4_K or Q5_K: whole numbers of six bits, which d and dmin are to multiply. */
 typedef struct {
     int8_t scale[BLOCKS], minimum[BLOCKS];
 } Sixes;
+
+INLINE bool has_sixes(int type) { return type == GGUF_TYPE_Q4_K || type == GGUF_TYPE_Q5_K; }
 
 /* Two blocks side by side. The six bits lie in twelve bytes: scale_of_8 and minimum_of_8 in k_quants.c take one number,
  * here four lie in a word. */
