@@ -46,8 +46,7 @@ INLINE void take_heads(int type, int streams, Heads *to, Piece piece) {
     for (int s = 0; s < streams && has_sixes(type); s++) {
         const char *part = piece.at + s * piece.stride;
         widen_first(to->d[s], (const void *)part);
-        const char *next = streams > 1 ? part + piece.stride : part;
-        if (s % 2 == 0) unpack_sixes(&to->six[s], (const void *)part, (const void *)next);
+        if (s % 2 == 0) unpack_sixes(&to->six[s], part, streams > 1 ? part + piece.stride : part);
     }
 }
 

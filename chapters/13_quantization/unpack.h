@@ -250,7 +250,7 @@ INLINE bool has_sixes(int type) { return type == GGUF_TYPE_Q4_K || type == GGUF_
 
 /* Two blocks side by side. The six bits lie in twelve bytes: scale_of_8 and minimum_of_8 in k_quants.c take one number,
  * here four lie in a word. */
-INLINE void unpack_sixes(Sixes to[2], const BlockQ4_K *one, const BlockQ4_K *other) {
+INLINE void unpack_sixes(Sixes to[2], const void *one, const void *other) {
     const uint32_t six = 0x3f3f3f3f, four = 0x0f0f0f0f, two = 0x30303030;
     EightWords all; /* d and dmin, then the twelve bytes */
     side_by_side((uint8_t *)&all, one, other);
