@@ -81,9 +81,10 @@ enum { WIDTH = 8 };
 typedef float Wide __attribute__((vector_size(WIDTH * sizeof(float))));
 
 enum {
-    SUMS = 8,     /* a single one would wait for its own additions, not for memory */
-    LINE = 64,    /* bytes that come from memory together */
-    AHEAD = 1024, /* bytes that are asked for before they are needed */
+    SUMS = 8,                   /* a single one would wait for its own additions, not for memory */
+    LINE = 64,                  /* bytes that come from memory together */
+    BURST = 512 / sizeof(Wide), /* vectors of a stream that are read in one go */
+    AHEAD = 768,                /* bytes that are asked for before they are needed */
 };
 
 /* How a line is asked for: as most programs do, into the first-level cache; or as chapter 12's decode does, into the
@@ -99,13 +100,13 @@ static inline __attribute__((always_inline)) void ask(Asking how, const char *fr
 static inline __attribute__((always_inline)) void add_streams(Asking how, int streams, size_t stream,
                                                               const Wide *numbers) {
     Wide sum[SUMS] = {0};
-    for (size_t i = 0; i + SUMS <= stream; i += SUMS)
+    for (size_t i = 0; i + BURST <= stream; i += BURST)
         for (int s = 0; s < streams; s++) {
             const Wide *from = numbers + (size_t)s * stream + i;
-#pragma GCC unroll 8
-            for (int j = 0; j < SUMS; j++) {
+#pragma GCC unroll 16
+            for (int j = 0; j < BURST; j++) {
                 if (j * sizeof(Wide) % LINE == 0) ask(how, (const char *)(from + j));
-                sum[j] += from[j];
+                sum[j % SUMS] += from[j];
             }
         }
     keep(sum);

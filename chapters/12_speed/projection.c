@@ -11,10 +11,10 @@
 enum {
     FEW = 4, STREAMS = 4, /* rows of x that meet a weight on its way from memory, and rows of the weight side by side */
     MOST_STREAMS = 8,     /* or, for a single row of x that the first-level cache does not keep, and for F32, */
-    BURST = 256,          /* so many rows of the weight, and so many bytes of each in one go */
+    BURST = 1024,         /* so many rows of the weight, and so many numbers of all of them in one go */
     LONG = 2048,          /* it keeps so many numbers of x while weights of 16 bits pass */
     SPAN = 256,           /* numbers of a row whose products are added up by themselves */
-    AHEAD = 1024,         /* bytes that are asked for before they are needed */
+    AHEAD = 768,          /* bytes that are asked for before they are needed */
     LINE = 64,            /* bytes that come from memory together */
 };
 
@@ -76,16 +76,17 @@ INLINE void add_step(DType dtype, int rows, int streams, Vector sum[], int width
     }
 }
 
-/* The same with one row of x and many streams, a burst of each at a time, as a processor likes to fetch from memory by
- * itself. Weights of 16 bits pass so fast that asking would only be in its way. */
-INLINE void add_burst(DType dtype, Vector sum[], const float x[], const char *from, size_t stream) {
-    const size_t size = dtype == F32 ? 4 : 2, step = 2 * LANES * size;
+/* The same with one row of x, a burst of each stream at a time, as a processor likes to fetch from memory by itself.
+ * Where x comes from the second-level cache, too, asking would only be in its way. */
+INLINE void add_burst(DType dtype, int streams, Vector sum[], const float x[], const char *from, size_t stream) {
+    const size_t size = dtype == F32 ? 4 : 2;
     UNROLLED
-    for (int s = 0; s < MOST_STREAMS; s++, from += stream)
+    for (int s = 0; s < streams; s++, from += stream)
         UNROLLED
-        for (size_t b = 0; b < BURST; b += step) {
-            if (dtype == F32) ask(step, from + b);
-            add_step(dtype, 1, 1, &sum[s], 2 * LANES, (const void *)&x[b / size], from + b, 0);
+        for (int i = 0; i < BURST / streams; i += 2 * LANES) {
+            const char *at = from + i * size;
+            if (i * size % LINE == 0 && (dtype == F32 || streams < MOST_STREAMS)) ask(2 * LANES * size, at);
+            add_step(dtype, 1, 1, &sum[s], 2 * LANES, (const void *)&x[i], at, 0);
         }
 }
 
@@ -94,13 +95,13 @@ INLINE void add_burst(DType dtype, Vector sum[], const float x[], const char *fr
 INLINE void add_part(DType dtype, int rows, int streams, int count, Vector sum[], int width, const float x[][width],
                      const char *weight, size_t stream) {
     const size_t size = dtype == F32 ? 4 : 2;
-    const int burst = BURST / (int)size;
+    const int burst = BURST / streams;
     Vector part[FEW * STREAMS];
     int i = 0;
     UNROLLED
     for (int n = 0; n < rows * streams; n++) part[n] = (Vector){0};
-    for (; streams == MOST_STREAMS && i + burst <= count; i += burst)
-        add_burst(dtype, part, &x[0][i], weight + i * size, stream);
+    for (; rows == 1 && streams > 1 && i + burst <= count; i += burst)
+        add_burst(dtype, streams, part, &x[0][i], weight + i * size, stream);
     for (; i + 2 * LANES <= count; i += 2 * LANES) {
         UNROLLED
         for (int s = 0; s < streams; s++) ask(2 * LANES * size, weight + s * stream + i * size);
