@@ -96,11 +96,13 @@ INLINE void add_part(DType dtype, int rows, int streams, int count, Vector sum[]
                      const char *weight, size_t stream) {
     const size_t size = dtype == F32 ? 4 : 2;
     const int burst = BURST / streams;
+    /* Vectors of four compute less than memory gives: of four rows they need all additions side by side. */
+    const bool bursts = rows == 1 && (streams == MOST_STREAMS || (streams == STREAMS && LANES > 4));
     Vector part[FEW * STREAMS];
     int i = 0;
     UNROLLED
     for (int n = 0; n < rows * streams; n++) part[n] = (Vector){0};
-    for (; rows == 1 && streams > 1 && i + burst <= count; i += burst)
+    for (; bursts && i + burst <= count; i += burst)
         add_burst(dtype, streams, part, &x[0][i], weight + i * size, stream);
     for (; i + 2 * LANES <= count; i += 2 * LANES) {
         UNROLLED
