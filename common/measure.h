@@ -23,6 +23,9 @@ const char *share_text(char text[static SHARE_TEXT], double share);
 /* The best of several repetitions of run(context), in seconds; repeats for about a tenth of a second. */
 double best_seconds(void run(void *context), void *context);
 
+/* The number that as many lie below as above; sorts them. */
+double median(int count, double numbers[count]);
+
 /* Bytes a second that so many threads read from memory: the best of several ways to add up so many bytes, from one,
  * two, four or eight places side by side, asked for as most programs or as chapter 12's decode, so that it is a limit.
  * They should be more than the last-level cache holds: SOME_MEMORY on most machines, MUCH_MEMORY on a share of a large

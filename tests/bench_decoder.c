@@ -307,16 +307,6 @@ static int best_way(const Turns *t) {
     return best;
 }
 
-static int compare(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(int count, double numbers[count]) {
-    qsort(numbers, (size_t)count, sizeof *numbers, compare);
-    return (numbers[(count - 1) / 2] + numbers[count / 2]) / 2;
-}
-
 /* Seconds of the decoder, without those of the limit's goes: one more token, or a prompt of T. */
 static double time_of_piece(Turns *t, Decoder *decoder, int T) {
     decoder->watch = measure_limit, decoder->context = t;

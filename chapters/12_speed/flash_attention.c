@@ -253,13 +253,14 @@ static Tile turned_tile(int g, int s0, int end, const Problem *p, Copy copy) {
 }
 
 /* For few queries a copy does not pay: they read a whole tile where it lies, and meanwhile ask for the next, from its
- * beginning to its end: each head for its share. The pages of the one after it are looked up. */
+ * beginning to its end: each head for its share. (Of the last there may be less; to ask for more does no harm.) The
+ * pages of the one after it are looked up. */
 static Tile tile_in_place(int g, int s0, int end, const Problem *p, Copy copy) {
     size_t D = (size_t)p->D, pitch = p->KV * D, at = s0 * pitch + g * D;
     size_t next = (s0 + KEYS) * pitch + g * KEYS * D, later = next + KEYS * pitch, bytes = KEYS * D * sizeof *p->k;
     if (s0 + KEYS > end || p->width != p->D) return copied_tile(g, s0, end, p, copy);
     Tile tile = {.k = {p->k + at, pitch}, .v = {p->v + at, pitch}};
-    if (s0 + 2 * KEYS <= end) tile.next_k = p->k + next, tile.next_v = p->v + next;
+    if (s0 + KEYS < end) tile.next_k = p->k + next, tile.next_v = p->v + next;
     if (s0 + 3 * KEYS <= end) look_up(bytes, p->k + later), look_up(bytes, p->v + later);
     return tile;
 }

@@ -10,8 +10,9 @@
 
 enum {
     FEW = 4, STREAMS = 4, /* rows of x that meet a weight on its way from memory, and rows of the weight side by side */
-    MOST_STREAMS = 8,     /* or, for a single row of x that the first-level cache does not keep, and for F32, */
-    BURST = 1024,         /* so many rows of the weight, and so many numbers of all of them in one go */
+    IN_TURN = 12,         /* or one after the other, where x is a single row that the first-level cache cannot keep, */
+    IN_TURN_F32 = 8,      /* or the weights are F32, */
+    BURST = 128,          /* and of each so many numbers in one go */
     LONG = 2048,          /* it keeps so many numbers of x while weights of 16 bits pass */
     SPAN = 256,           /* numbers of a row whose products are added up by themselves */
     AHEAD = 768,          /* bytes that are asked for before they are needed */
@@ -41,14 +42,15 @@ INLINE void widen(DType dtype, Vector to[2], const char *from) {
 }
 
 /* A row of x in the order of its weights, in steps of 2 LANES; the last is filled up with zeros. */
+#define EVERY_OTHER(from, l) ((from) + 2 * (l))
 static void copy_in_order(DType dtype, int in, float to[], const float from[in]) {
     int whole = in / (2 * LANES) * 2 * LANES, width = (in + 2 * LANES - 1) / (2 * LANES) * 2 * LANES;
     memset(to + whole, 0, (size_t)(width - whole) * sizeof *to);
     copy_row(in, to, from);
     for (int i = 0; i < width && dtype == BF16; i += 2 * LANES) {
-        float pairs[LANES][2];
-        memcpy(pairs, to + i, sizeof pairs);
-        for (int l = 0; l < LANES; l++) to[i + l] = pairs[l][0], to[i + LANES + l] = pairs[l][1];
+        Vector *at = (Vector *)&to[i], first = at[0], second = at[1];
+        at[0] = __builtin_shufflevector(first, second, EACH_LANE(EVERY_OTHER, 0));
+        at[1] = __builtin_shufflevector(first, second, EACH_LANE(EVERY_OTHER, 1));
     }
 }
 
@@ -76,17 +78,29 @@ INLINE void add_step(DType dtype, int rows, int streams, Vector sum[], int width
     }
 }
 
-/* The same with one row of x, a burst of each stream at a time, as a processor likes to fetch from memory by itself.
- * Where x comes from the second-level cache, too, asking would only be in its way. */
-INLINE void add_burst(DType dtype, int streams, Vector sum[], const float x[], const char *from, size_t stream) {
+/* A whole part of few streams. They meet x side by side, for each sum waits for its own last addition; but what comes
+ * later is asked for stream by stream: memory is faster where one line follows another. */
+INLINE void add_side_by_side(DType dtype, int rows, int streams, Vector sum[], int width, const float x[][width],
+                             const char *from, size_t stream) {
+    const size_t size = dtype == F32 ? 4 : 2, part = SPAN * size;
+    UNROLLED
+    for (int i = 0; i < SPAN; i += 2 * LANES) {
+        size_t asked = i * size * streams;
+        if (asked % LINE == 0) ask(2 * LANES * size * streams, from + asked / part * stream + asked % part);
+        add_step(dtype, rows, streams, sum, width, (const void *)&x[0][i], from + i * size, stream);
+    }
+}
+
+/* A burst of many streams, and one row of x: one stream after the other, as a processor likes to fetch from memory by
+ * itself. Where x comes from the second-level cache, too, asking would only be in its way. */
+INLINE void add_in_turn(DType dtype, int streams, Vector sum[], const float x[], const char *from, size_t stream) {
     const size_t size = dtype == F32 ? 4 : 2;
     UNROLLED
     for (int s = 0; s < streams; s++, from += stream)
         UNROLLED
-        for (int i = 0; i < BURST / streams; i += 2 * LANES) {
-            const char *at = from + i * size;
-            if (i * size % LINE == 0 && (dtype == F32 || streams < MOST_STREAMS)) ask(2 * LANES * size, at);
-            add_step(dtype, 1, 1, &sum[s], 2 * LANES, (const void *)&x[i], at, 0);
+        for (int i = 0; i < BURST; i += 2 * LANES) {
+            if (dtype == F32 && i * size % LINE == 0) ask(2 * LANES * size, from + i * size);
+            add_step(dtype, 1, 1, &sum[s], 2 * LANES, (const void *)&x[i], from + i * size, 0);
         }
 }
 
@@ -95,22 +109,18 @@ INLINE void add_burst(DType dtype, int streams, Vector sum[], const float x[], c
 INLINE void add_part(DType dtype, int rows, int streams, int count, Vector sum[], int width, const float x[][width],
                      const char *weight, size_t stream) {
     const size_t size = dtype == F32 ? 4 : 2;
-    const int burst = BURST / streams;
-    /* Vectors of four compute less than memory gives: of four rows they need all additions side by side. */
-    const bool bursts = rows == 1 && (streams == MOST_STREAMS || (streams == STREAMS && LANES > 4));
     Vector part[FEW * STREAMS];
     int i = 0;
     UNROLLED
     for (int n = 0; n < rows * streams; n++) part[n] = (Vector){0};
-    for (; bursts && i + burst <= count; i += burst)
-        add_burst(dtype, streams, part, &x[0][i], weight + i * size, stream);
-    for (; i + 2 * LANES <= count; i += 2 * LANES) {
-        UNROLLED
-        for (int s = 0; s < streams; s++) ask(2 * LANES * size, weight + s * stream + i * size);
+    for (; streams > STREAMS && i + BURST <= count; i += BURST)
+        add_in_turn(dtype, streams, part, &x[0][i], weight + i * size, stream);
+    for (; streams <= STREAMS && i + SPAN <= count; i += SPAN)
+        add_side_by_side(dtype, rows, streams, part, width, (const void *)&x[0][i], weight + i * size, stream);
+    for (; i + 2 * LANES <= count; i += 2 * LANES)
         add_step(dtype, rows, streams, part, width, (const void *)&x[0][i], weight + i * size, stream);
-    }
     if (i < count) { /* beyond the end of a row nothing is read */
-        char rest[MOST_STREAMS][2 * LANES * sizeof(float)] = {0};
+        char rest[IN_TURN][2 * LANES * sizeof(float)] = {0};
         for (int s = 0; s < streams; s++) memcpy(rest[s], weight + s * stream + i * size, (size_t)(count - i) * size);
         add_step(dtype, rows, streams, part, width, (const void *)&x[0][i], rest[0], sizeof rest[0]);
     }
@@ -151,10 +161,11 @@ static void some_products(DType dtype, int rows, int streams, int in, float prod
     for (; streams == STREAMS && r + FEW <= rows; r += FEW)
         any_products(dtype, FEW, STREAMS, in, products[r], width, x + r, weight, stream);
     for (; r < rows; r++)
-        if (streams == MOST_STREAMS)
-            any_products(dtype, 1, MOST_STREAMS, in, products[r], width, x + r, weight, stream);
+        if (streams == 1) any_products(dtype, 1, 1, in, products[r], width, x + r, weight, stream);
         else if (streams == STREAMS) any_products(dtype, 1, STREAMS, in, products[r], width, x + r, weight, stream);
-        else any_products(dtype, 1, 1, in, products[r], width, x + r, weight, stream);
+        else if (dtype == F32) dot_products(F32, 1, IN_TURN_F32, in, products[r], width, x + r, weight, stream);
+        else if (dtype == BF16) dot_products(BF16, 1, IN_TURN, in, products[r], width, x + r, weight, stream);
+        else dot_products(F16, 1, IN_TURN, in, products[r], width, x + r, weight, stream);
 }
 
 /* Outputs first, first + 1, … of `apart` rows of the weight for each stream. They are put where they belong in the
@@ -176,14 +187,15 @@ static void outputs(int first, int streams, int apart, int rows, int in, int out
 
 void few_rows(int first, int rows, int in, int out, float y[rows][out], const float x[rows][in], const Tensor *weight) {
     DType dtype = weight->dtype;
-    int streams = rows == 1 && (dtype == F32 || in > LONG) ? MOST_STREAMS : STREAMS;
+    bool long_row = in > LONG && LANES > 4; /* vectors of four need all their additions side by side */
+    int streams = rows > 1 ? STREAMS : dtype == F32 ? IN_TURN_F32 : long_row ? IN_TURN : STREAMS;
     int width = (in + 2 * LANES - 1) / (2 * LANES) * 2 * LANES;
     float(*ordered)[width] = allocate((size_t)rows * sizeof *ordered);
     for (int r = 0; r < rows; r++) copy_in_order(dtype, in, ordered[r], x[r]);
     while (first < out) {
-        if (out - first < streams) streams = 1;
+        if (out - first < streams) streams = out - first < STREAMS ? 1 : STREAMS;
         int apart = (out - first) / streams;
-        if (streams > 1) apart -= apart % 2 == 0; /* a distance in powers of two would crowd into few sets of a cache */
+        if (streams > STREAMS) apart -= apart % 2 == 0; /* at powers of two they crowd into few sets of a cache */
         outputs(first, streams, apart, rows, in, out, y, width, ordered, weight);
         first += streams * apart;
     }
