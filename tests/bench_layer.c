@@ -20,6 +20,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     TRIED = 3,  /* turns of each way of a limit in which the best is found; and of a prompt, which takes long */
@@ -132,7 +133,8 @@ static void attention(int threads) {
 
 /* ------------------------------------------------------------------ position by position */
 
-enum { T = 512, C = 2048, H = 32, D = 64, F = 5632, MOVING_WAYS = 2 };
+enum { T = 512, C = 2048, H = 32, D = 64, F = 5632, PIECE = 64 };
+enum { PLAINLY, READ_BEFORE, PIECE_BY_PIECE, MOVING_WAYS };
 
 typedef struct {
     float *a, *b, *to; /* [T][F] at most */
@@ -162,7 +164,8 @@ static double gates(const void *context, int, int) {
     return 3.0 * T * F;
 }
 
-/* Some processors move a row faster that has been read before: the second way tries that. */
+/* Some processors move a row faster that has been read before, and some a piece that is whole before it is written: a
+ * read waits for a write whose address looks alike. */
 static void read_row(int n, const float row[n]) {
     float sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -170,23 +173,39 @@ static void read_row(int n, const float row[n]) {
     keep(&sum);
 }
 
-static double one_to_one(const void *context, int, int way) {
-    const Rows *r = context;
+static void move_one(int n, float to[n], const float a[n], const float *) {
+    for (int i = 0; i < n; i++) to[i] = a[i];
+}
+
+static void move_sum(int n, float to[n], const float a[n], const float b[n]) {
+    for (int i = 0; i < n; i++) to[i] = a[i] + b[i];
+}
+
+typedef void Move(int n, float to[n], const float a[n], const float *b);
+
+static inline void move_rows(Move *move, int n, float to[T][n], const float a[T][n], const float b[T][n], int way) {
 #pragma omp parallel for
     for (int t = 0; t < T; t++) {
-        if (way) read_row(C, &r->a[t * C]);
-        for (int i = t * C; i < (t + 1) * C; i++) r->to[i] = r->a[i];
+        float piece[PIECE];
+        if (way == READ_BEFORE) read_row(n, a[t]), read_row(n, b[t]);
+        if (way != PIECE_BY_PIECE) move(n, to[t], a[t], b[t]);
+        else
+            for (int i = 0; i < n; i += PIECE) {
+                move(PIECE, piece, &a[t][i], &b[t][i]);
+                memcpy(&to[t][i], piece, sizeof piece);
+            }
     }
+}
+
+static double one_to_one(const void *context, int, int way) {
+    const Rows *r = context;
+    move_rows(move_one, C, (void *)r->to, (void *)r->a, (void *)r->a, way);
     return 2.0 * T * C;
 }
 
 static double two_to_one(const void *context, int, int way) {
     const Rows *r = context;
-#pragma omp parallel for
-    for (int t = 0; t < T; t++) {
-        if (way) read_row(F, &r->a[t * F]), read_row(F, &r->b[t * F]);
-        for (int i = t * F; i < (t + 1) * F; i++) r->to[i] = r->a[i] + r->b[i];
-    }
+    move_rows(move_sum, F, (void *)r->to, (void *)r->a, (void *)r->b, way);
     return 3.0 * T * F;
 }
 
