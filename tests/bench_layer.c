@@ -23,8 +23,9 @@
 #include <string.h>
 
 enum {
-    TRIED = 3,  /* turns of each way of a limit in which the best is found; and of a prompt, which takes long */
-    TURNS = 24, /* of all else, that are told */
+    TRIED = 9,   /* turns of each way of a limit in which the best is found */
+    TURNS = 24,  /* that are told */
+    PROMPTS = 3, /* the same of a long prompt */
 };
 
 static float *some_numbers(size_t count) {
@@ -41,13 +42,14 @@ static double speed(Work *work, const void *context, int turn, int way, int thre
     return done / (work_seconds(threads) - start);
 }
 
-/* The way whose median is the highest. */
+/* The way whose median is the highest. They take turns: what comes first finds the caches cold. */
 static int best_way(Work *work, int ways, const void *context, int threads) {
-    double best = 0, speeds[TRIED];
+    double best = 0, speeds[ways][TRIED];
     int found = 0;
+    for (int turn = 0; turn < TRIED; turn++)
+        for (int way = 0; way < ways; way++) speeds[way][turn] = speed(work, context, turn, way, threads);
     for (int way = 0; way < ways; way++) {
-        for (int turn = 0; turn < TRIED; turn++) speeds[turn] = speed(work, context, turn, way, threads);
-        double typical = median(TRIED, speeds);
+        double typical = median(TRIED, speeds[way]);
         if (typical > best) best = typical, found = way;
     }
     return found;
@@ -116,7 +118,7 @@ static void attention_row(Table *table, int KV, int D, int threads) {
     double multiplying = share(decode, multiply, 1, &one, TURNS, threads) * operations / bytes;
     table_row(table, "D %d, KV %d|%.0f %%|%.0f %% of %s|%.0f %%", D, KV, 100 * reading,
               100 * fmax(reading, multiplying), reading > multiplying ? "reading" : "multiply-adds",
-              100 * share(prefill, multiply, 1, &many, TRIED, threads));
+              100 * share(prefill, multiply, 1, &many, PROMPTS, threads));
     heads_free(&one), heads_free(&many);
 }
 
@@ -187,7 +189,8 @@ static inline void move_rows(Move *move, int n, float to[T][n], const float a[T]
 #pragma omp parallel for
     for (int t = 0; t < T; t++) {
         float piece[PIECE];
-        if (way == READ_BEFORE) read_row(n, a[t]), read_row(n, b[t]);
+        if (way == READ_BEFORE) read_row(n, a[t]);
+        if (way == READ_BEFORE && b != a) read_row(n, b[t]);
         if (way != PIECE_BY_PIECE) move(n, to[t], a[t], b[t]);
         else
             for (int i = 0; i < n; i += PIECE) {
