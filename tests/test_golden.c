@@ -1,6 +1,7 @@
 /* Our kernels against PyTorch, and the judge against the well-known mistakes: every golden case must pass, every
  * wrong twin must fail and be named, and no output that is zero, NaN or unwritten may ever pass. */
 #include "common/error.h"
+#include "common/measure.h"
 #include "tests/verify/diagnosis.h"
 
 #include <math.h>
@@ -10,11 +11,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static int ascending(const void *left, const void *right) {
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
 
 /* Every case passes, and in the median our error is no larger than PyTorch's own. */
 static void ours_pass(void **state) {
@@ -29,9 +25,8 @@ static void ours_pass(void **state) {
         multiples[c] = a->ulps == 0 ? 0 : a->ulps / a->reference;
         verdict_free(&verdict);
     }
-    qsort(multiples, (size_t)golden.count, sizeof *multiples, ascending);
-    double median = multiples[(golden.count - 1) / 2];
-    if (!(median <= 1)) fail_msg("%s: our median error is %.2f of PyTorch's", kernel->name, median);
+    double typical = median(golden.count, multiples);
+    if (!(typical <= 1)) fail_msg("%s: our median error is %.2f of PyTorch's", kernel->name, typical);
     free(multiples);
     golden_close(&golden);
 }
