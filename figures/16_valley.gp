@@ -13,7 +13,7 @@ set label 4 "80 steps of AdamW" at 4.9, 0.42 center front textcolor rgb blue
 set style textbox opaque noborder
 set label 5 "grey: where the loss is the same" at -0.9, 1.03 left front boxed textcolor rgb grey
 STEEP = 50 # the loss is (STEEP across^2 + along^2) / 2
-same(r, along) = sqrt(r**2 - along**2) / sqrt(STEEP) # across, where the loss is r^2 / 2
+same(r, along) = abs(along) <= r ? sqrt(r**2 - along**2) / sqrt(STEEP) : NaN # across, where the loss is r^2 / 2
 set samples 1000
 set label 2 "" at 0, 0 point pointtype 7 pointsize 1 linecolor rgb black front
 plot for [r = 1:12] same(r, x) with lines linecolor rgb faint linewidth 1, \
