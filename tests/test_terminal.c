@@ -16,7 +16,10 @@ static int terminal;
 /* Starts a shell's command in the folder, on a terminal of its own. */
 static void start(const char *command) {
     terminal = posix_openpt(O_RDWR | O_NOCTTY);
-    assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    if (terminal < 0 || grantpt(terminal) || unlockpt(terminal)) {
+        print_message("skipped: no terminal can be opened here (is /dev/pts mounted?)\n");
+        skip();
+    }
     program = fork();
     if (program == 0) {
         alarm(SECONDS), setsid();
