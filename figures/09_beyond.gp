@@ -10,13 +10,13 @@ array columns[5] = [3, 2, 4, 6, 5]
 array colours[5] = [3, 2, 4, 1, 5]
 array names[5] = ["linear", "plain", "dynamic", "llama3", "yarn"]
 
-set title "Plain RoPE fails far past its trained length; yarn and llama3 hold on"
+set title "Far past the trained length plain RoPE fails; three of four scalings hold on"
 set xlabel "position in the text"
 set ylabel "perplexity, 128 tokens at a time"
 set logscale y
 set xrange [0:4096]
 set yrange [1:200]
-set xtics (512, 1024, 2048, 3072, 4096)
+set xtics (0, 512, 1024, 2048, 3072, 4096)
 set ytics (1, 2, 5, 10, 20, 50, 100)
 set object rectangle from 0, graph 0 to 512, graph 1 behind fillcolor rgb sky fillstyle solid 0.16 noborder
 set label "trained\nlength" at 256, graph 0.96 center textcolor rgb grey

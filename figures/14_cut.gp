@@ -24,7 +24,7 @@ do for [r = 1:2] {
     do for [to = 1:2] { eval go(share + C + 6, y, sum - 6, middle[to], black) }
     eval box(sum, y - bar / 2, C, bar, grey, grey)
 }
-name(at, text) = sprintf("set label '%s' at %g, 362 center front font ',15'", text, at)
+name(at, text) = sprintf("set label '%s' at %g, 366 center front font ',15'", text, at)
 eval name(x + C / 2, "x")
 eval name(first + F / 2, "gate and up:\ncolumns")
 eval name(hidden + F / 2, "hidden\nfeatures")
