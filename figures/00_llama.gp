@@ -21,7 +21,7 @@ do for [i = 0:1] {
     left = i ? 64.5 : 28.5; right = i ? 75.5 : 56.1
     set arrow from left, 36 to left, 31.2 linewidth 1.5 linecolor rgb grey size 1, 25 filled
     set arrow from left, 24 to left, 20.2 linewidth 1.5 linecolor rgb grey size 1, 25 filled
-    set arrow from right, (i ? 16.5 : 20) to right, 34 linewidth 1.5 linecolor rgb grey size 1, 25 filled
+    set arrow from right, (i ? 16.5 : 20) to right, 34.7 linewidth 1.5 linecolor rgb grey size 1, 25 filled
     set object 910 + i circle at right, 36 size 1.1 fillcolor rgb "#ffffff" fillstyle solid border linecolor rgb orange linewidth 2
     set label "+" at right, 36 center front font ",16"
 }

@@ -7,7 +7,7 @@ set title "The gate decides how much of up goes through"
 set xlabel "gate"; set ylabel "product"
 set xrange [-4:4]; set xtics 1; set xzeroaxis linecolor rgb grey
 set yrange [-8:8]; set ytics 4
-array colour[5] = ["#004d78", "#5aa5d0", "#8a8a8a", "#ea9459", "#963f00"]
+array colour[5] = ["#004d78", "#5aa5d0", "#737373", "#ea9459", "#963f00"]
 array value[5] = ["−2", "−1", "0", "1", "2"]
 do for [i = 1:5] { set label i "up = ".value[i] at 4.1, (i - 3) * 3.93 left textcolor rgb colour[i] }
 set label 10 "gate 2, up −1" at 2, -1.7616 front point pointtype 7 pointsize 0.8 linecolor rgb black offset 0.7, 0.5 left textcolor rgb black

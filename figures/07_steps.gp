@@ -5,7 +5,7 @@ load "figures/style.gp"
 file = data."/07_steps.dat"
 array call_name[4] = ["prefill: 4 tokens", "a chunk: 3 tokens", "decode: 1 token", "decode: 1 token"]
 array name[2] = ["with the cache", "without a cache"]
-array old[2] = ["#cccccc", vermillion] # what an earlier call computed: with the cache it is left alone
+array old[2] = ["#cccccc", orange] # what an earlier call computed: with the cache it is left alone
 array old_scores[2] = ["done before", "done again"]
 array old_rows[2] = ["kept", "made again"]
 
@@ -30,8 +30,8 @@ do for [way = 1:2] {
             set label "new" at 3.2, 1 textcolor rgb blue
         }
         if (call == 1) {
-            set label old_scores[way] at 2.4, 0.4 textcolor rgb (way == 1 ? grey : vermillion)
-            set label old_rows[way] at -0.45, 8.4 textcolor rgb (way == 1 ? grey : vermillion)
+            set label old_scores[way] at 2.4, 0.4 textcolor rgb (way == 1 ? grey : "#a66f00")
+            set label old_rows[way] at -0.45, 8.4 textcolor rgb (way == 1 ? grey : "#a66f00")
         }
         plot for [new = 0:1] file using ($1 == call && $4 == new ? $3 : NaN):2:(0.44):(0.44) \
                  with boxxyerror linecolor rgb (new ? blue : old[way]), \

@@ -1,10 +1,12 @@
 # The heads of the trained model: where each looks from the last token, and what is left without a layer's heads.
-height = 430
+height = 460
 load "figures/style.gp"
 
 file = data."/09_head.dat"
 set title "Where does each head look? Only the last layer's find Anna"
 set xlabel "head" offset -5.5
+set bmargin 5.5
+set label 2 "in each box: what the head looks at most, and its weight; the more orange, the more weight on Anna" at screen 0.5, screen 0.045 center font ",14"
 set ylabel "layer"
 set xrange [-0.5:6.9]
 set yrange [-0.5:3.75]
@@ -18,7 +20,7 @@ unset colorbox
 set style fill solid border linecolor rgb "#ffffff"
 unset key
 set termoption noenhanced
-set label 1 "all heads of a layer silent:" at 6.2, 3.72 center font ",13"
+set label 1 "without this\nlayer's heads:" at 6.2, 4.02 center font ",13"
 end_of_line(name) = name eq "\n" ? "↵" : name # it would begin a new line of the label
 first_of_layer(head, x) = head == 0 ? x : NaN
 plot file using 2:1:(0.47):(0.46):4 with boxxyerror linewidth 1 fillcolor palette, \

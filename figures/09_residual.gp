@@ -8,8 +8,8 @@ set ylabel "cosine between stream and addition"
 set xrange [0.5:8.5]
 set yrange [-1:1]
 set ytics 0.5
-set xtics ("attention\nlayer 0" 1, "feed-f.\nlayer 0" 2, "attention\nlayer 1" 3, "feed-f.\nlayer 1" 4, "attention\nlayer 2" 5, "feed-f.\nlayer 2" 6, \
-           "attention\nlayer 3" 7, "feed-f.\nlayer 3" 8) font ",14"
+set xtics ("attention\nlayer 0" 1, "feed-forward\nlayer 0" 2, "attention\nlayer 1" 3, "feed-forward\nlayer 1" 4, "attention\nlayer 2" 5, "feed-forward\nlayer 2" 6, \
+           "attention\nlayer 3" 7, "feed-forward\nlayer 3" 8) font ",14"
 set arrow from graph 0, first 0 to graph 1, first 0 nohead linecolor rgb grey linewidth 1
 set bmargin 4
 set key at graph 0.99, graph 0.02 right bottom

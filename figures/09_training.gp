@@ -20,8 +20,8 @@ set object rectangle from words, graph 0 to stories, graph 1 behind fillcolor rg
 set label "word lists,\nto copy" at 60, 16 left font ",14"
 set label "20 lessons of\nlook-ups" at words + 90, 16 left font ",14"
 set label "stories, among them some lessons:\nno token sees the story before its own" at stories + 150, 16 left font ",14"
-set label "suddenly\nit can\ncopy  →" at 90, 0.2 left textcolor rgb grey font ",12"
-set label "then\nit does" at together + 100, 16 left font ",14"
+set label "suddenly\nit can\ncopy  →" at 60, 0.2 left textcolor rgb black font ",13"
+set label "from here\nit does" at together + 60, 16 left font ",14"
 set arrow from together, graph 0 to together, graph 1 nohead linecolor rgb grey dashtype 2
 unset key
 plot file using 1:2 with lines linetype 1

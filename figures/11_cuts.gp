@@ -13,6 +13,8 @@ set multiplot
 set lmargin 11; set rmargin 3
 set xrange [0.4:most]
 unset key
+set grid noxtics
+set ytics 0.1
 set style fill solid 0.85 noborder
 set boxwidth 0.75
 k = 5
@@ -36,6 +38,7 @@ unset arrow; unset label; unset title
 set origin 0, 0; set size 1, 0.45
 set tmargin 0.6; set bmargin 3.5
 set yrange [0:1.08]
+set ytics 0.2
 set ylabel "sum up to here"
 set format x "%g"
 set xtics rotate by 30 right

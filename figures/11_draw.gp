@@ -3,7 +3,7 @@ height = 330
 load "figures/style.gp"
 file = data."/11_next.dat"
 set title "One throw, u = 0.5: which token it falls on depends on the temperature"
-set lmargin 21; set rmargin 4; set tmargin 4; set bmargin 4
+set lmargin 17; set rmargin 3; set tmargin 3; set bmargin 4
 unset grid; set border 1; unset key
 set xtics 0.1
 set ytics ("temperature 0.5" 3, "1, as the model says" 2, "temperature 2" 1) scale 0
@@ -22,7 +22,7 @@ do for [k = 1:3] {
         if (i < 6) { stats file using (column(2 * k + 1)) every ::(i - 1)::(i - 1) nooutput; stop = STATS_max }
         n = n + 1
         set object n rectangle from start, row[k] - 0.33 to stop, row[k] + 0.33 fillcolor rgb colour[i] fillstyle solid 0.85 border linecolor rgb "#ffffff" linewidth 1
-        if (stop - start > (i < 6 ? 0.052 : 0.14)) { set label (i < 6 ? name(i) : "all others") at beside(start, stop, i < 6 ? 0.04 : 0.07), row[k] center front textcolor rgb (i < 6 ? "#ffffff" : black) font ",15" }
+        if (stop - start > (i < 6 ? 0.049 : 0.14)) { set label (i < 6 ? name(i) : "all others") at beside(start, stop, i < 6 ? 0.04 : 0.07), row[k] center front textcolor rgb (i < 4 ? "#ffffff" : black) font (i == 5 ? ",12" : ",14") }
         start = stop
     }
 }

@@ -6,7 +6,7 @@ load "figures/style.gp"
 file = data."/12_decoder.dat"
 stats file using 3 nooutput name "THREADS"
 set multiplot layout 1, 2 margins 0.08, 0.97, 0.18, 0.8 spacing 0.1, 0 \
-    title "A layer of a Llama 3.2 1B: decode beside the bandwidth, a prompt beside the FMA peak" font ",18"
+    title "A Llama 3.2 1B's layer: decode hardly minds the text before, prefill gains by a long prompt" font ",18"
 set yrange [0:1.12]
 set ytics ("0" 0, "50 %%" 0.5, "100 %%" 1)
 set logscale x 2

@@ -7,7 +7,7 @@ names = "triple_loop loop_order float_sum omp_simd several_sums register_tile pa
 name(n) = sprintf("%d  %s", n, spaced(word(names, n + 1)))
 spaced(s) = (i = strstrt(s, "_"), i ? s[1:i - 1]." ".s[i + 1:*] : s)
 set multiplot layout 1, 2 margins 0.19, 0.97, 0.17, 0.85 spacing 0.06, 0 \
-    title "The speed of each rung, predicted and measured, as a share of its limit" font ",18"
+    title "What the theory gives each rung, and what it reaches, as a share of its limit" font ",18"
 stats file using 1 nooutput name "RUNG" # the last is there where the processor has it
 stats file using ($2 == 128 ? 100 * ($4 > $5 ? $4 : $5) : NaN) nooutput name "SHARE" # where dot products pay, it is beyond the FMA peak
 set yrange [RUNG_max + 0.6:-0.7]

@@ -22,7 +22,7 @@ set label "a single row" at 0.44, 0.02 left textcolor rgb vermillion
 set label "128 rows" at 64, 0.045 center textcolor rgb blue
 set label "read bandwidth" at 0.9, slope * 0.9 * 1.45 rotate by 31 textcolor rgb black
 set label "the FMA peak" at 215, 1.2 right textcolor rgb black
-set label "all lanes, but each sum waits for itself" at 4, two * 0.8 left textcolor rgb grey
+set label "all lanes, but each sum waits for itself" at 4, two * 1.25 left textcolor rgb grey
 set label "one lane, and each sum waits for itself" at 4, one * 0.74 left textcolor rgb grey
 # A single row stands where its share of the bandwidth puts it: what its turns measured of the multipliers is no matter of its own.
 height_of(ops, rows, of_peak, of_reading) = rows == 1 ? roof(ops) * of_reading : of_peak

@@ -11,6 +11,7 @@ set logscale y
 set yrange [3e-6:20]
 set format y "10^{%T}"
 set ytics 1e-5, 10, 10
+set mytics 1
 set key off
 set label 1 "a scale for the matrix" at 3.6, 6 left textcolor linetype 2
 set label 2 "for a row" at 3.6, 2 left textcolor linetype 3

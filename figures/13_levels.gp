@@ -4,7 +4,7 @@ load "figures/style.gp"
 file = data."/13_levels.dat"
 stats file index 0 using 2 nooutput; highest = STATS_max
 stats file index 1 using (abs($1)) nooutput; farthest = STATS_max # of the levels
-set label "Sixteen levels must reach a matrix's largest weight, or only that of 32" at screen 0.5, screen 0.92 center font ",18" textcolor rgb black
+set label "Sixteen levels for a matrix lie far apart, for 32 of its weights they lie close" at screen 0.5, screen 0.92 center font ",18" textcolor rgb black
 set xlabel "weight of the layer's down\\_proj"
 set ylabel "share of the weights, %"
 set xrange [-1.03 * farthest:1.03 * farthest]

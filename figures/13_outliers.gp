@@ -5,7 +5,7 @@ load "figures/style.gp"
 file = data."/13_outliers.dat"
 stats file using ($2 > $3 ? $2 : $3) nooutput; largest = STATS_max
 set title "A few numbers are many times as large as most"
-set xlabel "feature of the layer's silu(gate) up"
+set xlabel "feature of the layer's silu(gate) · up"
 set ylabel "magnitude"
 set xrange [0:511]
 set yrange [0:1.25 * largest]

@@ -9,7 +9,7 @@ x = 26; first = 132; hidden = 302; second = 472; share = 578; sum = 776
 do for [r = 1:2] {
     y = middle[r]
     set label sprintf("rank %d", r - 1) at x, y + 36 left front textcolor rgb colour[r]
-    eval box(x, y - bar / 2, C, bar, grey, grey)
+    eval box(x, y - bar / 2, C, bar, "#b0b0b0", "#b0b0b0")
     eval go(x + C + 6, y, first - 6, y, grey)
     eval box(first, y - C / 2, F, C, pale, grey)
     eval box(first + (r - 1) * F / 2, y - C / 2, F / 2, C, colour[r], colour[r])
@@ -22,9 +22,9 @@ do for [r = 1:2] {
     eval go(second + C + 6, y, share - 6, y, grey)
     eval box(share, y - bar / 2, C, bar, colour[r], colour[r])
     do for [to = 1:2] { eval go(share + C + 6, y, sum - 6, middle[to], black) }
-    eval box(sum, y - bar / 2, C, bar, grey, grey)
+    eval box(sum, y - bar / 2, C, bar, "#b0b0b0", "#b0b0b0")
 }
-name(at, text) = sprintf("set label '%s' at %g, 362 center front font ',15'", text, at)
+name(at, text) = sprintf("set label '%s' at %g, 366 center front font ',15'", text, at)
 eval name(x + C / 2, "x")
 eval name(first + F / 2, "gate and up:\ncolumns")
 eval name(hidden + F / 2, "hidden\nfeatures")

@@ -2,9 +2,9 @@
 height = 460
 load "figures/style.gp"
 file = data."/14_pays.dat"
-set multiplot layout 1, 2 title "The larger the model, the more machines pay" font ",18"
+set multiplot layout 1, 2 title "A small model gains much only on a fast network, a large one on nearly any" font ",18"
 set xlabel "machines"
-set ylabel "times as fast as one"
+set ylabel "times as fast as one, by the formula"
 set logscale xy 2
 set xrange [1:64]
 set yrange [1:64]

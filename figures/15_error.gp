@@ -2,10 +2,12 @@
 # loss has no digits left for so small a change.
 height = 420
 load "figures/style.gp"
-set title "Too large a nudge errs by the bend of the curve, too small a one by rounding"
+set title "A nudge too large errs by the bend of the curve, one too small by rounding"
 set logscale xy
 set xrange [2.5e-6:4]
 set yrange [5e-7:1]
+set mxtics 1
+set mytics 1
 set format x "10^{%L}"
 set format y "10^{%L}"
 set xlabel "the nudge, h"
@@ -14,5 +16,5 @@ set key bottom left
 set label "rounding" at 2.5e-5, 0.15 center textcolor rgb black
 set label "the bend" at 0.12, 4e-4 center textcolor rgb black
 file = data . "/15_error.dat"
-plot file using 1:2 with linespoints linetype 2 title "(f(x + h) - f(x)) / h", \
-     "" using 1:3 with linespoints linetype 1 title "(f(x + h) - f(x - h)) / 2h"
+plot file using 1:2 with linespoints linetype 2 title "(f(x + h) − f(x)) / h", \
+     "" using 1:3 with linespoints linetype 1 title "(f(x + h) − f(x − h)) / 2h"

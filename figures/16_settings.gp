@@ -17,13 +17,13 @@ set ytics (0.5, 0.6, 0.7, 0.8, 1, 1.2, 1.5)
 set xrange [0:600]
 set xtics 0, 200, 600
 set key off
-ends_at(column, text, up) = sprintf("set label '%s' at 612, %g left offset 0, %g font ',13' textcolor linetype ", text, \
+ends_at(column, text, up) = sprintf("set label '%s' at 612, %g left offset 0, %g font ',13' textcolor ", text, \
     real(system("sed -n '/^# steps/,$p' tests/golden/settings.txt | awk 'NF { last = $".column." } END { print last }'")), up)
-eval ends_at(5, "rate x 10", 0.3)."5"
-eval ends_at(4, "rate x 3", -0.2)."2"
-eval ends_at(8, "stays at the peak", 0.3)."4"
-eval ends_at(3, "rate / 10", -0.1)."3"
-eval ends_at(2, "as in the papers", -0.2)."1"
+eval ends_at(5, "rate x 10", 0.3)."rgb '#a66f00'"
+eval ends_at(4, "rate x 3", -0.2)."linetype 2"
+eval ends_at(8, "stays at the peak", 0.3)."linetype 4"
+eval ends_at(3, "rate / 10", -0.1)."linetype 3"
+eval ends_at(2, "as in the papers", -0.2)."linetype 1"
 plot curves using 1:5 with lines linetype 5, \
      "" using 1:4 with lines linetype 2, \
      "" using 1:3 with lines linetype 3, \

@@ -2,8 +2,8 @@
 height = 400
 load "figures/style.gp"
 set title "Plain steps swing from wall to wall; AdamW's run past the lowest point and turn back"
-set xlabel "along"
-set ylabel "across"
+set xlabel "along the valley"
+set ylabel "across it"
 set xrange [-1:10.5]
 set yrange [-1.15:1.15]
 unset grid

@@ -9,7 +9,7 @@ if (exists("preview")) {
 }
 
 blue = "#0072B2"; vermillion = "#D55E00"; green = "#009E73"; purple = "#CC79A7"
-orange = "#E69F00"; sky = "#56B4E9"; black = "#222222"; grey = "#8a8a8a"; faint = "#dddddd"
+orange = "#E69F00"; sky = "#56B4E9"; black = "#222222"; grey = "#737373"; faint = "#dddddd"
 set linetype 1 linecolor rgb blue       linewidth 2.4 pointtype 7 pointsize 0.6
 set linetype 2 linecolor rgb vermillion linewidth 2.4 pointtype 5 pointsize 0.6
 set linetype 3 linecolor rgb green      linewidth 2.4 pointtype 9 pointsize 0.7

@@ -43,12 +43,17 @@ static void trees(const char *data, const Learned token[LESSON]) {
     static const char *const words[] = {"Question", " umbrella"};
     Output nodes = data_open(data, "10_nodes", "x, height, text, number of its merge");
     Output edges = data_open(data, "10_edges", "x, height; a block for each merge");
+    Output tokens = data_open(data, "10_tokens", "x of the first letter of a token, and of its last");
     double x = 0;
     for (int w = 0; w < 2; w++, x += 1.5) {
         int ids[LONGEST], n = apply_learned(LESSON, token, characters_of(strlen(words[w]), words[w], ids), ids);
-        for (int i = 0; i < n; i++, x += 0.3) write_tree(nodes.file, edges.file, token, ids[i], &x);
+        for (int i = 0; i < n; i++, x += 0.3) {
+            double first = x;
+            write_tree(nodes.file, edges.file, token, ids[i], &x);
+            fprintf(tokens.file, "%g %g\n", first, x - 1);
+        }
     }
-    output_close(&nodes), output_close(&edges);
+    output_close(&nodes), output_close(&edges), output_close(&tokens);
 }
 
 /* ---- bytes a token, merge by merge */

@@ -4,7 +4,7 @@ load style
 
 set datafile separator ","
 set xlabel "step"
-set ylabel "loss, nats a token"
+set ylabel "loss, the mean over tokens"
 set key above left
 if (exists("validation")) {
     plot data using 1:3 skip 1 with lines linetype 1 title "training", \
