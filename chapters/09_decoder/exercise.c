@@ -11,7 +11,7 @@
  *     d->model->layers[l]                the weights of layer l, by their names in the checkpoint
  *     rms_norm(T, C, out, x, weight, NULL, eps)                     chapter 1
  *     swiglu(n, out, gate, up)                                      chapter 3
- *     rope_half_split(T, H, D, out, x, cosine, sine)                chapter 4
+ *     rope_half_split(T, H, D, out, x, cosine, sine)                chapter 4; out must not be x
  *     kv_cache_append(...), then flash_attention(...)               chapters 7 and 8
  *     project(T, in, out, y, x, &weight)                            y = x weight^T; [T][H][D] is [T][H * D] to it:
  *                                                                   project(T, C, H * D, (float(*)[H * D])q, ...)
@@ -52,9 +52,9 @@ void decoder_logits(const Decoder *decoder, float logits[decoder->model->config.
     (void)decoder, (void)logits;
 }
 
-/* The challenge, without a hint: the whole way of T tokens, from the rows of embed_tokens (tensor_get() reads a number
- * of them) through both blocks of each layer and the last norm. Show the stream at each of its stages, as decoder.h
- * counts them: show_stage(d, stage, T, C, x). That is how a judge can tell you where it first differs. */
+/* The challenge, without a hint: the whole way of T tokens, from the rows of embed_tokens (tensor_get(&table, i) reads
+ * number i, row after row) through both blocks of each layer and the last norm. Show the stream at each of its stages,
+ * as decoder.h counts them: show_stage(d, stage, T, C, x). That is how a judge can tell you where it first differs. */
 void decoder_forward(Decoder *d, int T, int C, float out[restrict T][C], const int ids[T]) {
     size_t mark = d->taken;
     (void)T, (void)C, (void)out, (void)ids;

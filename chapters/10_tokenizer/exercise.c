@@ -20,8 +20,9 @@ int merge_pair(int n, int out[restrict n], const int ids[n], int left, int right
 }
 
 /* The challenge, without a hint: task 2 again and again, with the pair that merges first. vocabulary_merge says what
- * two neighbours become, and its rank; a plain search for the best pair will do. `previous` and `next` are yours, if
- * you want them. Return how many symbols are left. */
+ * two neighbours become, and its rank, if it is given the text from the left one on; a plain search for the best pair
+ * will do. `previous` and `next` are yours, if you want them. Return how many symbols are left. The judge shows two
+ * rows: their ids, and where each starts; then comes -1. */
 int bpe_merge(const Vocabulary *vocabulary, const char *text, int count, Symbol symbols[count]) {
     (void)vocabulary, (void)text, (void)symbols;
     return count;

@@ -22,5 +22,6 @@ void repetition_penalty(int V, int n, float out[V], const float logits[V], const
     (void)V, (void)n, (void)out, (void)logits, (void)ids, (void)penalty;
 }
 
-/* The challenge, without a hint: the fewest tokens that together have p. */
+/* The challenge, without a hint: the fewest tokens that together have p. sampling.h says how many stay if p is 0, and
+ * which of equally likely ones. */
 void top_p(int V, float out[V], const float logits[V], float p) { (void)V, (void)out, (void)logits, (void)p; }
