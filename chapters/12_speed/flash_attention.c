@@ -355,7 +355,7 @@ static void attend_team(int count, Set team[count], const Problem *p, Copy copy)
 
 void team_attention(int sets, int T, int S, int H, int KV, int D, float out[restrict T][H][D], float *log_sum,
                     const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]) {
-    const Problem p = problem(T, S, H, KV, D, &q[0][0][0], &k[0][0][0], &v[0][0][0]);
+    const Problem p = problem(T, S, H, KV, D, (const void *)q, (const void *)k, (const void *)v);
     int queries = T * (H / KV), teams = (queries + sets * WIDE - 1) / (sets * WIDE);
 #pragma omp parallel if ((double)T * S * H * D > 1e6)
     {
@@ -398,7 +398,7 @@ static void attend_part(int queries, int each, Set sets[][each], int begin, int 
 
 void split_attention(int parts, int T, int S, int H, int KV, int D, float out[restrict T][H][D],
                      const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]) {
-    const Problem p = problem(T, S, H, KV, D, &q[0][0][0], &k[0][0][0], &v[0][0][0]);
+    const Problem p = problem(T, S, H, KV, D, (const void *)q, (const void *)k, (const void *)v);
     int group = H / KV, queries = group > FOUR ? EIGHT : FOUR, tiles = (S + KEYS - 1) / KEYS;
     int each = (T * group + queries - 1) / queries, count = each * KV;
     float *room = allocate((size_t)parts * count * set_numbers(queries, &p) * sizeof *room);
