@@ -39,10 +39,10 @@ const char *share_text(char text[static SHARE_TEXT], double share) {
 
 /* An emulator's times say nothing, nor do those of a run that is made for something else: it gets little to do. */
 #ifdef UNTIMED
-enum { STEPS = 1 << 10, MOST_MEMORY = 1 << 20 };
+enum { STEPS = 1 << 10, MOST_MEMORY = 1 << 20, TRIED = 1 };
 static const double repeating = 0;
 #else
-enum { STEPS = 1 << 20, MOST_MEMORY = MUCH_MEMORY };
+enum { STEPS = 1 << 20, MOST_MEMORY = MUCH_MEMORY, TRIED = 9 };
 static const double repeating = 0.1;
 #endif
 
@@ -241,6 +241,32 @@ static double peak_of(double go(int threads), int threads) {
 double fma_peak(int threads) { return peak_of(multiply_adds, threads); }
 double bf16_peak(int threads) { return peak_of(multiply_bf16_pairs, threads); }
 double byte_peak(int threads) { return peak_of(multiply_bytes, threads); }
+
+static double speed(Work *work, const void *context, int turn, int way, int threads) {
+    double start = work_seconds(threads), done = work(context, turn, way);
+    return done / (work_seconds(threads) - start);
+}
+
+/* The way whose median of TRIED turns is the highest. They take turns: what comes first finds the caches cold. */
+static int best_way(Work *work, int ways, const void *context, int threads) {
+    double best = 0, speeds[ways][TRIED];
+    int found = 0;
+    for (int turn = 0; turn < TRIED && ways > 1; turn++)
+        for (int way = 0; way < ways; way++) speeds[way][turn] = speed(work, context, turn, way, threads);
+    for (int way = 0; way < ways && ways > 1; way++) {
+        double typical = median(TRIED, speeds[way]);
+        if (typical > best) best = typical, found = way;
+    }
+    return found;
+}
+
+double typical_share(Work *kernel, Work *limit, int ways, const void *context, int turns, int threads) {
+    double shares[turns];
+    int way = best_way(limit, ways, context, threads);
+    for (int turn = 0; turn < turns; turn++)
+        shares[turn] = speed(kernel, context, turn, 0, threads) / speed(limit, context, turn, way, threads);
+    return median(turns, shares);
+}
 
 double peak_memory(void) {
     double kilobytes = 0;

@@ -53,6 +53,14 @@ double multiply_adds(int threads);
 double multiply_bf16_pairs(int threads);
 double multiply_bytes(int threads);
 
+/* Some work, in one of several ways, at the turn-th place where it can be done: says how much that was. */
+typedef double Work(const void *context, int turn, int way);
+
+/* The kernel's speed as a share of its limit's: measured in so many turns, each beside the limit of that moment, and told
+ * is the median. (The best moment of the one need not be the best of the other, where other programs use the same
+ * memory.) Which way of the limit is the best, a few turns before tell. */
+double typical_share(Work *kernel, Work *limit, int ways, const void *context, int turns, int threads);
+
 /* Threads that a parallel loop will use: OMP_NUM_THREADS, or all cores; 1 without OpenMP. */
 int thread_count(void);
 void use_threads(int threads); /* from now on; without OpenMP there is but one */

@@ -7,9 +7,7 @@
  * from memory: what computes between its writes may then move more than the loop. Every byte of inputs and output
  * counts once.
  *
- * Kernel and limit are measured in turns, and each time the kernel stands beside the limit of that moment; told is the
- * median. (The best moment of the one need not be the best of the other, where other programs use the same memory.)
- * Where a limit can be reached in several ways, the first turns tell the best, and are not counted. */
+ * A share is that of common/measure's typical_share(). */
 #include "01_normalization/normalization.h"
 #include "03_feed_forward/feed_forward.h"
 #include "04_rope/rope.h"
@@ -25,7 +23,6 @@
 #include <string.h>
 
 enum {
-    TRIED = 9,   /* turns of each way of a limit in which the best is found */
     TURNS = 24,  /* that are told */
     PROMPTS = 3, /* the same of a long prompt */
 };
@@ -34,36 +31,6 @@ static float *some_numbers(size_t count) {
     float *numbers = allocate(count * sizeof *numbers);
     for (size_t i = 0; i < count; i++) numbers[i] = (float)(i * 7919 % 1009) / 500 - 1;
     return numbers;
-}
-
-/* Does its work in one of its ways, and says how much that was. */
-typedef double Work(const void *context, int turn, int way);
-
-static double speed(Work *work, const void *context, int turn, int way, int threads) {
-    double start = work_seconds(threads), done = work(context, turn, way);
-    return done / (work_seconds(threads) - start);
-}
-
-/* The way whose median is the highest. They take turns: what comes first finds the caches cold. */
-static int best_way(Work *work, int ways, const void *context, int threads) {
-    double best = 0, speeds[ways][TRIED];
-    int found = 0;
-    for (int turn = 0; turn < TRIED; turn++)
-        for (int way = 0; way < ways; way++) speeds[way][turn] = speed(work, context, turn, way, threads);
-    for (int way = 0; way < ways; way++) {
-        double typical = median(TRIED, speeds[way]);
-        if (typical > best) best = typical, found = way;
-    }
-    return found;
-}
-
-/* The kernel's speed as a share of its limit's, in so many turns. */
-static double share(Work *kernel, Work *limit, int ways, const void *context, int count, int threads) {
-    double shares[count];
-    int way = best_way(limit, ways, context, threads);
-    for (int turn = 0; turn < count; turn++)
-        shares[turn] = speed(kernel, context, turn, 0, threads) / speed(limit, context, turn, way, threads);
-    return median(count, shares);
 }
 
 /* ------------------------------------------------------------------ attention */
@@ -116,11 +83,11 @@ static void heads_free(Heads *h) { free(h->q), free(h->keys_values), free(h->out
 static void attention_row(Table *table, int KV, int D, int threads) {
     Heads one = heads_new(1, 32768, KV, D, threads), many = heads_new(4096, 4096, KV, D, threads);
     double bytes = (double)layer_numbers(&one) * sizeof(float), operations = 4.0 * one.H * D * one.S;
-    double reading = share(decode, read_far, READING_WAYS, &one, TURNS, threads);
-    double multiplying = share(decode, multiply, 1, &one, TURNS, threads) * operations / bytes;
+    double reading = typical_share(decode, read_far, READING_WAYS, &one, TURNS, threads);
+    double multiplying = typical_share(decode, multiply, 1, &one, TURNS, threads) * operations / bytes;
     table_row(table, "D %d, KV %d|%.0f %%|%.0f %% of %s|%.0f %%", D, KV, 100 * reading,
               100 * fmax(reading, multiplying), reading > multiplying ? "reading" : "multiply-adds",
-              100 * share(prefill, multiply, 1, &many, PROMPTS, threads));
+              100 * typical_share(prefill, multiply, 1, &many, PROMPTS, threads));
     heads_free(&one), heads_free(&many);
 }
 
@@ -225,9 +192,9 @@ static void rows(int threads) {
               some_numbers(T * D / 2)};
     Table table = {0};
     table_row(&table, "%d positions, %d thread%s|of moving the numbers", T, threads, threads == 1 ? "" : "s");
-    table_row(&table, "RMSNorm|%.0f %%", 100 * share(norms, one_to_one, MOVING_WAYS, &r, TURNS, threads));
-    table_row(&table, "RoPE|%.0f %%", 100 * share(turns, one_to_one, MOVING_WAYS, &r, TURNS, threads));
-    table_row(&table, "SwiGLU|%.0f %%", 100 * share(gates, two_to_one, MOVING_WAYS, &r, TURNS, threads));
+    table_row(&table, "RMSNorm|%.0f %%", 100 * typical_share(norms, one_to_one, MOVING_WAYS, &r, TURNS, threads));
+    table_row(&table, "RoPE|%.0f %%", 100 * typical_share(turns, one_to_one, MOVING_WAYS, &r, TURNS, threads));
+    table_row(&table, "SwiGLU|%.0f %%", 100 * typical_share(gates, two_to_one, MOVING_WAYS, &r, TURNS, threads));
     table_print(&table, stdout);
     free(r.a), free(r.b), free(r.to), free(r.cosine), free(r.sine);
 }

@@ -7,7 +7,6 @@
 #include "common/measure.h"
 #include "common/options.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,9 +33,9 @@ static void ladder(const char *data) {
 /* ---- one layer of a Llama 3.2 1B, with weights from nowhere */
 
 #ifdef UNTIMED /* an emulator gets a narrow one */
-enum { NARROWER = 8 };
+enum { NARROWER = 8, TURNS = 1 };
 #else
-enum { NARROWER = 1 };
+enum { NARROWER = 1, TURNS = 9 };
 #endif
 
 static double layer_weights(const Config *c) {
@@ -82,34 +81,46 @@ static void one_layer_free(Model *model) {
 }
 
 /* T tokens after `length` others, which nobody read: what the cache holds does not change how fast it is. */
-static double reading_time(Decoder *decoder, int threads, int T, int length) {
-    int ids[T];
-    memset(ids, 0, sizeof ids);
-    decoder->length = length;
-    double start = work_seconds(threads);
-    decoder_read(decoder, T, ids);
-    return work_seconds(threads) - start;
+typedef struct {
+    Decoder *decoder;
+    int threads, T, length;
+} Reading;
+
+static double weight_bytes(const Model *model) {
+    return layer_weights(&model->config) * (double)dtype_size(model->lm_head.dtype);
 }
 
-/* The layer's speed as a share of the limit's, measured in turns: reading for one token, multiply-adds for a prompt. */
+/* One token: the bytes of the weights, and of all keys and values. A prompt: the operations. */
+static double read_tokens(const void *context, int, int) {
+    const Reading *r = context;
+    const Config *c = &r->decoder->model->config;
+    int T = r->T, ids[T];
+    memset(ids, 0, sizeof ids);
+    r->decoder->length = r->length;
+    decoder_read(r->decoder, T, ids);
+    if (T == 1) return weight_bytes(r->decoder->model) + 2.0 * (r->length + 1) * c->KV * c->D * sizeof(float);
+    return 2 * layer_weights(c) * T + 2.0 * c->H * c->D * T * (T + 1);
+}
+
+static double read_weights(const void *context, int, int way) {
+    const Reading *r = context;
+    const Model *model = r->decoder->model;
+    return read_memory(r->threads, way, (size_t)weight_bytes(model), model->layers->q_proj.data);
+}
+
+static double multiply(const void *context, int, int) { return multiply_adds(((const Reading *)context)->threads); }
+
+/* The layer's speed as a share of the limit's: reading for one token, multiply-adds for a prompt. */
 static double share(const Model *model, int threads, int T, int length) {
-    const Config *c = &model->config;
-    size_t cached = (size_t)(length + T) * c->KV * c->D * sizeof(float);
-    double weights = layer_weights(c) * (double)dtype_size(model->lm_head.dtype);
-    double operations = 2 * layer_weights(c) * T + 2.0 * c->H * c->D * T * (T + 1), time = INFINITY, limit = 0;
     Decoder decoder = decoder_new(model, length + T);
+    size_t cached = (size_t)(length + T) * model->config.KV * model->config.D * sizeof(float);
     memset(decoder.keys, 0, cached), memset(decoder.values, 0, cached);
+    Reading reading = {&decoder, threads, T, length};
     use_threads(threads);
-    for (Turns turns = turns_new(); turns_go_on(&turns);) {
-        time = fmin(time, reading_time(&decoder, threads, T, length));
-        double start = work_seconds(threads);
-        int way = turns.count % READING_WAYS;
-        double done = T > 1 ? multiply_adds(threads)
-                            : read_memory(threads, way, (size_t)weights, model->layers->q_proj.data);
-        limit = fmax(limit, done / (work_seconds(threads) - start));
-    }
+    double share = T == 1 ? typical_share(read_tokens, read_weights, READING_WAYS, &reading, TURNS, threads)
+                          : typical_share(read_tokens, multiply, 1, &reading, TURNS, threads);
     decoder_free(&decoder);
-    return (T > 1 ? operations : weights + 2.0 * (double)cached) / time / limit;
+    return share;
 }
 
 /* A row of the table, and lines of the file, if there is one. */
