@@ -39,8 +39,8 @@ void speak_as(const char *name) { snprintf(speaker, sizeof speaker, "%s: ", name
 /* Whether a character goes on here, and does not begin: no cut is made before such a byte. */
 static bool goes_on(char byte) { return ((unsigned char)byte & 0xc0) == 0x80; }
 
-/* What stands in a file or on the command line may be longer than anyone reads. What is wrong with it is said behind it:
- * so the beginning of a message is kept, and its end. */
+/* What stands in a file or on the command line may be longer than anyone reads. What is wrong with it is said behind
+ * it: so the beginning of a message is kept, and its end. */
 static void shorten(size_t room, char message[room], const char *whole) {
     enum { KEPT = 500 };
     size_t first = KEPT;

@@ -168,8 +168,8 @@ static void an_id_of_the_beginning_is_one_of_the_tokens(void **state) {
 /* A file of ranks that was cut off between two lines is whole but for that: only the model knows better. */
 static void a_list_of_ranks_is_as_long_as_the_model_says(void **state) {
     (void)state;
-    assert_int_equal(run("mkdir cut && head -n 1399 '" GOLDEN "tokenizers/tiktoken/tokenizer.model' >cut/tokenizer.model"),
-                     0);
+    assert_int_equal(run("mkdir cut && head -n 1399 '" GOLDEN
+                         "tokenizers/tiktoken/tokenizer.model' >cut/tokenizer.model"), 0);
     write_text("cut/config.json", "{\"bos_token_id\": 1399}");
     assert_int_equal(run(INFO "cut"), 0);
     write_text("cut/config.json", "{\"bos_token_id\": 1400}");

@@ -99,8 +99,8 @@ static void check_names_that_follow(const Tokenizer *t, const char *file) {
     const json_t *said = json_object_get(config, "bos_token_id");
     int id = special_id(t, "<|begin_of_text|>");
     if (json_is_number(said) && json_number_value(said) > id)
-        fail("%s: it has %d ranks, and so <|begin_of_text|> is token %d; for %s it is %.10g: is the file complete?", file,
-             id, id, path, json_number_value(said));
+        fail("%s: it has %d ranks, and so <|begin_of_text|> is token %d; for %s it is %.10g: is the file complete?",
+             file, id, id, path, json_number_value(said));
     json_decref(config);
 }
 
