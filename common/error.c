@@ -36,9 +36,28 @@ static char speaker[32]; /* "rank 1: ", or nothing */
 
 void speak_as(const char *name) { snprintf(speaker, sizeof speaker, "%s: ", name); }
 
+/* Whether a character goes on here, and does not begin: no cut is made before such a byte. */
+static bool goes_on(char byte) { return ((unsigned char)byte & 0xc0) == 0x80; }
+
+/* What stands in a file or on the command line may be longer than anyone reads. What is wrong with it is said behind
+ * it: so the beginning of a message is kept, and its end. */
+static void shorten(size_t room, char message[room], const char *whole) {
+    enum { KEPT = 500 };
+    size_t first = KEPT;
+    const char *rest = whole + strlen(whole) - KEPT;
+    while (goes_on(whole[first])) first--;
+    while (goes_on(*rest)) rest++;
+    snprintf(message, room, "%.*s … %s", (int)first, whole, rest);
+}
+
 void say_error(const char *format, va_list arguments) {
-    char message[4096];
-    vsnprintf(message, sizeof message, format, arguments);
+    char message[4096], *whole = NULL;
+    va_list again;
+    va_copy(again, arguments);
+    int length = vsnprintf(message, sizeof message, format, arguments);
+    if (length >= (int)sizeof message && vasprintf(&whole, format, again) >= 0)
+        shorten(sizeof message, message, whole), free(whole);
+    va_end(again);
     blank_control_characters(message);
     fflush(stdout);
     fprintf(stderr, "error: %s%s\n", speaker, message);

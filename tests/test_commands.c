@@ -165,6 +165,19 @@ static void an_id_of_the_beginning_is_one_of_the_tokens(void **state) {
     assert_said("it has no token for the beginning: leave --bos out");
 }
 
+/* A file of ranks that was cut off between two lines is whole but for that: only the model knows better. */
+static void a_list_of_ranks_is_as_long_as_the_model_says(void **state) {
+    (void)state;
+    assert_int_equal(run("mkdir cut && head -n 1399 '" GOLDEN
+                         "tokenizers/tiktoken/tokenizer.model' >cut/tokenizer.model"), 0);
+    write_text("cut/config.json", "{\"bos_token_id\": 1399}");
+    assert_int_equal(run(INFO "cut"), 0);
+    write_text("cut/config.json", "{\"bos_token_id\": 1400}");
+    assert_int_equal(run(INFO "cut"), 1);
+    assert_one_clear_line();
+    assert_said("it has 1399 ranks, and so <|begin_of_text|> is token 1399; for cut/config.json it is 1400");
+}
+
 /* A path can just be opened, and that of the file beside it is too long. */
 static void a_neighbour_may_have_too_long_a_path(void **state) {
     (void)state;
@@ -294,6 +307,7 @@ int main(void) {
         cmocka_unit_test(a_dump_may_be_of_16_bits),
         cmocka_unit_test(a_template_puts_one_token_before_a_text),
         cmocka_unit_test(an_id_of_the_beginning_is_one_of_the_tokens),
+        cmocka_unit_test(a_list_of_ranks_is_as_long_as_the_model_says),
         cmocka_unit_test(a_neighbour_may_have_too_long_a_path),
         cmocka_unit_test(pieces_are_shown_so_that_one_can_read_them),
         cmocka_unit_test(what_chapter_10_cannot_do_is_said),

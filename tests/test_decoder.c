@@ -403,7 +403,7 @@ static double write_greedily(const Model *model, const Model *judge, int n, int 
  * "Once upon a time, there was a little girl named Lily. She loved to play outside in the park. …" */
 static void stories260K_tells_a_story(void **state) {
     (void)state;
-    const char *path = AT("%s/../shared/data/stories260K.bin", ROOT);
+    const char *data = getenv("LLAMA_DATA"), *path = AT("%s/stories260K.bin", data ? data : ROOT "/../shared/data");
     if (access(path, R_OK) != 0) {
         print_message("%s is not there: its story is not told\n", path);
         skip();

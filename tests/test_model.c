@@ -571,6 +571,9 @@ static void a_tree_is_of_any_model(void **state) {
     assert_null(strstr(said, "This file has"));
     assert_one_line("no model", run("--tree '%s/config.json'", GOLDEN("llama2_70b")),
                     "this is no .bin of llama2.c: name one, a .gguf or a model's folder");
+    assert_int_equal(system(AT("head -c 4000 /dev/zero >%s/hollow.gguf", folder)), 0); /* a download that never came */
+    assert_one_line("no GGUF file", run("--tree '%s/hollow.gguf'", folder),
+                    "hollow.gguf: it does not begin with GGUF");
 }
 
 /* The tests' folder, and a golden model in llama2.c's layout in it. */

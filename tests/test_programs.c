@@ -82,6 +82,15 @@ static void an_argument_is_the_next_word_or_behind_a_sign(void **state) {
     }
 }
 
+/* What is wrong is said behind a word, however long that is. */
+static void an_endless_word_does_not_hide_what_is_wrong(void **state) {
+    (void)state;
+    assert_misuse(run("'%s/llama' --tokens \"$(head -c 100000 /dev/zero | tr '\\0' 9)\"", BUILD));
+    assert_said("error: --tokens 99999");
+    assert_said("9999 … 9999");
+    assert_said("99999: a whole number from 0 to 2147483647 is needed\n");
+}
+
 /* A file that is opened must not get the number of the standard output, or what is printed would end in it. */
 static void a_closed_stream_is_not_taken_by_a_file(void **state) {
     (void)state;
@@ -435,6 +444,7 @@ int main(void) {
         cmocka_unit_test(every_program_helps_and_refuses),
         cmocka_unit_test(an_argument_is_the_next_word_or_behind_a_sign),
         cmocka_unit_test(a_closed_stream_is_not_taken_by_a_file),
+        cmocka_unit_test(an_endless_word_does_not_hide_what_is_wrong),
         cmocka_unit_test(list_names_the_kernels),
         cmocka_unit_test(what_is_exported_can_be_answered), cmocka_unit_test(a_npy_file_answers_one_case),
         cmocka_unit_test(bad_requests_get_one_line),       cmocka_unit_test(a_zip_of_arrays_is_told),

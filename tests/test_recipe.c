@@ -86,7 +86,7 @@ static void what_does_not_fit_is_named(void **state) {
         {"--model missing --data story.txt", "--model missing: it is no folder"},
         {"--config tiny.json --tokenizer '" STORIES "' --data .",
          ".: it is a folder: name a text in it, a token file (.safetensors), or - for standard input"},
-        {TEXT "--warmup 9", "--warmup 9 is longer than the 1 steps that the data are enough for"},
+        {TEXT "--warmup 9", "--warmup 9 is longer than the 1 step that the data are enough for"},
         {TEXT "--valid story.txt::2", "--valid story.txt::2: it has neither share nor epochs"},
         {WORDS "--sample 1", "--sample: there is no tokenizer to write with: --tokenizer DIR"},
         {"--config zero.json --tokenizer '" STORIES "' --data story.txt --batch 1",

@@ -725,7 +725,7 @@ static void a_long_text_is_encoded_in_linear_time(void **state) {
     free(bytes);
 }
 
-/* PCRE2 gives up after ten million tries, and each blank of a run is one. */
+/* PCRE2 gives up after so many tries, and each blank of a run is one. */
 static void a_run_of_blanks_may_be_long(void **state) {
     (void)state;
     Tokenizer *t = tokenizer_open(GOLDEN("tiktoken"));
@@ -878,6 +878,14 @@ static void patterns_that_are_not_understood_are_named(void **state) {
         assert_change_refused(patterns[i][1], "byte_level/tokenizer.json", "(?i:'s", AT("%s(?i:'s", patterns[i][0]));
 }
 
+/* A file of a few kilobytes must not make gigabytes of a line. */
+static void a_text_does_not_grow_without_end(void **state) {
+    (void)state;
+#define SIXTEEN_OF_ONE "{\"type\":\"Replace\",\"pattern\":{\"String\":\"x\"},\"content\":\"xxxxxxxxxxxxxxxx\"},"
+    assert_change_refused("no model's does that", "prepend/tokenizer.json", "\"normalizers\":[",
+                          "\"normalizers\":[" SIXTEEN_OF_ONE SIXTEEN_OF_ONE SIXTEEN_OF_ONE SIXTEEN_OF_ONE);
+}
+
 static void files_that_end_too_early_get_one_line(void **state) {
     (void)state;
     static const char *const files[] = {"sentencepiece/tokenizer.model", "prepend/tokenizer.json",
@@ -974,6 +982,7 @@ int main(void) {
         cmocka_unit_test(added_tokens_that_cannot_be_are_refused),
         cmocka_unit_test(other_tokenizers_are_named),
         cmocka_unit_test(patterns_that_are_not_understood_are_named),
+        cmocka_unit_test(a_text_does_not_grow_without_end),
         cmocka_unit_test(files_that_end_too_early_get_one_line),
         cmocka_unit_test(requests_are_answered_or_get_one_line),
         cmocka_unit_test(a_run_of_blanks_may_be_long),

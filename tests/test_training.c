@@ -801,7 +801,7 @@ static void a_signal_costs_no_step(void **state) {
         int status;
         do {
             run("rm -rf stopped");
-            pid_t child = start_training(LASTING "--out stopped >stopped.txt", "stopped/log.csv");
+            pid_t child = start_training(LASTING "--out stopped >stopped.txt 2>&1", "stopped/log.csv");
             kill(child, signals[i]);
             status = end_of(child);
         } while (WIFEXITED(status) && WEXITSTATUS(status) == 0); /* that was too late */
@@ -810,6 +810,7 @@ static void a_signal_costs_no_step(void **state) {
         int step = saved_step("stopped");
         assert_int_equal(read_column(AT("%s/stopped/log.csv", folder), LOSS, 13, losses), step);
         run("cat stopped.txt");
+        assert_said("note: it stops behind this step, and saves; a second signal ends it at once\n");
         assert_said(AT("stopped behind step %d, which is saved: the same command with --resume goes on\n", step));
         assert_int_equal(run("%s", LASTING "--resume --out stopped"), 0);
         assert_said(AT("resumed behind step %d\n", step));

@@ -175,7 +175,7 @@ Model model_open(const char *path) {
     else if (in_folder(folder, path)) read_folder(&model, folder);
     else if (name_ends_in(path, ".safetensors"))
         fail("%s: it has weights alone: name the folder that holds it and the model's config.json", path);
-    else if (gguf_is(path)) open_gguf(&model, path);
+    else if (gguf_is(path) || name_ends_in(path, ".gguf")) open_gguf(&model, path);
     else model.files->bin = llama2c_open(&model, path);
     return model;
 }

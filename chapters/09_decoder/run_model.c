@@ -56,8 +56,8 @@ static void save(const Trace *run, const char *path, const char *model) {
     tensors[count++] =
         (Tensor){.name = "logits", .dtype = F32, .rank = 2, .shape = {T, (size_t)run->V}, .data = run->logits};
     safetensors_save(path, (size_t)count, tensors, 1, &(Metadata){"model", model});
-    printf("%s: ids, embed_tokens, layers.0 to layers.%d, norm and logits of %d tokens\n", path, run->stages - 3,
-           run->T);
+    printf("%s: ids, embed_tokens, layers.0 to layers.%d, norm and logits of %d token%s\n", path, run->stages - 3,
+           run->T, run->T == 1 ? "" : "s");
     free(names), free(tensors);
 }
 
@@ -161,7 +161,9 @@ static void print_next(const Trace *run) {
     int best = 0;
     for (int v = 1; v < run->V; v++)
         if (logits[v] > logits[best]) best = v;
-    printf("After these %d tokens, token %d is the likeliest: its logit is %.4f.\n", run->T, best, logits[best]);
+    if (run->T == 1) printf("After this token,");
+    else printf("After these %d tokens,", run->T);
+    printf(" token %d is the likeliest: its logit is %.4f.\n", best, logits[best]);
 }
 
 int run_model(const char *path, const char *ids_text, const char *save_to, const char *dump_path) {

@@ -92,6 +92,18 @@ static bool read_id(const Tokenizer *t, const json_t *said, int *id) {
     return true;
 }
 
+/* A list of ranks that was cut off looks whole, but the special tokens behind it have lower ids than the model's. */
+static void check_names_that_follow(const Tokenizer *t, const char *file) {
+    char path[BESIDE_PATH];
+    json_t *config = json_beside(path, file, "config.json");
+    const json_t *said = json_object_get(config, "bos_token_id");
+    int id = special_id(t, "<|begin_of_text|>");
+    if (json_is_number(said) && json_number_value(said) > id)
+        fail("%s: it has %d ranks, and so <|begin_of_text|> is token %d; for %s it is %.10g: is the file complete?",
+             file, id, id, path, json_number_value(said));
+    json_decref(config);
+}
+
 void beginning_of_folder(Tokenizer *t, const char *file) {
     char path[BESIDE_PATH];
     json_t *tokenizer = t->json ? json_incref(t->json) : json_beside(path, file, "tokenizer.json");
@@ -108,4 +120,5 @@ void beginning_of_folder(Tokenizer *t, const char *file) {
     if (t->bos < 0 && !read_id(t, bos, &t->bos)) refuse(path, "bos_token_id", bos, "there are fewer tokens");
     if (t->eos < 0) read_id(t, json_is_array(eos) ? json_array_get(eos, 0) : eos, &t->eos);
     json_decref(tokenizer), json_decref(names), json_decref(config);
+    if (t->names_follow) check_names_that_follow(t, file);
 }

@@ -32,6 +32,7 @@ typedef struct Tokenizer {
     bool whole_pieces;   /* a word that is a token becomes it, even if no merges lead there */
     /* What a word begins as. */
     int (*first_symbols)(const struct Tokenizer *, size_t length, const char *word, Symbol symbols[length]);
+    bool names_follow;   /* tiktoken's alone: its special tokens have the ids behind its last rank, whatever that is */
     bool has_added;      /* there are ADDED tokens: every text must be searched for them */
 
     Prefix prefix;       /* SentencePiece's family alone, as what follows: */

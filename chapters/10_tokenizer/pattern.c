@@ -276,7 +276,7 @@ Search *search_new(const Pattern *pattern, size_t length, const char *text) {
     search->found = pcre2_match_data_create(1, NULL), search->limits = pcre2_match_context_create(NULL);
     if (!search->found || !search->limits) fail("out of memory");
     /* A run of blanks may take a try for each; an expression that takes many more would never come to an end. */
-    pcre2_set_match_limit(search->limits, (uint32_t)(10000000 + (length < 100000000 ? 16 * length : 1600000000)));
+    pcre2_set_match_limit(search->limits, (uint32_t)(100000 + (length < 100000000 ? 16 * length : 1600000000)));
     return search;
 }
 

@@ -23,6 +23,9 @@ void pieces_add(Pieces *pieces, size_t length, const char *text, size_t first) {
 
 void pieces_free(Pieces *pieces) { free(pieces->text.text), free(pieces->pieces); }
 
+/* What a step writes, which may become as long as these. */
+static Pieces empty_like(const Pieces *pieces) { return (Pieces){.text.most = pieces->text.most}; }
+
 /* ------------------------------------------------------------------ steps that rewrite a piece */
 
 static bool starts_with(size_t length, const char *text, const char *start) {
@@ -117,7 +120,7 @@ static size_t first_of(const Step *step, size_t place, const Piece *piece, const
 }
 
 static void rewrite_all(const Step *step, Pieces *pieces) {
-    Pieces out = {0};
+    Pieces out = empty_like(pieces);
     text_add(&out.text, 0, ""); /* there is a text, even if nothing is left of it */
     Search *search = step->pattern ? search_new(step->pattern, pieces->text.length, pieces->text.text) : NULL;
     for (size_t i = 0; i < pieces->count; i++) {
@@ -213,7 +216,7 @@ static void add_bytes(Text *to, size_t length, const char *bytes) {
 /* A token that is not spelled in the alphabet stands for itself. */
 static void read_bytes(Pieces *pieces) {
     Text bytes = {0};
-    Pieces out = {0};
+    Pieces out = empty_like(pieces);
     for (size_t i = 0; i < pieces->count; i++) {
         const Piece *piece = &pieces->pieces[i];
         char *text = pieces->text.text + piece->start, *read = allocate(piece->length + 1);
@@ -236,7 +239,7 @@ int byte_named(size_t length, const char *name) {
 
 static void fall_back(Pieces *pieces) {
     Text bytes = {0}, text = {0};
-    Pieces out = {0};
+    Pieces out = empty_like(pieces);
     for (size_t i = 0; i <= pieces->count; i++) {
         const Piece *piece = i < pieces->count ? &pieces->pieces[i] : NULL;
         const char *its = piece ? pieces->text.text + piece->start : "";
@@ -256,12 +259,12 @@ static void fall_back(Pieces *pieces) {
 }
 
 static void fuse(const char *between, Pieces *pieces) {
-    Text text = {0};
+    Text text = {.most = pieces->text.most};
     for (size_t i = 0; i < pieces->count; i++) {
         if (i > 0) text_add(&text, strlen(between), between);
         text_add(&text, pieces->pieces[i].length, pieces->text.text + pieces->pieces[i].start);
     }
-    Pieces out = {0};
+    Pieces out = empty_like(pieces);
     pieces_add(&out, text.length, text.text, 0);
     free(text.text), pieces_free(pieces);
     *pieces = out;
@@ -274,7 +277,14 @@ void steps_add(Steps *steps, Step step) {
     steps->steps[steps->count++] = step;
 }
 
+/* A few steps that double every letter would make terabytes of a page. */
+static size_t most_of(size_t length) {
+    enum { TIMES = 100, LEAST = 1 << 20 }; /* compatible normal forms make at most 11 times as much */
+    return product(length, TIMES) < SIZE_MAX - LEAST ? product(length, TIMES) + LEAST : SIZE_MAX;
+}
+
 void steps_apply(const Steps *steps, Pieces *pieces) {
+    pieces->text.most = most_of(pieces->text.length);
     for (int i = 0; i < steps->count; i++) {
         const Step *step = &steps->steps[i];
         switch (step->kind) {

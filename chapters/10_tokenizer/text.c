@@ -5,6 +5,9 @@
 #include <string.h>
 
 void text_add(Text *text, size_t length, const char *bytes) {
+    if (text->most && length > text->most - text->length)
+        fail("what the tokenizer puts in place of others makes this text over %zu bytes long: no model's does that",
+             text->most);
     if (text->capacity - text->length < length + 1) {
         text->capacity = 2 * text->capacity + length + 1;
         text->text = reallocate(text->text, text->capacity);

@@ -7,7 +7,8 @@
 
 typedef struct {
     size_t length, capacity;
-    char *text; /* behind it is room for one more byte */
+    size_t most; /* it must not become longer: fail(); 0: it may */
+    char *text;  /* behind it is room for one more byte */
 } Text;
 
 void text_add(Text *text, size_t length, const char *bytes);

@@ -84,7 +84,7 @@ Tokenizer *tiktoken_read(const char *path, size_t length, char *bytes) {
         room += t->vocabulary.tokens[t->vocabulary.size - 1].length;
         line = newline ? newline + 1 : end;
     }
-    t->byte_level = t->whole_pieces = true;
+    t->byte_level = t->whole_pieces = t->names_follow = true;
     add_specials(t, room);
     byte_level_complete(t);
     return t;

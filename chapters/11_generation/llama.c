@@ -54,7 +54,7 @@ static void tell(const Llama *llama) {
 
 /* Who stops it here has what it came to. */
 static void show_progress(size_t done, size_t count, double so_far) {
-    progress_bar(done, count, "%zu of %zu tokens, perplexity %.4f", done, count, so_far);
+    progress_bar(done, count, "%zu of %zu token%s, perplexity %.4f", done, count, count == 1 ? "" : "s", so_far);
 }
 
 static void no_progress(size_t done, size_t count, double so_far) { (void)done, (void)count, (void)so_far; }

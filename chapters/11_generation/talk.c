@@ -93,8 +93,8 @@ static void read_all(Conversation *c, size_t answered, const int answer[answered
         free(ids), forgotten++;
     }
     if (forgotten)
-        fprintf(stderr, "\nnote: the context of %zu tokens is full: the oldest %d turn%s forgotten\n", capacity,
-                forgotten, forgotten == 1 ? " is" : "s are");
+        fprintf(stderr, "\nnote: the context of %zu token%s is full: the oldest %d turn%s forgotten\n", capacity,
+                capacity == 1 ? "" : "s", forgotten, forgotten == 1 ? " is" : "s are");
     ids = reallocate(ids, (count + answered + 1) * sizeof *ids);
     if (answered) memcpy(ids + count, answer, answered * sizeof *ids);
     session_read(&c->session, count + answered, ids);
@@ -128,7 +128,9 @@ static char *answer(Conversation *c) {
         start = g->decoder.length - (int)answered;
         ending = session_write(&c->session, false, most - (g->chosen - chosen), said);
     }
-    if (ending == FULL) fprintf(stderr, "\nnote: the context of %d tokens is full\n", g->decoder.capacity);
+    if (ending == FULL)
+        fprintf(stderr, "\nnote: the context of %d token%s is full\n", g->decoder.capacity,
+                g->decoder.capacity == 1 ? "" : "s");
     putchar('\n');
     bool lost = ferror(said);
     if (fclose(said) != 0 || lost) fail("out of memory for an answer");

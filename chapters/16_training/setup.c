@@ -50,7 +50,8 @@ static void complete_recipe(Run *run) {
     if (r->steps < 0) r->steps = whole < INT32_MAX / 2 ? (int)whole : INT32_MAX / 2;
     if (r->warmup < 0) r->warmup = r->steps / 20;
     if (r->warmup > r->steps)
-        fail("--warmup %d is longer than the %d steps that the data are enough for", r->warmup, r->steps);
+        fail("--warmup %d is longer than the %d step%s that the data are enough for", r->warmup, r->steps,
+             r->steps == 1 ? "" : "s");
     if (!mixture_seek(&run->data, (size_t)r->steps * (size_t)r->batch))
         fail("--steps %d: read as often as it is said, the data are enough for %zu", r->steps,
              run->data.drawn / (size_t)r->batch);
@@ -100,7 +101,8 @@ static int threads_for(const Run *run) {
 void run_open(Run *run) {
     Recipe *r = &run->recipe;
     if (r->batch < run->ranks.count)
-        fail("a --batch of %d sequences cannot be shared by %d ranks", r->batch, run->ranks.count);
+        fail("a --batch of %d sequence%s cannot be shared by %d ranks", r->batch, r->batch == 1 ? "" : "s",
+             run->ranks.count);
     if (run->ranks.count > 1 && recipe_reads_standard_input(r))
         fail("-: of several ranks only the first has a standard input: name a file");
     run->dtype = r->bf16 ? BF16 : F32;

@@ -10,6 +10,7 @@
 #include "common/measure.h"
 #include "common/output.h"
 
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -150,18 +151,24 @@ static void train_on(Run *run) {
 }
 
 static volatile sig_atomic_t stopped_by; /* a signal, or 0 */
+static bool has_bar;                     /* on the terminal, the line of the progress bar is open */
 
-/* A first signal is looked at behind the step. A second one ends the program at once, and takes a half-written file
- * with it. */
+/* A first signal is looked at behind the step, which may take minutes: so it is answered here. A second one ends the
+ * program at once, and takes a half-written file with it. */
 static void stop(int which) {
+    static const char answer[] = "\nnote: it stops behind this step, and saves; a second signal ends it at once\n";
+    const int error = errno, skipped = !has_bar;
     if (stopped_by) output_abandon(), signal(which, SIG_DFL), raise(which);
     stopped_by = which;
+    if (write(STDERR_FILENO, answer + skipped, sizeof answer - 1 - (size_t)skipped) < 0) {} /* who reads it is gone */
+    errno = error;
 }
 
 /* Ctrl-C, or who shuts the machine down, costs no step: the one at work is done, and saved. Several processes end as
  * mpirun ends them: at once. */
 static void stop_behind_the_step(const Run *run) {
     if (run->ranks.count > 1) return;
+    has_bar = isatty(STDERR_FILENO);
     catch_signal(SIGINT, stop, SA_RESTART);
     catch_signal(SIGTERM, stop, SA_RESTART);
 }
@@ -207,7 +214,8 @@ static void begin(Run *run, uint64_t fingerprint) {
     const Recipe *r = &run->recipe;
     folder_claim(r->out, r->resume);
     bool resumed = checkpoint_restore(r->out, &run->state, r, fingerprint);
-    printf("%zu weights, %d steps of %d sequences of %d tokens\n", run->gradients.count, r->steps, r->batch, r->length);
+    printf("%zu weights, %d step%s of %d sequence%s of %d token%s\n", run->gradients.count, r->steps,
+           r->steps == 1 ? "" : "s", r->batch, r->batch == 1 ? "" : "s", r->length, r->length == 1 ? "" : "s");
     mixture_print(&run->data, (size_t)r->steps * (size_t)r->batch);
     if (resumed && run->state.step < r->steps) printf("resumed behind step %d\n", run->state.step);
     else if (resumed)
