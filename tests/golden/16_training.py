@@ -150,6 +150,9 @@ for name, advice, variant in [
          dict(correction1=lambda self, t: 1 - self.beta1, correction2=lambda self, t: 1 - self.beta2)),
         ("multiplied_by_step", "Your corrections multiply beta with step. It is beta to the power of step",
          dict(correction1=lambda self, t: 1 - self.beta1 * t, correction2=lambda self, t: abs(1 - self.beta2 * t))),
+        ("multiplied_by_step_under_the_root", "Your corrections multiply beta with step, and v becomes negative: its root is NaN. It is beta to the "
+         "power of step",
+         dict(correction1=lambda self, t: 1 - self.beta1 * t, correction2=lambda self, t: 1 - self.beta2 * t)),
         ("corrections_in_a_line", "Your corrections grow by 1 - beta a step, up to 1. They grow ever less: 1 - beta^step",
          dict(correction1=lambda self, t: min(1, (1 - self.beta1) * t), correction2=lambda self, t: min(1, (1 - self.beta2) * t))),
         ("corrections_exchanged", "Your m is corrected with beta2, and v with beta1. It is the other way round",
@@ -526,6 +529,15 @@ def parts(gradient, sizes):
     return torch.split(gradient, [int(size) for size in sizes])
 
 
+def each_call(function):
+    """A gradient of several rows is clipped in as many calls."""
+    def calls(gradient, sizes, max_norm, of_norm):
+        answers = [function(row, sizes, max_norm, of_norm) for row in torch.atleast_2d(gradient)]
+        return torch.cat(answers) if of_norm or gradient.ndim == 1 else torch.stack(answers)
+    return calls
+
+
+@each_call
 def torch_clip(gradient, sizes, max_norm, of_norm):
     arrays = [torch.zeros(int(size)) for size in sizes]
     for array, array.grad in zip(arrays, [part.clone() for part in parts(gradient, sizes)]):
@@ -540,6 +552,7 @@ def norm_of(gradient):
 
 def clipping(norm=lambda g, sizes: norm_of(g), factor=lambda norm, most: most / (norm + 1e-6), least=1.0,
              said=lambda norm, most: norm, clipped=None):
+    @each_call
     def formula(gradient, sizes, max_norm, of_norm):
         n = norm(gradient, sizes)
         if of_norm:
@@ -618,8 +631,10 @@ for name, sentence, gradient, sizes, max_norm in [
         ("tiny", "A norm of about 1e-4: PyTorch's 1e-6 shows.", normal(12, scale=3e-5), [4, 8], 3e-5),
         ("ragged", "Arrays of 1, 17, 130 and 33 numbers.", normal(181), [1, 17, 130, 33], 2.5),
         ("many", "2100 numbers in two arrays.", normal(2100), [2000, 100], 1.0),
-        ("nan", "One number is NaN: so is the norm, and then every number.", [0.5, float("nan"), 2, -1, 3], [3, 2], 1.0),
-        ("infinite", "One number is infinite: the factor is 0, and that number NaN.", [0.5, 1, float("inf"), -1, 3], [2, 3], 1.0)]:
+        ("nan", "Two calls; in the second one number is NaN: so is the norm, and then every number.",
+         [[0.5, 1, 2, -1, 3], [0.5, math.nan, 2, -1, 3]], [3, 2], 1.0),
+        ("infinite", "Two calls; in the second one number is infinite: the factor is 0, and that number NaN.",
+         [[0.5, 1, 2, -1, 3], [0.5, 1, math.inf, -1, 3]], [2, 3], 1.0)]:
     for of_norm in 0, 1:
         clip.case(f"{name}_{'norm' if of_norm else 'gradient'}", sentence, gradient=gradient,
                   sizes=torch.tensor(sizes, dtype=torch.int32), max_norm=max_norm, of_norm=of_norm)

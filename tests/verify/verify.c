@@ -146,6 +146,12 @@ static void say_later(const Verdict *verdict) {
     else if (advice) printf("  %s\n", advice);
 }
 
+static const Verdict *first_troubled(int count, const Verdict verdicts[]) {
+    for (int i = 0; i < count; i++)
+        if (verdicts[i].trouble[0]) return &verdicts[i];
+    return NULL;
+}
+
 int report(const Kernel *kernel, const Golden *golden, const char *source, int count, const Verdict verdicts[]) {
     const char *torch = safetensors_metadata(&golden->file, "torch"),
         *library = safetensors_metadata(&golden->file, "library");
@@ -163,7 +169,9 @@ int report(const Kernel *kernel, const Golden *golden, const char *source, int c
     if (passed == count) return passed;
 
     Diagnosis found = diagnose(kernel, count, verdicts);
+    const Verdict *troubled = first_troubled(count, verdicts);
     char advice[DIAGNOSIS];
+    if (troubled && trial_advice(troubled->trouble)) printf("  %s\n", trial_advice(troubled->trouble));
     if (found.twin)
         printf("  %s\n  (Your output is that in %d of the %d cases that can tell.)\n",
                golden_advice(golden, found.twin), found.matched, found.stored);
