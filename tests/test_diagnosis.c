@@ -236,6 +236,14 @@ NORM(rms_sum_unset) {
         for (int i = 0; i < dim; i++) out[r][i] = x[r][i] * by * weight[i] + (bias ? bias[i] : 0);
     }
 }
+NORM(rms_of_the_first_1024) {
+    for (int r = 0; r < rows; r++) {
+        double sum = 0;
+        for (int i = 0; i < dim && i < 1024; i++) sum += (double)x[r][i] * x[r][i];
+        double by = 1 / sqrt(sum / dim + eps);
+        for (int i = 0; i < dim; i++) out[r][i] = (float)(x[r][i] * by * weight[i] + (bias ? bias[i] : 0));
+    }
+}
 NORM(rms_last_row_not) { rms_norm(rows - 1, dim, out, x, weight, bias, eps); }
 NORM(rms_weight_forgotten_in_wide_rows) { /* a mistake of one branch: narrow rows are right */
     float ones[dim];
@@ -429,6 +437,16 @@ static void gated_adds(int T, int C, int F, float out[restrict T][C], const floa
 
 /* ------------------------------------------------------------------ chapter 4 */
 
+ROPE(rope_a_quarter) {
+    for (int t = 0; t < T; t++)
+        for (int h = 0; h < H; h++) {
+            memcpy(out[t][h], x[t][h], sizeof out[t][h]);
+            for (int i = 0; i < D / 8; i++) {
+                out[t][h][i] = x[t][h][i] * cosine[t][i] - x[t][h][i + D / 2] * sine[t][i];
+                out[t][h][i + D / 2] = x[t][h][i] * sine[t][i] + x[t][h][i + D / 2] * cosine[t][i];
+            }
+        }
+}
 ROPE(rope_writes_one_of_two) {
     for (int t = 0; t < T; t++)
         for (int h = 0; h < H; h++)
@@ -482,6 +500,14 @@ ROPE(rope_copies) { memcpy(out, x, (size_t)(T * H * D) * sizeof(float)); }
 
 /* ------------------------------------------------------------------ chapter 5 */
 
+SOFTMAX(softmax_from_minus_10000) {
+    for (int r = 0; r < rows; r++) {
+        double most = -10000, sum = 0;
+        for (int i = 0; i < n; i++) most = x[r][i] > most || isnan(x[r][i]) ? x[r][i] : most;
+        for (int i = 0; i < n; i++) sum += exp(x[r][i] - most);
+        for (int i = 0; i < n; i++) out[r][i] = (float)(exp(x[r][i] - most) / sum);
+    }
+}
 SOFTMAX(softmax_overflows) {
     for (int r = 0; r < rows; r++) {
         float sum = 0;
@@ -767,6 +793,37 @@ FLASH(flash_grows_from_nothing) { flash_shrunk(grown, false, T, S, H, KV, D, out
 FLASH(flash_maximum_falls) { flash_shrunk(shrunk, true, T, S, H, KV, D, out, q, k, v); }
 FLASH(flash_by_keys_from_the_end) { flash_from_the_end(false, T, S, H, KV, D, out, q, k, v); }
 FLASH(flash_by_tiles_from_the_end) { flash_from_the_end(true, T, S, H, KV, D, out, q, k, v); }
+/* Keys first .. end - 1 of key/value head g, their scores times `scale`. */
+static void look_at(int first, int end, int g, double scale, int KV, int D, float out[restrict D], const float q[D],
+                    const float k[end][KV][D], const float v[end][KV][D]) {
+    double score[end], most = -INFINITY, all = 0;
+    for (int s = first; s < end; s++) {
+        score[s] = 0;
+        for (int i = 0; i < D; i++) score[s] += scale * q[i] * k[s][g][i];
+        most = fmax(most, score[s]);
+    }
+    for (int s = first; s < end; s++) all += score[s] = exp(score[s] - most);
+    for (int i = 0; i < D; i++) {
+        double sum = 0;
+        for (int s = first; s < end; s++) sum += score[s] * v[s][g][i];
+        out[i] = (float)(sum / all);
+    }
+}
+#define LOOKS(name, first, end, g, scale)                                                                              \
+    FLASH(name) {                                                                                                      \
+        for (int t = 0; t < T; t++)                                                                                    \
+            for (int h = 0; h < H; h++) look_at(first, end, g, scale, KV, D, out[t][h], q[t][h], k, v);                \
+    }
+LOOKS(look_by_8, 0, S - T + t + 1, h / (H / KV), 0.125)
+LOOKS(look_by_the_root_of_keys, 0, S - T + t + 1, h / (H / KV), 1 / sqrt(S))
+LOOKS(look_through_the_last_head, 0, S - T + t + 1, h < KV ? h : KV - 1, 1 / sqrt(D))
+LOOKS(look_at_the_last_100, S - T + t < 100 ? 0 : S - T + t - 99, S - T + t + 1, h / (H / KV), 1 / sqrt(D))
+LOOKS(look_half_way, 0, (S - T + t) / 2 + 1, h / (H / KV), 1 / sqrt(D))
+static void cached_by_8(int capacity, int length, int T, int H, int KV, int D, float out[restrict T][H][D],
+                        float cache_k[capacity][KV][D], float cache_v[capacity][KV][D], const float q[T][H][D],
+                        const float k[T][KV][D], const float v[T][KV][D]) {
+    look_by_8(T, kv_cache_append(capacity, KV, D, cache_k, cache_v, length, T, k, v), H, KV, D, out, q, cache_k, cache_v);
+}
 FLASH(flash_from_the_top_left) {
     for (int t = 0; t < T; t++) flash_attention(1, t + 1, H, KV, D, &out[t], &q[t], k, v);
 }
@@ -944,6 +1001,10 @@ TOP_K(top_k_squeezed) {
     top_k(V, out, logits, k);
     for (int i = 0; i < V; i++) out[i] = out[i] / 3 - 1;
 }
+CUT(min_p_log10) {
+    float most = logits[greedy(V, logits)];
+    for (int i = 0; i < V; i++) out[i] = logits[i] >= most + log10f(p) ? logits[i] : -INFINITY;
+}
 CUT(top_p_drops_the_crossing) {
     for (int i = 0; i < V; i++) {
         double before = 0, all = 0;
@@ -1024,6 +1085,11 @@ static float dot_eight_a_byte(int n, const void *weight, const void *x) {
     return (float)sum;
 }
 
+static void q5_less_8(int rows, int n, float out[restrict rows][n], const void *blocks) {
+    const BlockQ5_0 *block = blocks;
+    dequantize_q5_0(rows, n, out, blocks);
+    for (int i = 0; i < rows * n; i++) (&out[0][0])[i] += 8 * f16_to_float(half_bits(block[i / 32].d));
+}
 static void q4_not_masked(int rows, int n, float out[restrict rows][n], const void *blocks) {
     const BlockQ4_0 *block = blocks;
     for (int r = 0; r < rows; r++)
@@ -1337,6 +1403,17 @@ static void muon_mistyped(int rows, int columns, float weight[restrict rows][col
     }
 }
 
+static void adamw_corrects_100_steps(size_t n, float weight[restrict n], float m[restrict n], float v[restrict n],
+                                     const float gradient[n], int step, float rate, float beta1, float beta2, float eps,
+                                     float decay) {
+    adamw(n, weight, m, v, gradient, step <= 100 ? step : 1 << 20, rate, beta1, beta2, eps, decay);
+}
+static double clip_if_not_nothing(int arrays, const size_t n[arrays], float *const gradient[arrays], float max_norm) {
+    double squares = 0;
+    for (int a = 0; a < arrays; a++)
+        for (size_t i = 0; i < n[a]; i++) squares += (double)gradient[a][i] * gradient[a][i];
+    return squares > 0 ? clip_gradient(arrays, n, gradient, max_norm) : 0;
+}
 static double clip_by_the_root(int arrays, const size_t n[arrays], float *const gradient[arrays], float max_norm) {
     double norm = clip_gradient(arrays, n, gradient, INFINITY), factor = sqrt(max_norm / (norm + 1e-6));
     for (int a = 0; a < arrays && factor < 1; a++)
@@ -1616,6 +1693,20 @@ static const Draft wrong[] = {
     DRAFT(adamw, adamw_of_all, "means of all since the first"),
     DRAFT(adamw, adamw_stands_still, "right up to step 6, and wrong by step 20; m and v are right"),
     DRAFT(muon, muon_mistyped, "step is the right one times 0.9665. Are the coefficients 3.4445"),
+    DRAFT(adamw, adamw_corrects_100_steps, "right up to step 20, and wrong by step 1002"),
+    DRAFT(rms_norm, rms_of_the_first_1024, "ends after the first 1024 numbers"),
+    DRAFT(rope_half_split, rope_a_quarter, "is x, unchanged, first at"),
+    DRAFT(flash_attention, look_by_8, "divided by 8, as if each head were 64 wide"),
+    DRAFT(attend_last, look_by_8, "divided by 8, as if each head were 64 wide"),
+    DRAFT(cached_attention, cached_by_8, "divided by 8, as if each head were 64 wide"),
+    DRAFT(attend_last, look_by_the_root_of_keys, "divided by sqrt(S)"),
+    DRAFT(flash_attention, look_through_the_last_head, "Your query head 1 reads key/value head 1, and not 0"),
+    DRAFT(flash_attention, look_at_the_last_100, "at position 315 of 316, sees keys 216 to 315, and not 0 to 315"),
+    DRAFT(attend_last, look_half_way, "at position 1 of 2, sees keys 0 to 0, and not 0 to 1"),
+    DRAFT(softmax, softmax_from_minus_10000, "Your maximum starts at -10000"),
+    DRAFT(min_p, min_p_log10, "becomes log10(p)"),
+    DRAFT(dequantize_q5_0, q5_less_8, "You subtract 8, as q4_0 does"),
+    DRAFT(clip_gradient, clip_if_not_nothing, "Your norm is 0 where it is NaN"),
     DRAFT(clip_gradient, clip_by_the_root, "is the right one times a number, another one in each"),
     DRAFT(learning_rate, rate_warms_too_short, "step <= warmup"),
     DRAFT(learning_rate, rate_in_degrees, "180 times the way, as degrees"),

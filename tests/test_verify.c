@@ -56,17 +56,20 @@ static void trouble_is_named(void **state) {
     (void)state;
     static const struct {
         __typeof__(rms_norm) *kernel;
-        const char *words;
+        const char *words, *advice; /* NULL: none */
     } misbehaving[] = {
-        {writes_one_past, "wrote 4 bytes past the end of out"},
+        {writes_one_past, "wrote 4 bytes past the end of out", "goes on behind the end"},
 #ifdef __s390x__ /* of a fault's address it tells the page */
-        {writes_one_before, "went out of bounds: before out"},
+        {writes_one_before, "went out of bounds: before out", "below 0"},
 #else
-        {writes_one_before, "went out of bounds: 4 bytes before out"},
+        {writes_one_before, "went out of bounds: 4 bytes before out", "below 0"},
 #endif
-        {writes_far_past, "past the end of out"},               {writes_its_input, "wrote to its input x"},
-        {follows_a_wild_pointer, "in none of its arrays"},       {reads_a_missing_bias, "followed a NULL pointer"},
-        {exits, "ended the program"},                           {aborts, "crashed"},
+        {writes_far_past, "past the end of out", NULL},
+        {writes_its_input, "wrote to its input x", NULL},
+        {follows_a_wild_pointer, "in none of its arrays", NULL},
+        {reads_a_missing_bias, "followed a NULL pointer", NULL},
+        {exits, "ended the program", NULL},
+        {aborts, "crashed", NULL},
     };
     Golden golden;
     const GoldenCase *one = by_hand(&golden);
@@ -75,6 +78,9 @@ static void trouble_is_named(void **state) {
         assert_false(verdict_passes(&verdict));
         if (!strstr(verdict.trouble, misbehaving[i].words))
             fail_msg("\"%s\" lacks \"%s\"", verdict.trouble, misbehaving[i].words);
+        const char *advice = trial_advice(verdict.trouble);
+        if (misbehaving[i].advice && (!advice || !strstr(advice, misbehaving[i].advice)))
+            fail_msg("\"%s\" comes without \"%s\"", verdict.trouble, misbehaving[i].advice);
         verdict_free(&verdict);
     }
     golden_close(&golden);

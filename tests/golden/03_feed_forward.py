@@ -35,6 +35,9 @@ def unit(name, source, pytorch, activation, instead):
         kernel.wrong("swapped",
                      "Your gate and up are swapped. The first argument is bent, the second is not",
                      lambda gate, up: gate * activation(up))
+        kernel.wrong("pairs_of_neighbours",
+                     "Your gates and ups are taken for neighbours, as where one array holds both in turn. They are two arrays",
+                     lambda gate, up: activation(torch.cat([gate, up])[0::2]) * torch.cat([gate, up])[1::2])
         kernel.wrong("activation_on_both",
                      "Your activation bends both. Only the gate is bent",
                      lambda gate, up: activation(gate) * activation(up))
@@ -391,6 +394,20 @@ gated_feed_forward.wrong(
     "biases_exchanged",
     "Your b_gate and b_up are exchanged. Each belongs to the matrix of its name",
     lambda b_gate=None, b_up=None, **the_rest: gated(b_gate=b_up, b_up=b_gate, **the_rest))
+gated_feed_forward.wrong(
+    "b_gate_after_the_unit",
+    "Your b_gate is added to what the unit gave. Add it to the gate, before the unit bends it",
+    lambda x, w_gate, w_up, w_down, unit, b_gate=None, b_up=None: None if b_gate is None else
+        affine(UNITS[unit](affine(x, w_gate), affine(x, w_up, b_up)) + b_gate, w_down))
+gated_feed_forward.wrong(
+    "biases_after_the_unit",
+    "Your b_gate and b_up are added to what the unit gave. Add each to what its own matrix gave, before the unit",
+    lambda x, w_gate, w_up, w_down, unit, b_gate=None, b_up=None: None if b_gate is None or b_up is None else
+        affine(UNITS[unit](affine(x, w_gate), affine(x, w_up)) + b_gate + b_up, w_down))
+gated_feed_forward.wrong(
+    "b_gate_on_both",
+    "Your b_gate is added to up as well. Up has its own bias, b_up, which may be NULL",
+    lambda b_gate=None, b_up=None, **the_rest: gated(b_gate=b_gate, b_up=b_gate, **the_rest))
 gated_feed_forward.wrong(
     "last_hidden_left_out",
     "Your second sum ends one number too early. It runs over 0 .. F - 1",

@@ -44,6 +44,14 @@ softmax.wrong("maximum_of_the_whole",
 softmax.wrong("maximum_starts_at_zero",
               "Your maximum is never less than 0: far below it, e^(x - max) is 0. Start it at -infinity",
               lambda x: exp_under(highest(x).clamp(min=0), x))
+softmax.wrong("maximum_starts_at_minus_10000",
+              "Your maximum starts at -10000, and a row may lie below: there every e^(x - max) is 0, and 0/0 NaN. Start it "
+              "at -infinity",
+              lambda x: exp_under(highest(x).clamp(min=-1e4), x))
+softmax.wrong("maximum_starts_at_minus_1e9",
+              "Your maximum starts at a number that a row may lie below: there every e^(x - max) is 0, and 0/0 NaN. Start "
+              "it at -infinity",
+              lambda x: exp_under(highest(x).clamp(min=-1e9), x))
 softmax.wrong("other_axis",
               "Your columns sum to 1. Rows do: both the maximum and the sum are a row's",
               lambda x: by_hand(x, COLUMN))
@@ -219,6 +227,10 @@ wrong_softmax("maximum_not_subtracted",
 wrong_softmax("maximum_starts_at_zero",
               "Your maximum is never less than 0: far below it, e^(score - max) is 0. Start it at -infinity",
               lambda scores: exp_under(highest(scores).clamp(min=0), scores))
+wrong_softmax("maximum_starts_at_a_finite_number",
+              "Your maximum starts at a number, such as -10000, that all scores may lie below: there every e^(score - max) "
+              "is 0, and 0/0 NaN. Start it at -infinity",
+              lambda scores: exp_under(highest(scores).clamp(min=-1e4), scores))
 attention.wrong("scores_in_half", "Your dot products are summed in half precision, 11 bits. Sum in float or double",
                 lambda q, k, v: attend(q, k, v, fit=fit_in_half))
 wrong_softmax("scores_kept_in_half", "Your scores are kept in half precision, 11 bits. Keep float or double",

@@ -291,6 +291,11 @@ flash_attention.wrong(
     "maximum_starts_at_zero",
     "Your maximum is never less than 0: far below it, e^(score - max) is 0. Start below every score",
     lambda q, k, v: flash(masked_scores(q, k), values(q, v), first_maximum=0))
+flash_attention.wrong(
+    "maximum_starts_at_a_finite_number",
+    "Your maximum starts at a number, such as -10000, that all scores may lie below: there every e^(score - max) is 0, and "
+    "0/0 NaN. Start at -infinity",
+    lambda q, k, v: flash(masked_scores(q, k), values(q, v), first_maximum=-1e4))
 
 
 # --- Cases -------------------------------------------------------------------------------------------------

@@ -276,6 +276,10 @@ min_p.wrong("first_of_equals_kept", "Of several likeliest you keep one. Whatever
                                         & ((logits < logits.max()) | (rank_of_the_first(logits) == 0))))
 min_p.wrong("distance_in_logits", "Your p is subtracted from the largest logit. It is a factor: log(p) is added",
             lambda logits, p: ruled_out(logits, logits >= logits.max() - p))
+min_p.wrong("log10", "Your p becomes log10(p). The natural logarithm is added: logf(p)",
+            lambda logits, p: ruled_out(logits, logits >= logits.max() + np.log10(p)))
+min_p.wrong("log2", "Your p becomes log2(p). The natural logarithm is added: logf(p)",
+            lambda logits, p: ruled_out(logits, logits >= logits.max() + np.log2(p)))
 min_p.wrong("rest_of_p",
             "Your share is 1 - p. It is p",
             lambda logits, p: ruled_out(logits, (logits - logits.max()).exp() >= 1 - p))

@@ -348,7 +348,7 @@ IQ4 = torch.tensor([-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53,
 
 
 def values32(name, read=half_of, unpack=unpacked, fifth=of_fifth, zero=None, minimum=lambda m: m, order=lambda d, m: (d, m),
-             signed=None, levels=lambda q: q, first=None):
+             signed=None, levels=lambda q: q, first=None, join=lambda high, q: high << 4 | q):
     """blocks -> numbers [rows][n] of a format with 32 a block; each argument is one of its steps."""
     bits, own_zero = SIMPLE.get(name, (4, 0))
     zero = own_zero if zero is None else zero
@@ -369,9 +369,9 @@ def values32(name, read=half_of, unpack=unpacked, fifth=of_fifth, zero=None, min
         else:
             high = 0
             if bits == 5:
-                high, rest = fifth(whole_numbers[:, rest:rest + 4]) << 4, rest + 4
-            q = unpack(whole_numbers[:, rest:])
-            q = (signed(q | high) if signed else (q | high) - (zero or 0))
+                high, rest = fifth(whole_numbers[:, rest:rest + 4]), rest + 4
+            q = join(high, unpack(whole_numbers[:, rest:]))
+            q = signed(q) if signed else q - (zero or 0)
             q = IQ4[q] if name == "iq4_nl" and not signed else q
         out = d * levels(q).to(d.dtype) + m
         return out.reshape(len(blocks), -1)
@@ -459,6 +459,7 @@ def wrong_simple(kernel, name):
     else:
         wrong("neighbours_in_a_byte", NEIGHBOURS, unpack=unpacked_neighbours)
         wrong("halves_exchanged", EXCHANGED, unpack=unpacked_exchanged)
+        wrong("neighbours_high_first", NEIGHBOURS, unpack=lambda b: torch.stack([b >> 4, b & 15], -1).flatten(-2))
         wrong("low_halves_twice", LOW_TWICE, unpack=unpacked_low_twice)
     if bits < 8 and name != "iq4_nl":  # whose table ends with level 15
         wrong("low_half_not_masked", UNMASKED, unpack=unpacked_unmasked)
@@ -481,6 +482,8 @@ def wrong_simple(kernel, name):
               signed=lambda q: torch.cat([q[:, :16] - zero, q[:, 16:]], 1))
         kernel.wrong("zero_not_scaled", f"You subtract {zero} from d q. Subtract it from the level: d (q - {zero})",
                      lambda blocks: values32(name, signed=lambda q: q)(blocks) - zero)
+        other = 24 - zero
+        wrong("zero_of_the_other_format", f"You subtract {other}, as q{bits ^ 1}_0 does. Here level {zero} is the number 0", zero=other)
         wrong("middle_of_the_levels", f"You subtract {zero - 0.5}, the middle of the levels. Level {zero} is the number 0",
               zero=zero - 0.5)
     elif zero is None:
@@ -500,6 +503,14 @@ def wrong_simple(kernel, name):
         wrong("fifth_bytes_reversed", FIFTH_TURNED, fifth=lambda four: of_fifth(four, order=[3, 2, 1, 0]))
         wrong("fifth_bits_by_bytes", FIFTH_PAIRED,
               fifth=lambda four: of_fifth(four).reshape(-1, 16, 2).transpose(1, 2).flatten(1))
+        wrong("fifth_bits_of_the_first_16", "Your last sixteen numbers have the fifth bits of the first sixteen. Theirs are bits 16 to 31",
+              fifth=lambda four: of_fifth(four)[:, [*range(16), *range(16)]])
+        wrong("fifth_halves_exchanged", "Your fifth bits of the first sixteen numbers are those of the last, and the other way round",
+              fifth=lambda four: of_fifth(four)[:, [*range(16, 32), *range(16)]])
+        wrong("fifth_bit_worth_8", "Your fifth bit lies over the fourth, worth 8. It is worth 16: << 4", join=lambda high, q: high << 3 | q)
+        wrong("fifth_bit_worth_32", "Your fifth bit is worth 32. It is worth 16: << 4", join=lambda high, q: high << 5 | q)
+        wrong("fifth_bit_lowest", "Your fifth bit is the lowest of the level, worth 1. It is the highest, worth 16: << 4",
+              join=lambda high, q: q << 1 | high)
 
 
 # --- Levels to numbers: 256 a block ---------------------------------------------------------------------------
@@ -538,6 +549,16 @@ def six_bits_no_top(packed_scales):
     return scales & keep, minima & keep
 
 
+def six_bits_not_masked(packed_scales):
+    scales, minima = six_bits(packed_scales)
+    return (torch.cat([packed_scales[:, 0:4], scales[:, 4:]], 1), torch.cat([packed_scales[:, 4:8], minima[:, 4:]], 1))
+
+
+def six_bits_tops_low(packed_scales):
+    a, b, c = packed_scales[:, 0:4], packed_scales[:, 4:8], packed_scales[:, 8:12]
+    return torch.cat([a & 63, c & 15 | a >> 6 << 2], 1), torch.cat([b & 63, c >> 4 | b >> 6 << 2], 1)
+
+
 def six_bits_nibbles_exchanged(packed_scales):
     a, b, c = packed_scales[:, 0:4], packed_scales[:, 4:8], packed_scales[:, 8:12]
     return torch.cat([a & 63, c >> 4 | a >> 6 << 4], 1), torch.cat([b & 63, c & 15 | b >> 6 << 4], 1)
@@ -558,7 +579,7 @@ def sixteen_scales(p, upper=lambda p: torch.cat([p >> 2 * g & 3 for g in range(4
 
 
 def values256(name, read=half_of, field=groups, high=groups, scales=None, times=lambda d, s: d * s, minus=lambda m: -m, zero=None,
-              third=lambda bit: bit, scale_of=lambda s: s):
+              third=lambda bit: bit, scale_of=lambda s: s, halves=lambda d, dmin: (d, dmin)):
     """blocks -> numbers [rows][n] of a K-quant; each argument is one of its steps."""
     def formula(blocks):
         raw = as_bytes(blocks).reshape(-1, sizes(name)[1])
@@ -578,11 +599,12 @@ def values256(name, read=half_of, field=groups, high=groups, scales=None, times=
             s, d = (scales or (lambda p: (p ^ 128) - 128))(b[:, 192:208]), read(raw[:, 208:210])
         else:
             each = 32
-            d, dmin = read(raw[:, :2]), read(raw[:, 2:4])
+            d, dmin = halves(read(raw[:, :2]), read(raw[:, 2:4]))
             s, m = (scales or six_bits)(b[:, 4:16])
             q = field(b[:, 16:] if name == "q4_k" else b[:, 48:], 32, [0, 4], 15)
             if name == "q5_k":
                 q = q | high(b[:, 16:48], 32, list(range(8)), 1) << 4
+            q = q - (zero or 0)
         spread = lambda t: t.to(d.dtype).repeat_interleave(each, 1)
         out = times(d, spread(scale_of(s))) * q.to(d.dtype)
         if name in ("q2_k", "q4_k", "q5_k"):
@@ -639,7 +661,21 @@ def wrong_k(kernel, name):
               "The minimum's are in bytes 4 to 7", scales=six_bits_tops_of_scales)
         wrong("scale_and_minimum_exchanged", "You take the minima for scales. The scales are in the first four bytes",
               scales=lambda p: six_bits(p)[::-1])
+        wrong("d_and_dmin_exchanged", "You read dmin before d. The scale of the scales comes first", halves=lambda d, dmin: (dmin, d))
+        zero = {"q4_k": 8, "q5_k": 16}[name]
+        wrong("zero_subtracted", f"You subtract {zero} from the levels, as the formats without a minimum do. Here level 0 is the minimum",
+              zero=zero)
+        wrong("scales_of_64_numbers", "You take one scale and minimum for 64 numbers, the two halves of 32 bytes. Each 32 numbers have "
+              "their own: the high halves have the next ones", scale_of=lambda s: s[:, torch.arange(8) // 2 * 2])
+        wrong("scales_one_for_64", "You take scale and minimum i for the numbers from 64 i on. They are those of 32 i on",
+              scale_of=lambda s: s[:, torch.arange(8) // 2])
+        wrong("first_scales_not_masked", "You take the whole bytes for the scales and minima of sub-blocks 0 to 3. Theirs are the low six "
+              "bits: & 63", scales=six_bits_not_masked)
+        wrong("upper_bits_worth_4", "Your upper two bits of the later scales and minima lie over the lower four. They are worth 16: << 4",
+              scales=six_bits_tops_low)
     if name == "q5_k":
+        wrong("fifth_bits_of_neighbours", "Your fifth bits of every 32 numbers are those of the 32 beside them. Of a pair the low halves have the "
+              "lower bit", high=lambda b, chunk, shifts, mask: groups(b, chunk, [shift ^ 1 for shift in shifts], mask))
         wrong("fifth_bits_of_the_first_64", "Your fifth bits are those of the first 64 numbers, throughout. Those of the next 64 are "
               "two bits higher in the same bytes",
               high=lambda b, chunk, shifts, mask: groups(b, chunk, [shift % 2 for shift in shifts], mask))
@@ -671,6 +707,11 @@ def wrong_k(kernel, name):
     if name == "q6_k":
         wrong("unsigned_scales", "Your scales are unsigned. They are signed bytes: int8_t", scales=lambda p: p)
         wrong("levels_not_shifted", "Your levels are 0 to 63. They are -32 to 31", zero=0)
+        wrong("16_subtracted", "You subtract 16 from the levels. They have six bits: level 32 is the number 0", zero=16)
+        wrong("upper_bits_across_the_block", "You read one field of all 64 bytes of upper bits, then the next. Every 32 bytes by themselves "
+              "are of 128 neighbours", high=other_chunk)
+        wrong("upper_bits_reversed", "You read the upper bits from the top of each byte. The lowest two are of the first 32 numbers",
+              high=high_first)
         wrong("upper_bits_missing", "Your levels lack their upper two bits", high=lambda b, *rest: 0 * groups(b, *rest))
         wrong("upper_bits_by_bytes", "You take four neighbours' upper bits from one byte. A byte has those of four numbers that lie "
               "32 apart", high=interleaved)
@@ -759,6 +800,9 @@ def make_dot(name):
     if name != "q8_0" and zero:
         wrong("unsigned_levels", f"You do not subtract {zero} from the weights' levels", weights=values32(name, signed=lambda q: q))
         wrong("one_less_subtracted", f"You subtract {zero - 1}. Level {zero} is the number 0", weights=values32(name, zero=zero - 1))
+        other = 24 - zero
+        wrong("zero_of_the_other_format", f"You subtract {other}, as q{bits ^ 1}_0 does. Here level {zero} is the number 0",
+              weights=values32(name, zero=other))
         wrong("twos_complement", f"You take the levels for two's complement. They are counted from 0: subtract {zero}",
               weights=values32(name, signed=lambda q: (q ^ zero) - zero))
         wrong("byte_without_sign", f"Your q - {zero} is a byte without a sign: below {zero} it is 256 too large. If yours is an int, "

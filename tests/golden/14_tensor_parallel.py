@@ -254,6 +254,8 @@ wrong("down_of_rank_0", "Every rank has the first part of down. It must belong t
       of_rows="first")
 wrong("interleaved_down", "Your columns of down are dealt out in turn, those of gate and up follow each other: they do not belong "
       "together", of_rows="interleaved")
+whole.wrong("normed_for_x", "Your normalized rows are added to. It is the stream x: out is x plus the sum over the ranks",
+            lambda ranks, x, normed, **matrices: parallel(ranks, x=normed, normed=normed, **matrices))
 wrong("x_for_normed", "Your gate and up read the stream x. They read the normalized rows; x is what is added to",
       read="x")
 wrong("gate_and_up_swapped", "Your gate and up are swapped: silu is of what the gate makes, and not of up's", swapped=True)

@@ -1018,6 +1018,12 @@ loss_backward.wrong("token_before_the_target", "Your 1 is subtracted one token b
                     dlogits + push(logits, torch.where(targets > 0, targets - 1, targets), dloss))
 loss_backward.wrong("token_0_ignored", "Your target 0 does not count. It is a token like others: >= 0, and not > 0",
                     lambda dlogits, logits, targets, dloss: dlogits + push(logits, torch.where(targets > 0, targets, -100), dloss))
+loss_backward.wrong("minus_100_alone", "Your negative targets count, unless they are -100: such rows are pushed down, and are in the mean. None of them counts",
+                    lambda dlogits, logits, targets, dloss: dlogits + torch.where(
+                        (targets != -100)[:, None],
+                        push(logits, targets, dloss, count=lambda t: (t != -100).sum(), one=lambda t: (t >= 0)[:, None], ignored=False), 0))
+loss_backward.wrong("minus_100_alone_in_the_count", "Your mean counts the rows whose target is negative, unless it is -100. None of them counts",
+                    loss_backward_formula(dict(count=lambda t: (t != -100).sum())))
 loss_backward.wrong("stops_at_the_ignored", "Your rows end with the first that is ignored. Go on with the next: continue, and not break",
                     lambda dlogits, logits, targets, dloss: dlogits + push(logits, targets, dloss) *
                     ((targets < 0).cumsum(0) == 0)[:, None])

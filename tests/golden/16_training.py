@@ -111,6 +111,11 @@ HALF = {"m": lambda self, m, g: (m + g) / 2, "v": lambda self, v, g, m: (v + g *
 OVERALL = {"m": lambda self, m, g: m + (g - m) / self.t, "v": lambda self, v, g, m: v + (g * g - v) / self.t}
 
 
+def divided_by_the_largest(self, m, v, t, g, before):
+    self.largest = torch.maximum(getattr(self, "largest", torch.zeros_like(v)), v)
+    return m / self.correction1(t) / self.divisor(self.largest, t)
+
+
 def none_for_zero(self, weight, m, v, g, t):
     return tuple(torch.where(g == 0, old, new) for old, new in zip((weight, m, v), Step.take(self, weight, m, v, g, t)))
 
@@ -145,6 +150,11 @@ for name, advice, variant in [
          dict(correction1=lambda self, t: 1 - self.beta1, correction2=lambda self, t: 1 - self.beta2)),
         ("multiplied_by_step", "Your corrections multiply beta with step. It is beta to the power of step",
          dict(correction1=lambda self, t: 1 - self.beta1 * t, correction2=lambda self, t: abs(1 - self.beta2 * t))),
+        ("multiplied_by_step_under_the_root", "Your corrections multiply beta with step, and v becomes negative: its root is NaN. It is beta to the "
+         "power of step",
+         dict(correction1=lambda self, t: 1 - self.beta1 * t, correction2=lambda self, t: 1 - self.beta2 * t)),
+        ("corrections_in_a_line", "Your corrections grow by 1 - beta a step, up to 1. They grow ever less: 1 - beta^step",
+         dict(correction1=lambda self, t: min(1, (1 - self.beta1) * t), correction2=lambda self, t: min(1, (1 - self.beta2) * t))),
         ("corrections_exchanged", "Your m is corrected with beta2, and v with beta1. It is the other way round",
          dict(correction1=lambda self, t: 1 - self.beta2**t, correction2=lambda self, t: 1 - self.beta1**t)),
         ("correction_multiplied", "Your m and v are multiplied with 1 - beta^step. Divide by it",
@@ -213,6 +223,10 @@ for name, advice, variant in [
          dict(update=lambda self, m, v, t, g, before: m.sign())),
         ("amsgrad", "Your v never falls: that is AMSGrad. It is a mean, beta2 v + (1 - beta2) g^2, and falls where gradients do",
          dict(squares=lambda self, v, g, m: torch.maximum(v, self.beta2 * v + (1 - self.beta2) * g * g))),
+        ("larger_of_two", "Your step is divided by the larger v, the new one or that of before, as in AMSGrad. It is divided by the new one",
+         dict(update=lambda self, m, v, t, g, before: m / self.correction1(t) / self.divisor(torch.maximum(before[1], v), t))),
+        ("amsgrad_beside_v", "Your step is divided by the largest v that there has been: that is AMSGrad. It is divided by v, which falls where "
+         "gradients do", dict(update=divided_by_the_largest)),
         ("adamax", "Your v is the largest of the last gradients: that is Adamax. It is a mean of their squares",
          dict(squares=lambda self, v, g, m: torch.maximum(self.beta2 * v, g.abs()), divisor=lambda self, v, t: v + self.eps)),
         ("adabelief", "Your v is the spread of the gradients about m, plus eps: that is AdaBelief. It is the mean of their squares",
@@ -515,6 +529,15 @@ def parts(gradient, sizes):
     return torch.split(gradient, [int(size) for size in sizes])
 
 
+def each_call(function):
+    """A gradient of several rows is clipped in as many calls."""
+    def calls(gradient, sizes, max_norm, of_norm):
+        answers = [function(row, sizes, max_norm, of_norm) for row in torch.atleast_2d(gradient)]
+        return torch.cat(answers) if of_norm or gradient.ndim == 1 else torch.stack(answers)
+    return calls
+
+
+@each_call
 def torch_clip(gradient, sizes, max_norm, of_norm):
     arrays = [torch.zeros(int(size)) for size in sizes]
     for array, array.grad in zip(arrays, [part.clone() for part in parts(gradient, sizes)]):
@@ -529,6 +552,7 @@ def norm_of(gradient):
 
 def clipping(norm=lambda g, sizes: norm_of(g), factor=lambda norm, most: most / (norm + 1e-6), least=1.0,
              said=lambda norm, most: norm, clipped=None):
+    @each_call
     def formula(gradient, sizes, max_norm, of_norm):
         n = norm(gradient, sizes)
         if of_norm:
@@ -590,6 +614,14 @@ clip.wrong("does_nothing", "Your gradients are what they were before, and no nor
     clipped=lambda g, sizes, most: g, said=lambda norm, most: torch.zeros_like(norm)))
 clip.wrong("not_clipped", "Your gradients are what they were before, though their norm is above max_norm",
            clipping(clipped=lambda g, sizes, most: g))
+clip.wrong("nan_is_not_above", "Your gradients stay where the norm is NaN, which is above nothing. All become NaN, so that it is seen: leave "
+           "them only where the factor is 1 or more",
+           clipping(factor=lambda norm, most: torch.ones_like(norm) if norm.isnan() else most / (norm + 1e-6)))
+clip.wrong("nan_is_nothing", "Your norm is 0 where it is NaN, as every comparison with NaN is false. Give NaN, and make all gradients NaN, so that "
+           "it is seen", clipping(factor=lambda norm, most: torch.ones_like(norm) if norm.isnan() else most / (norm + 1e-6),
+                                  said=lambda norm, most: norm.nan_to_num(nan=0.0, posinf=math.inf)))
+clip.wrong("finite_alone", "Your norm passes over what is infinite or NaN. It is infinite or NaN then, too, so that it is seen",
+           clipping(norm=lambda g, sizes: norm_of(g[g.isfinite()])))
 
 for name, sentence, gradient, sizes, max_norm in [
         ("by_hand", "3 and 4 in one array, 12 in another: the norm is 13, and is to be 6.5.", [3, 4, 12], [2, 1], 6.5),
@@ -598,7 +630,11 @@ for name, sentence, gradient, sizes, max_norm in [
         ("one_array", "A single array.", normal(31), [31], 1.0),
         ("tiny", "A norm of about 1e-4: PyTorch's 1e-6 shows.", normal(12, scale=3e-5), [4, 8], 3e-5),
         ("ragged", "Arrays of 1, 17, 130 and 33 numbers.", normal(181), [1, 17, 130, 33], 2.5),
-        ("many", "2100 numbers in two arrays.", normal(2100), [2000, 100], 1.0)]:
+        ("many", "2100 numbers in two arrays.", normal(2100), [2000, 100], 1.0),
+        ("nan", "Two calls; in the second one number is NaN: so is the norm, and then every number.",
+         [[0.5, 1, 2, -1, 3], [0.5, math.nan, 2, -1, 3]], [3, 2], 1.0),
+        ("infinite", "Two calls; in the second one number is infinite: the factor is 0, and that number NaN.",
+         [[0.5, 1, 2, -1, 3], [0.5, 1, math.inf, -1, 3]], [2, 3], 1.0)]:
     for of_norm in 0, 1:
         clip.case(f"{name}_{'norm' if of_norm else 'gradient'}", sentence, gradient=gradient,
                   sizes=torch.tensor(sizes, dtype=torch.int32), max_norm=max_norm, of_norm=of_norm)

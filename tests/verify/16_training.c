@@ -67,20 +67,20 @@ static void random_muon(Call *call, Random *random, Size size) {
 
 /* ------------------------------------------------------------------ clipping */
 
-/* The arrays lie one after the other in `gradient`. The output is the same, clipped, or in a case with `of_norm` the
- * norm. */
+/* The arrays lie one after the other in `gradient`, or in each of its rows, one for each call. The output is the same,
+ * clipped, or in a case with `of_norm` the norms. */
 static void unpack_clip_gradient(Function kernel, const Call *c) {
     int arrays = dimension(c, "sizes", 0);
     const int *sizes = argument(c, "sizes");
     bool of_norm = whole_number(c, "of_norm");
-    float *numbers = changing(c, "gradient", (size_t)dimension(c, "gradient", 0), !of_norm), *gradient[arrays];
-    size_t n[arrays];
-    for (int a = 0; a < arrays; a++) {
-        gradient[a] = numbers, n[a] = (size_t)sizes[a];
-        numbers += sizes[a];
+    size_t n[arrays], all = 0, count = tensor_count(input_named(c, "gradient"));
+    for (int a = 0; a < arrays; a++) all += n[a] = (size_t)sizes[a];
+    float *numbers = changing(c, "gradient", count, !of_norm), *norms = output(c), *gradient[arrays];
+    for (size_t call = 0; call < count / all; call++) {
+        for (int a = 0; a < arrays; a++) gradient[a] = numbers, numbers += n[a];
+        double norm = AS(clip_gradient, kernel)(arrays, n, gradient, scalar(c, "max_norm"));
+        if (of_norm) norms[call] = (float)norm;
     }
-    double norm = AS(clip_gradient, kernel)(arrays, n, gradient, scalar(c, "max_norm"));
-    if (of_norm) *(float *)output(c) = (float)norm;
 }
 
 static void random_clip_gradient(Call *call, Random *random, Size size) {

@@ -109,14 +109,14 @@ static Explanation best_twin(const Evidence *evidence) {
 /* From what is certain to what is only likely. */
 static Rule *const certain[] = {
     adds_onto_what_was_there, reads_beyond_an_input, reads_what_is_unset, is_changed, is_an_input, is_in_company,
-    is_moved, is_transposed,
+    is_moved, is_transposed, reads_another_head, scales_the_scores, fails_after_some_steps,
 };
 static Rule *const likely[] = {
-    begins_at_a_stage, leaves_numbers_unwritten, fails_after_some_steps, keeps_the_wrong_tokens, changes_the_logits,
+    begins_at_a_stage, leaves_numbers_unwritten, keeps_the_wrong_tokens, changes_the_logits,
     misplaces_a_mask, comes_to_nothing, is_rounded_otherwise, adds_to_the_sum, steps_by_another_length,
-    loses_digits_in_long_sums, is_multiplied, is_added_to, is_an_approximation,
-    fails_where_keys_came_before, is_wrong_for_special_numbers, overflows,
-    is_wrong_in_one_place, fails_where_vectors_do_not_fit,
+    sums_the_first_alone, loses_digits_in_long_sums, is_multiplied, is_added_to, is_an_approximation,
+    fails_where_keys_came_before, sees_other_keys, is_wrong_for_special_numbers, overflows,
+    is_wrong_in_one_place, is_partly_an_input, fails_where_vectors_do_not_fit,
     is_multiplied_by_rows, is_added_to_by_rows,
     is_less_exact, fails_where_it_is_long,
 };
@@ -128,12 +128,17 @@ static bool follow(size_t count, Rule *const rules[count], const Evidence *evide
     return false;
 }
 
-/* A twin that leaves cases unexplained yields to a rule that is certain: what is x unchanged is also x turned by 0. */
+/* Where it is stored it mostly fails: a case that passes is not this twin. */
+static bool is_spoken_against(const Explanation *of) { return of->diagnosis.matched * 2 <= of->diagnosis.stored; }
+
+/* A twin that leaves cases unexplained, or that most cases speak against, yields to a rule that is certain: what is x
+ * unchanged is also x turned by 0. */
 Diagnosis diagnose(const Kernel *kernel, int count, const Verdict verdicts[]) {
     char say[DIAGNOSIS];
     Evidence evidence = evidence_of(kernel, count, verdicts);
     Explanation best = best_twin(&evidence);
-    bool yields = best.diagnosis.twin && !explains_all(&best) && follow(CERTAIN, certain, &evidence, say);
+    bool doubted = best.diagnosis.twin && (!explains_all(&best) || is_spoken_against(&best));
+    bool yields = doubted && follow(CERTAIN, certain, &evidence, say);
     evidence_free(&evidence);
     return yields ? (Diagnosis){0} : best.diagnosis;
 }

@@ -11,7 +11,9 @@ typedef bool Rule(const Evidence *evidence, char say[static DIAGNOSIS]);
 
 /* What came out instead, rules_what.c: */
 Rule is_changed, is_an_input, is_in_company, is_moved, is_transposed; /* another known number, everywhere */
+Rule is_partly_an_input;                               /* where it is wrong */
 Rule comes_to_nothing;                                 /* 0, where something should be */
+Rule sums_the_first_alone;                             /* RMSNorm's, of a long row */
 Rule steps_by_another_length;                          /* Muon's, along the right direction */
 Rule adds_to_the_sum;                                  /* a softmax whose rows do not sum to 1 */
 
@@ -29,6 +31,9 @@ Rule fails_where_keys_came_before;                                 /* by the siz
 Rule fails_where_vectors_do_not_fit, fails_where_it_is_long, fails_after_some_steps;
 Rule is_wrong_for_special_numbers, overflows;        /* by what goes in */
 Rule keeps_the_wrong_tokens, changes_the_logits, misplaces_a_mask; /* where -infinity means "ruled out" */
+
+/* What attention looks at, rules_attention.c: */
+Rule reads_another_head, sees_other_keys, scales_the_scores;
 
 /* For all: what is said, an axis of the output, a size of a case. */
 __attribute__((format(printf, 2, 3))) bool say_it(char say[static DIAGNOSIS], const char *format, ...); /* true */

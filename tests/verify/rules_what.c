@@ -43,6 +43,27 @@ bool is_an_input(const Evidence *evidence, char say[static DIAGNOSIS]) {
     return false;
 }
 
+/* Where it is wrong. */
+static bool predict_rest(const Answer *answer, const void *name, double predicted[]) {
+    bool fits = predict_input(answer, name, predicted);
+    for (size_t i = 0; i < answer->count; i++)
+        if (!answer->wrong[i]) predicted[i] = answer->truth[i];
+    return fits;
+}
+
+/* A loop over pairs, or rows, that ends before all are done, where the rest is a copy. */
+bool is_partly_an_input(const Evidence *evidence, char say[static DIAGNOSIS]) {
+    const GoldenCase *golden = first_failing(evidence)->golden;
+    char where[WHERE];
+    size_t index;
+    const Answer *first = first_flagged(evidence, is_wrong, &index);
+    for (int i = 0; i < golden->input_count; i++)
+        if (is_always(evidence, predict_rest, golden->input[i].name))
+            return say_it(say, "Where your output is wrong it is %s, unchanged, first at %s; the rest is right. Does a "
+                               "loop end before all is done?", golden->input[i].name, where_text(where, first, index));
+    return false;
+}
+
 /* What became of each number. */
 typedef struct {
     double (*of)(double right);
@@ -200,6 +221,33 @@ bool is_transposed(const Evidence *evidence, char say[static DIAGNOSIS]) {
                            "says in which order they lie.",
                       axis_name(answer, outer), axis_name(answer, outer + 1));
     }
+    return false;
+}
+
+/* Of RMSNorm: the sum of squares ends after the first `most` numbers of a row. */
+static bool predict_short_sum(const Answer *answer, const void *most, double predicted[]) {
+    const Tensor *x = golden_input(answer->golden, "x"), *weight = golden_input(answer->golden, "weight");
+    const Tensor *bias = golden_input(answer->golden, "bias");
+    double eps = tensor_get(golden_input(answer->golden, "eps"), 0);
+    for (size_t start = 0; start < answer->count; start += answer->row) {
+        double squares = 0;
+        for (size_t i = 0; i < answer->row && i < *(const size_t *)most; i++)
+            squares += pow(tensor_get(x, start + i), 2);
+        double scale = 1 / sqrt(squares / (double)answer->row + eps);
+        for (size_t i = 0; i < answer->row; i++)
+            predicted[start + i] = tensor_get(x, start + i) * scale * tensor_get(weight, i) +
+                                   (bias ? tensor_get(bias, i) : 0);
+    }
+    return is_ordinary(answer);
+}
+
+/* A block of threads that does not go on to the rest of the row. */
+bool sums_the_first_alone(const Evidence *evidence, char say[static DIAGNOSIS]) {
+    if (strcmp(evidence->kernel->name, "rms_norm") != 0) return false;
+    for (size_t most = 32; most <= 2048; most *= 2)
+        if (is_always(evidence, predict_short_sum, &most))
+            return say_it(say, "Your sum of squares ends after the first %zu numbers of a row. It is over all of them: does "
+                               "a block of threads go on until the row is done?", most);
     return false;
 }
 

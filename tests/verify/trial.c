@@ -80,6 +80,8 @@ static bool out_of_bounds(const char *trouble) {
 }
 
 const char *trial_advice(const char *deviation) {
+    static const char below_0[] = "An index is below 0 there. Where something is subtracted from it, such as the first of a "
+                                  "part, ask first whether it lies in the part at all.";
     static const char *const known[][2] = {
         {"right the first time, wrong the second",
          "Something is kept from the call before: a static variable, or memory that is not set anew."},
@@ -91,6 +93,10 @@ const char *trial_advice(const char *deviation) {
          "The contract lets the output lie over this input: read an element before you write it, and never again."},
         {"right on arrays that begin on a page",
          "It takes an array's alignment, or the memory around it, for granted."},
+        {" bytes before ", below_0},
+        {"out of bounds: before ", below_0},
+        {"overran: wrote ",
+         "A loop goes on behind the end: are vectors, or blocks of threads, whole where only a part of the last is left?"},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strstr(deviation, known[i][0])) return known[i][1];

@@ -30,6 +30,8 @@ Verdict verdict_of_output(const Kernel *kernel, const GoldenCase *golden_case, c
 
 bool same_shape(const Tensor *left, const Tensor *right);
 char *index_text(char text[static SHAPE_TEXT], size_t index, const Tensor *tensor); /* "[0, 3]" */
+/* "[2, 3]: got 0.7, expected 0.5" */
+void difference_text(char text[static WORDS], size_t index, const Tensor *expected, float got);
 void verdict_free(Verdict *verdict);
 
 /* Prints the report of one kernel: a row a case, the verdict, one line of diagnosis. `source` is where the
@@ -38,7 +40,8 @@ int report(const Kernel *kernel, const Golden *golden, const char *source, int c
 
 enum { DIAGNOSIS = 512 };
 
-/* Calls the subject's kernel and the chapter's own on random shapes. True if all agree; otherwise says where not. */
+/* Calls the subject's kernel and the chapter's own on so many random shapes. True if all agree; otherwise says where not. */
+enum { RANDOM_CALLS = 24 }; /* the last is of medium size, wider than a Llama's rows; the one before it is far */
 bool random_shapes_agree(const Subject *subject, char disagreement[static DIAGNOSIS]);
 
 /* Does it refuse what the contract says is refused? */
