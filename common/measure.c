@@ -242,13 +242,13 @@ double fma_peak(int threads) { return peak_of(multiply_adds, threads); }
 double bf16_peak(int threads) { return peak_of(multiply_bf16_pairs, threads); }
 double byte_peak(int threads) { return peak_of(multiply_bytes, threads); }
 
-static double speed(Work *work, const void *context, int turn, int way, int threads) {
+static double speed(Measured *work, const void *context, int turn, int way, int threads) {
     double start = work_seconds(threads), done = work(context, turn, way);
     return done / (work_seconds(threads) - start);
 }
 
 /* The way whose median of TRIED turns is the highest. They take turns: what comes first finds the caches cold. */
-static int best_way(Work *work, int ways, const void *context, int threads) {
+static int best_way(Measured *work, int ways, const void *context, int threads) {
     double best = 0, speeds[ways][TRIED];
     int found = 0;
     for (int turn = 0; turn < TRIED && ways > 1; turn++)
@@ -260,7 +260,7 @@ static int best_way(Work *work, int ways, const void *context, int threads) {
     return found;
 }
 
-double typical_share(Work *kernel, Work *limit, int ways, const void *context, int turns, int threads) {
+double typical_share(Measured *kernel, Measured *limit, int ways, const void *context, int turns, int threads) {
     double shares[turns];
     int way = best_way(limit, ways, context, threads);
     for (int turn = 0; turn < turns; turn++)

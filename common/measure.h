@@ -54,12 +54,12 @@ double multiply_bf16_pairs(int threads);
 double multiply_bytes(int threads);
 
 /* Some work, in one of several ways, at the turn-th place where it can be done: says how much that was. */
-typedef double Work(const void *context, int turn, int way);
+typedef double Measured(const void *context, int turn, int way);
 
 /* The kernel's speed as a share of its limit's: measured in so many turns, each beside the limit of that moment, and told
  * is the median. (The best moment of the one need not be the best of the other, where other programs use the same
  * memory.) Which way of the limit is the best, a few turns before tell. */
-double typical_share(Work *kernel, Work *limit, int ways, const void *context, int turns, int threads);
+double typical_share(Measured *kernel, Measured *limit, int ways, const void *context, int turns, int threads);
 
 /* Threads that a parallel loop will use: OMP_NUM_THREADS, or all cores; 1 without OpenMP. */
 int thread_count(void);

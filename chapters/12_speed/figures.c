@@ -42,7 +42,12 @@ static double layer_weights(const Config *c) {
     return (double)c->C * (2.0 * c->H * c->D + 2.0 * c->KV * c->D + 3.0 * c->F);
 }
 
-/* The next of the matrices that lie one after the other, so that a limit can read all of them. */
+/* Of the layer's matrices, and of an embedding of one row. */
+static size_t weight_bytes(const Config *c, DType dtype) {
+    return (size_t)(layer_weights(c) + c->C) * dtype_size(dtype);
+}
+
+/* The next of the matrices, which lie one after the other. */
 static Tensor random_matrix(DType dtype, char **next, int rows, int columns) {
     Tensor t = {.name = "random", .dtype = dtype, .rank = 2, .shape = {(size_t)rows, (size_t)columns}, .data = *next};
     size_t count = (size_t)rows * columns, size = dtype_size(dtype);
@@ -60,7 +65,9 @@ static Model one_layer(DType dtype) {
     c->L = 1, c->V = 1;
     c->C /= NARROWER, c->F /= NARROWER, c->H /= NARROWER, c->KV /= NARROWER;
     int C = c->C, F = c->F, queries = c->H * c->D, keys = c->KV * c->D;
-    char *next = allocate((size_t)(layer_weights(c) + C) * dtype_size(dtype));
+    size_t bytes = weight_bytes(c, dtype);
+    char *next = allocate(2 * bytes); /* as much again, for a limit to read, which then finds nothing of it in a cache */
+    memset(next + bytes, 0, bytes);
     float *ones = model.norm = allocate((size_t)C * sizeof *ones);
     for (int i = 0; i < C; i++) ones[i] = 1;
     Layer *l = model.layers;
@@ -83,12 +90,9 @@ static void one_layer_free(Model *model) {
 /* T tokens after `length` others, which nobody read: what the cache holds does not change how fast it is. */
 typedef struct {
     Decoder *decoder;
+    size_t bytes; /* of the weights */
     int threads, T, length;
 } Reading;
-
-static double weight_bytes(const Model *model) {
-    return layer_weights(&model->config) * (double)dtype_size(model->lm_head.dtype);
-}
 
 /* One token: the bytes of the weights, and of all keys and values. A prompt: the operations. */
 static double read_tokens(const void *context, int, int) {
@@ -98,14 +102,13 @@ static double read_tokens(const void *context, int, int) {
     memset(ids, 0, sizeof ids);
     r->decoder->length = r->length;
     decoder_read(r->decoder, T, ids);
-    if (T == 1) return weight_bytes(r->decoder->model) + 2.0 * (r->length + 1) * c->KV * c->D * sizeof(float);
+    if (T == 1) return (double)r->bytes + 2.0 * (r->length + 1) * c->KV * c->D * sizeof(float);
     return 2 * layer_weights(c) * T + 2.0 * c->H * c->D * T * (T + 1);
 }
 
-static double read_weights(const void *context, int, int way) {
+static double read_as_much(const void *context, int, int way) {
     const Reading *r = context;
-    const Model *model = r->decoder->model;
-    return read_memory(r->threads, way, (size_t)weight_bytes(model), model->layers->q_proj.data);
+    return read_memory(r->threads, way, r->bytes, (const char *)r->decoder->model->layers->q_proj.data + r->bytes);
 }
 
 static double multiply(const void *context, int, int) { return multiply_adds(((const Reading *)context)->threads); }
@@ -115,9 +118,9 @@ static double share(const Model *model, int threads, int T, int length) {
     Decoder decoder = decoder_new(model, length + T);
     size_t cached = (size_t)(length + T) * model->config.KV * model->config.D * sizeof(float);
     memset(decoder.keys, 0, cached), memset(decoder.values, 0, cached);
-    Reading reading = {&decoder, threads, T, length};
+    Reading reading = {&decoder, weight_bytes(&model->config, model->lm_head.dtype), threads, T, length};
     use_threads(threads);
-    double share = T == 1 ? typical_share(read_tokens, read_weights, READING_WAYS, &reading, TURNS, threads)
+    double share = T == 1 ? typical_share(read_tokens, read_as_much, READING_WAYS, &reading, TURNS, threads)
                           : typical_share(read_tokens, multiply, 1, &reading, TURNS, threads);
     decoder_free(&decoder);
     return share;

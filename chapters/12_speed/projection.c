@@ -10,8 +10,8 @@
 
 enum {
     FEW = 4, STREAMS = 4, /* rows of x that meet a weight on its way from memory, and rows of the weight side by side */
-    IN_TURN = 12,         /* or one after the other, where x is a single row that the first-level cache cannot keep, */
-    IN_TURN_F32 = 8,      /* or the weights are F32, */
+    IN_TURN = 8,          /* or one after the other, where x is a single row, and the weights are F32, */
+    MORE_IN_TURN = 12,    /* or x is so long that the first-level cache cannot keep it, */
     BURST = 128,          /* and of each so many numbers in one go */
     LONG = 2048,          /* it keeps so many numbers of x while weights of 16 bits pass */
     SPAN = 256,           /* numbers of a row whose products are added up by themselves */
@@ -120,7 +120,7 @@ INLINE void add_part(DType dtype, int rows, int streams, int count, Vector sum[]
     for (; i + 2 * LANES <= count; i += 2 * LANES)
         add_step(dtype, rows, streams, part, width, (const void *)&x[0][i], weight + i * size, stream);
     if (i < count) { /* beyond the end of a row nothing is read */
-        char rest[IN_TURN][2 * LANES * sizeof(float)] = {0};
+        char rest[MORE_IN_TURN][2 * LANES * sizeof(float)] = {0};
         for (int s = 0; s < streams; s++) memcpy(rest[s], weight + s * stream + i * size, (size_t)(count - i) * size);
         add_step(dtype, rows, streams, part, width, (const void *)&x[0][i], rest[0], sizeof rest[0]);
     }
@@ -163,9 +163,9 @@ static void some_products(DType dtype, int rows, int streams, int in, float prod
     for (; r < rows; r++)
         if (streams == 1) any_products(dtype, 1, 1, in, products[r], width, x + r, weight, stream);
         else if (streams == STREAMS) any_products(dtype, 1, STREAMS, in, products[r], width, x + r, weight, stream);
-        else if (dtype == F32) dot_products(F32, 1, IN_TURN_F32, in, products[r], width, x + r, weight, stream);
-        else if (dtype == BF16) dot_products(BF16, 1, IN_TURN, in, products[r], width, x + r, weight, stream);
-        else dot_products(F16, 1, IN_TURN, in, products[r], width, x + r, weight, stream);
+        else if (streams == IN_TURN) any_products(dtype, 1, IN_TURN, in, products[r], width, x + r, weight, stream);
+        else if (dtype == BF16) dot_products(BF16, 1, MORE_IN_TURN, in, products[r], width, x + r, weight, stream);
+        else dot_products(F16, 1, MORE_IN_TURN, in, products[r], width, x + r, weight, stream);
 }
 
 /* Outputs first, first + 1, … of `apart` rows of the weight for each stream. They are put where they belong in the
@@ -185,10 +185,18 @@ static void outputs(int first, int streams, int apart, int rows, int in, int out
     free(products);
 }
 
+/* How many streams are fastest. Vectors of four need all their additions side by side. Of rows that are whole pages the
+ * same numbers lie in the same set of a first-level cache, which has places for eight lines or so. */
+static int streams_for(DType dtype, int rows, int in) {
+    if (rows > 1) return STREAMS;
+    if (dtype == F32) return IN_TURN;
+    if (in <= LONG || LANES == 4) return STREAMS;
+    return (size_t)in * dtype_size(dtype) % PAGE == 0 ? IN_TURN : MORE_IN_TURN;
+}
+
 void few_rows(int first, int rows, int in, int out, float y[rows][out], const float x[rows][in], const Tensor *weight) {
     DType dtype = weight->dtype;
-    bool long_row = in > LONG && LANES > 4; /* vectors of four need all their additions side by side */
-    int streams = rows > 1 ? STREAMS : dtype == F32 ? IN_TURN_F32 : long_row ? IN_TURN : STREAMS;
+    int streams = streams_for(dtype, rows, in);
     int width = (in + 2 * LANES - 1) / (2 * LANES) * 2 * LANES;
     float(*ordered)[width] = allocate((size_t)rows * sizeof *ordered);
     for (int r = 0; r < rows; r++) copy_in_order(dtype, in, ordered[r], x[r]);
