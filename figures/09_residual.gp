@@ -3,7 +3,7 @@ height = 420
 load "figures/style.gp"
 
 file = data."/09_residual.dat"
-set title "Most additions go more across the stream than along it, and some go against it"
+set title "Every addition goes more across the stream than along it, and some go against it"
 set ylabel "cosine between stream and addition"
 set xrange [0.5:8.5]
 set yrange [-1:1]

@@ -287,7 +287,7 @@ int main(void) {
     printf("What fewer bits do to the model of chapter 9: its matrices are quantized and read back, and it reads %d "
            "unseen stories.\n`make ablations` computes this page anew.\n\n"
            "kB, bits a weight   of all weights, the norms' in BF16\n"
-           "KL to BF16          of the probabilities of the next token, in nats, the mean over %d tokens\n"
+           "KL to BF16          of the probabilities of the next token, the mean over %d tokens\n"
            "right               of %d questions about these stories (standard error: %.1f points at %.0f %%)\n"
            "what it answers     to the sentence of the course; it should be: Anna has the red ball.\n"
            "Q6_K, Q4_K          only rows of 512 have them; with plain scales, where llama.cpp looks for better ones\n"
