@@ -346,7 +346,8 @@ $(SMALL:%=exercise-%): exercise-%: exercise-0%
 $(EXERCISES): exercise-%: $(BUILD)/verify $(BUILD)/compile.sh ## how far is your chapters/04_*/exercise.c, or SRC=my.c: make exercise-04
 	@mkdir -p $(BUILD)/$@
 	@$(call sources,chapters/$*_*/exercise.c); library="$(BUILD)/$@/$${1##*/}.so"; \
-	 sh $(BUILD)/compile.sh "$$library" "$$@" && $(BUILD)/verify --exercise $* --library "$$library"
+	 sh $(BUILD)/compile.sh "$$library" "$$@" && { $(BUILD)/verify --exercise $* --library "$$library" || \
+	     { echo "(make's error, in the next line, says only that not all is right yet.)"; exit 1; }; }
 
 mine: $(BUILD)/mine $(BUILD)/stories $(BUILD)/compile.sh ## the Llama that your exercise.c files make, with ours where you have none yet; or SRC="my_rope.c my_norm.c"
 	@$(call sources); $(BUILD)/mine "$$@"
