@@ -162,6 +162,7 @@ static void bad_configurations_get_one_line(void **state) {
     assert_one_line("empty", run("--tree bad"), "no valid JSON");
     unlink(AT("%s/bad/config.json", folder));
     assert_one_line("none", run("--tree bad"), "error: bad/config.json: cannot open it: No such file or directory\n");
+    assert_one_line("none, of a model", run("--model bad --ids 1"), "error: bad: it holds no config.json, as a model's ");
     assert_int_equal(symlink(ROOT "/tests/golden/gguf/plain.gguf", AT("%s/bad/q8.gguf", folder)), 0);
     assert_one_line("a .gguf alone", run("--model bad --ids 1"),
                     "bad: it holds no config.json. Is this the model? bad/q8.gguf\n");

@@ -140,6 +140,7 @@ static void refuse_others(const char *folder) {
     if (lies_in(path, folder, "config.json")) return;
     for (int i = 0; i < 2; i++)
         if (lies_in(path, folder, others[i][0])) fail("%s: %s", folder, others[i][1]);
+    fail("%s: it holds no config.json, as a model's folder does, beside model.safetensors and the tokenizer", folder);
 }
 
 static void read_folder(Model *model, const char *folder) {
