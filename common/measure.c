@@ -251,9 +251,10 @@ static double speed(Measured *work, const void *context, int turn, int way, int 
 static int best_way(Measured *work, int ways, const void *context, int threads) {
     double best = 0, speeds[ways][TRIED];
     int found = 0;
-    for (int turn = 0; turn < TRIED && ways > 1; turn++)
+    if (ways == 1) return found; /* nothing to choose */
+    for (int turn = 0; turn < TRIED; turn++)
         for (int way = 0; way < ways; way++) speeds[way][turn] = speed(work, context, turn, way, threads);
-    for (int way = 0; way < ways && ways > 1; way++) {
+    for (int way = 0; way < ways; way++) {
         double typical = median(TRIED, speeds[way]);
         if (typical > best) best = typical, found = way;
     }
