@@ -45,7 +45,7 @@ endif
 JANSSON := $(call library,jansson,jansson.h,-ljansson)
 PCRE2   := $(call library,libpcre2-8,pcre2.h,-lpcre2-8)
 UTF8    := $(call library,libutf8proc,utf8proc.h,-lutf8proc)
-# MPI runs one model on several machines (chapter 14). The flags of Open MPI's package, or what mpicc says.
+# MPI runs one model on several machines (chapter 15). The flags of Open MPI's package, or what mpicc says.
 MPI     := $(call library,ompi-c,mpi.h,$(or $(shell mpicc --showme:compile --showme:link 2>/dev/null),-lmpi))
 CMOCKA  := $(call library,cmocka,cmocka.h,-lcmocka)
 # clang warns when it cannot vectorise an `omp simd` loop, as at -O1: that is no fault of the loop.
@@ -72,7 +72,7 @@ LIBS  = $(LDFLAGS) $(JANSSON) $(PCRE2) $(UTF8) -lm
 # ---------------------------------------------------------------- what is built
 
 # Without PCRE2, which splits text for Llama 3, the chapters that need a tokenizer are left out: 10 and 11.
-LEFT_OUT := $(if $(PCRE2),,chapters/10%/main.c chapters/11%/main.c chapters/10%/figures.c chapters/11%/figures.c figures/10%.gp figures/11%.gp chapters/10_tokenizer/byte_level.c tests/test_tokenizer.c tests/test_generation.c tests/test_terminal.c tests/test_edges.c tests/test_mine.c tests/test_quantize.c tests/test_gguf_model.c tests/test_chat.c chapters/10_tokenizer/pattern.c chapters/14%/main.c chapters/14%/figures.c figures/14%.gp tests/test_parallel.c tests/test_commands.c tests/test_training.c tests/test_recipe.c tests/test_steps.c)
+LEFT_OUT := $(if $(PCRE2),,chapters/10%/main.c chapters/11%/main.c chapters/10%/figures.c chapters/11%/figures.c figures/10%.gp figures/11%.gp chapters/10_tokenizer/byte_level.c tests/formats/test_tokenizer.c tests/kernels/test_generation.c tests/programs/test_terminal.c tests/formats/test_edges.c tests/judge/test_mine.c tests/programs/test_quantize.c tests/formats/test_gguf_model.c tests/formats/test_chat.c chapters/10_tokenizer/pattern.c chapters/14%/main.c chapters/14%/figures.c figures/14%.gp tests/programs/test_parallel.c tests/programs/test_commands.c tests/programs/test_training.c tests/programs/test_recipe.c tests/formats/test_tokenizer_pipeline.c)
 
 CHAPTERS := $(patsubst chapters/%/main.c,%,$(filter-out $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/main.c)))
 PROGRAMS := $(CHAPTERS:%=$(BUILD)/%)
@@ -85,17 +85,17 @@ TOOLS    := $(BUILD)/verify $(BUILD)/grade $(BUILD)/stories $(if $(PCRE2),$(BUIL
 FAST     := $(addprefix chapters/12_speed/,projection.c pairs.c flash_attention.c)
 # And two of chapters 1 and 3, for a program that calls none of the others in their files: the library would bring both.
 FASTEST  := $(FAST) chapters/12_speed/elementwise.c
-# And what goes backward, of chapter 15, with common/linear.c: a program that trains names them as well.
-BACKWARD := $(FASTEST) $(addprefix chapters/16_training/,product.c linear.c attention.c gates.c loss.c)
+# And what goes backward, of chapter 16, with common/linear.c: a program that trains names them as well.
+BACKWARD := $(FASTEST) $(addprefix chapters/17_training/,product.c linear.c attention.c gates.c loss.c)
 CLIMB    := chapters/12_speed/climb.c
 LLAMA    := $(addprefix chapters/11_generation/,llama.c session.c settings.c talk.c)
-# The ranks of chapter 14, or the one that there is without MPI.
-SPREAD   := $(addprefix chapters/14_tensor_parallel/,run.c parallel.c $(if $(MPI),ranks.c counted.c,alone.c))
-# The program of chapter 16; its functions are for it and its tests.
-TRAINER  := $(addprefix chapters/16_training/,checkpoint.c documents.c folder.c mixture.c recipe.c report.c sample.c setup.c)
-KERNELS  := $(filter-out %/main.c %/figures.c %/exercise.c %/quantize.c chapters/16_training/train.c $(LLAMA) $(TRAINER) $(BACKWARD) $(CLIMB) $(LEFT_OUT) $(addprefix %/,run.c parallel.c ranks.c counted.c alone.c),$(wildcard chapters/[0-9][0-9]_*/*.c))
+# The ranks of chapter 15, or the one that there is without MPI.
+SPREAD   := $(addprefix chapters/15_tensor_parallel/,run.c parallel.c $(if $(MPI),ranks.c counted.c,alone.c))
+# The program of chapter 17; its functions are for it and its tests.
+TRAINER  := $(addprefix chapters/17_training/,checkpoint.c documents.c folder.c mixture.c recipe.c report.c sample.c setup.c)
+KERNELS  := $(filter-out %/main.c %/figures.c %/exercise.c %/quantize.c chapters/17_training/train.c $(LLAMA) $(TRAINER) $(BACKWARD) $(CLIMB) $(LEFT_OUT) $(addprefix %/,run.c parallel.c ranks.c counted.c alone.c),$(wildcard chapters/[0-9][0-9]_*/*.c))
 COMMON   := $(wildcard common/*.c)
-VERIFY   := $(filter-out $(addprefix tests/verify/,main.c grade.c guard.c mine.c route.c yours.c),$(wildcard tests/verify/*.c))
+VERIFY   := $(filter-out $(addprefix tests/judge/,main.c grade.c guard.c mine.c route.c yours.c),$(wildcard tests/judge/*.c))
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c))) $(BUILD)/tests/fast_decoder $(BUILD)/tests/fast_flash_attention $(BUILD)/tests/fast_backward $(BUILD)/tests/fast_step
 TESTS    := $(patsubst %/test_generation,%/fast_generation,$(patsubst %/test_elementwise,%/fast_elementwise,$(TESTS:%/test_speed=%/fast_speed)))
 TESTS    := $(TESTS:%/test_product=%/fast_product)
@@ -105,9 +105,9 @@ object = $(patsubst %.c,$(BUILD)/objects/%.o,$(1))
 
 all: $(PROGRAMS) $(DRAWERS) $(TOOLS)
 	@$(if $(findstring -fopenmp ,$(OPENMP) ),,echo "note: $(CC) has no OpenMP: everything runs on one thread (apt install libgomp1 or libomp-dev)")
-	@$(if $(PCRE2),,echo "note: no PCRE2: chapters 10, 11 and 14 are left out, and so are llama, quantize and train (apt install libpcre2-dev | dnf install pcre2-devel | brew install pcre2)")
+	@$(if $(PCRE2),,echo "note: no PCRE2: chapters 10, 11 and 15 are left out, and so are llama, quantize and train (apt install libpcre2-dev | dnf install pcre2-devel | brew install pcre2)")
 	@$(if $(UTF8),,echo "note: no utf8proc: a tokenizer.json that normalizes text (NFC, NFKC, Lowercase) is refused (apt install libutf8proc-dev | dnf install utf8proc-devel | brew install utf8proc)")
-	@$(if $(MPI),,echo "note: no MPI: chapter 14 runs on one process only (apt install libopenmpi-dev openmpi-bin | dnf install openmpi-devel | brew install open-mpi)")
+	@$(if $(MPI),,echo "note: no MPI: chapter 15 runs on one process only (apt install libopenmpi-dev openmpi-bin | dnf install openmpi-devel | brew install open-mpi)")
 	@$(if $(GNUPLOT),,echo "note: no gnuplot: figures are not drawn (apt install gnuplot-nox | dnf install gnuplot | brew install gnuplot)")
 
 # A program for another machine is run by an emulator: by a script that has the program's name.
@@ -129,11 +129,11 @@ $(BUILD)/objects/%.o: %.c $(BUILD)/flags
 	@echo "  compile  $<"
 	@$(CC) $(FLAGS) $(SHARED) $(ALSO) -MMD -MP -c $< -o $@
 
-RUNNERS  := $(BUILD)/11_generation $(BUILD)/12_speed $(BUILD)/14_tensor_parallel
+RUNNERS  := $(BUILD)/11_generation $(BUILD)/12_speed $(BUILD)/15_tensor_parallel
 # They name their parts before the library, too.
 $(BUILD)/12_speed: $(call object,$(CLIMB))
-$(BUILD)/14_tensor_parallel: $(call object,$(SPREAD))
-$(BUILD)/14_tensor_parallel: LIBS += $(MPI)
+$(BUILD)/15_tensor_parallel: $(call object,$(SPREAD))
+$(BUILD)/15_tensor_parallel: LIBS += $(MPI)
 $(call object,$(SPREAD)): ALSO = $(filter -I%,$(MPI))
 $(BUILD)/12_figures: $(call object,$(CLIMB) $(FASTEST))
 $(filter $(RUNNERS),$(PROGRAMS)): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(call object,$(FASTEST)) $(BUILD)/libllama.a
@@ -142,11 +142,11 @@ $(foreach c,$(DRAWN),$(eval $(BUILD)/$(call drawer,$(c)): $(BUILD)/objects/chapt
 $(PROGRAMS) $(DRAWERS):
 	$(link)
 
-$(BUILD)/verify: $(call object,tests/verify/main.c $(VERIFY)) $(BUILD)/libllama.a
-$(BUILD)/grade: $(call object,tests/verify/grade.c $(VERIFY)) $(BUILD)/libllama.a
+$(BUILD)/verify: $(call object,tests/judge/main.c $(VERIFY)) $(BUILD)/libllama.a
+$(BUILD)/grade: $(call object,tests/judge/grade.c $(VERIFY)) $(BUILD)/libllama.a
 # What is timed are the fast functions.
-$(BUILD)/bench_kernels: $(call object,tests/verify/main.c $(FAST) $(VERIFY)) $(BUILD)/libllama.a
-$(BUILD)/mine: $(call object,tests/verify/mine.c tests/verify/yours.c tests/golden/examine.c $(VERIFY)) $(BUILD)/libllama.a
+$(BUILD)/bench_kernels: $(call object,tests/judge/main.c $(FAST) $(VERIFY)) $(BUILD)/libllama.a
+$(BUILD)/mine: $(call object,tests/judge/mine.c tests/judge/yours.c tests/golden/examine.c $(VERIFY)) $(BUILD)/libllama.a
 $(BUILD)/verify $(BUILD)/grade $(BUILD)/bench_kernels $(BUILD)/mine:
 	$(link) -ldl
 
@@ -156,7 +156,7 @@ $(BUILD)/quantize: $(call object,chapters/13_quantization/quantize.c) $(BUILD)/l
 $(BUILD)/stories: $(call object,$(addprefix chapters/09_decoder/stories/,stories.c world.c)) $(BUILD)/libllama.a
 $(BUILD)/lessons: $(call object,chapters/09_decoder/stories/lessons.c) $(BUILD)/libllama.a
 TOGETHER := $(filter-out %/run.c %/parallel.c,$(SPREAD))
-$(BUILD)/train: $(call object,chapters/16_training/train.c $(TRAINER) $(TOGETHER) $(BACKWARD)) $(BUILD)/libllama.a
+$(BUILD)/train: $(call object,chapters/17_training/train.c $(TRAINER) $(TOGETHER) $(BACKWARD)) $(BUILD)/libllama.a
 $(BUILD)/train: LIBS += $(MPI)
 $(BUILD)/llama $(BUILD)/quantize $(BUILD)/stories $(BUILD)/lessons $(BUILD)/train:
 	$(link)
@@ -165,14 +165,14 @@ $(BUILD)/llama $(BUILD)/quantize $(BUILD)/stories $(BUILD)/lessons $(BUILD)/trai
 STUDIES := ablations beyond choices likely quantized settings
 STUDIED := $(addprefix $(BUILD)/,$(STUDIES) card)
 $(STUDIED): $(BUILD)/%: $(call object,tests/golden/examine.c tests/golden/judged.c $(FAST)) $(BUILD)/objects/tests/golden/%.o $(BUILD)/libllama.a
-$(BUILD)/bench_decoder: $(call object,tests/bench_decoder.c $(FASTEST)) $(BUILD)/libllama.a
-$(BUILD)/bench_parallel: $(call object,tests/bench_parallel.c $(filter-out %/run.c,$(SPREAD)) $(FASTEST)) $(BUILD)/libllama.a
+$(BUILD)/bench_decoder: $(call object,tests/bench/bench_decoder.c $(FASTEST)) $(BUILD)/libllama.a
+$(BUILD)/bench_parallel: $(call object,tests/bench/bench_parallel.c $(filter-out %/run.c,$(SPREAD)) $(FASTEST)) $(BUILD)/libllama.a
 $(BUILD)/bench_parallel: LIBS += $(MPI)
-$(call object,tests/bench_parallel.c): ALSO = $(filter -I%,$(MPI))
-$(BUILD)/bench_tokenizer: $(call object,tests/bench_tokenizer.c) $(BUILD)/libllama.a
-$(BUILD)/check_tokenizer: $(call object,tests/check_tokenizer.c) $(BUILD)/libllama.a
-$(BUILD)/bench_layer: $(call object,tests/bench_layer.c $(FASTEST)) $(BUILD)/libllama.a
-$(BUILD)/bench_training: $(call object,tests/bench_training.c $(BACKWARD)) $(BUILD)/libllama.a
+$(call object,tests/bench/bench_parallel.c): ALSO = $(filter -I%,$(MPI))
+$(BUILD)/bench_tokenizer: $(call object,tests/bench/bench_tokenizer.c) $(BUILD)/libllama.a
+$(BUILD)/check_tokenizer: $(call object,tests/formats/check_tokenizer.c) $(BUILD)/libllama.a
+$(BUILD)/bench_layer: $(call object,tests/bench/bench_layer.c $(FASTEST)) $(BUILD)/libllama.a
+$(BUILD)/bench_training: $(call object,tests/bench/bench_training.c $(BACKWARD)) $(BUILD)/libllama.a
 $(STUDIED) $(BUILD)/bench_training $(BUILD)/bench_decoder $(BUILD)/bench_layer $(BUILD)/bench_tokenizer $(BUILD)/check_tokenizer $(BUILD)/bench_parallel:
 	$(link)
 
@@ -184,25 +184,25 @@ $(BUILD)/tests/%: $(BUILD)/objects/tests/%.o $(call object,$(VERIFY)) $(BUILD)/l
 	$(link) $(CMOCKA) -ldl
 
 $(BUILD)/tests/test_training $(BUILD)/tests/test_recipe: $(call object,$(TRAINER))
-$(BUILD)/tests/test_mine: $(call object,tests/verify/yours.c tests/golden/examine.c)
+$(BUILD)/tests/test_mine: $(call object,tests/judge/yours.c tests/golden/examine.c)
 
 # The same tests with chapter 12's functions in place of those of chapters 1, 3, 8 and 9.
 $(BUILD)/tests/fast_%: $(BUILD)/objects/tests/test_%.o $(call object,$(FASTEST)) $(BUILD)/libllama.a
 	$(link) $(CMOCKA)
 
-# And of chapter 15.
+# And of chapter 16.
 $(BUILD)/tests/fast_backward $(BUILD)/tests/fast_step $(BUILD)/tests/fast_product: $(call object,$(filter-out $(FASTEST),$(BACKWARD)))
 
 # Somebody on another machine who has not pulled for a while.
-$(BUILD)/tests/other_version: $(filter-out %/run.o,$(call object,chapters/14_tensor_parallel/main.c $(SPREAD) $(FASTEST))) $(BUILD)/objects/other_version.o $(BUILD)/libllama.a
+$(BUILD)/tests/other_version: $(filter-out %/run.o,$(call object,chapters/15_tensor_parallel/main.c $(SPREAD) $(FASTEST))) $(BUILD)/objects/other_version.o $(BUILD)/libllama.a
 	$(link) $(MPI)
-$(BUILD)/objects/other_version.o: chapters/14_tensor_parallel/run.c $(BUILD)/flags
+$(BUILD)/objects/other_version.o: chapters/15_tensor_parallel/run.c $(BUILD)/flags
 	@$(CC) $(FLAGS) -DSPOKEN=2 $(filter -I%,$(MPI)) -c $< -o $@
 $(BUILD)/objects/tests/test_parallel.o $(BUILD)/objects/tests/test_training.o: ALSO += $(if $(MPI),-DMPIRUN=$(call quote,$(call string,$(MPIRUN))))
 $(BUILD)/tests/test_parallel: $(if $(MPI),| $(BUILD)/tests/other_version)
 
 # What `make fuzz` ever found, and what was thought of: it is given to the same code, without a fuzzer.
-$(BUILD)/tests/replay_%: $(BUILD)/objects/tests/fuzz/fuzz_%.o $(call object,tests/fuzz/replay.c) $(BUILD)/libllama.a
+$(BUILD)/tests/replay_%: $(BUILD)/objects/tests/fuzz/fuzz_%.o $(call object,tests/hardening/fuzz/replay.c) $(BUILD)/libllama.a
 	$(link)
 
 # Other flags or another compiler: everything is compiled again.
@@ -245,9 +245,9 @@ export OMPI_MCA_pml ?= ob1
 # does not end well tells it by its status.
 export OMPI_MCA_orte_allowed_exit_without_sync ?= 1
 
-parallel: $(BUILD)/14_tensor_parallel ## one model on several processes: make parallel RANKS=3 MODEL=DIR PROMPT="Once"
+parallel: $(BUILD)/15_tensor_parallel ## one model on several processes: make parallel RANKS=3 MODEL=DIR PROMPT="Once"
 	@$(if $(MPI),,echo "parallel: there is no MPI (apt install libopenmpi-dev openmpi-bin | dnf install openmpi-devel | brew install open-mpi)"; exit 1)
-	$(MPIRUN) -n $(or $(RANKS),2) $(BUILD)/14_tensor_parallel --model $(call quote,$(or $(MODEL),chapters/09_decoder/stories/model)) \
+	$(MPIRUN) -n $(or $(RANKS),2) $(BUILD)/15_tensor_parallel --model $(call quote,$(or $(MODEL),chapters/09_decoder/stories/model)) \
 	    --prompt $(call quote,$(or $(PROMPT),Once upon a time)) --report
 
 # What a program prints, for the lessons, and what it computed, for the figures. On one thread, for so small are the models that
@@ -306,7 +306,7 @@ GUARDED   = $(if $(WRAPPED),-fno-sanitize=all $(CHECKED) $(WRAPPED) $(ROUTED:%=-
 sources = if [ -e $(call quote,$(SRC)) ]; then set -- $(call quote,$(SRC)); else set -- $(or $(SRC),$(1)); fi
 
 $(BUILD)/route.o: $(wildcard common/*.h chapters/*/*.h)
-$(BUILD)/guard.o $(BUILD)/route.o: $(BUILD)/%.o: tests/verify/%.c $(BUILD)/flags
+$(BUILD)/guard.o $(BUILD)/route.o: $(BUILD)/%.o: tests/judge/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@$(CC) $(FLAGS) -fno-sanitize=all -fPIC -c $< -o $@
 
@@ -337,13 +337,13 @@ endif
 
 EXERCISES := $(NUMBERS:%=exercise-%)
 
-# Who writes make 4 means make 04.
+# Who writes make 5 means make 04.
 SMALL := $(patsubst 0%,%,$(filter 0%,$(NUMBERS)))
 .PHONY: $(SMALL) $(SMALL:%=exercise-%)
 $(SMALL): %: 0%
 $(SMALL:%=exercise-%): exercise-%: exercise-0%
 
-$(EXERCISES): exercise-%: $(BUILD)/verify $(BUILD)/compile.sh ## how far is your chapters/04_*/exercise.c, or SRC=my.c: make exercise-04
+$(EXERCISES): exercise-%: $(BUILD)/verify $(BUILD)/compile.sh ## how far is your chapters/04_*/exercise.c, or SRC=my.c: make exercise-05
 	@mkdir -p $(BUILD)/$@
 	@$(call sources,chapters/$*_*/exercise.c); library="$(BUILD)/$@/$${1##*/}.so"; \
 	 sh $(BUILD)/compile.sh "$$library" "$$@" && { $(BUILD)/verify --exercise $* --library "$$library" || \
@@ -352,17 +352,17 @@ $(EXERCISES): exercise-%: $(BUILD)/verify $(BUILD)/compile.sh ## how far is your
 mine: $(BUILD)/mine $(BUILD)/stories $(BUILD)/compile.sh ## the Llama that your exercise.c files make, with ours where you have none yet; or SRC="my_rope.c my_norm.c"
 	@$(call sources); $(BUILD)/mine "$$@"
 
-grade: $(BUILD)/grade $(BUILD)/compile.sh ## judge a folder of submissions: make grade DIR=submissions/ EXERCISE=04, a table and a CSV
-	@$(if $(DIR),,echo "usage: make grade DIR=submissions/ [EXERCISE=04] [CSV=$(BUILD)/grades.csv]"; exit 1)
+grade: $(BUILD)/grade $(BUILD)/compile.sh ## judge a folder of submissions: make grade DIR=submissions/ EXERCISE=05, a table and a CSV
+	@$(if $(DIR),,echo "usage: make grade DIR=submissions/ [EXERCISE=05] [CSV=$(BUILD)/grades.csv]"; exit 1)
 	@$(BUILD)/grade $(EXERCISE:%=--exercise %) --csv $(call quote,$(or $(CSV),$(BUILD)/grades.csv)) $(call quote,$(DIR))
 
-# Everything, or what ONLY names of it (tests/test_speed.c is fast_speed, with chapter 12's code in it; either name will do):
+# Everything, or what ONLY names of it (tests/kernels/test_speed.c is fast_speed, with chapter 12's code in it; either name will do):
 # first what takes long, so that the others end beside it. Two are scripts; and where programs are run, they must be there.
 LONGEST  := test_parallel test_classroom test_programs test_mine fast_product test_golden test_tokenizer test_chat fast_generation lessons
 EVERY_TEST := $(notdir $(TESTS)) $(FUZZED:%=replay_%) languages lessons
 TESTED   := $(or $(foreach t,$(ONLY),$(if $(filter $(t),$(EVERY_TEST)),$(t),$(t:test_%=fast_%))),$(filter $(EVERY_TEST),$(LONGEST)) $(filter-out $(LONGEST),$(EVERY_TEST)))
 COMPILED := $(patsubst %,$(BUILD)/tests/%,$(filter-out languages lessons,$(TESTED)))
-command   = $(or $(if $(filter replay_%,$(1)),"$(BUILD)/tests/$(1) tests/fuzz/corpus/$(1:replay_%=%)"),$(if $(filter languages,$(1)),"sh tests/languages/run.sh $(BUILD)"),$(if $(filter lessons,$(1)),"sh tests/lessons.sh $(BUILD)/data --check"),$(BUILD)/tests/$(1))
+command   = $(or $(if $(filter replay_%,$(1)),"$(BUILD)/tests/$(1) tests/hardening/fuzz/corpus/$(1:replay_%=%)"),$(if $(filter languages,$(1)),"sh tests/submissions/languages/run.sh $(BUILD)"),$(if $(filter lessons,$(1)),"sh tests/lessons.sh $(BUILD)/data --check"),$(BUILD)/tests/$(1))
 
 RUNNING  := $(filter languages lessons $(patsubst tests/%.c,%,$(shell grep -l '[^a-z_]run."' tests/test_*.c)),$(TESTED:fast_%=test_%))
 
@@ -381,15 +381,15 @@ DRAWN_SLOWLY = $(foreach n,12 15 16,build/coverage/data/$(n)_figures.txt)
 coverage: ## which lines and branches of chapters/ and common/ do the tests run? A table, and what nobody runs
 	@find build/coverage -name '*.gcda' -delete 2>/dev/null || true # the counts are of this run alone
 	@MALLOC_PERTURB_=85 OMP_NUM_THREADS=1 $(MAKE) --no-print-directory BUILD=build/coverage CPPFLAGS=-DUNTIMED \
-	    CFLAGS="-O1 --coverage -include tests/coverage/coverage.h" test faults $(DRAWN_SLOWLY) EVERY=$(or $(EVERY),40)
-	@sh tests/coverage/table.sh build/coverage
+	    CFLAGS="-O1 --coverage -include tests/hardening/coverage/coverage.h" test faults $(DRAWN_SLOWLY) EVERY=$(or $(EVERY),40)
+	@sh tests/hardening/coverage/table.sh build/coverage
 
 # Preloaded: it must not have what CFLAGS may ask for, a sanitizer, say.
-$(BUILD)/allocations.so: tests/faults/allocations.c tests/faults/allocations.h
+$(BUILD)/allocations.so: tests/hardening/faults/allocations.c tests/hardening/faults/allocations.h
 	@mkdir -p $(@D)
 	@$(CC) -std=c2x -O1 -D_GNU_SOURCE -I. -shared -fPIC $< -o $@
 
-$(BUILD)/faults: $(call object,tests/faults/faults.c) $(BUILD)/libllama.a
+$(BUILD)/faults: $(call object,tests/hardening/faults/faults.c) $(BUILD)/libllama.a
 	$(link)
 
 ifneq ($(and $(wildcard /proc/self/status),$(shell echo '\#include <linux/seccomp.h>' | $(CC) -E - 2>/dev/null)),)
@@ -401,10 +401,10 @@ faults:
 endif
 
 fuzz: ## feed broken files to what reads them, any text to the tokenizers and any template to Jinja, a minute each; KEEP=1 keeps what reached new code
-	@sh tests/fuzz/run.sh $(BUILD) $(or $(SECONDS),60) "$(JANSSON)" "$(if $(PCRE2),$(PCRE2) $(if $(UTF8),-DUTF8PROC $(UTF8)))" $(KEEP)
+	@sh tests/hardening/fuzz/run.sh $(BUILD) $(or $(SECONDS),60) "$(JANSSON)" "$(if $(PCRE2),$(PCRE2) $(if $(UTF8),-DUTF8PROC $(UTF8)))" $(KEEP)
 
 mutants: all $(BUILD)/libllama.a $(BUILD)/compile.sh ## break our own kernels on purpose, and count how many breaks the golden values catch
-	@$(PYTHON) tests/mutants.py --build $(BUILD) $(if $(EVERY),--every $(EVERY))
+	@$(PYTHON) tests/hardening/mutants.py --build $(BUILD) $(if $(EVERY),--every $(EVERY))
 
 # What computes the golden values and runs the notebooks. No reader of the lessons needs it.
 venv: ## PyTorch and transformers in build/venv, for golden and notebooks
@@ -421,11 +421,11 @@ train-small: $(BUILD)/train $(BUILD)/stories $(BUILD)/llama ## train a smaller m
 	@rm -rf $(SMALL) && mkdir -p $(SMALL)
 	@$(BUILD)/stories --count 8000 --seed 1 > $(SMALL)/stories.txt
 	@$(BUILD)/stories --count 100 --seed 2 > $(SMALL)/unseen.txt
-	@$(BUILD)/train --config chapters/16_training/small.json --tokenizer chapters/09_decoder/stories/model --data $(SMALL)/stories.txt \
+	@$(BUILD)/train --config chapters/17_training/small.json --tokenizer chapters/09_decoder/stories/model --data $(SMALL)/stories.txt \
 	    --valid $(SMALL)/unseen.txt --rate 0.005 --sample 100 --plot --out $(SMALL)/model
 	@echo "It writes: $(BUILD)/llama --model $(SMALL)/model --prompt \"Once upon a time\""
 
-GOLDEN := golden printing articles 09_decoder 15_gradients 16_run unseen stories sentence stand_ins 10_tokenizer 10_others chat vocabularies 13_gguf
+GOLDEN := golden printing articles 09_decoder 16_gradients 17_run unseen stories sentence stand_ins 10_tokenizer 10_others chat vocabularies 13_gguf
 
 golden: $(BUILD)/stories ## compute the golden values again
 	@$(torch)
@@ -460,16 +460,16 @@ bench: $(BUILD)/bench_kernels $(BUILD)/bench_layer $(BUILD)/bench_decoder ## our
 
 bench-parallel: $(BUILD)/bench_parallel $(BUILD)/bench_decoder ## one process with all cores beside several ranks of one thread, and a pipeline: tokens a second, predicted and measured
 	@$(if $(MPI),,echo "bench-parallel: there is no MPI (apt install libopenmpi-dev openmpi-bin)"; exit 1)
-	@sh tests/bench_parallel.sh "$(MPIRUN)" $(BUILD)
+	@sh tests/bench/bench_parallel.sh "$(MPIRUN)" $(BUILD)
 
 bench-training: $(BUILD)/bench_training ## steps of training beside PyTorch's, and beside this machine's FMA peak
-	@$(PYTHON) tests/bench_training.py $(BUILD)/bench_training
+	@$(PYTHON) tests/bench/bench_training.py $(BUILD)/bench_training
 
 bench-tokenizer: $(BUILD)/bench_tokenizer $(BUILD)/stories ## our tokenizer beside sentencepiece, tiktoken and tokenizers: the seconds, and the ids
-	@$(PYTHON) tests/bench_tokenizer.py $(BUILD)/bench_tokenizer $(BUILD)/stories
+	@$(PYTHON) tests/bench/bench_tokenizer.py $(BUILD)/bench_tokenizer $(BUILD)/stories
 
 check-tokenizers: $(BUILD)/check_tokenizer ## whatever the text, are the ids those of the libraries? In a minute or two
-	@$(PYTHON) tests/check_tokenizers.py $(BUILD)/check_tokenizer
+	@$(PYTHON) tests/formats/check_tokenizers.py $(BUILD)/check_tokenizer
 
 notebooks: all $(BUILD)/libllama.so ## run the notebooks, and keep what they show
 	@$(torch)
@@ -477,7 +477,7 @@ notebooks: all $(BUILD)/libllama.so ## run the notebooks, and keep what they sho
 
 notebooks-check: all $(BUILD)/libllama.so ## do they still run? And Python's calls of the kernels, on every golden case
 	@$(torch)
-	@sh tests/run.sh "$(PYTHON) tests/test_llama_c.py" "$(PYTHON) notebooks/execute.py --check"
+	@sh tests/run.sh "$(PYTHON) tests/kernels/test_llama_c.py" "$(PYTHON) notebooks/execute.py --check"
 
 docs: $(DATA) figures ## refresh what the lessons show: code, runs and figures
 	@$(if $(GNUPLOT),cp $(FIGURES) figures/)

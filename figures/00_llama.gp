@@ -28,7 +28,7 @@ do for [i = 0:1] {
 eval box(23.8, 24, 10, 1, "RMSNorm", "chapter 1")
 eval box(23.8, 13, 7.6, 0, "W_q, W_k", "linear")
 eval box(23.8, 3, 7.6, 0, "W_v", "linear")
-eval box(33.4, 13, 8.4, 1, "RoPE", "chapter 4")
+eval box(33.4, 13, 8.4, 1, "RoPE", "chapter 5")
 eval box(33.4, 3, 8.4, 1, "KV cache", "chapter 7")
 eval box(43.8, 13, 8.4, 1, "attention", "5, 6, 8")
 eval box(53.8, 13, 4.6, 0, "W_o", "linear")

@@ -1,4 +1,4 @@
-# Perplexity by position, past the trained length of 512: plain, and with each scaling of chapter 4 by 8.
+# Perplexity by position, past the trained length of 512: plain, and with each scaling of chapter 5 by 8.
 height = 460
 load "figures/style.gp"
 

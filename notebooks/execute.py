@@ -2,7 +2,7 @@
 
     python notebooks/execute.py            and writes the outputs into the notebooks
     python notebooks/execute.py --check    writes nothing, and looks over what is committed
-    python notebooks/execute.py 04_rope    that one alone
+    python notebooks/execute.py 05_rope    that one alone
 """
 import os
 import re

@@ -2,8 +2,8 @@
 #ifndef TESTS_GRADIENTS_H
 #define TESTS_GRADIENTS_H
 
-#include "15_backward/compare.h"
-#include "15_backward/decoder_backward.h"
+#include "16_backward/compare.h"
+#include "16_backward/decoder_backward.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

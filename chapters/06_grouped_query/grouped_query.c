@@ -1,5 +1,5 @@
 #include "06_grouped_query/grouped_query.h"
-#include "05_attention/attention.h"
+#include "04_attention/attention.h"
 #include "common/error.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Chapter 6: what several heads are for, who reads whom, sharing on the sentence, and what it saves in every Llama. */
 #include "06_grouped_query/grouped_query.h"
 #include "06_grouped_query/llamas.h"
-#include "05_attention/attention.h"
+#include "04_attention/attention.h"
 #include "common/console.h"
 #include "common/options.h"
 #include "common/random.h"

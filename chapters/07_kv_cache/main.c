@@ -1,6 +1,6 @@
 /* Chapter 7: a cache by hand, why keys can be kept, the sentence token by token, and one layer run in ten ways. */
 #include "07_kv_cache/kv_cache.h"
-#include "04_rope/rope.h"
+#include "05_rope/rope.h"
 #include "06_grouped_query/grouped_query.h"
 #include "common/console.h"
 #include "common/error.h"

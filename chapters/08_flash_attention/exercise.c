@@ -4,11 +4,11 @@
  *
  * judges each function against PyTorch, names the mistake if it knows it, and says how far you are. Fill them in from
  * top to bottom. The (void) lines only keep an empty body from warning; they go when you begin. */
-#include "05_attention/attention.h"
+#include "04_attention/attention.h"
 #include "06_grouped_query/grouped_query.h"
 #include "08_flash_attention/flash_attention.h"
 
-/* Task 1. Chapter 5's softmax reads each row three times: for the maximum, for the sum, for the division. Read it
+/* Task 1. Chapter 4's softmax reads each row three times: for the maximum, for the sum, for the division. Read it
  * twice: one loop that carries maximum and sum together, and one that writes. What must happen to the sum when an
  * element is larger than the maximum so far? Careful with a row that begins with -infinity. */
 void softmax(int rows, int n, float out[rows][n], const float x[rows][n]) {

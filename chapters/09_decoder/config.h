@@ -5,7 +5,7 @@
 #ifndef CONFIG_H
 #define CONFIG_H
 
-#include "04_rope/rope.h"
+#include "05_rope/rope.h"
 #include "common/tensor.h"
 
 enum {

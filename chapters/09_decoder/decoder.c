@@ -1,7 +1,7 @@
 #include "09_decoder/decoder.h"
 #include "01_normalization/normalization.h"
 #include "03_feed_forward/feed_forward.h"
-#include "04_rope/rope.h"
+#include "05_rope/rope.h"
 #include "07_kv_cache/kv_cache.h"
 #include "08_flash_attention/flash_attention.h"
 #include "09_decoder/projection.h"

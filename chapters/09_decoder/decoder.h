@@ -1,7 +1,7 @@
 /* Chapter 9: the decoder. Everything before this chapter, in its place:
  *
  *     x = embedding of the tokens
- *     L times   x += attention(rms_norm(x))         chapters 1, 4, 7, 8
+ *     L times   x += attention(rms_norm(x))         chapters 1, 5, 7, 8
  *               x += feed_forward(rms_norm(x))      chapters 1, 3
  *     logits = rms_norm(x) lm_head^T                chapter 1
  *
@@ -15,7 +15,7 @@
  * and feed-forward of layer l, 2 L + 1 after the last norm. x is of positions first .. first + T - 1. */
 typedef void Watch(void *context, int stage, int first, int T, int C, const float x[T][C]);
 
-/* The way of the stream: decoder_forward(), or chapter 14's, which adds up what several machines compute. */
+/* The way of the stream: decoder_forward(), or chapter 15's, which adds up what several machines compute. */
 typedef struct Decoder Decoder;
 typedef void Forward(Decoder *decoder, int T, int C, float out[restrict T][C], const int ids[T]);
 
@@ -26,7 +26,7 @@ struct Decoder {
     int capacity;          /* positions that the text may have */
     int length;            /* positions read so far: the next token stands at this one */
     float *keys, *values;  /* [L][capacity][KV][D]: chapter 7's cache of each layer */
-    float *angles;         /* [2][T][D / 2]: cosine and sine for the T positions that are being read, chapter 4's */
+    float *angles;         /* [2][T][D / 2]: cosine and sine for the T positions that are being read, chapter 5's */
     float *last;           /* [C]: the last position after the last norm */
     char *room;            /* to work in: see take() */
     size_t room_size, taken;

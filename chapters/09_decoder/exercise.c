@@ -11,7 +11,7 @@
  *     d->model->layers[l]                the weights of layer l, by their names in the checkpoint
  *     rms_norm(T, C, out, x, weight, NULL, eps)                     chapter 1
  *     swiglu(n, out, gate, up)                                      chapter 3
- *     rope_half_split(T, H, D, out, x, cosine, sine)                chapter 4; out must not be x
+ *     rope_half_split(T, H, D, out, x, cosine, sine)                chapter 5; out must not be x
  *     kv_cache_append(...), then flash_attention(...)               chapters 7 and 8
  *     project(T, in, out, y, x, &weight)                            y = x weight^T; [T][H][D] is [T][H * D] to it:
  *                                                                   project(T, C, H * D, (float(*)[H * D])q, ...)
@@ -20,7 +20,7 @@
  * The (void) lines only keep an empty body from warning; they go when you begin. */
 #include "01_normalization/normalization.h"
 #include "03_feed_forward/feed_forward.h"
-#include "04_rope/rope.h"
+#include "05_rope/rope.h"
 #include "07_kv_cache/kv_cache.h"
 #include "08_flash_attention/flash_attention.h"
 #include "09_decoder/decoder.h"

@@ -1,7 +1,7 @@
 /* What the figures of chapter 9 draw: what each half of a layer adds to the sentence's stream, what the model would
  * say if it ended there, and what it says when one head is silent. */
 #include "01_normalization/normalization.h"
-#include "05_attention/attention.h"
+#include "04_attention/attention.h"
 #include "09_decoder/projection.h"
 #include "09_decoder/trace.h"
 #include "common/console.h"

@@ -3,7 +3,7 @@
     python3 chapters/09_decoder/meta.py DIR
 
 The tensors have other names, lie in as many files as the model was trained on groups of processors, each with its rows or
-columns, and RoPE turns the pairs (2i, 2i + 1): chapter 4 says why the rows of q_proj and k_proj change places.
+columns, and RoPE turns the pairs (2i, 2i + 1): chapter 5 says why the rows of q_proj and k_proj change places.
 """
 import json
 import sys

@@ -2,7 +2,7 @@
  *
  * A checkpoint is
  *     a folder as downloaded from Hugging Face: config.json and model.safetensors, or the shards that
- *     model.safetensors.index.json names; queries and keys in the half-split layout of chapter 4;
+ *     model.safetensors.index.json names; queries and keys in the half-split layout of chapter 5;
  *     or a file of llama.cpp's format (.gguf), with weights of any number of bits (chapter 13), in the interleaved
  *     layout of Meta's checkpoints; or one of llama2.c's first format (.bin), float32, in the same layout.
  * Every tensor's name, dtype and shape is checked. What is missing and what does not belong there is named. */

@@ -1,7 +1,7 @@
 #include "09_decoder/trace.h"
 #include "01_normalization/normalization.h"
-#include "04_rope/rope.h"
-#include "05_attention/attention.h"
+#include "05_rope/rope.h"
+#include "04_attention/attention.h"
 #include "09_decoder/projection.h"
 #include "common/error.h"
 

@@ -4,7 +4,7 @@
 #define SPEED_FLASH_ATTENTION_H
 
 /* Many queries: so many sets of them read the keys together, tile by tile, while a tile is in the cache. sets >= 1.
- * log_sum [T][H], for who trains, is chapter 15's; or NULL. */
+ * log_sum [T][H], for who trains, is chapter 16's; or NULL. */
 void team_attention(int sets, int T, int S, int H, int KV, int D, float out[restrict T][H][D], float *log_sum,
                     const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]);
 

@@ -7,7 +7,7 @@
  * figures of the model's README.md. */
 #include "01_normalization/normalization.h"
 #include "03_feed_forward/feed_forward.h"
-#include "04_rope/rope.h"
+#include "05_rope/rope.h"
 #include "07_kv_cache/kv_cache.h"
 #include "09_decoder/decoder.h"
 #include "09_decoder/projection.h"

@@ -93,7 +93,7 @@ def shapes():
 
 
 def masks():
-    """Query 1 of chapter 5's first example: scores 2 and 0 over sqrt(2), and a future key whose score would be 2."""
+    """Query 1 of chapter 4's first example: scores 2 and 0 over sqrt(2), and a future key whose score would be 2."""
     scores = torch.tensor([2.0, 0.0, 2.0], dtype=torch.float64) / math.sqrt(2)
     yield ("score of the future key", "key 0", "key 1", "key 2: the future")
     for fill in (0, -1e-9, 1e-9, -1, -10, -100, -1e9, -math.inf):

@@ -1,5 +1,5 @@
 """How exact is torch.nn.functional.linear in float32? For each width the root of the mean squared error against float64, beside
-that of the values: the table in tests/test_speed.c, whose numbers are made by the same rule. No golden file: the test draws
+that of the values: the table in tests/kernels/test_speed.c, whose numbers are made by the same rule. No golden file: the test draws
 the inputs again."""
 import numpy as np
 import torch

@@ -1,5 +1,5 @@
 /* What a Llama is asked about the course's stories, however it is made: ablations.c makes mistakes in one on purpose;
- * tests/verify/mine.c runs one that has a reader's kernels in it.
+ * tests/judge/mine.c runs one that has a reader's kernels in it.
  *
  * A story is a line; the lines after it are "Question: …" and "Answer: …" in turn. */
 #ifndef GOLDEN_EXAMINE_H

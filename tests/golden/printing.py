@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """printing.safetensors: tensors, and as metadata under each tensor's name what PyTorch prints for it.
-tests/test_tensor.c holds tensor_print against it.
+tests/kernels/test_tensor.c holds tensor_print against it.
 
     python tests/golden/printing.py            writes the file anew
     python tests/golden/printing.py --check    computes it anew and compares it with the committed one

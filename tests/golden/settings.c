@@ -4,8 +4,8 @@
  *
  * Each is trained with several seeds, which draw other weights and other texts: a difference that is not larger than
  * that between seeds says nothing. */
-#include "15_backward/backward.h"
-#include "16_training/small.h"
+#include "16_backward/backward.h"
+#include "17_training/small.h"
 #include "common/console.h"
 
 #include <math.h>

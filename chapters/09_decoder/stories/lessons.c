@@ -5,7 +5,7 @@
  * where every token needs it; then to look up one word by another next to it; and then with more and more words between
  * the two, until the lesson is a question. Each lesson is a small step from one before it.
  *
- * What comes out is a token file (16_training/documents.h): rows of equal length, and how much each token counts. */
+ * What comes out is a token file (17_training/documents.h): rows of equal length, and how much each token counts. */
 #include "09_decoder/stories/words.h"
 #include "10_tokenizer/tokenizer.h"
 #include "common/error.h"

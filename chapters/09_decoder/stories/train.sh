@@ -66,7 +66,7 @@ chapter from here on has a trained model to run, with no download. It knows $(gr
 | weights | BF16, $(wc -c <"$to/model/model.safetensors") bytes |
 | vocabulary | 1024 pieces, SentencePiece BPE with byte fallback, Llama 2's options |
 | text | 240000 stories, written by [stories.c](../stories.c) with seed 1, of which some are read; no story of the numbers below is among them |
-| training | $(last begins) and $(last copies) steps of word lists, $(last looks_up) of lessons, $(last apart) and $(last model) of stories, with lessons ([lessons.c](../lessons.c)) among them, some 4096 tokens each; $minutes minutes on ${OMP_NUM_THREADS:-$(nproc)} threads, by [build/train](../../../16_training/README.md): [train.sh](../train.sh), [train.log](../train.log) |
+| training | $(last begins) and $(last copies) steps of word lists, $(last looks_up) of lessons, $(last apart) and $(last model) of stories, with lessons ([lessons.c](../lessons.c)) among them, some 4096 tokens each; $minutes minutes on ${OMP_NUM_THREADS:-$(nproc)} threads, by [build/train](../../../17_training/README.md): [train.sh](../train.sh), [train.log](../train.log) |
 
 | measured on the weights as they are in the file | |
 |---|---|

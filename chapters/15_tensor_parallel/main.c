@@ -1,0 +1,200 @@
+/* Chapter 15, tensor parallelism: one model on several processes and machines. */
+#include "02_activation/activation.h"
+#include "03_feed_forward/feed_forward.h"
+#include "09_decoder/family.h"
+#include "11_generation/generation.h"
+#include "15_tensor_parallel/run.h"
+#include "15_tensor_parallel/shard.h"
+#include "15_tensor_parallel/traffic.h"
+#include "common/console.h"
+#include "common/error.h"
+#include "common/linear.h"
+#include "common/numbers.h"
+#include "common/options.h"
+#include "common/sentence.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* ------------------------------------------------------------------ by hand */
+
+/* Two matrices with a ReLU between them, cut for two ranks: columns, then rows. One share is negative, so that a ReLU
+ * of each share would give another sum. */
+static void by_hand(void) {
+    const float x[1][2] = {{1, 2}}, first[4][2] = {{1, 0}, {0, 1}, {1, 1}, {1, -1}}, second[1][4] = {{1, 2, -1, 4}};
+    float all[1][4], out[1][1];
+    linear(1, 2, 4, all, x, first, NULL);
+    relu(4, all[0], all[0]);
+    linear(1, 4, 1, out, all, second, NULL);
+    section("By hand");
+    Table table = {0};
+    table_row(&table, "|hidden|  its part of the second matrix|what it makes");
+    table_row(&table, "one rank|%g  %g  %g  %g|1  2  -1  4|%g", all[0][0], all[0][1], all[0][2], all[0][3], out[0][0]);
+    for (int rank = 0; rank < 2; rank++) {
+        float first_part[2][2], part[1][2], own[1][2], share[1][1];
+        shard_columns(2, rank, 4, 2, first_part, first);
+        shard_rows(2, rank, 1, 4, part, second);
+        linear(1, 2, 2, own, x, first_part, NULL);
+        relu(2, own[0], own[0]);
+        linear(1, 2, 1, share, own, part, NULL);
+        table_row(&table, "rank %d of 2|%g  %g|%g  %g|%g", rank, own[0][0], own[0][1], part[0][0], part[0][1],
+                  share[0][0]);
+    }
+    table_print(&table, stdout);
+}
+
+/* ------------------------------------------------------------------ on the sentence */
+
+static Sentence s;
+
+/* The sentence's feed-forward layer: its weights, what goes in, and the stream before and after it. */
+typedef struct {
+    float *gate, *up, *down;
+    const void *normed, *before, *after;
+} Half;
+
+static Half half_open(void) {
+    const float(*stream)[s.T][s.C] = sentence_tensor(&s, "stream", 3, 2 * s.L + 2, s.T, s.C);
+    return (Half){.gate = sentence_weight(&s, "mlp.gate_proj", 2, s.F, s.C),
+                  .up = sentence_weight(&s, "mlp.up_proj", 2, s.F, s.C),
+                  .down = sentence_weight(&s, "mlp.down_proj", 2, s.C, s.F),
+                  .normed = sentence_tensor(&s, "feed_forward/normed", 2, s.T, s.C),
+                  .before = stream[2 * s.layer + 1], .after = stream[2 * s.layer + 2]};
+}
+
+static void half_close(Half *h) { free(h->gate), free(h->up), free(h->down); }
+
+static void pieces_add_up(const Half *h) {
+    int T = s.T, C = s.C;
+    section("Pieces add up");
+    Table table = {0};
+    table_row(&table, "ranks|hidden features each|of %d numbers, farther than 0.001 from PyTorch's", T * C);
+    for (int ranks = 1; ranks <= 8; ranks *= 2) {
+        float out[T][C];
+        parallel_feed_forward(ranks, T, C, s.F, out, h->before, h->normed, (void *)h->gate, (void *)h->up,
+                              (void *)h->down);
+        table_row(&table, "%d|%d|%d", ranks, s.F / ranks, sentence_far(3, T * C, (const float *)out, h->after));
+    }
+    table_print(&table, stdout);
+}
+
+/* What one rank makes of the last token: with nothing in the stream before, its share alone. */
+static void rank_share(const Half *h, int ranks, int rank, float share[s.C]) {
+    int C = s.C, own = s.F / ranks;
+    const float(*normed)[C] = h->normed;
+    float(*gate)[C] = allocate((size_t)own * sizeof *gate), (*up)[C] = allocate((size_t)own * sizeof *up);
+    float(*down)[own] = allocate((size_t)C * sizeof *down), open[1][own], room[1][own];
+    shard_columns(ranks, rank, s.F, C, gate, (void *)h->gate);
+    shard_columns(ranks, rank, s.F, C, up, (void *)h->up);
+    shard_rows(ranks, rank, C, s.F, down, (void *)h->down);
+    gated_feed_forward(1, C, own, (float(*)[C])share, normed + s.T - 1, gate, NULL, up, NULL, down, swiglu, open, room);
+    free(gate), free(up), free(down);
+}
+
+/* Each rank's share for the last token, and the mistakes that one makes in adding them up. */
+static void do_it_wrong(const Half *h) {
+    enum { RANKS = 4 };
+    int C = s.C;
+    const float *before = (const float *)h->before + (s.T - 1) * C, *after = (const float *)h->after + (s.T - 1) * C;
+    float shares[RANKS][C], sum[C];
+    for (int c = 0; c < C; c++) sum[c] = after[c] - before[c];
+    section("Four shares of one row");
+    for (int r = 0; r < RANKS; r++) {
+        rank_share(h, RANKS, r, shares[r]);
+        printf("  rank %d adds a row of size %.2f\n", r, row_size(C, shares[r]));
+    }
+    printf("  their sum has size %.2f, the stream before it %.2f, behind it %.2f\n", row_size(C, sum),
+           row_size(C, before), row_size(C, after));
+    section("Do it wrong");
+    Table table = {0};
+    float wrong[4][C];
+    for (int c = 0; c < C; c++) {
+        wrong[0][c] = shares[0][c] - sum[c], wrong[1][c] = (RANKS - 1) * sum[c];
+        wrong[2][c] = sum[c] / RANKS - sum[c], wrong[3][c] = (RANKS - 1) * before[c];
+    }
+    const char *names[] = {"no sum: every rank goes on with its own share", "the sum is taken twice",
+                           "the mean in place of the sum", "every rank adds the stream, too"};
+    table_row(&table, "with four ranks|the row is off by");
+    for (int k = 0; k < 4; k++)
+        table_row(&table, "%s|%.0f %%", names[k], 100 * row_size(C, wrong[k]) / row_size(C, after));
+    table_print(&table, stdout);
+}
+
+/* ------------------------------------------------------------------ models that are too large for one machine */
+
+static void who_has_which_heads(void) {
+    section("Who has which heads");
+    Config c = config_preset("llama-3-70b");
+    Table table = {0};
+    table_row(&table, "Llama 3 70B, ranks|query heads each|n_kv_heads // ranks|key/value heads each|copies of each");
+    for (int ranks = 1; ranks <= 64; ranks *= 2) {
+        int kept = c.KV > ranks ? c.KV / ranks : 1;
+        table_row(&table, "%d|%d|%d|%d|%d", ranks, c.H / ranks, c.KV / ranks, kept, kept * ranks / c.KV);
+    }
+    table_print(&table, stdout);
+}
+
+static void what_a_token_sends(void) {
+    const char *names[] = {"llama-3-8b", "llama-3-70b", "llama-3.1-405b"};
+    section("What a token sends");
+    Table table = {0};
+    table_row(&table, "|sums|bytes of a row|2 ranks: kB by each|4 ranks|16 ranks|messages by each of 16");
+    for (int m = 0; m < 3; m++) {
+        Config c = config_preset(names[m]);
+        Traffic two = traffic_of_token(&c, 2), four = traffic_of_token(&c, 4), sixteen = traffic_of_token(&c, 16);
+        table_row(&table, "%s|%d|%d|%.0f|%.0f|%.0f|%.0f", names[m], 2 * c.L + 1, 4 * c.C, two.bytes / 2e3,
+                  four.bytes / 4e3, sixteen.bytes / 16e3, sixteen.messages / 16);
+    }
+    table_print(&table, stdout);
+}
+
+static int demonstrate(void) {
+    turn_end();
+    s = sentence_open();
+    Half half = half_open();
+    by_hand();
+    pieces_add_up(&half);
+    do_it_wrong(&half);
+    who_has_which_heads();
+    what_a_token_sends();
+    half_close(&half);
+    sentence_close(&s);
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    Wish wish = {0};
+    const char *tokens = "256", *temperature = "0", *seed = "1", *ignore_end = 0, *report = 0;
+    const Option options[] = {
+        {"model", "DIR|FILE", "a Hugging Face folder, .gguf, or .bin of llama2.c; each rank holds a part", &wish.model},
+        {"tokenizer", "PATH", "tokenizer.model, .json, .bin or a .gguf (what is in the model)", &wish.tokenizer},
+        {"prompt", "TEXT", "what the text begins with (nothing)", &wish.prompt},
+        {"ids", "1,2,3", "the same in tokens; what follows is printed in tokens, too", &wish.ids},
+        {"tokens", "N", "write so many at most (256)", &tokens},
+        {"temperature", "X", "0 takes the likeliest token, 1 draws as the model says (0)", &temperature},
+        {"seed", "S", "the same text for the same seed (1)", &seed},
+        {"ignore-eos", NULL, "go on where the text would end", &ignore_end},
+        {"report", NULL, "what each rank holds, and what it sends for a token", &report},
+        {"compare", "FILE", "read the tokens of a dump of transformers', and judge the logits by its own",
+         &wish.compare},
+    };
+    Ranks ranks = ranks_open();
+    turn_begin();
+    int rest = parse_options(argc, argv, "[--model DIR|FILE [--prompt TEXT] [--tokens N] …]",
+                             "Chapter 15: a model that several processes run together:\n"
+                             "mpirun -n 2 build/15_tensor_parallel --model DIR. Without --model, a demonstration.",
+                             sizeof options / sizeof *options, options);
+    if (rest < argc) usage_error("%s is not understood: is it the --prompt, in quotes?", argv[rest]);
+    wish.tokens = (int)option_number("tokens", tokens, 0, INT_MAX / 2);
+    wish.temperature = temperature_of(temperature);
+    wish.seed = option_number("seed", seed, 0, ULONG_MAX);
+    wish.ignore_end = ignore_end, wish.report = report;
+    if (!wish.model && argc > 1) usage_error("without a --model there is a demonstration, which takes no options");
+    if (!!wish.prompt + !!wish.ids + !!wish.compare > 1) usage_error("--prompt, --ids, --compare: one of them alone");
+    if (!wish.prompt) wish.prompt = "";
+    if (report && wish.temperature > 0) usage_error("--report counts what the likeliest token costs: no --temperature");
+    int status = wish.model ? run_on_ranks(ranks, &wish) : demonstrate();
+    ranks_close();
+    return status;
+}

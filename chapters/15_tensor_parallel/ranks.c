@@ -1,0 +1,229 @@
+#include "15_tensor_parallel/ranks.h"
+#include "15_tensor_parallel/shard.h"
+#include "common/error.h"
+#include "common/measure.h"
+#include "common/output.h"
+
+#include <limits.h>
+#include <mpi.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static Ranks ranks = {1, 0, 1};
+static float *room; /* what the other ranks have of this rank's slice */
+static size_t room_size;
+
+/* ------------------------------------------------------------------ how it ends
+ *
+ * mpirun ends all ranks when one ends badly, but says so in a page of its own. Each rank knows the others of its
+ * machine by their process numbers: so the one that fails tells them to end quietly, and when one has died, another
+ * says which. */
+
+static pid_t *processes; /* [here] of this machine, in the order of the ranks */
+static int *numbers;     /* [here]: which ranks they are */
+static char (*farewells)[64]; /* [here]: what is said of one that has died; a signal's handler can make no text */
+static bool closed;
+
+static void say(const char *words) {
+    if (write(STDERR_FILENO, words, strlen(words)) < 0) _exit(1);
+}
+
+static void end_quietly(int signal) { (void)signal, output_abandon(), _exit(1); }
+
+/* mpirun wants an end: a rank has died, or somebody has pressed Ctrl-C. Or a rank has failed and said so: then another
+ * thread of this one, for MPI has some, has been told to end quietly, and must have the time for it. All wait a little
+ * before they go, so that nobody takes another one's farewell for a death. */
+static void end_loudly(int signal) {
+    int dead = -1, lowest = -1;
+    (void)signal;
+    usleep(100000);
+    for (int i = ranks.here - 1; i >= 0; i--)
+        if (kill(processes[i], 0) == 0) lowest = i;
+        else dead = i;
+    if (dead >= 0 && numbers[lowest] == ranks.rank) say(farewells[dead]);
+    if (dead < 0 && ranks.rank == 0)
+        say("error: rank 0: told to end: by Ctrl-C, or a rank on another machine has died\n");
+    output_abandon();
+    usleep(300000);
+    _exit(1);
+}
+
+/* At exit(), which fail() calls. What there was to say has been said: mpirun's own wish for an end comes later. But
+ * who was asked for --help, in its turn, ends well, and the next one is asked for it, too. */
+static void end_the_others(void) {
+    if (closed) return;
+    if (!has_said_error()) {
+        turn_end(), MPI_Finalize();
+        return;
+    }
+    signal(SIGTERM, SIG_IGN);
+    for (int i = 0; i < ranks.here; i++)
+        if (processes && numbers[i] != ranks.rank) kill(processes[i], SIGUSR1);
+}
+
+/* Who else is on this machine. */
+static void meet(void) {
+    MPI_Comm machine;
+    pid_t own = getpid();
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, ranks.rank, MPI_INFO_NULL, &machine);
+    MPI_Comm_size(machine, &ranks.here);
+    processes = allocate((size_t)ranks.here * sizeof *processes);
+    numbers = allocate((size_t)ranks.here * sizeof *numbers);
+    MPI_Allgather(&own, sizeof own, MPI_BYTE, processes, sizeof own, MPI_BYTE, machine);
+    MPI_Allgather(&ranks.rank, 1, MPI_INT, numbers, 1, MPI_INT, machine);
+    MPI_Comm_free(&machine);
+    farewells = allocate((size_t)ranks.here * sizeof *farewells);
+    for (int i = 0; i < ranks.here; i++)
+        snprintf(farewells[i], sizeof *farewells, "error: rank %d: it has died: killed, or crashed\n", numbers[i]);
+}
+
+static void handle(int signal, void handler(int)) {
+    struct sigaction action = {.sa_handler = handler};
+    sigfillset(&action.sa_mask);
+    sigaction(signal, &action, NULL);
+}
+
+/* Threads of a rank that nobody has counted would be as many as the machine has cores, on each rank. */
+static void share_cores(void) {
+    if (getenv("OMP_NUM_THREADS")) return;
+    int threads = thread_count() / ranks.here;
+    use_threads(threads > 1 ? threads : 1);
+}
+
+Ranks ranks_open(void) {
+    char name[32];
+    if (!getenv("OMPI_COMM_WORLD_SIZE") && !getenv("PMI_SIZE")) return ranks;
+    signal(SIGXFSZ, SIG_IGN); /* where a file may not grow, MPI does without it */
+    MPI_Init(NULL, NULL);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks.count);
+    MPI_Comm_rank(MPI_COMM_WORLD, &ranks.rank);
+    snprintf(name, sizeof name, "rank %d", ranks.rank);
+    speak_as(name);
+    handle(SIGUSR1, end_quietly); /* before the others know this rank: one that fails at once may tell it to end */
+    meet();
+    handle(SIGTERM, end_loudly), handle(SIGINT, end_loudly);
+    atexit(end_the_others);
+    if (ranks.rank > 0 && !freopen("/dev/null", "w", stdout)) fail("cannot open /dev/null"); /* rank 0 speaks for all */
+    share_cores();
+    return ranks;
+}
+
+void ranks_close(void) {
+    if (processes) MPI_Finalize();
+    closed = true;
+    free(processes), free(numbers), free(farewells), free(room);
+}
+
+/* ------------------------------------------------------------------ messages
+ *
+ * From one rank to another they keep their order: a sum that comes early is not taken for a slice. */
+
+typedef struct {
+    int count;
+    MPI_Request *requests;
+} Underway; /* messages that are on their way */
+
+static Underway some_messages(int most) { return (Underway){0, allocate((size_t)most * sizeof(MPI_Request))}; }
+
+static int whole(size_t count) {
+    if (count > INT_MAX) fail("a message of %zu numbers is longer than MPI takes", count);
+    return (int)count;
+}
+
+static void send(Underway *u, int to, size_t count, MPI_Datatype type, const void *data) {
+    MPI_Isend(data, whole(count), type, to, 0, MPI_COMM_WORLD, &u->requests[u->count++]);
+}
+
+static void receive(Underway *u, int from, size_t count, MPI_Datatype type, void *data) {
+    MPI_Irecv(data, whole(count), type, from, 0, MPI_COMM_WORLD, &u->requests[u->count++]);
+}
+
+static void arrive(Underway *u) {
+    if (u->count) MPI_Waitall(u->count, u->requests, MPI_STATUSES_IGNORE);
+    u->count = 0;
+}
+
+static void end_messages(Underway *u) { arrive(u), free(u->requests); }
+
+/* ------------------------------------------------------------------ the sum */
+
+/* Of x, what rank r adds up for all. */
+static Part slice(size_t n, int r) { return part_of(whole(n), ranks.count, r); }
+
+/* The same slice of every rank's x, one behind the other. */
+static float *slices_of_all(size_t n) {
+    size_t needed = n * (size_t)ranks.count;
+    if (needed > room_size) room = reallocate(room, (room_size = needed) * sizeof *room);
+    return room;
+}
+
+void sum_over_ranks(size_t n, float x[n]) {
+    if (ranks.count == 1) return;
+    Part own = slice(n, ranks.rank);
+    size_t width = (size_t)own.count;
+    float *slices = slices_of_all(width);
+    Underway messages = some_messages(2 * ranks.count);
+    for (int r = 0; r < ranks.count; r++) {
+        if (r == ranks.rank) continue;
+        Part theirs = slice(n, r);
+        receive(&messages, r, width, MPI_FLOAT, slices + (size_t)r * width);
+        send(&messages, r, (size_t)theirs.count, MPI_FLOAT, x + theirs.first);
+    }
+    for (size_t i = 0; i < width; i++) slices[(size_t)ranks.rank * width + i] = x[(size_t)own.first + i];
+    arrive(&messages);
+
+    for (size_t i = 0; i < width; i++) x[(size_t)own.first + i] = slices[i];
+    for (int r = 1; r < ranks.count; r++)
+        for (size_t i = 0; i < width; i++) x[(size_t)own.first + i] += slices[(size_t)r * width + i];
+
+    for (int r = 0; r < ranks.count; r++) {
+        if (r == ranks.rank) continue;
+        Part theirs = slice(n, r);
+        receive(&messages, r, (size_t)theirs.count, MPI_FLOAT, x + theirs.first);
+        send(&messages, r, width, MPI_FLOAT, x + own.first);
+    }
+    end_messages(&messages);
+}
+
+/* ------------------------------------------------------------------ to rank 0 and from it */
+
+/* Rank r has bytes[r]. */
+static void gather(const size_t bytes[], const void *own, char *all) {
+    Underway messages = some_messages(ranks.count);
+    if (ranks.rank > 0) send(&messages, 0, bytes[ranks.rank], MPI_BYTE, own);
+    else memcpy(all, own, bytes[0]), all += bytes[0];
+    for (int r = 1; ranks.rank == 0 && r < ranks.count; all += bytes[r++])
+        receive(&messages, r, bytes[r], MPI_BYTE, all);
+    end_messages(&messages);
+}
+
+void gather_ranks(size_t bytes, const void *own, void *all) {
+    size_t of[ranks.count];
+    for (int r = 0; r < ranks.count; r++) of[r] = bytes;
+    gather(of, own, all);
+}
+
+void gather_floats(const int n[], const float own[], float all[]) {
+    size_t of[ranks.count];
+    for (int r = 0; r < ranks.count; r++) of[r] = (size_t)n[r] * sizeof *own;
+    gather(of, own, (char *)all);
+}
+
+void broadcast_bytes(size_t bytes, void *data) {
+    Underway messages = some_messages(ranks.count);
+    if (ranks.rank > 0) receive(&messages, 0, bytes, MPI_BYTE, data);
+    for (int r = 1; ranks.rank == 0 && r < ranks.count; r++) send(&messages, r, bytes, MPI_BYTE, data);
+    end_messages(&messages);
+}
+
+void turn_begin(void) {
+    if (ranks.rank > 0) MPI_Recv(NULL, 0, MPI_BYTE, ranks.rank - 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+void turn_end(void) {
+    if (ranks.rank + 1 < ranks.count) MPI_Send(NULL, 0, MPI_BYTE, ranks.rank + 1, 1, MPI_COMM_WORLD);
+}

@@ -1,0 +1,354 @@
+#include "16_backward/decoder_backward.h"
+#include "01_normalization/normalization.h"
+#include "03_feed_forward/feed_forward.h"
+#include "16_backward/backward.h"
+#include "common/error.h"
+#include "common/linear.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------ memory */
+
+enum { LINE = 64, CHUNK = 64 }; /* bytes of a cache line; rows whose logits are at hand at a time */
+
+/* Room for rows x width numbers. What is taken after a moment is given back together, as in chapter 9. */
+static void *take(Activations *a, size_t rows, size_t width) {
+    size_t bytes = product(product(rows, width), sizeof(float));
+    size_t lines = bytes / LINE * LINE + (bytes % LINE ? LINE : 0), left = a->size - a->taken;
+    if (bytes > left || lines > left) fail("the room for activations is too small for %zu bytes more", bytes);
+    char *memory = a->arena + a->taken;
+    a->taken += lines;
+    return memory;
+}
+
+static void *take_zeros(Activations *a, size_t rows, size_t width) {
+    return memset(take(a, rows, width), 0, rows * width * sizeof(float));
+}
+
+static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+
+/* Bytes for what is remembered of R rows, and for what is taken for a while: by the largest of attention, feed-forward
+ * and the logits. */
+static size_t arena_bytes(const Config *c, size_t R, size_t T) {
+    size_t C = (size_t)c->C, F = (size_t)c->F, H = (size_t)c->H, L = (size_t)c->L, most_arrays = 16;
+    size_t queries = H * (size_t)c->D, keys = (size_t)c->KV * (size_t)c->D;
+    size_t layer = 2 * C + 2 * queries + 2 * keys + H + 2 * F;
+    size_t attention = 2 * C + 3 * queries + 3 * keys, feed_forward = 2 * C + 4 * F;
+    size_t rows = product(R, L * layer + 3 * C + larger(attention, feed_forward));
+    size_t others = product(2 * CHUNK, (size_t)c->V) + T * (size_t)c->D;
+    return product(rows + others, sizeof(float)) + (L + 2) * most_arrays * LINE;
+}
+
+Activations activations_new(const Config *c, int B, int T) {
+    if (B < 1 || T < 1) fail("a batch of %d texts of %d tokens: give at least one of each", B, T);
+    if (T > config_context(c)) fail("a text of %d tokens does not fit the context of %d", T, config_context(c));
+    size_t R = (size_t)B * (size_t)T, C = (size_t)c->C, F = (size_t)c->F;
+    size_t queries = (size_t)c->H * (size_t)c->D, keys = (size_t)c->KV * (size_t)c->D;
+    Activations a = {.B = B, .T = T, .bos = -1, .layers = allocate((size_t)c->L * sizeof *a.layers),
+                     .size = arena_bytes(c, R, (size_t)T)};
+    a.arena = allocate(a.size);
+    for (int l = 0; l < c->L; l++)
+        a.layers[l] = (Remembered){.x = take(&a, R, C), .q = take(&a, R, queries), .k = take(&a, R, keys),
+                                   .v = take(&a, R, keys),
+                                   .attended = take(&a, R, queries), .log_sum = take(&a, R, (size_t)c->H),
+                                   .between = take(&a, R, C), .gate = take(&a, R, F), .up = take(&a, R, F)};
+    a.last = take(&a, R, C);
+    a.angles = take(&a, (size_t)T, (size_t)c->D);
+    return a;
+}
+
+void activations_free(Activations *a) {
+    free(a->arena), free(a->layers);
+    *a = (Activations){0};
+}
+
+/* ------------------------------------------------------------------ attention, there and back */
+
+/* RoPE on each text by itself: the positions begin anew. */
+static void turn(const Parameters *w, const Activations *a, int heads, float *out, const float *x) {
+    int T = a->T, D = w->config.D;
+    float(*turned)[T][heads][D] = (void *)out, (*angles)[T][D / 2] = (void *)a->angles;
+    const float(*plain)[T][heads][D] = (const void *)x;
+    __typeof__(rope_half_split) *rope = w->interleaved ? rope_interleaved : rope_half_split;
+    for (int b = 0; b < a->B; b++) rope(T, heads, D, turned[b], plain[b], angles[0], angles[1]);
+}
+
+static void turn_back(const Parameters *w, const Activations *a, int heads, float *dx, const float *dout) {
+    int T = a->T, D = w->config.D;
+    float(*plain)[T][heads][D] = (void *)dx, (*angles)[T][D / 2] = (void *)a->angles;
+    const float(*turned)[T][heads][D] = (const void *)dout;
+    __typeof__(rope_half_split_backward) *rope = w->interleaved ? rope_interleaved_backward : rope_half_split_backward;
+    for (int b = 0; b < a->B; b++) rope(T, heads, D, plain[b], turned[b], angles[0], angles[1]);
+}
+
+/* Where the text ends that begins at row r: at the end of its T tokens, or before the next that begins one. */
+static int end_of_text(const Activations *a, const int *ids, int r) {
+    int end = r / a->T * a->T + a->T;
+    while (++r < end && ids[r] != a->bos) {}
+    return r;
+}
+
+/* Attention on each text by itself. */
+static void attend(const Config *c, const Activations *a, const int *ids, const Remembered *m) {
+    int T = a->T, H = c->H, KV = c->KV, D = c->D;
+    float(*out)[H][D] = (void *)m->attended, (*log_sum)[H] = (void *)m->log_sum;
+    const float(*q)[H][D] = (void *)m->q, (*k)[KV][D] = (void *)m->k, (*v)[KV][D] = (void *)m->v;
+#pragma omp parallel for
+    for (int b = 0; b < a->B; b++)
+        for (int r = b * T, end; r < (b + 1) * T; r = end) {
+            end = end_of_text(a, ids, r);
+            flash_attention_log_sum(end - r, H, KV, D, out + r, log_sum + r, q + r, k + r, v + r);
+        }
+}
+
+static void attend_backward(const Config *c, const Activations *a, const int *ids, const Remembered *m, float *dq,
+                            float *dk, float *dv, const float *dattended) {
+    int T = a->T, H = c->H, KV = c->KV, D = c->D;
+    float(*dqueries)[H][D] = (void *)dq, (*dkeys)[KV][D] = (void *)dk, (*dvalues)[KV][D] = (void *)dv;
+    const float(*q)[H][D] = (void *)m->q, (*k)[KV][D] = (void *)m->k, (*v)[KV][D] = (void *)m->v;
+    const float(*out)[H][D] = (void *)m->attended, (*log_sum)[H] = (void *)m->log_sum;
+    const float(*dout)[H][D] = (const void *)dattended;
+#pragma omp parallel for
+    for (int b = 0; b < a->B; b++)
+        for (int r = b * T, end; r < (b + 1) * T; r = end) {
+            end = end_of_text(a, ids, r);
+            flash_attention_backward(end - r, H, KV, D, dqueries + r, dkeys + r, dvalues + r, dout + r, q + r, k + r,
+                                     v + r, out + r, log_sum + r);
+        }
+}
+
+/* between = x + attention(rms_norm(x)) */
+static void attention_forward(const Parameters *w, Activations *a, const int *ids, int l) {
+    const Config *c = &w->config;
+    const LayerParameters *layer = &w->layers[l];
+    const Remembered *m = &a->layers[l];
+    int R = a->B * a->T, C = c->C, queries = c->H * c->D, keys = c->KV * c->D;
+    size_t mark = a->taken;
+    float(*normed)[C] = take(a, R, C);
+    float(*q)[queries] = take(a, R, queries), (*k)[keys] = take(a, R, keys);
+    const float(*x)[C] = (void *)m->x;
+    float(*between)[C] = (void *)m->between;
+
+    rms_norm(R, C, normed, x, layer->input_layernorm, NULL, (float)c->rms_norm_eps);
+    linear(R, C, queries, q, normed, (void *)layer->q_proj, layer->q_bias);
+    linear(R, C, keys, k, normed, (void *)layer->k_proj, layer->k_bias);
+    linear(R, C, keys, (void *)m->v, normed, (void *)layer->v_proj, layer->v_bias);
+    turn(w, a, c->H, m->q, q[0]);
+    turn(w, a, c->KV, m->k, k[0]);
+    attend(c, a, ids, m);
+    linear(R, queries, C, between, (void *)m->attended, (void *)layer->o_proj, layer->o_bias);
+    for (int r = 0; r < R; r++)
+        for (int i = 0; i < C; i++) between[r][i] += x[r][i];
+    a->taken = mark;
+}
+
+/* dx comes in as the gradient of `between`. It is that of x as well, for x was passed on unchanged; and what comes back
+ * through attention and norm is added to it. */
+static void attention_backward(const Parameters *w, Parameters *gradients, Activations *a, const int *ids, int l, int C,
+                               float dx[a->B * a->T][C]) {
+    const Config *c = &w->config;
+    const LayerParameters *layer = &w->layers[l], *d = &gradients->layers[l];
+    const Remembered *m = &a->layers[l];
+    int R = a->B * a->T, queries = c->H * c->D, keys = c->KV * c->D;
+    size_t mark = a->taken;
+    float(*normed)[C] = take(a, R, C), (*dnormed)[C] = take_zeros(a, R, C);
+    float(*dattended)[queries] = take_zeros(a, R, queries);
+    float(*dq)[queries] = take_zeros(a, R, queries), (*dq_rope)[queries] = take_zeros(a, R, queries);
+    float(*dk)[keys] = take_zeros(a, R, keys), (*dk_rope)[keys] = take_zeros(a, R, keys);
+    float(*dv)[keys] = take_zeros(a, R, keys);
+
+    linear_backward(R, queries, C, dattended, (void *)d->o_proj, d->o_bias, dx, (void *)m->attended,
+                    (void *)layer->o_proj);
+    attend_backward(c, a, ids, m, dq_rope[0], dk_rope[0], dv[0], dattended[0]);
+    turn_back(w, a, c->H, dq[0], dq_rope[0]);
+    turn_back(w, a, c->KV, dk[0], dk_rope[0]);
+    rms_norm(R, C, normed, (void *)m->x, layer->input_layernorm, NULL, (float)c->rms_norm_eps);
+    linear_backward(R, C, queries, dnormed, (void *)d->q_proj, d->q_bias, dq, normed, (void *)layer->q_proj);
+    linear_backward(R, C, keys, dnormed, (void *)d->k_proj, d->k_bias, dk, normed, (void *)layer->k_proj);
+    linear_backward(R, C, keys, dnormed, (void *)d->v_proj, d->v_bias, dv, normed, (void *)layer->v_proj);
+    rms_norm_backward(R, C, dx, d->input_layernorm, dnormed, (void *)m->x, layer->input_layernorm,
+                      (float)c->rms_norm_eps);
+    a->taken = mark;
+}
+
+/* ------------------------------------------------------------------ feed-forward, there and back */
+
+/* The stream after it: what the next layer is given, or the last norm. */
+static void *after_layer(const Parameters *w, const Activations *a, int l) {
+    return l + 1 < w->config.L ? a->layers[l + 1].x : a->last;
+}
+
+/* after = between + feed_forward(rms_norm(between)) */
+static void feed_forward_forward(const Parameters *w, Activations *a, int l) {
+    const Config *c = &w->config;
+    const LayerParameters *layer = &w->layers[l];
+    const Remembered *m = &a->layers[l];
+    int R = a->B * a->T, C = c->C, F = c->F;
+    size_t mark = a->taken;
+    float(*normed)[C] = take(a, R, C), (*hidden)[F] = take(a, R, F);
+    const float(*between)[C] = (void *)m->between, (*gate)[F] = (void *)m->gate, (*up)[F] = (void *)m->up;
+    float(*after)[C] = after_layer(w, a, l);
+
+    rms_norm(R, C, normed, between, layer->post_attention_layernorm, NULL, (float)c->rms_norm_eps);
+    linear(R, C, F, (void *)m->gate, normed, (void *)layer->gate_proj, layer->gate_bias);
+    linear(R, C, F, (void *)m->up, normed, (void *)layer->up_proj, layer->up_bias);
+#pragma omp parallel for
+    for (int r = 0; r < R; r++) swiglu(F, hidden[r], gate[r], up[r]);
+    linear(R, F, C, after, hidden, (void *)layer->down_proj, layer->down_bias);
+    for (int r = 0; r < R; r++)
+        for (int i = 0; i < C; i++) after[r][i] += between[r][i];
+    a->taken = mark;
+}
+
+/* dx: of what came after it, and then of `between`. */
+static void feed_forward_backward(const Parameters *w, Parameters *gradients, Activations *a, int l, int C,
+                                  float dx[a->B * a->T][C]) {
+    const Config *c = &w->config;
+    const LayerParameters *layer = &w->layers[l], *d = &gradients->layers[l];
+    const Remembered *m = &a->layers[l];
+    int R = a->B * a->T, F = c->F;
+    size_t mark = a->taken;
+    float(*normed)[C] = take(a, R, C), (*dnormed)[C] = take_zeros(a, R, C);
+    float(*hidden)[F] = take(a, R, F), (*dhidden)[F] = take_zeros(a, R, F);
+    float(*dgate)[F] = take_zeros(a, R, F), (*dup)[F] = take_zeros(a, R, F);
+    const float(*gate)[F] = (void *)m->gate, (*up)[F] = (void *)m->up;
+
+#pragma omp parallel for
+    for (int r = 0; r < R; r++) swiglu(F, hidden[r], gate[r], up[r]);
+    linear_backward(R, F, C, dhidden, (void *)d->down_proj, d->down_bias, dx, hidden, (void *)layer->down_proj);
+#pragma omp parallel for
+    for (int r = 0; r < R; r++) swiglu_backward(F, dgate[r], dup[r], dhidden[r], gate[r], up[r]);
+    rms_norm(R, C, normed, (void *)m->between, layer->post_attention_layernorm, NULL, (float)c->rms_norm_eps);
+    linear_backward(R, C, F, dnormed, (void *)d->gate_proj, d->gate_bias, dgate, normed, (void *)layer->gate_proj);
+    linear_backward(R, C, F, dnormed, (void *)d->up_proj, d->up_bias, dup, normed, (void *)layer->up_proj);
+    rms_norm_backward(R, C, dx, d->post_attention_layernorm, dnormed, (void *)m->between,
+                      layer->post_attention_layernorm, (float)c->rms_norm_eps);
+    a->taken = mark;
+}
+
+/* ------------------------------------------------------------------ the logits and their loss */
+
+/* What is to be told, and how much each target counts; NULL: all alike. */
+typedef struct {
+    const int *ids;
+    const float *counts;
+    double all; /* what they count together */
+} Targets;
+
+/* The rows from the first on that count as it does. */
+static int alike(int rows, const float *counts) {
+    int n = 1;
+    while (n < rows && (!counts || counts[n] == counts[0])) n++;
+    return n;
+}
+
+/* The share in the loss of rows r to r + n, and its gradient, unless that is NULL. Those that count alike are a mean of
+ * their own, which has the share of what they count. */
+static double loss_of_rows(int r, int n, int V, float (*dlogits)[V], const float logits[n][V], const Targets *t,
+                           float dloss) {
+    double loss = 0;
+    for (int i = 0, some; i < n; i += some) {
+        const int *targets = t->ids + r + i;
+        const float *counts = t->counts ? t->counts + r + i : NULL;
+        some = alike(n - i, counts);
+        double share = weigh_targets((size_t)some, targets, counts) / t->all;
+        if (!(share > 0)) continue;
+        loss += share * cross_entropy(some, V, logits + i, targets);
+        if (dlogits) cross_entropy_backward(some, V, dlogits + i, logits + i, targets, (float)(share * dloss));
+    }
+    return loss;
+}
+
+/* The logits of a few rows at a time, their share in the loss, and at once what comes back from them: they are never
+ * there for the whole batch. dlast: of the stream after the last layer; without gradients, NULL, it is the loss
+ * alone. */
+static double head(const Parameters *w, Parameters *gradients, Activations *a, int C, float dlast[a->B * a->T][C],
+                   const Targets *t, float dloss) {
+    int R = a->B * a->T, V = w->config.V;
+    float eps = (float)w->config.rms_norm_eps;
+    double loss = 0;
+    size_t mark = a->taken;
+    float(*normed)[C] = take(a, R, C), (*dnormed)[C] = take_zeros(a, R, C);
+    float(*logits)[V] = take(a, CHUNK, V), (*dlogits)[V] = take(a, CHUNK, V);
+
+    rms_norm(R, C, normed, (void *)a->last, w->norm, NULL, eps);
+    for (int r = 0; r < R; r += CHUNK) {
+        int n = R - r < CHUNK ? R - r : CHUNK;
+        if (!count_targets((size_t)n, t->ids + r)) continue;
+        linear(n, C, V, logits, normed + r, (void *)w->lm_head, NULL);
+        if (gradients) memset(dlogits, 0, (size_t)n * sizeof *dlogits);
+        loss += loss_of_rows(r, n, V, gradients ? dlogits : NULL, logits, t, dloss);
+        if (!gradients) continue;
+        linear_backward(n, C, V, dnormed + r, (void *)gradients->lm_head, NULL, dlogits, normed + r,
+                        (void *)w->lm_head);
+    }
+    if (gradients) rms_norm_backward(R, C, dlast, gradients->norm, dnormed, (void *)a->last, w->norm, eps);
+    a->taken = mark;
+    return t->all > 0 ? loss : NAN;
+}
+
+/* ------------------------------------------------------------------ the decoder */
+
+static void embed(const Parameters *w, Activations *a, const int *ids) {
+    int R = a->B * a->T, C = w->config.C, V = w->config.V;
+    const float(*table)[C] = (void *)w->embed_tokens;
+    float(*x)[C] = (void *)a->layers[0].x;
+    for (int r = 0; r < R; r++) {
+        if (ids[r] < 0 || ids[r] >= V) fail("token %d is not in the vocabulary of %d (0 to %d)", ids[r], V, V - 1);
+        memcpy(x[r], table[ids[r]], sizeof x[r]);
+    }
+}
+
+static void turn_angles(const Parameters *w, Activations *a) {
+    int T = a->T, D = w->config.D, *positions = allocate((size_t)T * sizeof *positions);
+    float inv_freq[D / 2], factor = rope_frequencies(D, inv_freq, &w->config.rope, T);
+    for (int t = 0; t < T; t++) positions[t] = t;
+    rope_table(T, D, (void *)a->angles, positions, inv_freq, factor);
+    free(positions);
+}
+
+static void forward(const Parameters *w, Activations *a, const int *ids) {
+    turn_angles(w, a);
+    embed(w, a, ids);
+    for (int l = 0; l < w->config.L; l++) {
+        attention_forward(w, a, ids, l);
+        feed_forward_forward(w, a, l);
+    }
+}
+
+static void show(const Activations *a, int stage, int C, const float dx[a->B * a->T][C]) {
+    if (a->watch) a->watch(a->context, stage, a->B * a->T, C, dx);
+}
+
+double decoder_weighted(const Parameters *w, Parameters *gradients, Activations *a, const int *ids, const int *targets,
+                        const float *counts, float dloss) {
+    int R = a->B * a->T, C = w->config.C;
+    const Targets t = {targets, counts, weigh_targets((size_t)R, targets, counts)};
+    forward(w, a, ids);
+    if (!gradients) return head(w, NULL, a, C, NULL, &t, 0);
+
+    size_t mark = a->taken;
+    float(*dx)[C] = take_zeros(a, R, C);
+    double loss = head(w, gradients, a, C, dx, &t, dloss);
+    show(a, 2 * w->config.L, C, dx);
+    for (int l = w->config.L - 1; l >= 0; l--) {
+        feed_forward_backward(w, gradients, a, l, C, dx);
+        show(a, 2 * l + 1, C, dx);
+        attention_backward(w, gradients, a, ids, l, C, dx);
+        show(a, 2 * l, C, dx);
+    }
+    embedding_backward(R, w->config.V, C, (void *)gradients->embed_tokens, dx, ids);
+    a->taken = mark;
+    return loss;
+}
+
+double decoder_loss(const Parameters *w, Activations *a, const int *ids, const int *targets) {
+    return decoder_weighted(w, NULL, a, ids, targets, NULL, 0);
+}
+
+double decoder_backward(const Parameters *w, Parameters *gradients, Activations *a, const int *ids, const int *targets,
+                        float dloss) {
+    return decoder_weighted(w, gradients, a, ids, targets, NULL, dloss);
+}

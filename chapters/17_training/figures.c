@@ -1,0 +1,55 @@
+/* What the figures of chapter 17 draw: two ways down into a valley, the rate of each step, and a small Llama that
+ * learns. */
+#include "17_training/optimizer.h"
+#include "17_training/small.h"
+#include "common/console.h"
+#include "common/options.h"
+
+#include <math.h>
+
+/* A valley that is steep across and flat along: the loss is (STEEP x^2 + y^2) / 2. */
+enum { STEEP = 50, VALLEY_STEPS = 80 };
+
+static void draw_valley(const char *data) {
+    const char *const names[] = {"17_plain", "17_adamw"};
+    for (int way = 0; way < 2; way++) {
+        float at[] = {1, 10}, m[2] = {0}, v[2] = {0};
+        Output file = data_open(data, names[way], "across, along, loss");
+        for (int step = 0; step <= VALLEY_STEPS; step++) {
+            float gradient[] = {STEEP * at[0], at[1]};
+            fprintf(file.file, "%.5f %.5f %.6f\n", at[0], at[1], (STEEP * at[0] * at[0] + at[1] * at[1]) / 2);
+            if (way) adamw(2, at, m, v, gradient, step + 1, 0.3f, 0.9f, 0.95f, 1e-8f, 0);
+            else at[0] -= 0.038f * gradient[0], at[1] -= 0.038f * gradient[1];
+        }
+        output_close(&file);
+    }
+}
+
+static void draw_schedule(const char *data) {
+    enum { STEPS = 1000, WARMUP = 50 };
+    Output file = data_open(data, "17_schedule", "step, rate as a share of the peak");
+    for (int step = 1; step <= STEPS + 100; step++)
+        fprintf(file.file, "%d %.6f\n", step, learning_rate(step, WARMUP, STEPS, 1, 0.1f));
+    output_close(&file);
+}
+
+static void draw_learning(const char *data) {
+    enum { STEPS = 300 };
+    Learner l = learner_new(1);
+    Settings s = llama_settings(STEPS);
+    Output file = data_open(data, "17_learning", "step, loss of its batch");
+    for (int step = 1; step <= STEPS; step++) {
+        double loss = learner_step(&l, &s);
+        fprintf(file.file, "%d %.5f\n", step, loss);
+    }
+    output_close(&file);
+    learner_free(&l);
+}
+
+int main(int argc, char **argv) {
+    const char *data = chapter_options(argc, argv, "What the figures of chapter 17 draw.");
+    if (!data) return 0;
+    draw_valley(data);
+    draw_schedule(data);
+    draw_learning(data);
+}

@@ -1,0 +1,140 @@
+#include "17_training/product.h"
+#include "12_speed/pairs.h"
+#include "12_speed/projection.h"
+#include "common/error.h"
+#include "common/numbers.h"
+#include "common/tensor.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool product_rounds = false;
+
+static Matrix part(Matrix m, int r, int c) {
+    return (Matrix){m.first + (size_t)r * m.row + (size_t)c * m.column, m.row, m.column};
+}
+
+/* ------------------------------------------------------------------ copies that lie as a tile reads them */
+
+/* to[r][c] = from(r, c), where the columns of `from` lie together: square by square they are turned into rows. What is
+ * left at the ends is copied number by number. */
+static void copy_turned(int rows, int columns, size_t pitch, float to[][pitch], Matrix from) {
+    int high = rows / LANES * LANES, wide = columns / LANES * LANES;
+    for (int c = 0; c < wide; c += LANES)
+        for (int r = 0; r < high; r += LANES) turn_square(&to[r][c], pitch, part(from, r, c).first, from.column);
+    for (int r = 0; r < rows; r++)
+        for (int c = r < high ? wide : 0; c < columns; c++) to[r][c] = *part(from, r, c).first;
+}
+
+static void copy(int rows, int columns, size_t pitch, float to[][pitch], Matrix from) {
+    if (from.column != 1) copy_turned(rows, columns, pitch, to, from);
+    else if (columns == OUTS) /* the compiler knows this length: no call */
+        for (int r = 0; r < rows; r++) memcpy(to[r], from.first + r * from.row, OUTS * sizeof *from.first);
+    else
+        for (int r = 0; r < rows; r++) memcpy(to[r], from.first + r * from.row, (size_t)columns * sizeof *from.first);
+    for (int r = 0; r < rows && product_rounds; r++) bf16_round(columns, to[r]);
+}
+
+/* ------------------------------------------------------------------ the same in pairs of BF16 */
+
+/* Two neighbours in a sum, rounded to BF16: together they take the room of one float. A sum of odd length ends with a
+ * zero. */
+static float pair(Matrix m, int r, int c, int columns) {
+    bf16 both[2] = {bf16_from_float(*part(m, r, c).first)};
+    if (c + 1 < columns) both[1] = bf16_from_float(*part(m, r, c + 1).first);
+    float word;
+    memcpy(&word, both, sizeof word);
+    return word;
+}
+
+/* LANES rows of LANES pairs each; or, where the columns of m lie together, LANES pairs of columns. */
+INLINE void load_pairs(Vector square[LANES], Matrix m) {
+    UNROLLED
+    for (int l = 0; l < LANES; l++)
+        if (m.column == 1) {
+            const Vector *row = (const void *)part(m, l, 0).first;
+            square[l] = round_pairs(row[0], row[1]);
+        } else {
+            const float *upper = part(m, 0, 2 * l).first, *lower = upper + m.column;
+            square[l] = round_columns(*(const Vector *)upper, *(const Vector *)lower);
+        }
+}
+
+/* to[r * row + c * column] = the pair (r, 2 c), (r, 2 c + 1). One of the two steps is 1. */
+static void copy_pairs(int rows, int columns, float *to, size_t row, size_t column, Matrix from) {
+    int high = rows / LANES * LANES, wide = columns / (2 * LANES) * LANES, pairs = (columns + 1) / 2;
+    for (int c = 0; c < wide; c += LANES)
+        for (int r = 0; r < high; r += LANES) {
+            Vector square[LANES];
+            load_pairs(square, part(from, r, 2 * c));
+            if ((from.column == 1) != (column == 1)) turn(square);
+            UNROLLED
+            for (int l = 0; l < LANES; l++)
+                *(Vector *)(to + r * row + c * column + l * (column == 1 ? row : column)) = square[l];
+        }
+    for (int r = 0; r < rows; r++)
+        for (int c = r < high ? wide : 0; c < pairs; c++) to[r * row + c * column] = pair(from, r, 2 * c, columns);
+}
+
+/* ------------------------------------------------------------------ the product */
+
+static void copy_block(const Method *method, int rows, int count, float block[][PITCH], Matrix a) {
+    if (method->numbers == 2) copy_pairs(rows, count, block[0], PITCH, 1, a);
+    else copy(rows, count, PITCH, block, a);
+}
+
+/* A pair of b is one number above the other, for the sum goes down its columns: so b is read turned. */
+static void copy_panel(const Method *method, int count, int outs, float panel[][OUTS], Matrix b) {
+    if (method->numbers == 2) copy_pairs(outs, count, panel[0], 1, OUTS, (Matrix){b.first, b.column, b.row});
+    else copy(count, outs, OUTS, panel, b);
+}
+
+/* Multiplies all rows of a block with a panel, tile by tile: high tiles, and lower ones for the rows that are left. */
+static void multiply_panel(const Method *method, int rows, int count, bool add, int N, float c[][N],
+                           const float block[][PITCH], const float panel[][OUTS]) {
+    static const int heights[] = {ROWS, ROWS / 3, 1};
+    const int words = (count + method->numbers - 1) / method->numbers;
+    for (int r = 0, n = 0; r < rows; r += heights[n]) {
+        while (heights[n] > rows - r) n++;
+        method->tiles[n](words, add, N, c + r, (const void *)block[r], panel, (Ahead){0});
+    }
+}
+
+/* The last columns, fewer than a panel has: their sums are made in a copy that has as many. */
+static void multiply_edge(const Method *method, int rows, int outs, int count, bool add, int N, float c[][N],
+                          const float block[][PITCH], const float panel[][OUTS]) {
+    float(*whole)[OUTS] = allocate((size_t)rows * sizeof *whole);
+    for (int r = 0; r < rows && add; r++) memcpy(whole[r], c[r], (size_t)outs * sizeof **c);
+    multiply_panel(method, rows, count, add, OUTS, whole, block, panel);
+    for (int r = 0; r < rows; r++) memcpy(c[r], whole[r], (size_t)outs * sizeof **c);
+    free(whole);
+}
+
+/* Multiplies a block with `count` rows of b, panel by panel; each thread has some of the panels. */
+static void multiply_block(const Method *method, int rows, int count, bool add, int N, float c[][N],
+                           const float block[][PITCH], Matrix b) {
+    float panel[DEPTH][OUTS] __attribute__((aligned(64))) = {0};
+#pragma omp for schedule(static) nowait
+    for (int n = 0; n < N; n += OUTS) {
+        int outs = smaller(N - n, OUTS);
+        copy_panel(method, count, outs, panel, part(b, 0, n));
+        if (outs == OUTS) multiply_panel(method, rows, count, add, N, (void *)&c[0][n], block, panel);
+        else multiply_edge(method, rows, outs, count, add, N, (void *)&c[0][n], block, panel);
+    }
+}
+
+void matrix_product(int M, int N, int K, bool add, float c[restrict M][N], Matrix a, Matrix b) {
+    const Method *method = product_rounds && bf16_dots_pay() ? &bf16_pairs : widening(F32);
+    const int depth = DEPTH * method->numbers;
+#pragma omp parallel if ((double)M * N * K > 1e6)
+    {
+        float(*block)[PITCH] = allocate(CHUNK * sizeof *block);
+        for (int m = 0; m < M; m += CHUNK)
+            for (int k = 0; k < K; k += depth) {
+                int rows = smaller(M - m, CHUNK), count = smaller(K - k, depth);
+                copy_block(method, rows, count, block, part(a, m, k));
+                multiply_block(method, rows, count, add || k > 0, N, c + m, block, part(b, k, 0));
+            }
+        free(block);
+    }
+}

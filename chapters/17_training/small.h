@@ -1,0 +1,52 @@
+/* Chapter 17: a small world, and a Llama of 19 thousand numbers that learns to speak of it: what the program, the
+ * figures and the study of the settings train.
+ *
+ *     Mia has the ball . Tom has the hat . Who has the hat ? Tom .
+ *
+ * Every text is like this one. Who has what is drawn, and what is asked; the answer follows from it. */
+#ifndef SMALL_H
+#define SMALL_H
+
+#include "16_backward/decoder_backward.h"
+#include "common/random.h"
+
+enum { TEXT = 17, BATCH = 16, WORDS = 18 }; /* words of a text to be foreseen; texts in a step; words in this world */
+
+/* What papers call the hyper-parameters. */
+typedef struct {
+    int steps, warmup;
+    float rate, lowest, beta1, beta2, eps, decay, max_norm;
+    bool everything_decays; /* the norms' vectors, too */
+    int rubbish;            /* every so many steps the batch is of words in no order; 0: never */
+} Settings;
+
+Settings llama_settings(int steps); /* Llama 2's, and a rate that suits this size */
+
+typedef struct {
+    Parameters weights, gradients;
+    float *m, *v; /* AdamW's, of every weight */
+    Activations activations;
+    Random random; /* of the texts */
+    int step;      /* the last that was taken */
+    double norm;   /* of its gradients, before clipping */
+} Learner;
+
+Learner learner_new(uint64_t seed); /* weights drawn at random */
+void learner_free(Learner *learner);
+
+/* The next step: a batch, its gradients, clipping, AdamW. Gives the loss of the batch before it was learned from. */
+double learner_step(Learner *learner, const Settings *settings);
+
+/* The mean loss over texts that are not learned from. */
+double learner_loss(const Learner *learner, int texts);
+
+/* What is expected after a text's first T words. */
+void learner_expects(const Learner *learner, int T, const int ids[T], float p[WORDS]);
+
+/* A text, and the word that follows each of its words. */
+void draw_text(Random *random, int ids[TEXT], int targets[TEXT]);
+
+const char *word(int id);
+int word_id(const char *word);
+
+#endif

@@ -1,3 +1,0 @@
-/* Any text, for the encoders of all the tokenizers at hand. */
-#define TEXT
-#include "tests/fuzz/fuzz_tokenizer.c"

@@ -1,0 +1,3 @@
+/* Any text, for the encoders of all the tokenizers at hand. */
+#define TEXT
+#include "tests/hardening/fuzz/fuzz_tokenizer.c"

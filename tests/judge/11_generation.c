@@ -1,0 +1,61 @@
+/* How to call chapter 11's kernels: the logits of V tokens, reshaped. */
+#include "11_generation/sampling.h"
+#include "tests/judge/kernels.h"
+
+#include <math.h>
+
+static void unpack_temperature(Function kernel, const Call *c) {
+    AS(temperature, kernel)(dimension(c, "logits", 0), output(c), argument(c, "logits"), scalar(c, "T"));
+}
+
+static void unpack_top_k(Function kernel, const Call *c) {
+    AS(top_k, kernel)(dimension(c, "logits", 0), output(c), argument(c, "logits"), whole_number(c, "k"));
+}
+
+static void unpack_cut(Function kernel, const Call *c) {
+    AS(top_p, kernel)(dimension(c, "logits", 0), output(c), argument(c, "logits"), scalar(c, "p"));
+}
+
+static void unpack_penalty(Function kernel, const Call *c) {
+    AS(repetition_penalty, kernel)(dimension(c, "logits", 0), dimension(c, "ids", 0), output(c), argument(c, "logits"),
+                                   argument(c, "ids"), scalar(c, "penalty"));
+}
+
+static int random_logits(Call *call, Random *random, Size size) {
+    size_t V = extent(random, size, 1, 500, 1024, 128256);
+    random_input(call, random, "logits", 1, SHAPE(V));
+    call_output(call, F32, 1, SHAPE(V));
+    return (int)V;
+}
+
+/* From the coldest that may be asked for to the hottest, each power of ten as often. */
+static void random_temperature(Call *call, Random *random, Size size) {
+    random_logits(call, random, size);
+    scalar_input(call, "T", (float)(COLDEST * pow(HOTTEST / COLDEST, random_uniform(random))));
+}
+
+static void random_top_k(Call *call, Random *random, Size size) {
+    int V = random_logits(call, random, size);
+    index_input(call, "k", random_between(random, 1, V < 50 ? V : 50));
+}
+
+static void random_cut(Call *call, Random *random, Size size) {
+    random_logits(call, random, size);
+    scalar_input(call, "p", 0.05f + 0.9f * (float)random_uniform(random));
+}
+
+static void random_penalty(Call *call, Random *random, Size size) {
+    int V = random_logits(call, random, size);
+    int n = size == FAR ? 400 : 20, *ids = call_input(call, "ids", I32, 1, SHAPE((size_t)n));
+    for (int i = 0; i < n; i++) ids[i] = random_between(random, 0, V - 1);
+    scalar_input(call, "penalty", 1.05f + (float)random_uniform(random));
+}
+
+const Kernel generation_kernels[] = {
+    {KERNEL(repetition_penalty, "11_generation", penalty), .pointwise = true, .in_place = {"logits"}},
+    {KERNEL(temperature, "11_generation", temperature), .pointwise = true, .in_place = {"logits"}},
+    {KERNEL(top_k, "11_generation", top_k), .pointwise = true, .in_place = {"logits"}},
+    {KERNEL(top_p, "11_generation", cut), .pointwise = true, .in_place = {"logits"}},
+    {KERNEL(min_p, "11_generation", cut), .pointwise = true, .in_place = {"logits"}},
+    {0},
+};

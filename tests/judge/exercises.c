@@ -1,0 +1,114 @@
+#include "tests/judge/exercises.h"
+#include "common/console.h"
+#include "common/error.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const Exercise exercises[] = {
+    {"01_normalization", {"rms_norm", "layer_norm", "batch_norm", "rms_norm_bf16"}},
+    {"02_activation", {"relu", "silu", "swish_derivative", "gelu_tanh_derivative"}},
+    {"03_feed_forward", {"swiglu", "linear", "feed_forward", "gated_feed_forward"}},
+    {"05_rope", {"rope_interleaved", "rope_half_split", "rope_table", "rope_frequencies"}},
+    {"04_attention", {"softmax", "attention_scores", "causal_mask", "weighted_sum", "attention"}},
+    {"06_grouped_query", {"grouped_query_attention", "attend_last"}},
+    {"07_kv_cache", {"kv_cache_append", "cached_attention"}},
+    {"08_flash_attention", {"softmax", "attend_last", "flash_attention"}},
+    {"09_decoder", {"feed_forward_block", "attention_block", "decoder_logits", "decoder_forward"}},
+    {"10_tokenizer", {"pair_counts", "merge_pair", "bpe_merge"}},
+    {"11_generation", {"temperature", "top_k", "min_p", "repetition_penalty", "top_p"}},
+    {"12_speed", {"linear"}},
+    {"13_quantization", {"dequantize_q8_0", "quantize_q8_0", "dequantize_q4_0", "dot_q4_0", "dequantize_q4_k"}},
+    {"15_tensor_parallel",
+     {"shard_columns", "shard_rows", "shard_heads", "vocabulary_embedding", "parallel_feed_forward"}},
+    {"16_backward",
+     {"linear_backward", "swiglu_backward", "rms_norm_backward", "softmax_backward",
+      "grouped_query_attention_backward"}},
+    {"17_training", {"learning_rate", "adamw", "clip_gradient", "loss_shares"}},
+};
+enum { EXERCISES = sizeof exercises / sizeof *exercises };
+
+const Exercise *exercise_at(int index) { return index < EXERCISES ? &exercises[index] : NULL; }
+
+const Exercise *exercise_numbered(const char *number) {
+    for (int e = 0; e < EXERCISES; e++)
+        if (strtol(number, NULL, 10) == strtol(exercises[e].chapter, NULL, 10)) return &exercises[e];
+    fail("there is no exercise %s: they are 01 to %.2s, one a chapter", number, exercises[EXERCISES - 1].chapter);
+}
+
+int task_count(const Exercise *exercise) {
+    int count = 0;
+    while (count < MOST_TASKS && exercise->tasks[count]) count++;
+    return count;
+}
+
+/* ------------------------------------------------------------------ how far is it? */
+
+static void task_row(Table *table, const Exercise *exercise, int t, const Judgement *judgement) {
+    char name[20] = "challenge", cases[32] = "";
+    if (t + 1 < task_count(exercise)) snprintf(name, sizeof name, "task %d", t + 1);
+    if (judgement->fate != NOT_IMPLEMENTED && judgement->fate != ANOTHER_FUNCTION && judgement->fate != THE_COURSES_OWN)
+        snprintf(cases, sizeof cases, "%d of %d", judgement->passed, judgement->golden.count);
+    table_row(table, "%s|%s|%s%s|%s", name, exercise->tasks[t], fate_name(judgement->fate),
+              judgement->fate == NOT_IMPLEMENTED ? " yet" : "", cases);
+}
+
+/* The file and the number are all that is needed to go on. */
+static void next_step(const Exercise *exercise, const char *source, const char *task, bool is_wrong) {
+    if (!task && exercise + 1 < exercises + EXERCISES)
+        printf("All of it is right. Next: chapters/%s/README.md\n", exercise[1].chapter);
+    else if (!task) printf("All of it is right. That was the last chapter: build/llama --help\n");
+    else printf("Next: %s %s in %s, then give the same command again.\n", is_wrong ? "mend" : "write", task, source);
+}
+
+/* Does the reader's function of this name call the other one? */
+static bool calls(const char *source, const char *name, const char *other) {
+    size_t length = strlen(other);
+    for (const char *at = source; (at = strstr(at, name)); at++) {
+        const char *body = at + strcspn(at, "{;"), *end = *body == '{' ? strstr(body, "\n}") : NULL;
+        for (const char *call = body; end && (call = strstr(call + 1, other)) && call < end;)
+            if (call[length] == '(' && !isalnum((unsigned char)call[-1]) && call[-1] != '_') return true;
+    }
+    return false;
+}
+
+/* What is wrong may be right, and call what does nothing yet. */
+static void what_it_calls(const Exercise *exercise, const char *source, int wrong, const Judgement judgements[]) {
+    for (int t = 0; source && t < task_count(exercise); t++)
+        if (judgements[t].fate == NOT_IMPLEMENTED && calls(source, exercise->tasks[wrong], exercise->tasks[t]))
+            printf("  It calls %s, which is not written yet.\n", exercise->tasks[t]);
+}
+
+/* A task that is not found, but seems to be there. */
+static void what_hides(int count, const Judgement judgements[count]) {
+    for (int t = 0; t < count; t++)
+        if (judgements[t].fate == NOT_IMPLEMENTED && judgements[t].diagnosis[0])
+            printf("  %s.\n", judgements[t].diagnosis);
+}
+
+bool show_progress(const Exercise *exercise, Library *library, const char *source) {
+    int count = task_count(exercise), solved = 0, wrong = -1, missing = -1;
+    Judgement judgements[MOST_TASKS];
+    Table table = {0};
+    table_row(&table, "|<kernel|<|cases passed");
+    for (int t = 0; t < count; t++) {
+        const Kernel *kernel = kernel_named(exercise->tasks[t]);
+        judgements[t] = judge(&(Subject){kernel, library, library_function(library, kernel->name)});
+        task_row(&table, exercise, t, &judgements[t]);
+        Fate fate = judgements[t].fate;
+        solved += fate == RIGHT;
+        if (fate == NOT_IMPLEMENTED && missing < 0) missing = t;
+        else if (fate != RIGHT && fate != NOT_IMPLEMENTED && wrong < 0) wrong = t;
+    }
+    printf("Chapter %.2s, %s: %d of %d tasks solved\n", exercise->chapter, source, solved, count);
+    table_print(&table, stdout);
+    what_hides(count, judgements);
+    if (wrong >= 0) putchar('\n'), judgement_print(&judgements[wrong], source);
+    if (wrong >= 0) what_it_calls(exercise, library_source(library), wrong, judgements);
+    putchar('\n');
+    int next = wrong >= 0 ? wrong : missing;
+    next_step(exercise, source, next >= 0 ? exercise->tasks[next] : NULL, wrong >= 0);
+    for (int t = 0; t < count; t++) judgement_free(&judgements[t]);
+    return solved == count;
+}

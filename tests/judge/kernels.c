@@ -1,0 +1,69 @@
+#include "tests/judge/kernels.h"
+#include "common/linear.h"
+
+#include <string.h>
+
+const Kernel *kernel_at(int index) {
+    static const Kernel *const chapters[] = {common_kernels, normalization_kernels, activation_kernels,
+                                             feed_forward_kernels, rope_kernels, attention_kernels,
+                                             decoder_kernels, tokenizer_kernels, generation_kernels,
+                                             quantization_kernels, parallel_kernels, backward_kernels,
+                                             training_kernels};
+    for (size_t c = 0; c < sizeof chapters / sizeof *chapters; c++)
+        for (const Kernel *kernel = chapters[c]; kernel->name; kernel++)
+            if (index-- == 0) return kernel;
+    return NULL;
+}
+
+const Kernel *kernel_named(const char *name) {
+    const Kernel *kernel;
+    for (int k = 0; (kernel = kernel_at(k)); k++)
+        if (strcmp(kernel->name, name) == 0) return kernel;
+    return NULL;
+}
+
+/* ------------------------------------------------------------------ arguments of random calls */
+
+void random_input(Call *call, Random *random, const char *name, int rank, const size_t shape[]) {
+    size_t count = 1;
+    for (int axis = 0; axis < rank; axis++) count *= shape[axis];
+    random_fill(random, count, call_input(call, name, F32, rank, shape));
+}
+
+void scalar_input(Call *call, const char *name, float value) {
+    *(float *)call_input(call, name, F32, 0, NULL) = value;
+}
+
+void index_input(Call *call, const char *name, int64_t value) {
+    *(int64_t *)call_input(call, name, I64, 0, NULL) = value;
+}
+
+size_t extent(Random *random, Size size, int low, int high, size_t medium, size_t large) {
+    int small = random_between(random, low, high);
+    return size == SMALL || size == FAR ? (size_t)small : size == MEDIUM ? medium : large;
+}
+
+/* ------------------------------------------------------------------ y = x W^T + b */
+
+static void unpack_linear(Function kernel, const Call *c) {
+    AS(linear, kernel)(dimension(c, "x", 0), dimension(c, "x", 1), dimension(c, "weight", 0), output(c),
+                       argument(c, "x"), argument(c, "weight"), argument(c, "bias"));
+}
+
+static void random_linear(Call *call, Random *random, Size size) {
+    size_t rows = extent(random, size, 1, 5, 35, size == LARGE ? 1 : 64);
+    size_t in = extent(random, size, 1, 70, 1031, 4096), out = extent(random, size, 1, 70, 517, 4096);
+    random_input(call, random, "x", 2, SHAPE(rows, in));
+    random_input(call, random, "weight", 2, SHAPE(out, in));
+    if (size != SMALL || random_between(random, 0, 1)) random_input(call, random, "bias", 1, SHAPE(out));
+    call_output(call, F32, 2, SHAPE(rows, out));
+}
+
+static double linear_operations(const Call *c) {
+    return 2.0 * dimension(c, "x", 0) * dimension(c, "x", 1) * dimension(c, "weight", 0);
+}
+
+const Kernel common_kernels[] = {
+    {KERNEL(linear, "common", linear), .operations = linear_operations, .has_prefill = true},
+    {0},
+};

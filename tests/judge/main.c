@@ -1,0 +1,282 @@
+/* verify: is this kernel right, and if not, which mistake is it? See README.md, beside this file. */
+#include "common/console.h"
+#include "common/error.h"
+#include "common/file.h"
+#include "common/measure.h"
+#include "common/options.h"
+#include "tests/judge/exercises.h"
+#include "tests/judge/outputs.h"
+#include "tests/judge/signature.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const Kernel *kernel_or_fail(const char *name) {
+    const Kernel *kernel = name ? kernel_named(name) : NULL;
+    if (!name) fail("name a kernel first: build/verify --list names them");
+    if (!kernel) fail("%s is no kernel of this course: build/verify --list names them", name);
+    return kernel;
+}
+
+static void list_cases(const Kernel *kernel) {
+    Golden golden = golden_open(kernel->name);
+    Table table = {0};
+    table_row(&table, "case|<output|<what it tries");
+    for (int c = 0; c < golden.count; c++) {
+        char shape[SHAPE_TEXT];
+        const GoldenCase *one = &golden.cases[c];
+        table_row(&table, "%s|%s|%s", one->name, shape_text(shape, one->expected.rank, one->expected.shape),
+                  one->sentence);
+    }
+    table_print(&table, stdout);
+    golden_close(&golden);
+}
+
+static void list_kernels(void) {
+    Table table = {0};
+    table_row(&table, "kernel|<contract|cases|mistakes known");
+    const Kernel *kernel;
+    for (int k = 0; (kernel = kernel_at(k)); k++) {
+        Golden golden = golden_open(kernel->name);
+        int twins = 0;
+        for (size_t i = 0; i < golden.file.metadata_count; i++)
+            twins += strncmp(golden.file.metadata[i].key, "wrong/", 6) == 0;
+        table_row(&table, "%s|%s|%d|%d", kernel->name, kernel->chapter, golden.count, twins);
+        golden_close(&golden);
+    }
+    table_print(&table, stdout);
+}
+
+/* ------------------------------------------------------------------ judging */
+
+static Fate judge_subject(const Subject *subject, const char *source) {
+    Judgement judgement = judge(subject);
+    judgement_print(&judgement, source);
+    judgement_free(&judgement);
+    return judgement.fate;
+}
+
+/* The case that a .npy file answers: the one that was named, or the only one of its shape. */
+static const GoldenCase *single_case(const Golden *golden, const Tensor *single, const char *name) {
+    if (name) return golden_case(golden, name);
+    const GoldenCase *found = NULL;
+    for (int c = 0; c < golden->count; c++) {
+        if (!same_shape(&golden->cases[c].expected, single)) continue;
+        if (found)
+            fail("a .npy file answers one case, and both %s and %s have its shape: add --case NAME", found->name,
+                 golden->cases[c].name);
+        found = &golden->cases[c];
+    }
+    if (!found) fail("a .npy file answers one case, and none has its shape: add --case NAME");
+    return found;
+}
+
+/* A file that answers no case has other names, and one of them shows which. */
+static void check_names(const Golden *golden, const SafeTensors *file, const char *path) {
+    for (int c = 0; c < golden->count; c++)
+        if (safetensors_find(file, golden->cases[c].name)) return;
+    fail("%s: it has %s, and a tensor is to be named as its case is: build/verify %s --list names them", path,
+         file->count ? file->tensors[0].name : "nothing", golden->kernel);
+}
+
+static bool judge_outputs(const Kernel *kernel, const char *path, const char *case_name) {
+    Golden golden = golden_open(kernel->name);
+    Outputs outputs = outputs_open(path);
+    Verdict *verdicts = allocate((size_t)golden.count * sizeof *verdicts);
+    int count = 0;
+    if (outputs.single.name) {
+        verdicts[count++] = verdict_of_output(kernel, single_case(&golden, &outputs.single, case_name),
+                                              &outputs.single);
+    } else {
+        check_names(&golden, &outputs.file, path);
+        for (int c = 0; c < golden.count; c++) {
+            const GoldenCase *one = &golden.cases[c];
+            if (case_name && strcmp(case_name, one->name) != 0) continue;
+            verdicts[count++] = verdict_of_output(kernel, one, safetensors_find(&outputs.file, one->name));
+        }
+        if (count == 0) golden_case(&golden, case_name); /* says that there is no such case */
+    }
+    bool pass = report(kernel, &golden, path, count, verdicts) == count;
+    for (int i = 0; i < count; i++) verdict_free(&verdicts[i]);
+    free(verdicts);
+    outputs_close(&outputs);
+    golden_close(&golden);
+    return pass;
+}
+
+/* What a report calls a library: mine.so, or the source that `make verify` compiled it from. */
+static char *source_name(const char *library) {
+    const char *slash = strrchr(library, '/'), *name = slash ? slash + 1 : library;
+    return copy_text(name, strlen(name) - (name_ends_in(name, ".c.so") ? strlen(".so") : 0));
+}
+
+/* ------------------------------------------------------------------ timing */
+
+static size_t bytes_moved(const Call *call) {
+    size_t bytes = tensor_bytes(&call->output);
+    for (int i = 0; i < call->input_count; i++) bytes += tensor_bytes(&call->input[i]);
+    return bytes;
+}
+
+/* One kernel's work and time at one size. The time is NaN if it did not come to an end. */
+typedef struct {
+    double seconds, bytes, operations;
+} Timing;
+
+static Timing time_kernel(const Subject *subject, Size size, char trouble[static TROUBLE]) {
+    const Kernel *kernel = subject->kernel;
+    Random random = {.state = 1};
+    Call call = {0};
+    kernel->random_call(&call, &random, size);
+    Timing timing = {time_call(subject->library, subject->function, kernel->unpack, &call, trouble),
+                     (double)bytes_moved(&call),
+                     kernel->operations ? kernel->operations(&call) : 0};
+    call_free(&call);
+    return timing;
+}
+
+/* ------------------------------------------------------------------ the kernels that a command line means */
+
+enum { MAX_KERNELS = 128 };
+
+/* The named kernel or all of them; from the library, or else our own. Returns how many. */
+static int choose(Subject chosen[], const char *name, Library *library, const char *library_path) {
+    const Kernel *only = name ? kernel_or_fail(name) : NULL, *kernel;
+    int count = 0;
+    for (int k = 0; (kernel = kernel_at(k)); k++) {
+        if (only && kernel != only) continue;
+        Function function = library ? library_function(library, kernel->name) : kernel->ours;
+        if (!function) continue;
+        if (count == MAX_KERNELS) fail("more than %d kernels: raise MAX_KERNELS", MAX_KERNELS);
+        chosen[count++] = (Subject){kernel, library, function};
+    }
+    char why[DIAGNOSIS];
+    if (count == 0)
+        fail("%s defines no %s: %s", library_path, name ? name : "kernel of this course",
+             hides_a_kernel(library, only, why)
+                 ? why : "build/verify --list names the kernels, the chapters' headers their signatures");
+    return count;
+}
+
+/* What is smaller is read from a cache, and beside the memory's bandwidth its speed would say nothing. The bandwidth is
+ * that of reading so much again and again: where a part of it stays in the cache, the limit is so much higher. */
+enum { LEAST_SHARE = SOME_MEMORY / 4 };
+
+static void bench_row(Table *table, const Subject *subject, Size size, double bandwidth, double peak) {
+    const Kernel *kernel = subject->kernel;
+    const char *name = kernel->name, *at = size == LARGE_PREFILL ? ", prefill" : "";
+    char of_bandwidth[32] = "", of_peak[32] = "", beside[64] = "", trouble[TROUBLE];
+    Timing timing = time_kernel(subject, size, trouble);
+    /* A plain kernel may be too slow for a long text, and the others are timed all the same. */
+    if (isnan(timing.seconds)) {
+        bool late = fate_of(trouble) == DOES_NOT_COME_BACK;
+        table_row(table, "%s%s %s%s", name, at, trouble, late ? ": --seconds N gives it more time" : "");
+        return;
+    }
+    if (timing.bytes >= LEAST_SHARE)
+        snprintf(of_bandwidth, sizeof of_bandwidth, "%.0f %%", 100 * timing.bytes / timing.seconds / bandwidth);
+    if (timing.operations)
+        snprintf(of_peak, sizeof of_peak, "%.0f %%", 100 * timing.operations / timing.seconds / peak);
+    if (subject->library) {
+        double ours = time_kernel(&(Subject){.kernel = kernel, .function = kernel->ours}, size, trouble).seconds;
+        if (!isnan(ours)) snprintf(beside, sizeof beside, "%.2f|%.2f×", ours * 1e3, ours / timing.seconds);
+    }
+    table_row(table, "%s%s|%.3g|%s|%s|%s", name, at, timing.seconds * 1e3, of_bandwidth, of_peak, beside);
+}
+
+static double read_some(int threads) { return read_bandwidth(threads, LEAST_SHARE); }
+
+/* Every byte of the inputs and the output counts once, whatever the kernel does with it. */
+static void bench(int count, const Subject chosen[]) {
+    int threads = thread_count();
+    double bandwidth = measure_apart(read_some, threads), peak = measure_apart(fma_peak, threads);
+    printf("%d thread%s: memory is read at %.1f GB/s, FMA peak is %.0f GFLOP/s. (What is under %d MB has no share of "
+           "the bandwidth: a cache may have room for it.)\n",
+           threads, threads == 1 ? "" : "s", bandwidth / 1e9, peak / 1e9, LEAST_SHARE >> 20);
+    Table table = {0};
+    bool readers = count && chosen[0].library;
+    table_row(&table, "kernel|milliseconds|of read bandwidth|of FMA peak%s",
+              readers ? "|the chapter's|speed beside it" : "|");
+    for (int i = 0; i < count; i++) {
+        bench_row(&table, &chosen[i], LARGE, bandwidth, peak);
+        if (chosen[i].kernel->has_prefill) bench_row(&table, &chosen[i], LARGE_PREFILL, bandwidth, peak);
+    }
+    table_print(&table, stdout);
+}
+
+/* Are all of them right? */
+static bool judge_all(int count, const Subject chosen[], const char *source) {
+    int passed = 0, judged = 0;
+    for (int i = 0; i < count; i++) {
+        if (i) putchar('\n');
+        Fate fate = judge_subject(&chosen[i], source ? source : chosen[i].kernel->chapter);
+        passed += fate == RIGHT, judged += fate != ANOTHER_FUNCTION;
+    }
+    if (judged > 1) printf("\n%d of %d kernels pass\n", passed, judged);
+    return passed == judged && judged > 0;
+}
+
+/* Beside what was found there may be what nobody can find. */
+static void tell_hidden(int count, const Subject chosen[], const Library *library) {
+    const char *source = library_source(library);
+    const Kernel *kernel;
+    char say[DIAGNOSIS];
+    for (int k = 0, found = 0; source && (kernel = kernel_at(k)); k++)
+        if (found < count && chosen[found].kernel == kernel) found++;
+        else if (is_hidden(source, kernel, say)) printf("\nNot judged: %s.\n", say);
+}
+
+static void export_inputs_of(const char *name, const char *path) {
+    Golden golden = golden_open(kernel_or_fail(name)->name);
+    export_inputs(&golden, path);
+    golden_close(&golden);
+}
+
+int main(int argc, char **argv) {
+    const char *library = NULL, *outputs = NULL, *one_case = NULL, *inputs = NULL, *timed = NULL, *listed = NULL,
+        *number = NULL, *limit = "10";
+    const Option options[] = {
+        {"list", NULL, "name the kernels, or the cases of one", &listed},
+        {"library", "FILE.so", "judge the kernels that this shared library defines", &library},
+        {"exercise", "NN", "with --library: how far chapter NN's exercise is, and what to do next", &number},
+        {"seconds", "N", "give a case up that takes longer, and a kernel whose cases do; 10 if not given", &limit},
+        {"export", "FILE", "write the kernel's inputs as safetensors, to be answered elsewhere", &inputs},
+        {"outputs", "FILE|-", "judge outputs: safetensors with a tensor a case, or .npy", &outputs},
+        {"case", "NAME", "with --outputs: judge this case alone", &one_case},
+        {"bench", NULL, "time them beside the machine's read bandwidth; a library's, if right, beside ours", &timed},
+    };
+    int rest = parse_options(argc, argv, "[KERNEL] [options]",
+                             "Judges a kernel against PyTorch's golden values and names the mistake. Without options, "
+                             "the\n"
+                             "course's own. Exit status 0 only if every case passes.", 8, options);
+    const char *name = rest < argc ? argv[rest] : NULL;
+    if (rest + 1 < argc) usage_error("%s: one kernel at a time", argv[rest + 1]);
+    if ((outputs && library) || (one_case && !outputs))
+        usage_error(one_case ? "--case goes with --outputs" : "--outputs or --library, not both");
+    call_time_limit = (unsigned)option_number("seconds", limit, 1, 3600);
+    if (number && (!library || name)) usage_error("--exercise goes with --library, and with no kernel's name");
+
+    if (!!listed + !!inputs + !!outputs + !!number + !!timed > 1)
+        usage_error("--list, --export, --outputs, --exercise, --bench: one of them at a time");
+
+    if (listed) return name ? list_cases(kernel_or_fail(name)) : list_kernels(), 0;
+    if (inputs) return export_inputs_of(name, inputs), 0;
+    if (outputs) return judge_outputs(kernel_or_fail(name), outputs, one_case) ? 0 : 1;
+
+    char *source = library ? source_name(library) : NULL;
+    Library *opened = library ? library_open(library) : NULL;
+    if (number) {
+        bool solved = show_progress(exercise_numbered(number), opened, source);
+        return library_close(opened), free(source), solved ? 0 : 1;
+    }
+    Subject chosen[MAX_KERNELS];
+    int count = choose(chosen, name, opened, library);
+    if (timed && !library) return bench(count, chosen), 0;
+    bool right = judge_all(count, chosen, source);
+    if (opened && !name) tell_hidden(count, chosen, opened);
+    free(source);
+    if (timed && right) bench(count, chosen); /* only what is right is worth timing */
+    if (opened) library_close(opened);
+    return right ? 0 : 1;
+}

@@ -1,0 +1,567 @@
+/* The reader's Llama: it is chapter 9's whichever kernels it is made of, and whatever they do, it is told. */
+#include "09_decoder/decoder.h"
+#include "10_tokenizer/families.h"
+#include "11_generation/generation.h"
+#include "common/file.h"
+#include "common/measure.h"
+#include "tests/judge/exercises.h"
+#include "tests/judge/hide.h"
+#include "tests/judge/kernels.h"
+#include "tests/judge/yours.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <sys/mman.h>
+
+#define PROGRAM "'" BUILD "/mine'"
+#include "tests/program.h"
+
+static const char model_folder[] = ROOT "/chapters/09_decoder/stories/model";
+
+static Model model;
+static Tokenizer *tokenizer;
+
+static int open_model(void **state) {
+    use_threads(1); /* a process that forks must not have any */
+    model = model_open(model_folder), tokenizer = tokenizer_open(model_folder);
+    return make_folder(state);
+}
+
+static int close_model(void **state) {
+    model_close(&model), tokenizer_close(tokenizer);
+    return remove_folder(state);
+}
+
+/* ------------------------------------------------------------------ the Llama by itself */
+
+/* Logits are up to 16 large, whose ulp is 1e-6. Kernels that add in another order move them by two or three, and 30 are
+ * allowed. */
+static void assert_alike(int V, const float logits[V], const float decoders[V], const char *kernels) {
+    for (int v = 0; v < V; v++)
+        if (!(fabsf(logits[v] - decoders[v]) < 3e-5f))
+            fail_msg("with %s, logit %d is %g, and %g in chapter 9", kernels, v, logits[v], decoders[v]);
+}
+
+/* A prompt at once, and a token more: chapter 9's logits after each. */
+static void read_by_decoder(int T, const int ids[T], int V, float logits[2][V]) {
+    Decoder decoder = decoder_new(&model, T);
+    decoder_read(&decoder, T - 1, ids), decoder_logits(&decoder, logits[0]);
+    decoder_read(&decoder, 1, ids + T - 1), decoder_logits(&decoder, logits[1]);
+    decoder_free(&decoder);
+}
+
+/* With some of our kernels taken for the reader's, the Llama's are the same. */
+static void compare_with_decoder(const char *kernels, const Function yours[PARTS], int T, const int ids[T], int V,
+                                 const float decoders[2][V]) {
+    float logits[V];
+    Underway underway = {0};
+    YourLlama llama = your_llama(&model, tokenizer, yours, &underway);
+    for (int more = 0; more < 2; more++) {
+        read_text(&llama.examinee, T - 1 + more, ids, V, logits);
+        assert_alike(V, logits, decoders[more], kernels);
+    }
+    forget_the_limit(), your_llama_free(&llama);
+}
+
+static void each_way_through_it_is_chapter_9s(void **state) {
+    (void)state;
+    static const char *const ways[] = {
+        "", "flash_attention", "attend_last", "cached_attention", "grouped_query_attention", "attention",
+        "attention_scores", "softmax", "weighted_sum", "grouped_query_attention attention",
+        "gated_feed_forward", "gated_feed_forward swiglu", "silu",
+        "rms_norm linear rope_frequencies rope_table rope_half_split kv_cache_append swiglu",
+        "attention_block", "feed_forward_block", "decoder_logits", "decoder_forward", "decoder_forward decoder_logits",
+        "attention_block feed_forward_block rms_norm linear rope_table",
+    };
+    static const char text[] = "Mia gave the red ball to Anna. Mia sang";
+    int V = model.config.V;
+    float decoders[2][V];
+    size_t T;
+    int *ids = encode_with_bos(tokenizer, strlen(text), text, &T);
+    read_by_decoder((int)T, ids, V, decoders);
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+        Function yours[PARTS] = {0};
+        char names[256];
+        snprintf(names, sizeof names, "%s", ways[w]);
+        for (char *name = strtok(names, " "); name; name = strtok(NULL, " "))
+            yours[part_named(name)] = kernel_named(name)->ours;
+        compare_with_decoder(ways[w], yours, (int)T, ids, V, decoders);
+    }
+    free(ids);
+}
+
+static jmp_buf called;
+static void note_the_call(void) { longjmp(called, 1); }
+
+/* If it is the only one of the reader's, each part is called, and it is noted. */
+static void each_part_is_called(void **state) {
+    (void)state;
+    FILE *nowhere = fopen("/dev/null", "w");
+    for (int p = 0; p < PARTS; p++) {
+        Function yours[PARTS] = {0};
+        Underway underway = {0};
+        YourLlama llama = your_llama(&model, tokenizer, yours, &underway);
+        yours[p] = note_the_call;
+        let_it_merge(&llama, tokenizer);
+        if (setjmp(called) == 0) {
+            say(&llama.examinee, "Once upon", 2, "", drawn, nowhere);
+            fail_msg("%s is not called", parts[p].name);
+        }
+        assert_string_equal(underway.kernel, parts[p].name);
+        assert_true(underway.is_yours);
+        forget_the_limit(), your_llama_free(&llama);
+    }
+    tokenizer->merge = bpe_merge;
+    fclose(nowhere);
+}
+
+/* Ours, taken for the reader's; and one that gives what lies in no text, and is no token. */
+static int merge_to_nonsense(const Vocabulary *vocabulary, const char *text, int count, Symbol symbols[count]) {
+    (void)text;
+    for (int i = 0; i < count; i++) {
+        static const Symbol nonsense[] = {{.start = -1, .length = 1}, {.start = 1 << 30, .length = 1}, {.length = -1},
+                                          {.length = 1 << 30},        {.length = 1, .id = -2}};
+        symbols[i] = nonsense[i % 5];
+    }
+    if (count) symbols[count - 1] = (Symbol){.length = 1, .id = vocabulary->size};
+    return count + 1;
+}
+
+static void the_readers_merge_makes_the_tokens(void **state) {
+    (void)state;
+    Function yours[PARTS] = {0};
+    Underway underway = {0};
+    YourLlama llama = your_llama(&model, tokenizer, yours, &underway);
+    static const char text[] = "Mia gave the red ball to Anna.";
+    size_t count, again;
+    int *ids = encode_with_bos(tokenizer, strlen(text), text, &count);
+    for (int way = 0; way < 2; way++) {
+        yours[part_named("bpe_merge")] = way == 0 ? (Function)bpe_merge : (Function)merge_to_nonsense;
+        let_it_merge(&llama, tokenizer);
+        int *others = encode_with_bos(tokenizer, strlen(text), text, &again);
+        if (way == 0) assert_int_equal(again, count), assert_memory_equal(others, ids, count * sizeof *ids);
+        else assert_int_equal(again, 1); /* BOS alone */
+        free(others);
+    }
+    assert_int_equal(underway.layer, CUTTING);
+    forget_the_limit(), free(ids), your_llama_free(&llama), tokenizer->merge = bpe_merge;
+}
+
+/* A text of more tokens than are read together, by a small model of two layers: where the first ends, it is cut as
+ * well. */
+static void a_long_text_is_read_in_pieces(void **state) {
+    (void)state;
+    static const Function yours[PARTS];
+    enum { T = CAPACITY + 5 };
+    Model small = model_open(ROOT "/tests/golden/models/llama1");
+    int V = small.config.V, ids[T];
+    float logits[V], decoders[V];
+    Underway underway = {0};
+    for (int t = 0; t < T; t++) ids[t] = 1 + 7 * t % (V - 1);
+    YourLlama llama = your_llama(&small, tokenizer, yours, &underway);
+    Decoder decoder = decoder_new(&small, T);
+    decoder_read(&decoder, T, ids), decoder_logits(&decoder, decoders);
+    read_text(&llama.examinee, T, ids, V, logits);
+    assert_alike(V, logits, decoders, "a long text");
+    decoder_free(&decoder), your_llama_free(&llama), model_close(&small);
+}
+
+static void one_of_several_does_the_work(void **state) {
+    (void)state;
+    bool has[PARTS];
+    const char *instead[PARTS];
+    memset(has, true, sizeof has);
+    for (int p = 0; p < PARTS; p++)
+        if (parts[p].covers) has[p] = false;
+    settle(has, instead);
+    assert_true(has[part_named("flash_attention")] && has[part_named("kv_cache_append")] && has[part_named("swiglu")]);
+    assert_false(has[part_named("cached_attention")] || has[part_named("softmax")] || has[part_named("silu")]);
+    assert_string_equal(instead[part_named("attention")], "flash_attention");
+    assert_null(instead[part_named("kv_cache_append")]);
+
+    memset(has, false, sizeof has);
+    has[part_named("cached_attention")] = has[part_named("kv_cache_append")] = has[part_named("softmax")] = true;
+    settle(has, instead);
+    assert_true(has[part_named("cached_attention")]);
+    assert_string_equal(instead[part_named("kv_cache_append")], "cached_attention");
+    assert_string_equal(instead[part_named("softmax")], "cached_attention");
+    assert_null(instead[part_named("attend_last")]);
+}
+
+/* Whoever makes a whole block needs nobody at its place; whoever makes the whole way, no block. */
+static void a_block_does_the_work_of_its_kernels(void **state) {
+    (void)state;
+    bool has[PARTS];
+    const char *instead[PARTS];
+    memset(has, true, sizeof has);
+    settle(has, instead);
+    assert_true(has[part_named("decoder_forward")] && has[part_named("decoder_logits")] &&
+                has[part_named("rope_table")]);
+    assert_string_equal(instead[part_named("attention_block")], "decoder_forward");
+    assert_string_equal(instead[part_named("rms_norm")], "decoder_forward");
+    assert_string_equal(instead[part_named("linear")], "decoder_forward");
+
+    memset(has, true, sizeof has);
+    has[part_named("decoder_forward")] = has[part_named("decoder_logits")] = false;
+    settle(has, instead);
+    assert_true(has[part_named("attention_block")] && has[part_named("feed_forward_block")]);
+    assert_true(has[part_named("rms_norm")] && has[part_named("linear")]); /* the last norm, and the logits */
+    assert_string_equal(instead[part_named("flash_attention")], "attention_block");
+    assert_string_equal(instead[part_named("softmax")], "attention_block");
+    assert_string_equal(instead[part_named("swiglu")], "feed_forward_block");
+}
+
+/* Calls that each come back can be too many, too. */
+static void its_time_has_an_end(void **state) {
+    (void)state;
+    static const Function yours[PARTS];
+    Underway *underway = mmap(NULL, sizeof *underway, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int status;
+    underway->deadline = 1e-9; /* which are over as soon as the child begins */
+    pid_t child = fork();
+    if (child == 0) {
+        YourLlama llama = your_llama(&model, tokenizer, yours, underway);
+        say(&llama.examinee, "Once upon", 2, "", drawn, stdout);
+        _exit(0);
+    }
+    waitpid(child, &status, 0);
+    sweep_after(child);
+    assert_true(underway->too_slow && WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    munmap(underway, sizeof *underway);
+}
+
+/* ------------------------------------------------------------------ make mine, as a reader uses it */
+
+static void write_kernel(const char *name, const char *signature, const char *body) {
+    FILE *file = fopen(AT("%s/%s", folder, name), "w");
+    assert_non_null(file);
+    fprintf(file, "#include <math.h>\n#include <stdio.h>\n#include <stdlib.h>\nvoid %s {\n%s\n}\n", signature, body);
+    fclose(file);
+}
+
+static const char rms_norm[] = "rms_norm(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim], "
+                               "const float weight[dim], const float *bias, float eps)";
+static const char rope[] = "rope_half_split(int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D], "
+                           "const float cosine[T][D / 2], const float sine[T][D / 2])";
+static const char swiglu[] = "swiglu(int n, float out[n], const float gate[n], const float up[n])";
+
+/* RMSNorm by this root; before it, some deed. */
+#define NORM(root, deed)                                                                \
+    deed "for (int r = 0; r < rows; r++) {\n"                                           \
+         "    double mean = 0;\n"                                                       \
+         "    for (int i = 0; i < dim; i++) mean += (double)x[r][i] * x[r][i] / dim;\n" \
+         "    for (int i = 0; i < dim; i++)\n"                                          \
+         "        out[r][i] = (float)(x[r][i] / (" root ")) * weight[i] + (bias ? bias[i] : 0);\n}"
+#define RIGHT_ROOT "sqrt(mean + eps)"
+
+/* "It answers 3 of 24 questions about 5 unseen stories rightly; with our kernels it is 24." */
+static void read_share(int *right, int *ours) {
+    int questions = 0, stories = 0;
+    const char *line = strstr(said, "It answers ");
+    static const char format[] =
+        "It answers %d of %d questions about %d unseen stories rightly; with our kernels it is %d.";
+    if (!line || sscanf(line, format, right, &questions, &stories, ours) != 4)
+        fail_msg("no share is told:\n%s", said);
+    assert_true(*ours >= 4 * stories && *ours <= questions && questions < 6 * stories);
+}
+
+static void an_untouched_clone_is_all_ours(void **state) {
+    (void)state;
+    int right, ours, count = 0, exercises = 0;
+    while (exercise_at(exercises)) exercises++;
+    assert_int_equal(run("%s", ""), 0);
+    for (const char *at = said; (at = strstr(at, "not written yet")); at++) count++;
+    assert_int_equal(count, exercises);
+    assert_said("chapters/05_rope/exercise.c");
+    assert_said("Your Llama, all of it ours so far");
+    assert_said("Answer: Anna has the red ball.\n");
+    assert_said("Once upon a time there was ");
+    read_share(&right, &ours);
+    assert_int_equal(right, ours);
+}
+
+/* A bpe_merge that does some deed, and merges the pair that comes first by this. */
+static void write_merge(const char *name, const char *deed, const char *better) {
+    static const char merge[] =
+        "#include \"10_tokenizer/bpe.h\"\n#include <stdlib.h>\n"
+        "int bpe_merge(const Vocabulary *vocabulary, const char *text, int count, Symbol symbols[count]) {\n"
+        "    %s\n"
+        "    for (;;) {\n"
+        "        int best = -1;\n"
+        "        Merge first = {0};\n"
+        "        for (int i = 0; i + 1 < count; i++) {\n"
+        "            Symbol *a = &symbols[i], *b = &symbols[i + 1];\n"
+        "            Merge merge = vocabulary_merge(vocabulary, text + a->start, a->length, a->id, b->length, b->id);\n"
+        "            if (merge.id >= 0 && (best < 0 || %s)) best = i, first = merge;\n"
+        "        }\n"
+        "        if (best < 0) return count;\n"
+        "        symbols[best].length += symbols[best + 1].length, symbols[best].id = first.id;\n"
+        "        for (int i = best + 2; i < count; i++) symbols[i - 1] = symbols[i];\n"
+        "        count--;\n"
+        "    }\n"
+        "}\n";
+    FILE *file = fopen(AT("%s/%s", folder, name), "w");
+    fprintf(file, merge, deed, better);
+    fclose(file);
+}
+
+#define LOWEST_RANK "merge.rank < first.rank"
+
+/* And of two files both. */
+static void a_right_kernel_is_a_part_of_it(void **state) {
+    (void)state;
+    int right, ours;
+    write_kernel("my norm.c", rms_norm, NORM(RIGHT_ROOT, ""));
+    write_merge("merge.c", "", LOWEST_RANK);
+    assert_int_equal(run("'my norm.c' merge.c"), 0);
+    assert_said("my norm.c   rms_norm    right         12 of 12   before each block, and before the logits\n");
+    assert_said("merge.c     bpe_merge   right         12 of 12   letters become tokens\n");
+    assert_null(strstr(said, "ours so far"));
+    assert_said("Answer: Anna has the red ball.\n");
+    read_share(&right, &ours);
+    assert_int_equal(right, ours);
+}
+
+static void wrong_kernels_are_named_and_used(void **state) {
+    (void)state;
+    int right, ours;
+    write_kernel("norm.c", rms_norm, NORM("sqrt(mean) + eps", ""));
+    write_kernel("rope.c", rope,
+                 "for (int t = 0; t < T; t++)\n"
+                 "    for (int h = 0; h < H; h++)\n"
+                 "        for (int i = 0; i < D / 2; i++) {\n"
+                 "            float a = x[t][h][i], b = x[t][h][i + D / 2];\n"
+                 "            out[t][h][i] = a * cosine[t][i] + b * sine[t][i];\n"
+                 "            out[t][h][i + D / 2] = b * cosine[t][i] - a * sine[t][i];\n"
+                 "        }");
+    write_kernel("gate.c", swiglu, "for (int i = 0; i < n; i++) out[i] = up[i] / (1 + expf(-up[i])) * gate[i];");
+    assert_int_equal(run("norm.c rope.c gate.c"), 1);
+    assert_said("norm.c   rms_norm          wrong ");
+    assert_said("rope.c   rope_half_split   wrong          0 of 11   turns queries and keys\n");
+    assert_said("gate.c   swiglu            wrong ");
+    assert_said("norm.c, rms_norm: Your epsilon is outside the root");
+    assert_said("rope.c, rope_half_split: Your pairs turn backwards.");
+    assert_null(strstr(said, "Answer: Anna has the red ball."));
+    read_share(&right, &ours);
+    assert_true(right < ours / 2);
+}
+
+static const char last[] = "attend_last(int T, int S, int H, int KV, int D, float out[restrict T][H][D], "
+                           "const float q[T][H][D], "
+                           "const float k[S][KV][D], const float v[S][KV][D])";
+
+/* Chapter 9's decoder as a reader's file, with something exchanged in it. */
+static void write_decoder(const char *name, const char *from, const char *to) {
+    size_t size;
+    char *source = file_read(ROOT "/chapters/09_decoder/decoder.c", &size), *at = strstr(source, from);
+    assert_non_null(at);
+    FILE *file = fopen(AT("%s/%s", folder, name), "w");
+    fprintf(file, "%.*s%s%s", (int)(at - source), source, to, at + strlen(from));
+    fclose(file), free(source);
+}
+
+static void the_decoder_is_the_readers(void **state) {
+    (void)state;
+    int right, ours;
+    write_decoder("whole.c", "#include", "#include");
+    assert_int_equal(run("whole.c"), 0);
+    assert_said("decoder_forward      right           4 of 4   the whole way of the stream\n");
+    assert_said("attention_block      right           7 of 7   what attention adds, where your decoder_forward calls "
+                "it\n");
+    assert_said("decoder_logits       right           3 of 3   the logits\n");
+    assert_said("Answer: Anna has the red ball.\n");
+    read_share(&right, &ours);
+    assert_int_equal(right, ours);
+}
+
+/* The same, but x = delta in place of x += delta; and a feed-forward that gives nothing to add, by itself. */
+static void a_wrong_decoder_tells_its_story(void **state) {
+    (void)state;
+    int right, ours;
+    write_decoder("wrong.c", "x[t][i] += delta", "x[t][i] = delta");
+    assert_int_equal(run("wrong.c"), 1);
+    assert_said("decoder_forward      wrong           0 of 4   the whole way of the stream\n");
+    assert_said("wrong.c, decoder_forward: ");
+    assert_said("Each adds to it: x += delta");
+    assert_null(strstr(said, "Answer: Anna has the red ball."));
+    read_share(&right, &ours);
+    assert_true(right < ours / 2);
+
+    FILE *file = fopen(AT("%s/nothing.c", folder), "w");
+    fputs("#include \"09_decoder/decoder.h\"\n#include <stdlib.h>\n"
+          "void feed_forward_block(Decoder *d, int l, int T, int C, float delta[restrict T][C], "
+          "const float x[T][C]) {\n"
+          "    if (d->length > 3 && l == 2) exit(7);\n"
+          "    for (int t = 0; t < T; t++)\n        for (int i = 0; i < C; i++) delta[t][i] = 0 * x[t][i];\n}\n", file);
+    fclose(file);
+    assert_int_equal(run("nothing.c"), 1);
+    assert_said("Here it ends: your feed_forward_block in nothing.c ended the program (exit status 7), in layer 2, "
+                "reading token ");
+}
+
+/* Every call that the Makefile names goes to the kernel of another file; if there is none, to its own. */
+static const char *asked_for;
+static Function note_the_name(const char *kernel) { return asked_for = kernel, note_the_call; }
+
+static void a_call_goes_to_another_file(void **state) {
+    (void)state;
+    typedef void Route(Function whom(const char *kernel));
+    char names[] = ROUTED;
+    if (!*names) skip(); /* not by this linker */
+    FILE *file = fopen(AT("%s/calls.c", folder), "w");
+    fputs("#include \"06_grouped_query/grouped_query.h\"\n#include \"07_kv_cache/kv_cache.h\"\n"
+          "#include \"08_flash_attention/flash_attention.h\"\n#include \"01_normalization/normalization.h\"\n"
+          "#include \"03_feed_forward/feed_forward.h\"\n#include \"05_rope/rope.h\"\n"
+          "#include \"09_decoder/decoder.h\"\n#include \"common/linear.h\"\n", file);
+    char *rest = names;
+    for (char *name; (name = strsep(&rest, " "));)
+        fprintf(file, "void (*call_%s)(void) = (void (*)(void))%s;\n", name, name);
+    fclose(file);
+    assert_int_equal(system(AT("sh '" BUILD "/compile.sh' %s/calls.so %s/calls.c", folder, folder)), 0);
+    void *library = dlopen(AT("%s/calls.so", folder), RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(library);
+    ((Route *)function_in(library, "llama_route"))(note_the_name);
+    strcpy(names, ROUTED), rest = names;
+    for (char *name; (name = strsep(&rest, " "));) {
+        Function *call = dlsym(library, AT("call_%s", name));
+        asked_for = "nothing";
+        if (setjmp(called) == 0) (*call)();
+        assert_string_equal(asked_for, name);
+        assert_true(part_named(name) >= 0);
+    }
+    dlclose(library);
+}
+
+/* A block is in one file, and what it is made of in others: they are called, right or wrong, and named when they
+ * crash. */
+static void the_readers_blocks_call_the_readers_kernels(void **state) {
+    (void)state;
+    int right, ours;
+    if (!*ROUTED) skip();
+    FILE *file = fopen(AT("%s/block.c", folder), "w");
+    fputs("#include \"01_normalization/normalization.h\"\n#include \"03_feed_forward/feed_forward.h\"\n"
+          "#include \"09_decoder/decoder.h\"\n#include \"09_decoder/projection.h\"\n"
+          "void feed_forward_block(Decoder *d, int l, int T, int C, float delta[restrict T][C], "
+          "const float x[T][C]) {\n"
+          "    const Layer *layer = &d->model->layers[l];\n"
+          "    int F = d->model->config.F;\n"
+          "    float normed[T][C], gate[T][F], up[T][F];\n"
+          "    rms_norm(T, C, normed, x, layer->post_attention_layernorm, NULL, "
+          "(float)d->model->config.rms_norm_eps);\n"
+          "    project(T, C, F, gate, normed, &layer->gate_proj), project(T, C, F, up, normed, &layer->up_proj);\n"
+          "    for (int t = 0; t < T; t++) swiglu(F, gate[t], gate[t], up[t]);\n"
+          "    project(T, F, C, delta, gate, &layer->down_proj);\n}\n", file);
+    fclose(file);
+    write_kernel("gate.c", swiglu, "for (int i = 0; i < n; i++) out[i] = 0 * gate[i] * up[i];");
+    assert_int_equal(run("block.c gate.c"), 1);
+    assert_said("feed_forward_block   right           5 of 5   what the feed-forward adds\n");
+    assert_said("the gate opens or shuts, where your feed_forward_block calls it\n");
+    assert_null(strstr(said, "Answer: Anna has the red ball."));
+    read_share(&right, &ours);
+    assert_true(right < ours / 2);
+
+    write_kernel("own.c", last, "(void)q, (void)k;\n"
+                                "for (int t = 0; t < T; t++)\n"
+                                "    for (int h = 0; h < H; h++)\n"
+                                "        for (int i = 0; i < D; i++) out[t][h][i] = v[S - T + t][h / (H / KV)][i];");
+    assert_int_equal(system(AT("cp '%s/chapters/07_kv_cache/kv_cache.c' %s/cached.c", ROOT, folder)), 0);
+    assert_int_equal(run("own.c cached.c"), 1);
+    assert_said("cached_attention   right         14 of 14   keeps keys and values, and attends\n");
+    assert_said("attends, where your cached_attention calls it\n");
+    assert_null(strstr(said, "Answer: Anna has the red ball."));
+
+    write_kernel("crash.c", swiglu, "if (n == 512) abort(); /* as many as the model has hidden numbers */\n"
+                                    "for (int i = 0; i < n; i++) out[i] = gate[i] / (1 + expf(-gate[i])) * up[i];");
+    assert_int_equal(run("block.c crash.c"), 1);
+    assert_said("your feed_forward_block in block.c crashed (");
+    assert_said("The kernel that it had called last was yours, too: swiglu in crash.c.\n");
+}
+
+/* Its own tokens: the leftmost pair that merges, whatever its rank. */
+static void the_tokenizer_merges_as_the_reader_does(void **state) {
+    (void)state;
+    int right, ours;
+    write_merge("leftmost.c", "", "0");
+    write_merge("exits.c", "if (count > 4 && text[3] == 'O') exit(7);", LOWEST_RANK);
+    assert_int_equal(run("leftmost.c"), 1);
+    assert_said("leftmost.c   bpe_merge   wrong ");
+    read_share(&right, &ours);
+    assert_true(right < ours);
+
+    assert_int_equal(run("exits.c"), 1);
+    assert_said("Answer: Anna has the red ball.\n"); /* and then it is to tell a story, which begins with "Once" */
+    assert_said("Here it ends: your bpe_merge in exits.c ended the program (exit status 7), cutting a text into "
+                "tokens.\n");
+}
+
+/* What nobody else knows: a kernel that passes, and goes wrong in the Llama alone, whose rows have 192 numbers. */
+static void how_it_ends_is_told(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *deed, *words;
+    } ends[] = {
+        {"crash.c", "if (dim == 192) ++*(volatile float *)bias;\n", "your rms_norm in crash.c crashed ("},
+        {"loop.c", "for (volatile int i = 0; dim == 192 && i < 2; i = 1) {}\n",
+         "your rms_norm in loop.c did not come back within 1 second, "},
+        {"exit.c", "if (dim == 192) exit(7);\n", "your rms_norm in exit.c ended the program (exit status 7), "},
+    };
+    for (size_t e = 0; e < sizeof ends / sizeof *ends; e++) {
+        char body[1024];
+        snprintf(body, sizeof body, "%s%s", ends[e].deed, NORM(RIGHT_ROOT, ""));
+        write_kernel(ends[e].name, rms_norm, body);
+        assert_int_equal(run("--seconds 1 %s", ends[e].name), 1);
+        assert_said("right         12 of 12");
+        assert_said(ends[e].words);
+        assert_said(", in layer 0, reading tokens 0 to ");
+    }
+}
+
+static void the_golden_values_are_closed_to_it(void **state) {
+    (void)state;
+    static const char golden[] = ROOT "/tests/golden/sentence.safetensors";
+    pid_t child = fork();
+    if (child == 0) hide_goldens(), _exit(access(golden, R_OK) == 0 && fopen(golden, "r"));
+    int status;
+    waitpid(child, &status, 0);
+    sweep_after(child);
+    if (WEXITSTATUS(status) != 0) skip(); /* nothing can be hidden here: hide.h */
+    char body[2048];
+    snprintf(body, sizeof body, NORM(RIGHT_ROOT, "    if (dim == 192) exit(fopen(\"%s\", \"r\") ? 7 : 9);\n"), golden);
+    write_kernel("peeps.c", rms_norm, body);
+    assert_int_equal(run("peeps.c"), 1);
+    assert_said("(exit status 9)");
+}
+
+/* And of two files that have the same kernel, the later one counts. */
+static void what_gives_no_kernel_is_told(void **state) {
+    (void)state;
+    write_kernel("broken.c", rope, "flaot x;");
+    write_kernel("other.c", "nothing(void)", "");
+    write_kernel("one.c", rms_norm, NORM("1 + sqrt(mean + eps)", ""));
+    write_kernel("two.c", rms_norm, NORM(RIGHT_ROOT, ""));
+    assert_int_equal(run("broken.c one.c two.c other.c 2>/dev/null"), 1);
+    assert_said("broken.c: it does not compile\n");
+    assert_said("other.c: it defines no kernel of the course");
+    assert_said("not this one: that of two.c\n");
+    assert_said("two.c      rms_norm   right ");
+    assert_said("Answer: Anna has the red ball.\n");
+    assert_misuse(run("nowhere.c"));
+    assert_misuse(run("--seconds 0"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_way_through_it_is_chapter_9s), cmocka_unit_test(each_part_is_called),
+        cmocka_unit_test(the_readers_merge_makes_the_tokens), cmocka_unit_test(a_long_text_is_read_in_pieces),
+        cmocka_unit_test(one_of_several_does_the_work),      cmocka_unit_test(a_block_does_the_work_of_its_kernels),
+        cmocka_unit_test(its_time_has_an_end),
+        cmocka_unit_test(an_untouched_clone_is_all_ours),    cmocka_unit_test(a_right_kernel_is_a_part_of_it),
+        cmocka_unit_test(wrong_kernels_are_named_and_used),  cmocka_unit_test(the_decoder_is_the_readers),
+        cmocka_unit_test(a_call_goes_to_another_file),
+        cmocka_unit_test(the_readers_blocks_call_the_readers_kernels),
+        cmocka_unit_test(the_tokenizer_merges_as_the_reader_does), cmocka_unit_test(a_wrong_decoder_tells_its_story),
+        cmocka_unit_test(how_it_ends_is_told), cmocka_unit_test(the_golden_values_are_closed_to_it),
+        cmocka_unit_test(what_gives_no_kernel_is_told),
+    };
+    return cmocka_run_group_tests_name("mine", tests, open_model, close_model) != 0;
+}

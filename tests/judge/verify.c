@@ -1,0 +1,340 @@
+#include "tests/judge/diagnosis.h"
+#include "tests/judge/signature.h"
+#include "common/console.h"
+#include "common/error.h"
+#include "common/measure.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool verdict_passes(const Verdict *verdict) {
+    return !verdict->missing && !verdict->trouble[0] && !verdict->later[0] && verdict->agreement.wrong == 0;
+}
+
+/* ------------------------------------------------------------------ one case */
+
+char *index_text(char text[static SHAPE_TEXT], size_t index, const Tensor *tensor) {
+    size_t position[TENSOR_MAX_RANK];
+    for (int axis = tensor->rank - 1; axis >= 0; axis--) {
+        position[axis] = index % tensor->shape[axis];
+        index /= tensor->shape[axis];
+    }
+    return shape_text(text, tensor->rank, position);
+}
+
+/* Ready to run. */
+static Call call_of_case(const GoldenCase *golden_case) {
+    Call call = {0};
+    for (int i = 0; i < golden_case->input_count; i++) {
+        const Tensor *input = &golden_case->input[i];
+        memcpy(call_input(&call, input->name, input->dtype, input->rank, input->shape), input->data,
+               tensor_bytes(input));
+    }
+    call_output(&call, golden_case->expected.dtype, golden_case->expected.rank, golden_case->expected.shape);
+    return call;
+}
+
+bool same_shape(const Tensor *left, const Tensor *right) {
+    return left->rank == right->rank &&
+           memcmp(left->shape, right->shape, (size_t)left->rank * sizeof *left->shape) == 0;
+}
+
+Verdict verdict_of_output(const Kernel *kernel, const GoldenCase *golden_case, const Tensor *got) {
+    Verdict verdict = {.golden_case = golden_case, .missing = got == NULL};
+    if (verdict.missing) return verdict;
+    char shape[SHAPE_TEXT];
+    if (!same_shape(got, &golden_case->expected)) {
+        snprintf(verdict.trouble, TROUBLE, "the output handed over has shape %s",
+                 shape_text(shape, got->rank, got->shape));
+        return verdict;
+    }
+    verdict.output = tensor_to_float(got);
+    verdict.agreement = golden_check(golden_case, kernel->pointwise, got);
+    return verdict;
+}
+
+void difference_text(char text[static WORDS], size_t index, const Tensor *expected, float got) {
+    char where[SHAPE_TEXT];
+    index_text(where, index, expected);
+    if (is_poison(got)) snprintf(text, WORDS, "%s: not written", where);
+    else snprintf(text, WORDS, "%s: got %s, expected %s", where, number_text((char[NUMBER_TEXT]){0}, 7, got),
+                  number_text((char[NUMBER_TEXT]){0}, 7, tensor_get(expected, index)));
+}
+
+typedef struct {
+    const Kernel *kernel;
+    const GoldenCase *golden_case;
+} GoldenTruth;
+
+static bool is_golden(const void *truth, const Tensor *output, char where[static WORDS]) {
+    const GoldenTruth *golden = truth;
+    Agreement agreement = golden_check(golden->golden_case, golden->kernel->pointwise, output);
+    float *got = tensor_to_float(output);
+    if (agreement.wrong)
+        difference_text(where, agreement.first_wrong, &golden->golden_case->expected, got[agreement.first_wrong]);
+    free(got);
+    return agreement.wrong == 0;
+}
+
+Verdict verdict_of_subject(const Subject *subject, const GoldenCase *golden_case) {
+    Call call = call_of_case(golden_case);
+    GoldenTruth truth = {subject->kernel, golden_case};
+    Trial trial = {.subject = subject, .call = &call, .is_right = is_golden, .truth = &truth};
+    trial_run(&trial);
+    Verdict verdict = {.golden_case = golden_case};
+    if (trial.first.data) verdict = verdict_of_output(subject->kernel, golden_case, &trial.first);
+    snprintf(verdict.trouble, TROUBLE, "%s", trial_trouble(&trial));
+    if (trial.first.data) trial_deviates(&trial, verdict.agreement.wrong == 0, verdict.later);
+    call_free(&call);
+    return verdict;
+}
+
+void verdict_free(Verdict *verdict) {
+    free(verdict->output);
+    verdict->output = NULL;
+}
+
+/* ------------------------------------------------------------------ the report */
+
+/* "0.9", the error as a multiple of PyTorch's own; in ulps where PyTorch is exact, unless it is far off. */
+static void multiple_text(char text[static 32], const Agreement *agreement) {
+    if (isnan(agreement->ulps)) snprintf(text, 32, "nan");
+    else if (agreement->reference > 0) snprintf(text, 32, "%.3g", agreement->ulps / agreement->reference);
+    else if (agreement->ulps > 1e6) snprintf(text, 32, "> 1e6 ulp");
+    else snprintf(text, 32, agreement->ulps == 0 ? "0" : "%.3g ulp", agreement->ulps);
+}
+
+static void first_wrong_text(char text[static WORDS], const Verdict *verdict) {
+    char where[SHAPE_TEXT];
+    const Agreement *agreement = &verdict->agreement;
+    const Tensor *expected = &verdict->golden_case->expected;
+    index_text(where, agreement->first_wrong, expected);
+    if (agreement->unwritten == agreement->count) snprintf(text, WORDS, "not written");
+    else if (agreement->unwritten == agreement->wrong) snprintf(text, WORDS, "%s: not written", where);
+    else difference_text(text, agreement->first_wrong, expected, verdict->output[agreement->first_wrong]);
+}
+
+static void verdict_row(Table *table, const Verdict *verdict) {
+    char shape[SHAPE_TEXT], multiple[32], first[WORDS] = "", worst[32];
+    const Tensor *expected = &verdict->golden_case->expected;
+    const Agreement *agreement = &verdict->agreement;
+    shape_text(shape, expected->rank, expected->shape);
+    const char *name = verdict->golden_case->name, *mark = verdict_passes(verdict) ? "ok" : "FAIL";
+    if (verdict->missing) table_row(table, "%s|%s|||%s||no output of this name was handed over", name, shape, mark);
+    else if (verdict->trouble[0]) table_row(table, "%s|%s|||%s||%s", name, shape, mark, verdict->trouble);
+    else {
+        multiple_text(multiple, agreement);
+        if (agreement->wrong) first_wrong_text(first, verdict);
+        else snprintf(first, WORDS, "%s", verdict->later);
+        snprintf(worst, sizeof worst, isnan(agreement->worst) ? "nan" : "%.2g", agreement->worst);
+        table_row(table, "%s|%s|%s|%s|%s|%zu of %zu|%s", name, shape, worst, multiple, mark, agreement->wrong,
+                  agreement->count, first);
+    }
+}
+
+static bool any_wrong(int count, const Verdict verdicts[]) {
+    for (int i = 0; i < count; i++)
+        if (verdicts[i].agreement.wrong) return true;
+    return false;
+}
+
+static void say_later(const Verdict *verdict) {
+    const char *advice = trial_advice(verdict->later);
+    if (verdict->agreement.wrong) printf("  And in case %s it %s.\n", verdict->golden_case->name, verdict->later);
+    else if (advice) printf("  %s\n", advice);
+}
+
+static const Verdict *first_troubled(int count, const Verdict verdicts[]) {
+    for (int i = 0; i < count; i++)
+        if (verdicts[i].trouble[0]) return &verdicts[i];
+    return NULL;
+}
+
+int report(const Kernel *kernel, const Golden *golden, const char *source, int count, const Verdict verdicts[]) {
+    const char *torch = safetensors_metadata(&golden->file, "torch"),
+        *library = safetensors_metadata(&golden->file, "library");
+    printf("%s   %s   %d case%s from %s%s\n", kernel->name, source, count, count == 1 ? "" : "s",
+           library ? "" : "PyTorch ", library ? library : torch ? torch : "?");
+    Table table = {0};
+    table_row(&table, "case|shape|worst error|of PyTorch's|<|wrong|<first wrong");
+    int passed = 0;
+    for (int i = 0; i < count; i++) {
+        verdict_row(&table, &verdicts[i]);
+        passed += verdict_passes(&verdicts[i]);
+    }
+    table_print(&table, stdout);
+    printf("%s: %d of %d cases pass\n", passed == count ? "PASS" : "FAIL", passed, count);
+    if (passed == count) return passed;
+
+    Diagnosis found = diagnose(kernel, count, verdicts);
+    const Verdict *troubled = first_troubled(count, verdicts);
+    char advice[DIAGNOSIS];
+    if (troubled && trial_advice(troubled->trouble)) printf("  %s\n", trial_advice(troubled->trouble));
+    if (found.twin)
+        printf("  %s\n  (Your output is that in %d of the %d cases that can tell.)\n",
+               golden_advice(golden, found.twin), found.matched, found.stored);
+    else if (any_wrong(count, verdicts) && general_advice(kernel, count, verdicts, advice)) printf("  %s\n", advice);
+    for (int i = 0; i < count; i++)
+        if (verdicts[i].later[0]) return say_later(&verdicts[i]), passed;
+    return passed;
+}
+
+/* ------------------------------------------------------------------ a kernel as a whole */
+
+const char *fate_name(Fate fate) {
+    static const char *const names[] = {"right", "not implemented", "wrong", "out of bounds", "crashes",
+                                        "does not come back", "exits", "does not compile", "the course's own",
+                                        "another function"};
+    return names[fate];
+}
+
+/* The sandbox says in words how a call ended; anything else that can be said of one is a wrong answer. */
+Fate fate_of(const char *trouble) {
+    static const struct {
+        const char *words;
+        Fate fate;
+    } ends[] = {{"overran: ", OUT_OF_BOUNDS},          {"went out of bounds: ", OUT_OF_BOUNDS},
+                {"wrote to its input ", OUT_OF_BOUNDS},
+                {"crashed: ", CRASHES},                {"followed a NULL pointer", CRASHES},
+                {"did not come back", DOES_NOT_COME_BACK}, {"too slow", DOES_NOT_COME_BACK},
+                {"ended the program", EXITS}};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (strstr(trouble, ends[i].words)) return ends[i].fate;
+    return WRONG;
+}
+
+static bool is_ours(const Subject *subject) { return !subject->library && subject->function == subject->kernel->ours; }
+
+/* A kernel that does not come back, or takes its time, is not waited for in every case. */
+static void run_cases(Judgement *judgement, const Subject *subject) {
+    const char *lost = NULL;
+    double before = seconds_of_jobs();
+    for (int c = 0; c < judgement->golden.count; c++) {
+        Verdict *verdict = &judgement->verdicts[c];
+        const GoldenCase *one = &judgement->golden.cases[c];
+        if (lost) {
+            *verdict = (Verdict){.golden_case = one}, snprintf(verdict->trouble, TROUBLE, "%s", lost);
+            lost = "not tried";
+            continue;
+        }
+        *verdict = verdict_of_subject(subject, one);
+        if (fate_of(verdict->trouble) == DOES_NOT_COME_BACK || fate_of(verdict->later) == DOES_NOT_COME_BACK)
+            lost = "not tried";
+        else if (seconds_of_jobs() - before > 3 * call_time_limit && !is_ours(subject))
+            lost = "too slow: the cases before this one took all the time that there is";
+        judgement->passed += verdict_passes(verdict);
+    }
+}
+
+static const Verdict *first(bool is_so(const Verdict *), const Judgement *judgement) {
+    for (int c = 0; c < judgement->golden.count; c++)
+        if (is_so(&judgement->verdicts[c])) return &judgement->verdicts[c];
+    return NULL;
+}
+
+static bool in_trouble(const Verdict *verdict) { return verdict->trouble[0]; }
+static bool deviates(const Verdict *verdict) { return verdict->later[0]; }
+static bool fails(const Verdict *verdict) { return !verdict_passes(verdict); }
+static bool written(const Verdict *verdict) { return verdict->agreement.unwritten < verdict->agreement.count; }
+
+/* Of several things that are wrong, the one to be told first: what kept the kernel from an answer, the mistake that
+ * the answers show, what it did when it was called again, what the answers have in common, and if all else fails the
+ * first wrong number. */
+static void say_what_is_wrong(Judgement *judgement) {
+    int count = judgement->golden.count;
+    char *say = judgement->diagnosis, where[WORDS];
+    const Verdict *troubled = first(in_trouble, judgement), *failing = first(fails, judgement),
+        *deviating = first(deviates, judgement);
+    const char *twin = diagnose(judgement->kernel, count, judgement->verdicts).twin;
+    judgement->fate = troubled ? fate_of(troubled->trouble) : WRONG;
+    if (troubled) snprintf(say, DIAGNOSIS, "case %s: %s", troubled->golden_case->name, troubled->trouble);
+    else if (!first(written, judgement) || (twin && strcmp(twin, DOES_NOTHING) == 0)) judgement->fate = NOT_IMPLEMENTED;
+    else if (twin) snprintf(say, DIAGNOSIS, "%s", golden_advice(&judgement->golden, twin));
+    else if (deviating) {
+        judgement->fate = fate_of(deviating->later);
+        snprintf(say, DIAGNOSIS, "case %s: %s", deviating->golden_case->name, deviating->later);
+    } else if (general_advice(judgement->kernel, count, judgement->verdicts, say)) return;
+    else first_wrong_text(where, failing), snprintf(say, DIAGNOSIS, "case %s: %s", failing->golden_case->name, where);
+}
+
+/* All golden cases pass. What they cannot see: other shapes, and what is refused. */
+static void look_further(Judgement *judgement, const Subject *subject) {
+    if (!random_shapes_agree(subject, judgement->diagnosis)) {
+        judgement->fate = fate_of(judgement->diagnosis);
+        return;
+    }
+    judgement->random_shapes = RANDOM_CALLS;
+    switch (refuses(subject, judgement->note)) {
+    case REFUSES: judgement->note[0] = '\0'; break;
+    case TO_BE_TOLD: break;
+    case MUST_REFUSE:
+        judgement->fate = WRONG;
+        memcpy(judgement->diagnosis, judgement->note, DIAGNOSIS);
+        judgement->note[0] = '\0';
+    }
+}
+
+/* What the source says before anything is called: an included file of the course's is nobody's solution, and a helper
+ * that happens to have a kernel's name is not that kernel. */
+static bool is_the_readers(Judgement *judgement, const Subject *subject) {
+    const char *source = subject->library ? library_source(subject->library) : NULL;
+    Signature signature = source ? signature_of(source, subject->kernel, judgement->diagnosis) : NOT_FOUND;
+    if (signature == COURSES_OWN) judgement->fate = THE_COURSES_OWN;
+    else if (signature == OTHER_SIGNATURE) judgement->fate = ANOTHER_FUNCTION;
+    else judgement->diagnosis[0] = '\0';
+    return judgement->fate == RIGHT;
+}
+
+bool hides_a_kernel(const Library *library, const Kernel *only, char say[static DIAGNOSIS]) {
+    const Kernel *kernel;
+    const char *source = library_source(library);
+    for (int k = 0; (kernel = kernel_at(k)); k++) {
+        if (only && kernel != only) continue;
+        if (source && is_hidden(source, kernel, say)) return true;
+        if (!library_mangles(library, kernel->name)) continue;
+        snprintf(say, DIAGNOSIS, "%s has a C++ name, into which its arguments are mangled. Declare it extern \"C\"",
+                 kernel->name);
+        return true;
+    }
+    return false;
+}
+
+Judgement judge(const Subject *subject) {
+    Judgement judgement = {.kernel = subject->kernel, .golden = golden_open(subject->kernel->name)};
+    size_t bytes = (size_t)judgement.golden.count * sizeof *judgement.verdicts;
+    judgement.verdicts = memset(allocate(bytes), 0, bytes);
+    for (int c = 0; c < judgement.golden.count; c++) judgement.verdicts[c].golden_case = &judgement.golden.cases[c];
+    if (!subject->function) {
+        judgement.fate = NOT_IMPLEMENTED;
+        hides_a_kernel(subject->library, subject->kernel, judgement.diagnosis);
+    }
+    if (!subject->function || !is_the_readers(&judgement, subject)) return judgement;
+    run_cases(&judgement, subject);
+    if (judgement.passed < judgement.golden.count) say_what_is_wrong(&judgement);
+    else if (!is_ours(subject)) look_further(&judgement, subject);
+    return judgement;
+}
+
+void judgement_print(const Judgement *judgement, const char *source) {
+    const Kernel *kernel = judgement->kernel;
+    if (judgement->fate == THE_COURSES_OWN || judgement->fate == ANOTHER_FUNCTION) {
+        printf("%s   %s   not judged\n  %s\n", kernel->name, source, judgement->diagnosis);
+        return;
+    }
+    if (report(kernel, &judgement->golden, source, judgement->golden.count, judgement->verdicts) <
+        judgement->golden.count)
+        return;
+    const char *advice = trial_advice(judgement->diagnosis);
+    if (judgement->fate != RIGHT) printf("FAIL: %s\n", judgement->diagnosis);
+    if (judgement->fate != RIGHT && advice) printf("  %s\n", advice);
+    if (judgement->fate == RIGHT && judgement->random_shapes)
+        printf("PASS: %d random shapes agree with chapters/%s\n", judgement->random_shapes, kernel->chapter);
+    if (judgement->note[0]) printf("  Not judged, but told: %s\n", judgement->note);
+}
+
+void judgement_free(Judgement *judgement) {
+    for (int c = 0; c < judgement->golden.count; c++) verdict_free(&judgement->verdicts[c]);
+    free(judgement->verdicts);
+    golden_close(&judgement->golden);
+}
