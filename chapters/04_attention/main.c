@@ -1,7 +1,6 @@
 /* Chapter 4: from a mean of all tokens to attention, by numbers to follow by hand, and then a whole layer of it on the
  * course's sentence. */
 #include "04_attention/attention.h"
-#include "05_rope/rope.h"
 #include "common/console.h"
 #include "common/linear.h"
 #include "common/options.h"
@@ -107,26 +106,19 @@ static void what_to_compare(const Sentence *s) {
     table_print(&table, stdout);
 }
 
-/* Chapter 5 for one head, where it lies. */
-static void turn(int T, int D, float x[T][D], const float cosine[T][D / 2], const float sine[T][D / 2]) {
-    float turned[T][1][D];
-    rope_half_split(T, 1, D, turned, (const float(*)[1][D])x, cosine, sine);
-    memcpy(x, turned, sizeof turned);
-}
-
-/* Each head looks at the rows in its own way, and W_o mixes what they found. */
-static void attention_layer(int T, int C, int H, int KV, int D, float out[restrict T][C], const float x[T][C],
-                            const float w_q[H][D][C], const float w_k[KV][D][C], const float w_v[KV][D][C],
-                            const float w_o[C][H * D], const float cosine[T][D / 2], const float sine[T][D / 2]) {
-    float q[T][D], k[T][D], v[T][D], scores[T][T], head[T][D], heads[T][H * D];
+/* Each head attends in its own way, and W_o mixes the outputs of all heads. The queries and keys already carry
+ * their positions: chapter 5 rotates them between the projections and this function. */
+static void attention_layer(int T, int C, int H, int KV, int D, float out[restrict T][C], const float q[T][H][D],
+                            const float k[T][KV][D], const float v[T][KV][D], const float w_o[C][H * D]) {
+    float query[T][D], key[T][D], value[T][D], scores[T][T], head[T][D], heads[T][H * D];
     for (int h = 0; h < H; h++) {
-        int g = h / (H / KV); /* chapter 6 */
-        linear(T, C, D, q, x, w_q[h], NULL);
-        linear(T, C, D, k, x, w_k[g], NULL);
-        linear(T, C, D, v, x, w_v[g], NULL);
-        turn(T, D, q, cosine, sine);
-        turn(T, D, k, cosine, sine);
-        attention(T, T, D, head, q, k, v, scores);
+        int g = h / (H / KV); /* H heads share KV keys and values: chapter 6 */
+        for (int t = 0; t < T; t++) {
+            memcpy(query[t], q[t][h], sizeof query[t]);
+            memcpy(key[t], k[t][g], sizeof key[t]);
+            memcpy(value[t], v[t][g], sizeof value[t]);
+        }
+        attention(T, T, D, head, query, key, value, scores);
         for (int t = 0; t < T; t++) memcpy(&heads[t][h * D], head[t], sizeof head[t]);
     }
     linear(T, H * D, C, out, heads, w_o, NULL);
@@ -134,17 +126,18 @@ static void attention_layer(int T, int C, int H, int KV, int D, float out[restri
 
 static void a_whole_layer(const Sentence *s) {
     int T = s->T, C = s->C, H = s->H, KV = s->KV, D = s->D;
-    float(*w_q)[D][C] = sentence_weight(s, "self_attn.q_proj", 2, H * D, C);
-    float(*w_k)[D][C] = sentence_weight(s, "self_attn.k_proj", 2, KV * D, C);
-    float(*w_v)[D][C] = sentence_weight(s, "self_attn.v_proj", 2, KV * D, C);
-    float(*w_o)[H * D] = sentence_weight(s, "self_attn.o_proj", 2, C, H * D), out[T][C];
+    float(*w_v)[C] = sentence_weight(s, "self_attn.v_proj", 2, KV * D, C);
+    float(*w_o)[H * D] = sentence_weight(s, "self_attn.o_proj", 2, C, H * D);
+    float v[T][KV][D], out[T][C];
     const float(*x)[C] = sentence_tensor(s, "attention/normed", 2, T, C);
     const float(*expected)[C] = sentence_tensor(s, "attention/out", 2, T, C);
-    attention_layer(T, C, H, KV, D, out, x, w_q, w_k, w_v, w_o, sentence_tensor(s, "rope/cosine", 2, T, D / 2),
-                    sentence_tensor(s, "rope/sine", 2, T, D / 2));
+    linear(T, C, KV * D, (float(*)[KV * D])v, x, w_v, NULL);
+    attention_layer(T, C, H, KV, D, out, sentence_tensor(s, "attention/q_rope", 3, T, H, D),
+                    sentence_tensor(s, "attention/k_rope", 3, T, KV, D), v, w_o);
     section("A whole layer");
     sentence_compare(4, T * C, (const float *)out, (const float *)expected);
-    free(w_q), free(w_k), free(w_v), free(w_o);
+    free(w_v);
+    free(w_o);
 }
 
 /* What head h looks at from the last token, and how far the row that it adds to the stream there, its numbers times its
