@@ -9,7 +9,7 @@
 # stand before a fenced block, which this script fills: sh tests/lessons.sh DATA, where DATA holds each program's
 # output as NN_name.txt; the lesson of a program that is not built is skipped. With --check it changes nothing and fails
 # if a quotation is not what is compiled or run. Either way it fails if a link or an image leads to no file or section, if
-# a formula would not show on GitHub, if a lesson is too long or does not end with the next, if the glossary's names are
+# a formula would not show on GitHub, if a lesson does not end with the next, if the glossary's names are
 # not those of chapter 9, or if a figure has no title or no white ground.
 data=$1 check=$2 passed=0 failed=0
 fresh=$(mktemp) && trap 'rm -f "$fresh"' EXIT
@@ -88,13 +88,6 @@ lost_backslashes() {
     awk '/^```/ { code = !code } !code && /\$/ && /\\[,;:!{}\\]/ { print FILENAME ":" FNR ": GitHub loses a backslash here: " $0 }' "$1"
 }
 
-# A lesson is for one evening: the decoder, its tokenizers and what makes them fast take a longer one.
-too_long() {
-    case $program in 09_* | 1[0-3]_*) most=3600 ;; *) most=3000 ;; esac
-    words=$(awk '{ words += NF } END { print words }' "$1") # a sign that is not ASCII is one, too, in every locale
-    [ "$words" -le "$most" ] || echo "$1: it has $words words, code and runs included, and a lesson at most $most"
-}
-
 # A title says what is seen, and is as large in every figure. Where the page is dark, black text needs a white ground.
 poor_figure() {
     grep -q 'font-size="18.00"' "$1" || echo "$1: it has no title of 18 points that says what is seen"
@@ -111,7 +104,7 @@ for lesson in README.md */README.md chapters/*.md */*/README.md chapters/*/REFER
     spoilt=$(dead_links "$lesson"; lost_backslashes "$lesson"
              case $lesson in
              chapters/GLOSSARY.md) strange_names "$lesson" ;;
-             chapters/[0-9]*/README.md) no_next "$lesson"; too_long "$lesson" ;;
+             chapters/[0-9]*/README.md) no_next "$lesson" ;;
              esac)
     if [ -n "$spoilt" ]; then
         echo "$spoilt"
