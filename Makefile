@@ -80,7 +80,7 @@ PROGRAMS := $(CHAPTERS:%=$(BUILD)/%)
 DRAWN    := $(patsubst chapters/%/figures.c,%,$(filter-out $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/figures.c)))
 drawer    = $(firstword $(subst _, ,$(1)))_figures
 DRAWERS  := $(foreach c,$(DRAWN),$(BUILD)/$(call drawer,$(c)))
-TOOLS    := $(BUILD)/verify $(BUILD)/grade $(BUILD)/stories $(if $(PCRE2),$(BUILD)/lessons $(BUILD)/llama $(BUILD)/quantize $(BUILD)/mine $(BUILD)/train)
+TOOLS    := $(BUILD)/verify $(BUILD)/grade $(BUILD)/stories $(if $(PCRE2),$(BUILD)/curriculum $(BUILD)/llama $(BUILD)/quantize $(BUILD)/mine $(BUILD)/train)
 # These have the functions of chapters 9 and 8, but fast: a program that runs whole models names them before the library.
 FAST     := $(addprefix chapters/12_speed/,projection.c pairs.c flash_attention.c)
 # And two of chapters 1 and 3, for a program that calls none of the others in their files: the library would bring both.
@@ -93,7 +93,7 @@ LLAMA    := $(addprefix chapters/11_generation/,llama.c session.c settings.c tal
 SPREAD   := $(addprefix chapters/15_tensor_parallel/,run.c parallel.c $(if $(MPI),ranks.c counted.c,alone.c))
 # The program of chapter 17; its functions are for it and its tests.
 TRAINER  := $(addprefix chapters/17_training/,checkpoint.c documents.c folder.c mixture.c recipe.c report.c sample.c setup.c)
-KERNELS  := $(filter-out %/main.c %/figures.c %/exercise.c %/quantize.c chapters/17_training/train.c $(LLAMA) $(TRAINER) $(BACKWARD) $(CLIMB) $(LEFT_OUT) $(addprefix %/,run.c parallel.c ranks.c counted.c alone.c),$(wildcard chapters/[0-9][0-9]_*/*.c))
+KERNELS  := $(filter-out %/main.c %/figures.c %/exercise.c %/quantize.c %/curriculum.c chapters/17_training/train.c $(LLAMA) $(TRAINER) $(BACKWARD) $(CLIMB) $(LEFT_OUT) $(addprefix %/,run.c parallel.c ranks.c counted.c alone.c),$(wildcard chapters/[0-9][0-9]_*/*.c))
 COMMON   := $(wildcard common/*.c)
 VERIFY   := $(filter-out $(addprefix tests/judge/,main.c grade.c guard.c mine.c route.c yours.c),$(wildcard tests/judge/*.c))
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c))) $(BUILD)/tests/fast_decoder $(BUILD)/tests/fast_flash_attention $(BUILD)/tests/fast_backward $(BUILD)/tests/fast_step
@@ -146,25 +146,25 @@ $(BUILD)/verify: $(call object,tests/judge/main.c $(VERIFY)) $(BUILD)/libllama.a
 $(BUILD)/grade: $(call object,tests/judge/grade.c $(VERIFY)) $(BUILD)/libllama.a
 # What is timed are the fast functions.
 $(BUILD)/bench_kernels: $(call object,tests/judge/main.c $(FAST) $(VERIFY)) $(BUILD)/libllama.a
-$(BUILD)/mine: $(call object,tests/judge/mine.c tests/judge/yours.c tests/golden/examine.c $(VERIFY)) $(BUILD)/libllama.a
+$(BUILD)/mine: $(call object,tests/judge/mine.c tests/judge/yours.c tests/studies/eval_questions.c $(VERIFY)) $(BUILD)/libllama.a
 $(BUILD)/verify $(BUILD)/grade $(BUILD)/bench_kernels $(BUILD)/mine:
 	$(link) -ldl
 
 # The program of chapter 11 that people use, and the one that writes what the course's own model learned.
 $(BUILD)/llama: $(call object,$(LLAMA) $(FASTEST)) $(BUILD)/libllama.a
 $(BUILD)/quantize: $(call object,chapters/13_quantization/quantize.c) $(BUILD)/libllama.a
-$(BUILD)/stories: $(call object,$(addprefix chapters/09_decoder/stories/,stories.c world.c)) $(BUILD)/libllama.a
-$(BUILD)/lessons: $(call object,chapters/09_decoder/stories/lessons.c) $(BUILD)/libllama.a
+$(BUILD)/stories: $(call object,$(addprefix common/stories/,stories.c world.c)) $(BUILD)/libllama.a
+$(BUILD)/curriculum: $(call object,chapters/17_training/curriculum.c) $(BUILD)/libllama.a
 TOGETHER := $(filter-out %/run.c %/parallel.c,$(SPREAD))
 $(BUILD)/train: $(call object,chapters/17_training/train.c $(TRAINER) $(TOGETHER) $(BACKWARD)) $(BUILD)/libllama.a
 $(BUILD)/train: LIBS += $(MPI)
-$(BUILD)/llama $(BUILD)/quantize $(BUILD)/stories $(BUILD)/lessons $(BUILD)/train:
+$(BUILD)/llama $(BUILD)/quantize $(BUILD)/stories $(BUILD)/curriculum $(BUILD)/train:
 	$(link)
 
-# What the trained model does when something is done to it: tests/golden/NAME.c, whose output is NAME.txt beside it.
-STUDIES := ablations beyond choices likely quantized settings
-STUDIED := $(addprefix $(BUILD)/,$(STUDIES) card)
-$(STUDIED): $(BUILD)/%: $(call object,tests/golden/examine.c tests/golden/judged.c $(FAST)) $(BUILD)/objects/tests/golden/%.o $(BUILD)/libllama.a
+# What the trained model does when something is done to it: tests/studies/NAME.c, whose output is NAME.txt beside it.
+STUDIES := ablations extrapolation sampling perplexity quantized hyperparameters
+STUDIED := $(addprefix $(BUILD)/,$(STUDIES) model_card)
+$(STUDIED): $(BUILD)/%: $(call object,tests/studies/eval_questions.c tests/studies/eval_stories.c $(FAST)) $(BUILD)/objects/tests/studies/%.o $(BUILD)/libllama.a
 $(BUILD)/bench_decoder: $(call object,tests/bench/bench_decoder.c $(FASTEST)) $(BUILD)/libllama.a
 $(BUILD)/bench_parallel: $(call object,tests/bench/bench_parallel.c $(filter-out %/run.c,$(SPREAD)) $(FASTEST)) $(BUILD)/libllama.a
 $(BUILD)/bench_parallel: LIBS += $(MPI)
@@ -184,7 +184,7 @@ $(BUILD)/tests/%: $(BUILD)/objects/tests/%.o $(call object,$(VERIFY)) $(BUILD)/l
 	$(link) $(CMOCKA) -ldl
 
 $(BUILD)/tests/test_training $(BUILD)/tests/test_recipe: $(call object,$(TRAINER))
-$(BUILD)/tests/test_mine: $(call object,tests/judge/yours.c tests/golden/examine.c)
+$(BUILD)/tests/test_mine: $(call object,tests/judge/yours.c tests/studies/eval_questions.c)
 
 # The same tests with chapter 12's functions in place of those of chapters 1, 3, 8 and 9.
 $(BUILD)/tests/fast_%: $(BUILD)/objects/tests/test_%.o $(call object,$(FASTEST)) $(BUILD)/libllama.a
@@ -247,12 +247,12 @@ export OMPI_MCA_orte_allowed_exit_without_sync ?= 1
 
 parallel: $(BUILD)/15_tensor_parallel ## one model on several processes: make parallel RANKS=3 MODEL=DIR PROMPT="Once"
 	@$(if $(MPI),,echo "parallel: there is no MPI (apt install libopenmpi-dev openmpi-bin | dnf install openmpi-devel | brew install open-mpi)"; exit 1)
-	$(MPIRUN) -n $(or $(RANKS),2) $(BUILD)/15_tensor_parallel --model $(call quote,$(or $(MODEL),chapters/09_decoder/stories/model)) \
+	$(MPIRUN) -n $(or $(RANKS),2) $(BUILD)/15_tensor_parallel --model $(call quote,$(or $(MODEL),common/stories/model)) \
 	    --prompt $(call quote,$(or $(PROMPT),Once upon a time)) --report
 
 # What a program prints, for the lessons, and what it computed, for the figures. On one thread, for so small are the models that
 # several wait for each other more than they compute; all but chapter 12, which measures what threads are worth.
-$(BUILD)/data/%.txt: $(BUILD)/% chapters/09_decoder/stories/model/model.safetensors
+$(BUILD)/data/%.txt: $(BUILD)/% common/stories/model/model.safetensors
 	@mkdir -p $(@D)
 	@$(if $(filter 12_%,$*),,OMP_NUM_THREADS=1) $< $(if $(filter $*,$(DRAWN)),,--data $(BUILD)/data) > $@
 
@@ -271,7 +271,7 @@ figures:
 	@echo "figures: skipped, there is no gnuplot (apt install gnuplot-nox | dnf install gnuplot | brew install gnuplot)"
 endif
 
-$(BUILD)/figures/%.svg: figures/%.gp figures/style.gp $(DRAWINGS) $(wildcard tests/golden/*.txt) chapters/09_decoder/stories/train.log
+$(BUILD)/figures/%.svg: figures/%.gp figures/style.gp $(DRAWINGS) $(wildcard tests/golden/*.txt tests/studies/*.txt) common/stories/train.log
 	@mkdir -p $(@D)
 	@echo "  draw     $@"
 	@gnuplot -e "data='$(BUILD)/data'; output='$@'" $<
@@ -413,15 +413,15 @@ venv: ## PyTorch and transformers in build/venv, for golden and notebooks
 
 torch = $(PYTHON) -c 'import safetensors, torch' 2>/dev/null || { echo "$@: $(PYTHON) has no PyTorch: make venv"; exit 1; }
 
-train: $(BUILD)/train $(BUILD)/stories $(BUILD)/lessons $(BUILD)/card ## train a model like the course's own, for an hour: build/training/model, with a card that says what it knows
-	@sh chapters/09_decoder/stories/train.sh $(BUILD)
+train: $(BUILD)/train $(BUILD)/stories $(BUILD)/curriculum $(BUILD)/model_card ## train a model like the course's own, for an hour: build/training/model, with a card that says what it knows
+	@sh common/stories/train.sh $(BUILD)
 
 SMALL := $(BUILD)/train-small
 train-small: $(BUILD)/train $(BUILD)/stories $(BUILD)/llama ## train a smaller model by build/train, in a minute or two: its loss, its stories
 	@rm -rf $(SMALL) && mkdir -p $(SMALL)
 	@$(BUILD)/stories --count 8000 --seed 1 > $(SMALL)/stories.txt
 	@$(BUILD)/stories --count 100 --seed 2 > $(SMALL)/unseen.txt
-	@$(BUILD)/train --config chapters/17_training/small.json --tokenizer chapters/09_decoder/stories/model --data $(SMALL)/stories.txt \
+	@$(BUILD)/train --config chapters/17_training/small.json --tokenizer common/stories/model --data $(SMALL)/stories.txt \
 	    --valid $(SMALL)/unseen.txt --rate 0.005 --sample 100 --plot --out $(SMALL)/model
 	@echo "It writes: $(BUILD)/llama --model $(SMALL)/model --prompt \"Once upon a time\""
 
@@ -440,13 +440,13 @@ configurations: $(BUILD)/09_decoder $(if $(PCRE2),$(BUILD)/tests/test_chat) ## r
 	 $(PYTHON) tests/golden/configurations.py $(BUILD)/09_decoder && $(PYTHON) tests/golden/checkpoints.py $(BUILD)/09_decoder && $(if $(PCRE2),$(PYTHON) tests/golden/chat.py --many $(BUILD)/tests/test_chat,true)
 
 ablations: $(STUDIED) $(BUILD)/stories ## what each part, each choice and each bit does to the trained model, in some minutes
-	@$(BUILD)/stories --count 300 --seed 2 | $(BUILD)/beyond > $(BUILD)/beyond.txt
+	@$(BUILD)/stories --count 300 --seed 2 | $(BUILD)/extrapolation > $(BUILD)/extrapolation.txt
 	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/ablations > $(BUILD)/ablations.txt
-	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/choices $(BUILD)/stories > $(BUILD)/choices.txt
-	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/likely > $(BUILD)/likely.txt
+	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/sampling $(BUILD)/stories > $(BUILD)/sampling.txt
+	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/perplexity > $(BUILD)/perplexity.txt
 	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/quantized > $(BUILD)/quantized.txt
-	@$(BUILD)/settings > $(BUILD)/settings.txt
-	@mv $(STUDIES:%=$(BUILD)/%.txt) tests/golden/
+	@$(BUILD)/hyperparameters > $(BUILD)/hyperparameters.txt
+	@mv $(STUDIES:%=$(BUILD)/%.txt) tests/studies/
 
 bench: $(BUILD)/bench_kernels $(BUILD)/bench_layer $(BUILD)/bench_decoder ## our kernels and the decoder against this machine's own limits, on one thread and on all
 	@OMP_NUM_THREADS=1 $(BUILD)/bench_kernels --bench

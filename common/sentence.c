@@ -50,7 +50,7 @@ void *sentence_weight(const Sentence *sentence, const char *name, int rank, ...)
 
 Sentence sentence_open(void) {
     Sentence s = {.file = safetensors_open(ROOT "/tests/golden/sentence.safetensors"),
-                  .model = safetensors_open(ROOT "/chapters/09_decoder/stories/model/model.safetensors")};
+                  .model = safetensors_open(ROOT "/common/stories/model/model.safetensors")};
     const size_t *stream = present(&s.file, "stream")->shape;
     const size_t *q = present(&s.file, "attention/q")->shape;
     s.L = (int)stream[0] / 2 - 1, s.T = (int)stream[1], s.C = (int)stream[2], s.H = (int)q[1], s.D = (int)q[2];

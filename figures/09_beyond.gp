@@ -3,7 +3,7 @@ height = 460
 load "figures/style.gp"
 
 # The last section of a committed run.
-rows = "< sed '1,/^# middle/d' tests/golden/beyond.txt"
+rows = "< sed '1,/^# middle/d' tests/studies/extrapolation.txt"
 
 # From the highest curve to the lowest: the column of each, its colour, its name, and how far up it stands, for room.
 array columns[5] = [3, 2, 4, 6, 5]

@@ -2,7 +2,7 @@
 height = 420
 load "figures/style.gp"
 
-file = "chapters/09_decoder/stories/train.log"
+file = "common/stories/train.log"
 stats file using 1 nooutput
 end = STATS_max
 words = 1400

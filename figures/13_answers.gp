@@ -1,7 +1,7 @@
 # The committed run: how far the trained model's probabilities move, and how many questions it answers, by bits.
 height = 460
 load "figures/style.gp"
-rows = "< sed -n '/^== Who shares/,$p' tests/golden/quantized.txt | grep '^  [2-8] '"
+rows = "< sed -n '/^== Who shares/,$p' tests/studies/quantized.txt | grep '^  [2-8] '"
 set xlabel "bits a weight, the scale apart"
 set xrange [1.8:8.2]
 set xtics 2, 1, 8

@@ -1,9 +1,9 @@
 # The committed run: what the settings do to a small Llama, on the way and at the end.
 height = 560
 load "figures/style.gp"
-ends = "< sed -n '/^== How it ends/,/^== On/p' tests/golden/settings.txt | awk 'NF > 7 && $NF + 0 { name = $1; " . \
+ends = "< sed -n '/^== How it ends/,/^== On/p' tests/studies/hyperparameters.txt | awk 'NF > 7 && $NF + 0 { name = $1; " . \
        "for (i = 2; i <= NF - 7; i++) name = name \" \" $i; printf \"\\\"%s\\\" %s %s %s\\n\", name, $(NF - 5), $(NF - 4), $(NF - 3) }'"
-curves = "< sed -n '/^# steps/,$p' tests/golden/settings.txt"
+curves = "< sed -n '/^# steps/,$p' tests/studies/hyperparameters.txt"
 set multiplot title "One setting changed, in 600 steps of a small Llama: the rate matters most" font ",18"
 set tmargin at screen 0.9
 set bmargin at screen 0.17
@@ -18,7 +18,7 @@ set xrange [0:600]
 set xtics 0, 200, 600
 set key off
 ends_at(column, text, up) = sprintf("set label '%s' at 612, %g left offset 0, %g font ',13' textcolor ", text, \
-    real(system("sed -n '/^# steps/,$p' tests/golden/settings.txt | awk 'NF { last = $".column." } END { print last }'")), up)
+    real(system("sed -n '/^# steps/,$p' tests/studies/hyperparameters.txt | awk 'NF { last = $".column." } END { print last }'")), up)
 eval ends_at(5, "rate x 10", 0.3)."rgb '#a66f00'"
 eval ends_at(4, "rate x 3", -0.2)."linetype 2"
 eval ends_at(8, "stays at the peak", 0.3)."linetype 4"

@@ -143,7 +143,7 @@ static void heads(const char *data, Model *model, const Sentence *s) {
 
 int main(int argc, char **argv) {
     const char *data = chapter_options(argc, argv, "What the figures of chapter 9 draw.");
-    Model model = model_open(ROOT "/chapters/09_decoder/stories/model");
+    Model model = model_open(ROOT "/common/stories/model");
     Sentence s = sentence_open();
     const float(*stream)[s.T][s.C] = sentence_tensor(&s, "stream", 3, 2 * s.L + 2, s.T, s.C);
     additions(data, &s, s.T, s.C, stream);

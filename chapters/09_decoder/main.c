@@ -164,7 +164,7 @@ static void print_heads(const Model *model, const Sentence *s) {
 
 static void demonstrate(void) {
     Config llama3 = config_preset("llama-3-8b");
-    Model model = model_open(ROOT "/chapters/09_decoder/stories/model");
+    Model model = model_open(ROOT "/common/stories/model");
     Sentence sentence = sentence_open();
     section("A Llama, as PyTorch prints it");
     config_print_tree(stdout, &llama3);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MODEL ROOT "/chapters/09_decoder/stories/model"
+#define MODEL ROOT "/common/stories/model"
 #define STORIES ROOT "/chapters/10_tokenizer/stories.txt"
 
 /* ---- the sentence, by the model's own vocabulary */

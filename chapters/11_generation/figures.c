@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char folder[] = ROOT "/chapters/09_decoder/stories/model";
+static const char folder[] = ROOT "/common/stories/model";
 
 /* The next token's logits after a text. */
 static void read_logits(const Model *model, const Tokenizer *tokenizer, size_t length, const char text[length],

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char folder[] = ROOT "/chapters/09_decoder/stories/model";
+static const char folder[] = ROOT "/common/stories/model";
 static const Sampling likeliest = {.repetition_penalty = 1};
 static Model model;
 static Tokenizer *tokenizer;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char bundled[] = ROOT "/chapters/09_decoder/stories/model";
+static const char bundled[] = ROOT "/common/stories/model";
 
 /* ------------------------------------------------------------------ opening */
 

@@ -13,7 +13,7 @@ static void parts(const char *data) {
     enum { RANKS = 3 };
     Output output = data_open(data, "15_parts", "rank; of H, of KV, of F, of V: first, end in percent");
     for (int rank = 0; rank < RANKS; rank++) {
-        Shard shard = shard_open(ROOT "/chapters/09_decoder/stories/model", RANKS, rank);
+        Shard shard = shard_open(ROOT "/common/stories/model", RANKS, rank);
         const Config *c = &shard.whole.config;
         const struct { Part part; int of; } cuts[] = {
             {shard.heads, c->H}, {shard.kv_heads, c->KV}, {shard.hidden, c->F}, {shard.tokens, c->V}};

@@ -15,7 +15,7 @@ static int answer_of(const Sentence *s) {
 }
 
 Reader reader_open(void) {
-    Reader r = {.sentence = sentence_open(), .model = model_open(ROOT "/chapters/09_decoder/stories/model")};
+    Reader r = {.sentence = sentence_open(), .model = model_open(ROOT "/common/stories/model")};
     int T = r.sentence.T;
     r.weights = parameters_of(&r.model), r.gradients = parameters_new(&r.model.config);
     r.activations = activations_new(&r.model.config, 1, T);

@@ -18,7 +18,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-BUNDLED = json.loads((ROOT / "chapters/09_decoder/stories/model/config.json").read_text())
+BUNDLED = json.loads((ROOT / "common/stories/model/config.json").read_text())
 LARGER = {"model_type": "llama", "hidden_size": 384, "intermediate_size": 1024, "num_hidden_layers": 8, "num_attention_heads": 6,
           "num_key_value_heads": 6, "vocab_size": 8192, "tie_word_embeddings": True, "max_position_embeddings": 256}
 SHAPES = [("the course's model, 1.8M", BUNDLED, 8, 512), ("17M", LARGER, 8, 256)]

@@ -16,7 +16,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static const char stories[] = ROOT "/chapters/09_decoder/stories/model";
+static const char stories[] = ROOT "/common/stories/model";
 static const char *cases_path = ROOT "/tests/golden/chat.json";
 
 /* ------------------------------------------------------------------ what the templates write */

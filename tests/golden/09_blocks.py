@@ -14,7 +14,7 @@ from golden import Kernel, distance, load, normal
 
 CHAPTER = "09_decoder"
 HERE = Path(__file__).resolve().parent
-TRAINED = load_file(HERE.parents[1] / "chapters" / CHAPTER / "stories" / "model" / "model.safetensors")
+TRAINED = load_file(HERE.parents[1] / "common" / "stories" / "model" / "model.safetensors")
 SENTENCE, OF_SENTENCE = load(HERE / "sentence.safetensors")
 TOKENS = 9                                  # of it: "<s> Mia gave the red ball to Anna."
 EPS = float(OF_SENTENCE["rms_norm_eps"])    # of the trained model

@@ -19,7 +19,7 @@ from safetensors.torch import load_file
 from transformers import LlamaConfig, LlamaForCausalLM
 
 ROOT = Path(__file__).resolve().parents[2]
-MODEL = ROOT / "chapters" / "09_decoder" / "stories" / "model"
+MODEL = ROOT / "common" / "stories" / "model"
 IDS = "1,500,300,17,42,1000,3"
 COLUMNS = ("o_proj.weight", "down_proj.weight")
 METAS = {"self_attn.q_proj": "attention.wq", "self_attn.k_proj": "attention.wk", "self_attn.v_proj": "attention.wv",

@@ -42,7 +42,7 @@ from transformers import LlamaForCausalLM
 from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
 
 HERE = Path(__file__).resolve().parent
-MODEL = HERE.parents[1] / "chapters" / "09_decoder" / "stories" / "model"
+MODEL = HERE.parents[1] / "common" / "stories" / "model"
 FILE = HERE / "sentence.safetensors"
 
 # The ball changes hands, and the last name before the question is not its owner's: the answer has to be looked up.

@@ -21,7 +21,7 @@ from safetensors.torch import load_file
 from transformers import LlamaForCausalLM
 
 HERE = Path(__file__).resolve().parent
-STORIES = HERE.parents[1] / "chapters" / "09_decoder" / "stories"
+STORIES = HERE.parents[1] / "common" / "stories"
 FILE = HERE / "stories.safetensors"
 STEPS, WINDOW, WINDOWS, BOS = 256, 512, 4, 1
 

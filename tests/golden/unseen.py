@@ -1,6 +1,6 @@
 """Unseen stories as tokens, for chapter 9, which has no tokenizer yet: by sentencepiece, from what build/stories writes.
 
-    python tests/golden/unseen.py            writes chapters/09_decoder/stories/unseen.safetensors anew
+    python tests/golden/unseen.py            writes common/stories/unseen.safetensors anew
     python tests/golden/unseen.py --check    makes it anew and compares
 
     texts    [2, 1536]    several stories in a row, each between BOS and EOS
@@ -20,7 +20,7 @@ import sentencepiece
 import torch
 
 ROOT = Path(__file__).resolve().parents[2]
-STORIES = ROOT / "chapters" / "09_decoder" / "stories"
+STORIES = ROOT / "common" / "stories"
 FILE = STORIES / "unseen.safetensors"
 COUNT, SEED, EXAMINED = 1000, 2, 200  # stories, of which the first are asked about elsewhere
 TEXTS, LONG = 2, 3 * 512

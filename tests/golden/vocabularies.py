@@ -15,7 +15,7 @@ import sentencepiece
 
 tokenizers = importlib.import_module("10_tokenizer")
 FILE = HERE / "vocabularies.txt"
-STORIES = HERE.parents[1] / "chapters" / "09_decoder" / "stories" / "model" / "tokenizer.model"
+STORIES = HERE.parents[1] / "common" / "stories" / "model" / "tokenizer.model"
 SENTENCE = "Mia gave the red ball to Anna. Mia sang a song.\nQuestion: Who has the red ball?\nAnswer:"
 
 # One story, told nine times.

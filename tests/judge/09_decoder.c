@@ -50,7 +50,7 @@ static Model given_model(const Call *c, int L, int C, int V) {
     return model;
 }
 
-static Model trained_model(void) { return model_open(ROOT "/chapters/09_decoder/stories/model"); }
+static Model trained_model(void) { return model_open(ROOT "/common/stories/model"); }
 
 static void release(Model *model) {
     if (model->files) model_close(model);

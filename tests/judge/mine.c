@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char model_folder[] = ROOT "/chapters/09_decoder/stories/model";
+static const char model_folder[] = ROOT "/common/stories/model";
 
 /* ------------------------------------------------------------------ the reader's files */
 

@@ -16,7 +16,7 @@
 #define PROGRAM "'" BUILD "/mine'"
 #include "tests/program.h"
 
-static const char model_folder[] = ROOT "/chapters/09_decoder/stories/model";
+static const char model_folder[] = ROOT "/common/stories/model";
 
 static Model model;
 static Tokenizer *tokenizer;

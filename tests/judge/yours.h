@@ -4,7 +4,7 @@
 #define VERIFY_YOURS_H
 
 #include "09_decoder/decoder.h"
-#include "tests/golden/examine.h"
+#include "tests/studies/eval_questions.h"
 #include "tests/judge/sandbox.h"
 
 /* Where in a Llama something is done. */

@@ -429,8 +429,8 @@ static void stories260K_tells_a_story(void **state) {
 
 static void heads_look_as_in_transformers(void **state) {
     (void)state;
-    Model model = model_open(AT("%s/chapters/09_decoder/stories/model", ROOT));
-    SafeTensors unseen = safetensors_open(AT("%s/chapters/09_decoder/stories/unseen.safetensors", ROOT));
+    Model model = model_open(AT("%s/common/stories/model", ROOT));
+    SafeTensors unseen = safetensors_open(AT("%s/common/stories/unseen.safetensors", ROOT));
     SafeTensors golden = safetensors_open(AT("%s/tests/golden/stories.safetensors", ROOT));
     const Tensor *ids = safetensors_find(&unseen, "walk"), *expected = safetensors_find(&golden, "heads");
     int T = (int)tensor_count(ids), H = model.config.H;

@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char stories[] = ROOT "/chapters/09_decoder/stories/model";
+static const char stories[] = ROOT "/common/stories/model";
 static const Sampling likeliest = {.repetition_penalty = 1},
     as_it_says = {.temperature = 1, .top_p = 1, .repetition_penalty = 1};
 static Model model;
@@ -136,7 +136,7 @@ enum { FROM = 0, COUNT = 4 * SCORED, READ = COUNT };
 
 static void perplexity_is_transformers(void **state) {
     (void)state;
-    SafeTensors unseen = safetensors_open(ROOT "/chapters/09_decoder/stories/unseen.safetensors");
+    SafeTensors unseen = safetensors_open(ROOT "/common/stories/unseen.safetensors");
     const Tensor *scores = safetensors_find(&golden, "scores");
     const int *texts = safetensors_find(&unseen, "texts")->data;
     double mean = 0;
@@ -149,7 +149,7 @@ static void perplexity_is_transformers(void **state) {
 
 /* -log p of each. */
 static void score_rounded(double scores[COUNT]) {
-    SafeTensors unseen = safetensors_open(ROOT "/chapters/09_decoder/stories/unseen.safetensors");
+    SafeTensors unseen = safetensors_open(ROOT "/common/stories/unseen.safetensors");
     const int *texts = safetensors_find(&unseen, "texts")->data;
     int V = model.config.V, ids[WINDOW] = {tokenizer_bos(tokenizer)};
     project_rounds = true;

@@ -6,7 +6,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define GOLDEN ROOT "/tests/golden/"
-#define STORIES ROOT "/chapters/09_decoder/stories/model"
+#define STORIES ROOT "/common/stories/model"
 
 static void write_bytes(const char *name, size_t count, const void *bytes) {
     FILE *file = fopen(AT("%s/%s", folder, name), "wb");

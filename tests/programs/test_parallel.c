@@ -4,7 +4,7 @@
 #include "tests/llama2c.h"
 #include "tests/program.h"
 
-#define MODEL ROOT "/chapters/09_decoder/stories/model"
+#define MODEL ROOT "/common/stories/model"
 #define OURS "'" BUILD "/15_tensor_parallel'"
 
 #ifndef MPIRUN

@@ -16,7 +16,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MODEL ROOT "/chapters/09_decoder/stories/model"
+#define MODEL ROOT "/common/stories/model"
 #define IDS "--ids 399,715,262,461,605,310,420,985"
 
 /* The course's own model, with another line in its config.json; the weights are linked, not copied. */

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 #define GOLDEN ROOT "/tests/golden"
-#define STORIES ROOT "/chapters/09_decoder/stories/model"
+#define STORIES ROOT "/common/stories/model"
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 #define TRAIN "'" BUILD "/train' "

@@ -99,7 +99,7 @@ static void progress_is_shown(void **state) {
     assert_int_equal(end(), 0);
     assert_int_equal(run("'" BUILD "/llama' --perplexity text --context 9"), 0);
     assert_null(strchr(said, '#'));
-    start("exec '" BUILD "/quantize' '" ROOT "/chapters/09_decoder/stories/model' stories.gguf --type q8_0");
+    start("exec '" BUILD "/quantize' '" ROOT "/common/stories/model' stories.gguf --type q8_0");
     expect("\r[#");
     expect("[########################################]");
     expect("\r\n");
@@ -110,7 +110,7 @@ static void progress_is_shown(void **state) {
 static void a_long_step_says_how_long_it_is(void **state) {
     (void)state;
     assert_int_equal(run("echo Once upon a time there was a fox. >fox"), 0);
-    start("exec '" BUILD "/train' --model '" ROOT "/chapters/09_decoder/stories/model' --data fox::3 --out trained "
+    start("exec '" BUILD "/train' --model '" ROOT "/common/stories/model' --data fox::3 --out trained "
           "--steps 1 --batch 2 --length 12");
     expect("step 1 of 1 at work   a step reads 24 tokens");
     expect("step 1 of 1   loss ");

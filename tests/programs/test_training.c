@@ -21,7 +21,7 @@
 #include <time.h>
 
 #define GOLDEN ROOT "/tests/golden"
-#define STORIES ROOT "/chapters/09_decoder/stories/model"
+#define STORIES ROOT "/common/stories/model"
 
 /* A small model on two small files, 12 steps of so many sequences. */
 #define STEPS_OF(batch) "'" BUILD "/train' --model '" GOLDEN "/models/llama1' --data '" GOLDEN \
@@ -598,7 +598,7 @@ static void a_mark_may_stand_between_documents(void **state) {
 
 /* ------------------------------------------------------------------ what teaches to look things up */
 
-#define LESSONS "'" BUILD "/lessons' --tokenizer '" STORIES "' "
+#define LESSONS "'" BUILD "/curriculum' --tokenizer '" STORIES "' "
 
 /* Whatever is to be told was said before, behind the same word. */
 static void lists_can_be_copied(void **state) {

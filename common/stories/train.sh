@@ -2,18 +2,18 @@
 # Trains a model like the one of this folder with the course's own C: word lists first, which are to be copied, then lessons,
 # which are to be looked up in, then stories. Killed and started again, it goes on where it was.
 #
-#     sh chapters/09_decoder/stories/train.sh build        as make train does; the model: build/training/model
+#     sh common/stories/train.sh build        as make train does; the model: build/training/model
 set -e
 build=${1:?which folder is it built in?} here=$(dirname "$0") to=$1/training
 reader=$here/model # whose shape and whose tokenizer it has
 common="--mixed --decay 0.02 --save 500 --resume"
 mkdir -p "$to"
 
-[ -e "$to/lists.safetensors" ] || "$build/lessons" --tokenizer "$reader" --lists 64000 --seed 1 --out "$to/lists.safetensors"
-[ -e "$to/others.safetensors" ] || "$build/lessons" --tokenizer "$reader" --lists 25600 --seed 5 --out "$to/others.safetensors"
-[ -e "$to/lessons.safetensors" ] || "$build/lessons" --tokenizer "$reader" --lessons 1600 --seed 2 --out "$to/lessons.safetensors"
-[ -e "$to/again.safetensors" ] || "$build/lessons" --tokenizer "$reader" --lessons 1200 --otherwise 0 --seed 3 --out "$to/again.safetensors"
-[ -e "$to/gifts.safetensors" ] || "$build/lessons" --tokenizer "$reader" --gifts 8000 --otherwise 0 --seed 4 --out "$to/gifts.safetensors"
+[ -e "$to/lists.safetensors" ] || "$build/curriculum" --tokenizer "$reader" --lists 64000 --seed 1 --out "$to/lists.safetensors"
+[ -e "$to/others.safetensors" ] || "$build/curriculum" --tokenizer "$reader" --lists 25600 --seed 5 --out "$to/others.safetensors"
+[ -e "$to/lessons.safetensors" ] || "$build/curriculum" --tokenizer "$reader" --lessons 1600 --seed 2 --out "$to/lessons.safetensors"
+[ -e "$to/again.safetensors" ] || "$build/curriculum" --tokenizer "$reader" --lessons 1200 --otherwise 0 --seed 3 --out "$to/again.safetensors"
+[ -e "$to/gifts.safetensors" ] || "$build/curriculum" --tokenizer "$reader" --gifts 8000 --otherwise 0 --seed 4 --out "$to/gifts.safetensors"
 [ -e "$to/stories.txt" ] || { "$build/stories" --count 240000 --seed 1 >"$to/new.txt" && mv "$to/new.txt" "$to/stories.txt"; }
 "$build/stories" --count 1000 --seed 2 >"$to/unseen.txt"
 "$build/stories" --count 200 --seed 2 >"$to/valid.txt"
@@ -52,7 +52,7 @@ logs="begins/log.csv copies/log.csv looks_up/log.csv apart/log.csv model/log.csv
 ) >"$to/train.log"
 
 minutes=$(cd "$to" && tail -qn 1 $logs | awk -F, '{ all += $6 } END { printf "%.0f", all / 60 }')
-measured=$("$build/card" "$build/stories" "$to/model" <"$to/unseen.txt")
+measured=$("$build/model_card" "$build/stories" "$to/model" <"$to/unseen.txt")
 last() { tail -n 1 "$to/$1/log.csv" | cut -d, -f 1; } # its steps
 cat >"$to/card.md" <<END
 # Stories: a Llama of 1771200 weights
@@ -66,7 +66,7 @@ chapter from here on has a trained model to run, with no download. It knows $(gr
 | weights | BF16, $(wc -c <"$to/model/model.safetensors") bytes |
 | vocabulary | 1024 pieces, SentencePiece BPE with byte fallback, Llama 2's options |
 | text | 240000 stories, written by [stories.c](../stories.c) with seed 1, of which some are read; no story of the numbers below is among them |
-| training | $(last begins) and $(last copies) steps of word lists, $(last looks_up) of lessons, $(last apart) and $(last model) of stories, with lessons ([lessons.c](../lessons.c)) among them, some 4096 tokens each; $minutes minutes on ${OMP_NUM_THREADS:-$(nproc)} threads, by [build/train](../../../17_training/README.md): [train.sh](../train.sh), [train.log](../train.log) |
+| training | $(last begins) and $(last copies) steps of word lists, $(last looks_up) of lessons, $(last apart) and $(last model) of stories, with lessons ([curriculum.c](../../../chapters/17_training/curriculum.c)) among them, some 4096 tokens each; $minutes minutes on ${OMP_NUM_THREADS:-$(nproc)} threads, by [build/train](../../../chapters/17_training/README.md): [train.sh](../train.sh), [train.log](../train.log) |
 
 | measured on the weights as they are in the file | |
 |---|---|
@@ -75,7 +75,7 @@ $measured
 Whether a story is consistent and an answer right is judged by the generator, which reads the text with the same wordings and rules
 that it writes with: \`build/stories --check FILE\`.
 
-![The loss while it was trained](../../../../figures/09_training.svg)
+![The loss while it was trained](../../../figures/09_training.svg)
 
 What it nearly always knows, and what it often gets wrong, the table says kind by kind; and it does not know when it is wrong. It is
 not made for anything but this course. MIT licence, as all of it.

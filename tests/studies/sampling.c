@@ -1,14 +1,14 @@
 /* What each way of choosing a token does to what the trained model says: it answers questions about unseen stories, and
  * tells stories of its own; the program that wrote its training stories judges both.
  *
- *     make ablations          computes tests/golden/choices.txt anew, from unseen stories
+ *     make ablations          computes tests/studies/sampling.txt anew, from unseen stories
  *
  * Where a choice is drawn there is one set of dice for each row, and the same in every run. */
 #include "11_generation/generation.h"
 #include "common/console.h"
 #include "common/error.h"
-#include "tests/golden/examine.h"
-#include "tests/golden/judged.h"
+#include "tests/studies/eval_questions.h"
+#include "tests/studies/eval_stories.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,11 @@
-/* Short stories whose facts are known: what the model of this chapter learned to read, and how well it did.
+/* Short stories whose facts are known: what the course's model learned to read, and how well it did.
  *
  * A story is a row of events in a small world: people go to places, and find, give, leave and take things. Every event
  * has conditions: no other event is written, and a text that tells of another contradicts itself. Every event has
  * wordings, and they serve both ways: to write it, and to read it in a text that somebody else wrote. Questions, which
  * follow the story, are events, too: their condition is that the answer is true. */
-#include "09_decoder/stories/words.h"
-#include "09_decoder/stories/world.h"
+#include "common/stories/words.h"
+#include "common/stories/world.h"
 #include "common/error.h"
 #include "common/file.h"
 #include "common/options.h"

@@ -1,7 +1,7 @@
 /* What fewer bits do to the trained model: its matrices are quantized and read back, and it answers. Then they stay
  * blocks, and what meets them is quantized, too, as build/llama does it without --exact.
  *
- *     make ablations          computes tests/golden/quantized.txt anew, from unseen stories
+ *     make ablations          computes tests/studies/quantized.txt anew, from unseen stories
  *
  * The norms' weights stay as they are: they are few. Blocks of K-quants are not written here: the scales of their
  * numbers are the plain ones, and activations meet them as they are. */
@@ -11,7 +11,7 @@
 #include "13_quantization/rounding.h"
 #include "common/console.h"
 #include "common/error.h"
-#include "tests/golden/examine.h"
+#include "tests/studies/eval_questions.h"
 
 #include <math.h>
 #include <stdlib.h>

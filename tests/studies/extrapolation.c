@@ -1,7 +1,7 @@
 /* How the trained model does past the length of its training: RoPE as it is, and stretched by each scaling of chapter
  * 4.
  *
- *     make ablations          computes tests/golden/beyond.txt anew, from unseen stories
+ *     make ablations          computes tests/studies/extrapolation.txt anew, from unseen stories
  *
  * The stories stand in a row: TEXTS texts of LENGTH tokens each. */
 #include "09_decoder/trace.h"
@@ -10,7 +10,7 @@
 #include "common/console.h"
 #include "common/error.h"
 #include "common/file.h"
-#include "tests/golden/examine.h"
+#include "tests/studies/eval_questions.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /* What a model of the stories knows, as the rows of its card. make train ends with it:
  *
- *     build/stories --count 1000 --seed 2 | build/card build/stories MODEL
+ *     build/stories --count 1000 --seed 2 | build/model_card build/stories MODEL
  *
  * The stories are unseen ones. Each question is asked by itself, right after its story; build/stories judges. */
 #include "09_decoder/trace.h"
 #include "common/error.h"
-#include "tests/golden/examine.h"
-#include "tests/golden/judged.h"
+#include "tests/studies/eval_questions.h"
+#include "tests/studies/eval_stories.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  * tests/judge/mine.c runs one that has a reader's kernels in it.
  *
  * A story is a line; the lines after it are "Question: …" and "Answer: …" in turn. */
-#ifndef GOLDEN_EXAMINE_H
-#define GOLDEN_EXAMINE_H
+#ifndef STUDIES_EVAL_QUESTIONS_H
+#define STUDIES_EVAL_QUESTIONS_H
 
 #include "09_decoder/model.h"
 #include "10_tokenizer/tokenizer.h"
@@ -47,7 +47,7 @@ int add_surprise(Examinee *examinee, const char *text, double *sum);
 int cut(char *text, int most, char *stories[most]);
 
 /* What each study is of: a model, the stories on standard input, and the sentence that all chapters have. */
-#define OUR_MODEL ROOT "/chapters/09_decoder/stories/model"
+#define OUR_MODEL ROOT "/common/stories/model"
 enum { MOST_STORIES = 1000 };
 
 typedef struct {

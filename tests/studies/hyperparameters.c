@@ -1,6 +1,6 @@
 /* What the settings of the Llama papers do: small Llamas are trained from nothing, each with one setting changed.
  *
- *     make ablations          computes tests/golden/settings.txt anew
+ *     make ablations          computes tests/studies/hyperparameters.txt anew
  *
  * Each is trained with several seeds, which draw other weights and other texts: a difference that is not larger than
  * that between seeds says nothing. */

@@ -1,4 +1,4 @@
-#include "tests/golden/judged.h"
+#include "tests/studies/eval_stories.h"
 #include "common/error.h"
 
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /* What a perplexity says, and what it does not: the trained model of chapter 9 judges unseen stories and texts of its
  * own, in windows of several lengths, what is said twice, and logits that BF16 can hold.
  *
- *     make ablations          computes tests/golden/likely.txt anew, from unseen stories */
+ *     make ablations          computes tests/studies/perplexity.txt anew, from unseen stories */
 #include "09_decoder/trace.h"
 #include "common/console.h"
 #include "common/error.h"
-#include "tests/golden/examine.h"
-#include "tests/golden/judged.h"
+#include "tests/studies/eval_questions.h"
+#include "tests/studies/eval_stories.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* What each part does to the trained model: it is taken out, or done as in a well-known mistake, and the model answers.
  *
- *     make ablations          computes tests/golden/ablations.txt anew, from unseen stories
+ *     make ablations          computes tests/studies/ablations.txt anew, from unseen stories
  *
  * This is the decoder of chapter 9 in its plainest form, made of the chapters' kernels, with a place for each mistake.
  * Without a mistake it gives the decoder's own logits, or the program stops; and of all 1000 unseen stories, the
@@ -14,7 +14,7 @@
 #include "11_generation/generation.h"
 #include "common/console.h"
 #include "common/error.h"
-#include "tests/golden/examine.h"
+#include "tests/studies/eval_questions.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What the model of this chapter learned before it read stories: to look things up.
+/* curriculum: the training data that the course's model saw before it read stories. It teaches looking things up.
  *
  * Who reads "Where is Anna?" must look for Anna, and for what was said of her. Stories alone hardly teach it: too few
  * of their tokens need it, and until it works they are as well guessed without. So the model first learns to copy,
@@ -6,7 +6,7 @@
  * the two, until the lesson is a question. Each lesson is a small step from one before it.
  *
  * What comes out is a token file (17_training/documents.h): rows of equal length, and how much each token counts. */
-#include "09_decoder/stories/words.h"
+#include "common/stories/words.h"
 #include "10_tokenizer/tokenizer.h"
 #include "common/error.h"
 #include "common/options.h"

@@ -1,4 +1,4 @@
-#include "tests/golden/examine.h"
+#include "tests/studies/eval_questions.h"
 #include "11_generation/generation.h"
 #include "common/error.h"
 #include "common/file.h"

@@ -1,4 +1,4 @@
-#include "09_decoder/stories/world.h"
+#include "common/stories/world.h"
 
 static int person_named(const World *world, int name) {
     for (int i = 0; i < world->people; i++)

@@ -1,6 +1,6 @@
 /* What a model says of its own, a token after another, and what the generator of its stories says of that. */
-#ifndef GOLDEN_JUDGED_H
-#define GOLDEN_JUDGED_H
+#ifndef STUDIES_EVAL_STORIES_H
+#define STUDIES_EVAL_STORIES_H
 
 #include "11_generation/generation.h"
 
