@@ -80,7 +80,7 @@ PROGRAMS := $(CHAPTERS:%=$(BUILD)/%)
 DRAWN    := $(patsubst chapters/%/figures.c,%,$(filter-out $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/figures.c)))
 drawer    = $(firstword $(subst _, ,$(1)))_figures
 DRAWERS  := $(foreach c,$(DRAWN),$(BUILD)/$(call drawer,$(c)))
-TOOLS    := $(BUILD)/verify $(BUILD)/grade $(BUILD)/stories $(if $(PCRE2),$(BUILD)/curriculum $(BUILD)/llama $(BUILD)/quantize $(BUILD)/mine $(BUILD)/train)
+TOOLS    := $(BUILD)/verify $(BUILD)/grade $(BUILD)/stories $(BUILD)/inspect $(if $(PCRE2),$(BUILD)/curriculum $(BUILD)/llama $(BUILD)/quantize $(BUILD)/mine $(BUILD)/train)
 # These have the functions of chapters 9 and 8, but fast: a program that runs whole models names them before the library.
 FAST     := $(addprefix chapters/12_speed/,projection.c pairs.c flash_attention.c)
 # And two of chapters 1 and 3, for a program that calls none of the others in their files: the library would bring both.
@@ -93,7 +93,7 @@ LLAMA    := $(addprefix chapters/11_generation/,llama.c session.c settings.c tal
 SPREAD   := $(addprefix chapters/15_tensor_parallel/,run.c parallel.c $(if $(MPI),ranks.c counted.c,alone.c))
 # The program of chapter 17; its functions are for it and its tests.
 TRAINER  := $(addprefix chapters/17_training/,checkpoint.c documents.c folder.c mixture.c recipe.c report.c sample.c setup.c)
-KERNELS  := $(filter-out %/main.c %/figures.c %/exercise.c %/quantize.c %/curriculum.c chapters/17_training/train.c $(LLAMA) $(TRAINER) $(BACKWARD) $(CLIMB) $(LEFT_OUT) $(addprefix %/,run.c parallel.c ranks.c counted.c alone.c),$(wildcard chapters/[0-9][0-9]_*/*.c))
+KERNELS  := $(filter-out %/main.c %/figures.c %/exercise.c %/inspect.c %/quantize.c %/curriculum.c chapters/17_training/train.c $(LLAMA) $(TRAINER) $(BACKWARD) $(CLIMB) $(LEFT_OUT) $(addprefix %/,run.c parallel.c ranks.c counted.c alone.c),$(wildcard chapters/[0-9][0-9]_*/*.c chapters/14_engine/*/*.c))
 COMMON   := $(wildcard common/*.c)
 VERIFY   := $(filter-out $(addprefix tests/judge/,main.c grade.c guard.c mine.c route.c yours.c),$(wildcard tests/judge/*.c))
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c))) $(BUILD)/tests/fast_decoder $(BUILD)/tests/fast_flash_attention $(BUILD)/tests/fast_backward $(BUILD)/tests/fast_step
@@ -152,13 +152,14 @@ $(BUILD)/verify $(BUILD)/grade $(BUILD)/bench_kernels $(BUILD)/mine:
 
 # The program of chapter 11 that people use, and the one that writes what the course's own model learned.
 $(BUILD)/llama: $(call object,$(LLAMA) $(FASTEST)) $(BUILD)/libllama.a
-$(BUILD)/quantize: $(call object,chapters/13_quantization/quantize.c) $(BUILD)/libllama.a
+$(BUILD)/inspect: $(call object,chapters/14_engine/inspect.c) $(BUILD)/libllama.a
+$(BUILD)/quantize: $(call object,chapters/14_engine/quantize.c) $(BUILD)/libllama.a
 $(BUILD)/stories: $(call object,$(addprefix common/stories/,stories.c world.c)) $(BUILD)/libllama.a
 $(BUILD)/curriculum: $(call object,chapters/17_training/curriculum.c) $(BUILD)/libllama.a
 TOGETHER := $(filter-out %/run.c %/parallel.c,$(SPREAD))
 $(BUILD)/train: $(call object,chapters/17_training/train.c $(TRAINER) $(TOGETHER) $(BACKWARD)) $(BUILD)/libllama.a
 $(BUILD)/train: LIBS += $(MPI)
-$(BUILD)/llama $(BUILD)/quantize $(BUILD)/stories $(BUILD)/curriculum $(BUILD)/train:
+$(BUILD)/llama $(BUILD)/inspect $(BUILD)/quantize $(BUILD)/stories $(BUILD)/curriculum $(BUILD)/train:
 	$(link)
 
 # What the trained model does when something is done to it: tests/studies/NAME.c, whose output is NAME.txt beside it.
@@ -435,9 +436,9 @@ golden-check: $(BUILD)/stories ## prove that the committed golden values are wha
 	@$(torch)
 	@set -e; for script in $(GOLDEN); do $(PYTHON) tests/golden/$$script.py --check; done
 
-configurations: $(BUILD)/09_decoder $(if $(PCRE2),$(BUILD)/tests/test_chat) ## random Llamas and conversations that transformers writes: do we give its answers?
+configurations: $(BUILD)/inspect $(if $(PCRE2),$(BUILD)/tests/test_chat) ## random Llamas and conversations that transformers writes: do we give its answers?
 	@$(PYTHON) -c 'import safetensors, torch, transformers' 2>/dev/null || { echo "configurations: skipped: $(PYTHON) has no transformers (make venv)"; exit 0; }; \
-	 $(PYTHON) tests/golden/configurations.py $(BUILD)/09_decoder && $(PYTHON) tests/golden/checkpoints.py $(BUILD)/09_decoder && $(if $(PCRE2),$(PYTHON) tests/golden/chat.py --many $(BUILD)/tests/test_chat,true)
+	 $(PYTHON) tests/golden/configurations.py $(BUILD)/inspect && $(PYTHON) tests/golden/checkpoints.py $(BUILD)/inspect && $(if $(PCRE2),$(PYTHON) tests/golden/chat.py --many $(BUILD)/tests/test_chat,true)
 
 ablations: $(STUDIED) $(BUILD)/stories ## what each part, each choice and each bit does to the trained model, in some minutes
 	@$(BUILD)/stories --count 300 --seed 2 | $(BUILD)/extrapolation > $(BUILD)/extrapolation.txt

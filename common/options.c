@@ -149,6 +149,16 @@ void only_options(int argc, char **argv, const char *usage, const char *about, i
     if (rest < argc) usage_error("%s is not understood", argv[rest]);
 }
 
+_Noreturn void run_instead(const char *program, char **argv) {
+    const char *slash = strrchr(argv[0], '/');
+    int folder = slash ? (int)(slash + 1 - argv[0]) : 0; /* 0: both are found by PATH */
+    char path[folder + strlen(program) + 1];
+    sprintf(path, "%.*s%s", folder, argv[0], program);
+    argv[0] = path;
+    execvp(path, argv);
+    fail("%s: this program takes these options, and it cannot be run: %s: make builds it", path, strerror(errno));
+}
+
 void no_options(int argc, char **argv, const char *about) { only_options(argc, argv, "[--help]", about, 0, NULL); }
 
 const char *chapter_options(int argc, char **argv, const char *about) {

@@ -31,6 +31,10 @@ double option_decimal(const char *name, const char *text, double low, double hig
 /* The whole numbers, "1,2,3" or "1 2 3", that option --name was given as text, or fail(). The caller frees. */
 int *option_ids(const char *name, const char *text, int *count);
 
+/* Runs the program of this name that lies beside this one, with the same words, in place of this one; or fail(). For
+ * options that another program has taken over. */
+_Noreturn void run_instead(const char *program, char **argv);
+
 /* A program with nothing to choose: --help, and that is all. */
 void no_options(int argc, char **argv, const char *about);
 

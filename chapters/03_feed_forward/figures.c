@@ -1,6 +1,6 @@
 /* What the figures of chapter 3 draw. */
 #include "03_feed_forward/feed_forward.h"
-#include "03_feed_forward/llamas.h"
+#include "03_feed_forward/llama_parameters.h"
 #include "common/console.h"
 #include "common/options.h"
 #include "common/sentence.h"
@@ -33,7 +33,7 @@ static void one_token(const char *data) {
 
 static void models(const char *data) {
     Output output = data_open(data, "03_llamas", "width/C layer/C^2 feed-forward attention rest name");
-    for (const Llama *m = llamas; m < llamas_end; m++)
+    for (const LlamaSizes *m = llamas; m < llamas_end; m++)
         fprintf(output.file, "%g %g %lld %lld %lld \"%s\"\n", (double)width(m) / m->C, 3.0 * width(m) / m->C,
                 feed_forwards(m), attentions(m), embeddings_and_norms(m), m->name);
     output_close(&output);

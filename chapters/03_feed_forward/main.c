@@ -1,12 +1,13 @@
 /* Chapter 3: the feed-forward layer on paper and on the course's sentence, and how wide it is in every Llama. */
 #include "03_feed_forward/feed_forward.h"
 #include "01_normalization/normalization.h"
-#include "03_feed_forward/llamas.h"
+#include "03_feed_forward/llama_parameters.h"
 #include "common/console.h"
 #include "common/linear.h"
 #include "common/options.h"
 #include "common/sentence.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -135,15 +136,17 @@ static void widths(void) {
     Table table = {0};
     section("The hidden width of every Llama");
     table_row(&table, "model|C|4 C|2/3 of it|multiplier|product|multiple of|width|width / C");
-    for (const Llama *m = llamas; m < llamas_end; m++)
-        table_row(&table, "%s|%ld|%ld|%ld|%.1f|%ld|%ld|%ld|%.3f", m->name, m->C, 4 * m->C,
+    for (const LlamaSizes *m = llamas; m < llamas_end; m++) {
+        assert(width(m) == m->F);
+        table_row(&table, "%s|%d|%d|%ld|%.1f|%ld|%d|%ld|%.3f", m->name, m->C, 4 * m->C,
                   llama_hidden_width(m->C, 1, 1), m->multiplier, llama_hidden_width(m->C, m->multiplier, 1),
                   m->multiple_of, width(m), (double)width(m) / m->C);
+    }
     table_print(&table, stdout);
 
     section("Other recipes, other widths");
     table_row(&table, "model|Meta's|no cuts|nearest multiple|no multiple|no multiplier");
-    for (const Llama *m = llamas; m < llamas_end; m++) {
+    for (const LlamaSizes *m = llamas; m < llamas_end; m++) {
         long step = m->multiple_of, product = llama_hidden_width(m->C, m->multiplier, 1);
         double exact = m->multiplier * 8 * m->C / 3;
         table_row(&table, "%s|%ld|%.0f|%ld|%ld|%ld", m->name, width(m), ceil(exact / step) * step,
@@ -170,7 +173,7 @@ static void sizes(void) {
 
     section("Where the parameters are");
     table_row(&table, "model|feed-forward|attention|embeddings, norms|all|share|GFLOP a token");
-    for (const Llama *m = llamas; m < llamas_end; m++) {
+    for (const LlamaSizes *m = llamas; m < llamas_end; m++) {
         long long ffn = feed_forwards(m), all = ffn + attentions(m) + embeddings_and_norms(m);
         table_row(&table, "%s|%lld|%lld|%lld|%lld|%.1f %%|%.1f", m->name, ffn, attentions(m),
                   embeddings_and_norms(m), all, 100.0 * ffn / all, 2e-9 * ffn);

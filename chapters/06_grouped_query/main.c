@@ -1,8 +1,8 @@
 /* Chapter 6: what several heads are for, who reads whom, sharing on the sentence, and what it saves in every Llama. */
 #include "06_grouped_query/grouped_query.h"
-#include "06_grouped_query/llamas.h"
 #include "04_attention/attention.h"
 #include "common/console.h"
+#include "common/llamas.h"
 #include "common/options.h"
 #include "common/random.h"
 #include "common/sentence.h"
@@ -159,16 +159,24 @@ static void on_the_sentence(const Sentence *s) {
 
 /* ---- what sharing saves in every Llama */
 
-static long weights(const Llama *m, int KV) { return attention_parameters(m->H * m->D, m->H, KV, m->D); }
-static double saved(const Llama *m, int KV) { return 100 - 100.0 * (double)weights(m, KV) / (double)weights(m, m->H); }
+static long weights(const LlamaSizes *m, int KV) { return attention_parameters(m->C, m->H, KV, llama_head_width(m)); }
+
+static double saved(const LlamaSizes *m, int KV) {
+    return 100 - 100.0 * (double)weights(m, KV) / (double)weights(m, m->H);
+}
+
+static void saving_row(Table *table, const LlamaSizes *m) {
+    int D = llama_head_width(m);
+    table_row(table, "%s|%d|%d|%d|%d|[%d, %d]|%ld|%ld|%.1f %%|%.1f %%", llama_names(m), m->L, m->H, m->KV, D,
+              m->KV * D, m->C, weights(m, m->KV), weights(m, m->H), saved(m, m->KV), saved(m, 1));
+}
 
 static void what_sharing_saves(void) {
     section("What sharing saves");
     Table table = {0};
     table_row(&table, "model|L|H|KV|D|k_proj, v_proj|a layer's four|with KV = H|saved|with KV = 1");
-    for (const Llama *m = llamas; m < llamas_end; m++)
-        table_row(&table, "%s|%d|%d|%d|%d|[%d, %d]|%ld|%ld|%.1f %%|%.1f %%", m->name, m->L, m->H, m->KV, m->D,
-                  m->KV * m->D, m->H * m->D, weights(m, m->KV), weights(m, m->H), saved(m, m->KV), saved(m, 1));
+    saving_row(&table, &(LlamaSizes){.name = "the course's model", .C = 192, .L = 4, .H = 6, .KV = 2});
+    for (const LlamaSizes *m = llamas; m < llamas_end; m++) saving_row(&table, m);
     table_print(&table, stdout);
 }
 

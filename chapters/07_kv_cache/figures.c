@@ -1,7 +1,7 @@
 /* What the figures of chapter 7 draw, and in numbers what a cache saves and takes. */
 #include "06_grouped_query/grouped_query.h"
-#include "06_grouped_query/llamas.h"
 #include "common/console.h"
+#include "common/llamas.h"
 #include "common/options.h"
 
 #include <stdint.h>
@@ -44,20 +44,22 @@ static void cost(const char *data) {
     output_close(&output);
 }
 
-/* ---- every Llama: the first is the course's own */
+/* ---- every Llama */
 
 enum { BYTES = 2 }; /* of a BF16 */
 
 /* Of the model, if it had that many key/value heads. */
-static long bytes_of(const Llama *m, int KV) { return kv_bytes_per_token(m->L, KV, m->D, BYTES); }
+static long bytes_of(const LlamaSizes *m, int KV) {
+    return kv_bytes_per_token(m->L, KV, llama_head_width(m), BYTES);
+}
 
 static void cache(const char *data) {
     section("The cache of every Llama");
     Table table = {0};
     table_row(&table, "model|KiB a token|with KV = H|with KV = 1|context|GiB|with KV = H");
-    for (const Llama *m = llamas + 1; m < llamas_end; m++)
+    for (const LlamaSizes *m = llamas; m < llamas_end; m++)
         for (int n = 0; n < 2 && m->contexts[n] > 0; n++)
-            table_row(&table, "%s|%ld|%ld|%ld|%d|%.2f|%.2f", m->name, bytes_of(m, m->KV) / 1024,
+            table_row(&table, "%s|%ld|%ld|%ld|%d|%.2f|%.2f", llama_names(m), bytes_of(m, m->KV) / 1024,
                       bytes_of(m, m->H) / 1024, bytes_of(m, 1) / 1024, m->contexts[n],
                       (double)bytes_of(m, m->KV) * m->contexts[n] / 0x1p30,
                       (double)bytes_of(m, m->H) * m->contexts[n] / 0x1p30);
@@ -65,8 +67,8 @@ static void cache(const char *data) {
 
     if (!data) return;
     Output output = data_open(data, "07_cache", "KiB a token, query heads that share one, name");
-    for (const Llama *m = llamas + 1; m < llamas_end; m++)
-        fprintf(output.file, "%ld %d \"%s\"\n", bytes_of(m, m->KV) / 1024, m->H / m->KV, m->name);
+    for (const LlamaSizes *m = llamas; m < llamas_end; m++)
+        fprintf(output.file, "%ld %d \"%s\"\n", bytes_of(m, m->KV) / 1024, m->H / m->KV, llama_names(m));
     output_close(&output);
 }
 

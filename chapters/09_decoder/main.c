@@ -1,13 +1,10 @@
-/* Chapter 9: the decoder. The module tree, the family in numbers, and the course's sentence from tokens to logits; and
- * with --model any checkpoint: its logits and hidden states, to be saved, or compared with another program's. */
+/* Chapter 9: the decoder. The module tree, the family in numbers, and the course's sentence from tokens to logits. */
 #include "06_grouped_query/grouped_query.h"
-#include "09_decoder/family.h"
-#include "09_decoder/print_tree.h"
-#include "09_decoder/run_model.h"
+#include "09_decoder/model_summary.h"
+#include "09_decoder/presets.h"
 #include "09_decoder/trace.h"
 #include "common/console.h"
 #include "common/error.h"
-#include "common/file.h"
 #include "common/numbers.h"
 #include "common/options.h"
 #include "common/sentence.h"
@@ -16,62 +13,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-enum { PATH = 4096 };
-
-/* ---- the tree, and what it weighs */
-
-/* A matrix, or a vector where rows is 0, that the model has `count` times. */
-static void module_row(Table *table, const Config *c, const char *name, int count, int rows, int columns) {
-    size_t shape[] = {(size_t)rows, (size_t)columns};
-    char text[SHAPE_TEXT];
-    int64_t each = (int64_t)(rows ? rows : 1) * columns, all = count * each;
-    shape_text(text, rows ? 2 : 1, rows ? shape : shape + 1);
-    table_row(table, "%s|%s|%" PRId64 "|%d|%" PRId64 "|%" PRId64, name, text, each, count, all,
-              all * (int64_t)dtype_size(c->dtype));
-}
-
-static void print_modules(const Config *c) {
-    Table table = {0};
-    int C = c->C, F = c->F, L = c->L, queries = c->H * c->D, keys = c->KV * c->D;
-    table_row(&table, "module|shape|parameters|times|in all|bytes in %s", dtype_name(c->dtype));
-    module_row(&table, c, "embed_tokens", 1, c->V, C);
-    module_row(&table, c, "layers.N.input_layernorm", L, 0, C);
-    module_row(&table, c, "layers.N.self_attn.q_proj", L, queries, C);
-    module_row(&table, c, "layers.N.self_attn.k_proj", L, keys, C);
-    module_row(&table, c, "layers.N.self_attn.v_proj", L, keys, C);
-    module_row(&table, c, "layers.N.self_attn.o_proj", L, C, queries);
-    module_row(&table, c, "layers.N.post_attention_layernorm", L, 0, C);
-    module_row(&table, c, "layers.N.mlp.gate_proj", L, F, C);
-    module_row(&table, c, "layers.N.mlp.up_proj", L, F, C);
-    module_row(&table, c, "layers.N.mlp.down_proj", L, C, F);
-    if (c->attention_bias) module_row(&table, c, "layers.N.self_attn's biases", L, 0, queries + 2 * keys + C);
-    if (c->mlp_bias) module_row(&table, c, "layers.N.mlp's biases", L, 0, 2 * F + C);
-    module_row(&table, c, "norm", 1, 0, C);
-    module_row(&table, c, c->tie_word_embeddings ? "lm_head (it is embed_tokens)" : "lm_head", !c->tie_word_embeddings,
-               c->V, C);
-    int64_t all = config_parameters(c);
-    table_row(&table, "all||||%" PRId64 "|%" PRId64, all, all * (int64_t)dtype_size(c->dtype));
-    table_print(&table, stdout);
-    printf("A token leaves %ld bytes in the KV cache in float32, %ld in 16 bits.\n",
-           kv_bytes_per_token(c->L, c->KV, c->D, 4), kv_bytes_per_token(c->L, c->KV, c->D, 2));
-}
-
-/* A folder's config.json is enough; a .gguf and a .bin say the same within. */
-static void print_tree(const char *name) {
-    struct stat status;
-    char path[PATH];
-    bool exists = stat(name, &status) == 0, is_file = exists ? !S_ISDIR(status.st_mode) : file_is_there(name);
-    Model model = {0};
-    snprintf(path, sizeof path, "%s/config.json", name);
-    if (is_file) model = model_open(name);
-    else model.config = exists ? config_read(path) : config_preset(name);
-    config_print_tree(stdout, &model.config), putchar('\n');
-    print_modules(&model.config);
-    if (is_file) printf("This file has %" PRId64 " bytes.\n", (int64_t)status.st_size), model_close(&model);
-    else config_free(&model.config);
-}
 
 static void print_family(void) {
     Table table = {0};
@@ -169,7 +110,7 @@ static void demonstrate(void) {
     section("A Llama, as PyTorch prints it");
     config_print_tree(stdout, &llama3);
     section("What it weighs");
-    print_modules(&llama3);
+    config_print_modules(stdout, &llama3);
     section("The family");
     print_family();
     section("A story, read");
@@ -180,21 +121,10 @@ static void demonstrate(void) {
 }
 
 int main(int argc, char **argv) {
-    const char *tree = NULL, *model = NULL, *ids = NULL, *save_to = NULL, *dump = NULL;
-    const Option options[] = {
-        {"tree", "NAME|DIR|FILE", "print a model as PyTorch does, and what it weighs: llama-3-8b, or any --model",
-         &tree},
-        {"model", "DIR|FILE", "run a Hugging Face folder, a .gguf, or a .bin of llama2.c", &model},
-        {"ids", "1,2,3", "on these tokens", &ids},
-        {"save", "FILE", "write logits and hidden states as .safetensors", &save_to},
-        {"compare", "FILE", "find the first stage that differs from such a file; without --ids, on its ids", &dump},
-    };
-    only_options(argc, argv, "[--tree NAME|DIR|FILE] [--model DIR|FILE --ids 1,2,3 [--save FILE] [--compare FILE]]",
-                 "Chapter 9, the decoder: any Llama checkpoint, equal to transformers. Without --tree and --model,\n"
-                 "a demonstration.", sizeof options / sizeof *options, options);
-    if (!model && (ids || save_to || dump)) usage_error("--ids, --save and --compare need --model");
-    if (tree) print_tree(tree);
-    if (model) return run_model(model, ids, save_to, dump);
-    if (!tree) demonstrate();
+    /* Options are those of build/inspect, which runs models of any format. */
+    bool asks_for_help = argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
+    if (argc > 1 && !asks_for_help) run_instead("inspect", argv);
+    no_options(argc, argv, "Chapter 9, the decoder: a demonstration. Your own checkpoints: build/inspect --help.");
+    demonstrate();
     return 0;
 }

@@ -1,47 +1,45 @@
-#include "09_decoder/llama2c.h"
 #include "09_decoder/weights.h"
-#include "13_quantization/gguf_model.h" /* the one look ahead: a file of any format is a model */
 #include "common/error.h"
 #include "common/file.h"
 #include "common/safetensors.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATH = 4096, MOST_SHARDS = 1000 };
+enum { MOST_SHARDS = 1000 };
 
-struct ModelFiles {
-    int shard_count;
+/* The weight files of a model's folder. */
+typedef struct {
+    int count;
     SafeTensors *shards;
-    char **names;   /* of the shards, as the index spells them */
-    Llama2c bin;
-    Gguf gguf;
-};
+    char **names; /* as the index spells them */
+} Shards;
 
-static const char *join(char path[static PATH], const char *folder, const char *name) {
-    if (snprintf(path, PATH, "%s/%s", folder, name) >= PATH) fail("%.200s…: the path is too long", folder);
+const char *model_file(char path[static MODEL_PATH], const char *folder, const char *name) {
+    if (snprintf(path, MODEL_PATH, "%s/%s", folder, name) >= MODEL_PATH)
+        fail("%.200s…: the path is too long", folder);
     return path;
 }
 
-static bool lies_in(char path[static PATH], const char *folder, const char *name) {
-    return file_is_there(join(path, folder, name));
+bool model_has_file(const char *folder, const char *name) {
+    char path[MODEL_PATH];
+    return file_is_there(model_file(path, folder, name));
 }
 
 /* ------------------------------------------------------------------ one file, or shards and their index */
 
-static int add_shard(struct ModelFiles *files, const char *folder, const char *name) {
-    char path[PATH];
-    for (int i = 0; i < files->shard_count; i++)
-        if (strcmp(files->names[i], name) == 0) return i;
-    if (files->shard_count == MOST_SHARDS) fail("%s: its index names over %d shards", folder, MOST_SHARDS);
-    files->shards = reallocate(files->shards, (size_t)(files->shard_count + 1) * sizeof *files->shards);
-    files->names = reallocate(files->names, (size_t)(files->shard_count + 1) * sizeof *files->names);
-    files->shards[files->shard_count] = safetensors_open(join(path, folder, name));
-    files->names[files->shard_count] = copy_text(name, strlen(name));
-    return files->shard_count++;
+static int add_shard(Shards *s, const char *folder, const char *name) {
+    char path[MODEL_PATH];
+    for (int i = 0; i < s->count; i++)
+        if (strcmp(s->names[i], name) == 0) return i;
+    if (s->count == MOST_SHARDS) fail("%s: its index names over %d shards", folder, MOST_SHARDS);
+    s->shards = reallocate(s->shards, (size_t)(s->count + 1) * sizeof *s->shards);
+    s->names = reallocate(s->names, (size_t)(s->count + 1) * sizeof *s->names);
+    s->shards[s->count] = safetensors_open(model_file(path, folder, name));
+    s->names[s->count] = copy_text(name, strlen(name));
+    return s->count++;
 }
 
 /* A shard lies in the folder of its index, and nowhere else. */
@@ -52,8 +50,8 @@ static void check_shard_name(const char *index, const char *tensor, const json_t
         fail("%s: \"%.80s\" is said to be in \"%.80s\", outside of this folder", index, tensor, text);
 }
 
-/* The index and the shards must tell the same: every tensor in the shard that it is said to be in. */
-static void open_shards(struct ModelFiles *files, const char *folder, const char *index) {
+/* The index and the shards must agree: every tensor is in the shard that the index names for it. */
+static void open_shards(Shards *s, const char *folder, const char *index) {
     json_t *json = json_open(index), *name;
     const json_t *map = json_object_get(json, "weight_map");
     if (!json_is_object(map)) fail("%s: it has no weight_map", index);
@@ -62,38 +60,49 @@ static void open_shards(struct ModelFiles *files, const char *folder, const char
     List missing = {0}, unexpected = {0};
     json_object_foreach((json_t *)map, tensor, name) {
         check_shard_name(index, tensor, name);
-        int shard = add_shard(files, folder, json_string_value(name));
-        if (!safetensors_find(&files->shards[shard], tensor)) list(&missing, tensor);
+        int shard = add_shard(s, folder, json_string_value(name));
+        if (!safetensors_find(&s->shards[shard], tensor)) list(&missing, tensor);
     }
     fail_if_any(&missing, folder, "not in the shard that the index names");
-    for (int i = 0; i < files->shard_count; i++)
-        for (size_t t = 0; t < files->shards[i].count; t++) {
-            const char *said = json_string_value(json_object_get(map, files->shards[i].tensors[t].name));
-            if (!said || strcmp(said, files->names[i]) != 0) list(&unexpected, files->shards[i].tensors[t].name);
+    for (int i = 0; i < s->count; i++)
+        for (size_t t = 0; t < s->shards[i].count; t++) {
+            const char *said = json_string_value(json_object_get(map, s->shards[i].tensors[t].name));
+            if (!said || strcmp(said, s->names[i]) != 0) list(&unexpected, s->shards[i].tensors[t].name);
         }
     fail_if_any(&unexpected, folder, "in a shard, though the index does not say so");
     json_decref(json);
 }
 
-/* PyTorch's own files are programs, which a reader of weights would have to run. */
-static _Noreturn void refuse_folder(const char *folder) {
+/* A file of PyTorch's own format is a pickled program, which a reader of the weights would have to run. */
+static _Noreturn void refuse_pickled_weights(const char *folder) {
     static const char *const names[] = {"pytorch_model.bin", "pytorch_model.bin.index.json"};
-    char path[PATH];
     for (int i = 0; i < 2; i++)
-        if (lies_in(path, folder, names[i]))
+        if (model_has_file(folder, names[i]))
             fail("%s: it holds %s and no model.safetensors. transformers writes one beside it: " CONVERT, folder,
                  names[i], "auto", shell_word(folder), shell_word(folder));
     fail("%s: it holds neither model.safetensors nor model.safetensors.index.json", folder);
 }
 
-static void open_folder(struct ModelFiles *files, const char *folder) {
-    char path[PATH];
-    if (lies_in(path, folder, "model.safetensors")) add_shard(files, folder, "model.safetensors");
-    else if (lies_in(path, folder, "model.safetensors.index.json")) open_shards(files, folder, path);
-    else refuse_folder(folder);
+static void open_weight_files(Shards *s, const char *folder) {
+    char path[MODEL_PATH];
+    if (model_has_file(folder, "model.safetensors")) add_shard(s, folder, "model.safetensors");
+    else if (model_has_file(folder, "model.safetensors.index.json"))
+        open_shards(s, folder, model_file(path, folder, "model.safetensors.index.json"));
+    else refuse_pickled_weights(folder);
 }
 
-/* ------------------------------------------------------------------ a folder */
+static void close_weight_files(void *files) {
+    Shards *s = files;
+    for (int i = 0; i < s->count; i++) {
+        safetensors_close(&s->shards[i]);
+        free(s->names[i]);
+    }
+    free(s->shards);
+    free(s->names);
+    free(s);
+}
+
+/* ------------------------------------------------------------------ a model */
 
 static const Names names = {
     "model.embed_tokens", "lm_head", "model.norm",
@@ -103,81 +112,38 @@ static const Names names = {
     "model.layers.%d.mlp.down_proj"};
 
 /* The tensors of all shards. */
-static Weights weights_of(const struct ModelFiles *files, const char *folder) {
+static Weights all_tensors(const Shards *s, const char *folder) {
     size_t count = 0;
-    for (int i = 0; i < files->shard_count; i++) count += files->shards[i].count;
+    for (int i = 0; i < s->count; i++) count += s->shards[i].count;
     Tensor *all = allocate(count * sizeof *all), *next = all;
-    for (int i = 0; i < files->shard_count; i++)
-        for (size_t t = 0; t < files->shards[i].count; t++) *next++ = files->shards[i].tensors[t];
+    for (int i = 0; i < s->count; i++)
+        for (size_t t = 0; t < s->shards[i].count; t++) *next++ = s->shards[i].tensors[t];
     return weights_new(folder, "config.json", &names, count, all);
 }
 
-/* Meta's own checkpoints have a params.json for a config.json, and other names for everything. */
-static void refuse_metas(const char *folder) {
-    char path[PATH];
-    if (!lies_in(path, folder, "consolidated.00.pth") || lies_in(path, folder, "config.json")) return;
-    fail("%s: it is Meta's checkpoint, consolidated.00.pth. This writes config.json and model.safetensors beside it: "
-         "python3 %s %s", folder, shell_word(ROOT "/chapters/09_decoder/meta.py"), shell_word(folder));
-}
-
-/* A folder may hold GGUF files alone, each of which is a model. */
-static void refuse_ggufs(const char *folder) {
-    char path[PATH];
-    if (lies_in(path, folder, "config.json")) return;
-    DIR *directory = opendir(folder);
-    for (const struct dirent *entry; directory && (entry = readdir(directory));)
-        if (gguf_is(join(path, folder, entry->d_name)))
-            fail("%s: it holds no config.json. Is this the model? %s", folder, path);
-    if (directory) closedir(directory);
-}
-
-/* What else is taken for a model's folder: what huggingface_hub keeps of a repository, and what peft has trained. */
-static void refuse_others(const char *folder) {
-    static const char *const others[][2] = {
-        {"snapshots", "the model is the folder in its snapshots: name that"},
-        {"adapter_config.json", "it holds an adapter, not a model: peft's merge_and_unload() adds it to its model"}};
-    char path[PATH];
-    if (lies_in(path, folder, "config.json")) return;
-    for (int i = 0; i < 2; i++)
-        if (lies_in(path, folder, others[i][0])) fail("%s: %s", folder, others[i][1]);
-    fail("%s: it holds no config.json, as a model's folder does, beside model.safetensors and the tokenizer", folder);
-}
-
-static void read_folder(Model *model, const char *folder) {
-    char path[PATH];
-    refuse_metas(folder), refuse_ggufs(folder), refuse_others(folder);
-    model->config = config_read(join(path, folder, "config.json"));
-    open_folder(model->files, folder);
-    Weights weights = weights_of(model->files, folder);
-    weights_take_model(&weights, model);
-}
-
-/* ------------------------------------------------------------------ any of them */
-
-/* Whether it is the model.safetensors of a model's folder, or its index; and that folder. */
-static bool in_folder(char folder[static PATH], const char *path) {
+bool model_folder_of(char folder[static MODEL_PATH], const char *path) {
+    if (file_is_folder(path)) {
+        snprintf(folder, MODEL_PATH, "%s", path); /* a path that opens is no longer than this */
+        return true;
+    }
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     if (strcmp(name, "model.safetensors") != 0 && strcmp(name, "model.safetensors.index.json") != 0) return false;
-    snprintf(folder, PATH, "%.*s", slash > path ? (int)(slash - path) : 1, slash ? path : ".");
+    snprintf(folder, MODEL_PATH, "%.*s", slash > path ? (int)(slash - path) : 1, slash ? path : ".");
     return true;
 }
 
-static void open_gguf(Model *model, const char *path) {
-    model->files->gguf = gguf_open(path);
-    gguf_model(model, &model->files->gguf);
-}
-
 Model model_open(const char *path) {
-    if (!file_is_there(path)) fail("%s: %s: name a model's folder, a .gguf or a .bin", path, strerror(errno));
-    Model model = {.files = allocate(sizeof *model.files)};
-    *model.files = (struct ModelFiles){0};
-    char folder[PATH];
-    if (file_is_folder(path)) read_folder(&model, path);
-    else if (in_folder(folder, path)) read_folder(&model, folder);
-    else if (name_ends_in(path, ".safetensors"))
-        fail("%s: it has weights alone: name the folder that holds it and the model's config.json", path);
-    else if (gguf_is(path) || name_ends_in(path, ".gguf")) open_gguf(&model, path);
-    else model.files->bin = llama2c_open(&model, path);
+    char folder[MODEL_PATH], config[MODEL_PATH];
+    if (!file_is_there(path)) fail("%s: %s: name a model's folder", path, strerror(errno));
+    if (!model_folder_of(folder, path))
+        fail("%s: it is no folder: name the one that holds config.json and model.safetensors", path);
+    Shards *shards = allocate(sizeof *shards);
+    *shards = (Shards){0};
+    Model model = {.files = shards, .close_files = close_weight_files};
+    model.config = config_read(model_file(config, folder, "config.json"));
+    open_weight_files(shards, folder);
+    Weights weights = all_tensors(shards, folder);
+    weights_take_model(&weights, &model);
     return model;
 }
 
@@ -188,13 +154,9 @@ static void free_layer(const Layer *layer) {
 }
 
 void model_close(Model *model) {
-    struct ModelFiles *files = model->files;
     for (int l = 0; l < model->config.L; l++) free_layer(&model->layers[l]);
-    for (int i = 0; i < files->shard_count; i++) safetensors_close(&files->shards[i]), free(files->names[i]);
-    llama2c_close(&files->bin);
-    if (files->gguf.storage) gguf_close(&files->gguf);
-    free(files->shards), free(files->names), free(files);
     free(model->layers), free(model->norm);
     config_free(&model->config);
+    model->close_files(model->files);
     *model = (Model){0};
 }

@@ -3,6 +3,7 @@
 #include "11_generation/defaults.h"
 #include "12_speed/rounding.h" /* looks ahead: --bf16, and --exact */
 #include "13_quantization/products.h"
+#include "14_engine/formats/model_open_any.h"
 #include "common/error.h"
 #include "common/measure.h"
 
@@ -19,7 +20,7 @@ static const char bundled[] = ROOT "/common/stories/model";
  * counts, but what is asked for counts more. */
 Llama llama_open(const Words *words) {
     const char *path = or(words->model, bundled);
-    Llama llama = {.words = words, .settings = settings_of(words), .model = model_open(path), .path = model_home(path)};
+    Llama llama = {.words = words, .settings = settings_of(words), .model = model_open_any(path), .path = model_home(path)};
     llama.tokenizer_path = model_home(or(words->tokenizer, path));
     llama.tokenizer = tokenizer_of_model(path, words->tokenizer);
     check_vocabularies(&llama.model, llama.tokenizer, !words->quiet);

@@ -1,6 +1,6 @@
 /* What the figures of chapter 12 draw: the ladder, and one layer of a decoder beside the machine's limits. */
 #include "09_decoder/decoder.h"
-#include "09_decoder/family.h"
+#include "09_decoder/presets.h"
 #include "12_speed/climb.h"
 #include "common/console.h"
 #include "common/error.h"

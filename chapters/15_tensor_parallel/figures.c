@@ -1,5 +1,5 @@
 /* What the figures of chapter 15 draw, and what large models are worth on several machines, on paper. */
-#include "09_decoder/family.h"
+#include "09_decoder/presets.h"
 #include "15_tensor_parallel/shard_model.h"
 #include "15_tensor_parallel/traffic.h"
 #include "common/console.h"

@@ -1,7 +1,7 @@
 /* Chapter 15, tensor parallelism: one model on several processes and machines. */
 #include "02_activation/activation.h"
 #include "03_feed_forward/feed_forward.h"
-#include "09_decoder/family.h"
+#include "09_decoder/presets.h"
 #include "11_generation/generation.h"
 #include "15_tensor_parallel/run.h"
 #include "15_tensor_parallel/shard.h"

@@ -1,5 +1,5 @@
 #include "15_tensor_parallel/run.h"
-#include "09_decoder/run_model.h"
+#include "14_engine/hidden_states.h"
 #include "11_generation/defaults.h"
 #include "11_generation/generation.h"
 #include "15_tensor_parallel/parallel.h"
@@ -73,7 +73,7 @@ static void open_text(Run *run, const Wish *wish) {
 /* Every rank reads a dump. Of other tokens rank 0 alone knows, until tell_tokens(). */
 static void open_tokens(Run *run, const Wish *wish) {
     const Config *c = &run->shard.whole.config;
-    if (wish->compare) run->dump = safetensors_open(wish->compare), run->ids = dumped_ids(&run->dump, &run->count);
+    if (wish->compare) run->dump = safetensors_open(wish->compare), run->ids = hidden_states_ids(&run->dump, &run->count);
     else if (run->ranks.rank > 0) return;
     else if (wish->ids) run->ids = option_ids("ids", wish->ids, &run->count);
     else open_text(run, wish);

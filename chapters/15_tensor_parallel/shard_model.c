@@ -1,4 +1,5 @@
 #include "15_tensor_parallel/shard_model.h"
+#include "14_engine/formats/model_open_any.h"
 #include "common/error.h"
 #include "common/file.h"
 
@@ -125,7 +126,7 @@ static Layer cut_layer(const Layer *whole, const Shard *s, int D) {
 }
 
 Shard shard_open(const char *path, int ranks, int rank) {
-    Shard s = {.whole = model_open(path), .ranks = ranks, .rank = rank};
+    Shard s = {.whole = model_open_any(path), .ranks = ranks, .rank = rank};
     const Config *c = &s.whole.config;
     check_heads(path, c, ranks);
     check_blocks(path, &s.whole, ranks);

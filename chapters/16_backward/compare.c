@@ -1,5 +1,6 @@
 #include "16_backward/compare.h"
 #include "05_rope/rope.h"
+#include "14_engine/formats/model_open_any.h"
 #include "16_backward/decoder_backward.h"
 #include "common/console.h"
 #include "common/error.h"
@@ -138,7 +139,7 @@ static const char *compare(const GradientFile *f, double loss, const Parameters 
 
 int compare_gradients(const char *path, const char *file_path) {
     GradientFile f = gradient_file_open(file_path);
-    Model model = model_open(path);
+    Model model = model_open_any(path);
     Parameters weights = parameters_of(&model), gradients = parameters_new(&model.config);
     require_a_gradient(&f, &gradients, file_path);
     Activations activations = activations_new(&model.config, f.B, f.T);

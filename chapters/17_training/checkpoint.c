@@ -1,4 +1,5 @@
 #include "17_training/checkpoint.h"
+#include "14_engine/formats/model_open_any.h"
 #include "17_training/folder.h"
 #include "common/error.h"
 #include "common/random.h"
@@ -37,7 +38,7 @@ State state_new(const Config *config, const char *config_path, unsigned long see
 }
 
 State state_of(const Config *config, const char *path) {
-    Model model = model_open(path);
+    Model model = model_open_any(path);
     State s = {.weights = parameters_of(&model), .m = parameters_new(config), .v = parameters_new(config)};
     s.weights.config = *config; /* the model's own goes with the model */
     model_close(&model);

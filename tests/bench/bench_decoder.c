@@ -22,6 +22,7 @@
 #include "12_speed/pairs.h"
 #include "12_speed/rounding.h"
 #include "13_quantization/quantization.h"
+#include "14_engine/formats/model_open_any.h"
 #include "common/console.h"
 #include "common/error.h"
 #include "common/gguf.h"
@@ -468,7 +469,7 @@ static void bench_blocks(Table *table, int count, char **folders, GgufType type)
     char path[PATH];
     fprintf(stderr, "\r\033[K%s is written to %s…", blocks->name, folder);
     write_blocks(path_in(path, folder, "model.gguf"), type);
-    Model model = model_open(path);
+    Model model = model_open_any(path);
     unlink(path);
     const int threads[] = {1, thread_count()};
     for (int i = 0; i < 1 + (threads[1] > 1); i++) bench_row(table, &model, blocks->name, threads[i]);

@@ -8,6 +8,7 @@
  * beside. */
 #include "01_normalization/normalization.h"
 #include "11_generation/sampling.h"
+#include "14_engine/formats/model_open_any.h"
 #include "15_tensor_parallel/parallel.h"
 #include "15_tensor_parallel/ranks.h"
 #include "15_tensor_parallel/traffic.h"
@@ -100,7 +101,7 @@ static Seconds measure(Decoder *decoder, Next *next) {
 }
 
 static Seconds measure_pipeline(const char *path) {
-    Model model = model_open(path);
+    Model model = model_open_any(path);
     Decoder decoder = decoder_new(&model, PROMPT + DECODED);
     decoder.forward = pipeline_forward;
     Seconds taken = measure(&decoder, next_of_pipeline);

@@ -45,7 +45,7 @@ static void llama_finds_the_tokenizer_beside_the_model(void **state) {
     assert_said("are F32, not BF16");
     assert_int_equal(run("'" BUILD
                          "/llama' --model model.bin --chat --system Brief --tokens 2 --seed 1 <model.bin"), 1);
-    assert_int_equal(run("'" BUILD "/09_decoder' --model model.bin --ids 1,2,270"), 1);
+    assert_int_equal(run("'" BUILD "/inspect' --model model.bin --ids 1,2,270"), 1);
     assert_said("token 270 is not in the vocabulary of 270");
 }
 
@@ -53,7 +53,7 @@ static void llama_finds_the_tokenizer_beside_the_model(void **state) {
 
 static void paths_may_be_long_but_not_too_long(void **state) {
     (void)state;
-    static const char *const commands[] = {"10_tokenizer' --info", "llama' --tokens 1", "09_decoder' --ids 1"};
+    static const char *const commands[] = {"10_tokenizer' --info", "llama' --tokens 1", "inspect' --ids 1"};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         assert_int_equal(run("'" BUILD "/%s --model $(printf '%%0.s./' $(seq 2045))", commands[i]), 1);
         assert_said("the path is too long");
@@ -114,12 +114,12 @@ static void a_decoder_has_its_limits(void **state) {
 
 static void a_folder_has_a_tree(void **state) {
     (void)state;
-    assert_int_equal(run("'" BUILD "/09_decoder' --tree '" ROOT "/tests/golden/models/llama32'"), 0);
+    assert_int_equal(run("'" BUILD "/inspect' --tree '" ROOT "/tests/golden/models/llama32'"), 0);
     assert_int_equal(strncmp(said, "LlamaForCausalLM(\n", 18), 0);
     assert_said("lm_head (it is embed_tokens)");
     static const char *const misuses[] = {"--ids 1", "--save x", "--compare x", "--model x", "a word", "--data ''"};
     for (size_t i = 0; i < sizeof misuses / sizeof *misuses; i++)
-        assert_misuse(run("'" BUILD "/09_decoder' %s", misuses[i]));
+        assert_misuse(run("'" BUILD "/inspect' %s", misuses[i]));
 }
 
 /* ------------------------------------------------------------------ golden files */

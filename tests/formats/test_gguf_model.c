@@ -4,6 +4,7 @@
 #include "09_decoder/model.h"
 #include "10_tokenizer/formats.h"
 #include "10_tokenizer/tokenizer.h"
+#include "14_engine/formats/model_open_any.h"
 #include "common/byte_order.h"
 #include "common/gguf.h"
 #include "tests/program.h"
@@ -96,7 +97,7 @@ static void write_changed(const char *from, size_t count, const Change changes[]
 }
 
 static void open_model(void) {
-    Model model = model_open(path);
+    Model model = model_open_any(path);
     model_close(&model);
 }
 
@@ -153,7 +154,7 @@ static void what_no_model_says_is_refused(void **state) {
 
 static Config config_with(size_t count, const Change changes[]) {
     write_changed(plain, count, changes);
-    Model model = model_open(path);
+    Model model = model_open_any(path);
     Config config = model.config;
     model_close(&model);
     return config;

@@ -1,10 +1,11 @@
 /* Chapter 9's files: configurations, weights and requests that cannot be are refused, with one line and status 1; what
  * may be otherwise than in Meta's is read. */
 #include "09_decoder/decoder.h"
+#include "14_engine/formats/model_open_any.h"
 #include "common/byte_order.h"
 #include "common/error.h"
 #include "common/measure.h"
-#define PROGRAM "'" BUILD "/09_decoder'"
+#define PROGRAM "'" BUILD "/inspect'"
 #include "tests/checkpoints.h"
 #include "tests/llama2c.h"
 
@@ -62,7 +63,7 @@ static void a_cache_that_no_machine_holds_is_refused(void **state) {
 }
 
 static void shorten_a_mapped_bin(void) {
-    Model model = model_open(AT("%s/short.bin", folder));
+    Model model = model_open_any(AT("%s/short.bin", folder));
     if (truncate(AT("%s/short.bin", folder), 100) == 0) keep(tensor_to_float(&model.lm_head));
 }
 
@@ -287,9 +288,9 @@ static void other_files_of_weights_are_told_apart(void **state) {
                     "alone: it holds pytorch_model.bin.index.json and no model.safetensors");
     assert_int_equal(system(AT("cd %s/alone && rm *.json && touch consolidated.00.pth params.json", folder)), 0);
     assert_one_line("Meta's", run("--model alone --ids 1"), "alone: it is Meta's checkpoint, consolidated.00.pth. ");
-    assert_said("python3 '" ROOT "/chapters/09_decoder/meta.py' 'alone'");
+    assert_said("python3 '" ROOT "/chapters/14_engine/formats/convert_meta.py' 'alone'");
     assert_int_equal(system(AT("mv '%s/alone' \"%s/it's\"", folder, folder)), 0);
-    assert_one_line("a name with a quote", run("--model \"it's\" --ids 1"), "meta.py' 'it'\\''s'");
+    assert_one_line("a name with a quote", run("--model \"it's\" --ids 1"), "convert_meta.py' 'it'\\''s'");
 }
 
 /* Snapshots of links, beside what they point to; and an adapter. */

@@ -1,6 +1,6 @@
 """PyTorch's and Meta's own checkpoints: does the command with which each is refused make a folder that runs, with the same logits?
 
-    python tests/golden/checkpoints.py PROGRAM       PROGRAM is build/09_decoder
+    python tests/golden/checkpoints.py PROGRAM       PROGRAM is build/inspect
 
 The course's own model is written as pytorch_model.bin, whole and in shards, and as Meta's consolidated.*.pth, whole and in two
 parts as Llama 2 and as Llama 3 have them; and small models with Llama 3's and 3.2's vocabulary and RoPE as Meta's. The command that

@@ -1,6 +1,6 @@
-"""Random Llamas, written by transformers' save_pretrained, through build/09_decoder: are its logits transformers'?
+"""Random Llamas, written by transformers' save_pretrained, through build/inspect: are its logits transformers'?
 
-    python tests/golden/configurations.py PROGRAM [COUNT]    PROGRAM is build/09_decoder; 150 configurations, always the same ones
+    python tests/golden/configurations.py PROGRAM [COUNT]    PROGRAM is build/inspect; 150 configurations, always the same ones
 
 Every field of LlamaConfig that changes the mathematics varies: sizes, head_dim, biases, tied weights, RoPE of every type, in the
 spelling of transformers 5 or of older ones, dtype of the file, shards. The measure is the root mean square of the error of all

@@ -1,15 +1,16 @@
 /* Chapter 9 against transformers: every configuration, read at once, in pieces and token by token; both layouts;
  * weights in every dtype at any address; the room that a decoder works in; and what is refused. */
 #include "09_decoder/decoder.h"
-#include "09_decoder/family.h"
-#include "09_decoder/print_tree.h"
+#include "09_decoder/presets.h"
+#include "09_decoder/model_summary.h"
 #include "09_decoder/trace.h"
 #include "13_quantization/products.h"
+#include "14_engine/formats/model_open_any.h"
 #include "common/byte_order.h"
 #include "common/check.h"
 #include "common/error.h"
 #include "common/safetensors.h"
-#define PROGRAM "'" BUILD "/09_decoder'"
+#define PROGRAM "'" BUILD "/inspect'"
 #include "tests/checkpoints.h"
 #include "tests/llama2c.h"
 #include "tests/refused.h"
@@ -67,7 +68,7 @@ static void watch(void *context, int stage, int first, int T, int C, const float
 static void every_stage_is_transformers(void **state) {
     (void)state;
     for (size_t m = 0; m < COUNT(models); m++) {
-        Model model = model_open(GOLDEN(models[m]));
+        Model model = model_open_any(GOLDEN(models[m]));
         SafeTensors expected = open_expected(models[m]);
         int ids[64], T = read_ids(&expected, ids), C = model.config.C, L = model.config.L;
         Seen seen = {2 * L + 2, T, C, allocate((size_t)(2 * L + 2) * T * C * sizeof(float))};
@@ -101,7 +102,7 @@ static void pieces_are_transformers(void **state) {
     (void)state;
     static const int cuts[][2] = {{1, 1}, {2, 1}, {5, 1}, {11, 1}, {5, 5}, {3, 4}, {12, 1}};
     for (size_t m = 0; m < COUNT(models); m++) {
-        Model model = model_open(GOLDEN(models[m]));
+        Model model = model_open_any(GOLDEN(models[m]));
         SafeTensors expected = open_expected(models[m]);
         int ids[64], T = read_ids(&expected, ids), V = model.config.V;
         const bool dynamic = model.config.rope.rope_type == ROPE_DYNAMIC ||
@@ -228,7 +229,7 @@ static void what_is_written_is_taken(void **state) {
     (void)state;
     static const int ids[16] = {1, 2, 3};
     for (size_t m = 0; m < FOLDERS; m++) {
-        Model model = model_open(GOLDEN(models[m]));
+        Model model = model_open_any(GOLDEN(models[m]));
         asked = decoder_new(&model, 2 * 16);
         asked.room_size = bytes_taken(&model.config, 16);
         decoder_read(&asked, 16, ids);
@@ -315,7 +316,7 @@ static void the_family_is_as_large_as_published(void **state) {
 
 /* The model's logits after the golden ids are transformers'. */
 static void assert_is(const char *path, const char *model_name) {
-    Model model = model_open(path);
+    Model model = model_open_any(path);
     SafeTensors expected = open_expected(model_name);
     int ids[64], T = read_ids(&expected, ids), V = model.config.V;
     float(*logits)[V] = (void *)tensor_to_float(safetensors_find(&expected, "logits"));
@@ -413,7 +414,7 @@ static void stories260K_tells_a_story(void **state) {
                                 401, 396, 267, 337, 410, 408, 419, 292, 411, 322, 265, 282, 295, 433, 426, 385, 328,
                                 432, 358};
     int right[N], wrong[N];
-    Model model = model_open(path), other = model;
+    Model model = model_open_any(path), other = model;
     double coherent = write_greedily(&model, &model, N, right);
     other.interleaved = false;
     double incoherent = write_greedily(&other, &model, N, wrong);

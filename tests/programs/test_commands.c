@@ -26,7 +26,7 @@ static int compare_with(const char *name, void change(Tensor *tensor)) {
     change(&tensors[safetensors_find(&dump, name) - dump.tensors]);
     safetensors_save(AT("%s/dump.safetensors", folder), dump.count, tensors, 0, NULL);
     safetensors_close(&dump);
-    return run("'" BUILD "/09_decoder' --model '" GOLDEN "models/llama3' --compare dump.safetensors");
+    return run("'" BUILD "/inspect' --model '" GOLDEN "models/llama3' --compare dump.safetensors");
 }
 
 static void rename_it(Tensor *tensor) { tensor->name = "other"; }
@@ -93,9 +93,9 @@ static void a_dump_may_be_of_17_bits(void **state) {
         }
         tensors[1].dtype = dtype, tensors[1].data = narrow;
         safetensors_save(AT("%s/dump.safetensors", folder), 2, tensors, 0, NULL);
-        assert_int_equal(run("'" BUILD "/09_decoder' --model '" GOLDEN "models/llama3' --compare dump.safetensors"), 0);
+        assert_int_equal(run("'" BUILD "/inspect' --model '" GOLDEN "models/llama3' --compare dump.safetensors"), 0);
         assert_said("Nothing differs.");
-        assert_int_equal(run("'" BUILD "/09_decoder' --model '" GOLDEN
+        assert_int_equal(run("'" BUILD "/inspect' --model '" GOLDEN
                              "models/llama2_70b' --compare dump.safetensors"), 1);
     }
     safetensors_close(&dump);
@@ -269,8 +269,8 @@ static void yarn_with_numbers_of_its_own(void **state) {
         assert_one_clear_line();
         assert_said("GGUF has no words for it");
     }
-    assert_int_equal(run("'" BUILD "/09_decoder' --model yarn --ids 399,715,262 --save yarn.safetensors && '" BUILD
-                         "/09_decoder' --model yarn.gguf --compare yarn.safetensors"), 0);
+    assert_int_equal(run("'" BUILD "/inspect' --model yarn --ids 399,715,262 --save yarn.safetensors && '" BUILD
+                         "/inspect' --model yarn.gguf --compare yarn.safetensors"), 0);
     assert_said("Nothing differs.");
 }
 

@@ -1,8 +1,8 @@
-/* Chapter 9's program: what it saves compares with what transformers and itself computed, nothing is lost by it, and
+/* The program inspect: what it saves compares with what transformers and itself computed, nothing is lost by it, and
  * the first stage that differs, or is no number, is named. */
 #include "common/error.h"
 #include "common/safetensors.h"
-#define PROGRAM "'" BUILD "/09_decoder'"
+#define PROGRAM "'" BUILD "/inspect'"
 #include "tests/checkpoints.h"
 
 #include <math.h>
@@ -54,6 +54,24 @@ static void nothing_is_lost_by_saving(void **state) {
                          " --model own --ids 1,2,3,4,5,6,7,8,9 --save large.safetensors >tree"), 1);
     assert_said("error: cannot write large.safetensors: ");
     assert_int_not_equal(system(AT("ls %s/large* >%s/tree 2>&1", folder, folder)), 0);
+}
+
+/* Chapter 9's program had these options, and hands them on to inspect. */
+static void the_old_program_runs_inspect(void **state) {
+    (void)state;
+#ifdef EMULATED /* a program for another machine cannot run one by itself */
+    skip();
+#endif
+    assert_int_equal(run("--model '%s' --ids 1,2,3; '" BUILD "/09_decoder' --model '%s' --ids 1,2,3", GOLDEN("llama3"),
+                         GOLDEN("llama3")), 0);
+    char *second = strchr(said, '\n') + 1;
+    assert_int_equal(strncmp(said, second, strlen(second)), 0);
+    assert_int_equal(strlen(said), 2 * strlen(second));
+    assert_misuse(run("--ids 1 >tree 2>&1; '" BUILD "/09_decoder' --ids 1"));
+    assert_said("/inspect --tree NAME|DIR|FILE");
+    assert_int_equal(run("--tree llama-3-8b >tree; cp '" BUILD "/09_decoder' . && ./09_decoder --tree llama-3-8b"), 1);
+    assert_one_clear_line();
+    assert_said("./inspect: this program takes these options, and it cannot be run: No such file or directory");
 }
 
 static void compare_names_the_first_stage_that_differs(void **state) {
@@ -136,6 +154,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_saved_compares),
         cmocka_unit_test(nothing_is_lost_by_saving),
+        cmocka_unit_test(the_old_program_runs_inspect),
         cmocka_unit_test(compare_names_the_first_stage_that_differs),
         cmocka_unit_test(the_first_nan_is_named),
     };

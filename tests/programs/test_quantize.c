@@ -54,10 +54,10 @@ static void model_with_biases(const char *name) {
 /* Both read the same text, and no stage differs. */
 static void assert_same_model(const char *one, const char *other) {
     assert_int_equal(
-        system(AT("cd %s && '%s/09_decoder' --model %s " IDS " --save one.safetensors >one.txt", folder, BUILD, one)),
+        system(AT("cd %s && '%s/inspect' --model %s " IDS " --save one.safetensors >one.txt", folder, BUILD, one)),
         0);
     assert_int_equal(
-        system(AT("cd %s && '%s/09_decoder' --model %s --compare one.safetensors >two.txt", folder, BUILD, other)), 0);
+        system(AT("cd %s && '%s/inspect' --model %s --compare one.safetensors >two.txt", folder, BUILD, other)), 0);
 }
 
 static void without_a_loss_it_is_the_same_model(void **state) {
@@ -288,7 +288,7 @@ static void a_changed_byte_is_no_crash(void **state) {
                                    "conv=notrunc 2>/dev/null",
                                    folder, at)),
                          0);
-        int status = system(AT("cd %s && '%s/09_decoder' --model bad.gguf --ids 1,2 >/dev/null 2>&1", folder, BUILD));
+        int status = system(AT("cd %s && '%s/inspect' --model bad.gguf --ids 1,2 >/dev/null 2>&1", folder, BUILD));
         if (!WIFEXITED(status) || WEXITSTATUS(status) > 1) fail_msg("byte %d as 0xff: status %x", at, status);
     }
 }

@@ -1,5 +1,6 @@
 #include "tests/studies/eval_questions.h"
 #include "11_generation/generation.h"
+#include "14_engine/formats/model_open_any.h"
 #include "common/error.h"
 #include "common/file.h"
 
@@ -119,7 +120,7 @@ int cut(char *text, int most, char *stories[most]) {
 }
 
 Study study_open(const char *folder) {
-    Study study = {.model = model_open(folder), .tokenizer = tokenizer_open(folder), .sentence = sentence_open()};
+    Study study = {.model = model_open_any(folder), .tokenizer = tokenizer_open(folder), .sentence = sentence_open()};
     size_t length;
     study.prompt = safetensors_metadata(&study.sentence.file, "story");
     study.text = file_read("-", &length);

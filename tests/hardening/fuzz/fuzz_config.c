@@ -1,5 +1,5 @@
 /* Broken config.json files: each is refused with one line, or followed by numbers that everything else can stand. */
-#include "09_decoder/print_tree.h"
+#include "09_decoder/model_summary.h"
 #include "tests/hardening/fuzz/caught.h"
 
 #include <math.h>

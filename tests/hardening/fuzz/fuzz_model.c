@@ -5,6 +5,7 @@
  * Their lengths and data (zeros) are made here, or hardly any input would get past them: as many bytes as the header's
  * largest number says. Any other input is llama2.c's .bin: the header, and the file's length. */
 #include "09_decoder/decoder.h"
+#include "14_engine/formats/model_open_any.h"
 #include "tests/hardening/fuzz/caught.h"
 
 #include <fcntl.h>
@@ -84,7 +85,7 @@ static void write_bin(size_t size, const uint8_t bytes[size]) {
 
 static void read_text(void) {
     enum { T = 3 };
-    Model model = model_open(path);
+    Model model = model_open_any(path);
     Decoder decoder = decoder_new(&model, T);
     const int last = model.config.V - 1, ids[T] = {0, last, last / 2};
     float *logits = malloc((size_t)model.config.V * sizeof *logits);

@@ -1,4 +1,4 @@
-#include "13_quantization/gguf_model.h"
+#include "14_engine/formats/gguf_model.h"
 #include "09_decoder/weights.h"
 #include "13_quantization/quantization.h"
 #include "common/error.h"
@@ -195,13 +195,21 @@ static void take_rope_factors(Weights *weights, Config *config) {
         if (!(rope->factors[i] > 0)) fail("%s: %s: factor %d is %g", weights->path, name, i, rope->factors[i]);
 }
 
-void gguf_model(Model *model, const Gguf *file) {
+static void close_gguf(void *file) {
+    gguf_close(file);
+    free(file);
+}
+
+Model gguf_model_open(const char *path) {
+    Gguf *file = allocate(sizeof *file);
+    *file = gguf_open(path);
     Weights weights = weights_of(file);
-    model->config = read_config(file);
-    model->interleaved = true; /* llama.cpp brings the rows of queries and keys back into Meta's order */
-    read_vocabulary(file, &model->config);
-    model->config.attention_bias = gguf_tensor(file, "blk.0.attn_q.bias");
-    model->config.mlp_bias = gguf_tensor(file, "blk.0.ffn_gate.bias");
-    take_rope_factors(&weights, &model->config);
-    weights_take_model(&weights, model);
+    Model model = {.config = read_config(file), .files = file, .close_files = close_gguf};
+    model.interleaved = true; /* llama.cpp brings the rows of queries and keys back into Meta's order */
+    read_vocabulary(file, &model.config);
+    model.config.attention_bias = gguf_tensor(file, "blk.0.attn_q.bias");
+    model.config.mlp_bias = gguf_tensor(file, "blk.0.ffn_gate.bias");
+    take_rope_factors(&weights, &model.config);
+    weights_take_model(&weights, &model);
+    return model;
 }

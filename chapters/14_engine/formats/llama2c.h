@@ -1,4 +1,4 @@
-/* Chapter 9: llama2.c's first format (.bin).
+/* A model in llama2.c's first format (.bin), with queries and keys in the interleaved layout of Meta's checkpoints.
  *
  * Seven int32: dim, hidden_dim, n_layers, n_heads, n_kv_heads, vocab_size (negative: lm_head is not tied), seq_len.
  * Then float32: token_embedding, rms_att [L], wq [L], wk [L], wv [L], wo [L], rms_ffn [L], w1 [L], w2 [L], w3 [L],
@@ -9,15 +9,7 @@
 
 #include "09_decoder/model.h"
 
-/* What the weights lie in. */
-typedef struct {
-    void *mapping;
-    size_t size;
-    void *turned; /* the same, where this machine has another byte order */
-} Llama2c;
-
-/* Fills in the model, all but its files, or fail(). */
-Llama2c llama2c_open(Model *model, const char *path);
-void llama2c_close(Llama2c *bin);
+/* Opens the model of a .bin, or fail(). */
+Model llama2c_open(const char *path);
 
 #endif

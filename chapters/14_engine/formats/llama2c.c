@@ -1,4 +1,4 @@
-#include "09_decoder/llama2c.h"
+#include "14_engine/formats/llama2c.h"
 #include "common/byte_order.h"
 #include "common/error.h"
 #include "common/file.h"
@@ -8,8 +8,16 @@
 
 enum { HEADER = 7 * sizeof(int32_t) };
 
-static void map_bin(Llama2c *bin, const char *path) {
+/* The mapped file that the weights lie in. */
+typedef struct {
+    void *mapping;
+    size_t size;
+    void *turned; /* the same, where this machine has another byte order */
+} Bin;
+
+static void map_bin(Bin *bin, const char *path) {
     char why[FILE_WHY];
+    *bin = (Bin){0};
     if (!file_map(path, &bin->mapping, &bin->size, why)) fail("%s: %s", path, why);
     if (bin->size < HEADER)
         fail("%s: %zu bytes do not even hold the header of a .bin: truncated, or no .bin of llama2.c", path, bin->size);
@@ -70,34 +78,35 @@ static void lay_out(Model *model, Reader *reader, Tensor norms[][2], Tensor *nor
     if (!c->tie_word_embeddings) model->lm_head = next(reader, c->V, C);
 }
 
-Llama2c llama2c_open(Model *model, const char *path) {
-    int32_t header[7];
-    Llama2c bin = {0};
-    map_bin(&bin, path);
-    const void *words = bin.turned ? bin.turned : bin.mapping;
-    memcpy(header, words, HEADER);
-    model->config = bin_config(path, header);
-    model->interleaved = true;
+static void close_bin(void *files) {
+    Bin *bin = files;
+    file_unmap(bin->mapping, bin->size);
+    free(bin->turned);
+    free(bin);
+}
 
-    size_t L = (size_t)model->config.L;
-    Reader reader = {words, HEADER, bin.size};
+Model llama2c_open(const char *path) {
+    int32_t header[7];
+    Bin *bin = allocate(sizeof *bin);
+    map_bin(bin, path);
+    const void *words = bin->turned ? bin->turned : bin->mapping;
+    memcpy(header, words, HEADER);
+    Model model = {.config = bin_config(path, header), .interleaved = true, .files = bin, .close_files = close_bin};
+
+    size_t L = (size_t)model.config.L;
+    Reader reader = {words, HEADER, bin->size};
     Tensor(*norms)[2] = allocate(L * sizeof *norms), norm;
-    model->layers = allocate(L * sizeof *model->layers);
-    memset(model->layers, 0, L * sizeof *model->layers); /* without biases */
-    lay_out(model, &reader, norms, &norm);
+    model.layers = allocate(L * sizeof *model.layers);
+    memset(model.layers, 0, L * sizeof *model.layers); /* without biases */
+    lay_out(&model, &reader, norms, &norm);
     if (reader.offset != reader.size)
         fail("%s: its header makes it %zu bytes long, but it has %zu: truncated, or no .bin of llama2.c", path,
              reader.offset, reader.size);
     for (size_t l = 0; l < L; l++) {
-        model->layers[l].input_layernorm = tensor_to_float(&norms[l][0]);
-        model->layers[l].post_attention_layernorm = tensor_to_float(&norms[l][1]);
+        model.layers[l].input_layernorm = tensor_to_float(&norms[l][0]);
+        model.layers[l].post_attention_layernorm = tensor_to_float(&norms[l][1]);
     }
-    model->norm = tensor_to_float(&norm);
+    model.norm = tensor_to_float(&norm);
     free(norms);
-    return bin;
-}
-
-void llama2c_close(Llama2c *bin) {
-    file_unmap(bin->mapping, bin->size);
-    free(bin->turned);
+    return model;
 }

@@ -4,8 +4,9 @@
 #include "10_tokenizer/formats.h"
 #include "10_tokenizer/tokenizer.h"
 #include "11_generation/chat.h"
-#include "13_quantization/gguf_model.h"
 #include "13_quantization/quantization.h"
+#include "14_engine/formats/gguf_model.h"
+#include "14_engine/formats/model_open_any.h"
 #include "common/console.h"
 #include "common/error.h"
 #include "common/file.h"
@@ -249,7 +250,7 @@ int main(int argc, char **argv) {
     const char *from = argv[rest], *to = argv[rest + 1];
     int kind = kind_named(type);
 
-    Model model = model_open(from);
+    Model model = model_open_any(from);
     if (file_is_mapped(to)) fail("%s: it cannot be read and written at once: give the new file another name", to);
     if (file_would_be_lost(to, 0, "GGUF")) fail("%s: this file is no GGUF, and would be lost: name another one", to);
     Tokenizer *tokenizer = tokenizer_of_model(from, tokenizer_path);

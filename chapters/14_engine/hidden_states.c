@@ -1,10 +1,8 @@
-#include "09_decoder/run_model.h"
-#include "09_decoder/trace.h"
+#include "14_engine/hidden_states.h"
 #include "common/check.h"
 #include "common/console.h"
 #include "common/error.h"
 #include "common/file.h"
-#include "common/options.h"
 #include "common/safetensors.h"
 
 #include <limits.h>
@@ -23,9 +21,7 @@ static const char *stage_of(const Trace *run, int s, char name[static 32], int *
     return last ? "logits" : stage_name(name, s, run->stages);
 }
 
-/* A nan or an infinity spreads to all that is computed from it: what one wants to know is where the first one is.
- * False, and words about it, if there is one. */
-static bool is_finite(const Trace *run, char words[static 200]) {
+bool hidden_states_are_finite(const Trace *run, char words[static 200]) {
     for (int s = 0, width; s <= run->stages; s++) {
         char name[32];
         const float *values;
@@ -44,7 +40,7 @@ static bool is_finite(const Trace *run, char words[static 200]) {
 
 /* ------------------------------------------------------------------ in a file */
 
-static void save(const Trace *run, const char *path, const char *model) {
+void hidden_states_save(const Trace *run, const char *path, const char *model) {
     int count = 0;
     Tensor *tensors = allocate((size_t)(run->stages + 2) * sizeof *tensors);
     char(*names)[32] = allocate((size_t)run->stages * sizeof *names);
@@ -111,8 +107,7 @@ static bool compare_stage(Table *table, const SafeTensors *dump, const char *nam
     return a.wrong == 0;
 }
 
-/* Of a file of weights, or of another program's names, nothing would differ. */
-static void require_a_stage(const Trace *run, const SafeTensors *dump, const char *path) {
+void hidden_states_require(const Trace *run, const SafeTensors *dump, const char *path) {
     char name[32], last[32];
     const float *ours;
     int width;
@@ -122,8 +117,7 @@ static void require_a_stage(const Trace *run, const SafeTensors *dump, const cha
          stage_of(run, 0, name, &width, &ours), stage_of(run, run->stages, last, &width, &ours));
 }
 
-/* Returns whether all stages agree. */
-static bool compare(const Trace *run, const SafeTensors *dump) {
+bool hidden_states_compare(const Trace *run, const SafeTensors *dump) {
     Table table = {0};
     char name[32], first[32] = "";
     table_row(&table, "stage|worst error|in ulps|<|wrong|first wrong");
@@ -141,7 +135,7 @@ static bool compare(const Trace *run, const SafeTensors *dump) {
 
 /* ------------------------------------------------------------------ the tokens */
 
-int *dumped_ids(const SafeTensors *dump, int *count) {
+int *hidden_states_ids(const SafeTensors *dump, int *count) {
     const Tensor *tensor = safetensors_find(dump, "ids");
     if (!tensor || tensor_count(tensor) == 0) fail("--ids 1,2,3 is needed: the dump does not hold its ids");
     if (tensor_count(tensor) > INT_MAX) fail("the dump holds more ids than any context");
@@ -152,46 +146,4 @@ int *dumped_ids(const SafeTensors *dump, int *count) {
         ids[t] = id >= 0 && id <= INT_MAX ? (int)id : -1; /* which no vocabulary has */
     }
     return ids;
-}
-
-/* ------------------------------------------------------------------ the run */
-
-static void print_next(const Trace *run) {
-    const float *logits = run->logits + (size_t)(run->T - 1) * run->V;
-    int best = 0;
-    for (int v = 1; v < run->V; v++)
-        if (logits[v] > logits[best]) best = v;
-    if (run->T == 1) printf("After this token,");
-    else printf("After these %d tokens,", run->T);
-    printf(" token %d is the likeliest: its logit is %.4f.\n", best, logits[best]);
-}
-
-int run_model(const char *path, const char *ids_text, const char *save_to, const char *dump_path) {
-    SafeTensors dump = {0};
-    int T;
-    bool agrees = true;
-    if (dump_path) dump = safetensors_open(dump_path);
-    if (!ids_text && !dump_path) usage_error("--model needs --ids 1,2,3, or a dump to --compare with");
-    int *ids = ids_text ? option_ids("ids", ids_text, &T) : dumped_ids(&dump, &T);
-
-    Model model = model_open(path);
-    if (save_to && file_is_mapped(save_to))
-        fail("--save %s: this file is being read, and would be lost: name another one", save_to);
-    if (save_to && file_would_be_lost(save_to, 8, "{")) /* a safetensors header, behind its length */
-        fail("--save %s: this file is no safetensors, and would be lost: name another one", save_to);
-    Trace run = trace(&model, T, ids);
-    if (dump_path) require_a_stage(&run, &dump, dump_path);
-    char words[200];
-    if (is_finite(&run, words)) print_next(&run);
-    else if (save_to || dump_path) fprintf(stderr, "note: %s\n", words); /* who looks for a mistake wants to see it */
-    else fail("%s: %s", path, words);
-    if (save_to) save(&run, save_to, path);
-    if (dump_path) {
-        agrees = compare(&run, &dump);
-        safetensors_close(&dump);
-    }
-    trace_free(&run);
-    model_close(&model);
-    free(ids);
-    return agrees ? 0 : 1;
 }

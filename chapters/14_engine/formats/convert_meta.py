@@ -1,6 +1,6 @@
 """Meta's own checkpoint as a folder of Hugging Face: writes config.json and model.safetensors beside consolidated.*.pth.
 
-    python3 chapters/09_decoder/meta.py DIR
+    python3 chapters/14_engine/formats/convert_meta.py DIR
 
 The tensors have other names, lie in as many files as the model was trained on groups of processors, each with its rows or
 columns, and RoPE turns the pairs (2i, 2i + 1): chapter 5 says why the rows of q_proj and k_proj change places.
