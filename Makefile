@@ -72,7 +72,7 @@ LIBS  = $(LDFLAGS) $(JANSSON) $(PCRE2) $(UTF8) -lm
 # ---------------------------------------------------------------- what is built
 
 # Without PCRE2, which splits text for Llama 3, the chapters that need a tokenizer are left out: 10 and 11.
-LEFT_OUT := $(if $(PCRE2),,chapters/10%/main.c chapters/11%/main.c chapters/10%/figures.c chapters/11%/figures.c figures/10%.gp figures/11%.gp chapters/10_tokenizer/byte_level.c tests/formats/test_tokenizer.c tests/kernels/test_generation.c tests/programs/test_terminal.c tests/formats/test_edges.c tests/judge/test_mine.c tests/programs/test_quantize.c tests/formats/test_gguf_model.c tests/formats/test_chat.c chapters/10_tokenizer/pattern.c chapters/14%/main.c chapters/14%/figures.c figures/14%.gp tests/programs/test_parallel.c tests/programs/test_commands.c tests/programs/test_training.c tests/programs/test_recipe.c tests/formats/test_tokenizer_pipeline.c)
+LEFT_OUT := $(if $(PCRE2),,chapters/10%/main.c chapters/11%/main.c chapters/11_generation/chat_format.c chapters/14_engine/% chapters/10%/figures.c chapters/11%/figures.c figures/10%.gp figures/11%.gp chapters/10_tokenizer/byte_level.c tests/formats/test_tokenizer.c tests/kernels/test_generation.c tests/programs/test_terminal.c tests/formats/test_edges.c tests/judge/test_mine.c tests/programs/test_quantize.c tests/formats/test_gguf_model.c tests/formats/test_chat.c chapters/10_tokenizer/pattern.c chapters/14%/main.c chapters/14%/figures.c figures/14%.gp tests/programs/test_parallel.c tests/programs/test_commands.c tests/programs/test_training.c tests/programs/test_recipe.c tests/formats/test_tokenizer_pipeline.c)
 
 CHAPTERS := $(patsubst chapters/%/main.c,%,$(filter-out $(LEFT_OUT),$(wildcard chapters/[0-9][0-9]_*/main.c)))
 PROGRAMS := $(CHAPTERS:%=$(BUILD)/%)
@@ -88,12 +88,14 @@ FASTEST  := $(FAST) chapters/12_speed/elementwise.c
 # And what goes backward, of chapter 16, with common/linear.c: a program that trains names them as well.
 BACKWARD := $(FASTEST) $(addprefix chapters/17_training/,product.c linear.c attention.c gates.c loss.c)
 CLIMB    := chapters/12_speed/climb.c
-LLAMA    := $(addprefix chapters/11_generation/,llama.c session.c settings.c talk.c)
+LLAMA    := $(addprefix chapters/14_engine/,llama.c session.c chat/conversation.c)
+# The folders inside the engine.
+ENGINE   := $(addprefix chapters/14_engine/chat/,chat.c chat_templates.c jinja_builtins.c jinja_eval.c jinja_lexer.c jinja_parser.c jinja_value.c)
 # The ranks of chapter 15, or the one that there is without MPI.
 SPREAD   := $(addprefix chapters/15_tensor_parallel/,run.c parallel.c $(if $(MPI),ranks.c counted.c,alone.c))
 # The program of chapter 17; its functions are for it and its tests.
 TRAINER  := $(addprefix chapters/17_training/,checkpoint.c documents.c folder.c mixture.c recipe.c report.c sample.c setup.c)
-KERNELS  := $(filter-out %/main.c %/figures.c %/exercise.c %/quantize.c chapters/17_training/train.c $(LLAMA) $(TRAINER) $(BACKWARD) $(CLIMB) $(LEFT_OUT) $(addprefix %/,run.c parallel.c ranks.c counted.c alone.c),$(wildcard chapters/[0-9][0-9]_*/*.c))
+KERNELS  := $(filter-out %/main.c %/figures.c %/exercise.c %/quantize.c chapters/17_training/train.c $(LLAMA) $(TRAINER) $(BACKWARD) $(CLIMB) $(LEFT_OUT) $(addprefix %/,run.c parallel.c ranks.c counted.c alone.c),$(wildcard chapters/[0-9][0-9]_*/*.c) $(ENGINE))
 COMMON   := $(wildcard common/*.c)
 VERIFY   := $(filter-out $(addprefix tests/judge/,main.c grade.c guard.c mine.c route.c yours.c),$(wildcard tests/judge/*.c))
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c))) $(BUILD)/tests/fast_decoder $(BUILD)/tests/fast_flash_attention $(BUILD)/tests/fast_backward $(BUILD)/tests/fast_step
@@ -150,7 +152,7 @@ $(BUILD)/mine: $(call object,tests/judge/mine.c tests/judge/yours.c tests/golden
 $(BUILD)/verify $(BUILD)/grade $(BUILD)/bench_kernels $(BUILD)/mine:
 	$(link) -ldl
 
-# The program of chapter 11 that people use, and the one that writes what the course's own model learned.
+# The program of the engine that people use, and the one that writes what the course's own model learned.
 $(BUILD)/llama: $(call object,$(LLAMA) $(FASTEST)) $(BUILD)/libllama.a
 $(BUILD)/quantize: $(call object,chapters/13_quantization/quantize.c) $(BUILD)/libllama.a
 $(BUILD)/stories: $(call object,$(addprefix chapters/09_decoder/stories/,stories.c world.c)) $(BUILD)/libllama.a
@@ -285,7 +287,7 @@ preview: $(DRAWINGS) ## the figures as text, in the terminal
 
 # The kernels for Python, every name to be seen: notebooks/llama_c.py calls them. Of chapters 10 and 11 the kernels alone,
 # which do without PCRE2. -Bsymbolic: they find each other first, whatever else the process has that is called `linear`.
-FOR_PYTHON := $(COMMON) $(filter-out chapters/10_% chapters/11_%,$(KERNELS)) \
+FOR_PYTHON := $(COMMON) $(filter-out chapters/10_% chapters/11_% chapters/14_engine/%,$(KERNELS)) \
               chapters/10_tokenizer/train.c chapters/11_generation/sampling.c chapters/11_generation/draw.c
 
 $(BUILD)/libllama.so: $(FOR_PYTHON) $(wildcard common/*.h chapters/*/*.h) $(BUILD)/flags

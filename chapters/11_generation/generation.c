@@ -3,7 +3,6 @@
 #include "10_tokenizer/vocabulary.h"
 #include "common/error.h"
 #include "common/numbers.h"
-#include "common/options.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -64,22 +63,6 @@ Ending generation_write(Generation *g, const Tokenizer *tokenizer, Stream *strea
     return wanted(stream) ? ENOUGH : STOPPED;
 }
 
-float temperature_of(const char *text) {
-    float T = (float)option_decimal("temperature", text, 0, HOTTEST);
-    return T == 0 ? 0 : (float)option_decimal("temperature", text, COLDEST, HOTTEST);
-}
-
-void check_vocabularies(const Model *model, const Tokenizer *tokenizer, bool notes) {
-    enum { FEW = 256 };
-    int V = model->config.V, size = tokenizer_size(tokenizer);
-    if (size >= V + FEW || size < V / 2)
-        fail("the model has a vocabulary of %d tokens and the tokenizer one of %d: they do not belong together", V,
-             size);
-    if (notes && size < V)
-        fprintf(stderr, "note: the model has %d tokens, and the tokenizer %d: those from %d on have no text\n", V, size,
-                size);
-}
-
 int *encode_with_bos(const Tokenizer *tokenizer, size_t length, const char text[length], size_t *count) {
     int bos = tokenizer_bos(tokenizer), *ids = tokenizer_encode(tokenizer, length, text, false, count);
     if (bos < 0 || (*count > 0 && !tokenizer_adds_bos(tokenizer))) return ids;
@@ -94,7 +77,7 @@ int *encode_with_bos(const Tokenizer *tokenizer, size_t length, const char text[
 bool ends_text(const Model *model, const Tokenizer *tokenizer, int id) {
     for (int i = 0; i < model->config.eos_count; i++)
         if (id == model->config.eos[i]) return true;
-    static const char *const names[] = {"<|eot_id|>", "<|eom_id|>", "<|im_end|>"};
+    static const char *const names[] = {"<|eot_id|>", "<|eom_id|>"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (id == tokenizer_special(tokenizer, names[i])) return true;
     return id == tokenizer_eos(tokenizer);

@@ -62,18 +62,11 @@ void stream_end(Stream *stream); /* shows what was held back; frees */
 typedef enum { ENDED, ENOUGH, FULL, STOPPED } Ending;
 Ending generation_write(Generation *generation, const Tokenizer *tokenizer, Stream *stream, int most);
 
-/* Some models have rows more than their tokenizer has tokens, of which a note tells; and to some tokenizers a few were
- * added of which the model has no row, such as <pad>: who uses one is told so. Where neither explains it, fail(). */
-void check_vocabularies(const Model *model, const Tokenizer *tokenizer, bool notes);
-
-/* What --temperature says, 0 or COLDEST to HOTTEST; or usage_error(). */
-float temperature_of(const char *text);
-
 /* The ids of a text, with BOS before them if the tokenizer wants it there; of an empty text, BOS. The caller frees. */
 int *encode_with_bos(const Tokenizer *tokenizer, size_t length, const char text[length], size_t *count);
 
-/* Whether a token ends the text: one of config.json's eos_token_id, Llama 3's <|eot_id|> and <|eom_id|>, or ChatML's
- * <|im_end|>. */
+/* Whether a token ends the text: one of config.json's eos_token_id, the tokenizer's EOS, or Llama 3's <|eot_id|> and
+ * <|eom_id|>, which end a message. */
 bool ends_text(const Model *model, const Tokenizer *tokenizer, int id);
 
 /* log p of a token: its logit less the log of the sum of e^logit. */

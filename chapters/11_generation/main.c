@@ -1,5 +1,5 @@
 /* Chapter 11: generation. The sentence is answered, token by token; then its story goes on: the probabilities of the
- * next token, what each sampler makes of them, ten thousand draws, and whole stories. The program to use is llama.c. */
+ * next token, what each sampler makes of them, ten thousand draws, and whole stories. The program to use is build/llama. */
 #include "11_generation/generation.h"
 #include "common/console.h"
 #include "common/error.h"

@@ -2,7 +2,7 @@
 #include "02_activation/activation.h"
 #include "03_feed_forward/feed_forward.h"
 #include "09_decoder/family.h"
-#include "11_generation/generation.h"
+#include "14_engine/args.h"
 #include "15_tensor_parallel/run.h"
 #include "15_tensor_parallel/shard.h"
 #include "15_tensor_parallel/traffic.h"

@@ -1,7 +1,7 @@
 #include "15_tensor_parallel/run.h"
 #include "09_decoder/run_model.h"
-#include "11_generation/defaults.h"
 #include "11_generation/generation.h"
+#include "14_engine/generation_config.h"
 #include "15_tensor_parallel/parallel.h"
 #include "15_tensor_parallel/traffic.h"
 #include "common/check.h"
@@ -63,7 +63,8 @@ static void open_text(Run *run, const Wish *wish) {
     size_t count;
     run->tokenizer = tokenizer_of_model(wish->model, wish->tokenizer);
     check_vocabularies(model, run->tokenizer, true);
-    defaults_read(home, &unused, &model->config);
+    generation_config_read(home, &unused, &model->config);
+    add_chatml_end(&model->config, run->tokenizer);
     free(home);
     run->ids = encode_with_bos(run->tokenizer, strlen(wish->prompt), wish->prompt, &count);
     run->count = (int)count;

@@ -2,8 +2,8 @@
  * that have a name; Jinja is what its own library makes of it; and `llama --chat` talks so.
  *
  *     build/tests/test_chat [CASES.json]   other conversations than tests/golden/chat.json: see tests/golden/chat.py */
-#include "11_generation/chat.h"
-#include "11_generation/forms.h"
+#include "14_engine/chat/chat.h"
+#include "14_engine/chat/chat_templates.h"
 #include "common/error.h"
 #include "common/gguf.h"
 #include "common/safetensors.h"
@@ -82,10 +82,10 @@ static void assert_template_refuses(const Template *template, size_t count, cons
     assert_refused(render_what_is_refused, words);
 }
 
-static const Form *form_if_any(const char *name) {
+static const ChatTemplate *form_if_any(const char *name) {
     int f = 0;
-    while (form_at(f) && strcmp(form_at(f)->name, name) != 0) f++;
-    return form_at(f);
+    while (chat_template_at(f) && strcmp(chat_template_at(f)->name, name) != 0) f++;
+    return chat_template_at(f);
 }
 
 static void conversations_are_the_templates(void **state) {
@@ -100,7 +100,7 @@ static void conversations_are_the_templates(void **state) {
         size_t count = messages_of(c, messages);
         Template template = template_of(golden, c);
         const char *expected = text_in(c, "text");
-        const Form *form = form_if_any(template.path);
+        const ChatTemplate *form = form_if_any(template.path);
         if (!expected) { /* a template may want users and assistants in turn, or no system */
             if (refused++ < 20) assert_template_refuses(&template, count, messages, "it refuses this conversation: ");
             continue;
@@ -114,8 +114,8 @@ static void conversations_are_the_templates(void **state) {
     print_message("%zu conversations, %zu by forms with a name too, %zu refused\n", json_array_size(cases), by_form,
                   refused);
     assert_true(by_form > json_array_size(cases) / 2 && refused > 0);
-    for (int f = 0; form_at(f); f++)
-        assert_non_null(json_object_get(json_object_get(golden, "templates"), form_at(f)->name));
+    for (int f = 0; chat_template_at(f); f++)
+        assert_non_null(json_object_get(json_object_get(golden, "templates"), chat_template_at(f)->name));
     json_decref(golden);
 }
 
@@ -308,7 +308,7 @@ static void the_models_own_template_counts(void **state) {
     write_text("own/tokenizer_config.json", "{}");
     assert_chat_is(own, tokenizer, NULL, "c");
     chat = chat_open(own, tokenizer, &plain, "zephyr", NULL);
-    assert_string_equal(chat.template.source, form_named("zephyr")->template);
+    assert_string_equal(chat.template.source, chat_template_named("zephyr")->template);
     assert_string_equal(chat.form, "zephyr");
     assert_string_equal(chat.template.eos, "</s>");
     chat_close(&chat);
@@ -373,7 +373,7 @@ static void llamas_own_forms_are_known_by_the_model(void **state) {
     Tokenizer *llama3 = tokenizer_open(ROOT "/tests/golden/tokenizers/tiktoken");
     for (size_t i = 0; i < COUNT(cases); i++) {
         Chat chat = chat_open(folder, llama3, &(Config){.rope = cases[i].rope}, NULL, NULL);
-        assert_string_equal(chat.template.source, form_named(cases[i].form)->template);
+        assert_string_equal(chat.template.source, chat_template_named(cases[i].form)->template);
         assert_string_equal(chat.form, cases[i].form);
         chat_close(&chat);
     }

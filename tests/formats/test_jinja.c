@@ -1,6 +1,6 @@
 /* Jinja, part by part: a template writes what jinja2 writes, and what is not known, or is no Jinja at all, is one clear
  * line. Whole conversations are in test_chat.c. */
-#include "11_generation/jinja.h"
+#include "14_engine/chat/jinja.h"
 #include "tests/refused.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -65,6 +65,18 @@ static void every_part_is_jinjas(void **state) {
          "{{ 'a' in 'cab' and 'd' not in 'cab' }}", "abcabcTrue"},
         {"{{ '' | upper }}{{ '' | capitalize }}{{ ' a\\t' | trim | length }}{{ '\u00a0a\u3000'.strip() }}", "1a"},
         {"\n{% if true %}a{% endif %}\n\n  {# b #}\n c", "\na\n c"},
+        {"{{ 1 < 2 < 3 }}{{ 1 < 3 < 2 }}{{ 3 < 2 < nothing }}{{ 1 == 1 != 2 > 1 }} {{ 'a' not in 'b' in ['b'] }}"
+         "{{ 'a' in 'ab' in ['b'] }}{{ [1, 2] == [] not in 'a' }}", "TrueFalseFalseTrue TrueFalseFalse"},
+        {"{{ true is odd }}{{ false is even }}{{ true is even }} {{ nothing is sequence }}{{ nothing is iterable }}"
+         "{{ nothing is mapping }}{{ 1 is sequence }}", "TrueTrueFalse TrueTrueFalseFalse"},
+        {"{{ -1 | string }}{{ -2 is even }}{{ 'a' ~ 1 if true }}{{ 2 * 3 | string | length }} {{ '' | default('x') }}"
+         "{{ '' | default('x', true) }}{{ none | d('y', true) }}", "-1Truea12 xy"},
+        {"{% for x in messages if none %}{{ x }}{% else %}0{% endfor %}{% for x in [1] if true %}{{ x }}{% endfor %}",
+         "01"},
+        {"{% for x in [0, 0] %}{% set y %}{{ loop.index }}{% endset %}{{ y }}{% endfor %}{#- a -#} {#-#} ", "12 "},
+        /* What is no Jinja at all may stand where nobody gets to. */
+        {"{% if false %}{{ 1 2 }}{% set 3 %}{% for %}{% endfor %}{{ 'a\\x' }}{% elif true %}x{% endif %}",
+         "x"},
         {"{{ a_1 is defined }}{{ _x is defined }}{{ 10 }}", "FalseFalse10"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {

@@ -11,12 +11,10 @@
 #ifndef JINJA_H
 #define JINJA_H
 
+#include "11_generation/chat_format.h"
+
 #include <stdbool.h>
 #include <stddef.h>
-
-typedef struct {
-    const char *role, *content; /* the role is "system", "user" or "assistant" */
-} Message;
 
 typedef struct {
     const char *path;           /* the file that the template is from, for error messages */

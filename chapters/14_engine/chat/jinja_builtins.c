@@ -1,5 +1,6 @@
 /* The functions, methods, filters and tests that have a name. */
 #include "14_engine/chat/jinja_internal.h"
+#include "11_generation/white_space.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -68,23 +69,10 @@ Value jinja_call_function(Jinja *j, String name, const Arguments *a) {
 
 /* ------------------------------------------------------------------ methods and filters of a text */
 
-/* Python's white space. */
-static const char *const white_space[] = {
-    " ", "\t", "\n", "\v", "\f", "\r", "\x1c", "\x1d", "\x1e", "\x1f",
-    "\xc2\x85", "\u00a0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005", "\u2006",
-    "\u2007", "\u2008", "\u2009", "\u200a", "\u2028", "\u2029", "\u202f", "\u205f", "\u3000"};
-
 /* Whether these bytes are at an end of the string. */
 static bool ends_with(String string, size_t length, const char bytes[length], bool at_end) {
     if (length > string.length) return false;
     return length == 0 || memcmp(string.bytes + (at_end ? string.length - length : 0), bytes, length) == 0;
-}
-
-/* The bytes of the white space at an end of the string; 0 if there is none. */
-static size_t space_at(String string, bool at_end) {
-    for (size_t i = 0; i < sizeof white_space / sizeof *white_space; i++)
-        if (ends_with(string, strlen(white_space[i]), white_space[i], at_end)) return strlen(white_space[i]);
-    return 0;
 }
 
 /* The bytes of the character at an end of the string, if it is one of these; 0 if it is not. */
@@ -97,18 +85,18 @@ static size_t one_of_at(Jinja *j, String string, String characters, bool at_end)
     return 0;
 }
 
-/* Without white space, or without the characters of the first argument, at its ends. */
-static Value stripped(Jinja *j, String string, const Arguments *a, bool left, bool right) {
-    const String characters = a->count ? text_argument(j, a, 0) : (String){0};
-    for (int side = 0; side < 2; side++) {
-        const bool at_end = side == 1;
-        for (size_t n; at_end ? right : left; string = jinja_substring(string, at_end ? 0 : n,
-                                                                       string.length - (at_end ? n : 0))) {
-            n = a->count ? one_of_at(j, string, characters, at_end) : space_at(string, at_end);
-            if (n == 0) break;
-        }
+/* The string without white space at its ends, or without the characters of the first argument. */
+static Value stripped(Jinja *j, String s, const Arguments *a, bool left, bool right) {
+    size_t n;
+    if (a->count == 0) {
+        while (left && (n = white_space_at(s.length, s.bytes, false)) > 0) s = jinja_substring(s, n, s.length);
+        while (right && (n = white_space_at(s.length, s.bytes, true)) > 0) s = jinja_substring(s, 0, s.length - n);
+        return jinja_text_value(s);
     }
-    return jinja_text_value(string);
+    const String set = text_argument(j, a, 0);
+    while (left && (n = one_of_at(j, s, set, false)) > 0) s = jinja_substring(s, n, s.length);
+    while (right && (n = one_of_at(j, s, set, true)) > 0) s = jinja_substring(s, 0, s.length - n);
+    return jinja_text_value(s);
 }
 
 static Value strip(Jinja *j, String string, const Arguments *a) { return stripped(j, string, a, true, true); }
@@ -127,21 +115,10 @@ static Value cased(Jinja *j, String string, int first(int), int others(int), boo
     return jinja_text_value((String){string.length, bytes, string.said});
 }
 
-static Value upper(Jinja *j, String string, const Arguments *a) {
-    return (void)a, cased(j, string, toupper, toupper, false);
-}
-
-static Value lower(Jinja *j, String string, const Arguments *a) {
-    return (void)a, cased(j, string, tolower, tolower, false);
-}
-
-static Value capitalize(Jinja *j, String string, const Arguments *a) {
-    return (void)a, cased(j, string, toupper, tolower, false);
-}
-
-static Value title(Jinja *j, String string, const Arguments *a) {
-    return (void)a, cased(j, string, toupper, tolower, true);
-}
+static Value upper(Jinja *j, String string, const Arguments *) { return cased(j, string, toupper, toupper, false); }
+static Value lower(Jinja *j, String string, const Arguments *) { return cased(j, string, tolower, tolower, false); }
+static Value capitalize(Jinja *j, String string, const Arguments *) { return cased(j, string, toupper, tolower, false); }
+static Value title(Jinja *j, String string, const Arguments *) { return cased(j, string, toupper, tolower, true); }
 
 /* The parts between separators, at most so many of which count. */
 static const List *split_by(Jinja *j, String string, String separator, size_t most) {
@@ -217,8 +194,7 @@ Value jinja_call_method(Jinja *j, Value value, String name, const Arguments *a) 
 
 /* ------------------------------------------------------------------ filters: UNDEFINED, if it is not one for this value */
 
-static Value length(Jinja *j, Value value, const Arguments *a) {
-    (void)j, (void)a;
+static Value length(Jinja *, Value value, const Arguments *) {
     int64_t characters = 0;
     if (value.kind == LIST) return jinja_number_value(NUMBER, (int64_t)value.list->count);
     if (value.kind != STRING) return (Value){0};
@@ -251,13 +227,9 @@ static Value select_by(Jinja *j, Value value, const Arguments *a, bool wanted) {
 static Value selectattr(Jinja *j, Value value, const Arguments *a) { return select_by(j, value, a, true); }
 static Value rejectattr(Jinja *j, Value value, const Arguments *a) { return select_by(j, value, a, false); }
 
-static Value list(Jinja *j, Value value, const Arguments *a) {
-    return (void)j, (void)a, value.kind == LIST ? value : (Value){0};
-}
+static Value list(Jinja *, Value value, const Arguments *) { return value.kind == LIST ? value : (Value){0}; }
 
-static Value string(Jinja *j, Value value, const Arguments *a) {
-    return (void)a, jinja_text_value(jinja_printed(j, value));
-}
+static Value string(Jinja *j, Value value, const Arguments *) { return jinja_text_value(jinja_printed(j, value)); }
 
 static Value trim(Jinja *j, Value value, const Arguments *a) { return strip(j, jinja_printed(j, value), a); }
 

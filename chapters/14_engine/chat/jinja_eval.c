@@ -13,6 +13,7 @@ static void run(Jinja *j, const Node *statement);
 static void write_string(Jinja *j, String string) {
     enum { MOST_TEXT = 1 << 24 };
     Rendered *out = &j->out;
+    jinja_work(j, string.length);
     if (string.length == 0) return;
     if (string.length > MOST_TEXT - out->length) jinja_fail(j, "it writes more than a conversation can be");
     if (out->length + string.length > j->out_capacity) {
@@ -343,13 +344,13 @@ static void run_set(Jinja *j, const Node *node) {
 
 static void run_one(Jinja *j, const Node *node) {
     switch (node->kind) {
-        case NODE_TEXT: jinja_work(j, node->value.string.length), write_string(j, node->value.string); return;
-        case NODE_OUTPUT: write_string(j, jinja_printed(j, eval(j, node->first))); return;
-        case NODE_IF: run_if(j, node->first); return;
-        case NODE_FOR: run_for(j, node); return;
-        case NODE_SET: run_set(j, node); return;
-        case NODE_MACRO: jinja_set(j, j->scope, node->name, (Value){.kind = MACRO, .macro = node}); return;
-        default: eval(j, node); return; /* an ERROR */
+        case NODE_TEXT: write_string(j, node->value.string); break;
+        case NODE_OUTPUT: write_string(j, jinja_printed(j, eval(j, node->first))); break;
+        case NODE_IF: run_if(j, node->first); break;
+        case NODE_FOR: run_for(j, node); break;
+        case NODE_SET: run_set(j, node); break;
+        case NODE_MACRO: jinja_set(j, j->scope, node->name, (Value){.kind = MACRO, .macro = node}); break;
+        default: eval(j, node); /* an ERROR */
     }
 }
 

@@ -1,7 +1,7 @@
 /* Any chat template and any conversation, parted by the byte 1E: the template, what the system says, what the user and
  * the model say in turn. It writes a text, or is refused with one line; and what no message says is not marked as said
  * in one. */
-#include "11_generation/jinja.h"
+#include "14_engine/chat/jinja.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#include "11_generation/forms.h"
+#include "14_engine/chat/chat_templates.h"
 #include "common/error.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@
     "{%- else -%}{{ '\n\n' }}{%- endif -%}" \
     "<|eot_id|>" LLAMA3_MESSAGES
 
-static const Form forms[] = {
+static const ChatTemplate templates[] = {
     {"llama2",
      FIRST_IS_SYSTEM
      "{%- for message in " THE_OTHERS " -%}"
@@ -70,20 +70,20 @@ static const Form forms[] = {
      "{%- endif -%}{%- endfor -%}", NULL},
 };
 
-enum { FORMS = sizeof forms / sizeof *forms };
+enum { TEMPLATES = sizeof templates / sizeof *templates };
 
-const Form *form_at(int index) { return index < FORMS ? &forms[index] : NULL; }
+const ChatTemplate *chat_template_at(int index) { return index < TEMPLATES ? &templates[index] : NULL; }
 
-const char *form_names(void) {
+const char *chat_template_names(void) {
     static char names[200];
     int length = 0;
-    for (int f = 0; f < FORMS; f++)
-        length += snprintf(names + length, sizeof names - (size_t)length, "%s%s", f ? ", " : "", forms[f].name);
+    for (int t = 0; t < TEMPLATES; t++)
+        length += snprintf(names + length, sizeof names - (size_t)length, "%s%s", t ? ", " : "", templates[t].name);
     return names;
 }
 
-const Form *form_named(const char *name) {
-    for (int f = 0; f < FORMS; f++)
-        if (strcmp(forms[f].name, name) == 0) return &forms[f];
-    fail("--template %s: it must be one of %s", name, form_names());
+const ChatTemplate *chat_template_named(const char *name) {
+    for (int t = 0; t < TEMPLATES; t++)
+        if (strcmp(templates[t].name, name) == 0) return &templates[t];
+    fail("--template %s: it must be one of %s", name, chat_template_names());
 }

@@ -1,5 +1,5 @@
-#include "11_generation/chat.h"
-#include "11_generation/forms.h"
+#include "14_engine/chat/chat.h"
+#include "14_engine/chat/chat_templates.h"
 #include "common/error.h"
 #include "common/file.h"
 #include "common/gguf.h"
@@ -38,13 +38,14 @@ static const char *token_name(const json_t *said) {
 }
 
 static void set_template(Chat *chat, const char *path, const char *source, size_t length) {
-    chat->source = copy_text(source, length), chat->path = copy_text(path, strlen(path));
+    chat->source = copy_text(source, length);
+    chat->path = copy_text(path, strlen(path));
 }
 
-/* `wanted`: the template; the name of the token that ends a text is wanted anyway. */
+/* Reads the name of EOS, and the template if that is wanted. */
 static void read_folder(Chat *chat, const char *folder, bool wanted) {
     char path[PATH];
-    const bool own_file = file_is_there(join(path, folder, "chat_template.jinja")); /* which counts more */
+    const bool own_file = file_is_there(join(path, folder, "chat_template.jinja")); /* overrides the other */
     if (file_is_there(join(path, folder, "tokenizer_config.json"))) {
         json_t *json = json_open_reals(path); /* its model_max_length mostly has 31 digits */
         const json_t *template = json_object_get(json, "chat_template");
@@ -84,29 +85,31 @@ static void read_model(Chat *chat, const char *path, bool wanted) {
 char *chat_own_template(const char *path) {
     Chat chat = {0};
     read_model(&chat, path, true);
-    free(chat.path), free(chat.eos);
+    free(chat.path);
+    free(chat.eos);
     return chat.source;
 }
 
-/* ------------------------------------------------------------------ a form by its name */
+/* ------------------------------------------------------------------ templates by name */
 
-/* The form that these tokens are made for. Those of Llama 3 to 3.3 are alike; which one this is, RoPE's scaling
- * shows. */
-static const char *form_of_tokens(const char *path, const Tokenizer *tokenizer, const Config *config) {
+/* The template that the special tokens are made for. The tokenizers of Llama 3 to 3.3 are alike; they differ in RoPE's
+ * scaling. */
+static const char *detect_chat_template(const char *path, const Tokenizer *tokenizer, const Config *config) {
     enum { LLAMA_3_2 = 32 };
     const RopeParameters *rope = &config->rope;
     if (tokenizer_special(tokenizer, "<|im_start|>") >= 0) return "chatml";
     if (tokenizer_special(tokenizer, "<|start_header_id|>") < 0)
         fail("%s: it has no chat_template, and no tokens that show how it is talked to: --template NAME says so, if it "
-             "is a chat model (%s)", path, form_names());
+             "is a chat model (%s)", path, chat_template_names());
     if (rope->rope_type != ROPE_LLAMA3 && rope->rope_type != ROPE_FACTORS) return "llama3";
     /* The factor of the slowest pair. */
     double factor = rope->rope_type == ROPE_LLAMA3 ? rope->factor : rope->factors[config->D / 2 - 1];
     return lround(factor) == LLAMA_3_2 ? "llama3.2" : "llama3.1";
 }
 
-static void take_form(Chat *chat, const char *path, const Form *form) {
-    free(chat->source), free(chat->path);
+static void use_template(Chat *chat, const char *path, const ChatTemplate *form) {
+    free(chat->source);
+    free(chat->path);
     set_template(chat, path, form->template, strlen(form->template));
     chat->form = form->name;
     if (strstr(form->template, "bos_token") && !chat->bos)
@@ -128,7 +131,7 @@ Chat chat_open(const char *path, const Tokenizer *tokenizer, const Config *confi
     Chat chat = {.tokenizer = tokenizer, .bos = name_of(tokenizer, tokenizer_bos(tokenizer))};
     read_model(&chat, path, !form);
     if (!chat.eos) chat.eos = name_of(tokenizer, tokenizer_eos(tokenizer));
-    if (form || !chat.source) take_form(&chat, path, form_named(form ? form : form_of_tokens(path, tokenizer, config)));
+    if (form || !chat.source) use_template(&chat, path, chat_template_named(form ? form : detect_chat_template(path, tokenizer, config)));
     if (date && !strstr(chat.source, "date_string"))
         fail("--date: this model's template has no date: it is older than Llama 3.1, or another's");
     chat.template = (Template){.path = chat.path, .source = chat.source, .bos = chat.bos, .eos = chat.eos,
@@ -136,9 +139,14 @@ Chat chat_open(const char *path, const Tokenizer *tokenizer, const Config *confi
     return chat;
 }
 
-void chat_close(Chat *chat) { free(chat->source), free(chat->path), free(chat->bos), free(chat->eos); }
+void chat_close(Chat *chat) {
+    free(chat->source);
+    free(chat->path);
+    free(chat->bos);
+    free(chat->eos);
+}
 
-/* ------------------------------------------------------------------ its tokens */
+/* ------------------------------------------------------------------ tokens */
 
 typedef struct {
     const Tokenizer *tokenizer;
@@ -152,7 +160,7 @@ static void add(Ids *ids, size_t count, const int more[count]) {
     ids->count += count;
 }
 
-/* Text between two special tokens, or -1, without any in it. */
+/* Text between two special tokens, each of which may be -1 for none. */
 static void add_text(Ids *ids, int left, int right, const char *text, size_t from, size_t to) {
     size_t count;
     tokenizer_trim(ids->tokenizer, left, right, text, &from, &to);
@@ -163,7 +171,7 @@ static void add_text(Ids *ids, int left, int right, const char *text, size_t fro
     free(more);
 }
 
-/* The special token whose name, "<…>" or "[…]", begins here and stands in no message; or -1. */
+/* The special token whose name, "<…>" or "[…]", begins here and is not from a message; or -1. */
 static int special_at(const Tokenizer *tokenizer, const Rendered *text, size_t at, size_t *end) {
     char name[128];
     const char close = text->letters[at] == '<' ? '>' : ']';
@@ -190,7 +198,8 @@ int *chat_tokens(const Chat *chat, size_t messages_count, const Message messages
         }
         add_text(&ids, last, id, text.letters, start, at);
         add(&ids, 1, &id);
-        last = id, at = start = end;
+        last = id;
+        at = start = end;
     }
     add_text(&ids, last, -1, text.letters, start, text.length);
     rendered_free(&text);

@@ -1,8 +1,8 @@
-#include "11_generation/session.h"
+#include "14_engine/session.h"
 #include "10_tokenizer/command.h"
-#include "11_generation/defaults.h"
-#include "12_speed/rounding.h" /* looks ahead: --bf16, and --exact */
+#include "12_speed/rounding.h"
 #include "13_quantization/products.h"
+#include "14_engine/generation_config.h"
 #include "common/error.h"
 #include "common/measure.h"
 
@@ -15,37 +15,42 @@ static const char bundled[] = ROOT "/chapters/09_decoder/stories/model";
 
 /* ------------------------------------------------------------------ opening */
 
-/* The tokenizer lies in the model's folder, in the .gguf, or beside the .bin. How the model's maker recommends to write
- * counts, but what is asked for counts more. */
-Llama llama_open(const Words *words) {
-    const char *path = or(words->model, bundled);
-    Llama llama = {.words = words, .settings = settings_of(words), .model = model_open(path), .path = model_home(path)};
-    llama.tokenizer_path = model_home(or(words->tokenizer, path));
-    llama.tokenizer = tokenizer_of_model(path, words->tokenizer);
-    check_vocabularies(&llama.model, llama.tokenizer, !words->quiet);
-    defaults_read(llama.path, &llama.settings.sampling, &llama.model.config);
-    llama.settings.sampling = sampling_of(words, llama.settings.sampling);
+/* The tokenizer is in the model's folder, in the .gguf, or beside the .bin. An option overrides the model's
+ * generation_config.json. */
+Llama llama_open(const Args *args) {
+    const char *path = or_default(args->model, bundled);
+    Llama llama = {.args = args, .settings = args_settings(args)};
+    llama.model = model_open(path);
+    llama.path = model_home(path);
+    llama.tokenizer_path = model_home(or_default(args->tokenizer, path));
+    llama.tokenizer = tokenizer_of_model(path, args->tokenizer);
+    check_vocabularies(&llama.model, llama.tokenizer, !args->quiet);
+    generation_config_read(llama.path, &llama.settings.sampling, &llama.model.config);
+    add_chatml_end(&llama.model.config, llama.tokenizer);
+    llama.settings.sampling = args_sampling(args, llama.settings.sampling);
     const char *weights = tensor_type(&llama.model.lm_head);
-    if (words->bf16 && strcmp(weights, "BF16") != 0)
+    if (args->bf16 && strcmp(weights, "BF16") != 0)
         fail("--bf16: the weights of %s are %s, not BF16: leave it out", path, weights);
-    project_rounds = words->bf16, project_exactly = words->exact;
+    project_rounds = args->bf16;
+    project_exactly = args->exact;
     return llama;
 }
 
 void llama_close(Llama *llama) {
     tokenizer_close(llama->tokenizer);
     model_close(&llama->model);
-    free(llama->path), free(llama->tokenizer_path);
+    free(llama->path);
+    free(llama->tokenizer_path);
 }
 
 int llama_context(const Llama *llama, size_t needed) {
     int most = config_context(&llama->model.config);
-    const char *said = llama->words->context;
+    const char *said = llama->args->context;
     if (said) return (int)option_number("context", said, 1, (unsigned long)most);
     return needed < (size_t)most ? (int)needed : most;
 }
 
-/* ------------------------------------------------------------------ reading */
+/* ------------------------------------------------------------------ prefill */
 
 volatile sig_atomic_t interrupted;
 
@@ -53,12 +58,12 @@ Session session_new(const Llama *llama, size_t needed) {
     const Settings *settings = &llama->settings;
     Generation generation =
         generation_new(&llama->model, llama_context(llama, needed), settings->sampling, settings->seed);
-    generation.ignore_end = llama->words->ignore_eos;
+    generation.ignore_end = llama->args->ignore_eos;
     if (settings->logprobs >= 0) generation.before = allocate((size_t)llama->model.config.V * sizeof(float));
     return (Session){.llama = llama, .generation = generation};
 }
 
-/* How many of these tokens it has read already. One is left, for the logits behind it. */
+/* How many of these tokens are in the cache already. One at least is left to read, for the logits after it. */
 static size_t in_common(const Generation *g, size_t count, const int ids[count]) {
     size_t same = 0, length = (size_t)g->decoder.length;
     while (same < length && same + 1 < count && g->ids[same] == ids[same]) same++;
@@ -75,10 +80,11 @@ void session_read(Session *s, size_t count, const int ids[count]) {
              capacity < config_context(config) ? "which --context widens" : config_limit(config));
     generation_keep(&s->generation, (int)known);
     generation_read(&s->generation, (int)(count - known), ids + known);
-    s->read += (int)(count - known), s->reading += seconds() - start;
+    s->read += (int)(count - known);
+    s->reading += seconds() - start;
 }
 
-/* ------------------------------------------------------------------ writing */
+/* ------------------------------------------------------------------ generation */
 
 static void print_id(void *context, int id) {
     const Session *s = context;
@@ -92,14 +98,14 @@ static void print_probability(const Session *s, int id) {
     bool has_text = id < tokenizer_size(s->llama->tokenizer);
     const char *bytes = has_text ? tokenizer_bytes(s->llama->tokenizer, id, &length) : "";
     if (length == 0 && has_text) bytes = tokenizer_piece(s->llama->tokenizer, id, &length);
-    if (s->llama->words->ids) printf("%d", id);
+    if (s->llama->args->ids) printf("%d", id);
     else if (!has_text) printf("[%d]", id);
     else print_bytes(length, bytes);
     double p = log_probability(s->llama->model.config.V, g->before, id);
     printf(" %.4f", p > -0.00005 ? 0 : p); /* and not -0.0000 */
 }
 
-/* A line for the token: itself, and the likeliest ones, each with log p. Those that are shown are ruled out. */
+/* A line for the token: itself, and the most likely ones, each with log p. */
 static void print_probabilities(void *context, int id) {
     Session *s = context;
     int V = s->llama->model.config.V, count = s->llama->settings.logprobs;
@@ -119,21 +125,21 @@ static void print_probabilities(void *context, int id) {
 
 Ending session_write(Session *s, bool skip_space, int most, FILE *also) {
     Stream stream = {.file = stdout, .also = also, .skip_space = skip_space, .stop = &interrupted, .context = s,
-                     .ends = s->llama->words->stops[0] ? s->llama->words->stops : NULL};
+                     .ends = s->llama->args->stops[0] ? s->llama->args->stops : NULL};
     if (s->generation.before) stream.each = print_probabilities;
-    else if (s->llama->words->ids) stream.each = print_id;
+    else if (s->llama->args->ids) stream.each = print_id;
     double start = seconds();
     Ending ending = generation_write(&s->generation, s->llama->tokenizer, &stream, most);
-    if (ferror(stdout) && !interrupted) exit(1); /* nobody can read it: finish_output() says why */
+    if (ferror(stdout) && !interrupted) exit(1); /* nobody can read it: finish_output() prints why */
     stream_end(&stream);
-    if (interrupted) clearerr(stdout); /* what Ctrl-C cut off is not missing */
+    if (interrupted) clearerr(stdout); /* text that Ctrl-C cut off is no error */
     s->writing += seconds() - start;
     return ending;
 }
 
-/* ------------------------------------------------------------------ how fast it was */
+/* ------------------------------------------------------------------ speed */
 
-/* Bytes that one more token has to read: every weight once, and the cache. */
+/* The bytes that are read from memory for one more token: every weight once, and the cache. */
 static double bytes_per_token(const Model *model, int length) {
     const Config *c = &model->config;
     double bytes = (double)tensor_bytes(&model->lm_head);
@@ -161,6 +167,6 @@ static void print_speed(const Session *s) {
 
 void session_end(Session *s) {
     fflush(stdout);
-    if (!s->llama->words->quiet) print_speed(s);
+    if (!s->llama->args->quiet) print_speed(s);
     generation_free(&s->generation);
 }

@@ -1,4 +1,4 @@
-#include "11_generation/defaults.h"
+#include "14_engine/generation_config.h"
 #include "common/error.h"
 #include "common/file.h"
 
@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* The number of a key, from low to high; null is as good as nothing. */
+/* The number of a key, from low to high. A null is as good as no key. */
 static double number_or(const char *path, const json_t *json, const char *key, double otherwise, double low,
                         double high) {
     const json_t *value = json_object_get(json, key);
@@ -18,7 +18,7 @@ static double number_or(const char *path, const json_t *json, const char *key, d
     return number;
 }
 
-/* The same of what is counted; those who write it by hand write 50.0 as well. */
+/* A count. Files that are written by hand have 50.0 as well. */
 static int whole_or(const char *path, const json_t *json, const char *key, int otherwise) {
     const json_t *value = json_object_get(json, key);
     if (!value || json_is_null(value)) return otherwise;
@@ -38,7 +38,7 @@ static void read_sampling(const char *path, const json_t *json, Sampling *s) {
     if (json_is_false(json_object_get(json, "do_sample"))) s->temperature = 0;
 }
 
-void defaults_read(const char *folder, Sampling *sampling, Config *config) {
+void generation_config_read(const char *folder, Sampling *sampling, Config *config) {
     char path[4096];
     if (snprintf(path, sizeof path, "%s/generation_config.json", folder) >= (int)sizeof path)
         fail("%.200s…: the path is too long", folder);
@@ -48,4 +48,20 @@ void defaults_read(const char *folder, Sampling *sampling, Config *config) {
     read_sampling(path, json, sampling);
     config_read_ends(path, json, config);
     json_decref(json);
+}
+
+void add_chatml_end(Config *config, const Tokenizer *tokenizer) {
+    const int id = tokenizer_special(tokenizer, "<|im_end|>");
+    if (id >= 0 && config->eos_count < CONFIG_EOS) config->eos[config->eos_count++] = id;
+}
+
+void check_vocabularies(const Model *model, const Tokenizer *tokenizer, bool notes) {
+    enum { FEW = 256 };
+    int V = model->config.V, size = tokenizer_size(tokenizer);
+    if (size >= V + FEW || size < V / 2)
+        fail("the model has a vocabulary of %d tokens and the tokenizer one of %d: they do not belong together", V,
+             size);
+    if (notes && size < V)
+        fprintf(stderr, "note: the model has %d tokens, and the tokenizer %d: those from %d on have no text\n", V, size,
+                size);
 }

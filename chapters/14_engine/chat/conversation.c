@@ -1,5 +1,5 @@
-#include "11_generation/talk.h"
-#include "11_generation/chat.h"
+#include "14_engine/chat/conversation.h"
+#include "14_engine/chat/chat.h"
 #include "common/error.h"
 
 #include <errno.h>
@@ -7,11 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ------------------------------------------------------------------ what the user says */
+/* ------------------------------------------------------------------ the user's messages */
 
-static void interrupt(int signal) { (void)signal, interrupted = 1; }
+static void interrupt(int signal) {
+    (void)signal;
+    interrupted = 1;
+}
 
-/* A line without its end, or NULL: at the end of the conversation, or where Ctrl-C cut it off. */
+/* A line without its end. NULL at the end of the conversation, and after Ctrl-C. */
 static char *read_line(const char *prompt) {
     char *line = NULL;
     size_t room = 0;
@@ -24,12 +27,15 @@ static char *read_line(const char *prompt) {
         return line;
     }
     if (!interrupted && !feof(stdin)) fail("--chat: standard input: %s", strerror(errno));
-    if (!feof(stdin)) clearerr(stdin), fputs("\nnote: Ctrl-D ends the conversation\n", stderr);
+    if (!feof(stdin)) {
+        clearerr(stdin);
+        fputs("\nnote: Ctrl-D ends the conversation\n", stderr);
+    }
     free(line);
     return NULL;
 }
 
-/* Whether the line goes on, and then without the \ that says so. */
+/* Whether the message goes on in the next line. Removes the \ that says so. */
 static bool goes_on(char *line) {
     size_t length = strlen(line);
     if (length == 0 || line[length - 1] != '\\') return false;
@@ -37,12 +43,13 @@ static bool goes_on(char *line) {
     return true;
 }
 
-/* A message and its next line; without one it is whole, or given up. */
+/* A message and its next line. At the end of the input there is none; after Ctrl-C the message is given up. */
 static char *joined(char *message, char *more) {
     char *whole = NULL;
     if (!more && feof(stdin)) return message;
     if (more && asprintf(&whole, "%s\n%s", message, more) < 0) fail("out of memory for a message");
-    free(message), free(more);
+    free(message);
+    free(more);
     return whole;
 }
 
@@ -58,13 +65,13 @@ static char *ask(void) {
     }
 }
 
-/* ------------------------------------------------------------------ what was said so far */
+/* ------------------------------------------------------------------ the conversation so far */
 
 typedef struct {
     Session session;
     Chat chat;
     size_t count;
-    Message *messages; /* each content is ours */
+    Message *messages; /* owns each content */
 } Conversation;
 
 static void add_message(Conversation *c, const char *role, char *content) {
@@ -72,7 +79,7 @@ static void add_message(Conversation *c, const char *role, char *content) {
     c->messages[c->count++] = (Message){role, content};
 }
 
-/* The oldest turn, a user's message and its answer; what the system said stays, and so does what was said last. */
+/* Drops the oldest turn, a user's message and its answer. The system message stays, and so does the last message. */
 static bool forget_oldest(Conversation *c) {
     size_t first = c->count && strcmp(c->messages[0].role, "system") == 0, turn = 2;
     if (c->count < first + turn + 1) return false;
@@ -82,15 +89,16 @@ static bool forget_oldest(Conversation *c) {
     return true;
 }
 
-/* Reads all that was said, and of the answer what there is of it already. What does not fit, with a token more,
- * makes place. */
+/* Reads the conversation, and the part of the answer that was generated already. Turns are dropped until all that fits,
+ * and one token more. */
 static void read_all(Conversation *c, size_t answered, const int answer[answered], int forgotten) {
     size_t count, capacity = (size_t)c->session.generation.decoder.capacity;
     int *ids;
     for (;;) {
         ids = chat_tokens(&c->chat, c->count, c->messages, &count);
         if (count + answered < capacity || !forget_oldest(c)) break;
-        free(ids), forgotten++;
+        free(ids);
+        forgotten++;
     }
     if (forgotten)
         fprintf(stderr, "\nnote: the context of %zu token%s is full: the oldest %d turn%s forgotten\n", capacity,
@@ -101,7 +109,7 @@ static void read_all(Conversation *c, size_t answered, const int answer[answered
     free(ids);
 }
 
-/* The tokens of the answer up to now. The last one was chosen, but found no room. */
+/* The tokens of the answer so far. The last one was chosen, but did not fit the context. */
 static int *answer_so_far(const Generation *g, int start, size_t *count) {
     *count = (size_t)(g->decoder.length - start) + 1;
     int *answer = allocate(*count * sizeof *answer);
@@ -110,7 +118,7 @@ static int *answer_so_far(const Generation *g, int start, size_t *count) {
     return answer;
 }
 
-/* Answers. Where the context is full in the middle of that, the oldest turn makes place, and the answer goes on. */
+/* Generates an answer. When the context is full in the middle of it, the oldest turn is dropped, and it goes on. */
 static char *answer(Conversation *c) {
     Generation *g = &c->session.generation;
     const Llama *llama = c->session.llama;
@@ -143,18 +151,18 @@ static void note_form(const Chat *chat) {
             chat->form);
 }
 
-void talk(const Llama *llama) {
-    enum { CONTEXT = 8192 }; /* nobody knows how long it will be */
-    const Words *words = llama->words;
-    const char *form = words->template || words->model ? words->template : "llama2"; /* the course's own knows none */
-    Chat chat = chat_open(llama->tokenizer_path, llama->tokenizer, &llama->model.config, form, words->date);
+void converse(const Llama *llama) {
+    enum { CONTEXT = 8192 }; /* how long it will be is not known */
+    const Args *args = llama->args;
+    const char *form = args->template || args->model ? args->template : "llama2"; /* the course's own has none */
+    Chat chat = chat_open(llama->tokenizer_path, llama->tokenizer, &llama->model.config, form, args->date);
     Conversation c = {.chat = chat};
     c.session = session_new(llama, CONTEXT);
-    /* Without SA_RESTART: it interrupts reading, too. */
+    /* Without SA_RESTART, so that it interrupts reading, too. */
     sigaction(SIGINT, &(struct sigaction){.sa_handler = interrupt}, NULL);
-    if (words->system) add_message(&c, "system", copy_text(words->system, strlen(words->system)));
+    if (args->system) add_message(&c, "system", copy_text(args->system, strlen(args->system)));
     for (char *message; (message = ask());) {
-        if (c.count <= (words->system != NULL) && c.chat.form && !words->template && !words->quiet) note_form(&c.chat);
+        if (c.count <= (args->system != NULL) && c.chat.form && !args->template && !args->quiet) note_form(&c.chat);
         add_message(&c, "user", message);
         add_message(&c, "assistant", answer(&c));
     }

@@ -1,6 +1,5 @@
-/* llama: text in, text out. All chapters before this, as one program that people would use: it goes on with a text, it
- * talks, or it scores a text. */
-#include "11_generation/talk.h"
+/* llama: all chapters before this as one program. It continues a text, holds a conversation, or scores a text. */
+#include "14_engine/chat/conversation.h"
 #include "common/console.h"
 #include "common/error.h"
 #include "common/file.h"
@@ -11,11 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ------------------------------------------------------------------ a text that goes on */
+/* ------------------------------------------------------------------ continuing a text */
 
-/* The prompt, as it is given or from standard input, where the end of its last line is not the prompt's. */
-static char *prompt_of(const Words *words, size_t *length) {
-    const char *said = or(words->prompt, "");
+/* The prompt, from the option or from standard input, there without the end of its last line. */
+static char *prompt_of(const Args *args, size_t *length) {
+    const char *said = or_default(args->prompt, "");
     if (strcmp(said, "-") != 0) return copy_text(said, *length = strlen(said));
     char *prompt = file_read("-", length);
     if (*length > 0 && prompt[*length - 1] == '\n') --*length;
@@ -36,85 +35,90 @@ static void write_on(const Llama *llama, size_t count, const int ids[count], siz
     session_end(&session);
 }
 
-/* Reads BOS and the prompt, which is shown, and goes on from there. Tokens stand for themselves: they are shown, if at
- * all, by their numbers. */
-static void tell(const Llama *llama) {
+/* Reads BOS and the prompt, shows the prompt, and generates from there. A prompt of --ids is not shown. */
+static void continue_text(const Llama *llama) {
     size_t length = 0, count;
     int given;
-    char *prompt = llama->words->ids ? NULL : prompt_of(llama->words, &length);
+    char *prompt = llama->args->ids ? NULL : prompt_of(llama->args, &length);
     int *ids = prompt ? encode_with_bos(llama->tokenizer, length, prompt, &count)
-                      : option_ids("ids", llama->words->ids, &given);
+                      : option_ids("ids", llama->args->ids, &given);
     if (!prompt) count = (size_t)given;
     if (count == 0) fail("this tokenizer has no BOS to begin a text with: give a --prompt");
-    write_on(llama, count, ids, llama->settings.logprobs < 0 ? length : 0, or(prompt, ""));
-    free(ids), free(prompt);
+    write_on(llama, count, ids, llama->settings.logprobs < 0 ? length : 0, or_default(prompt, ""));
+    free(ids);
+    free(prompt);
 }
 
-/* ------------------------------------------------------------------ a score */
+/* ------------------------------------------------------------------ perplexity */
 
-/* Who stops it here has what it came to. */
+/* The perplexity so far is shown, for those who stop it early. */
 static void show_progress(size_t done, size_t count, double so_far) {
     progress_bar(done, count, "%zu of %zu token%s, perplexity %.4f", done, count, count == 1 ? "" : "s", so_far);
 }
 
-static void no_progress(size_t done, size_t count, double so_far) { (void)done, (void)count, (void)so_far; }
+static void no_progress(size_t done, size_t count, double so_far) {
+    (void)done;
+    (void)count;
+    (void)so_far;
+}
 
 static void score(const Llama *llama) {
-    const char *path = llama->words->perplexity;
+    const char *path = llama->args->perplexity;
     size_t length, count;
     char *text = file_read(path, &length);
     int *ids = tokenizer_encode(llama->tokenizer, length, text, false, &count);
-    int window = llama_context(llama, INT_MAX), bos = tokenizer_bos(llama->tokenizer);
+    const int window = llama_context(llama, INT_MAX), bos = tokenizer_bos(llama->tokenizer);
     if (bos < 0) fail("--perplexity: the tokenizer has no BOS to begin a window with");
     if (count == 0) fail("%s: there is no text to score", path);
     if (window < 2) usage_error("--context %d: a window needs 2 positions", window);
-    void (*progress)(size_t, size_t, double) = llama->words->quiet ? no_progress : show_progress;
+    void (*progress)(size_t, size_t, double) = llama->args->quiet ? no_progress : show_progress;
     double result = perplexity(&llama->model, bos, count, ids, window, progress);
     if (isinf(result))
         fail("%s: its perplexity is beyond every number: do the model and the tokenizer belong together?", path);
     printf("perplexity %.4f over %zu token%s (%.3f bits a byte), in windows of %d\n", result, count,
            count == 1 ? "" : "s", log2(result) * (double)count / (double)length, window);
-    free(ids), free(text);
+    free(ids);
+    free(text);
 }
 
 /* ------------------------------------------------------------------ the program */
 
 int main(int argc, char **argv) {
-    Words w = {0};
+    Args a = {0};
     const Option options[] = {
         {"model", "DIR|FILE", "a Hugging Face folder, a .gguf or a .bin of llama2.c (the course's own small model)",
-         &w.model},
+         &a.model},
         {"tokenizer", "PATH", "tokenizer.model, .json, .bin or a .gguf (the one beside the model, or in it)",
-         &w.tokenizer},
-        {"prompt", "TEXT|-", "what the text begins with; - reads standard input (nothing)", &w.prompt},
-        {"ids", "1,2,3", "the same in tokens; and tokens are what is written, too", &w.ids},
-        {"tokens", "N", "write so many at most (256)", &w.tokens},
-        {"temperature", "X", "0 takes the likeliest token, 1 draws as the model says (0.8)", &w.temperature},
-        {"top-k", "K", "draw from the K likeliest; 0: from all (0)", &w.top_k},
-        {"top-p", "P", "draw from the likeliest that together have P (0.95)", &w.top_p},
-        {"min-p", "P", "draw from those that are P times as likely as the likeliest (0)", &w.min_p},
+         &a.tokenizer},
+        {"prompt", "TEXT|-", "what the text begins with; - reads standard input (nothing)", &a.prompt},
+        {"ids", "1,2,3", "the same in tokens; and tokens are what is written, too", &a.ids},
+        {"tokens", "N", "write so many at most (256)", &a.tokens},
+        {"temperature", "X", "0 takes the likeliest token, 1 draws as the model says (0.8)", &a.temperature},
+        {"top-k", "K", "draw from the K likeliest; 0: from all (0)", &a.top_k},
+        {"top-p", "P", "draw from the likeliest that together have P (0.95)", &a.top_p},
+        {"min-p", "P", "draw from those that are P times as likely as the likeliest (0)", &a.min_p},
         {"repetition-penalty", "R", "above 1, what the text already has becomes less likely (1)",
-         &w.repetition_penalty},
-        {"stop", "TEXT …", "the text ends where this would begin; it may be there several times", w.stops},
-        {"logprobs", "N", "a line for each token: log p of it, and of the N likeliest", &w.logprobs},
-        {"seed", "S", "the same text for the same seed (from the clock)", &w.seed},
-        {"context", "N", "positions to keep (what is needed, at most what the model was made for)", &w.context},
-        {"threads", "N", "(all cores)", &w.threads},
+         &a.repetition_penalty},
+        {"stop", "TEXT …", "the text ends where this would begin; it may be there several times", a.stops},
+        {"logprobs", "N", "a line for each token: log p of it, and of the N likeliest", &a.logprobs},
+        {"seed", "S", "the same text for the same seed (from the clock)", &a.seed},
+        {"context", "N", "positions to keep (what is needed, at most what the model was made for)", &a.context},
+        {"threads", "N", "(all cores)", &a.threads},
         {"chat", NULL,
          "a conversation, a line at a time (\\ at its end: it goes on); Ctrl-C stops an answer, Ctrl-D the "
          "conversation",
-         &w.chat},
+         &a.chat},
         {"template", "NAME",
          "its form: llama2, llama3, llama3.1, llama3.2, chatml, zephyr, vicuna, alpaca, mistral (the model's own)",
-         &w.template},
-        {"system", "TEXT", "what the model is told before a conversation", &w.system},
-        {"date", "TEXT", "the date that Llama 3.1 and later are told before it (what their templates say)", &w.date},
+         &a.template},
+        {"system", "TEXT", "what the model is told before a conversation", &a.system},
+        {"date", "TEXT", "the date that Llama 3.1 and later are told before it (what their templates say)", &a.date},
         {"bf16", NULL, "with BF16 weights: round what meets them, too; some processors read a prompt twice as fast",
-         &w.bf16},
-        {"exact", NULL, "with weights in blocks: do not round what meets them; slower", &w.exact},
-        {"perplexity", "FILE|-", "score a text instead of writing one", &w.perplexity},
-        {"ignore-eos", NULL, "go on where the text would end", &w.ignore_eos},
-        {"quiet", NULL, "no speeds, no progress", &w.quiet},
+         &a.bf16},
+        {"exact", NULL, "with weights in blocks: do not round what meets them; slower", &a.exact},
+        {"perplexity", "FILE|-", "score a text instead of writing one", &a.perplexity},
+        {"ignore-eos", NULL, "go on where the text would end", &a.ignore_eos},
+        {"quiet", NULL, "no speeds, no progress", &a.quiet},
     };
     int rest = parse_options(
         argc, argv, "[--model DIR|FILE] [--prompt TEXT|-] [--tokens N] [--temperature X] …",
@@ -122,11 +126,11 @@ int main(int argc, char **argv) {
         "ones end a text, the model's generation_config.json may say; an option counts more.",
         sizeof options / sizeof *options, options);
     if (rest < argc) usage_error("%s is not understood: is it the --prompt, in quotes?", argv[rest]);
-    words_check(&w);
-    Llama llama = llama_open(&w);
-    if (w.perplexity) score(&llama);
-    else if (w.chat) talk(&llama);
-    else tell(&llama);
+    args_validate(&a);
+    Llama llama = llama_open(&a);
+    if (a.perplexity) score(&llama);
+    else if (a.chat) converse(&llama);
+    else continue_text(&llama);
     llama_close(&llama);
     return 0;
 }
