@@ -85,8 +85,8 @@ TOOLS    := $(BUILD)/verify $(BUILD)/grade $(BUILD)/stories $(if $(PCRE2),$(BUIL
 FAST     := $(addprefix chapters/12_speed/,projection.c pairs.c flash_attention.c)
 # And two of chapters 1 and 3, for a program that calls none of the others in their files: the library would bring both.
 FASTEST  := $(FAST) chapters/12_speed/elementwise.c
-# And what goes backward, of chapter 16, with common/linear.c: a program that trains names them as well.
-BACKWARD := $(FASTEST) $(addprefix chapters/17_training/,product.c linear.c attention.c gates.c loss.c)
+# And the fast kernels of a training step, which call them.
+BACKWARD := $(FASTEST) $(addprefix chapters/17_training/,product.c fast_attention.c fast_training_kernels.c)
 CLIMB    := chapters/12_speed/climb.c
 LLAMA    := $(addprefix chapters/11_generation/,llama.c session.c settings.c talk.c)
 # The ranks of chapter 15, or the one that there is without MPI.
@@ -96,9 +96,8 @@ TRAINER  := $(addprefix chapters/17_training/,checkpoint.c documents.c folder.c 
 KERNELS  := $(filter-out %/main.c %/figures.c %/exercise.c %/quantize.c chapters/17_training/train.c $(LLAMA) $(TRAINER) $(BACKWARD) $(CLIMB) $(LEFT_OUT) $(addprefix %/,run.c parallel.c ranks.c counted.c alone.c),$(wildcard chapters/[0-9][0-9]_*/*.c))
 COMMON   := $(wildcard common/*.c)
 VERIFY   := $(filter-out $(addprefix tests/judge/,main.c grade.c guard.c mine.c route.c yours.c),$(wildcard tests/judge/*.c))
-TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c))) $(BUILD)/tests/fast_decoder $(BUILD)/tests/fast_flash_attention $(BUILD)/tests/fast_backward $(BUILD)/tests/fast_step
+TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c))) $(BUILD)/tests/fast_decoder $(BUILD)/tests/fast_flash_attention
 TESTS    := $(patsubst %/test_generation,%/fast_generation,$(patsubst %/test_elementwise,%/fast_elementwise,$(TESTS:%/test_speed=%/fast_speed)))
-TESTS    := $(TESTS:%/test_product=%/fast_product)
 FUZZED   := safetensors gguf config model template $(if $(PCRE2),tokenizer text)
 
 object = $(patsubst %.c,$(BUILD)/objects/%.o,$(1))
@@ -183,15 +182,15 @@ $(BUILD)/objects/tests/test_%.o: ALSO = -DBUILD=$(call quote,$(call string,$(abs
 $(BUILD)/tests/%: $(BUILD)/objects/tests/%.o $(call object,$(VERIFY)) $(BUILD)/libllama.a
 	$(link) $(CMOCKA) -ldl
 
-$(BUILD)/tests/test_training $(BUILD)/tests/test_recipe: $(call object,$(TRAINER))
+$(BUILD)/tests/test_training $(BUILD)/tests/test_recipe: $(call object,$(TRAINER) $(BACKWARD))
 $(BUILD)/tests/test_mine: $(call object,tests/judge/yours.c tests/golden/examine.c)
 
 # The same tests with chapter 12's functions in place of those of chapters 1, 3, 8 and 9.
 $(BUILD)/tests/fast_%: $(BUILD)/objects/tests/test_%.o $(call object,$(FASTEST)) $(BUILD)/libllama.a
 	$(link) $(CMOCKA)
 
-# And of chapter 16.
-$(BUILD)/tests/fast_backward $(BUILD)/tests/fast_step $(BUILD)/tests/fast_product: $(call object,$(filter-out $(FASTEST),$(BACKWARD)))
+# Tests of both tables of chapter 16's kernels.
+$(addprefix $(BUILD)/tests/test_,backward step product): $(call object,$(BACKWARD))
 
 # Somebody on another machine who has not pulled for a while.
 $(BUILD)/tests/other_version: $(filter-out %/run.o,$(call object,chapters/15_tensor_parallel/main.c $(SPREAD) $(FASTEST))) $(BUILD)/objects/other_version.o $(BUILD)/libllama.a
@@ -358,7 +357,7 @@ grade: $(BUILD)/grade $(BUILD)/compile.sh ## judge a folder of submissions: make
 
 # Everything, or what ONLY names of it (tests/kernels/test_speed.c is fast_speed, with chapter 12's code in it; either name will do):
 # first what takes long, so that the others end beside it. Two are scripts; and where programs are run, they must be there.
-LONGEST  := test_parallel test_classroom test_programs test_mine fast_product test_golden test_tokenizer test_chat fast_generation lessons
+LONGEST  := test_parallel test_classroom test_programs test_mine test_product test_golden test_tokenizer test_chat fast_generation lessons
 EVERY_TEST := $(notdir $(TESTS)) $(FUZZED:%=replay_%) languages lessons
 TESTED   := $(or $(foreach t,$(ONLY),$(if $(filter $(t),$(EVERY_TEST)),$(t),$(t:test_%=fast_%))),$(filter $(EVERY_TEST),$(LONGEST)) $(filter-out $(LONGEST),$(EVERY_TEST)))
 COMPILED := $(patsubst %,$(BUILD)/tests/%,$(filter-out languages lessons,$(TESTED)))
