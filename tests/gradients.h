@@ -1,9 +1,10 @@
-/* For the tests of who computes a whole model's gradients: golden models, and what torch.autograd found for them. */
+/* For the tests of a whole model's gradients: golden models, and what torch.autograd found for them. */
 #ifndef TESTS_GRADIENTS_H
 #define TESTS_GRADIENTS_H
 
 #include "16_backward/compare.h"
 #include "16_backward/decoder_backward.h"
+#include "tests/training_tables.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,14 +24,14 @@ typedef struct {
     Activations activations;
 } Case;
 
-static inline Case open_case(const char *name) {
+static inline Case open_case(const TrainingKernels *kernels, const char *name) {
     char path[512];
     snprintf(path, sizeof path, "%s/tests/golden/models/%s", ROOT, name);
     Case c = {.model = model_open(path)};
     snprintf(path, sizeof path, "%s/tests/golden/gradients/%s.safetensors", ROOT, name);
     c.file = gradient_file_open(path);
     c.weights = parameters_of(&c.model), c.gradients = parameters_new(&c.model.config);
-    c.activations = activations_new(&c.model.config, c.file.B, c.file.T);
+    c.activations = activations_new(&c.model.config, kernels, c.file.B, c.file.T);
     return c;
 }
 

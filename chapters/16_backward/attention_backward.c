@@ -1,4 +1,5 @@
 #include "16_backward/backward.h"
+#include "05_rope/rope.h"
 #include "04_attention/attention.h"
 #include "08_flash_attention/flash_attention.h"
 #include "common/error.h"
@@ -8,16 +9,39 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ------------------------------------------------------------------ RoPE */
+
+void rope_interleaved_backward(int T, int H, int D, float dx[restrict T][H][D], const float dout[T][H][D],
+                               const float cosine[T][D / 2], const float sine[T][D / 2]) {
+    check_pairs(D);
+    for (int t = 0; t < T; t++)
+        for (int h = 0; h < H; h++)
+            for (int i = 0; i < D / 2; i++) {
+                float a = dout[t][h][2 * i], b = dout[t][h][2 * i + 1];
+                dx[t][h][2 * i] += a * cosine[t][i] + b * sine[t][i];
+                dx[t][h][2 * i + 1] += b * cosine[t][i] - a * sine[t][i];
+            }
+}
+
+void rope_half_split_backward(int T, int H, int D, float dx[restrict T][H][D], const float dout[T][H][D],
+                              const float cosine[T][D / 2], const float sine[T][D / 2]) {
+    check_pairs(D);
+    for (int t = 0; t < T; t++)
+        for (int h = 0; h < H; h++)
+            for (int i = 0; i < D / 2; i++) {
+                float a = dout[t][h][i], b = dout[t][h][i + D / 2];
+                dx[t][h][i] += a * cosine[t][i] + b * sine[t][i];
+                dx[t][h][i + D / 2] += b * cosine[t][i] - a * sine[t][i];
+            }
+}
+
+/* ------------------------------------------------------------------ softmax */
+
 static double dot(int n, const float a[n], const float b[n]) {
     double sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (int i = 0; i < n; i++) sum += (double)a[i] * b[i];
     return sum;
-}
-
-static void check_heads(int T, int H, int KV) {
-    if (T < 1) fail("attention: %d positions: give at least one", T);
-    if (KV < 1 || H % KV) fail("attention: %d query heads cannot share %d key/value heads evenly", H, KV);
 }
 
 void softmax_backward(int rows, int n, float dx[restrict rows][n], const float dp[rows][n], const float p[rows][n]) {
@@ -27,7 +51,12 @@ void softmax_backward(int rows, int n, float dx[restrict rows][n], const float d
     }
 }
 
-/* ------------------------------------------------------------------ the plain way */
+/* ------------------------------------------------------------------ attention that keeps a row of scores */
+
+static void check_heads(int T, int H, int KV) {
+    if (T < 1) fail("attention: %d positions: give at least one", T);
+    if (KV < 1 || H % KV) fail("attention: %d query heads cannot share %d key/value heads evenly", H, KV);
+}
 
 /* One query, the last of `seen` tokens, and key/value head g, whose gradients are summed up in double. Each step of
  * chapter 4's attention, from the last to the first. */
@@ -72,7 +101,7 @@ void grouped_query_attention_backward(int T, int H, int KV, int D, float dq[rest
     free(sums);
 }
 
-/* ------------------------------------------------------------------ the way that keeps no scores */
+/* ------------------------------------------------------------------ attention that keeps no scores */
 
 enum { TILE = 16 }; /* keys that are at hand at a time */
 

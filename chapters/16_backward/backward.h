@@ -14,7 +14,7 @@
 
 #include <stddef.h>
 
-/* ------------------------------------------------------------------ linear_backward.c: a product with a matrix */
+/* ------------------------------------------------------------------ linear_backward.c: linear layer, embedding */
 
 /* y = x weight^T + bias. dx += dy weight, dweight += dy^T x, dbias += the sum of dy's rows.
  * Each of the three may be NULL: it is not wanted. Source: torch.nn.Linear under autograd. */
@@ -22,13 +22,12 @@ void linear_backward(int rows, int in, int out, float dx[restrict rows][in], flo
                      float *dbias, const float dy[rows][out], const float x[rows][in],
                      const float weight[out][in]);
 
-/* The last of the three, in bias_backward.c. */
+/* The gradient of the bias alone. */
 void bias_backward(int rows, int out, float dbias[restrict out], const float dy[rows][out]);
 
-/* ------------------------------------------------------------------ embedding_backward.c: a table's row per token */
-
-/* x[t] = table[ids[t]]. dtable[ids[t]] += dx[t]: a token that stands in the text twice gets both.
- * An id that is not in the vocabulary is refused by fail(). Source: torch.nn.Embedding under autograd. */
+/* The embedding gives each token its row of a table: x[t] = table[ids[t]]. dtable[ids[t]] += dx[t]: the row of a token
+ * that is in the text twice gets both. An id that is not in the vocabulary is refused by fail().
+ * Source: torch.nn.Embedding under autograd. */
 void embedding_backward(int T, int V, int C, float dtable[restrict V][C], const float dx[T][C], const int ids[T]);
 
 /* ------------------------------------------------------------------ norms_backward.c: chapter 1's, over each row
@@ -52,7 +51,7 @@ void dyt_backward(int rows, int dim, float dx[restrict rows][dim], float dweight
                   float dbias[restrict dim], float dalpha[restrict 1], const float dy[rows][dim],
                   const float x[rows][dim], const float weight[dim], float alpha);
 
-/* ------------------------------------------------------------------ gates_backward.c: number by number */
+/* ------------------------------------------------------------------ activation_backward.c: number by number */
 
 /* y = f(x), and derivative is f's in chapter 2: dx += dy derivative(x). */
 void activation_backward(int n, float dx[restrict n], const float dy[n], const float x[n], Activation *derivative);
@@ -70,16 +69,13 @@ void geglu_backward(int n, float dgate[restrict n], float dup[restrict n], const
 void swiglu_backward(int n, float dgate[restrict n], float dup[restrict n], const float dout[n], const float gate[n],
                      const float up[n]);
 
-/* ------------------------------------------------------------------ rope_backward.c: the same turn, the other way
- *
- * out is x turned by an angle; so dx is dout turned back by it, and x itself is not asked for. D is even. */
+/* ------------------------------------------------------------------ attention_backward.c: RoPE, softmax, attention */
 
+/* RoPE: out is x rotated by an angle, so dx is dout rotated back by it, and x itself is not needed. D is even. */
 void rope_interleaved_backward(int T, int H, int D, float dx[restrict T][H][D], const float dout[T][H][D],
                                const float cosine[T][D / 2], const float sine[T][D / 2]); /* pairs (2i, 2i+1) */
 void rope_half_split_backward(int T, int H, int D, float dx[restrict T][H][D], const float dout[T][H][D],
                               const float cosine[T][D / 2], const float sine[T][D / 2]); /* pairs (i, i + D/2) */
-
-/* ------------------------------------------------------------------ attention_backward.c */
 
 /* p = softmax(x), over each row. dx += p (dp - the sum of p dp): what all are pushed alike does nothing, since p adds
  * up to 1.
@@ -107,7 +103,7 @@ void flash_attention_backward(int T, int H, int KV, int D, float dq[restrict T][
                               const float k[T][KV][D], const float v[T][KV][D], const float out[T][H][D],
                               const float log_sum[T][H]);
 
-/* ------------------------------------------------------------------ loss.c: where it begins */
+/* ------------------------------------------------------------------ loss.c: where it begins, and how large it is */
 
 /* The mean over the rows of -log softmax(logits)[target]: how surprised the model is. A row whose target is negative is
  * ignored, in the sum and in the count; NaN if all are. A target that is not below V is refused by fail().
@@ -119,7 +115,17 @@ double cross_entropy(int rows, int V, const float logits[rows][V], const int tar
 void cross_entropy_backward(int rows, int V, float dlogits[restrict rows][V], const float logits[rows][V],
                             const int targets[rows], float dloss);
 
-/* ------------------------------------------------------------------ targets.c: which rows are counted */
+/* The same two for any way to compute a row, such as a faster one. row_loss() returns
+ * -log softmax(logits)[target]; row_backward() adds share (softmax(logits) - 1 at the target) to
+ * dlogits. They are called for the rows that are counted. */
+typedef double RowLoss(int V, const float logits[V], int target);
+typedef void RowLossBackward(int V, float dlogits[restrict V], const float logits[V], int target,
+                             double share);
+double mean_row_loss(RowLoss *row_loss, int rows, int V, const float logits[rows][V],
+                     const int targets[rows]);
+void mean_row_loss_backward(RowLossBackward *row_backward, int rows, int V,
+                            float dlogits[restrict rows][V], const float logits[rows][V],
+                            const int targets[rows], float dloss);
 
 /* How many targets are not negative. */
 size_t count_targets(size_t n, const int targets[n]);
@@ -129,8 +135,6 @@ double weigh_targets(size_t n, const int targets[n], const float *counts);
 
 /* fail(), if one of them is not among V tokens. */
 void check_targets(size_t n, int V, const int targets[n]);
-
-/* ------------------------------------------------------------------ gradient_norm.c: how large it is */
 
 /* The root of the sum of the squares of all n numbers. Source: torch.nn.utils.clip_grad_norm_, which returns it. */
 double gradient_norm(size_t n, const float gradient[n]);

@@ -142,7 +142,7 @@ int compare_gradients(const char *path, const char *file_path) {
     Model model = model_open_any(path);
     Parameters weights = parameters_of(&model), gradients = parameters_new(&model.config);
     require_a_gradient(&f, &gradients, file_path);
-    Activations activations = activations_new(&model.config, f.B, f.T);
+    Activations activations = activations_new(&model.config, &reference_training_kernels, f.B, f.T);
     double loss = decoder_backward(&weights, &gradients, &activations, f.ids, f.targets, 1);
     if (weights.interleaved) order_as_pytorch(&gradients);
     const char *first = compare(&f, loss, &gradients);

@@ -1,9 +1,5 @@
 #include "16_backward/decoder_backward.h"
-#include "01_normalization/normalization.h"
-#include "03_feed_forward/feed_forward.h"
-#include "16_backward/backward.h"
 #include "common/error.h"
-#include "common/linear.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -41,12 +37,13 @@ static size_t arena_bytes(const Config *c, size_t R, size_t T) {
     return product(rows + others, sizeof(float)) + (L + 2) * most_arrays * LINE;
 }
 
-Activations activations_new(const Config *c, int B, int T) {
+Activations activations_new(const Config *c, const TrainingKernels *kernels, int B, int T) {
     if (B < 1 || T < 1) fail("a batch of %d texts of %d tokens: give at least one of each", B, T);
     if (T > config_context(c)) fail("a text of %d tokens does not fit the context of %d", T, config_context(c));
     size_t R = (size_t)B * (size_t)T, C = (size_t)c->C, F = (size_t)c->F;
     size_t queries = (size_t)c->H * (size_t)c->D, keys = (size_t)c->KV * (size_t)c->D;
-    Activations a = {.B = B, .T = T, .bos = -1, .layers = allocate((size_t)c->L * sizeof *a.layers),
+    Activations a = {.kernels = kernels, .B = B, .T = T, .bos = -1,
+                     .layers = allocate((size_t)c->L * sizeof *a.layers),
                      .size = arena_bytes(c, R, (size_t)T)};
     a.arena = allocate(a.size);
     for (int l = 0; l < c->L; l++)
@@ -92,6 +89,7 @@ static int end_of_text(const Activations *a, const int *ids, int r) {
 
 /* Attention on each text by itself. */
 static void attend(const Config *c, const Activations *a, const int *ids, const Remembered *m) {
+    const TrainingKernels *kernels = a->kernels;
     int T = a->T, H = c->H, KV = c->KV, D = c->D;
     float(*out)[H][D] = (void *)m->attended, (*log_sum)[H] = (void *)m->log_sum;
     const float(*q)[H][D] = (void *)m->q, (*k)[KV][D] = (void *)m->k, (*v)[KV][D] = (void *)m->v;
@@ -99,12 +97,14 @@ static void attend(const Config *c, const Activations *a, const int *ids, const 
     for (int b = 0; b < a->B; b++)
         for (int r = b * T, end; r < (b + 1) * T; r = end) {
             end = end_of_text(a, ids, r);
-            flash_attention_log_sum(end - r, H, KV, D, out + r, log_sum + r, q + r, k + r, v + r);
+            kernels->flash_attention_log_sum(end - r, H, KV, D, out + r, log_sum + r, q + r, k + r,
+                                             v + r);
         }
 }
 
 static void attend_backward(const Config *c, const Activations *a, const int *ids, const Remembered *m, float *dq,
                             float *dk, float *dv, const float *dattended) {
+    const TrainingKernels *kernels = a->kernels;
     int T = a->T, H = c->H, KV = c->KV, D = c->D;
     float(*dqueries)[H][D] = (void *)dq, (*dkeys)[KV][D] = (void *)dk, (*dvalues)[KV][D] = (void *)dv;
     const float(*q)[H][D] = (void *)m->q, (*k)[KV][D] = (void *)m->k, (*v)[KV][D] = (void *)m->v;
@@ -114,8 +114,9 @@ static void attend_backward(const Config *c, const Activations *a, const int *id
     for (int b = 0; b < a->B; b++)
         for (int r = b * T, end; r < (b + 1) * T; r = end) {
             end = end_of_text(a, ids, r);
-            flash_attention_backward(end - r, H, KV, D, dqueries + r, dkeys + r, dvalues + r, dout + r, q + r, k + r,
-                                     v + r, out + r, log_sum + r);
+            kernels->flash_attention_backward(end - r, H, KV, D, dqueries + r, dkeys + r,
+                                              dvalues + r, dout + r, q + r, k + r, v + r, out + r,
+                                              log_sum + r);
         }
 }
 
@@ -124,6 +125,7 @@ static void attention_forward(const Parameters *w, Activations *a, const int *id
     const Config *c = &w->config;
     const LayerParameters *layer = &w->layers[l];
     const Remembered *m = &a->layers[l];
+    const TrainingKernels *kernels = a->kernels;
     int R = a->B * a->T, C = c->C, queries = c->H * c->D, keys = c->KV * c->D;
     size_t mark = a->taken;
     float(*normed)[C] = take(a, R, C);
@@ -131,14 +133,15 @@ static void attention_forward(const Parameters *w, Activations *a, const int *id
     const float(*x)[C] = (void *)m->x;
     float(*between)[C] = (void *)m->between;
 
-    rms_norm(R, C, normed, x, layer->input_layernorm, NULL, (float)c->rms_norm_eps);
-    linear(R, C, queries, q, normed, (void *)layer->q_proj, layer->q_bias);
-    linear(R, C, keys, k, normed, (void *)layer->k_proj, layer->k_bias);
-    linear(R, C, keys, (void *)m->v, normed, (void *)layer->v_proj, layer->v_bias);
+    kernels->rms_norm(R, C, normed, x, layer->input_layernorm, NULL, (float)c->rms_norm_eps);
+    kernels->linear(R, C, queries, q, normed, (void *)layer->q_proj, layer->q_bias);
+    kernels->linear(R, C, keys, k, normed, (void *)layer->k_proj, layer->k_bias);
+    kernels->linear(R, C, keys, (void *)m->v, normed, (void *)layer->v_proj, layer->v_bias);
     turn(w, a, c->H, m->q, q[0]);
     turn(w, a, c->KV, m->k, k[0]);
     attend(c, a, ids, m);
-    linear(R, queries, C, between, (void *)m->attended, (void *)layer->o_proj, layer->o_bias);
+    kernels->linear(R, queries, C, between, (void *)m->attended, (void *)layer->o_proj,
+                    layer->o_bias);
     for (int r = 0; r < R; r++)
         for (int i = 0; i < C; i++) between[r][i] += x[r][i];
     a->taken = mark;
@@ -151,6 +154,7 @@ static void attention_backward(const Parameters *w, Parameters *gradients, Activ
     const Config *c = &w->config;
     const LayerParameters *layer = &w->layers[l], *d = &gradients->layers[l];
     const Remembered *m = &a->layers[l];
+    const TrainingKernels *kernels = a->kernels;
     int R = a->B * a->T, queries = c->H * c->D, keys = c->KV * c->D;
     size_t mark = a->taken;
     float(*normed)[C] = take(a, R, C), (*dnormed)[C] = take_zeros(a, R, C);
@@ -159,15 +163,19 @@ static void attention_backward(const Parameters *w, Parameters *gradients, Activ
     float(*dk)[keys] = take_zeros(a, R, keys), (*dk_rope)[keys] = take_zeros(a, R, keys);
     float(*dv)[keys] = take_zeros(a, R, keys);
 
-    linear_backward(R, queries, C, dattended, (void *)d->o_proj, d->o_bias, dx, (void *)m->attended,
-                    (void *)layer->o_proj);
+    kernels->linear_backward(R, queries, C, dattended, (void *)d->o_proj, d->o_bias, dx,
+                             (void *)m->attended, (void *)layer->o_proj);
     attend_backward(c, a, ids, m, dq_rope[0], dk_rope[0], dv[0], dattended[0]);
     turn_back(w, a, c->H, dq[0], dq_rope[0]);
     turn_back(w, a, c->KV, dk[0], dk_rope[0]);
-    rms_norm(R, C, normed, (void *)m->x, layer->input_layernorm, NULL, (float)c->rms_norm_eps);
-    linear_backward(R, C, queries, dnormed, (void *)d->q_proj, d->q_bias, dq, normed, (void *)layer->q_proj);
-    linear_backward(R, C, keys, dnormed, (void *)d->k_proj, d->k_bias, dk, normed, (void *)layer->k_proj);
-    linear_backward(R, C, keys, dnormed, (void *)d->v_proj, d->v_bias, dv, normed, (void *)layer->v_proj);
+    kernels->rms_norm(R, C, normed, (void *)m->x, layer->input_layernorm, NULL,
+                      (float)c->rms_norm_eps);
+    kernels->linear_backward(R, C, queries, dnormed, (void *)d->q_proj, d->q_bias, dq, normed,
+                             (void *)layer->q_proj);
+    kernels->linear_backward(R, C, keys, dnormed, (void *)d->k_proj, d->k_bias, dk, normed,
+                             (void *)layer->k_proj);
+    kernels->linear_backward(R, C, keys, dnormed, (void *)d->v_proj, d->v_bias, dv, normed,
+                             (void *)layer->v_proj);
     rms_norm_backward(R, C, dx, d->input_layernorm, dnormed, (void *)m->x, layer->input_layernorm,
                       (float)c->rms_norm_eps);
     a->taken = mark;
@@ -185,18 +193,20 @@ static void feed_forward_forward(const Parameters *w, Activations *a, int l) {
     const Config *c = &w->config;
     const LayerParameters *layer = &w->layers[l];
     const Remembered *m = &a->layers[l];
+    const TrainingKernels *kernels = a->kernels;
     int R = a->B * a->T, C = c->C, F = c->F;
     size_t mark = a->taken;
     float(*normed)[C] = take(a, R, C), (*hidden)[F] = take(a, R, F);
     const float(*between)[C] = (void *)m->between, (*gate)[F] = (void *)m->gate, (*up)[F] = (void *)m->up;
     float(*after)[C] = after_layer(w, a, l);
 
-    rms_norm(R, C, normed, between, layer->post_attention_layernorm, NULL, (float)c->rms_norm_eps);
-    linear(R, C, F, (void *)m->gate, normed, (void *)layer->gate_proj, layer->gate_bias);
-    linear(R, C, F, (void *)m->up, normed, (void *)layer->up_proj, layer->up_bias);
+    kernels->rms_norm(R, C, normed, between, layer->post_attention_layernorm, NULL,
+                      (float)c->rms_norm_eps);
+    kernels->linear(R, C, F, (void *)m->gate, normed, (void *)layer->gate_proj, layer->gate_bias);
+    kernels->linear(R, C, F, (void *)m->up, normed, (void *)layer->up_proj, layer->up_bias);
 #pragma omp parallel for
-    for (int r = 0; r < R; r++) swiglu(F, hidden[r], gate[r], up[r]);
-    linear(R, F, C, after, hidden, (void *)layer->down_proj, layer->down_bias);
+    for (int r = 0; r < R; r++) kernels->swiglu(F, hidden[r], gate[r], up[r]);
+    kernels->linear(R, F, C, after, hidden, (void *)layer->down_proj, layer->down_bias);
     for (int r = 0; r < R; r++)
         for (int i = 0; i < C; i++) after[r][i] += between[r][i];
     a->taken = mark;
@@ -208,6 +218,7 @@ static void feed_forward_backward(const Parameters *w, Parameters *gradients, Ac
     const Config *c = &w->config;
     const LayerParameters *layer = &w->layers[l], *d = &gradients->layers[l];
     const Remembered *m = &a->layers[l];
+    const TrainingKernels *kernels = a->kernels;
     int R = a->B * a->T, F = c->F;
     size_t mark = a->taken;
     float(*normed)[C] = take(a, R, C), (*dnormed)[C] = take_zeros(a, R, C);
@@ -216,13 +227,18 @@ static void feed_forward_backward(const Parameters *w, Parameters *gradients, Ac
     const float(*gate)[F] = (void *)m->gate, (*up)[F] = (void *)m->up;
 
 #pragma omp parallel for
-    for (int r = 0; r < R; r++) swiglu(F, hidden[r], gate[r], up[r]);
-    linear_backward(R, F, C, dhidden, (void *)d->down_proj, d->down_bias, dx, hidden, (void *)layer->down_proj);
+    for (int r = 0; r < R; r++) kernels->swiglu(F, hidden[r], gate[r], up[r]);
+    kernels->linear_backward(R, F, C, dhidden, (void *)d->down_proj, d->down_bias, dx, hidden,
+                             (void *)layer->down_proj);
 #pragma omp parallel for
-    for (int r = 0; r < R; r++) swiglu_backward(F, dgate[r], dup[r], dhidden[r], gate[r], up[r]);
-    rms_norm(R, C, normed, (void *)m->between, layer->post_attention_layernorm, NULL, (float)c->rms_norm_eps);
-    linear_backward(R, C, F, dnormed, (void *)d->gate_proj, d->gate_bias, dgate, normed, (void *)layer->gate_proj);
-    linear_backward(R, C, F, dnormed, (void *)d->up_proj, d->up_bias, dup, normed, (void *)layer->up_proj);
+    for (int r = 0; r < R; r++)
+        kernels->swiglu_backward(F, dgate[r], dup[r], dhidden[r], gate[r], up[r]);
+    kernels->rms_norm(R, C, normed, (void *)m->between, layer->post_attention_layernorm, NULL,
+                      (float)c->rms_norm_eps);
+    kernels->linear_backward(R, C, F, dnormed, (void *)d->gate_proj, d->gate_bias, dgate, normed,
+                             (void *)layer->gate_proj);
+    kernels->linear_backward(R, C, F, dnormed, (void *)d->up_proj, d->up_bias, dup, normed,
+                             (void *)layer->up_proj);
     rms_norm_backward(R, C, dx, d->post_attention_layernorm, dnormed, (void *)m->between,
                       layer->post_attention_layernorm, (float)c->rms_norm_eps);
     a->taken = mark;
@@ -246,7 +262,8 @@ static int alike(int rows, const float *counts) {
 
 /* The share in the loss of rows r to r + n, and its gradient, unless that is NULL. Those that count alike are a mean of
  * their own, which has the share of what they count. */
-static double loss_of_rows(int r, int n, int V, float (*dlogits)[V], const float logits[n][V], const Targets *t,
+static double loss_of_rows(const TrainingKernels *kernels, int r, int n, int V,
+                           float (*dlogits)[V], const float logits[n][V], const Targets *t,
                            float dloss) {
     double loss = 0;
     for (int i = 0, some; i < n; i += some) {
@@ -255,8 +272,10 @@ static double loss_of_rows(int r, int n, int V, float (*dlogits)[V], const float
         some = alike(n - i, counts);
         double share = weigh_targets((size_t)some, targets, counts) / t->all;
         if (!(share > 0)) continue;
-        loss += share * cross_entropy(some, V, logits + i, targets);
-        if (dlogits) cross_entropy_backward(some, V, dlogits + i, logits + i, targets, (float)(share * dloss));
+        loss += share * kernels->cross_entropy(some, V, logits + i, targets);
+        if (dlogits)
+            kernels->cross_entropy_backward(some, V, dlogits + i, logits + i, targets,
+                                            (float)(share * dloss));
     }
     return loss;
 }
@@ -266,6 +285,7 @@ static double loss_of_rows(int r, int n, int V, float (*dlogits)[V], const float
  * alone. */
 static double head(const Parameters *w, Parameters *gradients, Activations *a, int C, float dlast[a->B * a->T][C],
                    const Targets *t, float dloss) {
+    const TrainingKernels *kernels = a->kernels;
     int R = a->B * a->T, V = w->config.V;
     float eps = (float)w->config.rms_norm_eps;
     double loss = 0;
@@ -273,16 +293,16 @@ static double head(const Parameters *w, Parameters *gradients, Activations *a, i
     float(*normed)[C] = take(a, R, C), (*dnormed)[C] = take_zeros(a, R, C);
     float(*logits)[V] = take(a, CHUNK, V), (*dlogits)[V] = take(a, CHUNK, V);
 
-    rms_norm(R, C, normed, (void *)a->last, w->norm, NULL, eps);
+    kernels->rms_norm(R, C, normed, (void *)a->last, w->norm, NULL, eps);
     for (int r = 0; r < R; r += CHUNK) {
         int n = R - r < CHUNK ? R - r : CHUNK;
         if (!count_targets((size_t)n, t->ids + r)) continue;
-        linear(n, C, V, logits, normed + r, (void *)w->lm_head, NULL);
+        kernels->linear(n, C, V, logits, normed + r, (void *)w->lm_head, NULL);
         if (gradients) memset(dlogits, 0, (size_t)n * sizeof *dlogits);
-        loss += loss_of_rows(r, n, V, gradients ? dlogits : NULL, logits, t, dloss);
+        loss += loss_of_rows(kernels, r, n, V, gradients ? dlogits : NULL, logits, t, dloss);
         if (!gradients) continue;
-        linear_backward(n, C, V, dnormed + r, (void *)gradients->lm_head, NULL, dlogits, normed + r,
-                        (void *)w->lm_head);
+        kernels->linear_backward(n, C, V, dnormed + r, (void *)gradients->lm_head, NULL, dlogits,
+                                 normed + r, (void *)w->lm_head);
     }
     if (gradients) rms_norm_backward(R, C, dlast, gradients->norm, dnormed, (void *)a->last, w->norm, eps);
     a->taken = mark;

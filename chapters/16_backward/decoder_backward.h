@@ -11,6 +11,7 @@
 #define DECODER_BACKWARD_H
 
 #include "16_backward/parameters.h"
+#include "16_backward/training_kernels.h"
 
 /* What the backward pass needs of a layer, of R = B T rows. Everything else is computed again, or not needed at all. */
 typedef struct {
@@ -26,8 +27,9 @@ typedef struct {
  * 2 l + 1 and 2 l between and before the halves of layer l. */
 typedef void WatchGradient(void *context, int stage, int rows, int C, const float dx[rows][C]);
 
-/* The activations of one batch, all in one piece of memory. */
+/* The activations of one batch, all in one piece of memory, and the kernels that compute them. */
 typedef struct {
+    const TrainingKernels *kernels;
     int B, T, bos;        /* a token that begins a text of its own, which sees nothing before it; -1: none does */
     Remembered *layers;   /* [L] */
     float *last;          /* [R][C]: the stream after the last layer */
@@ -38,7 +40,7 @@ typedef struct {
     void *context;
 } Activations;
 
-Activations activations_new(const Config *config, int B, int T);
+Activations activations_new(const Config *config, const TrainingKernels *kernels, int B, int T);
 void activations_free(Activations *activations);
 
 /* The mean loss over all targets that are not negative: how surprised the model is by the token that follows, which is

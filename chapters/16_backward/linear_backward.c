@@ -1,4 +1,5 @@
 #include "16_backward/backward.h"
+#include "common/error.h"
 #include "common/numbers.h"
 
 enum { BLOCK = 512 }; /* columns whose sums are kept at a time */
@@ -31,10 +32,29 @@ static void add_to_weight(int rows, int in, int out, float dweight[restrict out]
         }
 }
 
+void bias_backward(int rows, int out, float dbias[restrict out], const float dy[rows][out]) {
+    for (int o = 0; o < out; o++) {
+        double sum = 0;
+        for (int r = 0; r < rows; r++) sum += dy[r][o];
+        dbias[o] += (float)sum;
+    }
+}
+
 void linear_backward(int rows, int in, int out, float dx[restrict rows][in], float dweight[restrict out][in],
                      float *dbias, const float dy[rows][out], const float x[rows][in],
                      const float weight[out][in]) {
     if (dx) add_to_input(rows, in, out, dx, dy, weight);
     if (dweight) add_to_weight(rows, in, out, dweight, dy, x);
     if (dbias) bias_backward(rows, out, dbias, dy);
+}
+
+static void check_id(int id, int V) {
+    if (id < 0 || id >= V) fail("token %d is not in the vocabulary of %d", id, V);
+}
+
+void embedding_backward(int T, int V, int C, float dtable[restrict V][C], const float dx[T][C], const int ids[T]) {
+    for (int t = 0; t < T; t++) {
+        check_id(ids[t], V);
+        for (int i = 0; i < C; i++) dtable[ids[t]][i] += dx[t][i];
+    }
 }

@@ -18,7 +18,7 @@ Reader reader_open(void) {
     Reader r = {.sentence = sentence_open(), .model = model_open(ROOT "/common/stories/model")};
     int T = r.sentence.T;
     r.weights = parameters_of(&r.model), r.gradients = parameters_new(&r.model.config);
-    r.activations = activations_new(&r.model.config, 1, T);
+    r.activations = activations_new(&r.model.config, &reference_training_kernels, 1, T);
     r.targets = allocate((size_t)T * sizeof *r.targets);
     for (int t = 0; t < T - 1; t++) r.targets[t] = r.sentence.ids[t + 1];
     r.targets[T - 1] = answer_of(&r.sentence);

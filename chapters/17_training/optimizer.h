@@ -6,6 +6,7 @@
 #ifndef OPTIMIZER_H
 #define OPTIMIZER_H
 
+#include "common/linear.h"
 #include "common/tensor.h"
 
 #include <stddef.h>
@@ -34,6 +35,12 @@ void adamw(size_t n, float weight[restrict n], float m[restrict n], float v[rest
  * Source: Jordan and others 2024, https://kellerjordan.github.io/posts/muon; torch.optim.Muon. */
 void muon(int rows, int columns, float weight[restrict rows][columns], float m[restrict rows][columns],
           const float gradient[rows][columns], float rate, float beta, float decay);
+
+/* The same, with `multiply` in place of linear(): another body of the same contract, such as a
+ * table of TrainingKernels has. */
+void muon_with(__typeof__(linear) *multiply, int rows, int columns,
+               float weight[restrict rows][columns], float m[restrict rows][columns],
+               const float gradient[rows][columns], float rate, float beta, float decay);
 
 /* Whether a model's tensor is for Muon: the matrices of the layers are. The embedding and lm_head are lists, in which
  * each row is a token's own; they are left to adamw, and so are the norms' vectors. */

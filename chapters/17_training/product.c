@@ -3,12 +3,10 @@
 #include "12_speed/projection.h"
 #include "common/error.h"
 #include "common/numbers.h"
-#include "common/tensor.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-bool product_rounds = false;
 
 static Matrix part(Matrix m, int r, int c) {
     return (Matrix){m.first + (size_t)r * m.row + (size_t)c * m.column, m.row, m.column};
@@ -26,13 +24,13 @@ static void copy_turned(int rows, int columns, size_t pitch, float to[][pitch], 
         for (int c = r < high ? wide : 0; c < columns; c++) to[r][c] = *part(from, r, c).first;
 }
 
-static void copy(int rows, int columns, size_t pitch, float to[][pitch], Matrix from) {
+static void copy(bool round, int rows, int columns, size_t pitch, float to[][pitch], Matrix from) {
     if (from.column != 1) copy_turned(rows, columns, pitch, to, from);
     else if (columns == OUTS) /* the compiler knows this length: no call */
         for (int r = 0; r < rows; r++) memcpy(to[r], from.first + r * from.row, OUTS * sizeof *from.first);
     else
         for (int r = 0; r < rows; r++) memcpy(to[r], from.first + r * from.row, (size_t)columns * sizeof *from.first);
-    for (int r = 0; r < rows && product_rounds; r++) bf16_round(columns, to[r]);
+    for (int r = 0; r < rows && round; r++) bf16_round(columns, to[r]);
 }
 
 /* ------------------------------------------------------------------ the same in pairs of BF16 */
@@ -78,15 +76,22 @@ static void copy_pairs(int rows, int columns, float *to, size_t row, size_t colu
 
 /* ------------------------------------------------------------------ the product */
 
-static void copy_block(const Method *method, int rows, int count, float block[][PITCH], Matrix a) {
-    if (method->numbers == 2) copy_pairs(rows, count, block[0], PITCH, 1, a);
-    else copy(rows, count, PITCH, block, a);
+/* How the factors are copied and multiplied: as they are, rounded to BF16, or in pairs of BF16. */
+typedef struct {
+    const Method *method;
+    bool round;
+} Factors;
+
+static void copy_block(Factors f, int rows, int count, float block[][PITCH], Matrix a) {
+    if (f.method->numbers == 2) copy_pairs(rows, count, block[0], PITCH, 1, a);
+    else copy(f.round, rows, count, PITCH, block, a);
 }
 
 /* A pair of b is one number above the other, for the sum goes down its columns: so b is read turned. */
-static void copy_panel(const Method *method, int count, int outs, float panel[][OUTS], Matrix b) {
-    if (method->numbers == 2) copy_pairs(outs, count, panel[0], 1, OUTS, (Matrix){b.first, b.column, b.row});
-    else copy(count, outs, OUTS, panel, b);
+static void copy_panel(Factors f, int count, int outs, float panel[][OUTS], Matrix b) {
+    if (f.method->numbers == 2)
+        copy_pairs(outs, count, panel[0], 1, OUTS, (Matrix){b.first, b.column, b.row});
+    else copy(f.round, count, outs, OUTS, panel, b);
 }
 
 /* Multiplies all rows of a block with a panel, tile by tile: high tiles, and lower ones for the rows that are left. */
@@ -111,29 +116,33 @@ static void multiply_edge(const Method *method, int rows, int outs, int count, b
 }
 
 /* Multiplies a block with `count` rows of b, panel by panel; each thread has some of the panels. */
-static void multiply_block(const Method *method, int rows, int count, bool add, int N, float c[][N],
+static void multiply_block(Factors f, int rows, int count, bool add, int N, float c[][N],
                            const float block[][PITCH], Matrix b) {
     float panel[DEPTH][OUTS] __attribute__((aligned(64))) = {0};
 #pragma omp for schedule(static) nowait
     for (int n = 0; n < N; n += OUTS) {
         int outs = smaller(N - n, OUTS);
-        copy_panel(method, count, outs, panel, part(b, 0, n));
-        if (outs == OUTS) multiply_panel(method, rows, count, add, N, (void *)&c[0][n], block, panel);
-        else multiply_edge(method, rows, outs, count, add, N, (void *)&c[0][n], block, panel);
+        copy_panel(f, count, outs, panel, part(b, 0, n));
+        if (outs == OUTS)
+            multiply_panel(f.method, rows, count, add, N, (void *)&c[0][n], block, panel);
+        else multiply_edge(f.method, rows, outs, count, add, N, (void *)&c[0][n], block, panel);
     }
 }
 
-void matrix_product(int M, int N, int K, bool add, float c[restrict M][N], Matrix a, Matrix b) {
-    const Method *method = product_rounds && bf16_dots_pay() ? &bf16_pairs : widening(F32);
-    const int depth = DEPTH * method->numbers;
+void matrix_product(DType factors, int M, int N, int K, bool add, float c[restrict M][N], Matrix a,
+                    Matrix b) {
+    assert(factors == F32 || factors == BF16);
+    const bool round = factors == BF16;
+    const Factors f = {round && bf16_dots_pay() ? &bf16_pairs : widening(F32), round};
+    const int depth = DEPTH * f.method->numbers;
 #pragma omp parallel if ((double)M * N * K > 1e6)
     {
         float(*block)[PITCH] = allocate(CHUNK * sizeof *block);
         for (int m = 0; m < M; m += CHUNK)
             for (int k = 0; k < K; k += depth) {
                 int rows = smaller(M - m, CHUNK), count = smaller(K - k, depth);
-                copy_block(method, rows, count, block, part(a, m, k));
-                multiply_block(method, rows, count, add || k > 0, N, c + m, block, part(b, k, 0));
+                copy_block(f, rows, count, block, part(a, m, k));
+                multiply_block(f, rows, count, add || k > 0, N, c + m, block, part(b, k, 0));
             }
         free(block);
     }

@@ -4,6 +4,8 @@
 #ifndef PRODUCT_H
 #define PRODUCT_H
 
+#include "common/tensor.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -13,13 +15,14 @@ typedef struct {
     size_t row, column;
 } Matrix;
 
-/* c[m][n] = sum over k < K of a(m, k) b(k, n), or += where add is true. The threads share the columns of c, and each
- * number is summed in the same order however many they are. c must not overlap a or b. */
-void matrix_product(int M, int N, int K, bool add, float c[restrict M][N], Matrix a, Matrix b);
-
-/* While this is true, both factors are rounded to BF16 on their way to where they are multiplied, and some processors
- * multiply them twice as fast so. What is summed stays float32, and so does all that the factors were copied from. Set
- * it while nothing is multiplied. */
-extern bool product_rounds;
+/* c[m][n] = sum over k < K of a(m, k) b(k, n), or += where add is true. The threads share the
+ * columns of c, and each number is summed in the same order however many threads there are. c must
+ * not overlap a or b.
+ *
+ * `factors` is F32, or BF16: then both factors are rounded to BF16 when they are copied to where
+ * they are multiplied, and some processors multiply them twice as fast. The sums stay float32, and
+ * so do a and b themselves. */
+void matrix_product(DType factors, int M, int N, int K, bool add, float c[restrict M][N], Matrix a,
+                    Matrix b);
 
 #endif

@@ -1,4 +1,5 @@
 #include "17_training/setup.h"
+#include "17_training/fast_training_kernels.h"
 #include "17_training/sample.h"
 #include "common/error.h"
 #include "common/measure.h"
@@ -114,7 +115,9 @@ void run_open(Run *run) {
     if (!r->threads) r->threads = threads_for(run);
     use_threads(r->threads);
     run->part = part_of(r->batch, run->ranks.count, run->ranks.rank);
-    run->workers = workers_new(&run->config, r->length, r->threads < run->part.count ? r->threads : run->part.count);
+    run->kernels = r->mixed ? &bf16_training_kernels : &fast_training_kernels;
+    run->workers = workers_new(&run->config, run->kernels, r->length,
+                               r->threads < run->part.count ? r->threads : run->part.count);
     if (r->apart) workers_keep_apart(&run->workers, tokenizer_bos(run->tokenizer));
     size_t numbers = product((size_t)r->batch, (size_t)r->length);
     run->ids = allocate(product(numbers, sizeof(int))), run->targets = allocate(product(numbers, sizeof(int)));

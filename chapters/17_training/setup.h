@@ -16,6 +16,7 @@ typedef struct {
     Config config;
     DType dtype; /* of the model that comes out */
     char config_path[FOLDER_PATH], tokenizer_folder[FOLDER_PATH];
+    const TrainingKernels *kernels;
     Tokenizer *tokenizer; /* NULL: there is none */
     Mixture data, valid;
     State state;

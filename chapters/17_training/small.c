@@ -1,10 +1,7 @@
 #include "17_training/small.h"
-#include "01_normalization/normalization.h"
 #include "04_attention/attention.h"
-#include "16_backward/backward.h"
 #include "17_training/optimizer.h"
 #include "common/error.h"
-#include "common/linear.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -68,7 +65,7 @@ Learner learner_new(uint64_t seed) {
                            .max_position_embeddings = TEXT, .rms_norm_eps = 1e-5, .tie_word_embeddings = true,
                            .rope = {.rope_theta = 10000, .factor = 1}};
     Learner l = {.weights = parameters_new(&config), .gradients = parameters_new(&config),
-                 .activations = activations_new(&config, BATCH, TEXT), .random = {.state = seed + 1000}};
+                 .activations = activations_new(&config, &reference_training_kernels, BATCH, TEXT), .random = {.state = seed + 1000}};
     l.m = zeros(l.weights.count), l.v = zeros(l.weights.count);
     draw_weights(&l.weights, seed);
     return l;
@@ -112,7 +109,7 @@ double learner_step(Learner *l, const Settings *s) {
 /* ------------------------------------------------------------------ how well */
 
 double learner_loss(const Learner *l, int texts) {
-    Activations one = activations_new(&l->weights.config, 1, TEXT);
+    Activations one = activations_new(&l->weights.config, l->activations.kernels, 1, TEXT);
     Random random = {.state = 16};
     double sum = 0;
     for (int n = 0; n < texts; n++) {
@@ -126,13 +123,14 @@ double learner_loss(const Learner *l, int texts) {
 
 void learner_expects(const Learner *l, int T, const int ids[T], float p[WORDS]) {
     const Parameters *w = &l->weights;
+    const TrainingKernels *kernels = l->activations.kernels;
     int C = w->config.C;
     float normed[1][C], logits[1][WORDS];
-    Activations one = activations_new(&w->config, 1, T);
+    Activations one = activations_new(&w->config, kernels, 1, T);
     decoder_loss(w, &one, ids, ids); /* what it should foresee does not matter here */
     const float(*stream)[C] = (void *)one.last;
-    rms_norm(1, C, normed, stream + T - 1, w->norm, NULL, (float)w->config.rms_norm_eps);
-    linear(1, C, WORDS, logits, normed, (void *)w->lm_head, NULL);
+    kernels->rms_norm(1, C, normed, stream + T - 1, w->norm, NULL, (float)w->config.rms_norm_eps);
+    kernels->linear(1, C, WORDS, logits, normed, (void *)w->lm_head, NULL);
     softmax(1, WORDS, (void *)p, logits);
     activations_free(&one);
 }

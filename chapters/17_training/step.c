@@ -9,12 +9,12 @@
 
 enum { ENOUGH = 512 }; /* rows, for a product to be fast */
 
-Workers workers_new(const Config *config, int T, int threads) {
+Workers workers_new(const Config *config, const TrainingKernels *kernels, int T, int threads) {
     if (threads < 1) fail("%d threads: give at least one", threads);
     size_t n = (size_t)threads;
     int together = ENOUGH / T > 1 ? ENOUGH / T : 1;
     Workers w = {T, threads, together, allocate(n * sizeof *w.activations), allocate(n * sizeof *w.gradients)};
-    for (int i = 0; i < threads; i++) w.activations[i] = activations_new(config, together, T);
+    for (int i = 0; i < threads; i++) w.activations[i] = activations_new(config, kernels, together, T);
     for (int i = 1; i < threads; i++) w.gradients[i] = parameters_new(config);
     return w;
 }

@@ -25,7 +25,7 @@ typedef struct {
 
 /* For sequences of T tokens. More threads than a batch has sequences would have nothing to do. Where `threads` is 1,
  * groups come one after the other, and all threads of the machine share each operation. */
-Workers workers_new(const Config *config, int T, int threads);
+Workers workers_new(const Config *config, const TrainingKernels *kernels, int T, int threads);
 void workers_free(Workers *workers);
 
 /* From now on a text begins at each of these tokens, mostly BOS, and sees nothing before it: as if it had a sequence of

@@ -2,7 +2,6 @@
  * keeps what would be lost otherwise, measures, and shows how far it is. */
 #include "16_backward/backward.h"
 #include "17_training/optimizer.h"
-#include "17_training/product.h"
 #include "17_training/report.h"
 #include "17_training/sample.h"
 #include "17_training/setup.h"
@@ -45,9 +44,10 @@ static void step_of_muon(Run *run, int i, float rate) {
     const State *s = &run->state;
     const Tensor *tensor = &s->weights.tensors[i];
     size_t first = first_of(&s->weights, i);
-    muon((int)tensor->shape[0], (int)tensor->shape[1], (void *)(s->weights.numbers + first),
-         (void *)(s->m.numbers + first), (void *)(run->gradients.numbers + first),
-         rate * (run->recipe.muon / run->recipe.rate), momentum, decay_of(run, tensor));
+    muon_with(run->kernels->linear, (int)tensor->shape[0], (int)tensor->shape[1],
+              (void *)(s->weights.numbers + first), (void *)(s->m.numbers + first),
+              (void *)(run->gradients.numbers + first),
+              rate * (run->recipe.muon / run->recipe.rate), momentum, decay_of(run, tensor));
 }
 
 /* Each tensor by itself. The threads take whole matrices that go by Muon, and pieces of what goes by AdamW. */
@@ -240,7 +240,6 @@ int main(int argc, char **argv) {
     turn_begin();
     run.recipe = recipe_read(argc, argv);
     run_open(&run);
-    product_rounds = run.recipe.mixed;
     uint64_t fingerprint = run_fingerprint(&run);
     if (run.ranks.rank == 0) begin(&run, fingerprint);
     turn_end();

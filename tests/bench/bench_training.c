@@ -10,6 +10,7 @@
  * Operations: two for each weight and token forward, twice as many backward; attention's four for each pair of a query
  * and a key it sees and each number of a head, and again twice as many. What is computed again on the way back does not
  * count. The peak is measured after each step, for the machine may be shared. */
+#include "17_training/fast_training_kernels.h"
 #include "17_training/optimizer.h"
 #include "17_training/step.h"
 #include "common/error.h"
@@ -35,7 +36,7 @@ static Training training_new(const Config *config, int B, int T) {
     int threads = thread_count() < B ? thread_count() : B;
     size_t tokens = (size_t)B * (size_t)T;
     Training t = {.B = B, .T = T, .weights = parameters_new(config), .gradients = parameters_new(config),
-                  .m = parameters_new(config), .v = parameters_new(config), .workers = workers_new(config, T, threads),
+                  .m = parameters_new(config), .v = parameters_new(config), .workers = workers_new(config, &fast_training_kernels, T, threads),
                   .ids = allocate(tokens * sizeof(int)), .targets = allocate(tokens * sizeof(int))};
     Random random = {.state = 1};
     for (int i = 0; i < t.weights.tensor_count; i++) {

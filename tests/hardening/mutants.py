@@ -21,15 +21,17 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COMPILE = ["cc", "-std=c2x", "-O1", "-w", "-fopenmp", "-ffp-contract=fast", "-D_GNU_SOURCE", f'-DROOT="{ROOT}"', f'-DBUILD="{ROOT}/build"', "-I.", "-Ichapters", "-Wl,--allow-multiple-definition"]
 LIBRARIES = ["-ljansson", "-lm"]
-# What the library has in a plain form only, and a file calls in the fast one.
+# What the library does not have, and a file calls.
+SPEED = [f"chapters/12_speed/{name}.c" for name in ("elementwise", "flash_attention", "pairs", "projection")]
 BESIDE = {
-    "chapters/17_training/linear.c": ["chapters/17_training/product.c", "chapters/12_speed/projection.c", "chapters/12_speed/pairs.c"],
-    "chapters/17_training/attention.c": ["chapters/12_speed/flash_attention.c"],
-    "chapters/12_speed/flash_attention.c": ["chapters/17_training/attention.c"],
+    "chapters/17_training/fast_training_kernels.c": ["chapters/17_training/fast_attention.c", "chapters/17_training/product.c", *SPEED],
+    "chapters/17_training/fast_attention.c": ["chapters/17_training/fast_training_kernels.c", "chapters/17_training/product.c", *SPEED],
+    "chapters/12_speed/flash_attention.c": ["chapters/17_training/fast_attention.c"],
 }
 
 # A file whose name is an older chapter's, or whose chapter has one test for several, has its tests elsewhere.
-OTHERWISE = {"chapters/13_quantization/k_quants.c": "quantization", "chapters/17_training/attention.c": "backward"}
+OTHERWISE = {"chapters/13_quantization/k_quants.c": "quantization", "chapters/17_training/fast_attention.c": "backward",
+             "chapters/17_training/fast_training_kernels.c": "backward"}
 
 # (what is found in a line of a function's body, what stands there instead)
 MUTATIONS = [
@@ -72,19 +74,18 @@ OVERRUN = "an overrun, for make sanitize to catch, and no other answer"
 QUANTIZATION = "chapters/13_quantization/quantization.c"
 K_QUANTS = "chapters/13_quantization/k_quants.c"
 BLOCKS = "n is a multiple of the block: the last one begins well before the end"
-BACKWARD = [f"chapters/16_backward/{name}_backward.c" for name in ("linear", "norms", "gates", "attention")]
+BACKWARD = [f"chapters/16_backward/{name}_backward.c" for name in ("linear", "norms", "activation", "attention")]
 EMPTY = "an empty block, or tile"
 DECODER = "chapters/09_decoder/decoder.c"
 ELEMENTWISE = "chapters/12_speed/elementwise.c"
-FAST_GATES = "chapters/17_training/gates.c"
-FAST_LOSS = "chapters/17_training/loss.c"
-FAST_ATTENTION = "chapters/17_training/attention.c"
+FAST_TRAINING = "chapters/17_training/fast_training_kernels.c"
+FAST_ATTENTION = "chapters/17_training/fast_attention.c"
 ROOMY = "more room than is needed"
 WHOLE = "its bound is a multiple of its step"
-MUON = "chapters/17_training/muon.c"
+OPTIMIZER = "chapters/17_training/optimizer.c"
 EQUIVALENT = {
-    (MUON, "double divisor = norm <= least ? least : norm; /* NaN stays NaN */"): EITHER,
-    (MUON, "const bool tall = rows >= columns; /* then it is turned: x x^T is as small as can be */"): "of a square matrix either will do",
+    (OPTIMIZER, "double divisor = norm <= least ? least : norm; /* NaN stays NaN */"): EITHER,
+    (OPTIMIZER, "const bool tall = rows >= columns; /* then it is turned: x x^T is as small as can be */"): "of a square matrix either will do",
     **{(file, f"for (int start = 0; start <= {size}; start += BLOCK) {{"): EMPTY for file, size in zip(BACKWARD, ("in", "dim", "n"))},
     (BACKWARD[1], "double weights[BLOCK] = {0}, biases[BLOCK ? BLOCK - 1 : 0] = {0};"): OVERRUN,
     (BACKWARD[1], "for (int i = 0; i < dim; i++) squares += (x[i] + mean) * (x[i] - mean);"): SAME_SUM,
@@ -102,8 +103,8 @@ EQUIVALENT = {
        for size in ("dim", "n") for end in (f"i + 4 * LANES < {size}", f"i + (4 + 1) * LANES <= {size}")},
     (ELEMENTWISE, "for (; i + LANES < n; i += LANES) *(Vector *)&out[i] = gated(&gate[i], &up[i]);"): "what is left is computed number by number",
     **{(ELEMENTWISE, f"for (; i + 4 * LANES <= dim; i += {step}) {{"): "some are computed again, to the same" for step in ("4 / LANES", "4")},
-    (FAST_GATES, "Words negative = (Words)(gate <= 0);"): EITHER,
-    (FAST_GATES, "for (int i = 0; i < whole - 1; i += LANES)"): "whole is a multiple of the lanes",
+    (FAST_TRAINING, "Words negative = (Words)(gate <= 0);"): EITHER,
+    (FAST_TRAINING, "for (int i = 0; i < whole - 1; i += LANES)"): "whole is a multiple of the lanes",
     **{(FAST_ATTENTION, f"int width = {width}, sets = {sets};"): ROOMY for width, sets in (
         *((f"(D + WIDE {more}", "(T + WIDE - 1) / WIDE") for more in ("+ 1) / WIDE * WIDE", "- 1) * WIDE * WIDE", "- 1) * WIDE")),
         *(("(D + WIDE - 1) / WIDE * WIDE", f"(T + WIDE {more}") for more in ("+ 1) / WIDE", "- 1) * WIDE", "- 1)")))},
@@ -116,13 +117,13 @@ EQUIVALENT = {
        for more in ("(5 * numbers * rows)", "((5 + 1) * numbers + 2 * rows)", "(5 * numbers + (2 + 1) * rows)", "(4 + 1) * numbers")},
     (FAST_ATTENTION, "for (int t = 1; t < head->T; t++)"): "the first query sees one key, whose weight is 1 whatever it asks",
     (FAST_ATTENTION, "for (int s = 0; s <= T; s += KEYS) {"): EMPTY,
-    (FAST_LOSS, "for (int v = 0; v < V; v++) most = x[v] >= most ? x[v] : most;"): EITHER,
-    **{(FAST_LOSS, f"enum {{ PART = {size} }};"): "parts of another length round no worse" for size in ("64 / LANES", "64")},
-    (FAST_LOSS, "for (int first = 0; first <= V; first += PART) {"): EMPTY,
-    (FAST_LOSS, "for (int first = 0; first < V - 1; first += PART) {"): "no case has one number more than whole parts",
-    (FAST_LOSS, "int end = V - first <= PART ? V : first + PART, v = first;"): EITHER,
-    (FAST_LOSS, "for (; v + LANES < end; v += LANES) part += exp_negative(*(const Vector *)&x[v] - max);"): "the rest is added one by one",
-    (FAST_LOSS, "for (; v + LANES < V; v += LANES)"): "the rest is added one by one",
+    (FAST_TRAINING, "for (int v = 0; v < V; v++) most = x[v] >= most ? x[v] : most;"): EITHER,
+    **{(FAST_TRAINING, f"enum {{ PART = {size} }};"): "parts of another length round no worse" for size in ("64 / LANES", "64")},
+    (FAST_TRAINING, "for (int first = 0; first <= V; first += PART) {"): EMPTY,
+    (FAST_TRAINING, "for (int first = 0; first < V - 1; first += PART) {"): "no case has one number more than whole parts",
+    (FAST_TRAINING, "int end = V - first <= PART ? V : first + PART, v = first;"): EITHER,
+    (FAST_TRAINING, "for (; v + LANES < end; v += LANES) part += exp_negative(*(const Vector *)&x[v] - max);"): "the rest is added one by one",
+    (FAST_TRAINING, "for (; v + LANES < V; v += LANES)"): "the rest is added one by one",
     (NORMS, "for (int i = 0; i < dim; i++) squares += (x[r][i] + mean) * (x[r][i] - mean);"): SAME_SUM,
     (NORMS, "for (int i = 0; i < dim; i++) squares += (x[r][i] - mean) * (x[r][i] + mean);"): SAME_SUM,
     (NORMS, "for (int r = 0; r < rows; r++) squares += (x[r][i] + mean) * (x[r][i] - mean);"): SAME_SUM,
@@ -348,9 +349,10 @@ def main():
     parser.add_argument("--every", type=int, default=1, metavar="N", help="try only one mutant in N")
     options = parser.parse_args()
     files = options.files
+    known = [line.split()[0] for line in run(f"{options.build}/verify", "--list").stdout.splitlines() if line.strip()]
+    COMPILE.extend(f"-Dfast_{name}={name}" for name in known)  # a fast body is judged under the reference's name
     if not files:  # linear, and every chapter's file that defines a kernel that verify knows
-        known = [line.split()[0] for line in run(f"{options.build}/verify", "--list").stdout.splitlines() if line.strip()]
-        kernel = re.compile(rf"^\w[\w *]*\b({'|'.join(known)})\(", re.M)
+        kernel = re.compile(rf"^\w[\w *]*\b(fast_)?({'|'.join(known)})\(", re.M)
         files = [pathlib.Path("common/linear.c")]
         files += sorted(p.relative_to(ROOT) for p in ROOT.glob("chapters/*/*.c")
                         if p.name not in ("main.c", "figures.c", "exercise.c") and kernel.search(p.read_text()))

@@ -24,9 +24,9 @@
 #include <cmocka.h>
 
 static void every_gradient_is_autograd_s(void **state) {
-    (void)state;
+    const TrainingKernels *kernels = *state;
     for (int m = 0; m < MODELS; m++) {
-        Case c = open_case(models[m]);
+        Case c = open_case(kernels, models[m]);
         Agreement agreement;
         float loss = (float)decoder_backward(&c.weights, &c.gradients, &c.activations, c.file.ids, c.file.targets, 1);
         Tensor of_loss = {.name = "loss", .dtype = F32, .rank = 1, .shape = {1}, .data = &loss};
@@ -40,8 +40,8 @@ static void every_gradient_is_autograd_s(void **state) {
 
 /* A float32 that rounds honestly passes; one number that is off by a thousandth of its row does not. */
 static void a_small_mistake_is_seen(void **state) {
-    (void)state;
-    Case c = open_case("llama32");
+    const TrainingKernels *kernels = *state;
+    Case c = open_case(kernels, "llama32");
     Agreement agreement;
     decoder_backward(&c.weights, &c.gradients, &c.activations, c.file.ids, c.file.targets, 1);
     for (int i = 0; i < c.gradients.tensor_count; i++) {
@@ -60,12 +60,12 @@ static void a_small_mistake_is_seen(void **state) {
 
 /* Two halves of a batch, each with its share of the mean, add up to the whole: accumulation without a mean of means. */
 static void shares_add_up(void **state) {
-    (void)state;
-    Case c = open_case("llama3");
+    const TrainingKernels *kernels = *state;
+    Case c = open_case(kernels, "llama3");
     int T = c.file.T, counted[2] = {0};
     for (int i = 0; i < 2 * T; i++) counted[i / T] += c.file.targets[i] >= 0;
     assert_int_not_equal(counted[0], counted[1]);
-    Activations one = activations_new(&c.model.config, 1, T);
+    Activations one = activations_new(&c.model.config, kernels, 1, T);
     double loss = 0;
     for (int b = 0; b < 2; b++) {
         float share = (float)counted[b] / (float)(counted[0] + counted[1]);
@@ -79,8 +79,8 @@ static void shares_add_up(void **state) {
 
 /* Called again without zeros in between, the gradients are twice as large, to the bit. */
 static void gradients_are_added(void **state) {
-    (void)state;
-    Case c = open_case("yarn");
+    const TrainingKernels *kernels = *state;
+    Case c = open_case(kernels, "yarn");
     decoder_backward(&c.weights, &c.gradients, &c.activations, c.file.ids, c.file.targets, 1);
     Parameters once = parameters_of(&c.model);
     memcpy(once.numbers, c.gradients.numbers, once.count * sizeof *once.numbers);
@@ -97,8 +97,8 @@ static void gradients_are_added(void **state) {
 /* The same model in the interleaved layout: the rows of q_proj and k_proj change places, and so do those of their
  * gradients. */
 static void interleaved_gradients_are_the_same_rows(void **state) {
-    (void)state;
-    Case c = open_case("llama2_70b");
+    const TrainingKernels *kernels = *state;
+    Case c = open_case(kernels, "llama2_70b");
     const Config *f = &c.model.config;
     int H = f->H, KV = f->KV, D = f->D, C = f->C;
     float *room = allocate(sizeof(float[H * D][C]));
@@ -123,13 +123,13 @@ static void interleaved_gradients_are_the_same_rows(void **state) {
 /* More rows than the logits of one chunk, some of whose chunks have no target at all: the loss of one text by
  * itself. */
 static void chunks_of_logits_make_no_difference(void **state) {
-    (void)state;
+    const TrainingKernels *kernels = *state;
     enum { TEXTS = 12 };
-    Case c = open_case("llama1");
+    Case c = open_case(kernels, "llama1");
     int T = c.file.T, ids[TEXTS * T], targets[TEXTS * T];
     for (int i = 0; i < TEXTS * T; i++)
         ids[i] = c.file.ids[i % (2 * T)], targets[i] = i < 2 * T ? c.file.targets[i] : -100;
-    Activations many = activations_new(&c.model.config, TEXTS, T);
+    Activations many = activations_new(&c.model.config, kernels, TEXTS, T);
     double loss = decoder_backward(&c.weights, &c.gradients, &many, ids, targets, 1);
     assert_near(loss, decoder_loss(&c.weights, &c.activations, c.file.ids, c.file.targets), 1e-12);
     assert_gradients_agree(&c, &c.gradients, "in chunks");
@@ -148,8 +148,9 @@ enum { EVERY = 1 };
 
 /* What the lesson says of its first and its last token: the loss of each alone. */
 static void a_name_at_the_beginning_is_a_surprise(void **state) {
-    (void)state;
+    const TrainingKernels *kernels = *state;
     Reader r = reader_open();
+    r.activations.kernels = kernels;
     int last = r.sentence.T - 1, anna = r.targets[last];
     for (int t = 1; t <= last; t++) r.targets[t] = -1;
     assert_near(reader_loss(&r), 16.89, 0.01);
@@ -161,8 +162,9 @@ static void a_name_at_the_beginning_is_a_surprise(void **state) {
 /* The trained model on the course's sentence: of every tensor the number with the largest gradient, nudged to both
  * sides. */
 static void nudging_the_sentence_s_model_agrees(void **state) {
-    (void)state;
+    const TrainingKernels *kernels = *state;
     Reader r = reader_open();
+    r.activations.kernels = kernels;
     reader_gradients(&r);
     for (int i = 0; i < r.weights.tensor_count; i += EVERY) {
         float *numbers = (float *)r.weights.tensors[i].data;
@@ -186,13 +188,13 @@ static void nudging_the_sentence_s_model_agrees(void **state) {
 /* ------------------------------------------------------------------ attention */
 
 static void log_sum_is_that_of_the_scores(void **state) {
-    (void)state;
+    const TrainingKernels *kernels = *state;
     enum { T = 41, H = 4, KV = 2, D = 6 };
     static float q[T][H][D], k[T][KV][D], v[T][KV][D], out[T][H][D], expected[T][H][D], log_sum[T][H];
     Random random = {.state = 7};
     random_fill(&random, T * H * D, (float *)q), random_fill(&random, T * KV * D, (float *)k),
         random_fill(&random, T * KV * D, (float *)v);
-    flash_attention_log_sum(T, H, KV, D, out, log_sum, q, k, v);
+    kernels->flash_attention_log_sum(T, H, KV, D, out, log_sum, q, k, v);
     flash_attention(T, T, H, KV, D, expected, q, k, v);
     for (int t = 0; t < T; t++)
         for (int h = 0; h < H; h++) {
@@ -248,7 +250,7 @@ static void assert_alike(size_t n, const float got[n], const double expected[n])
 
 /* Heads and texts that fill whole tiles, and those of one more; in room that others have had. */
 static void tiles_of_any_size_fit_together(void **state) {
-    (void)state;
+    const TrainingKernels *kernels = *state;
     static const int sizes[][4] = {{32, 2, 1, 33}, {64, 4, 2, 32}, {33, 2, 2, 65}, {97, 1, 1, 8}, {2, 3, 3, 2}};
     for (size_t c = 0; c < sizeof sizes / sizeof *sizes; c++) {
         int T = sizes[c][0], H = sizes[c][1], KV = sizes[c][2], D = sizes[c][3];
@@ -261,9 +263,9 @@ static void tiles_of_any_size_fit_together(void **state) {
              *exact_dv = zeros(shared, sizeof(double)), *out = zeros(heads, sizeof(float)),
              *log_sum = zeros((size_t)(T * H), sizeof(float));
         attention_by_the_book(T, H, KV, D, exact_dq, exact_dk, exact_dv, dout, q, k, v);
-        flash_attention_log_sum(T, H, KV, D, out, log_sum, q, k, v);
+        kernels->flash_attention_log_sum(T, H, KV, D, out, log_sum, q, k, v);
         void *last = soil_the_heap();
-        flash_attention_backward(T, H, KV, D, dq, dk, dv, dout, q, k, v, out, log_sum);
+        kernels->flash_attention_backward(T, H, KV, D, dq, dk, dv, dout, q, k, v, out, log_sum);
         free(last);
         assert_alike(heads, dq, exact_dq), assert_alike(shared, dk, exact_dk), assert_alike(shared, dv, exact_dv);
         void *rooms[] = {q, k, v, dout, dq, dk, dv, exact_dq, exact_dk, exact_dv, out, log_sum};
@@ -274,13 +276,13 @@ static void tiles_of_any_size_fit_together(void **state) {
 /* ------------------------------------------------------------------ the loss */
 
 static void large_and_small_numbers_are_no_trouble(void **state) {
-    (void)state;
+    const TrainingKernels *kernels = *state;
     float logits[1][3] = {{3e38f, -3e38f, 0}}, dlogits[1][3] = {{0}}, huge[2] = {3e30f, 4e30f},
         tiny[2] = {3e-30f, 4e-30f};
-    assert_near(cross_entropy(1, 3, logits, (int[]){0}), 0, 0);
-    cross_entropy_backward(1, 3, dlogits, logits, (int[]){0}, 1);
+    assert_near(kernels->cross_entropy(1, 3, logits, (int[]){0}), 0, 0);
+    kernels->cross_entropy_backward(1, 3, dlogits, logits, (int[]){0}, 1);
     assert_near(dlogits[0][0], 0, 0);
-    assert_true(isnan(cross_entropy(1, 3, logits, (int[]){-1})));
+    assert_true(isnan(kernels->cross_entropy(1, 3, logits, (int[]){-1})));
     assert_near(gradient_norm(2, huge) / 5e30, 1, 1e-6);
     assert_near(gradient_norm(2, tiny) / 5e-30, 1, 1e-6);
     assert_near(gradient_norm(0, NULL), 0, 0);
@@ -288,16 +290,18 @@ static void large_and_small_numbers_are_no_trouble(void **state) {
 
 /* ------------------------------------------------------------------ what is refused */
 
+static const TrainingKernels *refusing;
+
 static void too_long(void) {
-    Case c = open_case("llama1");
-    activations_new(&c.model.config, 1, c.model.config.max_position_embeddings + 1);
+    Case c = open_case(refusing, "llama1");
+    activations_new(&c.model.config, refusing, 1, c.model.config.max_position_embeddings + 1);
 }
 static void no_text(void) {
-    Case c = open_case("llama1");
-    activations_new(&c.model.config, 0, 3);
+    Case c = open_case(refusing, "llama1");
+    activations_new(&c.model.config, refusing, 0, 3);
 }
 static void with(int id, int target) {
-    Case c = open_case("llama1");
+    Case c = open_case(refusing, "llama1");
     c.file.ids[3] = id, c.file.targets[3] = target;
     decoder_backward(&c.weights, &c.gradients, &c.activations, c.file.ids, c.file.targets, 1);
 }
@@ -305,7 +309,7 @@ static void an_unknown_token(void) { with(64, 1); }
 static void an_unknown_target(void) { with(1, 64); }
 
 static void what_cannot_be_is_refused(void **state) {
-    (void)state;
+    refusing = *state;
     assert_refused(too_long, "a text of 65 tokens does not fit the context of 64");
     assert_refused(no_text, "a batch of 0 texts of 3 tokens: give at least one of each");
     assert_refused(an_unknown_token, "token 64 is not in the vocabulary of 64");
@@ -429,18 +433,18 @@ static void a_file_of_others_is_named(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         /* In child processes, which are best made before there are threads. */
-        cmocka_unit_test(what_cannot_be_is_refused),
-        cmocka_unit_test(every_gradient_is_autograd_s),
-        cmocka_unit_test(a_small_mistake_is_seen),
-        cmocka_unit_test(shares_add_up),
-        cmocka_unit_test(gradients_are_added),
-        cmocka_unit_test(interleaved_gradients_are_the_same_rows),
-        cmocka_unit_test(chunks_of_logits_make_no_difference),
-        cmocka_unit_test(a_name_at_the_beginning_is_a_surprise),
-        cmocka_unit_test(nudging_the_sentence_s_model_agrees),
-        cmocka_unit_test(log_sum_is_that_of_the_scores),
-        cmocka_unit_test(tiles_of_any_size_fit_together),
-        cmocka_unit_test(large_and_small_numbers_are_no_trouble),
+        FOR_BOTH(what_cannot_be_is_refused),
+        FOR_BOTH(every_gradient_is_autograd_s),
+        FOR_BOTH(a_small_mistake_is_seen),
+        FOR_BOTH(shares_add_up),
+        FOR_BOTH(gradients_are_added),
+        FOR_BOTH(interleaved_gradients_are_the_same_rows),
+        FOR_BOTH(chunks_of_logits_make_no_difference),
+        FOR_BOTH(a_name_at_the_beginning_is_a_surprise),
+        FOR_BOTH(nudging_the_sentence_s_model_agrees),
+        FOR_BOTH(log_sum_is_that_of_the_scores),
+        FOR_BOTH(tiles_of_any_size_fit_together),
+        FOR_BOTH(large_and_small_numbers_are_no_trouble),
         cmocka_unit_test(the_first_that_differs_is_named),
         cmocka_unit_test(a_file_in_another_order_is_compared_too),
         cmocka_unit_test(a_file_of_others_is_named),

@@ -168,7 +168,7 @@ static void parts_are_the_whole(void **state) {
     Learner l = learner_new(2);
     const Parameters *w = &l.weights;
     Parameters parts = parameters_new(&w->config);
-    Activations half = activations_new(&w->config, BATCH / 2, TEXT);
+    Activations half = activations_new(&w->config, &reference_training_kernels, BATCH / 2, TEXT);
     int ids[BATCH][TEXT], targets[BATCH][TEXT];
     for (int b = 0; b < BATCH; b++) {
         draw_text(&l.random, ids[b], targets[b]);

@@ -1,13 +1,12 @@
-/* Chapter 17's fast functions of chapter 16's names: the workbench's verdict, and beside chapter 16's sums in double at
+/* The fast kernels of training: the workbench's verdict; and both tables beside sums in double, at
  * sizes that fill more than one tile, panel and block. */
-#include "16_backward/backward.h"
 #include "17_training/product.h"
 #include "common/error.h"
-#include "common/linear.h"
 #include "common/measure.h"
 #include "common/random.h"
 #include "common/tensor.h"
 #include "tests/program.h"
+#include "tests/training_tables.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,11 +22,20 @@ static float *random_numbers(size_t count) {
 /* As if a reader had written them: PyTorch's cases, random shapes beside the chapters' own, guarded arrays. */
 static void the_workbench_says_right(void **state) {
     (void)state;
-    assert_int_equal(run("cd '%s/chapters' && sh '%s/compile.sh' %s/fast.c.so -Dflash_attention=not_judged_here "
-                         "16*/product.c 16*/linear.c 16*/attention.c 16*/gates.c 16*/loss.c "
-                         "12*/projection.c 12*/pairs.c 12*/flash_attention.c && cd %s && '%s/verify' --library "
-                         "fast.c.so", ROOT, BUILD, folder, folder, BUILD), 0);
-    assert_said("7 of 7 kernels pass\n");
+    static const char names[] = "-Dfast_linear=linear -Dfast_linear_backward=linear_backward "
+                                "-Dfast_rms_norm=rms_norm -Dfast_swiglu=swiglu "
+                                "-Dfast_swiglu_backward=swiglu_backward "
+                                "-Dfast_flash_attention_log_sum=flash_attention_log_sum "
+                                "-Dfast_flash_attention_backward=flash_attention_backward "
+                                "-Dfast_cross_entropy=cross_entropy "
+                                "-Dfast_cross_entropy_backward=cross_entropy_backward "
+                                "-Dflash_attention=not_judged_here";
+    assert_int_equal(run("cd '%s/chapters' && sh '%s/compile.sh' %s/fast.c.so %s "
+                         "16*/fast_training_kernels.c 16*/fast_attention.c 16*/product.c "
+                         "12*/elementwise.c 12*/projection.c 12*/pairs.c 12*/flash_attention.c && "
+                         "cd %s && '%s/verify' --library fast.c.so",
+                         ROOT, BUILD, folder, names, folder, BUILD), 0);
+    assert_said("9 of 9 kernels pass\n");
 }
 
 /* ------------------------------------------------------------------ products */
@@ -59,9 +67,7 @@ static void each_way_the_factors_lie(int M, int N, int K, bool rounds) {
             right = way & 2 ? (Matrix){b, 1, K} : (Matrix){b, N, 1};
         for (int i = 0; i < M * N; i++) c[i] = add ? before[i] : NAN;
         c[M * N] = 16;
-        product_rounds = rounds;
-        matrix_product(M, N, K, add, (void *)c, left, right);
-        product_rounds = false;
+        matrix_product(rounds ? BF16 : F32, M, N, K, add, (void *)c, left, right);
         left.first = rounded_a, right.first = rounded_b;
         check_product(M, N, K, add, c, before, left, right);
         assert_true(c[M * N] == 16);
@@ -89,27 +95,28 @@ typedef struct {
     float out[T][H][D], log_sum[T][H], dq[T][H][D], dk[T][KV][D], dv[T][KV][D];
 } Results;
 
-static Results *results_of(int threads, const float *x, const float *weight, const float *q, const float *k,
-                           const float *v) {
+static Results *results_of(const TrainingKernels *kernels, int threads, const float *x,
+                           const float *weight, const float *q, const float *k, const float *v) {
     Results *r = memset(allocate(sizeof *r), 0, sizeof *r);
     int before = thread_count();
     use_threads(threads);
-    linear(ROWS, IN, OUT, r->y, (void *)x, (void *)weight, NULL);
-    linear_backward(ROWS, IN, OUT, r->dx, r->dweight, r->dbias, r->y, (void *)x, (void *)weight);
-    flash_attention_log_sum(T, H, KV, D, r->out, r->log_sum, (void *)q, (void *)k, (void *)v);
-    flash_attention_backward(T, H, KV, D, r->dq, r->dk, r->dv, r->out, (void *)q, (void *)k, (void *)v, r->out,
-                             r->log_sum);
+    kernels->linear(ROWS, IN, OUT, r->y, (void *)x, (void *)weight, NULL);
+    kernels->linear_backward(ROWS, IN, OUT, r->dx, r->dweight, r->dbias, r->y, (void *)x, (void *)weight);
+    kernels->flash_attention_log_sum(T, H, KV, D, r->out, r->log_sum, (void *)q, (void *)k,
+                                     (void *)v);
+    kernels->flash_attention_backward(T, H, KV, D, r->dq, r->dk, r->dv, r->out, (void *)q,
+                                      (void *)k, (void *)v, r->out, r->log_sum);
     use_threads(before);
     return r;
 }
 
 static void threads_share_the_work_and_change_no_bit(void **state) {
-    (void)state;
+    const TrainingKernels *kernels = *state;
     float *x = random_numbers(ROWS * IN), *weight = random_numbers(OUT * IN);
     float *q = random_numbers(T * H * D), *k = random_numbers(T * KV * D), *v = random_numbers(T * KV * D);
-    Results *one = results_of(1, x, weight, q, k, v);
+    Results *one = results_of(kernels, 1, x, weight, q, k, v);
     for (int threads = 2; threads <= 4; threads++) {
-        Results *more = results_of(threads, x, weight, q, k, v);
+        Results *more = results_of(kernels, threads, x, weight, q, k, v);
         assert_memory_equal(one, more, sizeof *one);
         free(more);
     }
@@ -156,17 +163,18 @@ static void near(const char *what, size_t n, const float *got, const double *rig
 }
 
 /* With heads of all widths, and texts that end within a tile. */
-static void attention_agrees(int tokens, int heads, int kv, int width) {
+static void attention_agrees(const TrainingKernels *kernels, int tokens, int heads, int kv, int width) {
     size_t queries = (size_t)tokens * heads * width, keys = (size_t)tokens * kv * width, all = queries + 2 * keys;
     Heads a = {tokens, heads, kv, width, random_numbers(queries), random_numbers(keys), random_numbers(keys),
                random_numbers(queries)};
     float *out = allocate(queries * sizeof *out), *log_sum = allocate((size_t)tokens * heads * sizeof *log_sum);
     float *got = memset(allocate(all * sizeof *got), 0, all * sizeof *got), *dk = got + queries, *dv = dk + keys;
     double *right = memset(allocate(all * sizeof *right), 0, all * sizeof *right);
-    flash_attention_log_sum(tokens, heads, kv, width, (void *)out, (void *)log_sum, (void *)a.q, (void *)a.k,
-                            (void *)a.v);
-    flash_attention_backward(tokens, heads, kv, width, (void *)got, (void *)dk, (void *)dv, (void *)a.dout, (void *)a.q,
-                             (void *)a.k, (void *)a.v, (void *)out, (void *)log_sum);
+    kernels->flash_attention_log_sum(tokens, heads, kv, width, (void *)out, (void *)log_sum,
+                                     (void *)a.q, (void *)a.k, (void *)a.v);
+    kernels->flash_attention_backward(tokens, heads, kv, width, (void *)got, (void *)dk, (void *)dv,
+                                      (void *)a.dout, (void *)a.q, (void *)a.k, (void *)a.v,
+                                      (void *)out, (void *)log_sum);
     for (int t = 0; t < tokens; t++)
         for (int h = 0; h < heads; h++) look_back(&a, t, h, right, right + queries, right + queries + keys);
     near("dq", queries, got, right), near("dk", keys, dk, right + queries),
@@ -175,14 +183,16 @@ static void attention_agrees(int tokens, int heads, int kv, int width) {
 }
 
 static void attention_of_all_shapes(void **state) {
-    (void)state;
-    attention_agrees(1, 1, 1, 2), attention_agrees(33, 3, 1, 6), attention_agrees(64, 4, 4, 32);
-    attention_agrees(97, 4, 2, 48), attention_agrees(130, 2, 1, 64), attention_agrees(31, 2, 2, 128);
+    const TrainingKernels *kernels = *state;
+    static const int shapes[][4] = {{1, 1, 1, 2},   {33, 3, 1, 6},   {64, 4, 4, 32},
+                                    {97, 4, 2, 48}, {130, 2, 1, 64}, {31, 2, 2, 128}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        attention_agrees(kernels, shapes[i][0], shapes[i][1], shapes[i][2], shapes[i][3]);
 }
 
 /* Of any width, added to what is there, beside sums in double: what fills no vector is computed as well. */
 static void gates_of_all_widths(void **state) {
-    (void)state;
+    const TrainingKernels *kernels = *state;
     enum { MOST = 70 };
     for (int n = 1; n <= MOST; n++) {
         float *dout = random_numbers((size_t)n), *gate = random_numbers((size_t)n), *up = random_numbers((size_t)n);
@@ -195,7 +205,7 @@ static void gates_of_all_widths(void **state) {
             right_up[i] = 2 + dout[i] * gate[i] * share;
         }
         dgate[n] = dup[n] = 16;
-        swiglu_backward(n, dgate, dup, dout, gate, up);
+        kernels->swiglu_backward(n, dgate, dup, dout, gate, up);
         near("dgate", (size_t)n, dgate, right_gate), near("dup", (size_t)n, dup, right_up);
         assert_true(dgate[n] == 16 && dup[n] == 16);
         free(dout), free(gate), free(up);
@@ -206,9 +216,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_workbench_says_right),
         cmocka_unit_test(products_of_all_sizes),
-        cmocka_unit_test(threads_share_the_work_and_change_no_bit),
-        cmocka_unit_test(attention_of_all_shapes),
-        cmocka_unit_test(gates_of_all_widths),
+        FOR_BOTH(threads_share_the_work_and_change_no_bit),
+        FOR_BOTH(attention_of_all_shapes),
+        FOR_BOTH(gates_of_all_widths),
     };
     return cmocka_run_group_tests_name("product", tests, make_folder, remove_folder) != 0;
 }

@@ -22,11 +22,11 @@ static Batch whole(const Case *c) { return (Batch){c->file.B, c->file.ids, c->fi
 
 /* With fewer threads than sequences, as many, and more. */
 static void every_gradient_is_autograd_s(void **state) {
-    (void)state;
+    const TrainingKernels *kernels = *state;
     for (int m = 0; m < MODELS; m++)
         for (int threads = 1; threads <= 3; threads++) {
-            Case c = open_case(models[m]);
-            Workers workers = workers_new(&c.model.config, c.file.T, threads);
+            Case c = open_case(kernels, models[m]);
+            Workers workers = workers_new(&c.model.config, kernels, c.file.T, threads);
             Agreement agreement;
             double loss = batch_backward(&workers, &c.weights, &c.gradients, whole(&c), 1);
             float rounded = (float)loss;
@@ -41,9 +41,9 @@ static void every_gradient_is_autograd_s(void **state) {
 
 /* The second run finds in each thread's arrays what the first has left there. */
 static void the_same_threads_give_the_same_bits(void **state) {
-    (void)state;
-    Case c = open_case("llama3"), again = open_case("llama3");
-    Workers workers = workers_new(&c.model.config, c.file.T, 2);
+    const TrainingKernels *kernels = *state;
+    Case c = open_case(kernels, "llama3"), again = open_case(kernels, "llama3");
+    Workers workers = workers_new(&c.model.config, kernels, c.file.T, 2);
     double first = batch_backward(&workers, &c.weights, &c.gradients, whole(&c), 1);
     double second = batch_backward(&workers, &again.weights, &again.gradients, whole(&c), 1);
     assert_true(first == second);
@@ -53,12 +53,12 @@ static void the_same_threads_give_the_same_bits(void **state) {
 
 /* Two batches of one sequence each, whose targets are not as many: with their shares they are the whole batch. */
 static void accumulated_batches_weigh_by_their_targets(void **state) {
-    (void)state;
-    Case c = open_case("llama3");
+    const TrainingKernels *kernels = *state;
+    Case c = open_case(kernels, "llama3");
     int T = c.file.T, counted[2] = {0};
     for (int i = 0; i < 2 * T; i++) counted[i / T] += c.file.targets[i] >= 0;
     assert_int_not_equal(counted[0], counted[1]);
-    Workers workers = workers_new(&c.model.config, T, 2);
+    Workers workers = workers_new(&c.model.config, kernels, T, 2);
     double loss = 0;
     for (int b = 0; b < 2; b++) {
         double share = (double)counted[b] / (counted[0] + counted[1]);
@@ -72,15 +72,15 @@ static void accumulated_batches_weigh_by_their_targets(void **state) {
 
 /* A sequence without a target adds nothing; a batch without one has no mean. */
 static void sequences_without_targets_count_nothing(void **state) {
-    (void)state;
-    Case c = open_case("llama1");
+    const TrainingKernels *kernels = *state;
+    Case c = open_case(kernels, "llama1");
     int T = c.file.T, ids[4 * T], targets[4 * T];
     for (int i = 0; i < 4 * T; i++) {
         int of_file = i / (2 * T) * T + i % T;
         bool empty = i / T % 2 == 0;
         ids[i] = empty ? 1 : c.file.ids[of_file], targets[i] = empty ? -1 : c.file.targets[of_file];
     }
-    Workers workers = workers_new(&c.model.config, T, 2);
+    Workers workers = workers_new(&c.model.config, kernels, T, 2);
     double loss = batch_backward(&workers, &c.weights, &c.gradients, (Batch){4, ids, targets, NULL}, 1);
     assert_near(loss, batch_loss(&workers, &c.weights, whole(&c)), summed);
     assert_gradients_agree(&c, &c.gradients, "with empty sequences");
@@ -92,8 +92,8 @@ static void sequences_without_targets_count_nothing(void **state) {
 /* A target that counts twice is one that is there twice. Some of the first sequence's do; and what all count is no
  * matter, if they count alike. */
 static void counting_twice_is_being_there_twice(void **state) {
-    (void)state;
-    Case once = open_case("llama32"), twice = open_case("llama32");
+    const TrainingKernels *kernels = *state;
+    Case once = open_case(kernels, "llama32"), twice = open_case(kernels, "llama32");
     int T = once.file.T, ids[3 * T], targets[3 * T];
     float counts[2 * T];
     for (int i = 0; i < 3 * T; i++) {
@@ -102,7 +102,7 @@ static void counting_twice_is_being_there_twice(void **state) {
         ids[i] = once.file.ids[of_file], targets[i] = i < 2 * T || again ? once.file.targets[of_file] : -1;
         if (i < 2 * T) counts[i] = i < T && again ? 0.5f : 0.25f;
     }
-    Workers workers = workers_new(&once.model.config, T, 2);
+    Workers workers = workers_new(&once.model.config, kernels, T, 2);
     Batch weighted = {2, ids, targets, counts}, thrice = {3, ids, targets, NULL};
     double loss = batch_backward(&workers, &once.weights, &once.gradients, weighted, 1);
     assert_near(loss, batch_backward(&workers, &twice.weights, &twice.gradients, thrice, 1), summed);
@@ -114,7 +114,7 @@ static void counting_twice_is_being_there_twice(void **state) {
     assert_true(fabs(loss - batch_loss(&workers, &once.weights, whole(&once))) > 1e-3); /* it does matter */
     close_case(&twice);
 
-    Case alike = open_case("llama32");
+    Case alike = open_case(kernels, "llama32");
     for (int i = 0; i < 2 * T; i++) counts[i] = 0.1f;
     assert_near(batch_backward(&workers, &alike.weights, &alike.gradients, weighted, 1),
                 batch_loss(&workers, &alike.weights, whole(&alike)), summed);
@@ -124,16 +124,17 @@ static void counting_twice_is_being_there_twice(void **state) {
 
 /* Two documents in one sequence, and each in one of its own. */
 static void apart_no_document_sees_another(void **state) {
-    (void)state;
+    const TrainingKernels *kernels = *state;
     enum { BOS = 1 };
-    Case together = open_case("llama3"), alone = open_case("llama3");
+    Case together = open_case(kernels, "llama3"), alone = open_case(kernels, "llama3");
     const int T = together.file.T / 2 * 2, *text = together.file.ids;
     int ids[T], targets[T];
     for (int t = 0; t < T; t++) {
         ids[t] = t % (T / 2) == 0 ? BOS : text[t] == BOS ? BOS + 1 : text[t];
         targets[t] = (t + 1) % (T / 2) == 0 ? -1 : text[t + 1];
     }
-    Workers one = workers_new(&together.model.config, T, 1), two = workers_new(&alone.model.config, T / 2, 1);
+    Workers one = workers_new(&together.model.config, kernels, T, 1);
+    Workers two = workers_new(&alone.model.config, kernels, T / 2, 1);
     Batch sequence = {1, ids, targets, NULL}, halves = {2, ids, targets, NULL};
     double seen = batch_loss(&one, &together.weights, sequence);
     workers_keep_apart(&one, BOS);
@@ -149,16 +150,16 @@ static void apart_no_document_sees_another(void **state) {
 
 /* Short sequences go through the decoder several at a time, as many as each thread can have. */
 static void a_group_of_sequences_is_each_of_them(void **state) {
-    (void)state;
+    const TrainingKernels *kernels = *state;
     enum { B = 7 };
-    Case grouped = open_case("llama3"), single = open_case("llama3");
+    Case grouped = open_case(kernels, "llama3"), single = open_case(kernels, "llama3");
     const int T = grouped.file.T;
     int ids[B * T], targets[B * T];
     for (int i = 0; i < B * T; i++) {
         int of_file = (i + i / T) % (2 * T);
         ids[i] = grouped.file.ids[of_file], targets[i] = i % 3 ? grouped.file.ids[(of_file + 1) % (2 * T)] : -1;
     }
-    Workers workers = workers_new(&grouped.model.config, T, 2);
+    Workers workers = workers_new(&grouped.model.config, kernels, T, 2);
     assert_true(workers.together >= B / 2);
     double loss = batch_backward(&workers, &grouped.weights, &grouped.gradients, (Batch){B, ids, targets, NULL}, 1);
     workers.together = 1;
@@ -172,8 +173,8 @@ static void a_group_of_sequences_is_each_of_them(void **state) {
 }
 
 static void no_threads(void) {
-    Case c = open_case("llama1");
-    workers_new(&c.model.config, 3, 0);
+    Case c = open_case(&reference_training_kernels, "llama1");
+    workers_new(&c.model.config, &reference_training_kernels, 3, 0);
 }
 
 static void what_cannot_be_is_refused(void **state) {
@@ -183,13 +184,13 @@ static void what_cannot_be_is_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_gradient_is_autograd_s),
-        cmocka_unit_test(the_same_threads_give_the_same_bits),
-        cmocka_unit_test(accumulated_batches_weigh_by_their_targets),
-        cmocka_unit_test(sequences_without_targets_count_nothing),
-        cmocka_unit_test(counting_twice_is_being_there_twice),
-        cmocka_unit_test(apart_no_document_sees_another),
-        cmocka_unit_test(a_group_of_sequences_is_each_of_them),
+        FOR_BOTH(every_gradient_is_autograd_s),
+        FOR_BOTH(the_same_threads_give_the_same_bits),
+        FOR_BOTH(accumulated_batches_weigh_by_their_targets),
+        FOR_BOTH(sequences_without_targets_count_nothing),
+        FOR_BOTH(counting_twice_is_being_there_twice),
+        FOR_BOTH(apart_no_document_sees_another),
+        FOR_BOTH(a_group_of_sequences_is_each_of_them),
         cmocka_unit_test(what_cannot_be_is_refused),
     };
     return cmocka_run_group_tests_name("step", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Chapter 17: flash_attention_log_sum() and flash_attention_backward() of chapter 16, in float32 and in tiles.
+/* fast_flash_attention_log_sum() and fast_flash_attention_backward(): in float32, and in tiles.
  *
  * KEYS keys meet WIDE queries of one head. All that comes of it are small products, with two vectors of queries or of a
  * row's numbers in each register:
@@ -11,7 +11,7 @@
  * q is divided by sqrt(D) once, when it is copied; so dk is right as it is, and dq is divided at the end. */
 #include "12_speed/exponential.h"
 #include "12_speed/flash_attention.h"
-#include "16_backward/backward.h"
+#include "17_training/fast_training_kernels.h"
 #include "common/error.h"
 #include "common/numbers.h"
 
@@ -26,8 +26,9 @@ enum {
     SETS = 256 / WIDE,    /* of queries that share a tile of keys on the way forward */
 };
 
-void flash_attention_log_sum(int T, int H, int KV, int D, float out[restrict T][H][D], float log_sum[restrict T][H],
-                             const float q[T][H][D], const float k[T][KV][D], const float v[T][KV][D]) {
+void fast_flash_attention_log_sum(int T, int H, int KV, int D, float out[restrict T][H][D],
+                                  float log_sum[restrict T][H], const float q[T][H][D],
+                                  const float k[T][KV][D], const float v[T][KV][D]) {
     team_attention(SETS, T, T, H, KV, D, out, &log_sum[0][0], q, k, v);
 }
 
@@ -197,10 +198,11 @@ static void group_backward(int T, int H, int KV, int D, int g, Head *head, Tile 
     }
 }
 
-void flash_attention_backward(int T, int H, int KV, int D, float dq[restrict T][H][D], float dk[restrict T][KV][D],
-                              float dv[restrict T][KV][D], const float dout[T][H][D], const float q[T][H][D],
-                              const float k[T][KV][D], const float v[T][KV][D], const float out[T][H][D],
-                              const float log_sum[T][H]) {
+void fast_flash_attention_backward(int T, int H, int KV, int D, float dq[restrict T][H][D],
+                                   float dk[restrict T][KV][D], float dv[restrict T][KV][D],
+                                   const float dout[T][H][D], const float q[T][H][D],
+                                   const float k[T][KV][D], const float v[T][KV][D],
+                                   const float out[T][H][D], const float log_sum[T][H]) {
     if (T < 1) fail("attention: %d positions: give at least one", T);
     if (KV < 1 || H % KV) fail("attention: %d query heads cannot share %d key/value heads evenly", H, KV);
 #pragma omp parallel
