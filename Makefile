@@ -81,12 +81,8 @@ DRAWN    := $(patsubst chapters/%/figures.c,%,$(filter-out $(LEFT_OUT),$(wildcar
 drawer    = $(firstword $(subst _, ,$(1)))_figures
 DRAWERS  := $(foreach c,$(DRAWN),$(BUILD)/$(call drawer,$(c)))
 TOOLS    := $(BUILD)/verify $(BUILD)/grade $(BUILD)/stories $(if $(PCRE2),$(BUILD)/lessons $(BUILD)/llama $(BUILD)/quantize $(BUILD)/mine $(BUILD)/train)
-# These have the functions of chapters 9 and 8, but fast: a program that runs whole models names them before the library.
-FAST     := $(addprefix chapters/12_speed/,projection.c pairs.c flash_attention.c)
-# And two of chapters 1 and 3, for a program that calls none of the others in their files: the library would bring both.
-FASTEST  := $(FAST) chapters/12_speed/elementwise.c
-# And what goes backward, of chapter 16, with common/linear.c: a program that trains names them as well.
-BACKWARD := $(FASTEST) $(addprefix chapters/17_training/,product.c linear.c attention.c gates.c loss.c)
+# What goes backward, of chapter 16, with common/linear.c, but fast: a program that trains names them before the library.
+BACKWARD := $(addprefix chapters/17_training/,product.c linear.c attention.c gates.c loss.c)
 CLIMB    := chapters/12_speed/climb.c
 LLAMA    := $(addprefix chapters/11_generation/,llama.c session.c settings.c talk.c)
 # The ranks of chapter 15, or the one that there is without MPI.
@@ -95,9 +91,8 @@ SPREAD   := $(addprefix chapters/15_tensor_parallel/,run.c parallel.c $(if $(MPI
 TRAINER  := $(addprefix chapters/17_training/,checkpoint.c documents.c folder.c mixture.c recipe.c report.c sample.c setup.c)
 KERNELS  := $(filter-out %/main.c %/figures.c %/exercise.c %/quantize.c chapters/17_training/train.c $(LLAMA) $(TRAINER) $(BACKWARD) $(CLIMB) $(LEFT_OUT) $(addprefix %/,run.c parallel.c ranks.c counted.c alone.c),$(wildcard chapters/[0-9][0-9]_*/*.c))
 COMMON   := $(wildcard common/*.c)
-VERIFY   := $(filter-out $(addprefix tests/judge/,main.c grade.c guard.c mine.c route.c yours.c),$(wildcard tests/judge/*.c))
-TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c))) $(BUILD)/tests/fast_decoder $(BUILD)/tests/fast_flash_attention $(BUILD)/tests/fast_backward $(BUILD)/tests/fast_step
-TESTS    := $(patsubst %/test_generation,%/fast_generation,$(patsubst %/test_elementwise,%/fast_elementwise,$(TESTS:%/test_speed=%/fast_speed)))
+VERIFY   := $(filter-out $(addprefix tests/judge/,main.c bench_kernels.c grade.c guard.c mine.c route.c yours.c),$(wildcard tests/judge/*.c))
+TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c)))  $(BUILD)/tests/fast_backward $(BUILD)/tests/fast_step
 TESTS    := $(TESTS:%/test_product=%/fast_product)
 FUZZED   := safetensors gguf config model template $(if $(PCRE2),tokenizer text)
 
@@ -129,29 +124,26 @@ $(BUILD)/objects/%.o: %.c $(BUILD)/flags
 	@echo "  compile  $<"
 	@$(CC) $(FLAGS) $(SHARED) $(ALSO) -MMD -MP -c $< -o $@
 
-RUNNERS  := $(BUILD)/11_generation $(BUILD)/12_speed $(BUILD)/15_tensor_parallel
-# They name their parts before the library, too.
+# They name their parts before the library.
 $(BUILD)/12_speed: $(call object,$(CLIMB))
 $(BUILD)/15_tensor_parallel: $(call object,$(SPREAD))
 $(BUILD)/15_tensor_parallel: LIBS += $(MPI)
 $(call object,$(SPREAD)): ALSO = $(filter -I%,$(MPI))
-$(BUILD)/12_figures: $(call object,$(CLIMB) $(FASTEST))
-$(filter $(RUNNERS),$(PROGRAMS)): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(call object,$(FASTEST)) $(BUILD)/libllama.a
-$(filter-out $(RUNNERS),$(PROGRAMS)): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(BUILD)/libllama.a
+$(BUILD)/12_figures: $(call object,$(CLIMB))
+$(PROGRAMS): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(BUILD)/libllama.a
 $(foreach c,$(DRAWN),$(eval $(BUILD)/$(call drawer,$(c)): $(BUILD)/objects/chapters/$(c)/figures.o $(BUILD)/libllama.a))
 $(PROGRAMS) $(DRAWERS):
 	$(link)
 
 $(BUILD)/verify: $(call object,tests/judge/main.c $(VERIFY)) $(BUILD)/libllama.a
 $(BUILD)/grade: $(call object,tests/judge/grade.c $(VERIFY)) $(BUILD)/libllama.a
-# What is timed are the fast functions.
-$(BUILD)/bench_kernels: $(call object,tests/judge/main.c $(FAST) $(VERIFY)) $(BUILD)/libllama.a
+$(BUILD)/bench_kernels: $(call object,tests/judge/bench_kernels.c $(VERIFY)) $(BUILD)/libllama.a
 $(BUILD)/mine: $(call object,tests/judge/mine.c tests/judge/yours.c tests/golden/examine.c $(VERIFY)) $(BUILD)/libllama.a
 $(BUILD)/verify $(BUILD)/grade $(BUILD)/bench_kernels $(BUILD)/mine:
 	$(link) -ldl
 
 # The program of chapter 11 that people use, and the one that writes what the course's own model learned.
-$(BUILD)/llama: $(call object,$(LLAMA) $(FASTEST)) $(BUILD)/libllama.a
+$(BUILD)/llama: $(call object,$(LLAMA)) $(BUILD)/libllama.a
 $(BUILD)/quantize: $(call object,chapters/13_quantization/quantize.c) $(BUILD)/libllama.a
 $(BUILD)/stories: $(call object,$(addprefix chapters/09_decoder/stories/,stories.c world.c)) $(BUILD)/libllama.a
 $(BUILD)/lessons: $(call object,chapters/09_decoder/stories/lessons.c) $(BUILD)/libllama.a
@@ -164,14 +156,14 @@ $(BUILD)/llama $(BUILD)/quantize $(BUILD)/stories $(BUILD)/lessons $(BUILD)/trai
 # What the trained model does when something is done to it: tests/golden/NAME.c, whose output is NAME.txt beside it.
 STUDIES := ablations beyond choices likely quantized settings
 STUDIED := $(addprefix $(BUILD)/,$(STUDIES) card)
-$(STUDIED): $(BUILD)/%: $(call object,tests/golden/examine.c tests/golden/judged.c $(FAST)) $(BUILD)/objects/tests/golden/%.o $(BUILD)/libllama.a
-$(BUILD)/bench_decoder: $(call object,tests/bench/bench_decoder.c $(FASTEST)) $(BUILD)/libllama.a
-$(BUILD)/bench_parallel: $(call object,tests/bench/bench_parallel.c $(filter-out %/run.c,$(SPREAD)) $(FASTEST)) $(BUILD)/libllama.a
+$(STUDIED): $(BUILD)/%: $(call object,tests/golden/examine.c tests/golden/judged.c) $(BUILD)/objects/tests/golden/%.o $(BUILD)/libllama.a
+$(BUILD)/bench_decoder: $(call object,tests/bench/bench_decoder.c) $(BUILD)/libllama.a
+$(BUILD)/bench_parallel: $(call object,tests/bench/bench_parallel.c $(filter-out %/run.c,$(SPREAD))) $(BUILD)/libllama.a
 $(BUILD)/bench_parallel: LIBS += $(MPI)
 $(call object,tests/bench/bench_parallel.c): ALSO = $(filter -I%,$(MPI))
 $(BUILD)/bench_tokenizer: $(call object,tests/bench/bench_tokenizer.c) $(BUILD)/libllama.a
 $(BUILD)/check_tokenizer: $(call object,tests/formats/check_tokenizer.c) $(BUILD)/libllama.a
-$(BUILD)/bench_layer: $(call object,tests/bench/bench_layer.c $(FASTEST)) $(BUILD)/libllama.a
+$(BUILD)/bench_layer: $(call object,tests/bench/bench_layer.c) $(BUILD)/libllama.a
 $(BUILD)/bench_training: $(call object,tests/bench/bench_training.c $(BACKWARD)) $(BUILD)/libllama.a
 $(STUDIED) $(BUILD)/bench_training $(BUILD)/bench_decoder $(BUILD)/bench_layer $(BUILD)/bench_tokenizer $(BUILD)/check_tokenizer $(BUILD)/bench_parallel:
 	$(link)
@@ -186,15 +178,12 @@ $(BUILD)/tests/%: $(BUILD)/objects/tests/%.o $(call object,$(VERIFY)) $(BUILD)/l
 $(BUILD)/tests/test_training $(BUILD)/tests/test_recipe: $(call object,$(TRAINER))
 $(BUILD)/tests/test_mine: $(call object,tests/judge/yours.c tests/golden/examine.c)
 
-# The same tests with chapter 12's functions in place of those of chapters 1, 3, 8 and 9.
-$(BUILD)/tests/fast_%: $(BUILD)/objects/tests/test_%.o $(call object,$(FASTEST)) $(BUILD)/libllama.a
+# The same tests with chapter 17's functions in place of those of chapter 16.
+$(BUILD)/tests/fast_%: $(BUILD)/objects/tests/test_%.o $(call object,$(BACKWARD)) $(BUILD)/libllama.a
 	$(link) $(CMOCKA)
 
-# And of chapter 16.
-$(BUILD)/tests/fast_backward $(BUILD)/tests/fast_step $(BUILD)/tests/fast_product: $(call object,$(filter-out $(FASTEST),$(BACKWARD)))
-
 # Somebody on another machine who has not pulled for a while.
-$(BUILD)/tests/other_version: $(filter-out %/run.o,$(call object,chapters/15_tensor_parallel/main.c $(SPREAD) $(FASTEST))) $(BUILD)/objects/other_version.o $(BUILD)/libllama.a
+$(BUILD)/tests/other_version: $(filter-out %/run.o,$(call object,chapters/15_tensor_parallel/main.c $(SPREAD))) $(BUILD)/objects/other_version.o $(BUILD)/libllama.a
 	$(link) $(MPI)
 $(BUILD)/objects/other_version.o: chapters/15_tensor_parallel/run.c $(BUILD)/flags
 	@$(CC) $(FLAGS) -DSPOKEN=2 $(filter -I%,$(MPI)) -c $< -o $@
@@ -286,7 +275,7 @@ preview: $(DRAWINGS) ## the figures as text, in the terminal
 # The kernels for Python, every name to be seen: notebooks/llama_c.py calls them. Of chapters 10 and 11 the kernels alone,
 # which do without PCRE2. -Bsymbolic: they find each other first, whatever else the process has that is called `linear`.
 FOR_PYTHON := $(COMMON) $(filter-out chapters/10_% chapters/11_%,$(KERNELS)) \
-              chapters/10_tokenizer/train.c chapters/11_generation/sampling.c chapters/11_generation/draw.c
+              chapters/10_tokenizer/train.c chapters/11_generation/sampling.c
 
 $(BUILD)/libllama.so: $(FOR_PYTHON) $(wildcard common/*.h chapters/*/*.h) $(BUILD)/flags
 	@echo "  link     $@"
@@ -356,9 +345,9 @@ grade: $(BUILD)/grade $(BUILD)/compile.sh ## judge a folder of submissions: make
 	@$(if $(DIR),,echo "usage: make grade DIR=submissions/ [EXERCISE=05] [CSV=$(BUILD)/grades.csv]"; exit 1)
 	@$(BUILD)/grade $(EXERCISE:%=--exercise %) --csv $(call quote,$(or $(CSV),$(BUILD)/grades.csv)) $(call quote,$(DIR))
 
-# Everything, or what ONLY names of it (tests/kernels/test_speed.c is fast_speed, with chapter 12's code in it; either name will do):
+# Everything, or what ONLY names of it:
 # first what takes long, so that the others end beside it. Two are scripts; and where programs are run, they must be there.
-LONGEST  := test_parallel test_classroom test_programs test_mine fast_product test_golden test_tokenizer test_chat fast_generation lessons
+LONGEST  := test_parallel test_classroom test_programs test_mine fast_product test_golden test_tokenizer test_chat test_generation lessons
 EVERY_TEST := $(notdir $(TESTS)) $(FUZZED:%=replay_%) languages lessons
 TESTED   := $(or $(foreach t,$(ONLY),$(if $(filter $(t),$(EVERY_TEST)),$(t),$(t:test_%=fast_%))),$(filter $(EVERY_TEST),$(LONGEST)) $(filter-out $(LONGEST),$(EVERY_TEST)))
 COMPILED := $(patsubst %,$(BUILD)/tests/%,$(filter-out languages lessons,$(TESTED)))

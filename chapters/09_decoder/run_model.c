@@ -179,7 +179,7 @@ int run_model(const char *path, const char *ids_text, const char *save_to, const
         fail("--save %s: this file is being read, and would be lost: name another one", save_to);
     if (save_to && file_would_be_lost(save_to, 8, "{")) /* a safetensors header, behind its length */
         fail("--save %s: this file is no safetensors, and would be lost: name another one", save_to);
-    Trace run = trace(&model, T, ids);
+    Trace run = trace(&model, &reference_kernels, T, ids);
     if (dump_path) require_a_stage(&run, &dump, dump_path);
     char words[200];
     if (is_finite(&run, words)) print_next(&run);

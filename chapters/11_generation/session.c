@@ -1,8 +1,7 @@
 #include "11_generation/session.h"
 #include "10_tokenizer/command.h"
 #include "11_generation/defaults.h"
-#include "12_speed/rounding.h" /* looks ahead: --bf16, and --exact */
-#include "13_quantization/products.h"
+#include "12_speed/fast_kernels.h" /* looks ahead: llama is fast */
 #include "common/error.h"
 #include "common/measure.h"
 
@@ -15,11 +14,17 @@ static const char bundled[] = ROOT "/chapters/09_decoder/stories/model";
 
 /* ------------------------------------------------------------------ opening */
 
+static const Kernels *kernels_for(const Words *words) {
+    if (words->bf16) return words->exact ? &bf16_exact_kernels : &bf16_kernels;
+    return words->exact ? &exact_kernels : &fast_kernels;
+}
+
 /* The tokenizer lies in the model's folder, in the .gguf, or beside the .bin. How the model's maker recommends to write
  * counts, but what is asked for counts more. */
 Llama llama_open(const Words *words) {
     const char *path = or(words->model, bundled);
-    Llama llama = {.words = words, .settings = settings_of(words), .model = model_open(path), .path = model_home(path)};
+    Llama llama = {.words = words, .settings = settings_of(words), .model = model_open(path),
+                   .kernels = kernels_for(words), .path = model_home(path)};
     llama.tokenizer_path = model_home(or(words->tokenizer, path));
     llama.tokenizer = tokenizer_of_model(path, words->tokenizer);
     check_vocabularies(&llama.model, llama.tokenizer, !words->quiet);
@@ -28,7 +33,6 @@ Llama llama_open(const Words *words) {
     const char *weights = tensor_type(&llama.model.lm_head);
     if (words->bf16 && strcmp(weights, "BF16") != 0)
         fail("--bf16: the weights of %s are %s, not BF16: leave it out", path, weights);
-    project_rounds = words->bf16, project_exactly = words->exact;
     return llama;
 }
 
@@ -51,8 +55,8 @@ volatile sig_atomic_t interrupted;
 
 Session session_new(const Llama *llama, size_t needed) {
     const Settings *settings = &llama->settings;
-    Generation generation =
-        generation_new(&llama->model, llama_context(llama, needed), settings->sampling, settings->seed);
+    Generation generation = generation_new(&llama->model, llama->kernels, llama_context(llama, needed),
+                                           settings->sampling, settings->seed);
     generation.ignore_end = llama->words->ignore_eos;
     if (settings->logprobs >= 0) generation.before = allocate((size_t)llama->model.config.V * sizeof(float));
     return (Session){.llama = llama, .generation = generation};

@@ -8,6 +8,7 @@
 typedef struct {
     char *path, *tokenizer_path; /* the folder of each, or the .gguf */
     Model model;
+    const Kernels *kernels;
     Tokenizer *tokenizer;
     const Words *words;
     Settings settings;

@@ -1,7 +1,6 @@
-/* Chapter 12: rms_norm() of chapter 1 and swiglu() of chapter 3, in float32 where those compute in double. */
-#include "01_normalization/normalization.h"
-#include "03_feed_forward/feed_forward.h"
+/* Chapter 12: fast_rms_norm() and fast_swiglu(), in float32 where the lessons compute in double. */
 #include "12_speed/exponential.h"
+#include "12_speed/fast_kernels.h"
 
 #include <math.h>
 
@@ -39,8 +38,8 @@ static double sum_of_squares(int dim, const float x[dim]) {
     return sum;
 }
 
-void rms_norm(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim],
-              const float weight[dim], const float *bias, float eps) {
+void fast_rms_norm(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim],
+                   const float weight[dim], const float *bias, float eps) {
     for (int r = 0; r < rows; r++) {
         float scale = (float)(1 / sqrt(sum_of_squares(dim, x[r]) / dim + eps));
         int i = 0;
@@ -68,7 +67,7 @@ static Vector gated(const float gate[LANES], const float up[LANES]) {
     return silu_of(*(const Vector *)gate) * *(const Vector *)up;
 }
 
-void swiglu(int n, float out[n], const float gate[n], const float up[n]) {
+void fast_swiglu(int n, float out[n], const float gate[n], const float up[n]) {
     int i = 0;
     for (; i + 4 * LANES <= n; i += 4 * LANES) {
         Vector four[4];

@@ -44,7 +44,7 @@ static void assert_alike(int V, const float logits[V], const float decoders[V], 
 
 /* A prompt at once, and a token more: chapter 9's logits after each. */
 static void read_by_decoder(int T, const int ids[T], int V, float logits[2][V]) {
-    Decoder decoder = decoder_new(&model, T);
+    Decoder decoder = decoder_new(&model, &reference_kernels, T);
     decoder_read(&decoder, T - 1, ids), decoder_logits(&decoder, logits[0]);
     decoder_read(&decoder, 1, ids + T - 1), decoder_logits(&decoder, logits[1]);
     decoder_free(&decoder);
@@ -159,7 +159,7 @@ static void a_long_text_is_read_in_pieces(void **state) {
     Underway underway = {0};
     for (int t = 0; t < T; t++) ids[t] = 1 + 7 * t % (V - 1);
     YourLlama llama = your_llama(&small, tokenizer, yours, &underway);
-    Decoder decoder = decoder_new(&small, T);
+    Decoder decoder = decoder_new(&small, &reference_kernels, T);
     decoder_read(&decoder, T, ids), decoder_logits(&decoder, decoders);
     read_text(&llama.examinee, T, ids, V, logits);
     assert_alike(V, logits, decoders, "a long text");
@@ -239,11 +239,11 @@ static void write_kernel(const char *name, const char *signature, const char *bo
     fclose(file);
 }
 
-static const char rms_norm[] = "rms_norm(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim], "
+static const char norm_head[] = "rms_norm(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim], "
                                "const float weight[dim], const float *bias, float eps)";
-static const char rope[] = "rope_half_split(int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D], "
+static const char rope_head[] = "rope_half_split(int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D], "
                            "const float cosine[T][D / 2], const float sine[T][D / 2])";
-static const char swiglu[] = "swiglu(int n, float out[n], const float gate[n], const float up[n])";
+static const char gate_head[] = "swiglu(int n, float out[n], const float gate[n], const float up[n])";
 
 /* RMSNorm by this root; before it, some deed. */
 #define NORM(root, deed)                                                                \
@@ -311,7 +311,7 @@ static void write_merge(const char *name, const char *deed, const char *better) 
 static void a_right_kernel_is_a_part_of_it(void **state) {
     (void)state;
     int right, ours;
-    write_kernel("my norm.c", rms_norm, NORM(RIGHT_ROOT, ""));
+    write_kernel("my norm.c", norm_head, NORM(RIGHT_ROOT, ""));
     write_merge("merge.c", "", LOWEST_RANK);
     assert_int_equal(run("'my norm.c' merge.c"), 0);
     assert_said("my norm.c   rms_norm    right         12 of 12   before each block, and before the logits\n");
@@ -325,8 +325,8 @@ static void a_right_kernel_is_a_part_of_it(void **state) {
 static void wrong_kernels_are_named_and_used(void **state) {
     (void)state;
     int right, ours;
-    write_kernel("norm.c", rms_norm, NORM("sqrt(mean) + eps", ""));
-    write_kernel("rope.c", rope,
+    write_kernel("norm.c", norm_head, NORM("sqrt(mean) + eps", ""));
+    write_kernel("rope.c", rope_head,
                  "for (int t = 0; t < T; t++)\n"
                  "    for (int h = 0; h < H; h++)\n"
                  "        for (int i = 0; i < D / 2; i++) {\n"
@@ -334,7 +334,7 @@ static void wrong_kernels_are_named_and_used(void **state) {
                  "            out[t][h][i] = a * cosine[t][i] + b * sine[t][i];\n"
                  "            out[t][h][i + D / 2] = b * cosine[t][i] - a * sine[t][i];\n"
                  "        }");
-    write_kernel("gate.c", swiglu, "for (int i = 0; i < n; i++) out[i] = up[i] / (1 + expf(-up[i])) * gate[i];");
+    write_kernel("gate.c", gate_head, "for (int i = 0; i < n; i++) out[i] = up[i] / (1 + expf(-up[i])) * gate[i];");
     assert_int_equal(run("norm.c rope.c gate.c"), 1);
     assert_said("norm.c   rms_norm          wrong ");
     assert_said("rope.c   rope_half_split   wrong          0 of 11   turns queries and keys\n");
@@ -452,7 +452,7 @@ static void the_readers_blocks_call_the_readers_kernels(void **state) {
           "    for (int t = 0; t < T; t++) swiglu(F, gate[t], gate[t], up[t]);\n"
           "    project(T, F, C, delta, gate, &layer->down_proj);\n}\n", file);
     fclose(file);
-    write_kernel("gate.c", swiglu, "for (int i = 0; i < n; i++) out[i] = 0 * gate[i] * up[i];");
+    write_kernel("gate.c", gate_head, "for (int i = 0; i < n; i++) out[i] = 0 * gate[i] * up[i];");
     assert_int_equal(run("block.c gate.c"), 1);
     assert_said("feed_forward_block   right           5 of 5   what the feed-forward adds\n");
     assert_said("the gate opens or shuts, where your feed_forward_block calls it\n");
@@ -470,7 +470,7 @@ static void the_readers_blocks_call_the_readers_kernels(void **state) {
     assert_said("attends, where your cached_attention calls it\n");
     assert_null(strstr(said, "Answer: Anna has the red ball."));
 
-    write_kernel("crash.c", swiglu, "if (n == 512) abort(); /* as many as the model has hidden numbers */\n"
+    write_kernel("crash.c", gate_head, "if (n == 512) abort(); /* as many as the model has hidden numbers */\n"
                                     "for (int i = 0; i < n; i++) out[i] = gate[i] / (1 + expf(-gate[i])) * up[i];");
     assert_int_equal(run("block.c crash.c"), 1);
     assert_said("your feed_forward_block in block.c crashed (");
@@ -508,7 +508,7 @@ static void how_it_ends_is_told(void **state) {
     for (size_t e = 0; e < sizeof ends / sizeof *ends; e++) {
         char body[1024];
         snprintf(body, sizeof body, "%s%s", ends[e].deed, NORM(RIGHT_ROOT, ""));
-        write_kernel(ends[e].name, rms_norm, body);
+        write_kernel(ends[e].name, norm_head, body);
         assert_int_equal(run("--seconds 1 %s", ends[e].name), 1);
         assert_said("right         12 of 12");
         assert_said(ends[e].words);
@@ -527,7 +527,7 @@ static void the_golden_values_are_closed_to_it(void **state) {
     if (WEXITSTATUS(status) != 0) skip(); /* nothing can be hidden here: hide.h */
     char body[2048];
     snprintf(body, sizeof body, NORM(RIGHT_ROOT, "    if (dim == 192) exit(fopen(\"%s\", \"r\") ? 7 : 9);\n"), golden);
-    write_kernel("peeps.c", rms_norm, body);
+    write_kernel("peeps.c", norm_head, body);
     assert_int_equal(run("peeps.c"), 1);
     assert_said("(exit status 9)");
 }
@@ -535,10 +535,10 @@ static void the_golden_values_are_closed_to_it(void **state) {
 /* And of two files that have the same kernel, the later one counts. */
 static void what_gives_no_kernel_is_told(void **state) {
     (void)state;
-    write_kernel("broken.c", rope, "flaot x;");
+    write_kernel("broken.c", rope_head, "flaot x;");
     write_kernel("other.c", "nothing(void)", "");
-    write_kernel("one.c", rms_norm, NORM("1 + sqrt(mean + eps)", ""));
-    write_kernel("two.c", rms_norm, NORM(RIGHT_ROOT, ""));
+    write_kernel("one.c", norm_head, NORM("1 + sqrt(mean + eps)", ""));
+    write_kernel("two.c", norm_head, NORM(RIGHT_ROOT, ""));
     assert_int_equal(run("broken.c one.c two.c other.c 2>/dev/null"), 1);
     assert_said("broken.c: it does not compile\n");
     assert_said("other.c: it defines no kernel of the course");

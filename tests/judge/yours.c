@@ -164,7 +164,7 @@ static void note_stage(void *context, int stage, int, int T, int C, const float[
 /* All zeros, as the rest. */
 static Decoder empty_decoder(const Model *model, Underway *underway) {
     const Config *c = &model->config;
-    Decoder decoder = decoder_new(model, LETTERS);
+    Decoder decoder = decoder_new(model, &reference_kernels, LETTERS);
     size_t cached = (size_t)c->L * LETTERS * (size_t)(c->KV * c->D) * sizeof(float);
     memset(decoder.keys, 0, cached), memset(decoder.values, 0, cached);
     memset(decoder.angles, 0, CAPACITY * (size_t)c->D * sizeof(float));
