@@ -91,7 +91,7 @@ SPREAD   := $(addprefix chapters/15_tensor_parallel/,run.c parallel.c $(if $(MPI
 TRAINER  := $(addprefix chapters/17_training/,checkpoint.c documents.c folder.c mixture.c recipe.c report.c sample.c setup.c)
 KERNELS  := $(filter-out %/main.c %/figures.c %/exercise.c %/quantize.c chapters/17_training/train.c $(LLAMA) $(TRAINER) $(BACKWARD) $(CLIMB) $(LEFT_OUT) $(addprefix %/,run.c parallel.c ranks.c counted.c alone.c),$(wildcard chapters/[0-9][0-9]_*/*.c))
 COMMON   := $(wildcard common/*.c)
-VERIFY   := $(filter-out $(addprefix tests/judge/,main.c bench_kernels.c grade.c guard.c mine.c route.c yours.c),$(wildcard tests/judge/*.c))
+VERIFY   := $(filter-out $(addprefix tests/judge/,main.c bench_kernels.c grade.c guard.c mine.c yours.c),$(wildcard tests/judge/*.c))
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(LEFT_OUT),$(wildcard tests/test_*.c)))  $(BUILD)/tests/fast_backward $(BUILD)/tests/fast_step
 TESTS    := $(TESTS:%/test_product=%/fast_product)
 FUZZED   := safetensors gguf config model template $(if $(PCRE2),tokenizer text)
@@ -169,8 +169,8 @@ $(STUDIED) $(BUILD)/bench_training $(BUILD)/bench_decoder $(BUILD)/bench_layer $
 	$(link)
 
 # What a test must know of this build; and who compiles a reader's files.
-$(BUILD)/objects/tests/verify/grade.o $(BUILD)/objects/tests/verify/mine.o: ALSO = -DBUILD=$(call quote,$(call string,$(abspath $(BUILD)))) -DROUTED='"$(ROUTED)"'
-$(BUILD)/objects/tests/test_%.o: ALSO = -DBUILD=$(call quote,$(call string,$(abspath $(BUILD)))) -DROUTED='"$(ROUTED)"' -DCHAPTERS='"$(CHAPTERS)"' -DPROGRAMS='"$(CHAPTERS) $(notdir $(DRAWERS) $(TOOLS))"'
+$(BUILD)/objects/tests/verify/grade.o $(BUILD)/objects/tests/verify/mine.o: ALSO = -DBUILD=$(call quote,$(call string,$(abspath $(BUILD))))
+$(BUILD)/objects/tests/test_%.o: ALSO = -DBUILD=$(call quote,$(call string,$(abspath $(BUILD)))) -DCHAPTERS='"$(CHAPTERS)"' -DPROGRAMS='"$(CHAPTERS) $(notdir $(DRAWERS) $(TOOLS))"'
 
 $(BUILD)/tests/%: $(BUILD)/objects/tests/%.o $(call object,$(VERIFY)) $(BUILD)/libllama.a
 	$(link) $(CMOCKA) -ldl
@@ -285,21 +285,17 @@ $(BUILD)/libllama.so: $(FOR_PYTHON) $(wildcard common/*.h chapters/*/*.h) $(BUIL
 # preprocessor makes of it. An index beyond the end of an array is told, the heap and the stack are guarded (guard.c), and what
 # the reader defines is what the reader calls, be it called expf. With SANITIZE=1 it is the address sanitizer instead.
 WRAPPED  := $(call accepts,$(foreach f,malloc free calloc realloc posix_memalign aligned_alloc,-Wl$(comma)--wrap=$(f)))
-# What kernels of different files call of each other (route.c).
-CALLED   := rms_norm linear swiglu rope_half_split kv_cache_append cached_attention attend_last flash_attention attention_block feed_forward_block
-ROUTED   := $(if $(WRAPPED),$(CALLED))
 CHECKED  := $(or $(call accepts,-fsanitize=array-bounds),$(call accepts,-fsanitize=bounds -static-libubsan),$(call accepts,-fsanitize=bounds)) $(call accepts,-fstack-protector-all)
-GUARDED   = $(if $(WRAPPED),-fno-sanitize=all $(CHECKED) $(WRAPPED) $(ROUTED:%=-Wl$(comma)--wrap=%) -Wl$(comma)--as-needed $(call quote,$(abspath $(BUILD))/guard.o) $(call quote,$(abspath $(BUILD))/route.o))
+GUARDED   = $(if $(WRAPPED),-fno-sanitize=all $(CHECKED) $(WRAPPED) -Wl$(comma)--as-needed $(call quote,$(abspath $(BUILD))/guard.o))
 
 # The reader's files as "$1", "$2", …: SRC is one file, whose name may have blanks, or several with blanks between them.
 sources = if [ -e $(call quote,$(SRC)) ]; then set -- $(call quote,$(SRC)); else set -- $(or $(SRC),$(1)); fi
 
-$(BUILD)/route.o: $(wildcard common/*.h chapters/*/*.h)
-$(BUILD)/guard.o $(BUILD)/route.o: $(BUILD)/%.o: tests/judge/%.c $(BUILD)/flags
+$(BUILD)/guard.o: tests/judge/guard.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@$(CC) $(FLAGS) -fno-sanitize=all -fPIC -c $< -o $@
 
-$(BUILD)/compile.sh: Makefile $(BUILD)/flags $(BUILD)/libllama.a $(BUILD)/guard.o $(BUILD)/route.o
+$(BUILD)/compile.sh: Makefile $(BUILD)/flags $(BUILD)/libllama.a $(BUILD)/guard.o
 	@printf '%s\n' 'library=$$1; shift' \
 	    $(call quote,set -- $(CC) $(FLAGS) -UROOT -I$(call quote,$(CURDIR)) -I$(call quote,$(CURDIR)/chapters) "$$@") \
 	    '"$$@" -w -E >"$$library.i" 2>/dev/null' \

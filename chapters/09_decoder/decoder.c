@@ -134,10 +134,9 @@ void decoder_forward(Decoder *d, int T, int C, float out[restrict T][C], const i
 }
 
 void decoder_logits(const Decoder *decoder, float logits[decoder->model->config.V]) {
-    const Model *model = decoder->model;
-    int C = model->config.C, V = model->config.V;
-    const float(*last)[C] = (const void *)decoder->last;
-    decoder->kernels->project(1, C, V, (float(*)[V])logits, last, &model->lm_head);
+    int C = decoder->model->config.C, V = decoder->model->config.V;
+    decoder->kernels->project(1, C, V, (void *)logits, (const void *)decoder->last,
+                              &decoder->model->lm_head);
 }
 
 /* The angles of the next T positions. Dynamic scaling and LongRoPE depend on how long the text is with all that is read
