@@ -12,6 +12,8 @@ typedef enum { F64, F32, BF16, F16, I64, I32, I16, I8, U64, U32, U16, U8, BOOL, 
 
 enum { TENSOR_MAX_RANK = 8 };
 
+typedef struct Tensor Tensor;
+
 /* A way for a row of numbers to lie in memory where it is no array of them: in blocks, which share scales. Chapter 13
  * has them, and says what the functions promise. */
 typedef struct {
@@ -21,16 +23,19 @@ typedef struct {
     void (*dequantize)(int rows, int n, float out[restrict rows][n], const void *blocks);
     void (*quantize)(int rows, int n, void *blocks, const float x[rows][n]); /* NULL: it can only be read */
     float (*dot)(int n, const void *weight, const void *x);                  /* the same */
+    /* y = x weight^T, faster than with a weight that is widened to float32; NULL: there is no such way. */
+    void (*linear)(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
+                   const Tensor *weight);
 } Blocks;
 
-typedef struct {
+struct Tensor {
     const char *name;
     DType dtype;
     int rank;                      /* 0 is a scalar */
     size_t shape[TENSOR_MAX_RANK]; /* outermost first; a dimension may be 0 */
     const void *data;              /* not necessarily aligned: read through tensor_get, or copy */
     const Blocks *blocks;          /* of chapter 13; then dtype means nothing. Mostly NULL */
-} Tensor;
+};
 
 const char *dtype_name(DType dtype); /* as safetensors spells it: "F32", "BF16", … */
 size_t dtype_size(DType dtype);      /* bytes an element */

@@ -3,7 +3,7 @@
  *     m    the largest score so far
  *     l    the sum of e^(score - m) so far
  *     O    the sum of e^(score - m) v so far
- * What is here is the plain way. Chapter 12 has a fast one of the same name; the programs that link it are fast. */
+ * What is here is the plain way; 12_speed has fast_flash_attention(). */
 #ifndef FLASH_ATTENTION_H
 #define FLASH_ATTENTION_H
 

@@ -1,10 +1,4 @@
 #include "09_decoder/decoder.h"
-#include "01_normalization/normalization.h"
-#include "03_feed_forward/feed_forward.h"
-#include "05_rope/rope.h"
-#include "07_kv_cache/kv_cache.h"
-#include "08_flash_attention/flash_attention.h"
-#include "09_decoder/projection.h"
 #include "common/error.h"
 
 #include <stdlib.h>
@@ -15,21 +9,26 @@
  * The threads share the tokens out among them, where there is work for more than one: to begin side by side and to wait
  * for the last costs some microseconds. */
 
-static void norm(int T, int C, float out[restrict T][C], const float x[T][C], const float weight[C], double eps) {
+static void norm(const Decoder *d, int T, int C, float out[restrict T][C], const float x[T][C],
+                 const float weight[C]) {
+    float eps = (float)d->model->config.rms_norm_eps;
 #pragma omp parallel for if ((double)T * C > 1e5)
-    for (int t = 0; t < T; t++) rms_norm(1, C, out + t, x + t, weight, NULL, (float)eps);
+    for (int t = 0; t < T; t++) d->kernels->rms_norm(1, C, out + t, x + t, weight, NULL, eps);
 }
 
-static void turn(bool interleaved, int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D],
-                 const float cosine[T][D / 2], const float sine[T][D / 2]) {
-    __typeof__(rope_half_split) *rope = interleaved ? rope_interleaved : rope_half_split;
+static void turn(const Decoder *d, int T, int H, int D, float out[restrict T][H][D],
+                 const float x[T][H][D], const float cosine[T][D / 2], const float sine[T][D / 2]) {
+    const Kernels *kernels = d->kernels;
+    __typeof__(rope_half_split) *rope =
+        d->model->interleaved ? kernels->rope_interleaved : kernels->rope_half_split;
 #pragma omp parallel for if ((double)T * H * D > 1e5)
     for (int t = 0; t < T; t++) rope(1, H, D, out + t, x + t, cosine + t, sine + t);
 }
 
-static void gated(int T, int F, float out[restrict T][F], const float gate[T][F], const float up[T][F]) {
+static void gated(const Decoder *d, int T, int F, float out[restrict T][F],
+                  const float gate[T][F], const float up[T][F]) {
 #pragma omp parallel for if ((double)T * F > 1e5)
-    for (int t = 0; t < T; t++) swiglu(F, out[t], gate[t], up[t]);
+    for (int t = 0; t < T; t++) d->kernels->swiglu(F, out[t], gate[t], up[t]);
 }
 
 static void add(int T, int C, float x[restrict T][C], const float delta[T][C]) {
@@ -41,22 +40,22 @@ static void add(int T, int C, float x[restrict T][C], const float delta[T][C]) {
 /* ------------------------------------------------------------------ the layer */
 
 /* y = x W^T + b. Some Llamas of other makers have a bias b; Meta's have none, NULL. */
-static void affine(int T, int in, int out, float y[restrict T][out], const float x[T][in], const Tensor *weight,
-                   const float *bias) {
-    project(T, in, out, y, x, weight);
+static void affine(const Decoder *d, int T, int in, int out, float y[restrict T][out],
+                   const float x[T][in], const Tensor *weight, const float *bias) {
+    d->kernels->project(T, in, out, y, x, weight);
     for (int t = 0; bias && t < T; t++)
         for (int i = 0; i < out; i++) y[t][i] += bias[i];
 }
 
 /* To a matrix, H heads of D numbers are H D numbers in a row: [T][H][D] and [T][H D] lie in memory alike. */
-static void to_heads(int T, int C, int H, int D, float heads[restrict T][H][D], const float x[T][C],
-                     const Tensor *weight, const float *bias) {
-    affine(T, C, H * D, (float(*)[H * D])heads, x, weight, bias);
+static void to_heads(const Decoder *d, int T, int C, int H, int D, float heads[restrict T][H][D],
+                     const float x[T][C], const Tensor *weight, const float *bias) {
+    affine(d, T, C, H * D, (float(*)[H * D])heads, x, weight, bias);
 }
 
-static void from_heads(int T, int H, int D, int C, float y[restrict T][C], const float heads[T][H][D],
-                       const Tensor *weight, const float *bias) {
-    affine(T, H * D, C, y, (const float(*)[H * D])heads, weight, bias);
+static void from_heads(const Decoder *d, int T, int H, int D, int C, float y[restrict T][C],
+                       const float heads[T][H][D], const Tensor *weight, const float *bias) {
+    affine(d, T, H * D, C, y, (const float(*)[H * D])heads, weight, bias);
 }
 
 /* delta = attention(rms_norm(x)) */
@@ -73,15 +72,16 @@ void attention_block(Decoder *d, int l, int T, int C, float delta[restrict T][C]
     float(*k)[KV][D] = take(d, sizeof(float[T][KV][D])), (*k_rope)[KV][D] = take(d, sizeof(float[T][KV][D]));
     float(*v)[KV][D] = take(d, sizeof(float[T][KV][D])), (*attended)[H][D] = take(d, sizeof(float[T][H][D]));
 
-    norm(T, C, normed, x, layer->input_layernorm, c->rms_norm_eps);
-    to_heads(T, C, H, D, q, normed, &layer->q_proj, layer->q_bias);
-    to_heads(T, C, KV, D, k, normed, &layer->k_proj, layer->k_bias);
-    to_heads(T, C, KV, D, v, normed, &layer->v_proj, layer->v_bias);
-    turn(d->model->interleaved, T, H, D, q_rope, q, cosine, sine);
-    turn(d->model->interleaved, T, KV, D, k_rope, k, cosine, sine);
-    int S = kv_cache_append(d->capacity, KV, D, keys[l], values[l], d->length, T, k_rope, v);
-    flash_attention(T, S, H, KV, D, attended, q_rope, keys[l], values[l]);
-    from_heads(T, H, D, C, delta, attended, &layer->o_proj, layer->o_bias);
+    norm(d, T, C, normed, x, layer->input_layernorm);
+    to_heads(d, T, C, H, D, q, normed, &layer->q_proj, layer->q_bias);
+    to_heads(d, T, C, KV, D, k, normed, &layer->k_proj, layer->k_bias);
+    to_heads(d, T, C, KV, D, v, normed, &layer->v_proj, layer->v_bias);
+    turn(d, T, H, D, q_rope, q, cosine, sine);
+    turn(d, T, KV, D, k_rope, k, cosine, sine);
+    int S = d->kernels->kv_cache_append(d->capacity, KV, D, keys[l], values[l], d->length, T,
+                                        k_rope, v);
+    d->kernels->flash_attention(T, S, H, KV, D, attended, q_rope, keys[l], values[l]);
+    from_heads(d, T, H, D, C, delta, attended, &layer->o_proj, layer->o_bias);
     d->taken = mark;
 }
 
@@ -96,11 +96,11 @@ void feed_forward_block(Decoder *d, int l, int T, int C, float delta[restrict T]
     float(*gate)[F] = take(d, sizeof(float[T][F])), (*up)[F] = take(d, sizeof(float[T][F]));
     float(*hidden)[F] = take(d, sizeof(float[T][F]));
 
-    norm(T, C, normed, x, layer->post_attention_layernorm, c->rms_norm_eps);
-    affine(T, C, F, gate, normed, &layer->gate_proj, layer->gate_bias);
-    affine(T, C, F, up, normed, &layer->up_proj, layer->up_bias);
-    gated(T, F, hidden, gate, up);
-    affine(T, F, C, delta, hidden, &layer->down_proj, layer->down_bias);
+    norm(d, T, C, normed, x, layer->post_attention_layernorm);
+    affine(d, T, C, F, gate, normed, &layer->gate_proj, layer->gate_bias);
+    affine(d, T, C, F, up, normed, &layer->up_proj, layer->up_bias);
+    gated(d, T, F, hidden, gate, up);
+    affine(d, T, F, C, delta, hidden, &layer->down_proj, layer->down_bias);
     d->taken = mark;
 }
 
@@ -128,14 +128,15 @@ void decoder_forward(Decoder *d, int T, int C, float out[restrict T][C], const i
         add(T, C, x, delta);
         show_stage(d, 2 * l + 2, T, C, x);
     }
-    norm(T, C, out, x, model->norm, model->config.rms_norm_eps);
+    norm(d, T, C, out, x, model->norm);
     show_stage(d, 2 * L + 1, T, C, out);
     d->taken = mark;
 }
 
 void decoder_logits(const Decoder *decoder, float logits[decoder->model->config.V]) {
     int C = decoder->model->config.C, V = decoder->model->config.V;
-    project(1, C, V, (float(*)[V])logits, (const float(*)[C])decoder->last, &decoder->model->lm_head);
+    decoder->kernels->project(1, C, V, (void *)logits, (const void *)decoder->last,
+                              &decoder->model->lm_head);
 }
 
 /* The angles of the next T positions. Dynamic scaling and LongRoPE depend on how long the text is with all that is read
@@ -188,11 +189,12 @@ static size_t room_bytes(const Config *c, size_t T) {
 
 static float *floats(size_t rows, size_t width) { return allocate(product(product(rows, width), sizeof(float))); }
 
-Decoder decoder_new(const Model *model, int capacity) {
+Decoder decoder_new(const Model *model, const Kernels *kernels, int capacity) {
     const Config *c = &model->config;
     if (capacity < 1) fail("a decoder for %d positions: give at least one", capacity);
     size_t cached = product(c->L, capacity), keys = (size_t)c->KV * c->D, T = capacity < CHUNK ? capacity : CHUNK;
-    Decoder decoder = {.model = model, .forward = decoder_forward, .capacity = capacity,
+    Decoder decoder = {.model = model, .kernels = kernels,
+                       .forward = decoder_forward, .capacity = capacity,
                        .keys = floats(cached, keys), .values = floats(cached, keys),
                        .angles = floats(T, c->D), .last = floats(1, c->C), .room_size = room_bytes(c, T)};
     decoder.room = allocate(decoder.room_size);

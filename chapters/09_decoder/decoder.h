@@ -9,6 +9,7 @@
 #ifndef DECODER_H
 #define DECODER_H
 
+#include "09_decoder/kernels.h"
 #include "09_decoder/model.h"
 
 /* Sees the residual stream at its stages, piece by piece: 0 after the embedding, 2 l + 1 and 2 l + 2 after attention
@@ -22,6 +23,7 @@ typedef void Forward(Decoder *decoder, int T, int C, float out[restrict T][C], c
 /* One text, and what the decoder remembers of it. */
 struct Decoder {
     const Model *model;
+    const Kernels *kernels; /* everything below computes with them */
     Forward *forward;
     int capacity;          /* positions that the text may have */
     int length;            /* positions read so far: the next token stands at this one */
@@ -34,7 +36,7 @@ struct Decoder {
     void *context;
 };
 
-Decoder decoder_new(const Model *model, int capacity);
+Decoder decoder_new(const Model *model, const Kernels *kernels, int capacity);
 void decoder_free(Decoder *decoder);
 
 /* Reads T more tokens: a prompt, a piece of it, or the one that was just chosen.

@@ -9,22 +9,17 @@
  * What you need:
  *     d->model->config                   C, H, KV, D, F, L and rms_norm_eps
  *     d->model->layers[l]                the weights of layer l, by their names in the checkpoint
- *     rms_norm(T, C, out, x, weight, NULL, eps)                     chapter 1
- *     swiglu(n, out, gate, up)                                      chapter 3
- *     rope_half_split(T, H, D, out, x, cosine, sine)                chapter 5; out must not be x
- *     kv_cache_append(...), then flash_attention(...)               chapters 7 and 8
+ *     d->kernels->rms_norm(T, C, out, x, weight, NULL, eps)         the table of kernels, kernels.h: in `make mine` it
+ *                                                                   holds those that you wrote
+ *     swiglu(n, out, gate, up)                                      from the same table, as all of the following
+ *     rope_half_split(T, H, D, out, x, cosine, sine)                out must not be x
+ *     kv_cache_append(...), then flash_attention(...)
  *     project(T, in, out, y, x, &weight)                            y = x weight^T; [T][H][D] is [T][H * D] to it:
  *                                                                   project(T, C, H * D, (float(*)[H * D])q, ...)
  *     float(*q)[H][D] = take(d, sizeof(float[T][H][D]));            room to work in, until you set d->taken back
  *
  * The (void) lines only keep an empty body from warning; they go when you begin. */
-#include "01_normalization/normalization.h"
-#include "03_feed_forward/feed_forward.h"
-#include "05_rope/rope.h"
-#include "07_kv_cache/kv_cache.h"
-#include "08_flash_attention/flash_attention.h"
 #include "09_decoder/decoder.h"
-#include "09_decoder/projection.h"
 
 /* Task 1. delta = feed_forward(rms_norm(x)): the norm, three products, and one function between them. Which of the
  * layer's two norms is it? x is not yours to change: the loop adds delta to it. */

@@ -84,7 +84,7 @@ static void foretold(const Model *model, const Sentence *s, int T, int C, const 
 static double probability(const Model *model, const Sentence *s) {
     int V = s->V;
     float logits[1][V], p[1][V];
-    Decoder decoder = decoder_new(model, s->T);
+    Decoder decoder = decoder_new(model, &reference_kernels, s->T);
     decoder_read(&decoder, s->T, s->ids);
     decoder_logits(&decoder, logits[0]);
     decoder_free(&decoder);
@@ -112,7 +112,7 @@ static double without_heads(Model *model, const Sentence *s, int l, int first, i
 static void heads(const char *data, Model *model, const Sentence *s) {
     int T = s->T;
     float weights[T][T];
-    Trace run = trace(model, T, s->ids);
+    Trace run = trace(model, &reference_kernels, T, s->ids);
     Table table = {0};
     Output file = {0};
     if (data)

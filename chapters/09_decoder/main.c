@@ -61,7 +61,7 @@ static void read_the_sentence(const Model *model, const Sentence *s) {
     const float(*expected)[T][C] = sentence_tensor(s, "stream", 3, 2 * L + 2, T, C);
     float(*stages)[T][C] = allocate(sizeof(float[2 * L + 2][T][C])), logits[V];
     Stream stream = {T, stages[0][0]};
-    Decoder decoder = decoder_new(model, T);
+    Decoder decoder = decoder_new(model, &reference_kernels, T);
     decoder.watch = keep, decoder.context = &stream;
     decoder_read(&decoder, T, s->ids);
     decoder_logits(&decoder, logits);
@@ -85,7 +85,7 @@ static void read_the_sentence(const Model *model, const Sentence *s) {
 static void print_heads(const Model *model, const Sentence *s) {
     int T = s->T;
     float weights[T][T];
-    Trace run = trace(model, T, s->ids);
+    Trace run = trace(model, &reference_kernels, T, s->ids);
     Table table = {0};
     table_row(&table, "layer|head|looks most at|token|weight");
     for (int l = 0; l < s->L; l++)

@@ -2,8 +2,7 @@
  * any address.
  *
  * A token costs every weight once, so decoding is as fast as the weights can be read: half the bytes, twice the speed.
- * They are therefore never converted as a whole. What is here is the plain way; chapter 12 has a fast one of the same
- * name, and the programs that link it are fast. */
+ * They are therefore never converted as a whole. What is here is the plain way; 12_speed has fast_project(). */
 #ifndef PROJECTION_H
 #define PROJECTION_H
 

@@ -16,7 +16,7 @@ static void record(void *context, int stage, int first, int T, int C, const floa
     if (!within_a_layer) memcpy(states[(stage + 1) / 2][first], x, (size_t)T * sizeof *x);
 }
 
-Trace trace(const Model *model, int T, const int ids[T]) {
+Trace trace(const Model *model, const Kernels *kernels, int T, const int ids[T]) {
     int C = model->config.C, V = model->config.V, stages = model->config.L + 2,
         context = config_context(&model->config);
     if (T > context)
@@ -26,11 +26,11 @@ Trace trace(const Model *model, int T, const int ids[T]) {
     Trace trace = {T, stages, C, V, allocate((size_t)T * sizeof(int)), allocate(product(of_states, sizeof(float))),
                    allocate(product(of_logits, sizeof(float)))};
     memcpy(trace.ids, ids, (size_t)T * sizeof(int));
-    Decoder decoder = decoder_new(model, T);
+    Decoder decoder = decoder_new(model, kernels, T);
     decoder.watch = record, decoder.context = &trace;
     decoder_read(&decoder, T, ids);
     float(*states)[T][C] = (void *)trace.states;
-    project(T, C, V, (float(*)[V])trace.logits, states[stages - 1], &model->lm_head);
+    kernels->project(T, C, V, (float(*)[V])trace.logits, states[stages - 1], &model->lm_head);
     decoder_free(&decoder);
     return trace;
 }

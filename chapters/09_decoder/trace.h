@@ -11,8 +11,8 @@ typedef struct {
     float *logits;       /* [T][V] */
 } Trace;
 
-/* Reads the text at once. More tokens than the model's context are refused. */
-Trace trace(const Model *model, int T, const int ids[T]);
+/* Reads the text at once, with these kernels. More tokens than the model's context are refused. */
+Trace trace(const Model *model, const Kernels *kernels, int T, const int ids[T]);
 void trace_free(Trace *trace);
 
 /* "embed_tokens", "layers.0" …, "norm": in the buffer, or a constant. */

@@ -16,7 +16,7 @@ static void read_logits(const Model *model, const Tokenizer *tokenizer, size_t l
                         float logits[model->config.V]) {
     size_t count;
     int *ids = encode_with_bos(tokenizer, length, text, &count);
-    Decoder decoder = decoder_new(model, (int)count);
+    Decoder decoder = decoder_new(model, &reference_kernels, (int)count);
     decoder_read(&decoder, (int)count, ids);
     decoder_logits(&decoder, logits);
     decoder_free(&decoder), free(ids);

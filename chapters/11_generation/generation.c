@@ -1,5 +1,4 @@
 #include "11_generation/generation.h"
-#include "09_decoder/projection.h"
 #include "10_tokenizer/vocabulary.h"
 #include "common/error.h"
 #include "common/numbers.h"
@@ -10,8 +9,10 @@
 
 /* ------------------------------------------------------------------ one token after another */
 
-Generation generation_new(const Model *model, int capacity, Sampling sampling, unsigned long seed) {
-    return (Generation){.decoder = decoder_new(model, capacity), .sampling = sampling, .random = {seed},
+Generation generation_new(const Model *model, const Kernels *kernels, int capacity, Sampling sampling,
+                          unsigned long seed) {
+    return (Generation){.decoder = decoder_new(model, kernels, capacity),
+                        .sampling = sampling, .random = {seed},
                         .ids = allocate((size_t)capacity * sizeof(int)),
                         .logits = allocate((size_t)model->config.V * sizeof(float))};
 }
@@ -159,6 +160,7 @@ void stream_token(Stream *stream, const Tokenizer *tokenizer, int id) {
 
 typedef struct {
     const Model *model;
+    const Kernels *kernels;
     int count, *ids; /* the window: BOS, and a piece of the text */
     double surprise; /* sum of -log p */
 } Score;
@@ -175,7 +177,7 @@ static void score_positions(void *context, int stage, int first, int T, int C, c
     int V = score->model->config.V;
     if (stage != 2 * score->model->config.L + 1) return;
     float(*logits)[V] = allocate((size_t)T * sizeof *logits);
-    project(T, C, V, logits, x, &score->model->lm_head);
+    score->kernels->project(T, C, V, logits, x, &score->model->lm_head);
     for (int t = 0; t < T && first + t + 1 < score->count; t++) {
         check_logits(V, logits[t], first + t + 1);
         score->surprise -= log_probability(V, logits[t], score->ids[first + t + 1]);
@@ -183,16 +185,17 @@ static void score_positions(void *context, int stage, int first, int T, int C, c
     free(logits);
 }
 
-double perplexity(const Model *model, int bos, size_t count, const int ids[count], int window,
+double perplexity(const Model *model, const Kernels *kernels, int bos, size_t count,
+                  const int ids[count], int window,
                   void progress(size_t done, size_t count, double so_far)) {
-    Score score = {.model = model, .ids = allocate((size_t)window * sizeof(int))};
+    Score score = {.model = model, .kernels = kernels, .ids = allocate((size_t)window * sizeof(int))};
     size_t piece = (size_t)window - 1;
     for (size_t done = 0; done < count; done += piece) {
         if (count - done < piece) piece = count - done;
         score.ids[0] = bos;
         memcpy(score.ids + 1, ids + done, piece * sizeof *ids);
         score.count = (int)piece + 1;
-        Decoder decoder = decoder_new(model, score.count);
+        Decoder decoder = decoder_new(model, kernels, score.count);
         decoder.watch = score_positions, decoder.context = &score;
         decoder_read(&decoder, score.count, score.ids);
         decoder_free(&decoder);

@@ -22,7 +22,8 @@ typedef struct {
     float *before;   /* NULL, or [V]: the logits that the last token was chosen by */
 } Generation;
 
-Generation generation_new(const Model *model, int capacity, Sampling sampling, unsigned long seed);
+Generation generation_new(const Model *model, const Kernels *kernels, int capacity, Sampling sampling,
+                          unsigned long seed);
 void generation_free(Generation *generation);
 
 /* Reads tokens: the prompt, or the token that was chosen. Refused, in one line, if they do not fit the capacity, or if
@@ -76,7 +77,8 @@ double log_probability(int V, const float logits[V], int id);
  * pieces; each, with BOS before it, fills a window of so many positions (2 or more) and is read by itself. `progress`
  * is called after each with the tokens done and their perplexity. count > 0.
  * Source: https://huggingface.co/docs/transformers/perplexity. */
-double perplexity(const Model *model, int bos, size_t count, const int ids[count], int window,
+double perplexity(const Model *model, const Kernels *kernels, int bos, size_t count,
+                  const int ids[count], int window,
                   void progress(size_t done, size_t count, double so_far));
 
 #endif

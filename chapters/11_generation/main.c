@@ -52,7 +52,7 @@ static Name name(int token) {
 static Generation after(const char *text, Sampling sampling, unsigned long seed) {
     size_t count;
     int *ids = encode_with_bos(tokenizer, strlen(text), text, &count);
-    Generation generation = generation_new(&model, config_context(&model.config), sampling, seed);
+    Generation generation = generation_new(&model, &reference_kernels, config_context(&model.config), sampling, seed);
     generation_read(&generation, (int)count, ids);
     free(ids);
     return generation;

@@ -1,5 +1,4 @@
 #include "12_speed/climb.h"
-#include "09_decoder/projection.h"
 #include "12_speed/pairs.h"
 #include "12_speed/projection.h"
 #include "common/check.h"
@@ -19,10 +18,10 @@ static Tensor as_tensor(DType dtype, int in, int out, const void *weight) {
 static void project_f32(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
                         const float weight[out][in]) {
     Tensor tensor = as_tensor(F32, in, out, weight);
-    project(rows, in, out, y, x, &tensor);
+    fast_project(rows, in, out, y, x, &tensor);
 }
 
-/* project() would choose one of the two by what x holds. */
+/* fast_project() would choose one of the two by what x holds. */
 static void project_bf16(const Method *method, int rows, int in, int out, float y[rows][out], const float x[rows][in],
                          const void *weight) {
     Tensor tensor = as_tensor(BF16, in, out, weight);

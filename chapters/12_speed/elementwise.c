@@ -1,6 +1,6 @@
-/* Chapter 12: rms_norm() of chapter 1 and swiglu() of chapter 3, in float32 where those compute in double. */
-#include "12_speed/fast_kernels.h"
+/* Chapter 12: fast_rms_norm() and fast_swiglu(), in float32 where the lessons compute in double. */
 #include "12_speed/exponential.h"
+#include "12_speed/fast_kernels.h"
 
 #include <math.h>
 
@@ -39,7 +39,7 @@ static double sum_of_squares(int dim, const float x[dim]) {
 }
 
 void fast_rms_norm(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim],
-              const float weight[dim], const float *bias, float eps) {
+                   const float weight[dim], const float *bias, float eps) {
     for (int r = 0; r < rows; r++) {
         float scale = (float)(1 / sqrt(sum_of_squares(dim, x[r]) / dim + eps));
         int i = 0;
@@ -81,9 +81,3 @@ void fast_swiglu(int n, float out[n], const float gate[n], const float up[n]) {
         out[i] = open[0] * up[i];
     }
 }
-
-#ifndef fast_rms_norm
-/* A program that names this file before the library has it under the lessons' names, too. */
-__typeof__(rms_norm) rms_norm __attribute__((weak, alias("fast_rms_norm")));
-__typeof__(swiglu) swiglu __attribute__((weak, alias("fast_swiglu")));
-#endif

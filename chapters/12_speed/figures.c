@@ -2,6 +2,7 @@
 #include "09_decoder/decoder.h"
 #include "09_decoder/presets.h"
 #include "12_speed/climb.h"
+#include "12_speed/fast_kernels.h"
 #include "common/console.h"
 #include "common/error.h"
 #include "common/measure.h"
@@ -115,7 +116,7 @@ static double multiply(const void *context, int, int) { return multiply_adds(((c
 
 /* The layer's speed as a share of the limit's: reading for one token, multiply-adds for a prompt. */
 static double share(const Model *model, int threads, int T, int length) {
-    Decoder decoder = decoder_new(model, length + T);
+    Decoder decoder = decoder_new(model, &fast_kernels, length + T);
     size_t cached = (size_t)(length + T) * model->config.KV * model->config.D * sizeof(float);
     memset(decoder.keys, 0, cached), memset(decoder.values, 0, cached);
     Reading reading = {&decoder, weight_bytes(&model->config, model->lm_head.dtype), threads, T, length};

@@ -1,6 +1,6 @@
 #include "12_speed/flash_attention.h"
-#include "08_flash_attention/flash_attention.h"
 #include "12_speed/exponential.h"
+#include "12_speed/fast_kernels.h"
 #include "common/error.h"
 
 #include <float.h>
@@ -421,8 +421,8 @@ void split_attention(int parts, int T, int S, int H, int KV, int D, float out[re
 
 /* How many parts there are depends on the text alone: so does the order of the sums, and the answer is the same with
  * any number of threads. The room grows with the text to S = 1920, and then stays. */
-void flash_attention(int T, int S, int H, int KV, int D, float out[restrict T][H][D], const float q[T][H][D],
-                     const float k[S][KV][D], const float v[S][KV][D]) {
+void fast_flash_attention(int T, int S, int H, int KV, int D, float out[restrict T][H][D],
+                          const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]) {
     int parts = S / 128 + 1;
     bool few = KV > 0 && T * (H / KV) <= FEW;
     if (few) split_attention(parts < 16 ? parts : 16, T, S, H, KV, D, out, q, k, v);

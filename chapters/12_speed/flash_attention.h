@@ -1,5 +1,5 @@
-/* Chapter 12: the two halves of the fast flash_attention(), whose contract is chapter 8's. Each has a number that says
- * how far up its own ladder it stands; flash_attention() calls one or the other with the numbers that were fastest. */
+/* Chapter 12: the two halves of fast_flash_attention(). Each has a number that says
+ * how far up its own ladder it stands; fast_flash_attention() calls one or the other with the numbers that were fastest. */
 #ifndef SPEED_FLASH_ATTENTION_H
 #define SPEED_FLASH_ATTENTION_H
 

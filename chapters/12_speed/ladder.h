@@ -2,7 +2,7 @@
  *
  * Every rung computes y[r][o] = sum over i of x[r][i] weight[o][i] and differs from the one before in one thing. Rungs
  * 0 and 1 sum in double, as common/linear.h does; from rung 2 on sums are float32. What comes after these is not here:
- * it is projection.c, which has the function of chapter 9 and makes the whole decoder fast. */
+ * it is projection.c, whose fast_project() makes the whole decoder fast. */
 #ifndef LADDER_H
 #define LADDER_H
 

@@ -72,7 +72,7 @@ static void climb(const Step *first, const Step *end) {
     table_print(&table, stdout);
     printf("From rung 8 on there are %d threads, and the limits are those of %d.\n", thread_count(), thread_count());
     if (dots > 0)
-        printf("BF16 dot products do %.2f times the FMA peak: project() %s them.\n", dots,
+        printf("BF16 dot products do %.2f times the FMA peak: fast_project() %s them.\n", dots,
                bf16_dots_pay() ? "takes" : "does not take");
     task_free(&one), task_free(&many);
 }

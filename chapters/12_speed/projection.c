@@ -1,8 +1,5 @@
-#include "09_decoder/projection.h"
-#include "12_speed/pairs.h"
 #include "12_speed/projection.h"
-#include "12_speed/rounding.h"
-#include "13_quantization/products.h" /* a look ahead: weights that are no numbers, but blocks */
+#include "12_speed/pairs.h"
 #include "common/error.h"
 #include "common/numbers.h"
 
@@ -19,12 +16,16 @@ enum {
     LINE = 64,            /* bytes that come from memory together */
 };
 
-bool project_rounds = false;
+/* How x and the weights are multiplied. */
+typedef struct {
+    bool rounds; /* x is rounded to bfloat16 first */
+    bool widens; /* weights in blocks are widened to float32, and x is not quantized */
+} Way;
 
-/* So many numbers of a row of x, rounded if that is wanted. */
-static void copy_row(int count, float to[count], const float from[count]) {
+/* `count` numbers of a row of x, rounded to bfloat16 if the way asks for it. */
+static void copy_row(bool rounds, int count, float to[count], const float from[count]) {
     memcpy(to, from, (size_t)count * sizeof *to);
-    if (project_rounds) bf16_round(count, to);
+    if (rounds) bf16_round(count, to);
 }
 
 /* ------------------------------------------------------------------ few rows: as fast as the weights can be read */
@@ -43,10 +44,10 @@ INLINE void widen(DType dtype, Vector to[2], const char *from) {
 
 /* A row of x in the order of its weights, in steps of 2 LANES; the last is filled up with zeros. */
 #define EVERY_OTHER(from, l) ((from) + 2 * (l))
-static void copy_in_order(DType dtype, int in, float to[], const float from[in]) {
+static void copy_in_order(bool rounds, DType dtype, int in, float to[], const float from[in]) {
     int whole = in / (2 * LANES) * 2 * LANES, width = (in + 2 * LANES - 1) / (2 * LANES) * 2 * LANES;
     memset(to + whole, 0, (size_t)(width - whole) * sizeof *to);
-    copy_row(in, to, from);
+    copy_row(rounds, in, to, from);
     for (int i = 0; i < width && dtype == BF16; i += 2 * LANES) {
         Vector *at = (Vector *)&to[i], first = at[0], second = at[1];
         at[0] = __builtin_shufflevector(first, second, EACH_LANE(EVERY_OTHER, 0));
@@ -194,12 +195,13 @@ static int streams_for(DType dtype, int rows, int in) {
     return (size_t)in * dtype_size(dtype) % PAGE == 0 ? IN_TURN : MORE_IN_TURN;
 }
 
-void few_rows(int first, int rows, int in, int out, float y[rows][out], const float x[rows][in], const Tensor *weight) {
+static void few_rows_of(bool rounds, int first, int rows, int in, int out, float y[rows][out],
+                        const float x[rows][in], const Tensor *weight) {
     DType dtype = weight->dtype;
     int streams = streams_for(dtype, rows, in);
     int width = (in + 2 * LANES - 1) / (2 * LANES) * 2 * LANES;
     float(*ordered)[width] = allocate((size_t)rows * sizeof *ordered);
-    for (int r = 0; r < rows; r++) copy_in_order(dtype, in, ordered[r], x[r]);
+    for (int r = 0; r < rows; r++) copy_in_order(rounds, dtype, in, ordered[r], x[r]);
     while (first < out) {
         if (out - first < streams) streams = out - first < STREAMS ? 1 : STREAMS;
         int apart = (out - first) / streams;
@@ -210,10 +212,20 @@ void few_rows(int first, int rows, int in, int out, float y[rows][out], const fl
     free(ordered);
 }
 
+void few_rows(int first, int rows, int in, int out, float y[rows][out], const float x[rows][in],
+              const Tensor *weight) {
+    few_rows_of(false, first, rows, in, out, y, x, weight);
+}
+
 /* ------------------------------------------------------------------ many rows: as fast as can be multiplied */
 
-static void copy_block(int rows, int count, int in, float block[rows][PITCH], const float x[rows][in]) {
-    for (int r = 0; r < rows; r++) copy_row(count, block[r], x[r]);
+static void copy_block(int rows, int count, int in, float block[rows][PITCH],
+                       const float x[rows][in]) {
+    for (int r = 0; r < rows; r++) copy_row(false, count, block[r], x[r]);
+}
+static void copy_rounded(int rows, int count, int in, float block[rows][PITCH],
+                         const float x[rows][in]) {
+    for (int r = 0; r < rows; r++) copy_row(true, count, block[r], x[r]);
 }
 
 /* A vector from each of LANES rows that have `left` bytes more. Where a row ends there are zeros. */
@@ -288,12 +300,18 @@ static void single_row(int count, bool more, int out, float y[][out], const floa
     tile(multiply_add, 1, count, more, out, y, x, w, ahead);
 }
 
+#define WIDENING(copy)                                                       \
+    {                                                                        \
+        [F32] = {1, copy, pack_f32, {whole_tile, third_tile, single_row}},   \
+        [BF16] = {1, copy, pack_bf16, {whole_tile, third_tile, single_row}}, \
+        [F16] = {1, copy, pack_f16, {whole_tile, third_tile, single_row}},   \
+    }
 const Method *widening(DType dtype) {
-    static const Method methods[] = {
-        [F32] = {1, copy_block, pack_f32, {whole_tile, third_tile, single_row}},
-        [BF16] = {1, copy_block, pack_bf16, {whole_tile, third_tile, single_row}},
-        [F16] = {1, copy_block, pack_f16, {whole_tile, third_tile, single_row}},
-    };
+    static const Method methods[] = WIDENING(copy_block);
+    return &methods[dtype];
+}
+static const Method *rounding(DType dtype) {
+    static const Method methods[] = WIDENING(copy_rounded);
     return &methods[dtype];
 }
 
@@ -341,26 +359,86 @@ int many_rows(const Method *method, int rows, int in, int out, float y[rows][out
     return outs;
 }
 
-/* ------------------------------------------------------------------ which of the two */
+/* ------------------------------------------------------------------ blocks, widened to float32 */
+
+enum {
+    SIDE = 4,     /* rows of the weight that are widened together: a number of x is loaded for all of them */
+    PIECE = 1024, /* numbers of a row that are: whole blocks, in the L1 cache while they meet every row of x */
+};
+
+/* sum[s] += x . w[s] */
+static void dots(int n, float sum[SIDE], const float x[n], const float w[SIDE][PIECE]) {
+    float a = 0, b = 0, c = 0, d = 0;
+#pragma omp simd reduction(+ : a, b, c, d)
+    for (int i = 0; i < n; i++) a += x[i] * w[0][i], b += x[i] * w[1][i], c += x[i] * w[2][i], d += x[i] * w[3][i];
+    sum[0] += a, sum[1] += b, sum[2] += c, sum[3] += d;
+}
+
+static void project_widened(int rows, int in, int out, float y[rows][out], const float x[rows][in],
+                            const Tensor *weight) {
+#pragma omp parallel for if ((double)in * out > 1e5)
+    for (int o = 0; o < out; o += SIDE) {
+        float w[SIDE][PIECE] = {0};
+        int side = smaller(out - o, SIDE);
+        for (int i = 0; i < in; i += PIECE) {
+            int n = smaller(in - i, PIECE);
+            for (int s = 0; s < side; s++) tensor_numbers(weight, (size_t)(o + s) * in + i, n, w[s]);
+            for (int r = 0; r < rows; r++) {
+                float sum[SIDE] = {0};
+                dots(n, sum, &x[r][i], w);
+                for (int s = 0; s < side; s++) y[r][o + s] = (i ? y[r][o + s] : 0) + sum[s];
+            }
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ which of them */
 
 /* Do dot products of BF16 pay, and lose nothing that is not to be rounded away? */
-static bool take_pairs(int rows, int in, const float x[rows][in], const Tensor *weight) {
+static bool take_pairs(bool rounds, int rows, int in, const float x[rows][in], const Tensor *weight) {
     bool take = in % 2 == 0 && weight->dtype == BF16 && bf16_dots_pay();
-    if (project_rounds) return take;
+    if (rounds) return take;
 #pragma omp parallel for if (take && (double)rows * in > 1e5) reduction(&& : take)
     for (int r = 0; r < rows; r++) take = take && bf16_holds(in, x[r]);
     return take;
 }
 
-void project(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const Tensor *weight) {
+static void project_as(Way way, int rows, int in, int out, float y[restrict rows][out],
+                       const float x[rows][in], const Tensor *weight) {
+    const Blocks *blocks = weight->blocks;
     int done = 0;
-    if (weight->blocks) {
-        project_blocks(rows, in, out, y, x, weight);
+    if (blocks && blocks->linear && !way.widens) {
+        blocks->linear(rows, in, out, y, x, weight);
+        return;
+    }
+    if (blocks) {
+        project_widened(rows, in, out, y, x, weight);
         return;
     }
     if (rows >= ROWS) {
-        const Method *method = take_pairs(rows, in, x, weight) ? &bf16_pairs : widening(weight->dtype);
+        const Method *method = way.rounds ? rounding(weight->dtype) : widening(weight->dtype);
+        if (take_pairs(way.rounds, rows, in, x, weight)) method = &bf16_pairs;
         done = many_rows(method, rows, in, out, y, x, weight);
     }
-    few_rows(done, rows, in, out, y, x, weight);
+    few_rows_of(way.rounds, done, rows, in, out, y, x, weight);
+}
+
+void fast_project(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
+                  const Tensor *weight) {
+    project_as((Way){0}, rows, in, out, y, x, weight);
+}
+
+void project_in_bf16(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
+                     const Tensor *weight) {
+    project_as((Way){.rounds = true}, rows, in, out, y, x, weight);
+}
+
+void project_exactly(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
+                     const Tensor *weight) {
+    project_as((Way){.widens = true}, rows, in, out, y, x, weight);
+}
+
+void project_in_bf16_exactly(int rows, int in, int out, float y[restrict rows][out],
+                             const float x[rows][in], const Tensor *weight) {
+    project_as((Way){.rounds = true, .widens = true}, rows, in, out, y, x, weight);
 }

@@ -1,10 +1,9 @@
-/* Chapter 12: the parts of the fast project(), whose contract is chapter 9's, for who wants to choose between them
- * himself. */
+/* Chapter 12: the parts of fast_project(), for a caller that chooses between them by itself. */
 #ifndef SPEED_PROJECTION_H
 #define SPEED_PROJECTION_H
 
+#include "12_speed/fast_kernels.h"
 #include "12_speed/panel.h"
-#include "common/tensor.h"
 
 /* As fast as the weights can be read: outputs first, first + 1, … of all rows. */
 void few_rows(int first, int rows, int in, int out, float y[rows][out], const float x[rows][in], const Tensor *weight);
@@ -15,5 +14,8 @@ int many_rows(const Method *method, int rows, int in, int out, float y[rows][out
 
 /* The method for weights of a dtype that are widened to float32. */
 const Method *widening(DType dtype);
+
+/* fast_project() with x rounded to bfloat16, with blocks widened to float32, and with both. */
+__typeof__(project) project_in_bf16, project_exactly, project_in_bf16_exactly;
 
 #endif

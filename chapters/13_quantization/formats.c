@@ -1,18 +1,26 @@
+#include "13_quantization/products.h"
 #include "13_quantization/quantization.h"
 #include "common/error.h"
 
 #include <string.h>
 
-#define READ(name) dequantize_##name
-#define BOTH(name) dequantize_##name, quantize_##name, dot_##name
+/* Formats that are read only, those that have a product of their own, and those that are written as well. */
+#define READ(name) .dequantize = dequantize_##name
+#define MULTIPLIED(name) READ(name), .linear = project_blocks
+#define WRITTEN(name) MULTIPLIED(name), .quantize = quantize_##name, .dot = dot_##name
 
 static const Blocks formats[] = {
-    {"Q4_0", 2, 32, sizeof(BlockQ4_0), BOTH(q4_0)},           {"Q4_1", 3, 32, sizeof(BlockQ4_1), BOTH(q4_1)},
-    {"Q5_0", 6, 32, sizeof(BlockQ5_0), BOTH(q5_0)},           {"Q5_1", 7, 32, sizeof(BlockQ5_1), BOTH(q5_1)},
-    {"Q8_0", 8, 32, sizeof(BlockQ8_0), BOTH(q8_0)},           {"Q2_K", 10, 256, sizeof(BlockQ2_K), READ(q2_k), 0, 0},
-    {"Q3_K", 11, 256, sizeof(BlockQ3_K), READ(q3_k), 0, 0},   {"Q4_K", 12, 256, sizeof(BlockQ4_K), READ(q4_k), 0, 0},
-    {"Q5_K", 13, 256, sizeof(BlockQ5_K), READ(q5_k), 0, 0},   {"Q6_K", 14, 256, sizeof(BlockQ6_K), READ(q6_k), 0, 0},
-    {"IQ4_NL", 20, 32, sizeof(BlockIQ4_NL), READ(iq4_nl), 0, 0},
+    {"Q4_0", 2, 32, sizeof(BlockQ4_0), WRITTEN(q4_0)},
+    {"Q4_1", 3, 32, sizeof(BlockQ4_1), WRITTEN(q4_1)},
+    {"Q5_0", 6, 32, sizeof(BlockQ5_0), WRITTEN(q5_0)},
+    {"Q5_1", 7, 32, sizeof(BlockQ5_1), WRITTEN(q5_1)},
+    {"Q8_0", 8, 32, sizeof(BlockQ8_0), WRITTEN(q8_0)},
+    {"Q2_K", 10, 256, sizeof(BlockQ2_K), READ(q2_k)},
+    {"Q3_K", 11, 256, sizeof(BlockQ3_K), READ(q3_k)},
+    {"Q4_K", 12, 256, sizeof(BlockQ4_K), MULTIPLIED(q4_k)},
+    {"Q5_K", 13, 256, sizeof(BlockQ5_K), MULTIPLIED(q5_k)},
+    {"Q6_K", 14, 256, sizeof(BlockQ6_K), MULTIPLIED(q6_k)},
+    {"IQ4_NL", 20, 32, sizeof(BlockIQ4_NL), READ(iq4_nl)},
 };
 
 const Blocks *format_at(int index) {

@@ -12,8 +12,6 @@ enum {
     CHUNK = 512,               /* rows of x that stay in the cache */
 };
 
-bool project_exactly = false;
-
 static int parts_of(int in) { return (in + PART - 1) / PART; }
 
 /* ------------------------------------------------------------------ x in Q8_0 */
@@ -265,47 +263,10 @@ static int many_rows(int rows, int in, int out, float y[rows][out], const Part x
     return outs;
 }
 
-/* ------------------------------------------------------------------ exactly: x as it is, weights widened to float32 */
-
-enum {
-    SIDE = 4,     /* rows of the weight that are widened together: a number of x is loaded for all of them */
-    PIECE = 1024, /* numbers of a row that are: whole blocks, in the first-level cache while they meet every row of x */
-};
-
-/* sum[s] += x . w[s] */
-static void dots(int n, float sum[SIDE], const float x[n], const float w[SIDE][PIECE]) {
-    float a = 0, b = 0, c = 0, d = 0;
-#pragma omp simd reduction(+ : a, b, c, d)
-    for (int i = 0; i < n; i++) a += x[i] * w[0][i], b += x[i] * w[1][i], c += x[i] * w[2][i], d += x[i] * w[3][i];
-    sum[0] += a, sum[1] += b, sum[2] += c, sum[3] += d;
-}
-
-static void project_widened(int rows, int in, int out, float y[rows][out], const float x[rows][in],
-                            const Tensor *weight) {
-#pragma omp parallel for if ((double)in * out > 1e5)
-    for (int o = 0; o < out; o += SIDE) {
-        float w[SIDE][PIECE] = {0};
-        int side = smaller(out - o, SIDE);
-        for (int i = 0; i < in; i += PIECE) {
-            int n = smaller(in - i, PIECE);
-            for (int s = 0; s < side; s++) tensor_numbers(weight, (size_t)(o + s) * in + i, n, w[s]);
-            for (int r = 0; r < rows; r++) {
-                float sum[SIDE] = {0};
-                dots(n, sum, &x[r][i], w);
-                for (int s = 0; s < side; s++) y[r][o + s] = (i ? y[r][o + s] : 0) + sum[s];
-            }
-        }
-    }
-}
-
 void project_blocks(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
                     const Tensor *weight) {
     const Kind kind = kind_of(weight->blocks->type);
     int done = 0;
-    if (project_exactly || kind.bytes == 0) {
-        project_widened(rows, in, out, y, x, weight);
-        return;
-    }
     Part(*parts)[rows] = (void *)quantize(kind, rows, in, x);
     if (rows >= TALL) done = many_rows(rows, in, out, y, parts, weight);
     few_rows(done, rows, in, out, y, parts, weight);

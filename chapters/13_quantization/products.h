@@ -1,19 +1,14 @@
-/* Chapter 13: a linear layer on weights in blocks, for chapter 12's project(), which knows numbers alone. */
+/* Chapter 13: a linear layer on weights in blocks: the member `linear` of their Blocks. */
 #ifndef PRODUCTS_H
 #define PRODUCTS_H
 
 #include "common/tensor.h"
 
-#include <stdbool.h>
-
 /* y[r][o] = sum over i of x[r][i] weight[o][i]. x is quantized to Q8_0 first, a scale in float32 for 32 numbers: so the
- * products are whole numbers, their sums in a block exact, and what the blocks make is added up in float32. Formats
- * that have no such products (Q2_K, Q3_K, IQ4_NL) are widened to float32, and x is not rounded. The same bits for every
- * number of threads. in is a multiple of the blocks' numbers, and y must not overlap the inputs. */
+ * products are whole numbers, their sums in a block exact, and what the blocks make is added up in float32. Not for
+ * formats that have no such products (Q2_K, Q3_K, IQ4_NL). The same bits for every number of threads. in is a multiple
+ * of the blocks' numbers, and y must not overlap the inputs. */
 void project_blocks(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
                     const Tensor *weight);
-
-/* While this is true, x is never rounded: every format is widened. To be set while nothing is multiplied. */
-extern bool project_exactly;
 
 #endif

@@ -62,7 +62,7 @@ static int run_model(const char *path, const char *ids_text, const char *save_to
 
     Model model = model_open_any(path);
     if (save_to) check_dump_can_be_written(save_to);
-    Trace run = trace(&model, T, ids);
+    Trace run = trace(&model, &reference_kernels, T, ids);
     if (dump_path) hidden_states_require(&run, &dump, dump_path);
     char words[200];
     if (hidden_states_are_finite(&run, words)) print_next(&run);

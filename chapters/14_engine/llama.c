@@ -72,7 +72,7 @@ static void score(const Llama *llama) {
     if (count == 0) fail("%s: there is no text to score", path);
     if (window < 2) usage_error("--context %d: a window needs 2 positions", window);
     void (*progress)(size_t, size_t, double) = llama->args->quiet ? no_progress : show_progress;
-    double result = perplexity(&llama->model, bos, count, ids, window, progress);
+    double result = perplexity(&llama->model, llama->kernels, bos, count, ids, window, progress);
     if (isinf(result))
         fail("%s: its perplexity is beyond every number: do the model and the tokenizer belong together?", path);
     printf("perplexity %.4f over %zu token%s (%.3f bits a byte), in windows of %d\n", result, count,

@@ -1,7 +1,7 @@
 #include "14_engine/session.h"
 #include "10_tokenizer/command.h"
+#include "12_speed/fast_kernels.h" /* looks ahead: llama is fast */
 #include "12_speed/rounding.h"
-#include "13_quantization/products.h"
 #include "14_engine/formats/model_open_any.h"
 #include "14_engine/generation_config.h"
 #include "common/error.h"
@@ -16,12 +16,18 @@ static const char bundled[] = ROOT "/common/stories/model";
 
 /* ------------------------------------------------------------------ opening */
 
+static const Kernels *kernels_for(const Args *args) {
+    if (args->bf16) return args->exact ? &bf16_exact_kernels : &bf16_kernels;
+    return args->exact ? &exact_kernels : &fast_kernels;
+}
+
 /* The tokenizer is in the model's folder, in the .gguf, or beside the .bin. An option overrides the model's
  * generation_config.json. */
 Llama llama_open(const Args *args) {
     const char *path = or_default(args->model, bundled);
     Llama llama = {.args = args, .settings = args_settings(args)};
     llama.model = model_open_any(path);
+    llama.kernels = kernels_for(args);
     llama.path = model_home(path);
     llama.tokenizer_path = model_home(or_default(args->tokenizer, path));
     llama.tokenizer = tokenizer_of_model(path, args->tokenizer);
@@ -32,8 +38,6 @@ Llama llama_open(const Args *args) {
     const char *weights = tensor_type(&llama.model.lm_head);
     if (args->bf16 && strcmp(weights, "BF16") != 0)
         fail("--bf16: the weights of %s are %s, not BF16: leave it out", path, weights);
-    project_rounds = args->bf16;
-    project_exactly = args->exact;
     return llama;
 }
 
@@ -57,8 +61,8 @@ volatile sig_atomic_t interrupted;
 
 Session session_new(const Llama *llama, size_t needed) {
     const Settings *settings = &llama->settings;
-    Generation generation =
-        generation_new(&llama->model, llama_context(llama, needed), settings->sampling, settings->seed);
+    Generation generation = generation_new(&llama->model, llama->kernels, llama_context(llama, needed),
+                                           settings->sampling, settings->seed);
     generation.ignore_end = llama->args->ignore_eos;
     if (settings->logprobs >= 0) generation.before = allocate((size_t)llama->model.config.V * sizeof(float));
     return (Session){.llama = llama, .generation = generation};

@@ -9,6 +9,7 @@
 typedef struct {
     char *path, *tokenizer_path; /* the directory of each, or the .gguf */
     Model model;
+    const Kernels *kernels;
     Tokenizer *tokenizer;
     const Args *args;
     Settings settings;

@@ -1,6 +1,4 @@
 #include "15_tensor_parallel/parallel.h"
-#include "01_normalization/normalization.h"
-#include "09_decoder/projection.h"
 #include "11_generation/sampling.h"
 #include "15_tensor_parallel/ranks.h"
 #include "common/error.h"
@@ -51,13 +49,13 @@ void parallel_forward(Decoder *d, int T, int C, float out[restrict T][C], const 
         add(T, C, x, delta);
         show_stage(d, 2 * l + 2, T, C, x);
     }
-    rms_norm(T, C, out, x, model->norm, NULL, (float)model->config.rms_norm_eps);
+    d->kernels->rms_norm(T, C, out, x, model->norm, NULL, (float)model->config.rms_norm_eps);
     show_stage(d, 2 * L + 1, T, C, out);
     d->taken = mark;
 }
 
-Decoder parallel_decoder(const Shard *shard, int capacity) {
-    Decoder decoder = decoder_new(&shard->model, capacity);
+Decoder parallel_decoder(const Shard *shard, const Kernels *kernels, int capacity) {
+    Decoder decoder = decoder_new(&shard->model, kernels, capacity);
     decoder.forward = parallel_forward;
     return decoder;
 }
@@ -65,26 +63,27 @@ Decoder parallel_decoder(const Shard *shard, int capacity) {
 /* ------------------------------------------------------------------ the logits */
 
 /* This rank's tokens' alone. */
-static float *own_logits(const Shard *shard, int C, const float last[C]) {
+static float *own_logits(const Shard *shard, const Kernels *kernels, int C, const float last[C]) {
     int V = shard->tokens.count;
     float *logits = allocate((size_t)V * sizeof *logits);
-    project(1, C, V, (float(*)[V])logits, (const float(*)[C])last, &shard->model.lm_head);
+    kernels->project(1, C, V, (float(*)[V])logits, (const float(*)[C])last, &shard->model.lm_head);
     return logits;
 }
 
-void parallel_logits(const Shard *shard, int T, int C, const float x[T][C], float logits[T][shard->whole.config.V]) {
+void parallel_logits(const Shard *shard, const Kernels *kernels, int T, int C, const float x[T][C],
+                     float logits[T][shard->whole.config.V]) {
     int count[shard->ranks];
     for (int r = 0; r < shard->ranks; r++) count[r] = part_of(shard->whole.config.V, shard->ranks, r).count;
     for (int t = 0; t < T; t++) {
-        float *own = own_logits(shard, C, x[t]);
+        float *own = own_logits(shard, kernels, C, x[t]);
         gather_floats(count, own, shard->rank == 0 ? logits[t] : NULL);
         free(own);
     }
 }
 
-int parallel_greedy(const Shard *shard, int C, const float last[C]) {
+int parallel_greedy(const Shard *shard, const Kernels *kernels, int C, const float last[C]) {
     struct { float largest; int place; } own, all[shard->ranks];
-    float *logits = own_logits(shard, C, last), largest[shard->ranks];
+    float *logits = own_logits(shard, kernels, C, last), largest[shard->ranks];
     int place[shard->ranks];
     int count = shard->tokens.count, v = first_not_finite(count, logits);
     if (v < count) fail("the logit of token %d is no number: are the weights damaged?", shard->tokens.first + v);

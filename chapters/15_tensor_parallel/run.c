@@ -1,6 +1,7 @@
 #include "15_tensor_parallel/run.h"
 #include "14_engine/hidden_states.h"
 #include "11_generation/generation.h"
+#include "12_speed/fast_kernels.h"
 #include "14_engine/generation_config.h"
 #include "15_tensor_parallel/parallel.h"
 #include "15_tensor_parallel/traffic.h"
@@ -111,9 +112,10 @@ static void tell_tokens(Run *run) {
 static int drawn(Run *run) {
     int V = run->shard.whole.config.V, C = run->shard.whole.config.C;
     const Sampling sampling = {.temperature = run->wish->temperature, .top_p = 1, .repetition_penalty = 1};
-    if (sampling.temperature == 0) return parallel_greedy(&run->shard, C, run->decoder.last);
+    if (sampling.temperature == 0) return parallel_greedy(&run->shard, &fast_kernels, C, run->decoder.last);
     float *logits = allocate((size_t)V * sizeof *logits);
-    parallel_logits(&run->shard, 1, C, (const float(*)[C])run->decoder.last, (float(*)[V])logits);
+    parallel_logits(&run->shard, &fast_kernels, 1, C, (const float(*)[C])run->decoder.last,
+                    (float(*)[V])logits);
     int id = run->ranks.rank == 0 ? sample(&sampling, V, logits, 0, &V, &run->random) : 0;
     free(logits);
     return id;
@@ -136,7 +138,7 @@ static void write_on(Run *run) {
     int id = 0;
     tell_tokens(run);
     int capacity = smaller(run->count + run->wish->tokens, config_context(&run->shard.whole.config));
-    run->decoder = parallel_decoder(&run->shard, capacity);
+    run->decoder = parallel_decoder(&run->shard, &fast_kernels, capacity);
     run->stream.skip_space = run->count <= 1;
     if (run->tokenizer) fputs(run->wish->prompt, stdout);
     decoder_read(&run->decoder, run->count, run->ids);
@@ -187,10 +189,11 @@ static int compare(Run *run) {
     int T = run->count, V = run->shard.whole.config.V, C = run->shard.whole.config.C, status = 0;
     Normed normed = {T, 2 * run->shard.whole.config.L + 1, allocate((size_t)T * (size_t)C * sizeof(float))};
     float *logits = allocate((size_t)T * (size_t)V * sizeof *logits);
-    run->decoder = parallel_decoder(&run->shard, T);
+    run->decoder = parallel_decoder(&run->shard, &fast_kernels, T);
     run->decoder.watch = keep_last_stage, run->decoder.context = &normed;
     decoder_read(&run->decoder, T, run->ids);
-    parallel_logits(&run->shard, T, C, (const float(*)[C])normed.rows, (float(*)[V])logits);
+    parallel_logits(&run->shard, &fast_kernels, T, C, (const float(*)[C])normed.rows,
+                    (float(*)[V])logits);
     if (run->ranks.rank == 0) status = judge(run, T, V, logits);
     broadcast_bytes(sizeof status, &status);
     free(logits), free(normed.rows);

@@ -1,5 +1,6 @@
 #include "17_training/sample.h"
 #include "11_generation/generation.h"
+#include "12_speed/fast_kernels.h"
 #include "14_engine/generation_config.h"
 #include "common/error.h"
 
@@ -46,8 +47,8 @@ void write_sample(const Parameters *weights, const Tokenizer *tokenizer, const c
     int count, *ids = prompt_ids(&model.config, tokenizer, prompt, &count), capacity = config_context(&model.config);
     if (capacity - count > most) capacity = count + most;
     add_chatml_end(&model.config, tokenizer);
-    Generation g = generation_new(&model, capacity, (Sampling){.temperature = 1, .top_p = 1, .repetition_penalty = 1},
-                                  seed);
+    Sampling sampling = {.temperature = 1, .top_p = 1, .repetition_penalty = 1};
+    Generation g = generation_new(&model, &fast_kernels, capacity, sampling, seed);
     Stream stream = {.file = stdout, .skip_space = !tokenizer_byte_level(tokenizer) && !*prompt};
     printf("    %s", prompt);
     generation_read(&g, count, ids);

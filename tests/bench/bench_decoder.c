@@ -19,8 +19,8 @@
 #include "06_grouped_query/grouped_query.h"
 #include "09_decoder/decoder.h"
 #include "11_generation/sampling.h"
+#include "12_speed/fast_kernels.h"
 #include "12_speed/pairs.h"
-#include "12_speed/rounding.h"
 #include "13_quantization/quantization.h"
 #include "14_engine/formats/model_open_any.h"
 #include "common/console.h"
@@ -321,10 +321,10 @@ static double time_of_piece(Turns *t, Decoder *decoder, int T) {
 }
 
 /* Tokens a second, and the share of the bandwidth. */
-static double decode_speed(const Model *model, int threads, double *share) {
+static double decode_speed(const Model *model, const Kernels *kernels, int threads, double *share) {
     Turns turns = {.model = model, .threads = threads, .way = EACH};
     double shares[DECODED], all = 0;
-    Decoder decoder = decoder_new(model, CONTEXT + TRIED + DECODED);
+    Decoder decoder = decoder_new(model, kernels, CONTEXT + TRIED + DECODED);
     read_prompt(&decoder, CONTEXT);
     for (int n = 0; n < TRIED; n++) time_of_piece(&turns, &decoder, 1);
     turns.way = best_way(&turns);
@@ -339,11 +339,11 @@ static double decode_speed(const Model *model, int threads, double *share) {
 }
 
 /* The same of prompts of T tokens, and the share of the peak. */
-static double prefill_speed(const Model *model, double peak(int), int threads, int T, double *share) {
+static double prefill_speed(const Model *model, const Kernels *kernels, double peak(int), int threads, int T, double *share) {
     Turns turns = {.model = model, .threads = threads, .peak = peak};
     double shares[PROMPTS], all = 0;
     for (int n = 0; n < PROMPTS; n++) {
-        Decoder decoder = decoder_new(model, T);
+        Decoder decoder = decoder_new(model, kernels, T);
         double time = time_of_piece(&turns, &decoder, T);
         shares[n] = prefill_operations(T) / time / (turns.limit.work / turns.limit.time);
         all += time;
@@ -358,22 +358,22 @@ typedef struct {
     double (*go)(int threads);
 } Peak;
 
-static Peak peak_of(const Model *model) {
-    if (project_rounds) return (Peak){"BF16 dot products", multiply_bf16_pairs};
+static Peak peak_of(const Model *model, const Kernels *kernels) {
+    if (kernels == &bf16_kernels) return (Peak){"BF16 dot products", multiply_bf16_pairs};
     if (model->embed_tokens.blocks && multiply_bytes(1) > 0) return (Peak){"byte dot products", multiply_bytes};
     return (Peak){"FMA", multiply_adds};
 }
 
-static void bench_row(Table *table, const Model *model, const char *name, int threads) {
+static void bench_row(Table *table, const Model *model, const Kernels *kernels, const char *name, int threads) {
     double decode, short_prompt, long_prompt;
-    Peak peak = peak_of(model);
+    Peak peak = peak_of(model, kernels);
     fprintf(stderr, "\r\033[K%s on %d thread%s…", name, threads, threads == 1 ? "" : "s");
     use_threads(threads);
-    double written = decode_speed(model, threads, &decode);
-    prefill_speed(model, peak.go, threads, 128, &short_prompt);
-    double read = prefill_speed(model, peak.go, threads, 512, &long_prompt);
-    table_row(table, "%s%s|%d|%.1f|%.0f %%|%.0f %%|%.0f %%|%s|%.0f", name, project_rounds ? ", rounded" : "", threads,
-              written, 100 * decode, 100 * short_prompt, 100 * long_prompt, peak.name, read);
+    double written = decode_speed(model, kernels, threads, &decode);
+    prefill_speed(model, kernels, peak.go, threads, 128, &short_prompt);
+    double read = prefill_speed(model, kernels, peak.go, threads, 512, &long_prompt);
+    table_row(table, "%s%s|%d|%.1f|%.0f %%|%.0f %%|%.0f %%|%s|%.0f", name, kernels == &bf16_kernels ? ", rounded" : "",
+              threads, written, 100 * decode, 100 * short_prompt, 100 * long_prompt, peak.name, read);
 }
 
 /* ------------------------------------------------------------------ a process of its own */
@@ -382,7 +382,7 @@ static void bench_row(Table *table, const Model *model, const char *name, int th
  * ever lay in memory for this process, those of mapped files among them (VmHWM), in bytes. */
 static void read_text(const char *folder, int T) {
     Model model = model_open(folder);
-    Decoder decoder = decoder_new(&model, T);
+    Decoder decoder = decoder_new(&model, &fast_kernels, T);
     read_prompt(&decoder, PROMPT);
     int id = choose(&decoder);
     double first = seconds();
@@ -448,11 +448,8 @@ static void bench_dtype(Table *table, int count, char **folders, DType dtype) {
     unlink(path_in(path, folder, "config.json")), unlink(path_in(path, folder, "model.safetensors"));
     const int threads[] = {1, thread_count()};
     for (int rounds = 0; rounds <= (dtype == BF16 && bf16_dots_pay()); rounds++)
-        for (int i = 0; i < 1 + (threads[1] > 1); i++) {
-            project_rounds = rounds;
-            bench_row(table, &model, dtype_name(dtype), threads[i]);
-        }
-    project_rounds = false;
+        for (int i = 0; i < 1 + (threads[1] > 1); i++)
+            bench_row(table, &model, rounds ? &bf16_kernels : &fast_kernels, dtype_name(dtype), threads[i]);
     model_close(&model);
     fprintf(stderr, "\r\033[K");
 }
@@ -472,7 +469,7 @@ static void bench_blocks(Table *table, int count, char **folders, GgufType type)
     Model model = model_open_any(path);
     unlink(path);
     const int threads[] = {1, thread_count()};
-    for (int i = 0; i < 1 + (threads[1] > 1); i++) bench_row(table, &model, blocks->name, threads[i]);
+    for (int i = 0; i < 1 + (threads[1] > 1); i++) bench_row(table, &model, &fast_kernels, blocks->name, threads[i]);
     model_close(&model);
     fprintf(stderr, "\r\033[K");
 }

@@ -8,10 +8,7 @@
  * counts once.
  *
  * A share is that of common/measure's typical_share(). */
-#include "01_normalization/normalization.h"
-#include "03_feed_forward/feed_forward.h"
-#include "05_rope/rope.h"
-#include "08_flash_attention/flash_attention.h"
+#include "12_speed/fast_kernels.h"
 #include "common/console.h"
 #include "common/error.h"
 #include "common/measure.h"
@@ -47,7 +44,7 @@ static const float *layer(const Heads *h, int turn) { return h->keys_values + tu
 
 static void attend(const Heads *h, int turn) {
     const float *k = layer(h, turn), *v = k + layer_numbers(h) / 2;
-    flash_attention(h->T, h->S, h->H, h->KV, h->D, (void *)h->out, (void *)h->q, (const void *)k, (const void *)v);
+    fast_flash_attention(h->T, h->S, h->H, h->KV, h->D, (void *)h->out, (void *)h->q, (const void *)k, (const void *)v);
 }
 
 static double decode(const void *context, int turn, int) {
@@ -116,7 +113,7 @@ typedef struct {
 static double norms(const void *context, int, int) {
     const Rows *r = context;
 #pragma omp parallel for
-    for (int t = 0; t < T; t++) rms_norm(1, C, (void *)&r->to[t * C], (void *)&r->a[t * C], r->b, NULL, 1e-5F);
+    for (int t = 0; t < T; t++) fast_rms_norm(1, C, (void *)&r->to[t * C], (void *)&r->a[t * C], r->b, NULL, 1e-5F);
     return 2.0 * T * C;
 }
 
@@ -135,7 +132,7 @@ static double gates(const void *context, int turn, int) {
     const Rows *r = context;
     float *to = &r->to[chunk(turn)], *gate = &r->a[chunk(turn)], *up = &r->b[chunk(turn)];
 #pragma omp parallel for
-    for (int t = 0; t < T; t++) swiglu(F, &to[t * F], &gate[t * F], &up[t * F]);
+    for (int t = 0; t < T; t++) fast_swiglu(F, &to[t * F], &gate[t * F], &up[t * F]);
     return 3.0 * T * F;
 }
 

@@ -6,8 +6,8 @@
  * The latency of a message is half of a ping-pong of 4 bytes, the network's bandwidth that of 4 MB; memory is read by
  * all ranks at once. What is predicted from them is chapter 15's formula. The same model as a pipeline stands
  * beside. */
-#include "01_normalization/normalization.h"
 #include "11_generation/sampling.h"
+#include "12_speed/fast_kernels.h"
 #include "14_engine/formats/model_open_any.h"
 #include "15_tensor_parallel/parallel.h"
 #include "15_tensor_parallel/ranks.h"
@@ -60,7 +60,7 @@ static void pipeline_forward(Decoder *d, int T, int C, float out[restrict T][C],
     }
     if (ranks.rank + 1 < ranks.count) MPI_Send(x, T * C, MPI_FLOAT, ranks.rank + 1, 3, MPI_COMM_WORLD);
     /* Which counts on the last rank alone. */
-    rms_norm(T, C, out, x, model->norm, NULL, (float)model->config.rms_norm_eps);
+    d->kernels->rms_norm(T, C, out, x, model->norm, NULL, (float)model->config.rms_norm_eps);
     d->taken = mark;
 }
 
@@ -68,7 +68,7 @@ static void pipeline_forward(Decoder *d, int T, int C, float out[restrict T][C],
 typedef int Next(const Decoder *decoder);
 
 static int next_of_tensors(const Decoder *d) {
-    int id = parallel_greedy((const Shard *)(const void *)d->model, d->model->config.C, d->last);
+    int id = parallel_greedy((const Shard *)(const void *)d->model, d->kernels, d->model->config.C, d->last);
     broadcast_bytes(sizeof id, &id);
     return id;
 }
@@ -102,7 +102,7 @@ static Seconds measure(Decoder *decoder, Next *next) {
 
 static Seconds measure_pipeline(const char *path) {
     Model model = model_open_any(path);
-    Decoder decoder = decoder_new(&model, PROMPT + DECODED);
+    Decoder decoder = decoder_new(&model, &fast_kernels, PROMPT + DECODED);
     decoder.forward = pipeline_forward;
     Seconds taken = measure(&decoder, next_of_pipeline);
     decoder_free(&decoder), model_close(&model);
@@ -119,7 +119,7 @@ int main(int argc, char **argv) {
     turn_end();
     shard_load(&shard);
     const Config *c = &shard.whole.config;
-    Decoder decoder = parallel_decoder(&shard, PROMPT + DECODED);
+    Decoder decoder = parallel_decoder(&shard, &fast_kernels, PROMPT + DECODED);
     Seconds tensors = measure(&decoder, next_of_tensors);
     double memory = peak_memory(), all[ranks.count];
 

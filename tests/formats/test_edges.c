@@ -92,13 +92,13 @@ static void tokens_may_be_long_but_not_too_long(void **state) {
 
 static Model model;
 
-static void no_positions(void) { decoder_new(&model, 0); }
+static void no_positions(void) { decoder_new(&model, &reference_kernels, 0); }
 static void no_tokens(void) {
-    Decoder decoder = decoder_new(&model, 2);
+    Decoder decoder = decoder_new(&model, &reference_kernels, 2);
     decoder_read(&decoder, 0, NULL);
 }
 static void one_too_many(void) {
-    Decoder decoder = decoder_new(&model, 2);
+    Decoder decoder = decoder_new(&model, &reference_kernels, 2);
     decoder_read(&decoder, 2, (const int[]){1, 2});
     decoder_read(&decoder, 1, (const int[]){3});
 }

@@ -54,7 +54,7 @@ static int run_child(void work(void)) {
 /* The keys' bytes are 2^64: no size_t holds them, and what is left of the product is 0. */
 static void ask_for_the_largest_cache(void) {
     Model model = {.config = {.C = 2, .F = 2, .L = MOST_LAYERS, .H = 2048, .KV = 2048, .D = 2048, .V = 2}};
-    decoder_new(&model, MOST_POSITIONS);
+    decoder_new(&model, &reference_kernels, MOST_POSITIONS);
 }
 
 static void a_cache_that_no_machine_holds_is_refused(void **state) {

@@ -21,13 +21,15 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COMPILE = ["cc", "-std=c2x", "-O1", "-w", "-fopenmp", "-ffp-contract=fast", "-D_GNU_SOURCE", f'-DROOT="{ROOT}"', f'-DBUILD="{ROOT}/build"', "-I.", "-Ichapters", "-Wl,--allow-multiple-definition"]
 LIBRARIES = ["-ljansson", "-lm"]
-# What the library does not have, and a file calls.
-SPEED = [f"chapters/12_speed/{name}.c" for name in ("elementwise", "flash_attention", "pairs", "projection")]
+# What the library does not have, and a file calls, or is called by.
 BESIDE = {
-    "chapters/17_training/fast_training_kernels.c": ["chapters/17_training/fast_attention.c", "chapters/17_training/product.c", *SPEED],
-    "chapters/17_training/fast_attention.c": ["chapters/17_training/fast_training_kernels.c", "chapters/17_training/product.c", *SPEED],
+    "chapters/17_training/fast_training_kernels.c": ["chapters/17_training/fast_attention.c", "chapters/17_training/product.c"],
+    "chapters/17_training/fast_attention.c": ["chapters/17_training/fast_training_kernels.c", "chapters/17_training/product.c"],
     "chapters/12_speed/flash_attention.c": ["chapters/17_training/fast_attention.c"],
 }
+# Fast kernels are judged by the names of those in the lessons.
+FAST = ("rms_norm", "swiglu", "flash_attention")
+RENAMED = [f"-Dfast_{name}={name}" for name in FAST]
 
 # A file whose name is an older chapter's, or whose chapter has one test for several, has its tests elsewhere.
 OTHERWISE = {"chapters/13_quantization/k_quants.c": "quantization", "chapters/17_training/fast_attention.c": "backward",
@@ -57,7 +59,6 @@ SAME_SUM = "sum((x + mean)(x - mean)) is sum((x - mean)^2), for sum(x - mean) is
 NORMS = "chapters/01_normalization/normalization.c"
 ACTIVATION = "chapters/02_activation/activation.c"
 FEED_FORWARD = "chapters/03_feed_forward/feed_forward.c"
-GATES = "chapters/03_feed_forward/gates.c"
 ROPE = "chapters/05_rope/rope.c"
 SCALING = "chapters/05_rope/scaling.c"
 ATTENTION = "chapters/04_attention/attention.c"
@@ -130,7 +131,7 @@ EQUIVALENT = {
     (NORMS, "for (int r = 0; r < rows; r++) squares += (x[r][i] - mean) * (x[r][i] + mean);"): SAME_SUM,
     (ACTIVATION, "for (int i = 0; i < n; i++) out[i] = x[i] < 0 ? 0 : x[i]; /* not x > 0 ? x : 0, which would swallow NaN */"):
         "at x = 0 both answers are 0",
-    (GATES, "for (int start = 0; start <= n; start += BLOCK) {"): "one more block, of no elements",
+    (FEED_FORWARD, "for (int start = 0; start <= n; start += BLOCK) {"): "one more block, of no elements",
     (SCALING, "if (wavelength >= (float)(context / p->low_freq_factor)) return frequency / (float)p->factor;"):
         "the slide starts there: both answers are the same",
     (SCALING, "if (wavelength <= (float)(context / p->high_freq_factor)) return frequency;"):
@@ -146,7 +147,7 @@ EQUIVALENT = {
     (ATTENTION, "for (int t = 0; t <= T; t++)"): "one more query, that sees all keys: nothing of it is masked",
     (ATTENTION, "for (int t = 0; t < T - 1; t++)"): "the last query sees all keys: nothing of it is masked",
     (ATTENTION, "for (int i = 0; i < n; i++) max = x[r][i] >= max ? x[r][i] : max; /* passes over a NaN, */"): EITHER,
-    ("chapters/08_flash_attention/attend_tile.c", "double score[keys ? keys - 1 : 0], before = *m;"): OVERRUN,
+    (PLAIN_FLASH, "double score[keys ? keys - 1 : 0], before = *m;"): OVERRUN,
     (PLAIN_FLASH, "double m[rows ? rows - 1 : 0], l[rows], O[rows][D];"): OVERRUN,
     (PLAIN_FLASH, "l[r ? r - 1 : 0] = 0;"): "the first tile multiplies what was there by 0",
     (PLAIN_FLASH, "l[0] = 0;"): "the first tile multiplies what was there by 0, if it was a number",
@@ -182,7 +183,7 @@ EQUIVALENT = {
     **{(FLASH, f"int group = H / KV, queries = group > FOUR ? EIGHT : FOUR, tiles = (S + KEYS {more};"):
            "tiles behind the end are empty" for more in ("+ 1) / KEYS", "- 1) * KEYS", "- 1)")},
     **{(DECODER, line): "one more row, of the room behind: nobody needs what is there" for line in (
-        "for (int t = 0; t <= T; t++) swiglu(F, out[t], gate[t], up[t]);", "for (int t = 0; t <= T; t++)",
+        "for (int t = 0; t <= T; t++) d->kernels->swiglu(F, out[t], gate[t], up[t]);", "for (int t = 0; t <= T; t++)",
         "for (int t = 0; bias && t <= T; t++)")},
     **{(DECODER, f"float inv_freq[{more}], factor = rope_frequencies(D, inv_freq, &d->model->config.rope, whole);"): ROOMY
        for more in ("D", "D * 2")},
@@ -327,7 +328,7 @@ class Original:
             mutant, library, program = f"{scratch}/mutant.o", f"{scratch}/mutant.so", f"{scratch}/test"
             beside, test = [self.objects[source] for source in self.beside], [self.objects[source] for source in self.test]
             code = self.compiled(text, scratch)
-            if code is None or not self.linked(library, "-shared", mutant, *beside):
+            if code is None or not self.linked(library, "-shared", "-fPIC", *RENAMED, f"{scratch}/mutant.c", *beside):
                 return None
             if code == self.code:
                 return "same"
@@ -352,7 +353,8 @@ def main():
     known = [line.split()[0] for line in run(f"{options.build}/verify", "--list").stdout.splitlines() if line.strip()]
     COMPILE.extend(f"-Dfast_{name}={name}" for name in known)  # a fast body is judged under the reference's name
     if not files:  # linear, and every chapter's file that defines a kernel that verify knows
-        kernel = re.compile(rf"^\w[\w *]*\b(fast_)?({'|'.join(known)})\(", re.M)
+        known = [line.split()[0] for line in run(f"{options.build}/verify", "--list").stdout.splitlines() if line.strip()]
+        kernel = re.compile(rf"^\w[\w *]*\b(?:fast_)?({'|'.join(known)})\(", re.M)
         files = [pathlib.Path("common/linear.c")]
         files += sorted(p.relative_to(ROOT) for p in ROOT.glob("chapters/*/*.c")
                         if p.name not in ("main.c", "figures.c", "exercise.c") and kernel.search(p.read_text()))

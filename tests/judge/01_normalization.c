@@ -1,5 +1,6 @@
 /* How to call chapter 1's kernels: rows of dim numbers. */
 #include "01_normalization/normalization.h"
+#include "12_speed/fast_kernels.h"
 #include "tests/judge/kernels.h"
 
 static void unpack_norm(Function kernel, const Call *c) { /* layer_norm, rms_norm, batch_norm */
@@ -51,7 +52,7 @@ static void random_norm_bf16(Call *call, Random *random, Size size) {
 
 const Kernel normalization_kernels[] = {
     {KERNEL(layer_norm, "01_normalization", norm)},
-    {KERNEL(rms_norm, "01_normalization", norm)},
+    {KERNEL(rms_norm, "01_normalization", norm), .fast = (Function)fast_rms_norm},
     {KERNEL(batch_norm, "01_normalization", norm)},
     {KERNEL(dyt, "01_normalization", dyt)},
     {KERNEL(rms_norm_bf16, "01_normalization", norm_bf16)},

@@ -1,5 +1,6 @@
 /* How to call chapter 3's kernels: gates of n numbers, and whole layers. */
 #include "03_feed_forward/feed_forward.h"
+#include "12_speed/fast_kernels.h"
 #include "tests/judge/kernels.h"
 
 static void unpack_gate(Function kernel, const Call *c) {
@@ -65,7 +66,8 @@ const Kernel feed_forward_kernels[] = {
     {KERNEL(bilinear, "03_feed_forward", gate), .pointwise = true, .in_place = {"gate", "up"}},
     {KERNEL(reglu, "03_feed_forward", gate), .pointwise = true, .in_place = {"gate", "up"}},
     {KERNEL(geglu, "03_feed_forward", gate), .pointwise = true, .in_place = {"gate", "up"}},
-    {KERNEL(swiglu, "03_feed_forward", gate), .pointwise = true, .in_place = {"gate", "up"}},
+    {KERNEL(swiglu, "03_feed_forward", gate), .fast = (Function)fast_swiglu, .pointwise = true,
+     .in_place = {"gate", "up"}},
     {KERNEL(feed_forward, "03_feed_forward", feed_forward)},
     {KERNEL(gated_feed_forward, "03_feed_forward", gated_feed_forward)},
     {0},

@@ -4,6 +4,7 @@
 #include "07_kv_cache/kv_cache.h"
 #include "08_flash_attention/flash_attention.h"
 #include "common/check.h"
+#include "12_speed/fast_kernels.h"
 #include "tests/judge/kernels.h"
 
 #include <math.h>
@@ -295,7 +296,8 @@ const Kernel attention_kernels[] = {
     {KERNEL(attend_last, "06_grouped_query", attend_last), .refusals = refused_by_last_heads},
     {KERNEL(kv_cache_append, "07_kv_cache", kv_cache_append), .pointwise = true, .refusals = refused_by_cache},
     {KERNEL(cached_attention, "07_kv_cache", cached_attention), .refusals = refused_by_cache},
-    {KERNEL(flash_attention, "08_flash_attention", flash_attention), .operations = heads_operations,
+    {KERNEL(flash_attention, "08_flash_attention", flash_attention),
+     .fast = (Function)fast_flash_attention, .operations = heads_operations,
      .has_prefill = true, .refusals = refused_by_last_heads},
     {0},
 };

@@ -72,7 +72,7 @@ static int pieces_of(const Call *c, int T, Piece piece[2]) {
 /* What nobody has written yet is marked, as an output is. */
 static Decoder marked_decoder(const Model *model, int capacity) {
     const Config *c = &model->config;
-    Decoder decoder = decoder_new(model, capacity);
+    Decoder decoder = decoder_new(model, &reference_kernels, capacity);
     size_t cached = (size_t)c->L * (size_t)capacity * (size_t)c->KV * (size_t)c->D;
     const uint32_t mark = (uint32_t)POISON << 16 | POISON;
     for (size_t i = 0; i < cached; i++)
@@ -174,7 +174,7 @@ static void unpack_decoder_logits(Function kernel, const Call *c) {
     int C = dimension(c, "last", 1);
     const Tensor *weight = input_named(c, "lm_head");
     Model model = weight ? given_model(c, 1, C, (int)weight->shape[0]) : trained_model();
-    Decoder decoder = decoder_new(&model, 1);
+    Decoder decoder = decoder_new(&model, &reference_kernels, 1);
     memcpy(decoder.last, argument(c, "last"), (size_t)C * sizeof *decoder.last);
     AS(decoder_logits, kernel)(&decoder, output(c));
     decoder_free(&decoder), release(&model);

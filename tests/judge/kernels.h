@@ -23,6 +23,7 @@ typedef struct {
     const char *name;    /* the C function; its golden values are tests/golden/NAME.safetensors */
     const char *chapter; /* the folder whose header states its contract */
     Function ours;
+    Function fast; /* the same in 12_speed; NULL: there is none */
     Unpack *unpack;
     void (*random_call)(Call *call, Random *random, Size size);
     bool pointwise;                          /* judged element by element: no sum mixes them */

@@ -12,6 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifndef OURS
+#define OURS(kernel) (kernel)->ours
+#endif
+
 static const Kernel *kernel_or_fail(const char *name) {
     const Kernel *kernel = name ? kernel_named(name) : NULL;
     if (!name) fail("name a kernel first: build/verify --list names them");
@@ -146,7 +150,7 @@ static int choose(Subject chosen[], const char *name, Library *library, const ch
     int count = 0;
     for (int k = 0; (kernel = kernel_at(k)); k++) {
         if (only && kernel != only) continue;
-        Function function = library ? library_function(library, kernel->name) : kernel->ours;
+        Function function = library ? library_function(library, kernel->name) : OURS(kernel);
         if (!function) continue;
         if (count == MAX_KERNELS) fail("more than %d kernels: raise MAX_KERNELS", MAX_KERNELS);
         chosen[count++] = (Subject){kernel, library, function};
@@ -179,7 +183,7 @@ static void bench_row(Table *table, const Subject *subject, Size size, double ba
     if (timing.operations)
         snprintf(of_peak, sizeof of_peak, "%.0f %%", 100 * timing.operations / timing.seconds / peak);
     if (subject->library) {
-        double ours = time_kernel(&(Subject){.kernel = kernel, .function = kernel->ours}, size, trouble).seconds;
+        double ours = time_kernel(&(Subject){.kernel = kernel, .function = OURS(kernel)}, size, trouble).seconds;
         if (!isnan(ours)) snprintf(beside, sizeof beside, "%.2f|%.2f×", ours * 1e3, ours / timing.seconds);
     }
     table_row(table, "%s%s|%.3g|%s|%s|%s", name, at, timing.seconds * 1e3, of_bandwidth, of_peak, beside);

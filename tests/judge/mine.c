@@ -147,24 +147,30 @@ static Choice choose(const Work *work) {
 
 static bool is_used(const Choice *choice, int part) { return choice->row[part] && !choice->instead[part]; }
 
+/* Is it in the Llama, for the reader's blocks to call even if nobody else does? */
+static bool is_within(const Choice *choice, int part) {
+    const char *instead = choice->instead[part];
+    return choice->row[part] && (!instead || parts[part_named(instead)].covers);
+}
+
 static bool any_is_used(const Choice *choice) {
     for (int p = 0; p < PARTS; p++)
         if (is_used(choice, p)) return true;
     return false;
 }
 
-/* Where the linker can, kernels of different files call each other: tests/judge/route.c. */
-static bool is_routed(const char *kernel) {
-    static const char names[] = " " ROUTED " ";
-    const char *at = strstr(names, kernel);
-    return at && at[-1] == ' ' && at[strlen(kernel)] == ' ';
-}
-
-/* Where another of the reader's kernels does this one's work: may it do so by calling this one? */
-static bool may_be_called(const Row *row, const Choice *choice, const char *instead) {
+/* Where another of the reader's kernels does this one's work, it may do so by calling this one: by its name if it is in
+ * the same file; and a block of the decoder calls what is in the table of kernels. */
+static void instead_text(char text[static WORDS], const Row *row, const Choice *choice) {
+    const Part *part = &parts[part_named(row->kernel->name)];
+    const char *instead = choice->instead[part - parts];
     int other = part_named(instead);
-    bool calls = parts[other].covers || strcmp(instead, "cached_attention") == 0;
-    return calls && (choice->row[other]->file == row->file || is_routed(row->kernel->name));
+    bool is_block = parts[other].covers, is_beside = choice->row[other]->file == row->file;
+    if (is_beside && (is_block || strcmp(instead, "cached_attention") == 0))
+        snprintf(text, WORDS, "%s, where your %s calls it", part->use, instead);
+    else if (is_block && part->member)
+        snprintf(text, WORDS, "%s, where your %s calls d->kernels->%s", part->use, instead, part->member);
+    else snprintf(text, WORDS, "not needed: your %s does it", instead);
 }
 
 /* "turns queries and keys" */
@@ -173,9 +179,7 @@ static void use_text(char text[static WORDS], const Row *row, const Choice *choi
     if (part < 0) snprintf(text, WORDS, "not needed");
     else if (!is_written(row->fate)) snprintf(text, WORDS, "ours");
     else if (choice->row[part] != row) snprintf(text, WORDS, "not this one: that of %s", choice->row[part]->file->name);
-    else if (choice->instead[part] && may_be_called(row, choice, choice->instead[part]))
-        snprintf(text, WORDS, "%s, where your %s calls it", parts[part].use, choice->instead[part]);
-    else if (choice->instead[part]) snprintf(text, WORDS, "not needed: your %s does it", choice->instead[part]);
+    else if (choice->instead[part]) instead_text(text, row, choice);
     else snprintf(text, WORDS, "%s", parts[part].use);
 }
 
@@ -262,23 +266,10 @@ static void close_subjects(Subjects *subjects) {
     free(subjects->text);
 }
 
-/* The reader's kernels that may be called by each other, and what is under way. */
-static Function yours_of[PARTS];
-static Underway *underway;
-
-static Function yours_for(const char *kernel) {
-    int part = part_named(kernel);
-    if (yours_of[part]) underway->asked = parts[part].name;
-    return yours_of[part];
-}
-
 static Function function_of(const Row *row, Told *told) {
-    typedef void Route(Function whom(const char *kernel));
     told->loading = row->file;
     void *library = dlopen(row->file->library, RTLD_NOW | RTLD_LOCAL); /* once it is loaded, the same again */
     told->loading = NULL;
-    Route *route = (Route *)function_in(library, "llama_route");
-    if (route) route(yours_for);
     return function_in(library, row->kernel->name);
 }
 
@@ -300,14 +291,11 @@ static void speak(Examinee *examinee, const char *prompt, int most, const char *
 static void run_yours(const Choice *choice, const Subjects *subjects, Told *told) {
     enum { CALLS = 12 }; /* in all, it has the time of so many calls that just come back */
     Function yours[PARTS] = {0};
-    underway = &told->underway;
-    for (int p = 0; p < PARTS; p++) {
-        if (choice->row[p]) yours_of[p] = function_of(choice->row[p], told);
-        if (is_used(choice, p)) yours[p] = yours_of[p];
-    }
+    for (int p = 0; p < PARTS; p++)
+        if (is_within(choice, p)) yours[p] = function_of(choice->row[p], told);
     told->underway.deadline = processor_seconds() + CALLS * call_time_limit;
     YourLlama llama = your_llama(&subjects->model, subjects->tokenizer, yours, &told->underway);
-    let_it_merge(&llama, subjects->tokenizer);
+    let_it_merge(subjects->tokenizer);
     speak(&llama.examinee, safetensors_metadata(&subjects->sentence.file, "story"), ANSWER_TOKENS, ".\n", likeliest);
     speak(&llama.examinee, "Once upon a time", STORY_TOKENS, "", drawn);
     told->right = examine(&llama.examinee, subjects, &told->questions);

@@ -44,7 +44,7 @@ static void assert_alike(int V, const float logits[V], const float decoders[V], 
 
 /* A prompt at once, and a token more: chapter 9's logits after each. */
 static void read_by_decoder(int T, const int ids[T], int V, float logits[2][V]) {
-    Decoder decoder = decoder_new(&model, T);
+    Decoder decoder = decoder_new(&model, &reference_kernels, T);
     decoder_read(&decoder, T - 1, ids), decoder_logits(&decoder, logits[0]);
     decoder_read(&decoder, 1, ids + T - 1), decoder_logits(&decoder, logits[1]);
     decoder_free(&decoder);
@@ -102,7 +102,7 @@ static void each_part_is_called(void **state) {
         Underway underway = {0};
         YourLlama llama = your_llama(&model, tokenizer, yours, &underway);
         yours[p] = note_the_call;
-        let_it_merge(&llama, tokenizer);
+        let_it_merge(tokenizer);
         if (setjmp(called) == 0) {
             say(&llama.examinee, "Once upon", 2, "", drawn, nowhere);
             fail_msg("%s is not called", parts[p].name);
@@ -137,7 +137,7 @@ static void the_readers_merge_makes_the_tokens(void **state) {
     int *ids = encode_with_bos(tokenizer, strlen(text), text, &count);
     for (int way = 0; way < 2; way++) {
         yours[part_named("bpe_merge")] = way == 0 ? (Function)bpe_merge : (Function)merge_to_nonsense;
-        let_it_merge(&llama, tokenizer);
+        let_it_merge(tokenizer);
         int *others = encode_with_bos(tokenizer, strlen(text), text, &again);
         if (way == 0) assert_int_equal(again, count), assert_memory_equal(others, ids, count * sizeof *ids);
         else assert_int_equal(again, 1); /* BOS alone */
@@ -159,7 +159,7 @@ static void a_long_text_is_read_in_pieces(void **state) {
     Underway underway = {0};
     for (int t = 0; t < T; t++) ids[t] = 1 + 7 * t % (V - 1);
     YourLlama llama = your_llama(&small, tokenizer, yours, &underway);
-    Decoder decoder = decoder_new(&small, T);
+    Decoder decoder = decoder_new(&small, &reference_kernels, T);
     decoder_read(&decoder, T, ids), decoder_logits(&decoder, decoders);
     read_text(&llama.examinee, T, ids, V, logits);
     assert_alike(V, logits, decoders, "a long text");
@@ -239,11 +239,11 @@ static void write_kernel(const char *name, const char *signature, const char *bo
     fclose(file);
 }
 
-static const char rms_norm[] = "rms_norm(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim], "
+static const char norm_head[] = "rms_norm(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim], "
                                "const float weight[dim], const float *bias, float eps)";
-static const char rope[] = "rope_half_split(int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D], "
+static const char rope_head[] = "rope_half_split(int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D], "
                            "const float cosine[T][D / 2], const float sine[T][D / 2])";
-static const char swiglu[] = "swiglu(int n, float out[n], const float gate[n], const float up[n])";
+static const char gate_head[] = "swiglu(int n, float out[n], const float gate[n], const float up[n])";
 
 /* RMSNorm by this root; before it, some deed. */
 #define NORM(root, deed)                                                                \
@@ -311,7 +311,7 @@ static void write_merge(const char *name, const char *deed, const char *better) 
 static void a_right_kernel_is_a_part_of_it(void **state) {
     (void)state;
     int right, ours;
-    write_kernel("my norm.c", rms_norm, NORM(RIGHT_ROOT, ""));
+    write_kernel("my norm.c", norm_head, NORM(RIGHT_ROOT, ""));
     write_merge("merge.c", "", LOWEST_RANK);
     assert_int_equal(run("'my norm.c' merge.c"), 0);
     assert_said("my norm.c   rms_norm    right         12 of 12   before each block, and before the logits\n");
@@ -325,8 +325,8 @@ static void a_right_kernel_is_a_part_of_it(void **state) {
 static void wrong_kernels_are_named_and_used(void **state) {
     (void)state;
     int right, ours;
-    write_kernel("norm.c", rms_norm, NORM("sqrt(mean) + eps", ""));
-    write_kernel("rope.c", rope,
+    write_kernel("norm.c", norm_head, NORM("sqrt(mean) + eps", ""));
+    write_kernel("rope.c", rope_head,
                  "for (int t = 0; t < T; t++)\n"
                  "    for (int h = 0; h < H; h++)\n"
                  "        for (int i = 0; i < D / 2; i++) {\n"
@@ -334,7 +334,7 @@ static void wrong_kernels_are_named_and_used(void **state) {
                  "            out[t][h][i] = a * cosine[t][i] + b * sine[t][i];\n"
                  "            out[t][h][i + D / 2] = b * cosine[t][i] - a * sine[t][i];\n"
                  "        }");
-    write_kernel("gate.c", swiglu, "for (int i = 0; i < n; i++) out[i] = up[i] / (1 + expf(-up[i])) * gate[i];");
+    write_kernel("gate.c", gate_head, "for (int i = 0; i < n; i++) out[i] = up[i] / (1 + expf(-up[i])) * gate[i];");
     assert_int_equal(run("norm.c rope.c gate.c"), 1);
     assert_said("norm.c   rms_norm          wrong ");
     assert_said("rope.c   rope_half_split   wrong          0 of 11   turns queries and keys\n");
@@ -399,63 +399,30 @@ static void a_wrong_decoder_tells_its_story(void **state) {
                 "reading token ");
 }
 
-/* Every call that the Makefile names goes to the kernel of another file; if there is none, to its own. */
-static const char *asked_for;
-static Function note_the_name(const char *kernel) { return asked_for = kernel, note_the_call; }
-
-static void a_call_goes_to_another_file(void **state) {
-    (void)state;
-    typedef void Route(Function whom(const char *kernel));
-    char names[] = ROUTED;
-    if (!*names) skip(); /* not by this linker */
-    FILE *file = fopen(AT("%s/calls.c", folder), "w");
-    fputs("#include \"06_grouped_query/grouped_query.h\"\n#include \"07_kv_cache/kv_cache.h\"\n"
-          "#include \"08_flash_attention/flash_attention.h\"\n#include \"01_normalization/normalization.h\"\n"
-          "#include \"03_feed_forward/feed_forward.h\"\n#include \"05_rope/rope.h\"\n"
-          "#include \"09_decoder/decoder.h\"\n#include \"common/linear.h\"\n", file);
-    char *rest = names;
-    for (char *name; (name = strsep(&rest, " "));)
-        fprintf(file, "void (*call_%s)(void) = (void (*)(void))%s;\n", name, name);
-    fclose(file);
-    assert_int_equal(system(AT("sh '" BUILD "/compile.sh' %s/calls.so %s/calls.c", folder, folder)), 0);
-    void *library = dlopen(AT("%s/calls.so", folder), RTLD_NOW | RTLD_LOCAL);
-    assert_non_null(library);
-    ((Route *)function_in(library, "llama_route"))(note_the_name);
-    strcpy(names, ROUTED), rest = names;
-    for (char *name; (name = strsep(&rest, " "));) {
-        Function *call = dlsym(library, AT("call_%s", name));
-        asked_for = "nothing";
-        if (setjmp(called) == 0) (*call)();
-        assert_string_equal(asked_for, name);
-        assert_true(part_named(name) >= 0);
-    }
-    dlclose(library);
-}
-
-/* A block is in one file, and what it is made of in others: they are called, right or wrong, and named when they
- * crash. */
+/* A block is in one file, and what it is made of in others: through the table of kernels they are called, right or
+ * wrong, and named when they crash. */
 static void the_readers_blocks_call_the_readers_kernels(void **state) {
     (void)state;
     int right, ours;
-    if (!*ROUTED) skip();
     FILE *file = fopen(AT("%s/block.c", folder), "w");
-    fputs("#include \"01_normalization/normalization.h\"\n#include \"03_feed_forward/feed_forward.h\"\n"
-          "#include \"09_decoder/decoder.h\"\n#include \"09_decoder/projection.h\"\n"
+    fputs("#include \"09_decoder/decoder.h\"\n"
           "void feed_forward_block(Decoder *d, int l, int T, int C, float delta[restrict T][C], "
           "const float x[T][C]) {\n"
           "    const Layer *layer = &d->model->layers[l];\n"
+          "    const Kernels *kernels = d->kernels;\n"
           "    int F = d->model->config.F;\n"
           "    float normed[T][C], gate[T][F], up[T][F];\n"
-          "    rms_norm(T, C, normed, x, layer->post_attention_layernorm, NULL, "
+          "    kernels->rms_norm(T, C, normed, x, layer->post_attention_layernorm, NULL, "
           "(float)d->model->config.rms_norm_eps);\n"
-          "    project(T, C, F, gate, normed, &layer->gate_proj), project(T, C, F, up, normed, &layer->up_proj);\n"
-          "    for (int t = 0; t < T; t++) swiglu(F, gate[t], gate[t], up[t]);\n"
-          "    project(T, F, C, delta, gate, &layer->down_proj);\n}\n", file);
+          "    kernels->project(T, C, F, gate, normed, &layer->gate_proj);\n"
+          "    kernels->project(T, C, F, up, normed, &layer->up_proj);\n"
+          "    for (int t = 0; t < T; t++) kernels->swiglu(F, gate[t], gate[t], up[t]);\n"
+          "    kernels->project(T, F, C, delta, gate, &layer->down_proj);\n}\n", file);
     fclose(file);
-    write_kernel("gate.c", swiglu, "for (int i = 0; i < n; i++) out[i] = 0 * gate[i] * up[i];");
+    write_kernel("gate.c", gate_head, "for (int i = 0; i < n; i++) out[i] = 0 * gate[i] * up[i];");
     assert_int_equal(run("block.c gate.c"), 1);
     assert_said("feed_forward_block   right           5 of 5   what the feed-forward adds\n");
-    assert_said("the gate opens or shuts, where your feed_forward_block calls it\n");
+    assert_said("the gate opens or shuts, where your feed_forward_block calls d->kernels->swiglu\n");
     assert_null(strstr(said, "Answer: Anna has the red ball."));
     read_share(&right, &ours);
     assert_true(right < ours / 2);
@@ -467,10 +434,10 @@ static void the_readers_blocks_call_the_readers_kernels(void **state) {
     assert_int_equal(system(AT("cp '%s/chapters/07_kv_cache/kv_cache.c' %s/cached.c", ROOT, folder)), 0);
     assert_int_equal(run("own.c cached.c"), 1);
     assert_said("cached_attention   right         14 of 14   keeps keys and values, and attends\n");
-    assert_said("attends, where your cached_attention calls it\n");
-    assert_null(strstr(said, "Answer: Anna has the red ball."));
+    assert_said("not needed: your cached_attention does it\n"); /* which calls ours */
+    assert_said("Answer: Anna has the red ball.\n");
 
-    write_kernel("crash.c", swiglu, "if (n == 512) abort(); /* as many as the model has hidden numbers */\n"
+    write_kernel("crash.c", gate_head, "if (n == 512) abort(); /* as many as the model has hidden numbers */\n"
                                     "for (int i = 0; i < n; i++) out[i] = gate[i] / (1 + expf(-gate[i])) * up[i];");
     assert_int_equal(run("block.c crash.c"), 1);
     assert_said("your feed_forward_block in block.c crashed (");
@@ -508,7 +475,7 @@ static void how_it_ends_is_told(void **state) {
     for (size_t e = 0; e < sizeof ends / sizeof *ends; e++) {
         char body[1024];
         snprintf(body, sizeof body, "%s%s", ends[e].deed, NORM(RIGHT_ROOT, ""));
-        write_kernel(ends[e].name, rms_norm, body);
+        write_kernel(ends[e].name, norm_head, body);
         assert_int_equal(run("--seconds 1 %s", ends[e].name), 1);
         assert_said("right         12 of 12");
         assert_said(ends[e].words);
@@ -527,7 +494,7 @@ static void the_golden_values_are_closed_to_it(void **state) {
     if (WEXITSTATUS(status) != 0) skip(); /* nothing can be hidden here: hide.h */
     char body[2048];
     snprintf(body, sizeof body, NORM(RIGHT_ROOT, "    if (dim == 192) exit(fopen(\"%s\", \"r\") ? 7 : 9);\n"), golden);
-    write_kernel("peeps.c", rms_norm, body);
+    write_kernel("peeps.c", norm_head, body);
     assert_int_equal(run("peeps.c"), 1);
     assert_said("(exit status 9)");
 }
@@ -535,10 +502,10 @@ static void the_golden_values_are_closed_to_it(void **state) {
 /* And of two files that have the same kernel, the later one counts. */
 static void what_gives_no_kernel_is_told(void **state) {
     (void)state;
-    write_kernel("broken.c", rope, "flaot x;");
+    write_kernel("broken.c", rope_head, "flaot x;");
     write_kernel("other.c", "nothing(void)", "");
-    write_kernel("one.c", rms_norm, NORM("1 + sqrt(mean + eps)", ""));
-    write_kernel("two.c", rms_norm, NORM(RIGHT_ROOT, ""));
+    write_kernel("one.c", norm_head, NORM("1 + sqrt(mean + eps)", ""));
+    write_kernel("two.c", norm_head, NORM(RIGHT_ROOT, ""));
     assert_int_equal(run("broken.c one.c two.c other.c 2>/dev/null"), 1);
     assert_said("broken.c: it does not compile\n");
     assert_said("other.c: it defines no kernel of the course");
@@ -557,7 +524,6 @@ int main(void) {
         cmocka_unit_test(its_time_has_an_end),
         cmocka_unit_test(an_untouched_clone_is_all_ours),    cmocka_unit_test(a_right_kernel_is_a_part_of_it),
         cmocka_unit_test(wrong_kernels_are_named_and_used),  cmocka_unit_test(the_decoder_is_the_readers),
-        cmocka_unit_test(a_call_goes_to_another_file),
         cmocka_unit_test(the_readers_blocks_call_the_readers_kernels),
         cmocka_unit_test(the_tokenizer_merges_as_the_reader_does), cmocka_unit_test(a_wrong_decoder_tells_its_story),
         cmocka_unit_test(how_it_ends_is_told), cmocka_unit_test(the_golden_values_are_closed_to_it),

@@ -1,5 +1,5 @@
-/* A Llama in its plainest form, made of the chapters' kernels, in which a reader's stand in place of ours, right or
- * wrong. Its process may end in any of them: what is under way is noted where others can read it. */
+/* The decoder with a reader's kernels, right or wrong, in its table. Its process may end in any of them: what is under
+ * way is noted where others can read it. */
 #ifndef VERIFY_YOURS_H
 #define VERIFY_YOURS_H
 
@@ -10,12 +10,13 @@
 /* Where in a Llama something is done. */
 enum { IN_ATTENTION = 1, IN_FEED_FORWARD = 2, AT_THE_END = 4, FOR_LOGITS = 8, ELSEWHERE = 16 };
 
-/* A kernel that the Llama is made of. */
+/* A kernel that a Llama can be made of. */
 typedef struct {
     const char *name, *use;
     int places;            /* where it is used */
+    const char *member;    /* of the table of kernels, which computes with it; NULL: none does */
     const char *unless[5]; /* the reader's kernels that do its work, too; NULL past the last */
-    int covers;            /* the places where all is done by it */
+    int covers;            /* the places where all is done by it: it is a block of the decoder, or the whole of it */
 } Part;
 
 enum { PARTS = 27 };
@@ -32,7 +33,8 @@ enum { CUTTING = -2 }; /* a text into tokens */
 typedef struct {
     const char *kernel; /* the one that was called last; NULL: none yet */
     bool is_yours;
-    const char *asked;  /* by it, a kernel of the reader's that is in another file; NULL: none */
+    bool is_block;      /* it calls others of the table: */
+    const char *asked;  /* the reader's kernel that it called last; NULL: none */
     int layer;          /* CUTTING; -1: before the first; L: after the last */
     int first, last;    /* the tokens that are being read */
     double deadline;    /* of the processor's seconds; 0: none */
@@ -41,23 +43,18 @@ typedef struct {
 
 typedef struct {
     Examinee examinee;
-    const Function *yours;  /* [PARTS]: NULL where ours is used */
-    Underway *underway;
-    Decoder decoder;              /* for the reader's blocks; its cache and its angles are ours as well */
-    Tensor embed_tokens, lm_head; /* the model's, in float32, */
-    Layer *layers;                /* and those of its layers */
-    struct YourRoom *room;        /* to work in */
+    Decoder decoder;
 } YourLlama;
 
-/* `yours` as settled. */
+/* The Llama with the reader's kernels, those of `yours` [PARTS] that are not NULL. A table of kernels knows no Llama:
+ * one at a time computes with them. */
 YourLlama your_llama(const Model *model, const Tokenizer *tokenizer, const Function yours[PARTS], Underway *underway);
 void your_llama_free(YourLlama *llama);
 
-/* From now on the tokenizer merges with the reader's bpe_merge, if there is one; of several Llamas, the last one
- * counts. */
-void let_it_merge(const YourLlama *llama, Tokenizer *tokenizer);
+/* From now on the tokenizer merges with the reader's bpe_merge, if there is one. */
+void let_it_merge(Tokenizer *tokenizer);
 
-/* The next token as chapter 11 draws it, by all of its samplers. */
+/* The next token, drawn by all samplers. */
 Choose drawn;
 
 #endif

@@ -4,7 +4,7 @@
 #include "09_decoder/presets.h"
 #include "09_decoder/model_summary.h"
 #include "09_decoder/trace.h"
-#include "13_quantization/products.h"
+#include "12_speed/fast_kernels.h"
 #include "14_engine/formats/model_open_any.h"
 #include "common/byte_order.h"
 #include "common/check.h"
@@ -26,6 +26,8 @@
 enum { FOLDERS = 9 };
 static const char *const models[] = {"llama1", "llama2_70b", "llama3", "llama31", "llama32", "yarn", "dynamic",
                                      "biases", "longrope", "mixed.gguf", "plain.gguf"};
+
+static const Kernels *kernels; /* those that the decoder is made of */
 
 /* ------------------------------------------------------------------ against transformers */
 
@@ -72,7 +74,7 @@ static void every_stage_is_transformers(void **state) {
         SafeTensors expected = open_expected(models[m]);
         int ids[64], T = read_ids(&expected, ids), C = model.config.C, L = model.config.L;
         Seen seen = {2 * L + 2, T, C, allocate((size_t)(2 * L + 2) * T * C * sizeof(float))};
-        Decoder decoder = decoder_new(&model, T);
+        Decoder decoder = decoder_new(&model, kernels, T);
         decoder.watch = watch, decoder.context = &seen;
         decoder_read(&decoder, T, ids);
         for (int s = 0; s < L + 2; s++) {
@@ -88,7 +90,7 @@ static void every_stage_is_transformers(void **state) {
 /* The logits after every token, with the text read in pieces; where a piece is longer than 1, only after its last. */
 static void read_in_pieces(const Model *model, int T, const int ids[T], int first, int piece,
                            float logits[T][model->config.V]) {
-    Decoder decoder = decoder_new(model, T);
+    Decoder decoder = decoder_new(model, kernels, T);
     for (int t = 0, n; t < T; t += n) {
         n = t == 0 ? first : piece;
         if (n > T - t) n = T - t;
@@ -169,7 +171,7 @@ static struct {
     const int *ids;
 } text_of;
 
-static void ask_for_no_positions(void) { decoder_new(asked.model, 0); }
+static void ask_for_no_positions(void) { decoder_new(asked.model, kernels, 0); }
 static void read_text(void) { decoder_read(&asked, text_of.T, text_of.ids); }
 
 static void assert_not_read(int T, const int ids[T], const char *words) {
@@ -180,7 +182,7 @@ static void assert_not_read(int T, const int ids[T], const char *words) {
 static void an_id_that_is_none_is_refused(void **state) {
     (void)state;
     Model model = model_open(GOLDEN("llama3"));
-    asked = decoder_new(&model, 3);
+    asked = decoder_new(&model, kernels, 3);
     for (int t = 0; t < 3; t++) {
         int low[3] = {0, 63, 0}, high[3] = {0, 63, 0};
         low[t] = -1, high[t] = 64;
@@ -197,7 +199,7 @@ static void a_text_has_room_to_the_last_position(void **state) {
     static const int ids[5] = {1, 2, 3, 4, 5};
     Model model = model_open(GOLDEN("llama3"));
     for (int capacity = 1; capacity <= 4; capacity++) {
-        asked = decoder_new(&model, capacity);
+        asked = decoder_new(&model, kernels, capacity);
         assert_not_read(0, ids, "0 tokens to read: give at least one");
         decoder_read(&asked, 1, ids);
         assert_not_read(capacity, ids,
@@ -230,7 +232,7 @@ static void what_is_written_is_taken(void **state) {
     static const int ids[16] = {1, 2, 3};
     for (size_t m = 0; m < FOLDERS; m++) {
         Model model = model_open_any(GOLDEN(models[m]));
-        asked = decoder_new(&model, 2 * 16);
+        asked = decoder_new(&model, kernels, 2 * 16);
         asked.room_size = bytes_taken(&model.config, 16);
         decoder_read(&asked, 16, ids);
         asked.room_size--;
@@ -248,7 +250,7 @@ static void there_is_room_for_any_width(void **state) {
     for (size_t m = 0; m < COUNT(wide); m++)
         for (size_t i = 0; i < COUNT(capacities); i++) {
             size_t T = capacities[i] < 512 ? (size_t)capacities[i] : 512, least = bytes_taken(&wide[m].config, T);
-            Decoder decoder = decoder_new(&wide[m], capacities[i]);
+            Decoder decoder = decoder_new(&wide[m], kernels, capacities[i]);
             assert_in_range(decoder.room_size, least, least + T * 10 * 64);
             decoder_free(&decoder);
         }
@@ -384,7 +386,7 @@ static double write_greedily(const Model *model, const Model *judge, int n, int 
     int V = model->config.V;
     float logits[V], judged[V];
     double likelihood = 0;
-    Decoder decoder = decoder_new(model, n), judging = decoder_new(judge, n);
+    Decoder decoder = decoder_new(model, kernels, n), judging = decoder_new(judge, kernels, n);
     ids[0] = 1;
     for (int t = 0; t + 1 < n; t++) {
         decoder_read(&decoder, 1, &ids[t]), decoder_logits(&decoder, logits);
@@ -436,7 +438,7 @@ static void heads_look_as_in_transformers(void **state) {
     const Tensor *ids = safetensors_find(&unseen, "walk"), *expected = safetensors_find(&golden, "heads");
     int T = (int)tensor_count(ids), H = model.config.H;
     assert_int_equal(tensor_count(expected), model.config.L * H * (T - 1));
-    Trace run = trace(&model, T, ids->data);
+    Trace run = trace(&model, kernels, T, ids->data);
     float(*weights)[T] = allocate((size_t)T * sizeof *weights);
     for (int head = 0; head < model.config.L * H; head++) {
         head_weights(&model, &run, head / H, head % H, weights);
@@ -450,7 +452,6 @@ static void heads_look_as_in_transformers(void **state) {
 }
 
 int main(void) {
-    project_exactly = true; /* transformers does not round what meets a weight in blocks */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_id_that_is_none_is_refused),
         cmocka_unit_test(a_text_has_room_to_the_last_position),
@@ -470,5 +471,10 @@ int main(void) {
         cmocka_unit_test(stories260K_tells_a_story),
         cmocka_unit_test(heads_look_as_in_transformers),
     };
-    return cmocka_run_group_tests_name("decoder", tests, make_folder, remove_folder) != 0;
+    if (make_folder(NULL) != 0) return 1;
+    kernels = &reference_kernels;
+    int failed = cmocka_run_group_tests_name("decoder", tests, NULL, NULL);
+    kernels = &exact_kernels; /* transformers does not quantize x before it is multiplied by a weight in blocks */
+    failed += cmocka_run_group_tests_name("decoder, fast", tests, NULL, NULL);
+    return failed != 0 || remove_folder(NULL) != 0;
 }

@@ -3,6 +3,7 @@
  * threads; that the memory does not grow with the text; and what is refused. */
 #include "08_flash_attention/flash_attention.h"
 #include "06_grouped_query/grouped_query.h"
+#include "12_speed/fast_kernels.h"
 #include "common/error.h"
 #include "common/golden.h"
 #include "common/random.h"
@@ -17,6 +18,8 @@
 #ifdef _OPENMP
 #include <omp.h>
 #endif
+
+static __typeof__(flash_attention) *attend; /* the function that is tested */
 
 typedef struct {
     int T, S, H, KV, D;
@@ -59,7 +62,7 @@ static void inputs_free(Inputs in) {
 
 static float *flash(Shape n, Inputs in) {
     float *out = allocate((size_t)n.T * n.H * n.D * sizeof *out);
-    flash_attention(n.T, n.S, n.H, n.KV, n.D, (void *)out, (void *)in.q.numbers, (void *)in.k.numbers,
+    attend(n.T, n.S, n.H, n.KV, n.D, (void *)out, (void *)in.q.numbers, (void *)in.k.numbers,
                     (void *)in.v.numbers);
     return out;
 }
@@ -166,7 +169,7 @@ static void one_key_takes_all(void **state) {
     for (int s = 0; s < S; s++) {
         float k[S] = {0};
         k[s] = 2000;
-        flash_attention(1, S, 1, 1, 1, (void *)&out, (void *)&q, (void *)k, (void *)v);
+        attend(1, S, 1, 1, 1, (void *)&out, (void *)&q, (void *)k, (void *)v);
         assert_true(out == v[s]);
     }
 }
@@ -235,14 +238,14 @@ static void a_weight_is_exact(void **state) {
     double worst = 0;
     for (int i = 0; i <= 87 * 256; i++) {
         float q = 1, x = -(float)i / 256, k[2] = {0, x}, v[2] = {0, 1}, out;
-        flash_attention(1, 2, 1, 1, 1, (void *)&out, (void *)&q, (void *)k, (void *)v);
+        attend(1, 2, 1, 1, 1, (void *)&out, (void *)&q, (void *)k, (void *)v);
         double right = exp(x) / (1 + exp(x));
         worst = fmax(worst, fabs(out - right) / ldexp(1, ilogb(right) - 23)); /* in ulps */
     }
     if (!(worst <= 3)) fail_msg("a weight is wrong by %.2f ulps", worst);
     const float q = 1, k[2] = {0, -88}, v[2] = {3, 1e30f};
     float out;
-    flash_attention(1, 2, 1, 1, 1, (void *)&out, (void *)&q, (void *)k, (void *)v);
+    attend(1, 2, 1, 1, 1, (void *)&out, (void *)&q, (void *)k, (void *)v);
     assert_true(out == 3); /* below e^-87 a weight is 0 */
 }
 
@@ -306,7 +309,7 @@ static long bytes_beside(Shape n) {
     Inputs in = inputs_of(n);
     float *out = guarded(&(Random){1}, (size_t)n.T * n.H * n.D, true).numbers;
     long before = peak_bytes();
-    flash_attention(n.T, n.S, n.H, n.KV, n.D, (void *)out, (void *)in.q.numbers, (void *)in.k.numbers,
+    attend(n.T, n.S, n.H, n.KV, n.D, (void *)out, (void *)in.q.numbers, (void *)in.k.numbers,
                     (void *)in.v.numbers);
     return peak_bytes() - before;
 }
@@ -335,7 +338,7 @@ static void the_memory_does_not_grow(void **state) {
 
 static float x[512], y[512];
 
-static void refused(Shape n) { flash_attention(n.T, n.S, n.H, n.KV, n.D, (void *)y, (void *)x, (void *)x, (void *)x); }
+static void refused(Shape n) { attend(n.T, n.S, n.H, n.KV, n.D, (void *)y, (void *)x, (void *)x, (void *)x); }
 static void uneven_groups(void) { refused((Shape){2, 2, 5, 2, 4}); }
 static void fewer_heads_than_groups(void) { refused((Shape){2, 2, 1, 2, 4}); }
 static void no_groups(void) { refused((Shape){2, 2, 4, 0, 4}); }
@@ -372,5 +375,8 @@ int main(void) {
         cmocka_unit_test_prestate(threads_agree_to_the_bit, (void *)&prefill),
         cmocka_unit_test_prestate(threads_agree_to_the_bit, (void *)&decode),
     };
-    return cmocka_run_group_tests_name("flash_attention", tests, NULL, NULL) != 0;
+    attend = reference_kernels.flash_attention;
+    int failed = cmocka_run_group_tests_name("flash_attention", tests, NULL, NULL);
+    attend = fast_kernels.flash_attention;
+    return failed + cmocka_run_group_tests_name("fast_flash_attention", tests, NULL, NULL) != 0;
 }

@@ -2,7 +2,7 @@
  * when it should; text appears as whole characters; and `llama` as a stranger uses it. Conversations: test_chat.c. */
 #include "09_decoder/trace.h"
 #include "11_generation/generation.h"
-#include "12_speed/rounding.h"
+#include "12_speed/fast_kernels.h"
 #include "common/byte_order.h"
 #include "common/error.h"
 #include "common/file.h"
@@ -112,7 +112,7 @@ static void it_writes_what_transformers_writes(void **state) {
     const Tensor *expected = safetensors_find(&golden, "greedy");
     int bos = tokenizer_bos(tokenizer);
     assert_int_equal(tensor_count(expected), 256);
-    Generation generation = generation_new(&model, WRITTEN + 1, likeliest, 0);
+    Generation generation = generation_new(&model, &fast_kernels, WRITTEN + 1, likeliest, 0);
     generation_read(&generation, 1, &bos);
     for (int i = 0; i < WRITTEN; i++) {
         int id = generation_choose(&generation);
@@ -142,7 +142,7 @@ static void perplexity_is_transformers(void **state) {
     double mean = 0;
     assert_int_equal(tensor_count(scores), 4 * SCORED);
     for (int i = 0; i < READ; i++) mean += tensor_get(scores, (size_t)(FROM + i)) / READ;
-    double ours = perplexity(&model, tokenizer_bos(tokenizer), READ, texts + FROM, WINDOW, no_progress);
+    double ours = perplexity(&model, &fast_kernels, tokenizer_bos(tokenizer), READ, texts + FROM, WINDOW, no_progress);
     assert_true(fabs(ours - exp(mean)) < 1e-4 * exp(mean));
     safetensors_close(&unseen);
 }
@@ -152,10 +152,9 @@ static void score_rounded(double scores[COUNT]) {
     SafeTensors unseen = safetensors_open(ROOT "/common/stories/unseen.safetensors");
     const int *texts = safetensors_find(&unseen, "texts")->data;
     int V = model.config.V, ids[WINDOW] = {tokenizer_bos(tokenizer)};
-    project_rounds = true;
     for (int done = 0; done < COUNT; done += SCORED) {
         memcpy(ids + 1, texts + FROM + done, SCORED * sizeof *ids);
-        Trace seen = trace(&model, WINDOW, ids);
+        Trace seen = trace(&model, &bf16_kernels, WINDOW, ids);
         const float(*logits)[V] = (void *)seen.logits;
         for (int t = 0; t + 1 < WINDOW; t++) {
             double sum = 0;
@@ -164,7 +163,6 @@ static void score_rounded(double scores[COUNT]) {
         }
         trace_free(&seen);
     }
-    project_rounds = false;
     safetensors_close(&unseen);
 }
 
@@ -221,7 +219,7 @@ static void answer(FILE *file, Generation *generation, const char *prompt) {
 static void answer_all(FILE *file, const char *story) {
     static const char first[] = "\nQuestion:", second[] = "\nAnswer:";
     const char *end = strstr(story, first);
-    Generation generation = generation_new(&model, model.config.max_position_embeddings, likeliest, 0);
+    Generation generation = generation_new(&model, &fast_kernels, model.config.max_position_embeddings, likeliest, 0);
     for (const char *question = end; question; question = strstr(question + 1, first)) {
         char prompt[4096];
         int asked = (int)(strstr(question, second) + strlen(second) - question);
@@ -285,7 +283,7 @@ static void the_seed_decides(void **state) {
     enum { TOKENS = 16 };
     int texts[3][TOKENS], bos = tokenizer_bos(tokenizer);
     for (int i = 0; i < 3; i++) {
-        Generation generation = generation_new(&model, TOKENS + 1, as_it_says, i == 2 ? 6 : 5);
+        Generation generation = generation_new(&model, &fast_kernels, TOKENS + 1, as_it_says, i == 2 ? 6 : 5);
         generation_read(&generation, 1, &bos);
         for (int t = 0; t < TOKENS; t++) {
             texts[i][t] = generation_choose(&generation);
@@ -388,8 +386,8 @@ static void the_loop_says_why_it_stops(void **state) {
     Model ends = model; /* with a full stop */
     ends.config.eos[0] = full_stop[count - 1], ends.config.eos_count = 1;
     volatile sig_atomic_t pressed = 0;
-    Generation wide = generation_new(&model, sentence.T + 50, likeliest, 0),
-               narrow = generation_new(&model, sentence.T + 5, likeliest, 0);
+    Generation wide = generation_new(&model, &fast_kernels, sentence.T + 50, likeliest, 0),
+               narrow = generation_new(&model, &fast_kernels, sentence.T + 5, likeliest, 0);
     generation_read(&wide, sentence.T - 1, sentence.ids), generation_read(&narrow, sentence.T - 1, sentence.ids);
 
     assert_int_equal(go_on(&wide, &model, 6, false, &pressed, text), ENOUGH);
@@ -415,7 +413,7 @@ static void what_was_read_can_be_forgotten(void **state) {
     (void)state;
     Sentence sentence = sentence_open();
     int V = model.config.V, half = sentence.T / 2;
-    Generation generation = generation_new(&model, sentence.T, likeliest, 0);
+    Generation generation = generation_new(&model, &fast_kernels, sentence.T, likeliest, 0);
     generation_read(&generation, sentence.T, sentence.ids);
     float before[V];
     memcpy(before, generation.logits, sizeof before);
@@ -595,7 +593,7 @@ static void log_probabilities_are_the_models(void **state) {
         sum += p;
     }
     assert_int_equal(*line, '\0');
-    double right = perplexity(&model, tokenizer_bos(tokenizer), TOKENS, ids, TOKENS + 1, no_progress);
+    double right = perplexity(&model, &fast_kernels, tokenizer_bos(tokenizer), TOKENS, ids, TOKENS + 1, no_progress);
     assert_true(fabs(exp(-sum / TOKENS) / right - 1) < 1e-3);
     assert_int_equal(run("--prompt 'Once upon a time' --temperature 0 --tokens 2 --logprobs 0 --quiet"), 0);
     int end = 0;

@@ -1,6 +1,6 @@
 /* Chapter 13, beyond the golden values: what is refused, what any address must not matter to, how far a number may be
  * from what is read back, and what feedback is for. */
-#include "13_quantization/products.h"
+#include "12_speed/fast_kernels.h"
 #include "13_quantization/quantization.h"
 #include "13_quantization/rounding.h"
 #include "common/error.h"
@@ -273,9 +273,7 @@ static void try_products(const Blocks *format, bool exactly, int rows, int in, i
     if (count_wrong(exactly, rows, in, out, (void *)y, (void *)x, &weight) * 2 < rows * out)
         fail_msg("%s: zeros are right", format->name);
     for (int i = 0; i < rows * out; i++) y[i] = NAN;
-    project_exactly = exactly;
-    project_blocks(rows, in, out, (void *)y, (void *)x, &weight);
-    project_exactly = false;
+    (exactly ? exact_kernels : fast_kernels).project(rows, in, out, (void *)y, (void *)x, &weight);
     int wrong = count_wrong(exactly, rows, in, out, (void *)y, (void *)x, &weight);
     if (wrong)
         fail_msg("%s [%d][%d] x [%d][%d]%s: %d are wrong", format->name, rows, in, out, in, exactly ? ", exactly" : "",
@@ -314,7 +312,7 @@ static void threads_change_no_product(void **state) {
             Tensor weight = random_weight(format, IN, OUT, &random);
             for (int k = 0; k < 3; k++) {
                 use_threads(k == 0 ? 1 : 2 * k);
-                project_blocks(rows[r], IN, OUT, (void *)y[k], x, &weight);
+                fast_project(rows[r], IN, OUT, (void *)y[k], x, &weight);
                 assert_memory_equal(y[0], y[k], (size_t)rows[r] * OUT * sizeof(float));
             }
             free((void *)weight.data);
@@ -335,7 +333,7 @@ static void what_is_no_number_stays_none(void **state) {
                 Tensor weight = random_weight(format, IN, OUT, &random);
                 random_fill(&random, ROWS * IN, (void *)x);
                 x[1][random_between(&random, 0, IN - 1)] = strange[k];
-                project_blocks(rows, IN, OUT, y, x, &weight);
+                fast_project(rows, IN, OUT, y, x, &weight);
                 for (int r = 0; r < rows; r++)
                     for (int o = 0; o < OUT && !is_widened(format); o++)
                         assert_int_equal(isfinite(y[r][o]) != 0, r != 1);

@@ -1,5 +1,5 @@
-/* Chapter 12: every rung of the ladder says the same, and the last, which is chapter 9's function, passes its tests;
- * the same bits from run to run and whatever the number of threads. */
+/* 12_speed: every rung of the ladder says the same; the last, fast_project(), gives the same bits from run to run and
+ * whatever the number of threads. test_projection.c has more of it. */
 #include "12_speed/ladder.h"
 #include "12_speed/projection.h"
 #include "common/check.h"
@@ -47,7 +47,7 @@ static void threads_change_no_bit(void **state) {
             if (dtype == BF16) bf16_round(rows[r] * IN, x); /* dot products, where the processor has them */
             for (int k = 0; k < 3; k++) {
                 use_threads(k == 0 ? 1 : 2 * k);
-                project(rows[r], IN, OUT, (void *)(y[k] = allocate(numbers * 4)), (void *)x,
+                fast_project(rows[r], IN, OUT, (void *)(y[k] = allocate(numbers * 4)), (void *)x,
                         &(Tensor){.dtype = dtype, .rank = 2, .shape = {OUT, IN}, .data = bytes});
                 assert_memory_equal(y[0], y[k], numbers * 4);
             }
@@ -87,7 +87,7 @@ static void as_exact_as_pytorch(void **state) {
     for (size_t c = 0; c < COUNT(cases); c++) {
         int in = cases[c].width;
         float *x = uniform((size_t)ROWS_HERE * in, 1), *w = uniform((size_t)OUT * in, 2), y[ROWS_HERE][OUT];
-        project(ROWS_HERE, in, OUT, y, (void *)x,
+        fast_project(ROWS_HERE, in, OUT, y, (void *)x,
                 &(Tensor){.dtype = F32, .rank = 2, .shape = {OUT, (size_t)in}, .data = w});
         double error = relative_error(ROWS_HERE, in, OUT, y, (void *)x, (void *)w);
         if (!(error <= 0.75 * cases[c].pytorch))
@@ -110,7 +110,7 @@ static void a_row_does_not_see_its_batch(void **state) {
             for (size_t b = 0; b < COUNT(few); b++) {
                 int rows = (kind ? many : few)[b];
                 store(dtype, OUT * IN, bytes, w);
-                project(rows, IN, OUT, (void *)y, (void *)x,
+                fast_project(rows, IN, OUT, (void *)y, (void *)x,
                         &(Tensor){.dtype = dtype, .rank = 2, .shape = {OUT, IN}, .data = bytes});
                 if (b == 0) memcpy(alone, y, OUT * sizeof *alone);
                 assert_memory_equal(y, alone, OUT * sizeof *alone);
@@ -131,9 +131,6 @@ static void the_machine_has_limits(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_rung_agrees),
-        cmocka_unit_test(every_float16_is_widened_rightly),
-        cmocka_unit_test(any_size_at_any_address),
-        cmocka_unit_test(a_long_sum_is_one_of_parts),
         cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(as_exact_as_pytorch),
         cmocka_unit_test(a_row_does_not_see_its_batch),

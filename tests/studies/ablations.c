@@ -5,13 +5,9 @@
  * This is the decoder of chapter 9 in its plainest form, made of the chapters' kernels, with a place for each mistake.
  * Without a mistake it gives the decoder's own logits, or the program stops; and of all 1000 unseen stories, the
  * figures of the model's README.md. */
-#include "01_normalization/normalization.h"
-#include "03_feed_forward/feed_forward.h"
-#include "05_rope/rope.h"
-#include "07_kv_cache/kv_cache.h"
 #include "09_decoder/decoder.h"
-#include "09_decoder/projection.h"
 #include "11_generation/generation.h"
+#include "12_speed/fast_kernels.h"
 #include "common/console.h"
 #include "common/error.h"
 #include "tests/studies/eval_questions.h"
@@ -129,7 +125,7 @@ static void norm(const Llama *llama, int T, int C, float out[restrict T][C], con
     for (int i = 0; i < C; i++) ones[i] = 1, zeros[i] = 0;
     switch (llama->mistake) {
         case NO_NORM: memcpy(out, x, (size_t)T * sizeof *x); break;
-        case NO_NORM_WEIGHT: rms_norm(T, C, out, x, ones, NULL, eps); break;
+        case NO_NORM_WEIGHT: fast_rms_norm(T, C, out, x, ones, NULL, eps); break;
         case LAYER_NORM: layer_norm(T, C, out, x, weight, zeros, eps); break;
         case EPSILON_OUTSIDE:
             for (int t = 0; t < T; t++) {
@@ -138,7 +134,7 @@ static void norm(const Llama *llama, int T, int C, float out[restrict T][C], con
                 for (int i = 0; i < C; i++) out[t][i] = (float)(x[t][i] / (sqrt(squares / C) + eps) * weight[i]);
             }
             break;
-        default: rms_norm(T, C, out, x, weight, NULL, eps);
+        default: fast_rms_norm(T, C, out, x, weight, NULL, eps);
     }
 }
 
@@ -148,11 +144,11 @@ static void gated(Mistake mistake, int n, float out[n], float gate[n], float up[
         case GELU: geglu(n, out, gate, up); break;
         case SIGMOID: glu(n, out, gate, up); break;
         case NO_ACTIVATION: bilinear(n, out, gate, up); break;
-        case ACTIVATION_ON_BOTH: silu(n, up, up), swiglu(n, out, gate, up); break;
-        case SWAPPED: swiglu(n, out, up, gate); break;
+        case ACTIVATION_ON_BOTH: silu(n, up, up), fast_swiglu(n, out, gate, up); break;
+        case SWAPPED: fast_swiglu(n, out, up, gate); break;
         case UP_ALONE: memcpy(out, up, (size_t)n * sizeof *up); break;
         case GATE_ALONE: silu(n, out, gate); break;
-        default: swiglu(n, out, gate, up);
+        default: fast_swiglu(n, out, gate, up);
     }
 }
 
@@ -267,9 +263,9 @@ static void read_piece(Llama *llama, int T, const int ids[T], int C, float out[r
 
         norm(llama, T, C, normed, x, layer->input_layernorm);
         if (mistake == NORM_IN_STREAM) memcpy(x, normed, sizeof x);
-        project(T, C, H * D, (float(*)[H * D])q, normed, &layer->q_proj);
-        project(T, C, KV * D, (float(*)[KV * D])k, normed, &layer->k_proj);
-        project(T, C, KV * D, (float(*)[KV * D])v, normed, &layer->v_proj);
+        fast_project(T, C, H * D, (float(*)[H * D])q, normed, &layer->q_proj);
+        fast_project(T, C, KV * D, (float(*)[KV * D])k, normed, &layer->k_proj);
+        fast_project(T, C, KV * D, (float(*)[KV * D])v, normed, &layer->v_proj);
         turn(mistake, T, H, D, turned_q, q, of_queries);
         turn(mistake, T, KV, D, turned_k, k, of_keys);
         if (mistake == VALUES_TURNED) turn(mistake, T, KV, D, turned_v, v, of_keys), memcpy(v, turned_v, sizeof v);
@@ -281,15 +277,15 @@ static void read_piece(Llama *llama, int T, const int ids[T], int C, float out[r
         if (mistake == STALE_ROW)
             kv_cache_append(LETTERS, KV, D, keys[l], values[l], llama->examinee.length, T, turned_k, v);
         if (mistake == NO_W_O) memcpy(more, attended, sizeof more); /* H D is C in this model */
-        else project(T, H * D, C, more, (const float(*)[H * D])attended, &layer->o_proj);
+        else fast_project(T, H * D, C, more, (const float(*)[H * D])attended, &layer->o_proj);
         if (mistake != NO_ATTENTION || !here) add(mistake, T, C, x, more);
 
         norm(llama, T, C, normed, x, layer->post_attention_layernorm);
         if (mistake == NORM_IN_STREAM) memcpy(x, normed, sizeof x);
-        project(T, C, F, gate, normed, &layer->gate_proj);
-        project(T, C, F, up, normed, &layer->up_proj);
+        fast_project(T, C, F, gate, normed, &layer->gate_proj);
+        fast_project(T, C, F, up, normed, &layer->up_proj);
         gated(mistake, T * F, (float *)gate, (float *)gate, (float *)up);
-        project(T, F, C, more, gate, &layer->down_proj);
+        fast_project(T, F, C, more, gate, &layer->down_proj);
         if (mistake != NO_FEED_FORWARD || !here) add(mistake, T, C, x, more);
     }
     if (mistake == NO_FINAL_NORM) memcpy(out, x, sizeof x);
@@ -303,7 +299,7 @@ static void read_tokens(Examinee *examinee, int T, const int ids[T], int asked, 
     int C = examinee->model->config.C, most = llama->by_token ? 1 : CAPACITY;
     float out[T][C];
     for (int t = 0; t < T; t += most) read_piece(llama, T - t < most ? T - t : most, ids + t, C, out + t);
-    project(asked, C, V, logits, out + T - asked, &examinee->model->lm_head);
+    fast_project(asked, C, V, logits, out + T - asked, &examinee->model->lm_head);
 }
 
 /* ------------------------------------------------------------------ the tokenizer, and where it goes wrong */
@@ -443,7 +439,7 @@ static void compare_with_decoder(Examinee *examinee, const char *text) {
     float ours[V], theirs[V];
     size_t T;
     int *ids = encode_with_bos(examinee->tokenizer, strlen(text), text, &T);
-    Decoder decoder = decoder_new(examinee->model, (int)T);
+    Decoder decoder = decoder_new(examinee->model, &fast_kernels, (int)T);
     decoder_read(&decoder, (int)T, ids);
     decoder_logits(&decoder, theirs);
     read_text(examinee, (int)T, ids, V, ours);

@@ -1,3 +1,4 @@
+#include "12_speed/fast_kernels.h"
 #include "tests/studies/eval_stories.h"
 #include "common/error.h"
 
@@ -11,7 +12,7 @@ char *said_after(const Model *model, const Tokenizer *tokenizer, const char *pro
     size_t length, count;
     Stream stream = {.file = open_memstream(&text, &length), .skip_space = *prompt == '\0'};
     int *ids = encode_with_bos(tokenizer, strlen(prompt), prompt, &count);
-    Generation g = generation_new(model, (int)count + most, sampling, random_bits(random));
+    Generation g = generation_new(model, &fast_kernels, (int)count + most, sampling, random_bits(random));
     generation_read(&g, (int)count, ids);
     generation_write(&g, tokenizer, &stream, most);
     stream_end(&stream);

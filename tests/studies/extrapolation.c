@@ -7,6 +7,7 @@
 #include "09_decoder/trace.h"
 #include "10_tokenizer/tokenizer.h"
 #include "11_generation/generation.h"
+#include "12_speed/fast_kernels.h"
 #include "common/console.h"
 #include "common/error.h"
 #include "common/file.h"
@@ -54,7 +55,7 @@ static int write_text(const Tokenizer *tokenizer, int n, char *stories[], int to
 
 /* -log p of each token is added, but of no story's BOS: behind the end of one the model never learned what comes. */
 static void add_surprises(const Model *model, int bos, const int ids[LENGTH], Surprise *surprise) {
-    Trace run = trace(model, LENGTH, ids);
+    Trace run = trace(model, &fast_kernels, LENGTH, ids);
     float(*logits)[run.V] = (void *)run.logits;
     for (int t = 1; t < LENGTH; t++)
         if (ids[t] != bos)

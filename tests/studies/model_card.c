@@ -4,6 +4,7 @@
  *
  * The stories are unseen ones. Each question is asked by itself, right after its story; build/stories judges. */
 #include "09_decoder/trace.h"
+#include "12_speed/fast_kernels.h"
 #include "common/error.h"
 #include "tests/studies/eval_questions.h"
 #include "tests/studies/eval_stories.h"
@@ -37,7 +38,7 @@ static int kind_of(const char *text) {
 static void add_surprises(const Study *study, const char *story, double *sum, int *tokens) {
     size_t T;
     int *ids = encode_with_bos(study->tokenizer, strlen(story), story, &T);
-    Trace run = trace(&study->model, (int)T, ids);
+    Trace run = trace(&study->model, &fast_kernels, (int)T, ids);
     float(*logits)[run.V] = (void *)run.logits;
     for (size_t t = 0; t < T; t++)
         *sum -= log_probability(run.V, logits[t], t + 1 < T ? ids[t + 1] : tokenizer_eos(study->tokenizer));

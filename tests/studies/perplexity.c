@@ -3,6 +3,7 @@
  *
  *     make ablations          computes tests/studies/perplexity.txt anew, from unseen stories */
 #include "09_decoder/trace.h"
+#include "12_speed/fast_kernels.h"
 #include "common/console.h"
 #include "common/error.h"
 #include "tests/studies/eval_questions.h"
@@ -21,7 +22,7 @@ static void add_text(const Study *study, const char *text, int window, double *s
     size_t n;
     int *ids = encode_with_bos(study->tokenizer, strlen(text), text, &n);
     if (n > 1)
-        *sum += log(perplexity(&study->model, ids[0], n - 1, ids + 1, window, no_progress)) * (double)(n - 1);
+        *sum += log(perplexity(&study->model, &fast_kernels, ids[0], n - 1, ids + 1, window, no_progress)) * (double)(n - 1);
     *count += (double)n - 1;
     free(ids);
 }
@@ -56,7 +57,7 @@ static void say_again(const Study *study, double sum[TIMES], double count[TIMES]
         int *one = encode_with_bos(study->tokenizer, first, text, &tokens);
         int *ids = encode_with_bos(study->tokenizer, strlen(text), text, &n);
         if (n != 1 + (tokens - 1) * TIMES) fail("\"%s\" has not as many tokens each time", text);
-        Trace run = trace(&study->model, (int)n, ids);
+        Trace run = trace(&study->model, &fast_kernels, (int)n, ids);
         const float(*logits)[V] = (const void *)run.logits;
         for (size_t t = 1; t < n; t++)
             sum[(t - 1) / (tokens - 1)] -= log_probability(V, logits[t - 1], ids[t]), count[(t - 1) / (tokens - 1)]++;
@@ -80,7 +81,7 @@ static void round_logits(const Study *study, const char *story, Rounded *rounded
     int V = study->model.config.V;
     size_t n;
     int *ids = encode_with_bos(study->tokenizer, strlen(story), story, &n);
-    Trace run = trace(&study->model, (int)n, ids);
+    Trace run = trace(&study->model, &fast_kernels, (int)n, ids);
     float(*logits)[V] = (void *)run.logits;
     for (size_t t = 0; t < n; t++) {
         int before = largest(V, logits[t]), ties = 0;

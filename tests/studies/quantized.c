@@ -7,6 +7,7 @@
  * numbers are the plain ones, and activations meet them as they are. */
 #include "09_decoder/decoder.h"
 #include "11_generation/generation.h"
+#include "12_speed/fast_kernels.h"
 #include "13_quantization/quantization.h"
 #include "13_quantization/rounding.h"
 #include "common/console.h"
@@ -168,7 +169,7 @@ static void read_tokens(Examinee *examinee, int T, const int ids[T], int asked, 
     if (asked != 1) fail("the logits of the last token alone are known");
     if (reader->read != examinee->length) {
         decoder_free(&reader->decoder);
-        reader->decoder = decoder_new(examinee->model, CAPACITY);
+        reader->decoder = decoder_new(examinee->model, &fast_kernels, CAPACITY);
         if (examinee->length) decoder_read(&reader->decoder, examinee->length, examinee->ids);
     }
     decoder_read(&reader->decoder, T, ids);
@@ -195,7 +196,7 @@ static void compare(const Model *reference, const Model *model, const Tokenizer 
     int V = model->config.V;
     size_t T;
     int *ids = encode_with_bos(tokenizer, strlen(text), text, &T);
-    Decoder one = decoder_new(reference, (int)T), other = decoder_new(model, (int)T);
+    Decoder one = decoder_new(reference, &fast_kernels, (int)T), other = decoder_new(model, &fast_kernels, (int)T);
     float right[V], got[V];
     for (size_t t = 0; t < T; t++) {
         int next = t + 1 < T ? ids[t + 1] : tokenizer_eos(tokenizer);
@@ -215,7 +216,7 @@ static Result examine(const Model *reference, const Tokenizer *tokenizer, const 
     Result result = {0};
     Model model = quantized_model(reference, way, kept, &result.bytes);
     Reader reader = {.examinee = {.model = &model, .tokenizer = tokenizer, .read = read_tokens, .capacity = CAPACITY},
-                     .decoder = decoder_new(&model, CAPACITY)};
+                     .decoder = decoder_new(&model, &fast_kernels, CAPACITY)};
     for (int i = 0; i < count; i++) {
         compare(reference, &model, tokenizer, stories[i], &result);
         result.right += ask(&reader.examinee, stories[i], &result.questions);

@@ -86,7 +86,7 @@ static void write_bin(size_t size, const uint8_t bytes[size]) {
 static void read_text(void) {
     enum { T = 3 };
     Model model = model_open_any(path);
-    Decoder decoder = decoder_new(&model, T);
+    Decoder decoder = decoder_new(&model, &reference_kernels, T);
     const int last = model.config.V - 1, ids[T] = {0, last, last / 2};
     float *logits = malloc((size_t)model.config.V * sizeof *logits);
     decoder_read(&decoder, T - 1, ids);
