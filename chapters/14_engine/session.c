@@ -1,7 +1,6 @@
 #include "14_engine/session.h"
 #include "10_tokenizer/command.h"
-#include "12_speed/fast_kernels.h" /* looks ahead: llama is fast */
-#include "12_speed/rounding.h"
+#include "12_speed/fast_kernels.h"
 #include "14_engine/formats/model_open_any.h"
 #include "14_engine/generation_config.h"
 #include "common/error.h"

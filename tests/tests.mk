@@ -1,0 +1,122 @@
+# Targets that check the course itself. `make help-maintainers` lists them.
+
+# ---------------------------------------------------------------- make test
+
+# A test is tests/FOLDER/test_NAME.c; it is built as build/tests/test_NAME.
+SOURCES  = $(wildcard tests/kernels/test_*.c tests/formats/test_*.c tests/programs/test_*.c tests/judge/test_*.c)
+WITHOUT  = $(if $(PCRE2),,test_tokenizer test_tokenizer_pipeline test_chat test_jinja test_gguf_model test_edges test_mine \
+             test_quantize test_parallel test_commands test_training test_recipe test_terminal)
+TESTS    = $(filter-out $(WITHOUT),$(basename $(notdir $(SOURCES))))
+READERS  = safetensors gguf config model $(if $(PCRE2),template tokenizer text)
+# These take longest and run first, so that the others end beside them.
+LONGEST  = test_parallel test_grade test_programs test_mine test_product test_golden test_tokenizer test_chat lessons
+EVERY    = $(TESTS) $(READERS:%=replay_%) languages layering lessons
+CHOSEN   = $(or $(filter $(ONLY),$(EVERY)),$(filter $(EVERY),$(LONGEST)) $(filter-out $(LONGEST),$(EVERY)))
+SHELLS   = languages layering lessons
+# Tests of whole programs, which must be there.
+OUTSIDE  = $(basename $(notdir $(wildcard tests/programs/test_*.c tests/judge/test_*.c))) test_edges test_data lessons languages
+
+$(BUILD)/objects/tests/%.o: DEFINES = -DBUILD=$(call quote,$(call string,$(abspath $(BUILD)))) \
+    -DCHAPTERS='"$(BUILT)"' -DPROGRAMS='"$(notdir $(PROGRAMS))"' $(if $(MPI),-DMPIRUN=$(call quote,$(call string,$(MPIRUN))))
+
+$(BUILD)/tests/%: $(BUILD)/objects/tests/kernels/%.o $(BUILD)/libjudge.a $(BUILD)/libllama.a
+	$(link)
+$(BUILD)/tests/%: $(BUILD)/objects/tests/formats/%.o $(BUILD)/libjudge.a $(BUILD)/libllama.a
+	$(link)
+$(BUILD)/tests/%: $(BUILD)/objects/tests/programs/%.o $(BUILD)/libjudge.a $(BUILD)/libllama.a
+	$(link)
+$(BUILD)/tests/%: $(BUILD)/objects/tests/judge/%.o $(BUILD)/libjudge.a $(BUILD)/libllama.a
+	$(link)
+$(BUILD)/tests/replay_%: $(BUILD)/objects/tests/hardening/fuzz/fuzz_%.o $(BUILD)/objects/tests/hardening/fuzz/replay.o $(BUILD)/libllama.a
+	$(link)
+$(BUILD)/tests/%: EXTRA = $(CMOCKA)
+
+command = $(or $(if $(filter replay_%,$(1)),"$(BUILD)/tests/$(1) tests/hardening/fuzz/corpus/$(1:replay_%=%)"), \
+    $(if $(filter languages,$(1)),"sh tests/submissions/languages/run.sh $(BUILD)"), \
+    $(if $(filter layering,$(1)),"sh tests/layering.sh"), \
+    $(if $(filter lessons,$(1)),"sh tests/lessons.sh $(BUILD)/data --check"),"$(BUILD)/tests/$(1)")
+
+# ONLY="test_rope lessons" runs some of them. What lessons quote of chapter 12 is run by itself, because it measures time.
+test: ## kernels against PyTorch, known mistakes, parsers, programs and lessons; some: make test ONLY="test_rope lessons"
+	@$(if $(CMOCKA),,echo "cmocka, the C test library, is missing for $(CC): apt install libcmocka-dev | brew install cmocka"; exit 1)
+	@$(MAKE) --no-print-directory $(PARALLEL) $(patsubst %,$(BUILD)/tests/%,$(filter-out $(SHELLS),$(CHOSEN))) \
+	    $(if $(filter $(OUTSIDE),$(CHOSEN)),all $(BUILD)/compile.sh) $(if $(filter test_parallel,$(CHOSEN)),$(OTHER_VERSION))
+	@$(if $(filter lessons,$(CHOSEN)),$(MAKE) -s --no-print-directory $(PARALLEL) $(filter-out %/12_speed.txt,$(QUOTED)))
+	@$(if $(filter lessons,$(CHOSEN)),$(MAKE) -s --no-print-directory $(QUOTED))
+	@PYTHON=$(PYTHON) sh tests/run.sh $(foreach t,$(CHOSEN),$(call command,$(t)))
+
+# The outputs that lessons quote, found in the lessons themselves.
+QUOTED = $(filter $(patsubst %,$(BUILD)/data/%.txt,$(shell sed -n 's/^<!-- run: \([0-9a-z_]*\) .*/\1/p' chapters/*/*.md chapters/*.md README.md | sort -u)),$(OUTPUTS))
+
+# --oversubscribe allows more ranks than cores; --bind-to none keeps a rank's threads off one core; mpirun refuses root
+# unless it is told. OMPI_MCA_pml skips a slow search for network cards; the last line: a busy machine may miss a rank's exit.
+MPIRUN = mpirun -q --oversubscribe --bind-to none $(if $(filter 0,$(shell id -u)),--allow-run-as-root)
+export OMPI_MCA_pml ?= ob1
+export OMPI_MCA_orte_allowed_exit_without_sync ?= 1
+
+# A rank with another version of the program: test_parallel sees it refused.
+OTHER_VERSION = $(if $(MPI),$(BUILD)/tests/other_version)
+$(BUILD)/other_version.c: chapters/15_tensor_parallel/run.c
+	@mkdir -p $(@D)
+	@sed 's/VERSION = 1/VERSION = 2/' $< > $@
+$(BUILD)/tests/other_version: $(BUILD)/objects/chapters/15_tensor_parallel/main.o $(BUILD)/other_version.c $(BUILD)/libllama.a
+	$(link)
+
+# ---------------------------------------------------------------- what goes further
+
+# gcc 14's search for arrays used after their scope misaligns vectors of 64 bytes.
+SANITIZERS = -O1 $(call accepts,-march=native) -fno-omit-frame-pointer -fsanitize=address,undefined,bounds -fno-sanitize-recover=all \
+             $(if $(call accepts,-Werror -fsanitize=address --param=asan-use-after-return=0),--param=asan-use-after-return=0)
+
+sanitize: ## the tests under the address, undefined-behaviour and bounds sanitizers; or make sanitize WHAT="fault-injection EVERY=60"
+	@$(MAKE) --no-print-directory BUILD=build/sanitize CFLAGS="$(SANITIZERS)" $(or $(WHAT),test)
+
+# On one thread, so that the counts of several do not mix. MALLOC_PERTURB_ makes memory that was not written no zero.
+coverage: ## the lines and branches of chapters/ and common/ that the tests run
+	@find build/coverage -name '*.gcda' -delete 2>/dev/null || true
+	@MALLOC_PERTURB_=85 OMP_NUM_THREADS=1 $(MAKE) --no-print-directory BUILD=build/coverage CPPFLAGS=-DUNTIMED \
+	    CFLAGS="-O1 --coverage -include tests/hardening/coverage/coverage.h" test fault-injection EVERY=$(or $(EVERY),40) \
+	    $(foreach n,12 16 17,build/coverage/data/$(n)_figures.txt)
+	@sh tests/hardening/coverage/table.sh build/coverage
+
+# Preloaded into other programs, so it is compiled without the sanitizers that CFLAGS may ask for.
+$(BUILD)/allocations.so: tests/hardening/faults/allocations.c tests/hardening/faults/allocations.h
+	@mkdir -p $(@D)
+	@$(CC) -std=c2x -O1 -D_GNU_SOURCE -I. -shared -fPIC $< -o $@
+$(BUILD)/faults: $(BUILD)/objects/tests/hardening/faults/faults.o $(BUILD)/libllama.a
+	$(link)
+fault-injection: all $(BUILD)/faults $(BUILD)/allocations.so $(BUILD)/compile.sh ## the n-th allocation, write, open, read fails, for every n; EVERY=7: a seventh of them
+	@$(BUILD)/faults $(BUILD) $(or $(EVERY),1)
+
+fuzz: ## broken files, texts and templates for their readers, a minute each; KEEP=1 keeps what reached new code
+	@sh tests/hardening/fuzz/run.sh $(BUILD) $(or $(SECONDS),60) "$(JANSSON)" "$(if $(PCRE2),$(PCRE2) $(if $(UTF8),-DUTF8PROC $(UTF8)))" $(KEEP)
+
+mutation-test: all $(BUILD)/compile.sh ## break the kernels on purpose, and count the breaks that the golden values catch; EVERY=24
+	@$(PYTHON) tests/hardening/mutants.py --build $(BUILD) $(if $(EVERY),--every $(EVERY))
+
+check-all: ## the long check: every compiler and emulator, all faults, fuzzing, mutants
+	@bash tests/hardening/check_all.sh
+
+venv: ## PyTorch and transformers in build/venv, for golden values and notebooks
+	@python3 -m venv build/venv || { echo "venv: apt install python3-venv"; exit 1; }
+	@build/venv/bin/pip install -q -r notebooks/requirements.txt
+torch = $(PYTHON) -c 'import safetensors, torch' 2>/dev/null || { echo "$@: $(PYTHON) has no PyTorch: make venv"; exit 1; }
+
+GOLDEN = golden printing articles 09_decoder 16_gradients 17_run unseen stories sentence unicode_data 10_tokenizer 10_others chat vocabularies 13_gguf
+golden-update: $(BUILD)/stories ## compute the golden values again
+	@$(torch)
+	@set -e; for script in $(GOLDEN); do $(PYTHON) tests/golden/$$script.py; done
+golden-check: $(BUILD)/stories ## prove that the committed golden values are what PyTorch computes
+	@$(torch)
+	@set -e; for script in $(GOLDEN); do $(PYTHON) tests/golden/$$script.py --check; done
+compat-models: $(BUILD)/inspect $(BUILD)/tests/test_chat ## random Llamas and conversations of transformers: the same answers?
+	@$(PYTHON) -c 'import safetensors, torch, transformers' 2>/dev/null || { echo "compat-models: skipped: $(PYTHON) has no transformers (make venv)"; exit 0; }; \
+	 $(PYTHON) tests/golden/configurations.py $(BUILD)/inspect && $(PYTHON) tests/golden/checkpoints.py $(BUILD)/inspect && \
+	 $(PYTHON) tests/golden/chat.py --many $(BUILD)/tests/test_chat
+compat-tokenizers: $(BUILD)/check_tokenizer ## the same ids as Hugging Face's, OpenAI's and Google's libraries, for any text?
+	@$(PYTHON) tests/formats/check_tokenizers.py $(BUILD)/check_tokenizer
+
+# What changes in the trained model when something is done to it: tests/studies/NAME.c, whose output is NAME.txt beside it.
+STUDIES = ablations extrapolation sampling perplexity quantized hyperparameters
+$(patsubst %,$(BUILD)/%,$(STUDIES) model_card): $(BUILD)/%: $(BUILD)/objects/tests/studies/%.o $(patsubst %.c,$(BUILD)/objects/%.o,$(STUDY_PARTS)) $(BUILD)/libllama.a
+	$(link)
