@@ -293,7 +293,7 @@ $(BUILD)/libllama.so: $(FOR_PYTHON) $(wildcard common/*.h chapters/*/*.h) $(BUIL
 	@$(CC) $(FLAGS) -shared -fPIC $(call accepts,-Wl$(comma)-Bsymbolic) $(FOR_PYTHON) -o $@ $(LIBS)
 
 # How a reader's file is compiled: sh $(BUILD)/compile.sh FILE.so FILE.c …. Beside it, as FILE.so.i, stands what the
-# preprocessor makes of it. An index beyond the end of an array is told, the heap and the stack are guarded (guard.c), and what
+# preprocessor makes of it, and as FILE.so.said what the compiler says of its kernels beside the course's (contracts.sh). An index beyond the end of an array is told, the heap and the stack are guarded (guard.c), and what
 # the reader defines is what the reader calls, be it called expf. With SANITIZE=1 it is the address sanitizer instead.
 WRAPPED  := $(call accepts,$(foreach f,malloc free calloc realloc posix_memalign aligned_alloc,-Wl$(comma)--wrap=$(f)))
 # What kernels of different files call of each other (route.c).
@@ -310,13 +310,19 @@ $(BUILD)/guard.o $(BUILD)/route.o: $(BUILD)/%.o: tests/judge/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@$(CC) $(FLAGS) -fno-sanitize=all -fPIC -c $< -o $@
 
-$(BUILD)/compile.sh: Makefile $(BUILD)/flags $(BUILD)/libllama.a $(BUILD)/guard.o $(BUILD)/route.o
-	@printf '%s\n' 'library=$$1; shift' \
-	    $(call quote,set -- $(CC) $(FLAGS) -UROOT -I$(call quote,$(CURDIR)) -I$(call quote,$(CURDIR)/chapters) "$$@") \
-	    '"$$@" -w -E >"$$library.i" 2>/dev/null' \
-	    $(call quote,[ "$$SANITIZED" ] || set -- "$$@" $(GUARDED)) \
-	    $(call quote,exec "$$@" -o "$$library" -shared -fPIC $(call quote,$(abspath $(BUILD))/libllama.a) \
-	        $(call accepts,-Wl$(comma)--allow-multiple-definition) $(call accepts,-Wl$(comma)-Bsymbolic) $(LIBS)) > $@
+$(BUILD)/contracts.h: tests/judge/contracts.sh $(BUILD)/verify $(wildcard chapters/*/*.h common/*.h)
+	@sh tests/judge/contracts.sh $(call quote,$(abspath $(BUILD)/verify)) > $@
+
+# clang stops after 20 errors, and tells types of what is static only with Microsoft's extensions.
+SAYS := -fsyntax-only -Wmissing-prototypes -fms-extensions $(call accepts,-ferror-limit=0)
+
+$(BUILD)/compile.sh: Makefile tests/judge/compile.sh $(BUILD)/flags $(BUILD)/libllama.a $(BUILD)/guard.o $(BUILD)/route.o $(BUILD)/contracts.h
+	@printf '%s\n' \
+	    $(call quote,compiler() { $(CC) $(FLAGS) -UROOT -I$(call quote,$(CURDIR)) -I$(call quote,$(CURDIR)/chapters) "$$@"; }) \
+	    $(call quote,reader() { [ "$$SANITIZED" ] || set -- "$$@" $(GUARDED); \
+	        compiler "$$@" $(call quote,$(abspath $(BUILD))/libllama.a) $(call accepts,-Wl$(comma)--allow-multiple-definition) $(call accepts,-Wl$(comma)-Bsymbolic) $(LIBS); }) \
+	    $(call quote,messages() { cat $(call quote,$(abspath $(BUILD))/contracts.h); LC_ALL=C compiler "$$@" $(SAYS) -include $(call quote,$(abspath $(BUILD))/contracts.h); }) > $@
+	@cat tests/judge/compile.sh >> $@
 
 # gcc 14 looks for arrays of the stack that are used after their time; vectors of 64 bytes it then lays 32 bytes beside their place.
 SANITIZERS := -O1 $(call accepts,-march=native) -fno-omit-frame-pointer -fsanitize=address,undefined,bounds -fno-sanitize-recover=all \
