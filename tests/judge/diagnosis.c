@@ -108,8 +108,8 @@ static Explanation best_twin(const Evidence *evidence) {
 
 /* From what is certain to what is only likely. */
 static Rule *const certain[] = {
-    adds_onto_what_was_there, reads_beyond_an_input, reads_what_is_unset, is_changed, is_an_input, is_in_company,
-    is_moved, is_transposed, reads_another_head, scales_the_scores, fails_after_some_steps,
+    adds_onto_what_was_there, reads_beyond_an_input, reads_what_is_unset, is_another_known_output, reads_another_head,
+    scales_the_scores, fails_after_some_steps,
 };
 static Rule *const likely[] = {
     begins_at_a_stage, leaves_numbers_unwritten, keeps_the_wrong_tokens, changes_the_logits,

@@ -223,12 +223,12 @@ static bool judge_all(int count, const Subject chosen[], const char *source) {
 
 /* Beside what was found there may be what nobody can find. */
 static void tell_hidden(int count, const Subject chosen[], const Library *library) {
-    const char *source = library_source(library);
+    const char *messages = library_messages(library);
     const Kernel *kernel;
     char say[DIAGNOSIS];
-    for (int k = 0, found = 0; source && (kernel = kernel_at(k)); k++)
+    for (int k = 0, found = 0; messages && (kernel = kernel_at(k)); k++)
         if (found < count && chosen[found].kernel == kernel) found++;
-        else if (is_hidden(source, kernel, say)) printf("\nNot judged: %s.\n", say);
+        else if (is_hidden(messages, kernel, say)) printf("\nNot judged: %s.\n", say);
 }
 
 static void export_inputs_of(const char *name, const char *path) {

@@ -9,7 +9,7 @@
 #include "common/options.h"
 #include "common/sentence.h"
 #include "tests/judge/exercises.h"
-#include "tests/judge/hide.h"
+#include "tests/judge/landlock.h"
 #include "tests/judge/yours.h"
 
 #include <dlfcn.h>

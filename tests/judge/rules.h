@@ -9,20 +9,20 @@
 
 typedef bool Rule(const Evidence *evidence, char say[static DIAGNOSIS]);
 
-/* What came out instead, rules_what.c: */
-Rule is_changed, is_an_input, is_in_company, is_moved, is_transposed; /* another known number, everywhere */
+/* What came out instead, diagnose_value.c: */
+Rule is_another_known_output;                          /* everywhere */
 Rule is_partly_an_input;                               /* where it is wrong */
 Rule comes_to_nothing;                                 /* 0, where something should be */
 Rule sums_the_first_alone;                             /* RMSNorm's, of a long row */
 Rule steps_by_another_length;                          /* Muon's, along the right direction */
 Rule adds_to_the_sum;                                  /* a softmax whose rows do not sum to 1 */
 
-/* How it differs, rules_how.c: */
+/* How it differs, diagnose_scale.c: */
 Rule is_multiplied, is_added_to;                       /* the right one times, or plus, one number */
 Rule is_multiplied_by_rows, is_added_to_by_rows;       /* and one a row */
 Rule is_rounded_otherwise, is_an_approximation, loses_digits_in_long_sums, is_less_exact; /* nearly right */
 
-/* Where it is wrong, rules_where.c: */
+/* Where it is wrong, diagnose_position.c: */
 Rule adds_onto_what_was_there, reads_beyond_an_input, reads_what_is_unset; /* by the marks of the sandbox */
 Rule leaves_numbers_unwritten;
 Rule begins_at_a_stage;                                            /* of the residual stream */
@@ -32,7 +32,7 @@ Rule fails_where_vectors_do_not_fit, fails_where_it_is_long, fails_after_some_st
 Rule is_wrong_for_special_numbers, overflows;        /* by what goes in */
 Rule keeps_the_wrong_tokens, changes_the_logits, misplaces_a_mask; /* where -infinity means "ruled out" */
 
-/* What attention looks at, rules_attention.c: */
+/* What attention looks at, diagnose_attention.c: */
 Rule reads_another_head, sees_other_keys, scales_the_scores;
 
 /* For all: what is said, an axis of the output, a size of a case. */

@@ -3,7 +3,7 @@
 #include "common/error.h"
 #include "common/file.h"
 #include "common/measure.h"
-#include "tests/judge/hide.h"
+#include "tests/judge/landlock.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -306,6 +306,7 @@ const char *__ubsan_default_options(void) { return "exitcode=86:print_stacktrace
 struct Library {
     char *path;         /* NULL: the functions are this program's own */
     char *source;       /* preprocessed: what lies beside the library as FILE.so.i; or NULL */
+    char *messages;     /* FILE.so.said; or NULL */
     pid_t process;      /* 0: there is none */
     int socket;         /* to it: a byte asks, a byte answers */
 };
@@ -448,19 +449,24 @@ static bool start_process(Library *library, char trouble[static TROUBLE]) {
     return false;
 }
 
-static char *source_beside(const char *path) {
+static char *text_beside(const char *path, const char *ending) {
     char name[4096];
     size_t length;
-    snprintf(name, sizeof name, "%s.i", path);
+    snprintf(name, sizeof name, "%s%s", path, ending);
     return access(name, R_OK) == 0 ? file_read(name, &length) : NULL;
 }
 
 const char *library_source(const Library *library) { return library->source; }
+const char *library_messages(const Library *library) { return library->messages; }
 
 Library *library_load(const char *path, char trouble[static TROUBLE]) {
     Library *library = allocate(sizeof *library);
     *library = (Library){0};
-    if (path) library->path = copy_text(path, strlen(path)), library->source = source_beside(path);
+    if (path) {
+        library->path = copy_text(path, strlen(path));
+        library->source = text_beside(path, ".i");
+        library->messages = text_beside(path, ".said");
+    }
     if (start_process(library, trouble)) return library;
     library_close(library);
     return NULL;
@@ -475,7 +481,7 @@ Library *library_open(const char *path) {
 
 void library_close(Library *library) {
     end_process(library, true);
-    free(library->path), free(library->source);
+    free(library->path), free(library->source), free(library->messages);
     free(library);
 }
 

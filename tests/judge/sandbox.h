@@ -47,8 +47,10 @@ Library *library_load(const char *path, char trouble[static TROUBLE]);
 Library *library_open(const char *path); /* the same, or fail() */
 void library_close(Library *library);
 
-/* What the preprocessor made of the source, where `make verify` has compiled it; otherwise NULL. */
+/* What the preprocessor made of the source, and the compiler's messages about its kernels (signature.h), where `make
+ * verify` has compiled it; otherwise NULL. */
 const char *library_source(const Library *library);
+const char *library_messages(const Library *library);
 
 /* Where a function lies, over there; NULL if the library defines none of that name. */
 Function library_function(Library *library, const char *name);

@@ -20,7 +20,6 @@
 #include "common/linear.h"
 #include "tests/near.h"
 #include "tests/judge/diagnosis.h"
-#include "tests/judge/signature.h"
 
 #include <float.h>
 #include <math.h>
@@ -1977,143 +1976,6 @@ static void right_kernels_pass_in_any_style(void **state) {
     }
 }
 
-/* ------------------------------------------------------------------ what the source says */
-
-#define TAKES "(int n, float *o, const float *x)"
-#define AS_INCLUDED "# 1 \"mine.c\"\n# 1 \"" ROOT "/chapters/02_activation/activation.c\" 1\n"
-
-static const struct {
-    const char *kernel, *text;
-    Signature signature;
-    const char *words;
-} sources[] = {
-    {"silu", "", NOT_FOUND, ""},
-    {"silu", "void silu(int n, float out[n], const float x[n]);\n", NOT_FOUND, ""},
-    {"silu", "void silu(int n, float out[n], const float x[n]) { out[0] = x[0]; }", SAME_SIGNATURE, ""},
-    {"silu", "void\nsilu ( int n,\n  float * restrict out ,const float*x )\n{\n}\n", SAME_SIGNATURE, ""},
-    {"silu", "float silu(float x) { return x; }", OTHER_SIGNATURE,
-     "silu: yours is `float silu(float x)`; the course's is `void silu(int n, float out[n], const float x[n])`"},
-    {"silu", "static float silu(float x) { return x; }", NOT_FOUND, ""},
-    {"silu", "static float silu(float x);\nfloat silu(float x) { return x; }", NOT_FOUND, ""},
-    {"silu", "static inline double helper(double silu) { return silu; } int n;", NOT_FOUND, ""},
-    {"silu", "void other(void silu(int n), int m) { silu(m); }", NOT_FOUND, ""},
-    {"silu", "void f(void) { char *s = \"}\"; char c = '}'; { void silu(float); silu(1); } }", NOT_FOUND, ""},
-    {"silu", "int a[] = {1, 2}; struct s { int silu; } v = {3}; enum { SILU }; void silu" TAKES " {}", SAME_SIGNATURE,
-     ""},
-    {"silu",
-     "__attribute__((noinline, target(\"avx2\"))) void silu(int n, float *o, [[maybe_unused]] const float *x) {}",
-     SAME_SIGNATURE, ""},
-    {"silu", "[[gnu::hot]] extern inline void (silu)(int n, float o[static n], const float x[n]) {}", SAME_SIGNATURE,
-     ""},
-    {"silu", "extern \"C\" {\nvoid silu" TAKES " {}\n}\n", SAME_SIGNATURE, ""},
-    {"silu", "typedef float real; typedef int whole;\nvoid silu(whole n, real *o, const real *x) {}", SAME_SIGNATURE,
-     ""},
-    {"silu", "void silu(n, o, x) int n; float *o; const float *x; { o[0] = x[n - 1]; }", SAME_SIGNATURE, ""},
-    {"silu", "int silu(long n, void *o, const void *x) { return 0; }", SAME_SIGNATURE, ""},
-    {"silu", "void silu(int n, double *o, const double *x) {}", OTHER_SIGNATURE, "double *o"},
-    {"silu", "void silu(float *o, const float *x, int n) {}", OTHER_SIGNATURE,
-     "yours is `void silu(float *o, const float *x, int n)`"},
-    {"silu", "void silu(void) {}", OTHER_SIGNATURE, "silu(void)"},
-    {"silu", "struct pair { float a, b; } silu(int n, float *o, const float *x) { return (struct pair){1, 2}; }",
-     OTHER_SIGNATURE, ""},
-    {"silu", "void (*silu(int n))(void) { return 0; }", OTHER_SIGNATURE, ""},
-    {"silu", "#pragma omp declare simd\n# 7 \"a \\\"b\\\".c\"\nvoid silu" TAKES "\n{ for (;;) { if (n) { } } }",
-     SAME_SIGNATURE, ""},
-    {"silu", "int million = 1'000'000; void silu" TAKES " { }", SAME_SIGNATURE, ""},
-    {"silu", AS_INCLUDED "void silu(int n, float out[n], const float x[n]) {}\n", COURSES_OWN,
-     "the course's own, from chapters/02_activation/activation.c"},
-    {"silu", AS_INCLUDED "# 3 \"mine.c\" 2\nvoid silu(int n, float out[n], const float x[n]) {}\n", SAME_SIGNATURE, ""},
-    {"silu",
-     "# 1 \"" ROOT "/chapters/02_activation/exercise.c\"\nvoid silu(int n, float out[n], const float x[n]) {}\n",
-     SAME_SIGNATURE, ""},
-    {"linear", "# 1 \"common/linear.c\"\nvoid linear(int a, int b, int c, float *y, float *x, float *w, float *v) {}",
-     COURSES_OWN, "common/linear.c"},
-    {"top_k", "void top_k(int V, float *out, const float *logits, float k) {}", OTHER_SIGNATURE, "float k"},
-    {"feed_forward",
-     "typedef void A(int n, float o[], const float x[]); void feed_forward(int T, int C, int F, float (*out)[C], const "
-     "float *x,"
-     " const float *w1, const float *b1, const float *w2, const float *b2, A *f, float *h) {}",
-     SAME_SIGNATURE, ""},
-};
-
-static void sources_are_read(void **state) {
-    (void)state;
-    for (size_t s = 0; s < sizeof sources / sizeof *sources; s++) {
-        char said[DIAGNOSIS];
-        Signature found = signature_of(sources[s].text, kernel_named(sources[s].kernel), said);
-        if (found != sources[s].signature || !strstr(said, sources[s].words))
-            fail_msg("source %zu, %s: %d and \"%s\" instead of %d and \"%s\"", s, sources[s].text, found, said,
-                     sources[s].signature, sources[s].words);
-    }
-}
-
-static const struct {
-    const char *kernel, *text, *words; /* "": nothing hides */
-} hidden[] = {
-    {"silu", "static void silu" TAKES " {}", "silu is static, and other files cannot see it"},
-    {"silu", "static inline void silu" TAKES " {}", "silu is static"},
-    {"silu", "inline void silu" TAKES " {}", "silu is inline"},
-    {"silu", "static float silu(float x) { return x; }", ""},
-    {"silu", "void SiLU" TAKES " {}", "is SiLU meant as silu?"},
-    {"silu", "void SiLU" TAKES ";", ""},
-    {"silu", "void silu_all" TAKES " {}", ""},
-    {"silu", "void my_silu" TAKES " {}", "is my_silu meant as silu?"},
-    {"silu", "void my_silu" TAKES ";", ""},
-    {"silu", "void mysilu" TAKES " {}", ""},
-    {"silu", "float my_silu(float x) { return x; }", ""},
-    {"relu", "void my_relu_derivative" TAKES " {}", ""},
-    {"rms_norm", "void my_rmsnorm(int a, int b, float *c, const float *d, const float *e, const float *f, float g) {}",
-     "is my_rmsnorm meant as rms_norm?"},
-    {"rms_norm", "int rows; void rmsnorm(int rows, int dim, float *out) {}", "is rmsnorm meant as rms_norm?"},
-    {"rms_norm", "float unit = 1; void RMSNorm(void) {}", "is RMSNorm meant as rms_norm?"},
-    {"layer_norm", "__attribute__((noinline)) void LayerNorm(int n) {}", "is LayerNorm meant as layer_norm?"},
-    {"rms_norm", "void layernorm(int n) {}", ""},
-    {"rope_half_split", "void ropeHalfSplit(int n) {}", "is ropeHalfSplit meant as rope_half_split?"},
-};
-
-static void hidden_kernels_are_told(void **state) {
-    (void)state;
-    for (size_t h = 0; h < sizeof hidden / sizeof *hidden; h++) {
-        char said[DIAGNOSIS];
-        bool found = is_hidden(hidden[h].text, kernel_named(hidden[h].kernel), said);
-        if (found != (hidden[h].words[0] != '\0') || !strstr(said, hidden[h].words))
-            fail_msg("source %zu, %s: \"%s\" instead of \"%s\"", h, hidden[h].text, said, hidden[h].words);
-    }
-}
-
-/* Each kernel's contract is found in its chapter's headers, and is called as a definition of those words would be. */
-static void every_contract_is_found(void **state) {
-    (void)state;
-    const Kernel *kernel;
-    for (int k = 0; (kernel = kernel_at(k)); k++) {
-        char said[DIAGNOSIS], text[128];
-        snprintf(text, sizeof text, "void %s(void) {}", kernel->name);
-        assert_int_equal(signature_of(text, kernel, said), OTHER_SIGNATURE);
-        assert_non_null(strstr(said, "the course's is `"));
-    }
-}
-
-/* Whatever bytes there are, something is said of them, and nothing read beyond their end. */
-static void broken_sources_are_read(void **state) {
-    (void)state;
-    static const char whole[] = AS_INCLUDED
-        "int a[] = {1}; char c = '\\''; /* ; */ extern \"C\" { [[x]] void (silu)(n, o) int n; float *o; { } }";
-    static const char odd[] = "(){}[];,*\"'#\\=/\n a_0";
-    Random random = {.state = 1};
-    for (int round = 0; round < 2000; round++) {
-        char said[DIAGNOSIS], *text = strdup(whole);
-        size_t length = (size_t)random_between(&random, 0, (int)sizeof whole - 1);
-        text[length] = '\0';
-        for (int i = 0; i < round % 9 && length; i++)
-            text[random_between(&random, 0, (int)length - 1)] = odd[random_between(&random, 0, (int)sizeof odd - 2)];
-        signature_of(text, kernel_named("silu"), said);
-        assert_true(strlen(said) < DIAGNOSIS);
-        is_hidden(text, kernel_named("silu"), said);
-        assert_true(strlen(said) < DIAGNOSIS);
-        free(text);
-    }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mistakes_are_named),
@@ -2121,10 +1983,6 @@ int main(void) {
         cmocka_unit_test(no_false_name_is_given),
         cmocka_unit_test(numbers_are_written_as_readers_write_them),
         cmocka_unit_test(right_kernels_pass_in_any_style),
-        cmocka_unit_test(sources_are_read),
-        cmocka_unit_test(hidden_kernels_are_told),
-        cmocka_unit_test(every_contract_is_found),
-        cmocka_unit_test(broken_sources_are_read),
     };
     return cmocka_run_group_tests_name("diagnosis", tests, NULL, NULL) != 0;
 }

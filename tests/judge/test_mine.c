@@ -5,7 +5,7 @@
 #include "common/file.h"
 #include "common/measure.h"
 #include "tests/judge/exercises.h"
-#include "tests/judge/hide.h"
+#include "tests/judge/landlock.h"
 #include "tests/judge/kernels.h"
 #include "tests/judge/yours.h"
 

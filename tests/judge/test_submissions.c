@@ -6,7 +6,7 @@
  * says what its report must say: one of these texts. "verify" stands for all that verify prints. */
 #include "tests/near.h"
 #include "tests/program.h"
-#include "tests/judge/hide.h"
+#include "tests/judge/landlock.h"
 
 #include <dirent.h>
 #include <stdbool.h>

@@ -278,8 +278,8 @@ static void look_further(Judgement *judgement, const Subject *subject) {
 /* What the source says before anything is called: an included file of the course's is nobody's solution, and a helper
  * that happens to have a kernel's name is not that kernel. */
 static bool is_the_readers(Judgement *judgement, const Subject *subject) {
-    const char *source = subject->library ? library_source(subject->library) : NULL;
-    Signature signature = source ? signature_of(source, subject->kernel, judgement->diagnosis) : NOT_FOUND;
+    const char *messages = subject->library ? library_messages(subject->library) : NULL;
+    Signature signature = messages ? signature_of(messages, subject->kernel, judgement->diagnosis) : NOT_FOUND;
     if (signature == COURSES_OWN) judgement->fate = THE_COURSES_OWN;
     else if (signature == OTHER_SIGNATURE) judgement->fate = ANOTHER_FUNCTION;
     else judgement->diagnosis[0] = '\0';
@@ -288,10 +288,10 @@ static bool is_the_readers(Judgement *judgement, const Subject *subject) {
 
 bool hides_a_kernel(const Library *library, const Kernel *only, char say[static DIAGNOSIS]) {
     const Kernel *kernel;
-    const char *source = library_source(library);
+    const char *messages = library_messages(library);
     for (int k = 0; (kernel = kernel_at(k)); k++) {
         if (only && kernel != only) continue;
-        if (source && is_hidden(source, kernel, say)) return true;
+        if (messages && is_hidden(messages, kernel, say)) return true;
         if (!library_mangles(library, kernel->name)) continue;
         snprintf(say, DIAGNOSIS, "%s has a C++ name, into which its arguments are mangled. Declare it extern \"C\"",
                  kernel->name);

@@ -252,7 +252,7 @@ static void a_readers_mistake_is_named(void **state) {
 static void a_hidden_kernel_is_told(void **state) {
     (void)state;
     static const char *const sources[][2] = {
-        {"static " SILU("silu"), "defines no kernel of this course: silu is static, and other files cannot see it"},
+        {"static " SILU("silu"), "defines no kernel of this course: silu is static, or inline, and other files cannot see it"},
         {SILU("SiLU"), "is SiLU meant as silu? A kernel is found by its name"},
         {SILU("_Z4siluiPfPKf"), "silu has a C++ name, into which its arguments are mangled. Declare it extern \"C\""},
         {SILU("my_silu"), "is my_silu meant as silu? A kernel is found by its name"},
@@ -267,11 +267,11 @@ static void a_hidden_kernel_is_told(void **state) {
     }
     write_text("hidden.c", "static " SILU("silu") SILU("relu") "float my_sigmoid(float x) { return x; }\n");
     run("sh '%s/compile.sh' hidden.so -w hidden.c && '%s/verify' --library ./hidden.so", BUILD, BUILD);
-    assert_said("\nNot judged: silu is static, and other files cannot see it. Remove static.\n");
+    assert_said("\nNot judged: silu is static, or inline, and other files cannot see it. Remove that word.\n");
     assert_null(strstr(said, "sigmoid"));
     write_text("hidden.c", "static " SILU("silu"));
     run("sh '%s/compile.sh' hidden.so -w hidden.c && '%s/verify' --exercise 02 --library ./hidden.so", BUILD, BUILD);
-    assert_said("  silu is static, and other files cannot see it. Remove static.\n");
+    assert_said("  silu is static, or inline, and other files cannot see it. Remove that word.\n");
 }
 
 /* ------------------------------------------------------------------ make exercise-05, as a reader uses it */

@@ -1,7 +1,7 @@
 /* A helper of the reader's has a kernel's name. It is not judged as that kernel. */
 #include <math.h>
 
-/* sigmoid: sigmoid: yours is `float sigmoid(float x)`; the course's is */
+/* sigmoid: helper.c, line 5: conflicting types for sigmoid: yours is `float sigmoid(float x)`; the course's is */
 float sigmoid(float x) { return 1 / (1 + expf(-x)); }
 
 /* swiglu: PASS: 24 random shapes agree */

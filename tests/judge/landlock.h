@@ -1,6 +1,6 @@
 /* The answers are not for the kernel that is judged by them. */
-#ifndef VERIFY_HIDE_H
-#define VERIFY_HIDE_H
+#ifndef VERIFY_LANDLOCK_H
+#define VERIFY_LANDLOCK_H
 
 #include <stdbool.h>
 
