@@ -14,20 +14,21 @@ CHAPTERS = 01_normalization 02_activation 03_feed_forward 04_attention 05_rope 0
            15_tensor_parallel 16_backward 17_training
 NUMBERS  = 01 02 03 04 05 06 07 08 09 10 11 12 13 14 15 16 17
 # Programs to use, beside the chapters' own: build/NAME.
-ENGINE   = llama inspect tokenize quantize
+ENGINE   = llama inspect quantize
 TOOLS    = $(ENGINE) train stories curriculum verify grade mine
 # Other people's tokenizers need PCRE2. Without it, chapters 14, 15 and 17 and these programs are left out.
 LEFT_OUT = $(if $(PCRE2),,14_engine 15_tensor_parallel 17_training $(ENGINE) train curriculum mine)
-BUILT    = $(filter-out $(LEFT_OUT),$(CHAPTERS))
+BUILT    = $(filter-out $(LEFT_OUT) $(if $(wildcard chapters/14_engine/main.c),,14_engine),$(CHAPTERS))
 # chapters/NN_name/figures.c is build/NN_figures: it writes what the chapter's figures are drawn from.
 DRAWERS  = $(patsubst %,$(BUILD)/%_figures,$(filter-out 14,$(foreach c,$(BUILT),$(firstword $(subst _, ,$(c))))))
 PROGRAMS = $(BUILT:%=$(BUILD)/%) $(DRAWERS) $(patsubst %,$(BUILD)/%,$(filter-out $(LEFT_OUT),$(TOOLS)))
 
 # A program is its own main() and what it needs of these two libraries.
-MAINS    = $(addprefix %/,main.c figures.c exercise.c stories.c curriculum.c train.c $(ENGINE:%=%.c))
+MAINS    = $(addprefix %/,main.c figures.c exercise.c stories.c curriculum.c $(ENGINE:%=%.c)) chapters/17_training/train.c
 LIBRARY  = $(filter-out $(MAINS) $(if $(MPI),%/alone.c,%/ranks.c %/counted.c) $(if $(PCRE2),,chapters/14_engine/%), \
              $(wildcard common/*.c common/stories/*.c chapters/*/*.c chapters/14_engine/*/*.c))
-JUDGE    = $(filter-out $(addprefix %/,main.c grade.c mine.c guard.c),$(wildcard tests/judge/*.c))
+JUDGE    = $(filter-out $(addprefix %/,main.c grade.c mine.c guard.c bench_kernels.c) tests/judge/test_%,$(wildcard tests/judge/*.c)) \
+             tests/studies/eval_questions.c tests/studies/eval_stories.c
 object   = $(patsubst %.c,$(BUILD)/objects/%.o,$(1))
 
 all: $(PROGRAMS) ## build everything this machine can build (the default)
@@ -59,7 +60,7 @@ $(BUILD)/flags: always
 
 $(CHAPTERS:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/objects/chapters/%/main.o $(BUILD)/libllama.a
 	$(link)
-$(NUMBERS:%=$(BUILD)/%_figures): $(BUILD)/%_figures: $$(BUILD)/objects/chapters/$$(filter $$*_%,$(CHAPTERS))/figures.o $(BUILD)/libllama.a
+$(NUMBERS:%=$(BUILD)/%_figures): $(BUILD)/%_figures: $$(BUILD)/objects/chapters/$$(word $$*,$$(CHAPTERS))/figures.o $(BUILD)/libllama.a
 	$(link)
 $(ENGINE:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/objects/chapters/14_engine/%.o $(BUILD)/libllama.a
 	$(link)

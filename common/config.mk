@@ -16,9 +16,9 @@ accepts = $(shell echo 'int main(void) { return 0; }' | \
 
 # $(call library,PACKAGE,HEADER,FLAG) is the library's flags, or nothing. pkg-config may speak of
 # another machine than the compiler does, so both its answer and FLAG are tried.
-HEADERS = \#include <stdarg.h>\n\#include <stddef.h>\n\#include <setjmp.h>\n\#include <stdint.h>
+HEADERS = \043include <stdarg.h>\n\043include <stddef.h>\n\043include <setjmp.h>\n\043include <stdint.h>
 library = $(shell for flags in "$$(pkg-config --cflags --libs $(1) 2>/dev/null)" "$(3)"; do \
-            printf '$(HEADERS)\n\#include <$(2)>\nint main(void) { return 0; }' | \
+            printf '$(HEADERS)\n\043include <$(2)>\nint main(void) { return 0; }' | \
             $(CC) $(CPPFLAGS) $(PROBED) -DPCRE2_CODE_UNIT_WIDTH=8 -x c - $(LDFLAGS) $${flags:-$(3)} \
                 -o /dev/null 2>/dev/null && echo "$${flags:-$(3)}" && break; done)
 

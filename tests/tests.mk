@@ -45,7 +45,7 @@ test: ## kernels against PyTorch, known mistakes, parsers, programs and lessons;
 	@$(if $(filter lessons,$(CHOSEN)),$(MAKE) -s --no-print-directory $(QUOTED))
 	@PYTHON=$(PYTHON) sh tests/run.sh $(foreach t,$(CHOSEN),$(call command,$(t)))
 
-# The outputs that lessons quote, found in the lessons themselves.
+# The outputs that lessons quote, as the lessons say.
 QUOTED = $(filter $(patsubst %,$(BUILD)/data/%.txt,$(shell sed -n 's/^<!-- run: \([0-9a-z_]*\) .*/\1/p' chapters/*/*.md chapters/*.md README.md | sort -u)),$(OUTPUTS))
 
 # --oversubscribe allows more ranks than cores; --bind-to none keeps a rank's threads off one core; mpirun refuses root
@@ -118,5 +118,75 @@ compat-tokenizers: $(BUILD)/check_tokenizer ## the same ids as Hugging Face's, O
 
 # What changes in the trained model when something is done to it: tests/studies/NAME.c, whose output is NAME.txt beside it.
 STUDIES = ablations extrapolation sampling perplexity quantized hyperparameters
-$(patsubst %,$(BUILD)/%,$(STUDIES) model_card): $(BUILD)/%: $(BUILD)/objects/tests/studies/%.o $(patsubst %.c,$(BUILD)/objects/%.o,$(STUDY_PARTS)) $(BUILD)/libllama.a
+$(STUDIES:%=$(BUILD)/%) $(BUILD)/model_card: $(BUILD)/%: $(BUILD)/objects/tests/studies/%.o $(BUILD)/libjudge.a $(BUILD)/libllama.a
 	$(link)
+studies: $(STUDIES:%=$(BUILD)/%) $(BUILD)/stories ## run the studies of the trained model again, in some minutes
+	@$(BUILD)/stories --count 300 --seed 2 | $(BUILD)/extrapolation > $(BUILD)/extrapolation.txt
+	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/ablations > $(BUILD)/ablations.txt
+	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/sampling $(BUILD)/stories > $(BUILD)/sampling.txt
+	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/perplexity > $(BUILD)/perplexity.txt
+	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/quantized > $(BUILD)/quantized.txt
+	@$(BUILD)/hyperparameters > $(BUILD)/hyperparameters.txt
+	@mv $(STUDIES:%=$(BUILD)/%.txt) tests/studies/
+
+# ---------------------------------------------------------------- how fast
+
+BENCHES = bench_decoder bench_layer bench_parallel bench_tokenizer bench_training
+$(BENCHES:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/objects/tests/bench/%.o $(BUILD)/libllama.a
+	$(link)
+$(BUILD)/check_tokenizer: $(BUILD)/objects/tests/formats/check_tokenizer.o $(BUILD)/libllama.a
+	$(link)
+$(BUILD)/bench_kernels: $(BUILD)/objects/tests/judge/bench_kernels.o $(BUILD)/libjudge.a $(BUILD)/libllama.a
+	$(link)
+
+bench: $(BUILD)/bench_kernels $(BUILD)/bench_layer $(BUILD)/bench_decoder ## kernels, a layer and the decoder beside this machine's own limits
+	@OMP_NUM_THREADS=1 $(BUILD)/bench_kernels --bench
+	@echo
+	@$(BUILD)/bench_kernels --bench
+	@echo
+	@$(BUILD)/bench_layer
+	@echo
+	@mkdir -p $(BUILD)/bench; memory=$$(mktemp -d -p /dev/shm 2>/dev/null); \
+	 trap 'rm -rf "$$memory" $(BUILD)/bench' EXIT INT TERM; $(BUILD)/bench_decoder $$memory $(BUILD)/bench
+bench-parallel: $(BUILD)/bench_parallel $(BUILD)/bench_decoder ## one process beside several ranks, and a pipeline: tokens per second
+	@$(if $(MPI),,echo "bench-parallel: there is no MPI (apt install libopenmpi-dev openmpi-bin)"; exit 1)
+	@sh tests/bench/bench_parallel.sh "$(MPIRUN)" $(BUILD)
+bench-training: $(BUILD)/bench_training ## steps of training beside PyTorch's, and beside this machine's peak
+	@$(PYTHON) tests/bench/bench_training.py $(BUILD)/bench_training
+bench-tokenizer: $(BUILD)/bench_tokenizer $(BUILD)/stories ## the tokenizers beside sentencepiece, tiktoken and tokenizers
+	@$(PYTHON) tests/bench/bench_tokenizer.py $(BUILD)/bench_tokenizer $(BUILD)/stories
+
+# ---------------------------------------------------------------- Python
+
+# The kernels for Python, every name visible: notebooks/llama_c.py calls them. -Bsymbolic: they find each other first.
+FOR_PYTHON = $(filter-out common/stories/% chapters/11_%/chat_format.c chapters/14_engine/% chapters/15_%/run.c chapters/17_%/sample.c \
+    chapters/17_%/setup.c chapters/17_%/folder.c,$(LIBRARY))
+$(BUILD)/libllama.so: $(FOR_PYTHON) $(wildcard common/*.h chapters/*/*.h) $(BUILD)/flags
+	@echo "  link     $@"
+	@$(CC) $(FLAGS) -shared -fPIC $(call accepts,-Wl$(comma)-Bsymbolic) $(FOR_PYTHON) -o $@ $(LIBS)
+notebooks: all $(BUILD)/libllama.so ## run the notebooks, and keep their outputs
+	@$(torch)
+	@$(PYTHON) notebooks/execute.py
+notebooks-check: all $(BUILD)/libllama.so ## the notebooks run and show the same; every kernel is called from Python
+	@$(torch)
+	@sh tests/run.sh "$(PYTHON) tests/kernels/test_llama_c.py" "$(PYTHON) notebooks/execute.py --check"
+
+run-mpi: $(BUILD)/15_tensor_parallel ## one model in several processes: make run-mpi RANKS=3 MODEL=DIR PROMPT="Once"
+	@$(if $(MPI),,echo "run-mpi: there is no MPI (apt install libopenmpi-dev openmpi-bin | dnf install openmpi-devel)"; exit 1)
+	$(MPIRUN) -n $(or $(RANKS),2) $(BUILD)/15_tensor_parallel --model $(call quote,$(or $(MODEL),common/stories/model)) \
+	    --prompt $(call quote,$(or $(PROMPT),Once upon a time)) --report
+
+help-maintainers: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' tests/tests.mk | awk -F'|' '{ printf "  %-18s %s\n", $$1, $$2 }'
+
+# Earlier names.
+faults: fault-injection
+mutants: mutation-test
+configurations: compat-models
+check-tokenizers: compat-tokenizers
+golden: golden-update
+ablations: studies
+parallel: run-mpi
+.PHONY: test sanitize coverage fault-injection fuzz mutation-test check-all venv golden-update golden-check compat-models compat-tokenizers \
+    studies bench bench-parallel bench-training bench-tokenizer notebooks notebooks-check run-mpi help-maintainers \
+    faults mutants configurations check-tokenizers golden ablations parallel
