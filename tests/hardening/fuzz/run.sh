@@ -26,9 +26,9 @@ sources() {
     case $1 in
     config) echo chapters/09_decoder/config.c chapters/09_decoder/print_tree.c chapters/05_rope/rope.c chapters/05_rope/scaling.c ;;
     model)
-        echo common/linear.c chapters/09_decoder/config.c chapters/09_decoder/decoder.c chapters/09_decoder/llama2c.c chapters/09_decoder/model.c chapters/09_decoder/projection.c chapters/09_decoder/weights.c
+        echo common/linear.c chapters/09_decoder/config.c chapters/09_decoder/decoder.c chapters/09_decoder/kernels.c chapters/09_decoder/llama2c.c chapters/09_decoder/model.c chapters/09_decoder/projection.c chapters/09_decoder/weights.c
         echo common/gguf.c chapters/13_quantization/gguf_model.c chapters/13_quantization/quantization.c
-        echo chapters/13_quantization/k_quants.c chapters/13_quantization/formats.c
+        echo chapters/13_quantization/k_quants.c chapters/13_quantization/formats.c chapters/13_quantization/products.c
         kernels chapters/0[1-8]_*
         ;;
     esac
