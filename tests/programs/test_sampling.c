@@ -65,6 +65,17 @@ static void each_sampler_is_asked(void **state) {
     for (int v = 0; v < V; v++) assert_true(seen[v]);
 }
 
+/* Wherever the largest of all stands, top_k() finds it. */
+static void the_largest_is_kept_at_either_end(void **state) {
+    (void)state;
+    for (int best = 0; best < V; best++) {
+        float logits[V] = {0, 1, 2, 1, 0}, out[V];
+        logits[best] = 3;
+        top_k(V, out, logits, 1);
+        for (int v = 0; v < V; v++) assert_true(v == best ? out[v] == 3 : out[v] == -INFINITY);
+    }
+}
+
 /* The order of the samplers: a colder model has fewer tokens that together have top_p. */
 static void the_temperature_comes_first(void **state) {
     (void)state;
@@ -78,6 +89,7 @@ int main(void) {
         cmocka_unit_test(the_largest_logit_is_taken),
         cmocka_unit_test(a_draw_falls_where_u_lies),
         cmocka_unit_test(each_sampler_is_asked),
+        cmocka_unit_test(the_largest_is_kept_at_either_end),
         cmocka_unit_test(the_temperature_comes_first),
     };
     return cmocka_run_group_tests_name("sampling", tests, NULL, NULL) != 0;

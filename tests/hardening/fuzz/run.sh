@@ -26,9 +26,9 @@ sources() {
     case $1 in
     config) echo chapters/09_decoder/config.c chapters/09_decoder/model_summary.c common/console.c common/linear.c && kernels chapters/0[1-8]_* ;;
     model)
-        echo common/linear.c chapters/09_decoder/config.c chapters/09_decoder/decoder.c chapters/09_decoder/model.c chapters/09_decoder/projection.c chapters/09_decoder/weights.c
+        echo common/linear.c chapters/09_decoder/config.c chapters/09_decoder/decoder.c chapters/09_decoder/kernels.c chapters/09_decoder/model.c chapters/09_decoder/projection.c chapters/09_decoder/weights.c
         echo common/gguf.c chapters/14_engine/formats/*.c chapters/13_quantization/quantization.c
-        echo chapters/13_quantization/k_quants.c chapters/13_quantization/formats.c
+        echo chapters/13_quantization/k_quants.c chapters/13_quantization/formats.c chapters/13_quantization/products.c
         kernels chapters/0[1-8]_*
         ;;
     esac
