@@ -1555,9 +1555,7 @@ static bool conclude(const Kernel *kernel, Golden *golden, Verdict *verdicts, ch
         passed += verdict_passes(&verdicts[c]);
         if (verdicts[c].trouble[0]) snprintf(said, DIAGNOSIS, "%s", verdicts[c].trouble);
     }
-    const char *known = diagnose(kernel, golden->count, verdicts).twin;
-    if (!said[0] && known) snprintf(said, DIAGNOSIS, "%s", golden_advice(golden, known));
-    else if (!said[0]) general_advice(kernel, golden->count, verdicts, said);
+    if (!said[0]) snprintf(said, DIAGNOSIS, "%s", diagnose(kernel, golden, golden->count, verdicts).advice);
     bool all = passed == golden->count;
     for (int c = 0; c < golden->count; c++) verdict_free(&verdicts[c]);
     free(verdicts), golden_close(golden);
