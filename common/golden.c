@@ -16,7 +16,7 @@ static GoldenCase *case_named(Golden *golden, const char *name, size_t length) {
 }
 
 static void append(Tensor list[GOLDEN_MAX], int *count, Tensor tensor, const char *name) {
-    if (*count == GOLDEN_MAX) fail("%s: over %d inputs or twins in one golden case", tensor.name, GOLDEN_MAX);
+    if (*count == GOLDEN_MAX) fail("%s: over %d inputs or known mistakes in one golden case", tensor.name, GOLDEN_MAX);
     tensor.name = name;
     list[(*count)++] = tensor;
 }
@@ -46,7 +46,7 @@ static void take_tensor(Golden *golden, const char *path, Tensor tensor) {
     const char *role = slash + 1;
     if (strcmp(role, "expected") == 0) c->expected = tensor;
     else if (strcmp(role, "expected64") == 0) c->expected64 = tensor;
-    else if (strncmp(role, "wrong/", 6) == 0) append(c->twin, &c->twin_count, tensor, role + 6);
+    else if (strncmp(role, "wrong/", 6) == 0) append(c->known_mistake, &c->known_mistake_count, tensor, role + 6);
     else append(c->input, &c->input_count, tensor, role);
 }
 
@@ -57,9 +57,9 @@ static void complete_case(const Golden *golden, const char *path, GoldenCase *c)
     if (c->exact) c->expected64 = c->expected;
     if (tensor_count(&c->expected64) != tensor_count(&c->expected))
         fail("%s: case %s: expected64 has another size than expected", path, c->name);
-    for (int t = 0; t < c->twin_count; t++)
-        if (tensor_count(&c->twin[t]) != tensor_count(&c->expected))
-            fail("%s: case %s: the twin %s has another size than expected", path, c->name, c->twin[t].name);
+    for (int t = 0; t < c->known_mistake_count; t++)
+        if (tensor_count(&c->known_mistake[t]) != tensor_count(&c->expected))
+            fail("%s: case %s: the known mistake %s has another size than expected", path, c->name, c->known_mistake[t].name);
     c->sentence = metadata(&golden->file, "case", c->name);
 }
 
@@ -92,7 +92,9 @@ const Tensor *golden_input(const GoldenCase *golden_case, const char *name) {
     return NULL;
 }
 
-const char *golden_advice(const Golden *golden, const char *twin) { return metadata(&golden->file, "wrong", twin); }
+const char *golden_advice(const Golden *golden, const char *known_mistake) {
+    return metadata(&golden->file, "wrong", known_mistake);
+}
 
 size_t golden_row(const GoldenCase *golden_case, bool pointwise) {
     const Tensor *output = &golden_case->expected;

@@ -1,19 +1,19 @@
 /* The golden values: what PyTorch computed, as tests/golden/README.md describes the files.
- * One file a kernel, many cases a file; each case has its inputs, PyTorch's answers and the wrong twins. */
+ * One file a kernel, many cases a file; each case has its inputs, PyTorch's answers and the outputs of known mistakes. */
 #ifndef COMMON_GOLDEN_H
 #define COMMON_GOLDEN_H
 
 #include "common/check.h"
 #include "common/safetensors.h"
 
-enum { GOLDEN_MAX = 80 }; /* inputs of a case, and twins of a case */
+enum { GOLDEN_MAX = 80 }; /* inputs of a case, and known mistakes of a case */
 
 typedef struct {
     const char *name;
     const char *sentence; /* what the case tries */
-    int input_count, twin_count;
+    int input_count, known_mistake_count;
     Tensor input[GOLDEN_MAX]; /* named as the kernel's parameters are: "x", "weight", … */
-    Tensor twin[GOLDEN_MAX];  /* named as the mistake: "epsilon_outside", … */
+    Tensor known_mistake[GOLDEN_MAX]; /* named as the mistake: "epsilon_outside", … */
     Tensor expected;          /* PyTorch's answer, F32 or BF16 */
     Tensor expected64;        /* the same graph in float64; where it is exact, that answer again */
     bool exact;               /* one answer alone is right, to the bit: what is rounded is rounded by definition */
@@ -32,7 +32,7 @@ void golden_close(Golden *golden);
 
 const GoldenCase *golden_case(const Golden *golden, const char *name);          /* or fail() */
 const Tensor *golden_input(const GoldenCase *golden_case, const char *name);     /* NULL if there is none */
-const char *golden_advice(const Golden *golden, const char *twin);               /* one sentence */
+const char *golden_advice(const Golden *golden, const char *known_mistake); /* one sentence */
 
 /* How many elements are judged together: the last axis of the output, or 1 where nothing mixes them. */
 size_t golden_row(const GoldenCase *golden_case, bool pointwise);

@@ -152,12 +152,12 @@ static void what_is_no_golden_file_is_refused(void **state) {
     spoilt[1].name = "a/expected64", spoilt[1].numbers = 4;
     assert_refused(open_a_spoilt_one, "case a: expected64 has another size");
     spoilt[1].name = "a/wrong/way";
-    assert_refused(open_a_spoilt_one, "case a: the twin way has another size");
+    assert_refused(open_a_spoilt_one, "case a: the known mistake way has another size");
     spoilt[1].numbers = 3, spoilt[2].name = "b/x";
     assert_refused(open_a_spoilt_one, "case b has no expected output");
     char names[GOLDEN_MAX + 1][16];
     for (int i = 0; i <= GOLDEN_MAX; i++) sprintf(names[i], "a/%d", i), spoilt[1 + i].name = names[i];
-    assert_refused(open_a_spoilt_one, "over 80 inputs or twins in one golden case");
+    assert_refused(open_a_spoilt_one, "over 80 inputs or known mistakes in one golden case");
 }
 
 static void an_unknown_case(void) {

@@ -1,7 +1,13 @@
-# How a reader's file becomes a shared library: sh build/compile.sh FILE.so [FLAG …] FILE.c …. The Makefile writes the
-# functions above this: compiler, reader (with all that guards a reader's memory), messages.
+# How a reader's files become a shared library: sh build/compile.sh FILE.so [FLAG …] FILE.c …, or a folder with C files. The
+# Makefile writes the functions above this: compiler, reader (with all that guards a reader's memory), messages.
 library=$1
 shift
+for word; do
+    shift
+    if [ ! -d "$word" ]; then set -- "$@" "$word"; continue; fi
+    set -- "$@" "$word"/*.c
+    ls "$word"/*.c >/dev/null 2>&1 || { echo "there is no C file in the folder" >&2; exit 1; }
+done
 compiler "$@" -w -E >"$library.i" 2>/dev/null # comments and macros are gone: exercises.c looks for calls there
 reader "$@" -shared -fPIC -o "$library" || exit
 

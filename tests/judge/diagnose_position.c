@@ -68,36 +68,35 @@ size_t size_of(const Answer *answer, const char *input, bool first) {
     return !tensor || !is_array(tensor) ? 0 : first ? tensor->shape[0] : tensor->shape[tensor->rank - 1];
 }
 
-/* ------------------------------------------------------------------ marks and gaps */
+/* ------------------------------------------------------------------ marks of the sandbox */
 
-/* out[i] += … without out[i] = 0; a sum kept in out or in a room to work in. */
-bool adds_onto_what_was_there(const Evidence *evidence, char say[static DIAGNOSIS]) {
-    char where[WHERE];
-    size_t index;
-    const Answer *found = first_flagged(evidence, shows_out_before, &index);
-    return found && say_it(say, "Your kernel adds onto what was in out before, or in a buffer to work in: it shows "
-                                "first at %s. It must be set, not added to: nobody has set it to 0 for you.",
-                           where_text(where, found, index));
-}
+/* In their words %1$s is where the mark shows first, and %2$s are the inputs. */
+static const struct {
+    Flag *shows;
+    const char *words;
+} marks[] = {
+    /* out[i] += … without out[i] = 0; a sum kept in out or in a room to work in */
+    {shows_out_before, "Your kernel adds onto what was in out before, or in a buffer to work in: it shows first at %1$s. "
+                       "It must be set, not added to: nobody has set it to 0 for you."},
+    /* a loop that runs one too far, a vector that is loaded whole where only a part of it is left */
+    {shows_around_inputs, "Your kernel reads past the end of %2$s, or before it begins: what lies there shows first at "
+                          "%1$s. Which index is too large there?"},
+    /* float sum; or malloc() in place of calloc() */
+    {shows_what_is_unset, "Your kernel reads a variable, or memory from malloc, that it has not set, or past its end: "
+                          "what lies there shows first at %1$s. Does every sum, and every largest number, begin with "
+                          "something?"},
+};
 
-/* A loop that runs one too far, a vector that is loaded whole where only a part of it is left. */
-bool reads_beyond_an_input(const Evidence *evidence, char say[static DIAGNOSIS]) {
+bool shows_a_mark(const Evidence *evidence, char say[static DIAGNOSIS]) {
     char where[WHERE], inputs[128];
     size_t index;
-    const Answer *found = first_flagged(evidence, shows_around_inputs, &index);
-    return found && say_it(say, "Your kernel reads past the end of %s, or before it begins: what lies there shows "
-                                "first at %s. Which index is too large there?",
-                           inputs_text(sizeof inputs, inputs, found->golden), where_text(where, found, index));
-}
-
-/* float sum; or malloc() in place of calloc(). */
-bool reads_what_is_unset(const Evidence *evidence, char say[static DIAGNOSIS]) {
-    char where[WHERE];
-    size_t index;
-    const Answer *found = first_flagged(evidence, shows_what_is_unset, &index);
-    return found && say_it(say, "Your kernel reads a variable, or memory from malloc, that it has not set, or past its "
-                                "end: what lies there shows first at %s. Does every sum, and every largest number, "
-                                "begin with something?", where_text(where, found, index));
+    for (size_t m = 0; m < sizeof marks / sizeof *marks; m++) {
+        const Answer *found = first_flagged(evidence, marks[m].shows, &index);
+        if (!found) continue;
+        return snprintf(say, DIAGNOSIS, marks[m].words, where_text(where, found, index),
+                        inputs_text(sizeof inputs, inputs, found->golden));
+    }
+    return false;
 }
 
 /* ------------------------------------------------------------------ places: what is wrong lies in one part */
@@ -307,28 +306,30 @@ bool fails_where_keys_came_before(const Evidence *evidence, char say[static DIAG
                        "t, not at t: is S - T missing where a key is masked, or where tiles of keys are passed over?");
 }
 
+/* Each limit from `least` on, twice as large each time, and the first dimension or the last of each array. */
+static bool size_explains(const Evidence *evidence, SizeRule *must_fail, size_t least, size_t most, const char *words,
+                          char say[static DIAGNOSIS]) {
+    const char *name;
+    for (size_t limit = least; limit <= most; limit *= 2)
+        for (int first = 0; first < 2; first++)
+            if (find_deciding_size(evidence, must_fail, limit, first, &name))
+                return snprintf(say, DIAGNOSIS, words, first ? "first" : "last", name, limit, limit);
+    return false;
+}
+
 /* A vector loop over a sum: without its tail every sum is wrong, and only a width that is a multiple passes. */
 bool fails_where_vectors_do_not_fit(const Evidence *evidence, char say[static DIAGNOSIS]) {
-    const char *name;
-    if (count_failing(evidence) < 2) return false;
-    for (size_t lanes = 4; lanes <= 16; lanes *= 2)
-        for (int first = 0; first < 2; first++)
-            if (find_deciding_size(evidence, is_no_multiple, lanes, first, &name))
-                return say_it(say, "Only cases fail where the %s dimension of %s is no multiple of %zu. A loop in "
-                                   "steps of %zu drops what is left, or reads past it: the tail needs a loop of its "
-                                   "own.", first ? "first" : "last", name, lanes, lanes);
-    return false;
+    return count_failing(evidence) >= 2 &&
+           size_explains(evidence, is_no_multiple, 4, 16,
+                         "Only cases fail where the %s dimension of %s is no multiple of %zu. A loop in steps of %zu "
+                         "drops what is left, or reads past it: the tail needs a loop of its own.", say);
 }
 
 /* float scores[64] with 70 keys, a tile that is only written once. */
 bool fails_where_it_is_long(const Evidence *evidence, char say[static DIAGNOSIS]) {
-    const char *name;
-    for (size_t limit = 8; limit <= 4096; limit *= 2)
-        for (int first = 0; first < 2; first++)
-            if (find_deciding_size(evidence, is_longer, limit, first, &name))
-                return say_it(say, "Only cases fail where the %s dimension of %s is over %zu. Has a buffer, or a "
-                                   "block, a fixed size?", first ? "first" : "last", name, limit);
-    return false;
+    return size_explains(evidence, is_longer, 8, 4096,
+                         "Only cases fail where the %s dimension of %s is over %zu. Has a buffer, or a block, a fixed "
+                         "size?", say);
 }
 
 /* The last step of a case of adamw; 0 if it does not ask for the weights, which alone the corrections change. */

@@ -12,15 +12,15 @@ char *number_text(char text[static NUMBER_TEXT], int digits, double number) {
     return text;
 }
 
-/* ------------------------------------------------------------------ twins */
+/* ------------------------------------------------------------------ known mistakes */
 
-static const Tensor *twin_named(const GoldenCase *golden_case, const char *name) {
-    for (int i = 0; i < golden_case->twin_count; i++)
-        if (strcmp(golden_case->twin[i].name, name) == 0) return &golden_case->twin[i];
+static const Tensor *output_of_mistake(const GoldenCase *golden_case, const char *name) {
+    for (int i = 0; i < golden_case->known_mistake_count; i++)
+        if (strcmp(golden_case->known_mistake[i].name, name) == 0) return &golden_case->known_mistake[i];
     return NULL;
 }
 
-/* A NaN of the sandbox's is no NaN of a twin's. */
+/* The NaN marks of the sandbox are never a mistake's own NaN. */
 static bool bears_a_mark(const Answer *answer) {
     for (size_t i = 0; i < answer->count; i++)
         if (shows_out_before(answer, i) || shows_around_inputs(answer, i) || shows_what_is_unset(answer, i))
@@ -28,19 +28,19 @@ static bool bears_a_mark(const Answer *answer) {
     return false;
 }
 
-/* Is the output this twin? It is if it is as near to the twin as a right answer is to PyTorch's. */
-static bool is_twin(const Answer *answer, const Tensor *twin) {
+/* Is the output that of this mistake: as near to it as a right answer is to PyTorch's? */
+static bool is_output_of(const Answer *answer, const Tensor *mistake) {
     if (!fails(answer) || bears_a_mark(answer)) return false;
-    double *truth = tensor_to_double(twin);
+    double *truth = tensor_to_double(mistake);
     size_t strays = count_strays(answer, answer->tolerance, truth, NULL);
     free(truth);
     return few(strays, answer);
 }
 
-/* What speaks for a twin, and against it. */
+/* What speaks for a known mistake, and against it. */
 typedef struct {
     Diagnosis diagnosis;
-    int failing, storing; /* cases that fail and store any twin; of them, those that store this one */
+    int failing, storing; /* cases that fail and store any mistake; of them, those that store this one */
     size_t numbers;       /* that it explains, 0, NaN and infinity apart: they look the same whatever their cause */
 } Explanation;
 
@@ -51,15 +51,15 @@ static size_t count_telling(const Answer *answer) {
     return count;
 }
 
-static Explanation explain(const Evidence *evidence, const char *twin) {
-    Explanation explanation = {.diagnosis.twin = twin};
+static Explanation explain(const Evidence *evidence, const char *mistake) {
+    Explanation explanation = {.diagnosis.known_mistake = mistake};
     for (int a = 0; a < evidence->count; a++) {
         const Answer *answer = &evidence->answers[a];
-        const Tensor *stored = twin_named(answer->golden, twin);
-        explanation.failing += fails(answer) && answer->golden->twin_count;
+        const Tensor *stored = output_of_mistake(answer->golden, mistake);
+        explanation.failing += fails(answer) && answer->golden->known_mistake_count;
         explanation.storing += fails(answer) && stored;
         explanation.diagnosis.stored += stored != NULL;
-        if (!stored || !is_twin(answer, stored)) continue;
+        if (!stored || !is_output_of(answer, stored)) continue;
         explanation.diagnosis.matched++;
         explanation.numbers += count_telling(answer);
     }
@@ -79,26 +79,26 @@ static bool is_convincing(const Explanation *of) {
     return is_clear || ((all || most) && of->numbers >= SOME_NUMBERS);
 }
 
-/* Each case that a twin explains speaks for it, each that it does not against it, half as much. */
+/* Each case that a mistake explains speaks for it, each that it does not against it, half as much. */
 static bool better(Diagnosis a, Diagnosis b) {
     int left = 3 * a.matched - a.stored, right = 3 * b.matched - b.stored;
     return left > right || (left == right && a.matched > b.matched);
 }
 
-static bool is_stored_before(const Evidence *evidence, int end, const char *twin) {
+static bool is_stored_before(const Evidence *evidence, int end, const char *mistake) {
     for (int a = 0; a < end; a++)
-        if (twin_named(evidence->answers[a].golden, twin)) return true;
+        if (output_of_mistake(evidence->answers[a].golden, mistake)) return true;
     return false;
 }
 
-static Explanation best_twin(const Evidence *evidence) {
+static Explanation best_known_mistake(const Evidence *evidence) {
     Explanation best = {0};
     for (int a = 0; a < evidence->count; a++)
-        for (int t = 0; t < evidence->answers[a].golden->twin_count; t++) {
-            const char *twin = evidence->answers[a].golden->twin[t].name;
-            if (is_stored_before(evidence, a, twin)) continue;
-            Explanation other = explain(evidence, twin);
-            if (is_convincing(&other) && (!best.diagnosis.twin || better(other.diagnosis, best.diagnosis)))
+        for (int t = 0; t < evidence->answers[a].golden->known_mistake_count; t++) {
+            const char *mistake = evidence->answers[a].golden->known_mistake[t].name;
+            if (is_stored_before(evidence, a, mistake)) continue;
+            Explanation other = explain(evidence, mistake);
+            if (is_convincing(&other) && (!best.diagnosis.known_mistake || better(other.diagnosis, best.diagnosis)))
                 best = other;
         }
     return best;
@@ -108,8 +108,7 @@ static Explanation best_twin(const Evidence *evidence) {
 
 /* From what is certain to what is only likely. */
 static Rule *const certain[] = {
-    adds_onto_what_was_there, reads_beyond_an_input, reads_what_is_unset, is_another_known_output, reads_another_head,
-    scales_the_scores, fails_after_some_steps,
+    shows_a_mark, is_another_known_output, reads_another_head, scales_the_scores, fails_after_some_steps,
 };
 static Rule *const likely[] = {
     begins_at_a_stage, leaves_numbers_unwritten, keeps_the_wrong_tokens, changes_the_logits,
@@ -128,25 +127,21 @@ static bool follow(size_t count, Rule *const rules[count], const Evidence *evide
     return false;
 }
 
-/* Where it is stored it mostly fails: a case that passes is not this twin. */
+/* Where it is stored it mostly fails: a case that passes is not this mistake. */
 static bool is_spoken_against(const Explanation *of) { return of->diagnosis.matched * 2 <= of->diagnosis.stored; }
 
-/* A twin that leaves cases unexplained, or that most cases speak against, yields to a rule that is certain: what is x
+/* A mistake that leaves cases unexplained, or that most cases speak against, yields to a rule that is certain: what is x
  * unchanged is also x turned by 0. */
-Diagnosis diagnose(const Kernel *kernel, int count, const Verdict verdicts[]) {
-    char say[DIAGNOSIS];
+Diagnosis diagnose(const Kernel *kernel, const Golden *golden, int count, const Verdict verdicts[]) {
     Evidence evidence = evidence_of(kernel, count, verdicts);
-    Explanation best = best_twin(&evidence);
-    bool doubted = best.diagnosis.twin && (!explains_all(&best) || is_spoken_against(&best));
-    bool yields = doubted && follow(CERTAIN, certain, &evidence, say);
+    Explanation best = best_known_mistake(&evidence);
+    Diagnosis found = best.diagnosis;
+    bool doubted = !found.known_mistake || !explains_all(&best) || is_spoken_against(&best);
+    if (first_failing(&evidence) && doubted && follow(CERTAIN, certain, &evidence, found.advice))
+        found.known_mistake = NULL;
+    else if (found.known_mistake)
+        snprintf(found.advice, DIAGNOSIS, "%s", golden_advice(golden, found.known_mistake));
+    else if (first_failing(&evidence)) follow(LIKELY, likely, &evidence, found.advice);
     evidence_free(&evidence);
-    return yields ? (Diagnosis){0} : best.diagnosis;
-}
-
-bool general_advice(const Kernel *kernel, int count, const Verdict verdicts[], char say[static DIAGNOSIS]) {
-    Evidence evidence = evidence_of(kernel, count, verdicts);
-    bool said = first_failing(&evidence) &&
-                (follow(CERTAIN, certain, &evidence, say) || follow(LIKELY, likely, &evidence, say));
-    evidence_free(&evidence);
-    return said;
+    return found;
 }

@@ -1,19 +1,16 @@
-/* Which mistake is it? What the failing outputs of a kernel have in common with a wrong twin, or with one another. */
+/* Which mistake is it? What the failing outputs of a kernel have in common with a known mistake, or with one another. */
 #ifndef VERIFY_DIAGNOSIS_H
 #define VERIFY_DIAGNOSIS_H
 
 #include "tests/judge/verify.h"
 
-/* The wrong twin that the failing outputs are, or NULL: the one that explains most of them. */
 typedef struct {
-    const char *twin;
-    int matched, stored; /* cases: that are the twin, that store it */
+    const char *known_mistake; /* the stored one that explains most of the failing outputs; or NULL */
+    int matched, stored;       /* cases: whose output is that mistake's, that store it */
+    char advice[DIAGNOSIS];    /* about it, or what else can be said; "" if that is nothing */
 } Diagnosis;
 
-Diagnosis diagnose(const Kernel *kernel, int count, const Verdict verdicts[]);
-
-/* What can be said where no twin explains. False if that is nothing. */
-bool general_advice(const Kernel *kernel, int count, const Verdict verdicts[], char say[static DIAGNOSIS]);
+Diagnosis diagnose(const Kernel *kernel, const Golden *golden, int count, const Verdict verdicts[]);
 
 /* A number as a reader reads it, with so many digits: "0.5", "NaN", "-infinity", never "-nan". */
 enum { NUMBER_TEXT = 32 };

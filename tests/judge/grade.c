@@ -1,8 +1,9 @@
 /* grade: a folder of submissions, judged one by one. README.md, "For teachers".
  *
- * A submission is compiled, loaded and judged in a process of its own, which leads a process group and has limits on its
- * time, memory and files. What it prints goes nowhere; what it is worth it leaves in memory that grade shares with it.
- * When it ends, or its time is up, the whole group is ended. */
+ * A submission is compiled, loaded and judged in a process of its own, which leads a process group
+ * and has limits on its time, memory and files. What it prints goes nowhere; what it is worth it
+ * leaves in memory that grade shares with it. When it ends, or its time is up, the whole group is
+ * ended. */
 #include "common/console.h"
 #include "common/error.h"
 #include "common/file.h"
@@ -26,10 +27,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Compiling may use the processor so many times as long as a call may, and each step of a submission (compiling,
- * loading, a task) may take so many times as long on the clock. Loading is given up by sandbox.c long before that. */
+/* Compiling may use the processor so many times as long as a call may, and each step of a
+ * submission (compiling, loading, a task) may take so many times as long on the clock. Loading is
+ * given up by sandbox.c long before that. */
 enum { TO_COMPILE = 2, FOR_A_STEP = 4 * ON_THE_CLOCK };
-enum { MOST_GRADES = 128, MOST_SOURCES = 1000 };
+enum { MOST_GRADES = 128 };
 
 /* In bytes. The first is a submission's own memory, beside what it shares with its judge. */
 static const rlim_t most_memory = ((rlim_t)1 << 30) + SHARED_BYTES;
@@ -61,7 +63,7 @@ typedef struct {
     double since;   /* and when it began */
 } Submission;
 
-/* ------------------------------------------------------------------ the submission's own process */
+/* ---------------------------------- the submission's own process */
 
 static void grade_all(Result *result, Fate fate, const char *diagnosis) {
     if (result->count == 0) result->grades[result->count++] = (Grade){0};
@@ -87,7 +89,8 @@ static void confine(const char *folder) {
     limit(RLIMIT_AS, memory_now() + most_memory);
     limit(RLIMIT_FSIZE, most_compiled);
     limit(RLIMIT_CORE, 0);
-    for (int s = 1; s < NSIG; s++) signal(s, SIG_DFL); /* a sanitizer's handlers would make an exit of a crash */
+    for (int s = 1; s < NSIG; s++)
+        signal(s, SIG_DFL); /* a sanitizer's handlers would make an exit of a crash */
     int nowhere = open("/dev/null", O_RDWR);
     for (int standard = 0; standard < 3; standard++) dup2(nowhere, standard);
     if (chdir(folder) != 0) _exit(1);
@@ -96,22 +99,12 @@ static void confine(const char *folder) {
 }
 
 static int is_visible(const struct dirent *entry) { return entry->d_name[0] != '.'; }
-static int is_c_file(const struct dirent *entry) { return is_visible(entry) && name_ends_in(entry->d_name, ".c"); }
-
-/* Appends the C files of a submission to `words`; returns how many there are. */
-static int add_sources(const char *path, const char *words[MOST_SOURCES]) {
-    struct dirent **entries;
-    if (!file_is_folder(path)) return words[0] = path, 1;
-    int count = scandir(path, &entries, is_c_file, alphasort);
-    for (int n = 0; n < count && n < MOST_SOURCES; n++) {
-        char *source = allocate(strlen(path) + NAME_MAX + 2);
-        sprintf(source, "%s/%s", path, entries[n]->d_name);
-        words[n] = source;
-    }
-    return count < MOST_SOURCES ? count : MOST_SOURCES;
+static int is_c_file(const struct dirent *entry) {
+    return is_visible(entry) && name_ends_in(entry->d_name, ".c");
 }
 
-/* The compiler's last line, or the first that it calls an error, without the folders before the file. */
+/* The compiler's last line, or the first that it calls an error, without the folders before the
+ * file. */
 static void compiler_error(char diagnosis[static DIAGNOSIS]) {
     char line[DIAGNOSIS] = "the compiler gives up without a word";
     FILE *file = fopen("errors", "r");
@@ -119,28 +112,27 @@ static void compiler_error(char diagnosis[static DIAGNOSIS]) {
     if (file) fclose(file);
     line[strcspn(line, "\n")] = '\0';
     const char *name = line, *place = strstr(line, ".c:");
-    for (const char *slash; place && (slash = strchr(name, '/')) && slash < place;) name = slash + 1;
+    for (const char *slash; place && (slash = strchr(name, '/')) && slash < place;)
+        name = slash + 1;
     snprintf(diagnosis, DIAGNOSIS, "%s", name);
 }
 
 /* Runs the compiler as `make verify` does. If it fails, says why. */
 static bool compile(const char *path, char diagnosis[static DIAGNOSIS]) {
-    enum { OWN_WORDS = 5 };
-    const char *words[OWN_WORDS + MOST_SOURCES + 1] = {"sh", BUILD "/compile.sh", "library.so", "-w", "-Wfatal-errors"};
     int status = 0;
-    if (add_sources(path, words + OWN_WORDS) < 1)
-        return snprintf(diagnosis, DIAGNOSIS, "there is no C file in the folder"), false;
     pid_t compiler = fork();
     if (compiler == 0) {
         limit(RLIMIT_CPU, TO_COMPILE * call_time_limit);
         dup2(open("errors", O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
-        execv("/bin/sh", (char **)words);
+        execl("/bin/sh", "sh", BUILD "/compile.sh", "library.so", "-w", "-Wfatal-errors", path,
+              NULL);
         _exit(1);
     }
     if (compiler > 0) waitpid(compiler, &status, 0);
     if (compiler > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
     compiler_error(diagnosis);
-    if (WIFSIGNALED(status)) snprintf(diagnosis, DIAGNOSIS, "the compiler was ended: %s", strsignal(WTERMSIG(status)));
+    if (WIFSIGNALED(status))
+        snprintf(diagnosis, DIAGNOSIS, "the compiler was ended: %s", strsignal(WTERMSIG(status)));
     return false;
 }
 
@@ -155,7 +147,8 @@ static bool is_defined(Library *library, const Kernel *kernel) {
 static void choose_tasks(Result *result, Library *library) {
     const Kernel *kernel;
     for (int k = 0; (kernel = kernel_at(k)) && result->count < MOST_GRADES; k++)
-        if (is_defined(library, kernel)) result->grades[result->count++] = (Grade){.kernel = kernel};
+        if (is_defined(library, kernel))
+            result->grades[result->count++] = (Grade){.kernel = kernel};
     if (result->count) return;
     char why[DIAGNOSIS], diagnosis[DIAGNOSIS];
     snprintf(diagnosis, sizeof diagnosis, "it defines no kernel of the course: %.400s",
@@ -164,7 +157,8 @@ static void choose_tasks(Result *result, Library *library) {
 }
 
 static void judge_task(Grade *grade, Library *library) {
-    Judgement judgement = judge(&(Subject){grade->kernel, library, library_function(library, grade->kernel->name)});
+    Judgement judgement =
+        judge(&(Subject){grade->kernel, library, library_function(library, grade->kernel->name)});
     grade->fate = judgement.fate;
     grade->passed = judgement.passed;
     grade->cases = judgement.golden.count;
@@ -185,7 +179,8 @@ static void run_submission(const char *path, const char *folder, Result *result)
     if (!library) { /* "./library.so: undefined symbol: …", or how its process ended */
         Fate fate = fate_of(trouble);
         const char *colon = strstr(trouble, ": ");
-        grade_all(result, fate == WRONG ? DOES_NOT_COMPILE : fate, fate == WRONG && colon ? colon + 2 : trouble);
+        grade_all(result, fate == WRONG ? DOES_NOT_COMPILE : fate,
+                  fate == WRONG && colon ? colon + 2 : trouble);
         return;
     }
     if (result->count == 0) choose_tasks(result, library);
@@ -196,7 +191,7 @@ static void run_submission(const char *path, const char *folder, Result *result)
     }
 }
 
-/* ------------------------------------------------------------------ beside it: who runs, how it ends */
+/* ---------------------------------- beside it: who runs, how it ends */
 
 static char scratch[PATH_MAX - 64]; /* a folder; in it, each submission has one of its own */
 
@@ -207,7 +202,8 @@ static void start(Submission *submission, int number) {
     submission->step = -1;
     fflush(NULL);
     submission->process = fork();
-    if (submission->process < 0) fail("cannot start a process for %s: %s", submission->name, strerror(errno));
+    if (submission->process < 0)
+        fail("cannot start a process for %s: %s", submission->name, strerror(errno));
     if (submission->process == 0) {
         setpgid(0, 0);
         run_submission(submission->path, folder, submission->result);
@@ -227,8 +223,10 @@ static void cut_short(Result *result, Fate fate, const char *diagnosis) {
     for (int g = result->judging; g < result->count; g++) {
         Grade *grade = &result->grades[g];
         grade->fate = fate;
-        if (grade->kernel == culprit) snprintf(grade->diagnosis, DIAGNOSIS, "%s", diagnosis);
-        else snprintf(grade->diagnosis, DIAGNOSIS, "not tried: %s %.400s", culprit->name, diagnosis);
+        if (grade->kernel == culprit)
+            snprintf(grade->diagnosis, DIAGNOSIS, "%s", diagnosis);
+        else
+            snprintf(grade->diagnosis, DIAGNOSIS, "not tried: %s %.400s", culprit->name, diagnosis);
     }
 }
 
@@ -240,16 +238,21 @@ static void explain_the_end(Result *result, bool in_time, int status) {
     if (!in_time) {
         fate = result->stage == COMPILING ? DOES_NOT_COMPILE : DOES_NOT_COME_BACK;
         snprintf(diagnosis, sizeof diagnosis, "%sdoes not come back within %u seconds%s",
-                 result->stage == COMPILING ? "the compiler " : "", FOR_A_STEP * call_time_limit, when);
+                 result->stage == COMPILING ? "the compiler " : "", FOR_A_STEP * call_time_limit,
+                 when);
     } else if (WIFSIGNALED(status)) {
         int signal = WTERMSIG(status);
-        if (signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL) fate = CRASHES;
+        if (signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL)
+            fate = CRASHES;
         snprintf(diagnosis, sizeof diagnosis, "ends its process, %s%s", strsignal(signal), when);
-    } else snprintf(diagnosis, sizeof diagnosis, "ends its process, exit status %d%s", WEXITSTATUS(status), when);
+    } else
+        snprintf(diagnosis, sizeof diagnosis, "ends its process, exit status %d%s",
+                 WEXITSTATUS(status), when);
     cut_short(result, fate, diagnosis);
 }
 
-/* Ends a submission's process and all that it started, and lets nobody write into its result any more. */
+/* Ends a submission's process and all that it started, and lets nobody write into its result any
+ * more. */
 static void finish(Submission *submission, bool in_time) {
     int status;
     kill(-submission->process, SIGKILL);
@@ -279,7 +282,9 @@ static bool over(Submission *submission) {
 static volatile sig_atomic_t interrupted;
 static void on_interrupt(int signal) { interrupted = signal; }
 
-static int remove_one(const char *path, const struct stat *, int, struct FTW *) { return remove(path), 0; }
+static int remove_one(const char *path, const struct stat *, int, struct FTW *) {
+    return remove(path), 0;
+}
 
 /* Grades them all, `jobs` at a time. */
 static void grade_submissions(int count, Submission submissions[count], int jobs) {
@@ -303,7 +308,7 @@ static void grade_submissions(int count, Submission submissions[count], int jobs
     raise(interrupted);
 }
 
-/* ------------------------------------------------------------------ what is handed out */
+/* ---------------------------------- what is handed out */
 
 /* What a submission is called: by the first mistake in it, or else by what is missing. */
 static const Grade *deciding_grade(const Result *result) {
@@ -326,8 +331,8 @@ static void submission_row(Table *table, const Submission *submission) {
     const char *diagnosis = grade->diagnosis[0] ? grade->diagnosis : "nothing is written yet";
     bool is_of_a_task = grade->kernel && !result->as_one;
     if (grade->fate != RIGHT)
-        snprintf(reason, sizeof reason, "%s%s%s", is_of_a_task ? grade->kernel->name : "", is_of_a_task ? ": " : "",
-                 diagnosis);
+        snprintf(reason, sizeof reason, "%s%s%s", is_of_a_task ? grade->kernel->name : "",
+                 is_of_a_task ? ": " : "", diagnosis);
     table_row(table, "%s|%s|%d of %d|%s", as_cell(name), fate_name(grade->fate), right,
               grade->kernel ? result->count : 0, as_cell(reason));
 }
@@ -345,8 +350,8 @@ static int print_table(int count, const Submission submissions[count]) {
     return right;
 }
 
-/* A field of a CSV file (RFC 4180): in quotes if it must be. What a spreadsheet would take for a formula begins with an
- * apostrophe: nobody's file name shall compute on the teacher's machine. */
+/* A field of a CSV file (RFC 4180): in quotes if it must be. What a spreadsheet would take for a
+ * formula begins with an apostrophe: nobody's file name shall compute on the teacher's machine. */
 static void csv_field(FILE *file, const char *text, char end) {
     bool quoted = strpbrk(text, "\",\r\n") || text[0] == ' ';
     if (quoted) fputc('"', file);
@@ -359,14 +364,17 @@ static void csv_field(FILE *file, const char *text, char end) {
     fputc(end, file);
 }
 
-static void write_csv(const char *path, const Exercise *exercise, int count, const Submission submissions[count]) {
+static void write_csv(const char *path, const Exercise *exercise, int count,
+                      const Submission submissions[count]) {
     Output output = output_open(path);
     FILE *file = output.file;
     fputs("submission,exercise,task,verdict,cases passed,cases,diagnosis\n", file);
     for (int s = 0; s < count; s++)
         for (int g = 0; g < submissions[s].result->count; g++) {
             const Grade *grade = &submissions[s].result->grades[g];
-            const char *chapter = exercise ? exercise->chapter : grade->kernel ? grade->kernel->chapter : "";
+            const char *chapter = exercise        ? exercise->chapter
+                                  : grade->kernel ? grade->kernel->chapter
+                                                  : "";
             csv_field(file, submissions[s].name, ',');
             fprintf(file, "%.*s,", (int)strcspn(chapter, "_"), chapter); /* 04, or common */
             csv_field(file, grade->kernel ? grade->kernel->name : "", ',');
@@ -377,15 +385,16 @@ static void write_csv(const char *path, const Exercise *exercise, int count, con
     output_close(&output);
 }
 
-/* ------------------------------------------------------------------ the command line */
+/* ---------------------------------- the command line */
 
 /* What every submission begins with: an exercise's tasks, none of them done. */
 static Result nothing_done(const Exercise *exercise) {
     Result result = {0};
     for (int t = 0; exercise && t < task_count(exercise); t++) {
         Golden golden = golden_open(exercise->tasks[t]);
-        result.grades[result.count++] =
-            (Grade){.kernel = kernel_named(exercise->tasks[t]), .fate = NOT_IMPLEMENTED, .cases = golden.count};
+        result.grades[result.count++] = (Grade){.kernel = kernel_named(exercise->tasks[t]),
+                                                .fate = NOT_IMPLEMENTED,
+                                                .cases = golden.count};
         golden_close(&golden);
     }
     return result;
@@ -407,13 +416,15 @@ static int find_submissions(const char *folder, const Result *begin, Submission 
         bool is_one = is_c_file(entries[n]) || file_is_folder(next->path);
         free(entries[n]);
         if (!is_one) continue;
-        next->result = mmap(NULL, sizeof *begin, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        next->result =
+            mmap(NULL, sizeof *begin, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         if (next->result == MAP_FAILED) fail("no memory to share with %s", next->name);
         *next->result = *begin;
         count++;
     }
     free(entries), free(whole);
-    if (count == 0) fail("%s holds no submissions: NAME.c files, or folders with C files in them", folder);
+    if (count == 0)
+        fail("%s holds no submissions: NAME.c files, or folders with C files in them", folder);
     return count;
 }
 
@@ -421,20 +432,25 @@ int main(int argc, char **argv) {
     const char *number = NULL, *csv = NULL, *limit = "10", *jobs = "2";
     char limits[200];
     snprintf(limits, sizeof limits,
-             "so long a case, or loading, may use the processor, and %d times so long compiling; on the clock, "
-             "for others are busy, too, a case may take %d times that, compiling or a task in all %d times: 10",
+             "so long a case, or loading, may use the processor, and %d times so long compiling; "
+             "on the clock, "
+             "for others are busy, too, a case may take %d times that, compiling or a task in all "
+             "%d times: 10",
              TO_COMPILE, ON_THE_CLOCK, FOR_A_STEP);
     const Option options[] = {
-        {"exercise", "NN", "the tasks of chapter NN's exercise; otherwise every kernel that a submission defines",
+        {"exercise", "NN",
+         "the tasks of chapter NN's exercise; otherwise every kernel that a submission defines",
          &number},
         {"csv", "FILE", "write there what every task of every submission is worth", &csv},
         {"seconds", "N", limits, &limit},
         {"jobs", "N", "so many submissions at a time: 2", &jobs},
     };
-    int rest = parse_options(argc, argv, "FOLDER [options]",
-                             "Compiles and judges every submission in a folder: NAME.c files, and folders with C files "
-                             "in them.\n"
-                             "Exit status 0 only if all are right.", 4, options);
+    int rest = parse_options(
+        argc, argv, "FOLDER [options]",
+        "Compiles and judges every submission in a folder: NAME.c files, and folders with C files "
+        "in them.\n"
+        "Exit status 0 only if all are right.",
+        4, options);
     if (rest >= argc) usage_error("name the folder of the submissions");
     if (rest + 1 < argc) usage_error("%s: one folder at a time", argv[rest + 1]);
     call_time_limit = (unsigned)option_number("seconds", limit, 1, 3600);

@@ -43,10 +43,10 @@ static void list_kernels(void) {
     const Kernel *kernel;
     for (int k = 0; (kernel = kernel_at(k)); k++) {
         Golden golden = golden_open(kernel->name);
-        int twins = 0;
+        int mistakes = 0;
         for (size_t i = 0; i < golden.file.metadata_count; i++)
-            twins += strncmp(golden.file.metadata[i].key, "wrong/", 6) == 0;
-        table_row(&table, "%s|%s|%d|%d", kernel->name, kernel->chapter, golden.count, twins);
+            mistakes += strncmp(golden.file.metadata[i].key, "wrong/", 6) == 0;
+        table_row(&table, "%s|%s|%d|%d", kernel->name, kernel->chapter, golden.count, mistakes);
         golden_close(&golden);
     }
     table_print(&table, stdout);

@@ -1,4 +1,4 @@
-/* The rules that name a mistake where no wrong twin does. Each knows one trace that mistakes leave, and says it in
+/* The rules that name a mistake where none that is stored explains the answers. Each knows one trace that mistakes leave, and says it in
  * words of help. It holds for every failing case, or for all that can tell, and speaks against none that passes.
  *
  * They are asked of evidence in which something is wrong. */
@@ -23,7 +23,7 @@ Rule is_multiplied_by_rows, is_added_to_by_rows;       /* and one a row */
 Rule is_rounded_otherwise, is_an_approximation, loses_digits_in_long_sums, is_less_exact; /* nearly right */
 
 /* Where it is wrong, diagnose_position.c: */
-Rule adds_onto_what_was_there, reads_beyond_an_input, reads_what_is_unset; /* by the marks of the sandbox */
+Rule shows_a_mark;                                                 /* of the sandbox: what was read there */
 Rule leaves_numbers_unwritten;
 Rule begins_at_a_stage;                                            /* of the residual stream */
 Rule is_wrong_in_one_place;                                        /* the last row, every head but the first, … */

@@ -70,6 +70,31 @@
 #define PENALTY(name)                                                                                                  \
     static void name(int V, int n, float out[V], const float logits[V], const int ids[n], float penalty)
 
+#define ADAMW(name) \
+    static void name(size_t n, float weight[restrict n], float m[restrict n], float v[restrict n], \
+                     const float gradient[n], int step, float rate, float beta1, float beta2, \
+                     float eps, float decay)
+#define SWIGLU_BACKWARD(name) \
+    static void name(int n, float dgate[restrict n], float dup[restrict n], const float dout[n], \
+                     const float gate[n], const float up[n])
+#define LINEAR_BACKWARD(name) \
+    static void name(int rows, int in, int out, float dx[restrict rows][in], \
+                     float dweight[restrict out][in], float *dbias, const float dy[rows][out], \
+                     const float x[rows][in], const float weight[out][in])
+#define LOG_SUM(name) \
+    static void name(int T, int H, int KV, int D, float out[restrict T][H][D], \
+                     float log_sum[restrict T][H], const float q[T][H][D], \
+                     const float k[T][KV][D], const float v[T][KV][D])
+#define SHARD_ROWS(name) \
+    static void name(int ranks, int rank, int C, int F, float part[restrict C][F / ranks], \
+                     const float weight[C][F])
+#define SHARD_COLUMNS(name) \
+    static void name(int ranks, int rank, int F, int C, float part[restrict F / ranks][C], \
+                     const float weight[F][C])
+#define EMBEDDING_BACKWARD(name) \
+    static void name(int T, int V, int C, float dtable[restrict V][C], const float dx[T][C], \
+                     const int ids[T])
+
 /* ------------------------------------------------------------------ linear */
 
 LINEAR(linear_adds) {
@@ -105,34 +130,6 @@ LINEAR(linear_without_tail) {
             y[r][o] = (float)sum;
         }
 }
-LINEAR(linear_first_row) { linear(1, in, out, y, x, weight, bias); }
-LINEAR(linear_transposed) {
-    float(*right)[out] = allocate((size_t)rows * (size_t)out * sizeof(float)), *y_flat = (float *)y;
-    linear(rows, in, out, right, x, weight, bias);
-    for (int r = 0; r < rows; r++)
-        for (int o = 0; o < out; o++) y_flat[o * rows + r] = right[r][o];
-    free(right);
-}
-LINEAR(linear_bias_of_the_row) {
-    linear(rows, in, out, y, x, weight, NULL);
-    for (int r = 0; bias && r < rows; r++)
-        for (int o = 0; o < out; o++) y[r][o] += bias[r % out];
-}
-LINEAR(linear_bias_twice) {
-    linear(rows, in, out, y, x, weight, bias);
-    for (int r = 0; bias && r < rows; r++)
-        for (int o = 0; o < out; o++) y[r][o] += bias[o];
-}
-LINEAR(linear_nothing_by_nothing) {
-    linear(rows, in, out, y, x, weight, bias);
-    for (int i = 0; i < rows * out; i++) (&y[0][0])[i] *= (float)(in - 16) / (float)(in - 16);
-}
-LINEAR(linear_in_steps_of_two) {
-    linear(rows, in, out, y, x, weight, bias);
-    const uint32_t unwritten = POISON << 16 | POISON;
-    for (int r = 0; r < rows; r++)
-        for (int o = 1; o < out; o += 2) memcpy(&y[r][o], &unwritten, sizeof unwritten);
-}
 
 /* A row in whole numbers from -127 to 127 times a scale. */
 static void in_8_bits(int n, float out[n], const float x[n]) {
@@ -163,11 +160,6 @@ LINEAR(linear_sums_in_half) {
             y[r][o] = sum + (bias ? bias[o] : 0);
         }
 }
-LINEAR(linear_in_half) {
-    linear(rows, in, out, y, x, weight, bias);
-    for (int r = 0; r < rows; r++)
-        for (int o = 0; o < out; o++) y[r][o] = f16_to_float(f16_from_float(y[r][o]));
-}
 
 /* ------------------------------------------------------------------ chapter 1 */
 
@@ -190,35 +182,7 @@ static float famous_root(float x) { /* the one with the magic number, and its Ne
 static float inverse(float x) { return 1 / x; }
 
 NORM(rms_fast_root) { scale_rows(rows, dim, out, x, weight, bias, famous_root, eps); }
-ACTIVATION(silu_negative) {
-    silu(n, out, x);
-    for (int i = 0; i < n; i++) out[i] = -out[i];
-}
 NORM(rms_not_rooted) { scale_rows(rows, dim, out, x, weight, bias, inverse, eps); }
-NORM(rms_in_bf16) {
-    rms_norm(rows, dim, out, x, weight, bias, eps);
-    for (int r = 0; r < rows; r++) bf16_round(dim, out[r]);
-}
-NORM(rms_in_half) {
-    rms_norm(rows, dim, out, x, weight, bias, eps);
-    for (int r = 0; r < rows; r++)
-        for (int i = 0; i < dim; i++) out[r][i] = f16_to_float(f16_from_float(out[r][i]));
-}
-NORM(rms_last_column) { /* the right numbers of the columns but the last */
-    float(*right)[dim] = allocate((size_t)rows * (size_t)dim * sizeof(float));
-    rms_norm(rows, dim, right, x, weight, bias, eps);
-    for (int r = 0; r < rows; r++) memcpy(out[r], right[r], (size_t)(dim - 1) * sizeof(float));
-    free(right);
-}
-NORM(rms_writes_whole_vectors) {
-    float(*right)[dim] = allocate((size_t)rows * (size_t)dim * sizeof(float));
-    rms_norm(rows, dim, right, x, weight, bias, eps);
-    for (int r = 0; r < rows; r++) memcpy(out[r], right[r], (size_t)(dim / 8 * 8) * sizeof(float));
-    free(right);
-}
-NORM(rms_first_row) {
-    for (int r = 0; r < rows; r++) rms_norm(1, dim, &out[r], &x[0], weight, bias, eps);
-}
 NORM(rms_sums_whole_vectors) {
     for (int r = 0; r < rows; r++) {
         double sum = 0;
@@ -243,7 +207,6 @@ NORM(rms_of_the_first_1024) {
         for (int i = 0; i < dim; i++) out[r][i] = (float)(x[r][i] * by * weight[i] + (bias ? bias[i] : 0));
     }
 }
-NORM(rms_last_row_not) { rms_norm(rows - 1, dim, out, x, weight, bias, eps); }
 NORM(rms_weight_forgotten_in_wide_rows) { /* a mistake of one branch: narrow rows are right */
     float ones[dim];
     for (int i = 0; i < dim; i++) ones[i] = 1;
@@ -256,11 +219,6 @@ NORM(rms_sum_goes_on) {
         float by = 1 / sqrtf((float)(sum / dim) + eps);
         for (int i = 0; i < dim; i++) out[r][i] = x[r][i] * by * weight[i] + (bias ? bias[i] : 0);
     }
-}
-NORM(layer_wrong_root) { /* what is computed once for a row is wrong, behind a bias */
-    layer_norm(rows, dim, out, x, weight, bias, eps);
-    for (int r = 0; r < rows; r++)
-        for (int i = 0; i < dim; i++) out[r][i] = (out[r][i] - bias[i]) * (1.5f + 0.25f * (float)r) + bias[i];
 }
 NORM(layer_is_rms) { rms_norm(rows, dim, out, x, weight, bias, eps); }
 NORM(layer_unbiased) {
@@ -320,51 +278,9 @@ NORM_BF16(bf16_adds) {
 
 /* ------------------------------------------------------------------ chapter 2 */
 
-ACTIVATION(relu_absolute) {
-    for (int i = 0; i < n; i++) out[i] = fabsf(x[i]);
-}
-ACTIVATION(relu_swallows_nan) {
-    for (int i = 0; i < n; i++) out[i] = x[i] > 0 ? x[i] : 0;
-}
-ACTIVATION(relu_skips) {
-    for (int i = 0; i < n; i++)
-        if (x[i] > 0) out[i] = x[i];
-}
-ACTIVATION(sigmoid_doubled) {
-    sigmoid(n, out, x);
-    for (int i = 0; i < n; i++) out[i] *= 2;
-}
-ACTIVATION(sigmoid_less_a_half) {
-    sigmoid(n, out, x);
-    for (int i = 0; i < n; i++) out[i] -= 0.5f;
-}
-ACTIVATION(sigmoid_inverted) {
-    for (int i = 0; i < n; i++) out[i] = (float)(1 + exp(-(double)x[i]));
-}
-ACTIVATION(silu_zero) {
-    for (int i = 0; i < n; i++) out[i] = 0;
-}
-ACTIVATION(silu_without_the_first) { silu(n - 1, out + 1, x + 1); }
-ACTIVATION(silu_without_the_last) { silu(n - 1, out, x); }
-ACTIVATION(silu_without_subnormals) {
-    silu(n, out, x);
-    for (int i = 0; i < n; i++) out[i] = fabsf(out[i]) < FLT_MIN ? 0 : out[i];
-}
-ACTIVATION(silu_of_infinity) {
-    for (int i = 0; i < n; i++) out[i] = isfinite(x[i]) ? (float)(x[i] / (1 + exp(-(double)x[i]))) : 1;
-}
-ACTIVATION(relu_at_zero) {
-    for (int i = 0; i < n; i++) out[i] = x[i] == 0 ? 1 : x[i] < 0 ? 0 : x[i];
-}
-ACTIVATION(silu_copies) { memcpy(out, x, (size_t)n * sizeof *x); }
 ACTIVATION(silu_of_the_next) {
     for (int i = 0; i < n; i++) silu(1, &out[i], &x[i + 1]);
 }
-ACTIVATION(silu_backwards) {
-    for (int i = 0; i < n; i++) silu(1, &out[n - 1 - i], &x[i]);
-}
-ACTIVATION(silu_without_tail) { silu(n / 8 * 8, out, x); }
-ACTIVATION(silu_half) { silu(n / 2, out, x); }
 ACTIVATION(silu_overflows) {
     for (int i = 0; i < n; i++) out[i] = x[i] * expf(x[i]) / (1 + expf(x[i]));
 }
@@ -375,20 +291,7 @@ ACTIVATION(silu_other_sign) {
     for (int i = 0; i < n; i++) out[i] = x[i] / (1 + expf(x[i]));
 }
 ACTIVATION(silu_derivative_of_sigmoid) { sigmoid_derivative(n, out, x); }
-ACTIVATION(relu_derivative_at_zero) {
-    for (int i = 0; i < n; i++) out[i] = isnan(x[i]) ? x[i] : x[i] >= 0;
-}
 ACTIVATION(gelu_is_tanh) { gelu_tanh(n, out, x); }
-ACTIVATION(gelu_in_bf16) { gelu(n, out, x), bf16_round(n, out); }
-ACTIVATION(gelu_shut_far_left) {
-    for (int i = 0; i < n; i++)
-        if (x[i] < -4) out[i] = 0;
-        else gelu(1, out + i, x + i);
-}
-ACTIVATION(sigmoid_exact_to_seven) {
-    sigmoid(n, out, x);
-    for (int i = 0; i < n; i++) out[i] *= 1 + 3e-6f;
-}
 
 /* ------------------------------------------------------------------ chapter 3 */
 
@@ -397,17 +300,9 @@ GATE(swiglu_sum) {
     for (int i = 0; i < n; i++) out[i] += up[i];
 }
 GATE(swiglu_swapped) { swiglu(n, out, up, gate); }
-GATE(swiglu_half) { swiglu(n / 2, out, gate, up); }
-GATE(swiglu_shut_far_left) {
-    for (int i = 0; i < n; i++) out[i] = gate[i] < -20 ? 0 : gate[i] / (1 + expf(-gate[i])) * up[i];
-}
 GATE(glu_kept_within_ten) {
     for (int i = 0; i < n; i++) out[i] = 1 / (1 + expf(-fminf(fmaxf(gate[i], -10), 10))) * up[i];
 }
-GATE(geglu_shut_far_left) {
-    for (int i = 0; i < n; i++) out[i] = gate[i] < -4 ? 0 : gate[i] / 2 * (1 + erff(gate[i] * 0.70710678f)) * up[i];
-}
-GATE(swiglu_is_up) { memcpy(out, up, (size_t)n * sizeof *up); }
 static void feed_forward_adds(int T, int C, int F, float out[restrict T][C], const float x[T][C], const float w1[F][C],
                               const float *b1, const float w2[C][F], const float *b2, Activation *activation,
                               float hidden[restrict T][F]) {
@@ -446,36 +341,6 @@ ROPE(rope_a_quarter) {
             }
         }
 }
-ROPE(rope_writes_one_of_two) {
-    for (int t = 0; t < T; t++)
-        for (int h = 0; h < H; h++)
-            for (int i = 0; i < D / 2; i++)
-                out[t][h][2 * i] = x[t][h][2 * i] * cosine[t][i] - x[t][h][2 * i + 1] * sine[t][i];
-}
-ROPE(rope_writes_half) {
-    for (int t = 0; t < T; t++)
-        for (int h = 0; h < H; h++)
-            for (int i = 0; i < D / 2; i++) out[t][h][i] = x[t][h][i] * cosine[t][i] - x[t][h][i + D / 2] * sine[t][i];
-}
-ROPE(rope_first_head_alone) {
-    float(*right)[H][D] = allocate((size_t)(T * H * D) * sizeof(float));
-    rope_half_split(T, H, D, right, x, cosine, sine);
-    memcpy(out, x, (size_t)(T * H * D) * sizeof(float));
-    for (int t = 0; t < T; t++) memcpy(out[t][0], right[t][0], (size_t)D * sizeof(float));
-    free(right);
-}
-ROPE(rope_every_second_head) {
-    rope_half_split(T, H, D, out, x, cosine, sine);
-    for (int t = 0; t < T; t++)
-        for (int h = 1; h < H; h += 2) memcpy(out[t][h], x[t][h], (size_t)D * sizeof(float));
-}
-ROPE(rope_heads_first) {
-    float(*right)[H][D] = allocate((size_t)(T * H * D) * sizeof(float)), *flat = (float *)out;
-    rope_half_split(T, H, D, right, x, cosine, sine);
-    for (int t = 0; t < T; t++)
-        for (int h = 0; h < H; h++) memcpy(flat + (h * T + t) * D, right[t][h], (size_t)D * sizeof(float));
-    free(right);
-}
 ROPE(rope_other_way) {
     for (int t = 0; t < T; t++)
         for (int h = 0; h < H; h++)
@@ -484,18 +349,9 @@ ROPE(rope_other_way) {
                 out[t][h][i] = a * c + b * s, out[t][h][i + D / 2] = b * c - a * s;
             }
 }
-ROPE(rope_halves_exchanged) {
-    for (int t = 0; t < T; t++)
-        for (int h = 0; h < H; h++)
-            for (int i = 0; i < D / 2; i++) {
-                float a = x[t][h][i], b = x[t][h][i + D / 2], c = cosine[t][i], s = sine[t][i];
-                out[t][h][i + D / 2] = a * c - b * s, out[t][h][i] = b * c + a * s;
-            }
-}
 ROPE(rope_next_position) {
     for (int t = 0; t < T; t++) rope_interleaved(1, H, D, &out[t], &x[t], &cosine[t + 1], &sine[t + 1]);
 }
-ROPE(rope_copies) { memcpy(out, x, (size_t)(T * H * D) * sizeof(float)); }
 
 /* ------------------------------------------------------------------ chapter 4 */
 
@@ -567,71 +423,16 @@ MASK(mask_from_the_top_left) {
     for (int t = 0; t < T; t++)
         for (int s = t + 1; s < S; s++) scores[t][s] = -INFINITY;
 }
-MASK(mask_is_finite) {
-    for (int t = 0; t < T; t++)
-        for (int s = S - T + t + 1; s < S; s++) scores[t][s] = -1e9f;
-}
-SCORES(scores_not_scaled) { linear(T, D, S, scores, q, k, NULL); }
-SCORES(scores_doubled) {
-    attention_scores(T, S, D, scores, q, k);
-    for (int i = 0; i < T * S; i++) (&scores[0][0])[i] *= 2;
-}
-SCORES(scores_from_the_largest) { /* less each row's maximum, as a softmax would have them */
-    attention_scores(T, S, D, scores, q, k);
-    for (int t = 0; t < T; t++) {
-        float most = -INFINITY;
-        for (int s = 0; s < S; s++) most = fmaxf(most, scores[t][s]);
-        for (int s = 0; s < S; s++) scores[t][s] -= most;
-    }
-}
-SCORES(scores_of_length_one) {
-    double squares = 0;
-    attention_scores(T, S, D, scores, q, k);
-    for (int i = 0; i < T * S; i++) squares += (&scores[0][0])[i] * (&scores[0][0])[i];
-    for (int i = 0; i < T * S; i++) (&scores[0][0])[i] *= (float)(1 / sqrt(squares));
-}
-SCORES(scores_masked_somewhere) {
-    attention_scores(T, S, D, scores, q, k);
-    for (int i = 0; i < T * S; i++)
-        if (i % 5 == 2) (&scores[0][0])[i] = -INFINITY;
-}
-SCORES(scores_divided_by_far_too_much) {
-    linear(T, D, S, scores, q, k, NULL);
-    for (int i = 0; i < T * S; i++) (&scores[0][0])[i] *= powf((float)D, -1.5f);
-}
-SCORES(scores_transposed) {
-    float right[T][S];
-    attention_scores(T, S, D, right, q, k);
-    for (int t = 0; t < T; t++)
-        for (int s = 0; s < S; s++) (&scores[0][0])[s * T + t] = right[t][s];
-}
-SCORES(scores_over_a_whole_root) {
-    for (int t = 0; t < T; t++)
-        for (int s = 0; s < S; s++) {
-            double sum = 0;
-            for (int i = 0; i < D; i++) sum += (double)q[t][i] * k[s][i];
-            scores[t][s] = (float)(sum * (1 / (int)sqrt(D)));
-        }
-}
 SUM(sum_adds) {
     for (int t = 0; t < T; t++)
         for (int s = 0; s < S; s++)
             for (int i = 0; i < D; i++) out[t][i] += weights[t][s] * v[s][i];
-}
-SUM(sum_divided) {
-    weighted_sum(T, S, D, out, weights, v);
-    for (int i = 0; i < T * D; i++) (&out[0][0])[i] /= (float)S;
 }
 ATTENTION(attention_sees_the_future) {
     attention_scores(T, S, D, scores, q, k);
     softmax(T, S, scores, scores);
     weighted_sum(T, S, D, out, scores, v);
 }
-ATTENTION(attention_in_half) {
-    attention(T, S, D, out, q, k, v, scores);
-    for (int i = 0; i < T * D; i++) (&out[0][0])[i] = f16_to_float(f16_from_float((&out[0][0])[i]));
-}
-ATTENTION(attention_last_token_alone) { attention(1, S, D, out + T - 1, q + T - 1, k, v, scores); }
 
 /* ------------------------------------------------------------------ chapters 6 to 8 */
 
@@ -653,18 +454,6 @@ static int by_remainder(int h, int H, int KV) { return (void)H, h % KV; }
 static int the_first(int h, int H, int KV) { return (void)h, (void)H, (void)KV, 0; }
 GROUPED(grouped_by_remainder) { grouped_by(by_remainder, T, H, KV, D, out, q, k, v); }
 GROUPED(grouped_first_head) { grouped_by(the_first, T, H, KV, D, out, q, k, v); }
-GROUPED(grouped_one_head) { /* out[t][0] for every head */
-    float(*right)[H][D] = allocate((size_t)(T * H * D) * sizeof(float));
-    grouped_query_attention(T, H, KV, D, right, q, k, v);
-    for (int t = 0; t < T; t++)
-        for (int h = 0; h < H; h++) memcpy(out[t][h], right[t][0], (size_t)D * sizeof(float));
-    free(right);
-}
-GROUPED(grouped_last_head) { /* each head overwrites the one before */
-    grouped_query_attention(T, H, KV, D, out, q, k, v);
-    for (int t = 0; t < T; t++)
-        for (int h = 0; h + 1 < H; h++) memcpy(out[t][h], out[t][H - 1], (size_t)D * sizeof(float));
-}
 GROUPED(grouped_adds) {
     float right[D];
     for (int t = 0; t < T; t++)
@@ -834,14 +623,6 @@ FLASH(flash_whole_tiles) {
         flash_attention(1, sees, H, KV, D, &out[t], &q[t], k, v);
     }
 }
-FLASH(flash_in_bf16) {
-    flash_attention(T, S, H, KV, D, out, q, k, v);
-    bf16_round(T * H * D, &out[0][0][0]);
-}
-FLASH(flash_in_small_room) { /* as if the scores of 64 keys had room */
-    flash_attention(T, S, H, KV, D, out, q, k, v);
-    for (int i = 0; S > 64 && i < T * H * D; i++) (&out[0][0][0])[i] = (float)(i % 7);
-}
 
 /* ------------------------------------------------------------------ chapter 9 */
 
@@ -874,11 +655,6 @@ BLOCK(feed_forward_other_norm) {
     float normed[T][C];
     plain_norm(d, T, C, normed, x, d->model->layers[l].input_layernorm);
     plain_feed_forward(&d->model->layers[l], T, C, d->model->config.F, false, delta, normed);
-}
-BLOCK(feed_forward_and_x) {
-    feed_forward_block(d, l, T, C, delta, x);
-    for (int t = 0; t < T; t++)
-        for (int i = 0; i < C; i++) delta[t][i] += x[t][i];
 }
 
 typedef enum { AS_IT_IS, VALUES_TURNED, NO_W_O, ONE_CACHE, NEW_ROWS } Attention;
@@ -987,19 +763,7 @@ static int merge_on_with_the_merged(int n, int out[restrict n], const int ids[n]
 
 /* ------------------------------------------------------------------ chapter 11 */
 
-TOP_K(top_k_first) {
-    for (int i = 0; i < V; i++) out[i] = i < k ? logits[i] : -INFINITY;
-}
 TOP_K(top_k_one_more) { top_k(V, out, logits, k < V ? k + 1 : k); }
-TOP_K(top_k_far_down) {
-    top_k(V, out, logits, k);
-    for (int i = 0; i < V; i++)
-        if (out[i] == -INFINITY) out[i] = -10000;
-}
-TOP_K(top_k_squeezed) {
-    top_k(V, out, logits, k);
-    for (int i = 0; i < V; i++) out[i] = out[i] / 3 - 1;
-}
 CUT(min_p_log10) {
     float most = logits[greedy(V, logits)];
     for (int i = 0; i < V; i++) out[i] = logits[i] >= most + log10f(p) ? logits[i] : -INFINITY;
@@ -1014,19 +778,6 @@ CUT(top_p_drops_the_crossing) {
         }
         out[i] = (before + exp((double)logits[i])) / all <= p ? logits[i] : -INFINITY;
     }
-}
-CUT(top_p_keeps_every_second) {
-    for (int i = 0; i < V; i++) out[i] = i % 2 ? -INFINITY : logits[i];
-}
-CUT(min_p_keeps_all) { memcpy(out, logits, (size_t)V * sizeof *logits); }
-TEMPERATURE(temperature_multiplied) {
-    for (int i = 0; i < V; i++) out[i] = logits[i] * T;
-}
-TEMPERATURE(temperature_twice) {
-    for (int i = 0; i < V; i++) out[i] = logits[i] / T / T;
-}
-TEMPERATURE(temperature_of_the_likely) {
-    for (int i = 0; i < V; i++) out[i] = logits[i] == -INFINITY ? 0 : logits[i] / T;
 }
 PENALTY(penalty_each_time) {
     memcpy(out, logits, (size_t)V * sizeof *logits);
@@ -1226,15 +977,11 @@ static int largest_by_a_margin(int ranks, int V, const float largest[ranks], con
     return V * rank / ranks + place[rank];
 }
 
-static void linear_backward_where_x_is(int rows, int in, int out, float dx[restrict rows][in],
-                                       float dweight[restrict out][in], float *dbias, const float dy[rows][out],
-                                       const float x[rows][in], const float weight[out][in]) {
+LINEAR_BACKWARD(linear_backward_where_x_is) {
     linear_backward(rows, in, out, dx, dx ? dweight : NULL, dbias, dy, x, weight);
 }
 
-static void linear_backward_sets(int rows, int in, int out, float dx[restrict rows][in],
-                                 float dweight[restrict out][in], float *dbias, const float dy[rows][out],
-                                 const float x[rows][in], const float weight[out][in]) {
+LINEAR_BACKWARD(linear_backward_sets) {
     for (int r = 0; r < rows; r++)
         for (int o = 0; o < out; o++) {
             for (int i = 0; i < in; i++) {
@@ -1245,14 +992,12 @@ static void linear_backward_sets(int rows, int in, int out, float dx[restrict ro
         }
 }
 
-static void embedding_backward_of_runs(int T, int V, int C, float dtable[restrict V][C], const float dx[T][C],
-                                       const int ids[T]) {
+EMBEDDING_BACKWARD(embedding_backward_of_runs) {
     for (int t = 0; t < T; t++)
         if (t == 0 || ids[t] != ids[t - 1]) embedding_backward(1, V, C, dtable, dx + t, ids + t);
 }
 
-static void embedding_backward_but_last(int T, int V, int C, float dtable[restrict V][C], const float dx[T][C],
-                                        const int ids[T]) {
+EMBEDDING_BACKWARD(embedding_backward_but_last) {
     embedding_backward(T - 1, V, C, dtable, dx, ids);
 }
 
@@ -1274,16 +1019,14 @@ static double loss_with_maximum_from_0(int rows, int V, const float logits[rows]
     return sum / (double)count_targets((size_t)rows, targets);
 }
 
-static void swiglu_backward_shut(int n, float dgate[restrict n], float dup[restrict n], const float dout[n],
-                                 const float gate[n], const float up[n]) {
+SWIGLU_BACKWARD(swiglu_backward_shut) {
     for (int i = 0; i < n; i++)
         if (!(gate[i] < -20)) swiglu_backward(1, dgate + i, dup + i, dout + i, gate + i, up + i);
 }
 
 static double silu_slope(double x) { return (1 + x / (1 + exp(x))) / (1 + exp(-x)); }
 
-static void swiglu_backward_at_what_comes_in(int n, float dgate[restrict n], float dup[restrict n], const float dout[n],
-                                             const float gate[n], const float up[n]) {
+SWIGLU_BACKWARD(swiglu_backward_at_what_comes_in) {
     for (int i = 0; i < n; i++) {
         double product = (double)dout[i] * up[i];
         dgate[i] += (float)(product * silu_slope(product));
@@ -1291,16 +1034,14 @@ static void swiglu_backward_at_what_comes_in(int n, float dgate[restrict n], flo
     }
 }
 
-static void swiglu_backward_at_the_product(int n, float dgate[restrict n], float dup[restrict n], const float dout[n],
-                                           const float gate[n], const float up[n]) {
+SWIGLU_BACKWARD(swiglu_backward_at_the_product) {
     for (int i = 0; i < n; i++) {
         dgate[i] += (float)((double)dout[i] * up[i] * silu_slope((double)gate[i] * up[i]));
         dup[i] += (float)(dout[i] * gate[i] / (1 + exp(-gate[i])));
     }
 }
 
-static void swiglu_backward_sigmoid(int n, float dgate[restrict n], float dup[restrict n], const float dout[n],
-                                    const float gate[n], const float up[n]) {
+SWIGLU_BACKWARD(swiglu_backward_sigmoid) {
     for (int i = 0; i < n; i++) {
         dgate[i] += (float)((double)dout[i] * up[i] * silu_slope(gate[i]));
         dup[i] += (float)(dout[i] / (1 + exp(-gate[i])));
@@ -1316,9 +1057,7 @@ static void softmax_backward_p_inside(int rows, int n, float dx[restrict rows][n
     }
 }
 
-static void adamw_beta1_for_both(size_t n, float weight[restrict n], float m[restrict n], float v[restrict n],
-                                 const float gradient[n], int step, float rate, float beta1, float beta2, float eps,
-                                 float decay) {
+ADAMW(adamw_beta1_for_both) {
     double root = sqrt(1 - pow(beta2, step));
     for (size_t i = 0; i < n; i++) {
         double g = gradient[i];
@@ -1329,9 +1068,7 @@ static void adamw_beta1_for_both(size_t n, float weight[restrict n], float m[res
     }
 }
 
-static void adamw_is_lion(size_t n, float weight[restrict n], float m[restrict n], float v[restrict n],
-                          const float gradient[n], int step, float rate, float beta1, float beta2, float eps,
-                          float decay) {
+ADAMW(adamw_is_lion) {
     for (size_t i = 0; i < n; i++) {
         double ahead = beta1 * m[i] + (1.0 - beta1) * gradient[i];
         weight[i] = (float)(weight[i] - rate * ((double)decay * weight[i] + (ahead > 0) - (ahead < 0)));
@@ -1339,9 +1076,7 @@ static void adamw_is_lion(size_t n, float weight[restrict n], float m[restrict n
     }
 }
 
-static void adamw_too_early(size_t n, float weight[restrict n], float m[restrict n], float v[restrict n],
-                            const float gradient[n], int step, float rate, float beta1, float beta2, float eps,
-                            float decay) {
+ADAMW(adamw_too_early) {
     for (size_t i = 0; i < n; i++) {
         double mean = m[i] / (1 - pow(beta1, step)), size = sqrt(v[i] / (1 - pow(beta2, step)));
         weight[i] = (float)(weight[i] - rate * ((double)decay * weight[i] + mean / (size + eps)));
@@ -1364,22 +1099,16 @@ static void adamw_by(Mean *mean, size_t n, float weight[restrict n], float m[res
     }
 }
 
-static void adamw_halfway(size_t n, float weight[restrict n], float m[restrict n], float v[restrict n],
-                          const float gradient[n], int step, float rate, float beta1, float beta2, float eps,
-                          float decay) {
+ADAMW(adamw_halfway) {
     adamw_by(halfway, n, weight, m, v, gradient, step, rate, beta1, beta2, eps, decay);
 }
 
-static void adamw_of_all(size_t n, float weight[restrict n], float m[restrict n], float v[restrict n],
-                         const float gradient[n], int step, float rate, float beta1, float beta2, float eps,
-                         float decay) {
+ADAMW(adamw_of_all) {
     adamw_by(of_all, n, weight, m, v, gradient, step, rate, beta1, beta2, eps, decay);
 }
 
 /* Its m and v go on, and what they are corrected by does not. */
-static void adamw_stands_still(size_t n, float weight[restrict n], float m[restrict n], float v[restrict n],
-                               const float gradient[n], int step, float rate, float beta1, float beta2, float eps,
-                               float decay) {
+ADAMW(adamw_stands_still) {
     adamw(n, weight, m, v, gradient, step < 12 ? step : 12, rate, beta1, beta2, eps, decay);
 }
 
@@ -1402,9 +1131,7 @@ static void muon_mistyped(int rows, int columns, float weight[restrict rows][col
     }
 }
 
-static void adamw_corrects_100_steps(size_t n, float weight[restrict n], float m[restrict n], float v[restrict n],
-                                     const float gradient[n], int step, float rate, float beta1, float beta2, float eps,
-                                     float decay) {
+ADAMW(adamw_corrects_100_steps) {
     adamw(n, weight, m, v, gradient, step <= 100 ? step : 1 << 20, rate, beta1, beta2, eps, decay);
 }
 static double clip_if_not_nothing(int arrays, const size_t n[arrays], float *const gradient[arrays], float max_norm) {
@@ -1438,26 +1165,21 @@ static float rate_in_whole_numbers(int step, int warmup, int steps, float peak, 
     return rate_by(way, M_PI, step, warmup, steps, peak, lowest);
 }
 
-static void shard_columns_by_rank(int ranks, int rank, int F, int C, float part[restrict F / ranks][C],
-                                  const float weight[F][C]) {
+SHARD_COLUMNS(shard_columns_by_rank) {
     memcpy(part, weight[rank], (size_t)(F / ranks) * sizeof *part);
 }
-static void shard_columns_of_numbers(int ranks, int rank, int F, int C, float part[restrict F / ranks][C],
-                                     const float weight[F][C]) {
+SHARD_COLUMNS(shard_columns_of_numbers) {
     memcpy(part, &weight[0][0] + rank * (F / ranks), (size_t)(F / ranks) * sizeof *part);
 }
-static void shard_rows_by_rank(int ranks, int rank, int C, int F, float part[restrict C][F / ranks],
-                               const float weight[C][F]) {
+SHARD_ROWS(shard_rows_by_rank) {
     for (int c = 0; c < C; c++) memcpy(part[c], &weight[c][rank], sizeof *part);
 }
-static void shard_rows_of_the_part(int ranks, int rank, int C, int F, float part[restrict C][F / ranks],
-                                   const float weight[C][F]) {
+SHARD_ROWS(shard_rows_of_the_part) {
     const int own = F / ranks;
     const float(*rows)[own] = (const void *)(&weight[0][0] + rank * own);
     memcpy(part, rows, (size_t)C * sizeof *part);
 }
-static void shard_rows_in_one_piece(int ranks, int rank, int C, int F, float part[restrict C][F / ranks],
-                                    const float weight[C][F]) {
+SHARD_ROWS(shard_rows_in_one_piece) {
     const float(*parts)[C][F / ranks] = (const void *)weight;
     memcpy(part, parts[rank], sizeof *parts);
 }
@@ -1473,111 +1195,195 @@ static void vocabulary_without_its_first(int ranks, int rank, int T, int V, int 
         if (ids[t] == V / ranks * rank) memset(out[t], 0, sizeof *out);
 }
 
-static void log_sum_too_large(int T, int H, int KV, int D, float out[restrict T][H][D], float log_sum[restrict T][H],
-                              const float q[T][H][D], const float k[T][KV][D], const float v[T][KV][D]) {
+LOG_SUM(log_sum_too_large) {
     flash_attention_log_sum(T, H, KV, D, out, log_sum, q, k, v);
     for (int t = 0; t < T; t++)
         for (int h = 0; h < H; h++) log_sum[t][h] *= 1.5f;
 }
 
-static void log_sum_of_nothing(int T, int H, int KV, int D, float out[restrict T][H][D], float log_sum[restrict T][H],
-                               const float q[T][H][D], const float k[T][KV][D], const float v[T][KV][D]) {
+LOG_SUM(log_sum_of_nothing) {
     flash_attention_log_sum(T, H, KV, D, out, log_sum, q, k, v);
     log_sum[0][0] = -INFINITY;
+}
+
+/* ------------------------------------------------------------------ right answers, spoilt */
+
+/* The numbers of a case's right answer, and what else a mistake may depend on. */
+typedef struct {
+    const GoldenCase *golden;
+    size_t count, rows, heads, width; /* a row has so many numbers; heads: rows of the last matrix */
+    const float *right;
+} Right;
+
+static double input_at(const Right *of, const char *name, size_t index) {
+    return tensor_get(golden_input(of->golden, name), index);
+}
+static float input_size(const Right *of, const char *name, bool last) {
+    const Tensor *input = golden_input(of->golden, name);
+    return (float)input->shape[last ? input->rank - 1 : 0];
+}
+
+/* What becomes of number i of the answer, y. */
+typedef float Spoil(const Right *of, size_t i, float y, float unwritten);
+#define at(name, index) (float)input_at(of, name, index)
+#define has(name) golden_input(of->golden, name)
+#define first(name) input_size(of, name, false)
+#define last(name) input_size(of, name, true)
+#define SPOIL(name, ...)                                                                                               \
+    static float name(const Right *of, size_t i, float y, float unwritten) {                                           \
+        const size_t width = of->width, rows = of->rows, row = i / width, column = i % width, heads = of->heads,       \
+                     head = row % heads, count = of->count;                                                            \
+        const float *right = of->right;                                                                                \
+        (void)rows, (void)row, (void)column, (void)head, (void)count, (void)right, (void)y, (void)unwritten;           \
+        return __VA_ARGS__;                                                                                            \
+    }
+SPOIL(all_but_the_first_row, row ? unwritten : y)
+SPOIL(bias_of_the_row, has("bias") ? y - at("bias", column) + at("bias", row % width) : y)
+SPOIL(bias_twice, has("bias") ? y + at("bias", column) : y)
+SPOIL(nothing_by_nothing, last("x") == 16 ? NAN : y)
+SPOIL(odd_unwritten, column % 2 ? unwritten : y)
+SPOIL(negated, -y)
+SPOIL(in_bf16, bf16_to_float(bf16_from_float(y)))
+SPOIL(in_half, f16_to_float(f16_from_float(y)))
+SPOIL(last_column_unwritten, column + 1 == width ? unwritten : y)
+SPOIL(tail_unwritten, column >= width / 8 * 8 ? unwritten : y)
+SPOIL(first_row_everywhere, right[column])
+SPOIL(last_row_unwritten, row + 1 == rows ? unwritten : y)
+SPOIL(another_root, (y - at("bias", column)) * (1.5f + 0.25f * (float)row) + at("bias", column))
+SPOIL(absolute_x, fabsf(at("x", i)))
+SPOIL(nan_is_0, isnan(y) ? 0 : y)
+SPOIL(negative_unwritten, at("x", i) > 0 ? y : unwritten)
+SPOIL(doubled, 2 * y)
+SPOIL(less_a_half, y - 0.5f)
+SPOIL(inverted, 1 / y)
+SPOIL(zero, 0)
+SPOIL(first_unwritten, i == 0 ? unwritten : y)
+SPOIL(without_subnormals, fabsf(y) < FLT_MIN ? 0 : y)
+SPOIL(infinity_is_1, isfinite(at("x", i)) ? y : 1)
+SPOIL(one_at_0, at("x", i) == 0 ? 1 : y)
+SPOIL(copy_of_x, at("x", i))
+SPOIL(reversed, right[count - 1 - i])
+SPOIL(second_half_unwritten, column >= width / 2 ? unwritten : y)
+SPOIL(shut_below_4, at("x", i) < -4 ? 0 : y)
+SPOIL(right_to_six_digits, y * (1 + 3e-6f))
+SPOIL(gate_shut_below_20, at("gate", i) < -20 ? 0 : y)
+SPOIL(gate_shut_below_4, at("gate", i) < -4 ? 0 : y)
+SPOIL(copy_of_up, at("up", i))
+SPOIL(x_but_head_0, head ? at("x", i) : y)
+SPOIL(x_in_odd_heads, head % 2 ? at("x", i) : y)
+SPOIL(halves_exchanged, right[i - column + (column + width / 2) % width])
+SPOIL(finite_mask, y == -INFINITY ? -1e9f : y)
+SPOIL(not_scaled, y * sqrtf(last("q")))
+SPOIL(masked_somewhere, i % 5 == 2 ? -INFINITY : y)
+SPOIL(divided_by_D, y / last("q"))
+SPOIL(over_a_whole_root, y * sqrtf(last("q")) * (float)(1 / (int)sqrtf(last("q"))))
+SPOIL(divided_by_S, y / last("weights"))
+SPOIL(last_row_alone, row + 1 < rows ? unwritten : y)
+SPOIL(first_head_everywhere, right[i - head * width])
+SPOIL(last_head_everywhere, right[i + (heads - 1 - head) * width])
+SPOIL(rubbish_for_65_keys, first("k") > 64 ? (float)(i % 7) : y)
+SPOIL(plus_x, y + at("x", i))
+SPOIL(first_k_kept, (float)i < at("k", 0) ? at("logits", i) : -INFINITY)
+SPOIL(far_down, y == -INFINITY ? -10000 : y)
+SPOIL(squeezed, y / 3 - 1)
+SPOIL(every_second_kept, i % 2 ? -INFINITY : at("logits", i))
+SPOIL(all_kept, at("logits", i))
+SPOIL(multiplied_by_T, at("logits", i) * at("T", 0))
+SPOIL(divided_by_T, y / at("T", 0))
+SPOIL(ruled_out_is_0, y == -INFINITY ? 0 : y)
+
+/* Row and column, or token and head, are exchanged. */
+static float transposed(const Right *of, size_t i, float, float) {
+    const size_t *shape = of->golden->expected.shape, inner = of->golden->expected.rank == 3 ? of->width : 1;
+    size_t to_row = i / inner / shape[0], to_column = i / inner % shape[0];
+    return of->right[(to_column * shape[1] + to_row) * inner + i % inner];
+}
+
+/* Less each row's maximum, as a softmax would have them. */
+static float less_the_largest(const Right *of, size_t i, float y, float) {
+    float most = -INFINITY;
+    for (size_t c = 0; c < of->width; c++) most = fmaxf(most, of->right[i / of->width * of->width + c]);
+    return y - most;
+}
+
+static float of_length_one(const Right *of, size_t, float y, float) {
+    double squares = 0;
+    for (size_t i = 0; i < of->count; i++) squares += of->right[i] * of->right[i];
+    return y * (float)(1 / sqrt(squares));
 }
 
 /* ------------------------------------------------------------------ what is said of them */
 
 typedef struct {
     const char *kernel;
-    Function function;
+    Function function; /* NULL: the right answer, spoilt */
+    Spoil *spoil;
     const char *words; /* of the diagnosis */
 } Draft;
-#define DRAFT(kernel, function, words)                                                                                 \
-    { #kernel, (Function)function, words }
+#define DRAFT(kernel, function, words) {#kernel, (Function)function, NULL, words}
+#define SPOILT(kernel, spoil, words)   {#kernel, NULL, spoil, words}
 
 static const Draft wrong[] = {
     DRAFT(linear, linear_adds, "adds onto what was in out"),
     DRAFT(linear, linear_one_too_far, "past the end of"),
     DRAFT(linear, linear_weight_transposed, "read as [in][out]"),
     DRAFT(linear, linear_without_tail, "ends with the last full vector of 8"),
-    DRAFT(linear, linear_first_row, "Never written: every row but the first"),
-    DRAFT(linear, linear_transposed, "is written as [out][rows]"),
-    DRAFT(linear, linear_bias_of_the_row, "bias is chosen by the row"),
-    DRAFT(linear, linear_bias_twice, "the right one plus bias"),
-    DRAFT(linear, linear_nothing_by_nothing, "0/0"),
     DRAFT(linear, linear_in_8_bits, "rounded to 8 bits, row by row (W8A8)"),
     DRAFT(linear, linear_weight_in_blocks, "Your weight is rounded to 8 bits, with a scale for 32 neighbours. It"),
     DRAFT(linear, linear_sums_in_half, "no more digits than half precision, 11 bits, and is farther off"),
-    DRAFT(linear, linear_in_steps_of_two, "Never written: every second column: 1, 3, 5"),
+    SPOILT(linear, all_but_the_first_row, "Never written: every row but the first"),
+    SPOILT(linear, transposed, "is written as [out][rows]"),
+    SPOILT(linear, bias_of_the_row, "bias is chosen by the row"),
+    SPOILT(linear, bias_twice, "the right one plus bias"),
+    SPOILT(linear, nothing_by_nothing, "0/0"),
+    SPOILT(linear, odd_unwritten, "Never written: every second column: 1, 3, 5"),
     DRAFT(rms_norm, rms_fast_root, "rsqrt without a Newton step"),
-    DRAFT(silu, silu_negative, "wrong sign"),
     DRAFT(rms_norm, rms_not_rooted, "You divide by the mean square"),
-    DRAFT(rms_norm, rms_in_bf16, "rounded to bfloat16"),
-    DRAFT(rms_norm, rms_in_half, "rounded to half precision"),
-    DRAFT(rms_norm, rms_last_column, "Never written: the last column"),
-    DRAFT(rms_norm, rms_writes_whole_vectors, "Never written: the last width % 8 numbers of each row"),
-    DRAFT(rms_norm, rms_first_row, "Every row of your output is the right first one"),
     DRAFT(rms_norm, rms_sums_whole_vectors, "ends with the last full vector of 8"),
     DRAFT(rms_norm, rms_sum_unset, "adds onto what was in out"),
-    DRAFT(rms_norm, rms_last_row_not, "Never written: the last row"),
     DRAFT(rms_norm, rms_weight_forgotten_in_wide_rows, "Your weight is missing"),
     DRAFT(rms_norm, rms_sum_goes_on, "runs on from one row to the next"),
     DRAFT(rms_norm, rms_float_sum, "A sum of so many float32 loses digits"),
-    DRAFT(layer_norm, layer_wrong_root, "times a number of its own"),
     DRAFT(layer_norm, layer_is_rms, "RMSNorm, which knows no mean"),
     DRAFT(layer_norm, layer_unbiased, "divided by dim - 1"),
+    SPOILT(layer_norm, another_root, "times a number of its own"),
     DRAFT(batch_norm, batch_is_layer, "taken over the other axis"),
     DRAFT(rms_norm_bf16, bf16_adds, "adds onto what was in out"),
     DRAFT(rms_norm_bf16, bf16_ties_away, "round a tie to bf16 away from zero"),
     DRAFT(rms_norm_bf16, bf16_ties_to_zero, "round a tie to bf16 towards zero"),
     DRAFT(rms_norm_bf16, bf16_too_few_up, "at most the third bf16 from the right one"),
     DRAFT(rms_norm_bf16_round_once, bf16_once_ties_away, "round a tie to bf16 away from zero"),
-    DRAFT(relu, relu_absolute, "come out positive"),
-    DRAFT(relu, relu_swallows_nan, "turns NaN into 0"),
-    DRAFT(relu, relu_skips, "never written"),
-    DRAFT(sigmoid, sigmoid_doubled, "times 2, everywhere"),
-    DRAFT(sigmoid, sigmoid_less_a_half, "plus -0.5"),
-    DRAFT(sigmoid, sigmoid_inverted, "1 / the right one"),
-    DRAFT(silu, silu_zero, "all zeros"),
-    DRAFT(silu, silu_without_the_first, "Never written: the first number"),
-    DRAFT(silu, silu_without_the_last, "Never written: the last number"),
-    DRAFT(silu, silu_without_subnormals, "Only where x is subnormal"),
-    DRAFT(silu, silu_of_infinity, "Only where x is infinite or NaN"),
-    DRAFT(relu, relu_at_zero, "Only where x is 0"),
-    DRAFT(silu, silu_copies, "Your output is x, unchanged"),
     DRAFT(silu, silu_of_the_next, "past the end of"),
-    DRAFT(silu, silu_backwards, "reverse order"),
-    DRAFT(silu, silu_without_tail, "vector tail"),
-    DRAFT(silu, silu_half, "Never written: the second half"),
     DRAFT(silu, silu_overflows, "e^88.8 overflows"),
     DRAFT(silu, silu_quick, "an approximation"),
     DRAFT(silu, silu_other_sign, "exponent has the wrong sign"),
+    SPOILT(silu, negated, "wrong sign"),
+    SPOILT(silu, zero, "all zeros"),
+    SPOILT(silu, first_unwritten, "Never written: the first number"),
+    SPOILT(silu, last_column_unwritten, "Never written: the last number"),
+    SPOILT(silu, without_subnormals, "Only where x is subnormal"),
+    SPOILT(silu, infinity_is_1, "Only where x is infinite or NaN"),
+    SPOILT(silu, copy_of_x, "Your output is x, unchanged"),
+    SPOILT(silu, reversed, "reverse order"),
+    SPOILT(silu, tail_unwritten, "vector tail"),
+    SPOILT(silu, second_half_unwritten, "Never written: the second half"),
     DRAFT(silu_derivative, silu_derivative_of_sigmoid, "Your slope is s (1 - s)"),
-    DRAFT(relu_derivative, relu_derivative_at_zero, "slope at 0 is 1"),
-    DRAFT(gelu, gelu_shut_far_left, "Your output is 0 below -4"),
     DRAFT(gelu, gelu_is_tanh, "the tanh approximation"),
-    DRAFT(gelu, gelu_in_bf16, "rounded to bfloat16"),
-    DRAFT(sigmoid, sigmoid_exact_to_seven, "less exact than PyTorch"),
+    SPOILT(gelu, shut_below_4, "Your output is 0 below -4"),
+    SPOILT(gelu, in_bf16, "rounded to bfloat16"),
     DRAFT(swiglu, swiglu_sum, "are added"),
     DRAFT(swiglu, swiglu_swapped, "gate and up are swapped"),
-    DRAFT(swiglu, swiglu_half, "Never written: the second half"),
-    DRAFT(swiglu, swiglu_shut_far_left, "Your gate is 0 below -20"),
+    SPOILT(swiglu, second_half_unwritten, "Never written: the second half"),
+    SPOILT(swiglu, gate_shut_below_20, "Your gate is 0 below -20"),
+    SPOILT(swiglu, copy_of_up, "Your output is up, unchanged"),
     DRAFT(glu, glu_kept_within_ten, "kept within 10 of zero"),
-    DRAFT(geglu, geglu_shut_far_left, "Your gate is 0 below -4"),
-    DRAFT(swiglu, swiglu_is_up, "Your output is up, unchanged"),
     DRAFT(feed_forward, feed_forward_adds, "adds onto what was in out"),
     DRAFT(feed_forward, feed_forward_without_activation, "activation is missing"),
     DRAFT(gated_feed_forward, gated_adds, "or in a buffer to work in"),
-    DRAFT(rope_interleaved, rope_writes_one_of_two, "Never written: every second number of a head: 1, 3, 5"),
-    DRAFT(rope_half_split, rope_writes_half, "Never written: the second half of each head"),
-    DRAFT(rope_half_split, rope_first_head_alone, "Only your head 0 is turned"),
-    DRAFT(rope_half_split, rope_every_second_head, "Wrong: every second head: 1, 3, 5"),
-    DRAFT(rope_half_split, rope_heads_first, "transposed: token and head"),
     DRAFT(rope_half_split, rope_other_way, "turn backwards"),
-    DRAFT(rope_half_split, rope_halves_exchanged, "half the axis away"),
     DRAFT(rope_interleaved, rope_next_position, "past the end of"),
-    DRAFT(rope_interleaved, rope_copies, "Your output is x, unchanged"),
+    SPOILT(rope_interleaved, odd_unwritten, "Never written: every second number of a head: 1, 3, 5"),
+    SPOILT(rope_interleaved, copy_of_x, "Your output is x, unchanged"),
     DRAFT(softmax, softmax_overflows, "Subtract the row's maximum"),
     DRAFT(softmax, softmax_of_all_rows, "runs on from one row to the next"),
     DRAFT(softmax, softmax_plus_1e_6, "about 1e-06 added"),
@@ -1585,26 +1391,18 @@ static const Draft wrong[] = {
     DRAFT(softmax, softmax_sums_too_few, "times a number of its own"),
     DRAFT(softmax, softmax_maximum_of_the_first_32, "Only NaN and infinity are out of place"),
     DRAFT(softmax, softmax_one_too_far, "past the end of"),
-    DRAFT(attention_scores, scores_not_scaled, "not scaled"),
-    DRAFT(attention_scores, scores_over_a_whole_root, "In the cases that fail your output is all zeros"),
-    DRAFT(attention_scores, scores_from_the_largest, "plus a number of its own"),
-    DRAFT(attention_scores, scores_of_length_one, "another one in each"),
-    DRAFT(attention_scores, scores_masked_somewhere, "which means \"ruled out\""),
-    DRAFT(attention_scores, scores_doubled, "times 2, everywhere"),
-    DRAFT(attention_scores, scores_divided_by_far_too_much, "times 1/D, everywhere"),
-    DRAFT(attention_scores, scores_transposed, "transposed: row and column"),
     DRAFT(causal_mask, mask_from_the_top_left, "S - T + t"),
-    DRAFT(causal_mask, mask_is_finite, "a finite number"),
+    SPOILT(causal_mask, finite_mask, "a finite number"),
     DRAFT(weighted_sum, sum_adds, "adds onto what was in out"),
-    DRAFT(weighted_sum, sum_divided, "divided by S"),
+    SPOILT(weighted_sum, divided_by_S, "divided by S"),
     DRAFT(attention, attention_sees_the_future, "queries see the future"),
-    DRAFT(attention, attention_in_half, "rounded to half precision"),
-    DRAFT(attention, attention_last_token_alone, "never written"),
+    SPOILT(attention, in_half, "rounded to half precision"),
+    SPOILT(attention, last_row_alone, "never written"),
     DRAFT(grouped_query_attention, grouped_by_remainder, "h % KV"),
     DRAFT(grouped_query_attention, grouped_first_head, "all read key/value head 0"),
-    DRAFT(grouped_query_attention, grouped_one_head, "Every head of your output is the right first one"),
-    DRAFT(grouped_query_attention, grouped_last_head, "Every head of your output is the right last one"),
     DRAFT(grouped_query_attention, grouped_adds, "adds onto what was in out"),
+    SPOILT(grouped_query_attention, first_head_everywhere, "Every head of your output is the right first one"),
+    SPOILT(grouped_query_attention, last_head_everywhere, "Every head of your output is the right last one"),
     DRAFT(kv_cache_append, append_one_late, "one slot late"),
     DRAFT(kv_cache_append, append_keeps_the_length, "You return the old length"),
     DRAFT(kv_cache_append, append_swapped, "keys are in the values' cache"),
@@ -1621,12 +1419,10 @@ static const Draft wrong[] = {
     DRAFT(flash_attention, flash_by_keys_from_the_end, "added one by one to a large sum"),
     DRAFT(flash_attention, flash_from_the_top_left, "S - T + t"),
     DRAFT(flash_attention, flash_whole_tiles, "last tile is dropped"),
-    DRAFT(flash_attention, flash_in_bf16, "rounded to bfloat16"),
-    DRAFT(flash_attention, flash_in_small_room, "is over 64"),
     DRAFT(feed_forward_block, feed_forward_swapped, "It is silu(gate) * up"),
     DRAFT(feed_forward_block, feed_forward_of_x, "rms_norm(x)"),
     DRAFT(feed_forward_block, feed_forward_other_norm, "input_layernorm"),
-    DRAFT(feed_forward_block, feed_forward_and_x, "has x in it already"),
+    SPOILT(feed_forward_block, plus_x, "has x in it already"),
     DRAFT(attention_block, attention_turns_values, "Your values are turned, too"),
     DRAFT(attention_block, attention_without_w_o, "The last step is o_proj"),
     DRAFT(attention_block, attention_of_one_cache, "Your layers share one cache"),
@@ -1648,16 +1444,12 @@ static const Draft wrong[] = {
     DRAFT(pair_counts, counts_transposed, "counts[a][b] is for b behind a"),
     DRAFT(merge_pair, merge_nothing, "merge nothing"),
     DRAFT(merge_pair, merge_on_with_the_merged, "You merge what has just been merged"),
-    DRAFT(top_k, top_k_first, "Your cut is at a place in the sorted order"),
     DRAFT(top_k, top_k_one_more, "one too large"),
-    DRAFT(top_k, top_k_far_down, "gets -1e+04, which softmax may still give something"),
-    DRAFT(top_k, top_k_squeezed, "logits are changed"),
+    SPOILT(top_k, first_k_kept, "Your cut is at a place in the sorted order"),
+    SPOILT(top_k, far_down, "gets -1e+04, which softmax may still give something"),
+    SPOILT(top_k, squeezed, "logits are changed"),
     DRAFT(top_p, top_p_drops_the_crossing, "crosses p"),
-    DRAFT(top_p, top_p_keeps_every_second, "ruled out that should stay (first: token"),
-    DRAFT(min_p, min_p_keeps_all, "You rule out nothing"),
-    DRAFT(temperature, temperature_multiplied, "multiplied by T"),
-    DRAFT(temperature, temperature_twice, "Your divisor is T^2"),
-    DRAFT(temperature, temperature_of_the_likely, "kept that should go"),
+    SPOILT(top_p, every_second_kept, "ruled out that should stay (first: token"),
     DRAFT(repetition_penalty, penalty_each_time, "counts once"),
     DRAFT(quantize_q8_0, q8_divided, "You divide by d. Multiply by 1 / d"),
     DRAFT(dot_q8_0, dot_weight_scale_once, "the scale of the weights' first block"),
@@ -1694,16 +1486,30 @@ static const Draft wrong[] = {
     DRAFT(muon, muon_mistyped, "step is the right one times 0.9665. Are the coefficients 3.4445"),
     DRAFT(adamw, adamw_corrects_100_steps, "right up to step 20, and wrong by step 1002"),
     DRAFT(rms_norm, rms_of_the_first_1024, "ends after the first 1024 numbers"),
+    SPOILT(rms_norm, in_bf16, "rounded to bfloat16"),
+    SPOILT(rms_norm, in_half, "rounded to half precision"),
+    SPOILT(rms_norm, last_column_unwritten, "Never written: the last column"),
+    SPOILT(rms_norm, tail_unwritten, "Never written: the last width % 8 numbers of each row"),
+    SPOILT(rms_norm, first_row_everywhere, "Every row of your output is the right first one"),
+    SPOILT(rms_norm, last_row_unwritten, "Never written: the last row"),
     DRAFT(rope_half_split, rope_a_quarter, "is x, unchanged, first at"),
+    SPOILT(rope_half_split, second_half_unwritten, "Never written: the second half of each head"),
+    SPOILT(rope_half_split, x_but_head_0, "Only your head 0 is turned"),
+    SPOILT(rope_half_split, x_in_odd_heads, "Wrong: every second head: 1, 3, 5"),
+    SPOILT(rope_half_split, transposed, "transposed: token and head"),
+    SPOILT(rope_half_split, halves_exchanged, "half the axis away"),
     DRAFT(flash_attention, look_by_8, "divided by 8, as if each head were 64 wide"),
     DRAFT(attend_last, look_by_8, "divided by 8, as if each head were 64 wide"),
     DRAFT(cached_attention, cached_by_8, "divided by 8, as if each head were 64 wide"),
     DRAFT(attend_last, look_by_the_root_of_keys, "divided by sqrt(S)"),
     DRAFT(flash_attention, look_through_the_last_head, "Your query head 1 reads key/value head 1, and not 0"),
     DRAFT(flash_attention, look_at_the_last_100, "at position 315 of 316, sees keys 216 to 315, and not 0 to 315"),
+    SPOILT(flash_attention, in_bf16, "rounded to bfloat16"),
+    SPOILT(flash_attention, rubbish_for_65_keys, "is over 64"),
     DRAFT(attend_last, look_half_way, "at position 1 of 2, sees keys 0 to 0, and not 0 to 1"),
     DRAFT(softmax, softmax_from_minus_10000, "Your maximum starts at -10000"),
     DRAFT(min_p, min_p_log10, "becomes log10(p)"),
+    SPOILT(min_p, all_kept, "You rule out nothing"),
     DRAFT(dequantize_q5_0, q5_less_8, "You subtract 8, as q4_0 does"),
     DRAFT(clip_gradient, clip_if_not_nothing, "Your norm is 0 where it is NaN"),
     DRAFT(clip_gradient, clip_by_the_root, "is the right one times a number, another one in each"),
@@ -1718,30 +1524,70 @@ static const Draft wrong[] = {
     DRAFT(shard_heads, shard_heads_by_rank, "Your queries begin at head `rank`"),
     DRAFT(vocabulary_embedding, vocabulary_without_its_first, "first token of your part gets zeros"),
     DRAFT(flash_attention_log_sum, log_sum_too_large, "In the cases that fail your output is the right one times 1.5"),
+    SPOILT(relu, absolute_x, "come out positive"),
+    SPOILT(relu, nan_is_0, "turns NaN into 0"),
+    SPOILT(relu, negative_unwritten, "never written"),
+    SPOILT(relu, one_at_0, "Only where x is 0"),
+    SPOILT(sigmoid, doubled, "times 2, everywhere"),
+    SPOILT(sigmoid, less_a_half, "plus -0.5"),
+    SPOILT(sigmoid, inverted, "1 / the right one"),
+    SPOILT(sigmoid, right_to_six_digits, "less exact than PyTorch"),
+    SPOILT(relu_derivative, one_at_0, "slope at 0 is 1"),
+    SPOILT(geglu, gate_shut_below_4, "Your gate is 0 below -4"),
+    SPOILT(attention_scores, not_scaled, "not scaled"),
+    SPOILT(attention_scores, over_a_whole_root, "In the cases that fail your output is all zeros"),
+    SPOILT(attention_scores, masked_somewhere, "which means \"ruled out\""),
+    SPOILT(attention_scores, doubled, "times 2, everywhere"),
+    SPOILT(attention_scores, divided_by_D, "times 1/D, everywhere"),
+    SPOILT(attention_scores, transposed, "transposed: row and column"),
+    SPOILT(attention_scores, less_the_largest, "plus a number of its own"),
+    SPOILT(attention_scores, of_length_one, "another one in each"),
+    SPOILT(temperature, multiplied_by_T, "multiplied by T"),
+    SPOILT(temperature, divided_by_T, "Your divisor is T^2"),
+    SPOILT(temperature, ruled_out_is_0, "kept that should go"),
 };
 
-/* What the workbench says of it: trouble first, then the mistake. True if every case passes. */
+/* What the workbench says of them: trouble first, then the mistake. True if every case passes. */
+static bool conclude(const Kernel *kernel, Golden *golden, Verdict *verdicts, char said[static DIAGNOSIS]) {
+    int passed = 0;
+    said[0] = '\0';
+    for (int c = 0; c < golden->count; c++) {
+        passed += verdict_passes(&verdicts[c]);
+        if (verdicts[c].trouble[0]) snprintf(said, DIAGNOSIS, "%s", verdicts[c].trouble);
+    }
+    if (!said[0]) snprintf(said, DIAGNOSIS, "%s", diagnose(kernel, golden, golden->count, verdicts).advice);
+    bool all = passed == golden->count;
+    for (int c = 0; c < golden->count; c++) verdict_free(&verdicts[c]);
+    free(verdicts), golden_close(golden);
+    return all;
+}
+
+static Verdict verdict_of_spoilt(const Kernel *kernel, const GoldenCase *golden, Spoil *spoil) {
+    const Tensor *expected = &golden->expected;
+    int rank = expected->rank;
+    Right of = {.golden = golden, .count = tensor_count(expected), .right = tensor_to_float(expected)};
+    of.width = expected->shape[rank - 1];
+    of.rows = of.width ? of.count / of.width : 0;
+    of.heads = rank == 3 ? expected->shape[1] : of.rows;
+    const uint32_t bits = POISON << 16 | POISON;
+    float unwritten, *numbers = allocate(of.count * sizeof *numbers);
+    memcpy(&unwritten, &bits, sizeof unwritten);
+    for (size_t i = 0; i < of.count; i++) numbers[i] = spoil(&of, i, of.right[i], unwritten);
+    Tensor output = *expected;
+    output.dtype = F32, output.data = numbers;
+    Verdict verdict = verdict_of_output(kernel, golden, &output);
+    free(numbers), free((void *)of.right);
+    return verdict;
+}
+
 static bool judge_draft(const Draft *draft, char said[static DIAGNOSIS]) {
     const Kernel *kernel = kernel_named(draft->kernel);
     Golden golden = golden_open(draft->kernel);
     Verdict *verdicts = allocate((size_t)golden.count * sizeof *verdicts);
-    int passed = 0;
-    said[0] = '\0';
-    for (int c = 0; c < golden.count; c++) {
-        verdicts[c] = verdict_of_call(kernel, &golden.cases[c], draft->function);
-        passed += verdict_passes(&verdicts[c]);
-        if (verdicts[c].trouble[0]) snprintf(said, DIAGNOSIS, "%s", verdicts[c].trouble);
-    }
-    const char *twin = diagnose(kernel, golden.count, verdicts).twin;
-    if (!said[0] && twin)
-        snprintf(said, DIAGNOSIS, "%s", golden_advice(&golden, twin));
-    else if (!said[0])
-        general_advice(kernel, golden.count, verdicts, said);
-    bool all = passed == golden.count;
-    for (int c = 0; c < golden.count; c++) verdict_free(&verdicts[c]);
-    free(verdicts);
-    golden_close(&golden);
-    return all;
+    for (int c = 0; c < golden.count; c++)
+        verdicts[c] = draft->function ? verdict_of_call(kernel, &golden.cases[c], draft->function)
+                                      : verdict_of_spoilt(kernel, &golden.cases[c], draft->spoil);
+    return conclude(kernel, &golden, verdicts, said);
 }
 
 static bool is_told_by_a_payload(const Draft *draft) {
@@ -1780,7 +1626,7 @@ static void no_false_name_is_given(void **state) {
         DRAFT(largest_logit, largest_of_odd_parts, "rounded"),      /* whole numbers have few digits anyway */
         DRAFT(largest_logit, largest_by_a_margin, "whole numbers"),
         DRAFT(flash_attention_log_sum, log_sum_of_nothing, "ruled out"),
-        DRAFT(linear, linear_in_half, "sums"),
+        SPOILT(linear, in_half, "sums"),
     };
     for (size_t d = 0; d < sizeof unnamed / sizeof *unnamed; d++) {
         char said[DIAGNOSIS];

@@ -133,12 +133,6 @@ static void verdict_row(Table *table, const Verdict *verdict) {
     }
 }
 
-static bool any_wrong(int count, const Verdict verdicts[]) {
-    for (int i = 0; i < count; i++)
-        if (verdicts[i].agreement.wrong) return true;
-    return false;
-}
-
 static void say_later(const Verdict *verdict) {
     const char *advice = trial_advice(verdict->later);
     if (verdict->agreement.wrong) printf("  And in case %s it %s.\n", verdict->golden_case->name, verdict->later);
@@ -167,14 +161,12 @@ int report(const Kernel *kernel, const Golden *golden, const char *source, int c
     printf("%s: %d of %d cases pass\n", passed == count ? "PASS" : "FAIL", passed, count);
     if (passed == count) return passed;
 
-    Diagnosis found = diagnose(kernel, count, verdicts);
+    Diagnosis found = diagnose(kernel, golden, count, verdicts);
     const Verdict *troubled = first_troubled(count, verdicts);
-    char advice[DIAGNOSIS];
     if (troubled && trial_advice(troubled->trouble)) printf("  %s\n", trial_advice(troubled->trouble));
-    if (found.twin)
-        printf("  %s\n  (Your output is that in %d of the %d cases that can tell.)\n",
-               golden_advice(golden, found.twin), found.matched, found.stored);
-    else if (any_wrong(count, verdicts) && general_advice(kernel, count, verdicts, advice)) printf("  %s\n", advice);
+    if (found.advice[0]) printf("  %s\n", found.advice);
+    if (found.known_mistake)
+        printf("  (Your output is that in %d of the %d cases that can tell.)\n", found.matched, found.stored);
     for (int i = 0; i < count; i++)
         if (verdicts[i].later[0]) return say_later(&verdicts[i]), passed;
     return passed;
@@ -246,15 +238,15 @@ static void say_what_is_wrong(Judgement *judgement) {
     char *say = judgement->diagnosis, where[WORDS];
     const Verdict *troubled = first(in_trouble, judgement), *failing = first(fails, judgement),
         *deviating = first(deviates, judgement);
-    const char *twin = diagnose(judgement->kernel, count, judgement->verdicts).twin;
+    Diagnosis found = diagnose(judgement->kernel, &judgement->golden, count, judgement->verdicts);
+    const char *known = found.known_mistake;
     judgement->fate = troubled ? fate_of(troubled->trouble) : WRONG;
     if (troubled) snprintf(say, DIAGNOSIS, "case %s: %s", troubled->golden_case->name, troubled->trouble);
-    else if (!first(written, judgement) || (twin && strcmp(twin, DOES_NOTHING) == 0)) judgement->fate = NOT_IMPLEMENTED;
-    else if (twin) snprintf(say, DIAGNOSIS, "%s", golden_advice(&judgement->golden, twin));
-    else if (deviating) {
+    else if (!first(written, judgement) || (known && strcmp(known, DOES_NOTHING) == 0)) judgement->fate = NOT_IMPLEMENTED;
+    else if (!known && deviating) {
         judgement->fate = fate_of(deviating->later);
         snprintf(say, DIAGNOSIS, "case %s: %s", deviating->golden_case->name, deviating->later);
-    } else if (general_advice(judgement->kernel, count, judgement->verdicts, say)) return;
+    } else if (found.advice[0]) memcpy(say, found.advice, DIAGNOSIS);
     else first_wrong_text(where, failing), snprintf(say, DIAGNOSIS, "case %s: %s", failing->golden_case->name, where);
 }
 

@@ -61,7 +61,7 @@ Fate fate_of(const char *trouble);
  * how, and what to do. */
 bool hides_a_kernel(const Library *library, const Kernel *only, char say[static DIAGNOSIS]);
 
-/* A twin of this name is no mistake: it is what a kernel leaves that does nothing, where its output is not empty
+/* A stored output of this name is no mistake: it is what a kernel leaves that does nothing, where its output is not empty
  * before. */
 #define DOES_NOTHING "does_nothing"
 

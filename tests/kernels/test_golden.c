@@ -1,5 +1,5 @@
 /* Our kernels against PyTorch, and the judge against the well-known mistakes: every golden case must pass, every
- * wrong twin must fail and be named, and no output that is zero, NaN or unwritten may ever pass. */
+ * known mistake must fail and be named, and no output that is zero, NaN or unwritten may ever pass. */
 #include "common/error.h"
 #include "common/measure.h"
 #include "tests/judge/diagnosis.h"
@@ -31,46 +31,46 @@ static void ours_pass(void **state) {
     golden_close(&golden);
 }
 
-static bool stores(const GoldenCase *golden_case, const char *twin, Tensor *found) {
-    for (int t = 0; t < golden_case->twin_count; t++) {
-        *found = golden_case->twin[t];
-        if (strcmp(found->name, twin) == 0) return true;
+static bool stores(const GoldenCase *golden_case, const char *mistake, Tensor *found) {
+    for (int t = 0; t < golden_case->known_mistake_count; t++) {
+        *found = golden_case->known_mistake[t];
+        if (strcmp(found->name, mistake) == 0) return true;
     }
     return false;
 }
 
-/* An implementation with this mistake: the twin's output where one is stored, the right answer elsewhere. */
-static void judge_twin(const Kernel *kernel, const Golden *golden, const char *twin) {
+/* An implementation with this mistake: its output where one is stored, the right answer elsewhere. */
+static void judge_known_mistake(const Kernel *kernel, const Golden *golden, const char *mistake) {
     Verdict *verdicts = allocate((size_t)golden->count * sizeof *verdicts);
     int stored = 0;
     for (int c = 0; c < golden->count; c++) {
         const GoldenCase *one = &golden->cases[c];
         Tensor output = one->expected, found;
-        bool wrong = stores(one, twin, &found);
+        bool wrong = stores(one, mistake, &found);
         if (wrong) output.data = found.data, stored++;
         verdicts[c] = verdict_of_output(kernel, one, &output);
         if (verdict_passes(&verdicts[c]) == wrong)
-            fail_msg("%s, case %s: twin %s is judged wrongly", kernel->name, one->name, twin);
+            fail_msg("%s, case %s: mistake %s is judged wrongly", kernel->name, one->name, mistake);
     }
-    const char *named = diagnose(kernel, golden->count, verdicts).twin;
-    if (!stored || !named || strcmp(named, twin) != 0)
-        fail_msg("%s: twin %s is taken for %s", kernel->name, twin, named ? named : "nothing");
+    const char *named = diagnose(kernel, golden, golden->count, verdicts).known_mistake;
+    if (!stored || !named || strcmp(named, mistake) != 0)
+        fail_msg("%s: mistake %s is taken for %s", kernel->name, mistake, named ? named : "nothing");
     for (int c = 0; c < golden->count; c++) verdict_free(&verdicts[c]);
     free(verdicts);
 }
 
-static void twins_fail_and_are_named(void **state) {
+static void known_mistakes_fail_and_are_named(void **state) {
     const Kernel *kernel = *state;
     Golden golden = golden_open(kernel->name);
-    int twins = 0;
+    int mistakes = 0;
     for (size_t m = 0; m < golden.file.metadata_count; m++) {
         const char *key = golden.file.metadata[m].key;
         if (strncmp(key, "wrong/", 6) != 0) continue;
         assert_true(strlen(golden.file.metadata[m].value) > 20); /* advice, not a word */
-        judge_twin(kernel, &golden, key + 6);
-        twins++;
+        judge_known_mistake(kernel, &golden, key + 6);
+        mistakes++;
     }
-    assert_true(twins > 0);
+    assert_true(mistakes > 0);
     golden_close(&golden);
 }
 
@@ -107,7 +107,7 @@ int main(void) {
     static const struct {
         const char *what;
         CMUnitTestFunction test;
-    } checks[] = {{"passes", ours_pass}, {"wrong twins fail and are named", twins_fail_and_are_named},
+    } checks[] = {{"passes", ours_pass}, {"known mistakes fail and are named", known_mistakes_fail_and_are_named},
                   {"nothing else passes", nothing_else_passes}};
     enum { CHECKS = sizeof checks / sizeof *checks };
     int kernels = 0;
