@@ -28,7 +28,7 @@ bool model_has_file(const char *folder, const char *name) {
     return file_is_there(model_file(path, folder, name));
 }
 
-/* ------------------------------------------------------------------ one file, or shards and their index */
+/* ------------------------------------------------------------------ the weight files */
 
 static int add_shard(Shards *s, const char *folder, const char *name) {
     char path[MODEL_PATH];
@@ -46,8 +46,10 @@ static int add_shard(Shards *s, const char *folder, const char *name) {
 static void check_shard_name(const char *index, const char *tensor, const json_t *name) {
     const char *text = json_string_value(name);
     if (!text) fail("%s: weight_map says of \"%.80s\" no file's name", index, tensor);
-    if (strchr(text, '/') || strchr(text, '\\') || strcmp(text, "..") == 0 || strcmp(text, ".") == 0 || !*text)
-        fail("%s: \"%.80s\" is said to be in \"%.80s\", outside of this folder", index, tensor, text);
+    if (strchr(text, '/') || strchr(text, '\\') || strcmp(text, "..") == 0 ||
+        strcmp(text, ".") == 0 || !*text)
+        fail("%s: \"%.80s\" is said to be in \"%.80s\", outside of this folder", index, tensor,
+             text);
 }
 
 /* The index and the shards must agree: every tensor is in the shard that the index names for it. */
@@ -66,20 +68,24 @@ static void open_shards(Shards *s, const char *folder, const char *index) {
     fail_if_any(&missing, folder, "not in the shard that the index names");
     for (int i = 0; i < s->count; i++)
         for (size_t t = 0; t < s->shards[i].count; t++) {
-            const char *said = json_string_value(json_object_get(map, s->shards[i].tensors[t].name));
-            if (!said || strcmp(said, s->names[i]) != 0) list(&unexpected, s->shards[i].tensors[t].name);
+            const char *said =
+                json_string_value(json_object_get(map, s->shards[i].tensors[t].name));
+            if (!said || strcmp(said, s->names[i]) != 0)
+                list(&unexpected, s->shards[i].tensors[t].name);
         }
     fail_if_any(&unexpected, folder, "in a shard, though the index does not say so");
     json_decref(json);
 }
 
-/* A file of PyTorch's own format is a pickled program, which a reader of the weights would have to run. */
+/* A file of PyTorch's own format is a pickled program, which a reader of the weights would have to
+ * run. */
 static _Noreturn void refuse_pickled_weights(const char *folder) {
     static const char *const names[] = {"pytorch_model.bin", "pytorch_model.bin.index.json"};
     for (int i = 0; i < 2; i++)
         if (model_has_file(folder, names[i]))
-            fail("%s: it holds %s and no model.safetensors. transformers writes one beside it: " CONVERT, folder,
-                 names[i], "auto", shell_word(folder), shell_word(folder));
+            fail("%s: it holds %s and no model.safetensors. transformers writes one beside it: "
+                 CONVERT,
+                 folder, names[i], "auto", shell_word(folder), shell_word(folder));
     fail("%s: it holds neither model.safetensors nor model.safetensors.index.json", folder);
 }
 
@@ -104,12 +110,18 @@ static void close_weight_files(void *files) {
 
 /* ------------------------------------------------------------------ a model */
 
-static const Names names = {
-    "model.embed_tokens", "lm_head", "model.norm",
-    "model.layers.%d.input_layernorm", "model.layers.%d.self_attn.q_proj", "model.layers.%d.self_attn.k_proj",
-    "model.layers.%d.self_attn.v_proj", "model.layers.%d.self_attn.o_proj",
-    "model.layers.%d.post_attention_layernorm", "model.layers.%d.mlp.gate_proj", "model.layers.%d.mlp.up_proj",
-    "model.layers.%d.mlp.down_proj"};
+static const Names names = {"model.embed_tokens",
+                            "lm_head",
+                            "model.norm",
+                            "model.layers.%d.input_layernorm",
+                            "model.layers.%d.self_attn.q_proj",
+                            "model.layers.%d.self_attn.k_proj",
+                            "model.layers.%d.self_attn.v_proj",
+                            "model.layers.%d.self_attn.o_proj",
+                            "model.layers.%d.post_attention_layernorm",
+                            "model.layers.%d.mlp.gate_proj",
+                            "model.layers.%d.mlp.up_proj",
+                            "model.layers.%d.mlp.down_proj"};
 
 /* The tensors of all shards. */
 static Weights all_tensors(const Shards *s, const char *folder) {
@@ -127,8 +139,10 @@ bool model_folder_of(char folder[static MODEL_PATH], const char *path) {
         return true;
     }
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    if (strcmp(name, "model.safetensors") != 0 && strcmp(name, "model.safetensors.index.json") != 0) return false;
-    snprintf(folder, MODEL_PATH, "%.*s", slash > path ? (int)(slash - path) : 1, slash ? path : ".");
+    if (strcmp(name, "model.safetensors") != 0 && strcmp(name, "model.safetensors.index.json") != 0)
+        return false;
+    snprintf(folder, MODEL_PATH, "%.*s", slash > path ? (int)(slash - path) : 1,
+             slash ? path : ".");
     return true;
 }
 
@@ -136,7 +150,8 @@ Model model_open(const char *path) {
     char folder[MODEL_PATH], config[MODEL_PATH];
     if (!file_is_there(path)) fail("%s: %s: name a model's folder", path, strerror(errno));
     if (!model_folder_of(folder, path))
-        fail("%s: it is no folder: name the one that holds config.json and model.safetensors", path);
+        fail("%s: it is no folder: name the one that holds config.json and model.safetensors",
+             path);
     Shards *shards = allocate(sizeof *shards);
     *shards = (Shards){0};
     Model model = {.files = shards, .close_files = close_weight_files};
@@ -148,14 +163,21 @@ Model model_open(const char *path) {
 }
 
 static void free_layer(const Layer *layer) {
-    free(layer->input_layernorm), free(layer->post_attention_layernorm);
-    free(layer->q_bias), free(layer->k_bias), free(layer->v_bias), free(layer->o_bias);
-    free(layer->gate_bias), free(layer->up_bias), free(layer->down_bias);
+    free(layer->input_layernorm);
+    free(layer->post_attention_layernorm);
+    free(layer->q_bias);
+    free(layer->k_bias);
+    free(layer->v_bias);
+    free(layer->o_bias);
+    free(layer->gate_bias);
+    free(layer->up_bias);
+    free(layer->down_bias);
 }
 
 void model_close(Model *model) {
     for (int l = 0; l < model->config.L; l++) free_layer(&model->layers[l]);
-    free(model->layers), free(model->norm);
+    free(model->layers);
+    free(model->norm);
     config_free(&model->config);
     model->close_files(model->files);
     *model = (Model){0};

@@ -17,8 +17,8 @@ static const char *python_float(char text[static 32], double value) {
 }
 
 static void print_linear(FILE *file, int indent, const char *name, int in, int out, bool bias) {
-    fprintf(file, "%*s(%s): Linear(in_features=%d, out_features=%d, bias=%s)\n", indent, "", name, in, out,
-            bias ? "True" : "False");
+    fprintf(file, "%*s(%s): Linear(in_features=%d, out_features=%d, bias=%s)\n", indent, "", name,
+            in, out, bias ? "True" : "False");
 }
 
 static void print_norm(FILE *file, int indent, const char *name, const Config *config) {
@@ -30,7 +30,8 @@ static void print_norm(FILE *file, int indent, const char *name, const Config *c
 void config_print_tree(FILE *file, const Config *config) {
     int C = config->C, F = config->F, L = config->L, V = config->V;
     int queries = config->H * config->D, keys = config->KV * config->D;
-    fprintf(file, "LlamaForCausalLM(\n  (model): LlamaModel(\n    (embed_tokens): Embedding(%d, %d", V, C);
+    fprintf(file, "LlamaForCausalLM(\n  (model): LlamaModel(\n    (embed_tokens): Embedding(%d, %d",
+            V, C);
     if (config->pad >= 0) fprintf(file, ", padding_idx=%d", config->pad);
     fprintf(file, ")\n    (layers): ModuleList(\n");
     if (L == 1) fprintf(file, "      (0): LlamaDecoderLayer(\n");
@@ -57,7 +58,8 @@ void config_print_tree(FILE *file, const Config *config) {
 /* ------------------------------------------------------------------ the weight of each module */
 
 /* A matrix, or a vector where rows is 0, that the model has `count` times. */
-static void module_row(Table *table, const Config *c, const char *name, int count, int rows, int columns) {
+static void module_row(Table *table, const Config *c, const char *name, int count, int rows,
+                       int columns) {
     size_t shape[] = {(size_t)rows, (size_t)columns};
     char text[SHAPE_TEXT];
     int64_t each = (int64_t)(rows ? rows : 1) * columns, all = count * each;
@@ -80,14 +82,15 @@ void config_print_modules(FILE *file, const Config *c) {
     module_row(&table, c, "layers.N.mlp.gate_proj", L, F, C);
     module_row(&table, c, "layers.N.mlp.up_proj", L, F, C);
     module_row(&table, c, "layers.N.mlp.down_proj", L, C, F);
-    if (c->attention_bias) module_row(&table, c, "layers.N.self_attn's biases", L, 0, queries + 2 * keys + C);
+    if (c->attention_bias)
+        module_row(&table, c, "layers.N.self_attn's biases", L, 0, queries + 2 * keys + C);
     if (c->mlp_bias) module_row(&table, c, "layers.N.mlp's biases", L, 0, 2 * F + C);
     module_row(&table, c, "norm", 1, 0, C);
-    module_row(&table, c, c->tie_word_embeddings ? "lm_head (it is embed_tokens)" : "lm_head", !c->tie_word_embeddings,
-               c->V, C);
+    module_row(&table, c, c->tie_word_embeddings ? "lm_head (it is embed_tokens)" : "lm_head",
+               !c->tie_word_embeddings, c->V, C);
     int64_t all = config_parameters(c);
     table_row(&table, "all||||%" PRId64 "|%" PRId64, all, all * (int64_t)dtype_size(c->dtype));
     table_print(&table, file);
     fprintf(file, "A token leaves %ld bytes in the KV cache in float32, %ld in 16 bits.\n",
-           kv_bytes_per_token(c->L, c->KV, c->D, 4), kv_bytes_per_token(c->L, c->KV, c->D, 2));
+            kv_bytes_per_token(c->L, c->KV, c->D, 4), kv_bytes_per_token(c->L, c->KV, c->D, 2));
 }

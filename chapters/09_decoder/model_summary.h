@@ -9,7 +9,8 @@
 /* Prints what print(model) prints in PyTorch, where model is transformers' LlamaForCausalLM. */
 void config_print_tree(FILE *file, const Config *config);
 
-/* Prints a table of all modules: shape, parameters, bytes; and the bytes of a token in the KV cache. */
+/* Prints a table of all modules: shape, parameters, bytes; and the bytes of a token in the KV
+ * cache. */
 void config_print_modules(FILE *file, const Config *config);
 
 #endif

@@ -13,8 +13,10 @@
 
 /* ------------------------------------------------------------------ the stages of a run */
 
-/* The numbers of a stage, row by row: the stream's, and after them the logits. Returns the stage's name. */
-static const char *stage_of(const Trace *run, int s, char name[static 32], int *width, const float **values) {
+/* The numbers of a stage, row by row: the stream's, and after them the logits. Returns the stage's
+ * name. */
+static const char *stage_of(const Trace *run, int s, char name[static 32], int *width,
+                            const float **values) {
     const bool last = s == run->stages;
     *width = last ? run->V : run->C;
     *values = last ? run->logits : run->states + (size_t)s * run->T * run->C;
@@ -31,8 +33,10 @@ bool hidden_states_are_finite(const Trace *run, char words[static 200]) {
             if (isfinite(values[i])) finite++;
             else if (first == SIZE_MAX) first = i;
         if (finite == count) continue;
-        snprintf(words, 200, "%s is the first stage with nan or infinities: %zu of %zu, the first at [%zu, %zu]: what "
-                 "comes after it inherits", stage, count - finite, count, first / (size_t)width, first % (size_t)width);
+        snprintf(words, 200,
+                 "%s is the first stage with nan or infinities: %zu of %zu, the first at "
+                 "[%zu, %zu]: what comes after it inherits",
+                 stage, count - finite, count, first / (size_t)width, first % (size_t)width);
         return false;
     }
     return true;
@@ -45,25 +49,36 @@ void hidden_states_save(const Trace *run, const char *path, const char *model) {
     Tensor *tensors = allocate((size_t)(run->stages + 2) * sizeof *tensors);
     char(*names)[32] = allocate((size_t)run->stages * sizeof *names);
     size_t T = (size_t)run->T, C = (size_t)run->C;
-    tensors[count++] = (Tensor){.name = "ids", .dtype = I32, .rank = 1, .shape = {T}, .data = run->ids};
-    for (int s = 0; s < run->stages; s++)
-        tensors[count++] = (Tensor){.name = stage_name(names[s], s, run->stages), .dtype = F32, .rank = 2,
-                                    .shape = {T, C}, .data = run->states + (size_t)s * T * C};
     tensors[count++] =
-        (Tensor){.name = "logits", .dtype = F32, .rank = 2, .shape = {T, (size_t)run->V}, .data = run->logits};
+        (Tensor){.name = "ids", .dtype = I32, .rank = 1, .shape = {T}, .data = run->ids};
+    for (int s = 0; s < run->stages; s++)
+        tensors[count++] = (Tensor){.name = stage_name(names[s], s, run->stages),
+                                    .dtype = F32,
+                                    .rank = 2,
+                                    .shape = {T, C},
+                                    .data = run->states + (size_t)s * T * C};
+    tensors[count++] = (Tensor){.name = "logits",
+                                .dtype = F32,
+                                .rank = 2,
+                                .shape = {T, (size_t)run->V},
+                                .data = run->logits};
     safetensors_save(path, (size_t)count, tensors, 1, &(Metadata){"model", model});
-    printf("%s: ids, embed_tokens, layers.0 to layers.%d, norm and logits of %d token%s\n", path, run->stages - 3,
-           run->T, run->T == 1 ? "" : "s");
-    free(names), free(tensors);
+    printf("%s: ids, embed_tokens, layers.0 to layers.%d, norm and logits of %d token%s\n", path,
+           run->stages - 3, run->T, run->T == 1 ? "" : "s");
+    free(names);
+    free(tensors);
 }
 
 /* ------------------------------------------------------------------ beside another
  *
- * A dump that brings its own float64 (NAME/float64) is judged by common/check.h. Of any other we only know its dtype:
- * an honest float32 run of the deepest Llama stays within 2^-13 of the row's largest number, and the mistakes that are
- * worth finding are far beyond it; what was computed in 16 bits rounds at each of its steps. */
+ * A dump that brings its own float64 (NAME/float64) is judged by common/check.h. Of any other we
+ * only know its dtype: an honest float32 run of the deepest Llama stays within 2^-13 of the row's
+ * largest number, and the mistakes that are worth finding are far beyond it; what was computed in
+ * 16 bits rounds at each of its steps. */
 
-static double ulps_allowed(DType dtype) { return dtype == BF16 ? 0x1p19 : dtype == F16 ? 0x1p16 : 0x1p10; }
+static double ulps_allowed(DType dtype) {
+    return dtype == BF16 ? 0x1p19 : dtype == F16 ? 0x1p16 : 0x1p10;
+}
 
 /* NULL if the dump has no such stage. */
 static const Tensor *find_stage(const SafeTensors *dump, const char *name, int T, int width) {
@@ -71,9 +86,10 @@ static const Tensor *find_stage(const SafeTensors *dump, const char *name, int T
     char text[SHAPE_TEXT];
     if (!tensor) return NULL;
     int last = tensor->rank - 1; /* a batch of one may stand before [T, width] */
-    if (tensor_count(tensor) != (size_t)T * width || last < 1 || tensor->shape[last] != (size_t)width)
-        fail("%s is %s in the dump, here it is [%d, %d]", name, shape_text(text, tensor->rank, tensor->shape), T,
-             width);
+    if (tensor_count(tensor) != (size_t)T * width || last < 1 ||
+        tensor->shape[last] != (size_t)width)
+        fail("%s is %s in the dump, here it is [%d, %d]", name,
+             shape_text(text, tensor->rank, tensor->shape), T, width);
     return tensor;
 }
 
@@ -85,9 +101,11 @@ static Agreement judge(const SafeTensors *dump, const Tensor *theirs, const floa
     size_t count = tensor_count(theirs), row = theirs->shape[theirs->rank - 1];
     float *expected = tensor_to_float(theirs);
     double *truth = tensor_to_double(exacting ? exact : theirs);
-    Agreement agreement = exacting ? check(count, row, ours, expected, truth)
-                                   : check_within(ulps_allowed(theirs->dtype), count, row, ours, truth);
-    free(expected), free(truth);
+    Agreement agreement = exacting
+                              ? check(count, row, ours, expected, truth)
+                              : check_within(ulps_allowed(theirs->dtype), count, row, ours, truth);
+    free(expected);
+    free(truth);
     return agreement;
 }
 
@@ -102,8 +120,8 @@ static bool compare_stage(Table *table, const SafeTensors *dump, const char *nam
     Agreement a = judge(dump, theirs, ours);
     if (a.wrong == 0) table_row(table, "%s|%.2g|%.1f|ok", name, a.worst, a.ulps);
     else
-        table_row(table, "%s|%.2g|%.1f|DIFFERS|%zu of %zu|[%zu, %zu]", name, a.worst, a.ulps, a.wrong, a.count,
-                  a.first_wrong / (size_t)width, a.first_wrong % (size_t)width);
+        table_row(table, "%s|%.2g|%.1f|DIFFERS|%zu of %zu|[%zu, %zu]", name, a.worst, a.ulps,
+                  a.wrong, a.count, a.first_wrong / (size_t)width, a.first_wrong % (size_t)width);
     return a.wrong == 0;
 }
 
@@ -124,11 +142,14 @@ bool hidden_states_compare(const Trace *run, const SafeTensors *dump) {
     for (int s = 0, width; s <= run->stages; s++) {
         const float *ours;
         const char *stage = stage_of(run, s, name, &width, &ours);
-        if (!compare_stage(&table, dump, stage, run->T, width, ours) && !*first) strcpy(first, stage);
+        if (!compare_stage(&table, dump, stage, run->T, width, ours) && !*first)
+            strcpy(first, stage);
     }
     table_print(&table, stdout);
     if (*first)
-        printf("%s is the first that differs: what comes before it agrees, what comes after it inherits.\n", first);
+        printf("%s is the first that differs: what comes before it agrees, what comes after it "
+               "inherits.\n",
+               first);
     else printf("Nothing differs.\n");
     return *first == 0;
 }
@@ -137,7 +158,8 @@ bool hidden_states_compare(const Trace *run, const SafeTensors *dump) {
 
 int *hidden_states_ids(const SafeTensors *dump, int *count) {
     const Tensor *tensor = safetensors_find(dump, "ids");
-    if (!tensor || tensor_count(tensor) == 0) fail("--ids 1,2,3 is needed: the dump does not hold its ids");
+    if (!tensor || tensor_count(tensor) == 0)
+        fail("--ids 1,2,3 is needed: the dump does not hold its ids");
     if (tensor_count(tensor) > INT_MAX) fail("the dump holds more ids than any context");
     int *ids = allocate(tensor_count(tensor) * sizeof *ids);
     *count = (int)tensor_count(tensor);

@@ -1,6 +1,6 @@
-/* The hidden states of a run in a file, which is called a dump here: save them, or compare them with those that another
- * program computed, to find the first stage that differs. A dump is a .safetensors with the tensors ids [T]; embed_tokens,
- * layers.0, …, norm [T][C]; logits [T][V]. */
+/* The hidden states of a run in a file, which is called a dump here: save them, or compare them
+ * with those that another program computed, to find the first stage that differs. A dump is a
+ * .safetensors with the tensors ids [T]; embed_tokens, layers.0, …, norm [T][C]; logits [T][V]. */
 #ifndef HIDDEN_STATES_H
 #define HIDDEN_STATES_H
 
@@ -10,8 +10,8 @@
 /* The token ids of a dump, or fail(). The caller frees. */
 int *hidden_states_ids(const SafeTensors *dump, int *count);
 
-/* Whether all stages are finite. A nan or an infinity spreads to all that is computed from it, so `words` name the first
- * stage that has one. */
+/* Whether all stages are finite. A nan or an infinity spreads to all that is computed from it, so
+ * `words` name the first stage that has one. */
 bool hidden_states_are_finite(const Trace *run, char words[static 200]);
 
 /* Writes a dump; the model's path becomes its metadata. */

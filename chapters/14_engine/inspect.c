@@ -1,5 +1,5 @@
-/* inspect: a model in any format, from the inside. Its module tree and what it weighs; its logits and hidden states on
- * some tokens, to be saved, or compared with those of another program. */
+/* inspect: a model in any format, from the inside. Its module tree and what it weighs; its logits
+ * and hidden states on some tokens, to be saved, or compared with those of another program. */
 #include "09_decoder/model_summary.h"
 #include "09_decoder/presets.h"
 #include "14_engine/formats/model_open_any.h"
@@ -46,18 +46,23 @@ static void print_next(const Trace *run) {
 }
 
 static void check_dump_can_be_written(const char *path) {
-    if (file_is_mapped(path)) fail("--save %s: this file is being read, and would be lost: name another one", path);
-    if (file_would_be_lost(path, 8, "{")) /* the header of a .safetensors comes after its length of 8 bytes */
+    if (file_is_mapped(path))
+        fail("--save %s: this file is being read, and would be lost: name another one", path);
+    /* The header of a .safetensors comes after its length of 8 bytes. */
+    if (file_would_be_lost(path, 8, "{"))
         fail("--save %s: this file is no safetensors, and would be lost: name another one", path);
 }
 
-/* Without `ids_text` the ids are those of the dump to compare with. Returns the exit status: 1 if a stage differs. */
-static int run_model(const char *path, const char *ids_text, const char *save_to, const char *dump_path) {
+/* Without `ids_text` the ids are those of the dump to compare with. Returns the exit status: 1 if a
+ * stage differs. */
+static int run_model(const char *path, const char *ids_text, const char *save_to,
+                     const char *dump_path) {
     SafeTensors dump = {0};
     int T;
     bool agrees = true;
     if (dump_path) dump = safetensors_open(dump_path);
-    if (!ids_text && !dump_path) usage_error("--model needs --ids 1,2,3, or a dump to --compare with");
+    if (!ids_text && !dump_path)
+        usage_error("--model needs --ids 1,2,3, or a dump to --compare with");
     int *ids = ids_text ? option_ids("ids", ids_text, &T) : hidden_states_ids(&dump, &T);
 
     Model model = model_open_any(path);
@@ -66,7 +71,7 @@ static int run_model(const char *path, const char *ids_text, const char *save_to
     if (dump_path) hidden_states_require(&run, &dump, dump_path);
     char words[200];
     if (hidden_states_are_finite(&run, words)) print_next(&run);
-    else if (save_to || dump_path) fprintf(stderr, "note: %s\n", words); /* the dump helps to find the mistake */
+    else if (save_to || dump_path) fprintf(stderr, "note: %s\n", words); /* it is in the dump */
     else fail("%s: %s", path, words);
     if (save_to) hidden_states_save(&run, save_to, path);
     if (dump_path) {
@@ -82,16 +87,20 @@ static int run_model(const char *path, const char *ids_text, const char *save_to
 int main(int argc, char **argv) {
     const char *tree = NULL, *model = NULL, *ids = NULL, *save_to = NULL, *dump = NULL;
     const Option options[] = {
-        {"tree", "NAME|DIR|FILE", "print a model as PyTorch does, and what it weighs: llama-3-8b, or any --model",
-         &tree},
+        {"tree", "NAME|DIR|FILE",
+         "print a model as PyTorch does, and what it weighs: llama-3-8b, or any --model", &tree},
         {"model", "DIR|FILE", "run a Hugging Face folder, a .gguf, or a .bin of llama2.c", &model},
         {"ids", "1,2,3", "on these tokens", &ids},
         {"save", "FILE", "write logits and hidden states as .safetensors", &save_to},
-        {"compare", "FILE", "find the first stage that differs from such a file; without --ids, on its ids", &dump},
+        {"compare", "FILE",
+         "find the first stage that differs from such a file; without --ids, on its ids", &dump},
     };
-    only_options(argc, argv, "--tree NAME|DIR|FILE | --model DIR|FILE --ids 1,2,3 [--save FILE] [--compare FILE]",
-                 "Shows a model in any format from the inside: its modules; its logits and hidden states, equal to\n"
-                 "transformers'.", sizeof options / sizeof *options, options);
+    only_options(
+        argc, argv,
+        "--tree NAME|DIR|FILE | --model DIR|FILE --ids 1,2,3 [--save FILE] [--compare FILE]",
+        "Shows a model in any format from the inside: its modules; its logits and hidden states, equal\n"
+        "to transformers'.",
+        sizeof options / sizeof *options, options);
     if (!model && (ids || save_to || dump)) usage_error("--ids, --save and --compare need --model");
     if (!model && !tree) usage_error("give a --tree or a --model");
     if (tree) print_tree(tree);

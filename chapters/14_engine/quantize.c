@@ -1,5 +1,5 @@
-/* quantize: any model that this course reads becomes a GGUF file of fewer bits, for llama, llama.cpp and all that reads
- * such. */
+/* quantize: any model that this course reads becomes a GGUF file of fewer bits, for llama,
+ * llama.cpp and all that reads such. */
 #include "09_decoder/model.h"
 #include "10_tokenizer/formats.h"
 #include "10_tokenizer/tokenizer.h"
@@ -25,7 +25,7 @@
 /* What a tensor of the file is made from. */
 typedef struct {
     Tensor from;
-    int heads; /* 0, or whose rows are to be brought from the half-split order into the interleaved one */
+    int heads; /* of rows to bring from the half-split order into the interleaved one; or 0 */
 } Source;
 
 typedef struct {
@@ -49,7 +49,8 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static int kind_named(const char *name) {
     for (int k = 0; k < KINDS; k++)
-        if (strcasecmp(kinds[k].name, name) == 0) return k; /* Q8_0, as it is written elsewhere, too */
+        if (strcasecmp(kinds[k].name, name) == 0)
+            return k; /* Q8_0, as it is written elsewhere, too */
     usage_error("--type %s: it must be q8_0, q5_1, q5_0, q4_1, q4_0, bf16, f16 or f32", name);
 }
 
@@ -59,14 +60,17 @@ static size_t bytes_of(GgufType type, int rank, const size_t shape[rank]) {
     return numbers / gguf_block_numbers(type) * gguf_block_bytes(type);
 }
 
-/* What has one dimension stays as it is: it is little. Rows that cannot be cut into blocks become float16. */
-__attribute__((format(printf, 4, 5))) static void add(Plan *plan, Tensor from, int heads, const char *format, ...) {
+/* What has one dimension stays as it is: it is little. Rows that cannot be cut into blocks become
+ * float16. */
+__attribute__((format(printf, 4, 5))) static void add(Plan *plan, Tensor from, int heads,
+                                                      const char *format, ...) {
     char name[80];
     va_list arguments;
     va_start(arguments, format);
     int length = vsnprintf(name, sizeof name, format, arguments);
     va_end(arguments);
-    GgufTensor to = {.name = copy_text(name, (size_t)length), .type = plan->wanted, .rank = from.rank};
+    GgufTensor to = {
+        .name = copy_text(name, (size_t)length), .type = plan->wanted, .rank = from.rank};
     memcpy(to.shape, from.shape, sizeof to.shape);
     if (!from.name) from.name = to.name; /* what is no tensor of the model by itself */
     if (from.rank == 1) to.type = GGUF_TYPE_F32;
@@ -83,8 +87,8 @@ static Tensor row(const float *numbers, int n) {
 }
 
 /* A matrix, and its bias if it has one. */
-static void add_projection(Plan *plan, Tensor weight, const float *bias, int out, int heads, const char *name,
-                           int layer) {
+static void add_projection(Plan *plan, Tensor weight, const float *bias, int out, int heads,
+                           const char *name, int layer) {
     add(plan, weight, heads, "blk.%d.%s.weight", layer, name);
     if (bias) add(plan, row(bias, out), heads, "blk.%d.%s.bias", layer, name);
 }
@@ -131,7 +135,8 @@ static void add_config(GgufPairs *pairs, const Config *c, uint32_t file_type) {
         fail("longrope, with factors for short texts and for long ones: it is not written here");
     if (rope->rope_type == ROPE_YARN &&
         (rope->attention_factor || rope->mscale || rope->mscale_all_dim || rope->keep_fractions))
-        fail("YaRN with an attention_factor, mscale or fractions of its own: GGUF has no words for it");
+        fail("YaRN with an attention_factor, mscale or fractions of its own: GGUF has no words for "
+             "it");
     gguf_add_text(pairs, "general.architecture", "llama");
     gguf_add_u32(pairs, "general.quantization_version", 2);
     gguf_add_u32(pairs, "general.file_type", file_type);
@@ -151,9 +156,12 @@ static void add_config(GgufPairs *pairs, const Config *c, uint32_t file_type) {
     gguf_add_text(pairs, "llama.rope.scaling.type", scalings[rope->rope_type]);
     gguf_add_f32(pairs, "llama.rope.scaling.factor", (float)rope->factor);
     if (rope->rope_type != ROPE_YARN) return;
-    gguf_add_u32(pairs, "llama.rope.scaling.original_context_length", (uint32_t)rope->original_max_position_embeddings);
-    if (rope->beta_fast) gguf_add_f32(pairs, "llama.rope.scaling.yarn_beta_fast", (float)rope->beta_fast);
-    if (rope->beta_slow) gguf_add_f32(pairs, "llama.rope.scaling.yarn_beta_slow", (float)rope->beta_slow);
+    gguf_add_u32(pairs, "llama.rope.scaling.original_context_length",
+                 (uint32_t)rope->original_max_position_embeddings);
+    if (rope->beta_fast)
+        gguf_add_f32(pairs, "llama.rope.scaling.yarn_beta_fast", (float)rope->beta_fast);
+    if (rope->beta_slow)
+        gguf_add_f32(pairs, "llama.rope.scaling.yarn_beta_slow", (float)rope->beta_slow);
 }
 
 /* How a chat model is talked to. */
@@ -166,7 +174,9 @@ static void add_chat_template(GgufPairs *pairs, const char *path) {
 /* ------------------------------------------------------------------ one tensor after the other */
 
 /* Row `out` of a head in the interleaved order is which one in the half-split order? */
-static size_t row_before(size_t out, size_t D) { return out / D * D + out % D / 2 + (out % 2 ? D / 2 : 0); }
+static size_t row_before(size_t out, size_t D) {
+    return out / D * D + out % D / 2 + (out % 2 ? D / 2 : 0);
+}
 
 static void narrow(GgufType type, int n, void *to, const float from[n]) {
     if (type == GGUF_TYPE_F32) memcpy(to, from, (size_t)n * sizeof *from);
@@ -177,24 +187,27 @@ static void narrow(GgufType type, int n, void *to, const float from[n]) {
     else format_of_type((int)type)->quantize(1, n, to, (const void *)from);
 }
 
-/* A float16 ends at 65504, and a block's scale and minimum are float16: where a number is larger, is all still finite
- * that is read back? */
+/* A float16 ends at 65504, and a block's scale and minimum are float16: where a number is larger,
+ * is all still finite that is read back? */
 static bool is_lost(GgufType type, int n, const void *written, float numbers[n]) {
     float largest = 0;
     for (int i = 0; i < n; i++) largest = fmaxf(largest, fabsf(numbers[i]));
     if (largest <= 65504) return false;
-    Tensor row = gguf_as_tensor(&(GgufTensor){.type = type, .rank = 1, .shape = {(size_t)n}, .data = written});
+    Tensor row = gguf_as_tensor(
+        &(GgufTensor){.type = type, .rank = 1, .shape = {(size_t)n}, .data = written});
     tensor_numbers(&row, 0, (size_t)n, numbers);
     return first_not_finite(n, numbers) < n;
 }
 
-/* In blocks, a NaN would pass for one of the levels, and a damaged model for a sound one: it is looked for before. */
+/* In blocks, a NaN would pass for one of the levels, and a damaged model for a sound one: it is
+ * looked for before. */
 static void fill(void *context, size_t index, void *bytes) {
     Plan *plan = context;
     const GgufTensor *tensor = &plan->tensors[index];
     const Source *source = &plan->sources[index];
     int rows = (int)tensor->shape[0], n = tensor->rank == 1 ? 1 : (int)tensor->shape[1];
-    size_t step = tensor->bytes / (size_t)rows, D = source->heads ? (size_t)rows / (size_t)source->heads : 1;
+    size_t step = tensor->bytes / (size_t)rows,
+           D = source->heads ? (size_t)rows / (size_t)source->heads : 1;
     size_t end = (size_t)rows * (size_t)n, wrong = end;
     bool lost = false;
 #pragma omp parallel reduction(min : wrong) reduction(|| : lost)
@@ -206,14 +219,16 @@ static void fill(void *context, size_t index, void *bytes) {
             size_t before = source->heads ? row_before((size_t)r, D) : (size_t)r;
             tensor_numbers(&source->from, before * (size_t)n, (size_t)n, numbers);
             int at = first_not_finite(n, numbers);
-            if (at < n && before * (size_t)n + (size_t)at < wrong) wrong = before * (size_t)n + (size_t)at;
+            if (at < n && before * (size_t)n + (size_t)at < wrong)
+                wrong = before * (size_t)n + (size_t)at;
             narrow(tensor->type, n, to, numbers);
             lost = lost || is_lost(tensor->type, n, to, numbers);
         }
         free(numbers);
     }
     if (wrong < end)
-        fail("%s: its number %zu is NaN or infinite: the model is damaged, fetch it again", source->from.name, wrong);
+        fail("%s: its number %zu is NaN or infinite: the model is damaged, fetch it again",
+             source->from.name, wrong);
     if (lost)
         fail("%s: it has a number too large for %s: --type f32 keeps it", source->from.name,
              gguf_type_name(tensor->type));
@@ -225,36 +240,45 @@ static void fill(void *context, size_t index, void *bytes) {
 
 static void say_what_was_written(const Plan *plan, const char *path, const char *type) {
     double numbers = 0;
-    for (size_t i = 0; i < plan->count; i++) numbers += (double)tensor_count(&plan->sources[i].from);
-    printf("%s: %zu tensors, %.1f MB, %.2f bits a number\n", path, plan->count, (double)plan->all / 1e6,
-           8 * (double)plan->all / numbers);
+    for (size_t i = 0; i < plan->count; i++)
+        numbers += (double)tensor_count(&plan->sources[i].from);
+    printf("%s: %zu tensors, %.1f MB, %.2f bits a number\n", path, plan->count,
+           (double)plan->all / 1e6, 8 * (double)plan->all / numbers);
     if (strcmp(type, "f32") != 0)
         printf("The norms%s stay F32: they are few numbers, and each counts for a whole row.\n",
                plan->factors ? " and RoPE's factors" : "");
-    if (plan->stay) printf("%zu matrices are F16: their rows are no multiple of %s's block of 32.\n", plan->stay, type);
+    if (plan->stay)
+        printf("%zu matrices are F16: their rows are no multiple of %s's block of 32.\n",
+               plan->stay, type);
 }
 
 int main(int argc, char **argv) {
     const char *type = "q8_0", *tokenizer_path = NULL, *quiet = NULL;
     const Option options[] = {
         {"type", "TYPE", "q8_0, q5_1, q5_0, q4_1, q4_0, bf16, f16 or f32 (q8_0)", &type},
-        {"tokenizer", "PATH", "the tokenizer that goes into the file (the model's, or what lies beside it)",
+        {"tokenizer", "PATH",
+         "the tokenizer that goes into the file (the model's, or what lies beside it)",
          &tokenizer_path},
         {"quiet", NULL, "no progress bar", &quiet},
     };
-    int rest = parse_options(argc, argv, "MODEL OUT.gguf [--type TYPE]",
-                             "Writes a model, a Hugging Face folder, a .gguf or llama2.c's .bin, as a GGUF file of so "
-                             "many bits.",
-                             sizeof options / sizeof *options, options);
-    if (argc - rest != 2 || !*argv[rest] || !*argv[rest + 1]) usage_error("give a model and the file to write");
+    int rest = parse_options(
+        argc, argv, "MODEL OUT.gguf [--type TYPE]",
+        "Writes a model, a Hugging Face folder, a .gguf or llama2.c's .bin, as a GGUF file of so "
+        "many bits.",
+        sizeof options / sizeof *options, options);
+    if (argc - rest != 2 || !*argv[rest] || !*argv[rest + 1])
+        usage_error("give a model and the file to write");
     const char *from = argv[rest], *to = argv[rest + 1];
     int kind = kind_named(type);
 
     Model model = model_open_any(from);
-    if (file_is_mapped(to)) fail("%s: it cannot be read and written at once: give the new file another name", to);
-    if (file_would_be_lost(to, 0, "GGUF")) fail("%s: this file is no GGUF, and would be lost: name another one", to);
+    if (file_is_mapped(to))
+        fail("%s: it cannot be read and written at once: give the new file another name", to);
+    if (file_would_be_lost(to, 0, "GGUF"))
+        fail("%s: this file is no GGUF, and would be lost: name another one", to);
     Tokenizer *tokenizer = tokenizer_of_model(from, tokenizer_path);
-    if (tokenizer_size(tokenizer) > model.config.V) fail("%s: its tokenizer has more tokens than the model", from);
+    if (tokenizer_size(tokenizer) > model.config.V)
+        fail("%s: its tokenizer has more tokens than the model", from);
     GgufPairs pairs = {0};
     add_config(&pairs, &model.config, kinds[kind].number);
     gguf_tokenizer_pairs(tokenizer, &pairs);

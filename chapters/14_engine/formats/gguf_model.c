@@ -10,17 +10,34 @@
 
 /* ------------------------------------------------------------------ a Llama, in the file's words
  *
- * Source: LLM_ARCH_LLAMA in llama-arch.cpp and llama-model.cpp of llama.cpp; Keys in constants.py of the
- * package gguf. */
+ * Source: LLM_ARCH_LLAMA in llama-arch.cpp and llama-model.cpp of llama.cpp; Keys in constants.py
+ * of the package gguf. */
 
-/* Everything that is said of an architecture begins with its name. What is not known here might change the
- * mathematics. */
+/* Everything that is said of an architecture begins with its name. What is not known here might
+ * change the mathematics. */
 static const char *const known[] = {
-    "vocab_size", "context_length", "embedding_length", "block_count", "feed_forward_length", "rope.dimension_count",
-    "attention.head_count", "attention.head_count_kv", "attention.key_length", "attention.value_length",
-    "attention.layer_norm_rms_epsilon", "rope.freq_base", "rope.scaling.type", "rope.scaling.factor",
-    "rope.scaling.original_context_length", "rope.scaling.attn_factor", "rope.scaling.yarn_beta_fast",
-    "rope.scaling.yarn_beta_slow", "rope.scaling.finetuned", "rope.scale_linear", "expert_count", "expert_used_count",
+    "vocab_size",
+    "context_length",
+    "embedding_length",
+    "block_count",
+    "feed_forward_length",
+    "rope.dimension_count",
+    "attention.head_count",
+    "attention.head_count_kv",
+    "attention.key_length",
+    "attention.value_length",
+    "attention.layer_norm_rms_epsilon",
+    "rope.freq_base",
+    "rope.scaling.type",
+    "rope.scaling.factor",
+    "rope.scaling.original_context_length",
+    "rope.scaling.attn_factor",
+    "rope.scaling.yarn_beta_fast",
+    "rope.scaling.yarn_beta_slow",
+    "rope.scaling.finetuned",
+    "rope.scale_linear",
+    "expert_count",
+    "expert_used_count",
     "tensor_data_layout",
 };
 
@@ -32,7 +49,8 @@ static void refuse_the_unknown(const Gguf *file) {
         bool is_known = strncmp(key, prefix, strlen(prefix)) != 0;
         for (size_t k = 0; k < sizeof known / sizeof *known; k++)
             is_known = is_known || strcmp(key + strlen(prefix), known[k]) == 0;
-        if (!is_known) fail("%s: it says %.80s: what this changes is not computed here", file->name, key);
+        if (!is_known)
+            fail("%s: it says %.80s: what this changes is not computed here", file->name, key);
     }
 }
 
@@ -42,22 +60,26 @@ static const GgufPair *value_of(const Gguf *file, const char *name) {
     snprintf(key, sizeof key, "%s%s", prefix, name);
     const GgufPair *pair = gguf_pair(file, key);
     if (pair && pair->is_array)
-        fail("%s: %s: a number for each layer, where this decoder takes one for all", file->name, key);
+        fail("%s: %s: a number for each layer, where this decoder takes one for all", file->name,
+             key);
     if (pair && pair->type == GGUF_STRING) fail("%s: %s: it must be a number", file->name, key);
     return pair;
 }
 
-static double number_or(const Gguf *file, const char *name, double otherwise, double least, double most) {
+static double number_or(const Gguf *file, const char *name, double otherwise, double least,
+                        double most) {
     const GgufPair *pair = value_of(file, name);
     double value = pair ? gguf_number(pair, 0) : otherwise;
     if (!(value >= least && value <= most))
-        fail("%s: %s%s is %.10g: it must lie between %.10g and %.10g", file->name, prefix, name, value, least, most);
+        fail("%s: %s%s is %.10g: it must lie between %.10g and %.10g", file->name, prefix, name,
+             value, least, most);
     return value;
 }
 
 static int whole_or(const Gguf *file, const char *name, int otherwise, int least, int most) {
     double value = number_or(file, name, otherwise, least, most);
-    if (value != floor(value)) fail("%s: %s%s is %.10g: it must be a whole number", file->name, prefix, name, value);
+    if (value != floor(value))
+        fail("%s: %s%s is %.10g: it must be a whole number", file->name, prefix, name, value);
     return (int)value;
 }
 
@@ -81,7 +103,8 @@ static RopeParameters read_rope(const Gguf *file, int context) {
     RopeParameters p = {.rope_theta = number_or(file, "rope.freq_base", 10000, 1.001, 1e12),
                         .max_position_embeddings = context};
     if (value_of(file, "rope.scale_linear")) {
-        p.rope_type = ROPE_LINEAR, p.factor = number_or(file, "rope.scale_linear", 1, 1e-6, 1e6);
+        p.rope_type = ROPE_LINEAR;
+        p.factor = number_or(file, "rope.scale_linear", 1, 1e-6, 1e6);
         return p;
     }
     if (!gguf_pair(file, type) || says(file, type, "none")) return p;
@@ -96,7 +119,8 @@ static RopeParameters read_rope(const Gguf *file, int context) {
         whole_or(file, "rope.scaling.original_context_length", context, 1, MOST_POSITIONS);
     p.beta_fast = number_or(file, "rope.scaling.yarn_beta_fast", 0, 0, 1e6);
     p.beta_slow = number_or(file, "rope.scaling.yarn_beta_slow", 0, 0, 1e6);
-    double sharper = number_or(file, "rope.scaling.attn_factor", 1, 1e-6, 1e6); /* on top of YaRN's own */
+    /* On top of YaRN's own factor. */
+    double sharper = number_or(file, "rope.scaling.attn_factor", 1, 1e-6, 1e6);
     if (sharper != 1) p.attention_factor = sharper * (0.1 * log(fmax(p.factor, 1)) + 1);
     return p;
 }
@@ -116,8 +140,9 @@ static void read_ends(const Gguf *file, Config *config) {
 static void refuse_a_part(const Gguf *file) {
     const GgufPair *parts = gguf_pair(file, "split.count");
     if (parts && !parts->is_array && parts->type != GGUF_STRING && gguf_number(parts, 0) > 1)
-        fail("%s: it is one of a model's %.0f parts: join them by llama.cpp's llama-gguf-split --merge", file->name,
-             gguf_number(parts, 0));
+        fail("%s: it is one of a model's %.0f parts: join them by llama.cpp's llama-gguf-split "
+             "--merge",
+             file->name, gguf_number(parts, 0));
 }
 
 static Config read_config(const Gguf *file) {
@@ -134,7 +159,8 @@ static Config read_config(const Gguf *file) {
     c.L = whole(file, "block_count", 1, MOST_LAYERS);
     c.H = whole(file, "attention.head_count", 1, MOST_WIDTH);
     c.KV = whole_or(file, "attention.head_count_kv", c.H, 1, MOST_WIDTH);
-    if (value_of(file, "attention.key_length")) c.D = whole(file, "attention.key_length", 1, MOST_HEAD);
+    if (value_of(file, "attention.key_length"))
+        c.D = whole(file, "attention.key_length", 1, MOST_HEAD);
     config_complete_heads(file->name, &c);
     if (whole_or(file, "attention.value_length", c.D, 1, MOST_HEAD) != c.D)
         fail("%s: keys and values are not as wide as each other", file->name);
@@ -152,8 +178,9 @@ static Config read_config(const Gguf *file) {
 /* ------------------------------------------------------------------ its weights */
 
 static const Names names = {
-    "token_embd", "output", "output_norm", "blk.%d.attn_norm", "blk.%d.attn_q", "blk.%d.attn_k", "blk.%d.attn_v",
-    "blk.%d.attn_output", "blk.%d.ffn_norm", "blk.%d.ffn_gate", "blk.%d.ffn_up", "blk.%d.ffn_down"};
+    "token_embd",      "output",          "output_norm",   "blk.%d.attn_norm",
+    "blk.%d.attn_q",   "blk.%d.attn_k",   "blk.%d.attn_v", "blk.%d.attn_output",
+    "blk.%d.ffn_norm", "blk.%d.ffn_gate", "blk.%d.ffn_up", "blk.%d.ffn_down"};
 
 Tensor gguf_as_tensor(const GgufTensor *from) {
     Tensor tensor = {.name = from->name, .rank = from->rank, .data = from->data, .dtype = F32};
@@ -170,12 +197,14 @@ static Weights weights_of(const Gguf *file) {
     return weights_new(file->name, "the file's header", &names, file->tensor_count, tensors);
 }
 
-/* The vocabulary is as large as the embedding says. Without a matrix for the output it is that of the input. */
+/* The vocabulary is as large as the embedding says. Without a matrix for the output it is that of
+ * the input. */
 static void read_vocabulary(const Gguf *file, Config *config) {
     static const char input[] = "token_embd.weight";
     const GgufTensor *embedding = gguf_tensor(file, input);
     size_t V = embedding && embedding->rank == 2 ? embedding->shape[0] : 1;
-    if (V > MOST_WIDTH) fail("%s: a vocabulary of %zu is larger than this decoder takes", file->name, V);
+    if (V > MOST_WIDTH)
+        fail("%s: a vocabulary of %zu is larger than this decoder takes", file->name, V);
     if (whole_or(file, "vocab_size", (int)V, 1, MOST_WIDTH) != (int)V)
         fail("%s: %svocab_size is not the number of %s's rows", file->name, prefix, input);
     config->V = (int)V;
@@ -187,12 +216,15 @@ static void take_rope_factors(Weights *weights, Config *config) {
     static const char name[] = "rope_freqs.weight";
     RopeParameters *rope = &config->rope;
     if (!weights_find(weights, name)) return;
-    if (rope->rope_type != ROPE_DEFAULT) fail("%s: %s beside another scaling of RoPE", weights->path, name);
+    if (rope->rope_type != ROPE_DEFAULT)
+        fail("%s: %s beside another scaling of RoPE", weights->path, name);
     Tensor factors = weights_take(weights, 0, config->D / 2, name);
     if (factors.blocks || factors.dtype != F32) fail("%s: %s must be F32", weights->path, name);
-    rope->rope_type = ROPE_FACTORS, rope->factors = factors.data;
+    rope->rope_type = ROPE_FACTORS;
+    rope->factors = factors.data;
     for (int i = 0; i < config->D / 2; i++)
-        if (!(rope->factors[i] > 0)) fail("%s: %s: factor %d is %g", weights->path, name, i, rope->factors[i]);
+        if (!(rope->factors[i] > 0))
+            fail("%s: %s: factor %d is %g", weights->path, name, i, rope->factors[i]);
 }
 
 static void close_gguf(void *file) {
@@ -205,7 +237,7 @@ Model gguf_model_open(const char *path) {
     *file = gguf_open(path);
     Weights weights = weights_of(file);
     Model model = {.config = read_config(file), .files = file, .close_files = close_gguf};
-    model.interleaved = true; /* llama.cpp brings the rows of queries and keys back into Meta's order */
+    model.interleaved = true; /* llama.cpp writes queries and keys in the layout of Meta's files */
     read_vocabulary(file, &model.config);
     model.config.attention_bias = gguf_tensor(file, "blk.0.attn_q.bias");
     model.config.mlp_bias = gguf_tensor(file, "blk.0.ffn_gate.bias");

@@ -1,8 +1,9 @@
-/* A model in a GGUF file, as llama.cpp and the package gguf write it: the architecture `llama` with its configuration
- * in the file, weights in F32, F16, BF16 or the block formats of 13_quantization, mixed as they come. Queries and keys
- * are in the interleaved layout of Meta's checkpoints.
+/* A model in a GGUF file, as llama.cpp and the package gguf write it: the architecture `llama` with
+ * its configuration in the file, weights in F32, F16, BF16 or the block formats of 13_quantization,
+ * mixed as they come. Queries and keys are in the interleaved layout of Meta's checkpoints.
  *
- * Every tensor's name, type and shape is checked. What this decoder does not compute is refused by name. */
+ * Every tensor's name, type and shape is checked. What this decoder does not compute is refused by
+ * name. */
 #ifndef GGUF_MODEL_H
 #define GGUF_MODEL_H
 

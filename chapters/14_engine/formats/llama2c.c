@@ -20,7 +20,9 @@ static void map_bin(Bin *bin, const char *path) {
     *bin = (Bin){0};
     if (!file_map(path, &bin->mapping, &bin->size, why)) fail("%s: %s", path, why);
     if (bin->size < HEADER)
-        fail("%s: %zu bytes do not even hold the header of a .bin: truncated, or no .bin of llama2.c", path, bin->size);
+        fail("%s: %zu bytes do not even hold the header of a .bin: truncated, or no .bin of "
+             "llama2.c",
+             path, bin->size);
     if (!HIGHEST_FIRST) return;
     bin->turned = allocate(bin->size);
     turn_bytes(sizeof(float), bin->size / sizeof(float), bin->turned, bin->mapping);
@@ -29,17 +31,29 @@ static void map_bin(Bin *bin, const char *path) {
 static Config bin_config(const char *path, const int32_t header[7]) {
     static const char *const names[] = {"dim",        "hidden_dim", "n_layers", "n_heads",
                                         "n_kv_heads", "vocab_size", "seq_len"};
-    if (header[0] == 0x616b3432) fail("%s: a later format of llama2.c: export it as version 0", path);
+    if (header[0] == 0x616b3432)
+        fail("%s: a later format of llama2.c: export it as version 0", path);
     for (int i = 0; i < 7; i++) {
         int64_t size = i == 5 && header[i] < 0 ? -(int64_t)header[i] : header[i];
         if (size < 1 || size > (i == 2 ? MOST_LAYERS : MOST_WIDTH))
-            fail("%s: its header says %s = %d: this is no .bin of llama2.c: name one, a .gguf or a model's folder",
+            fail("%s: its header says %s = %d: this is no .bin of llama2.c: name one, a .gguf or a "
+                 "model's folder",
                  path, names[i], header[i]);
     }
-    Config config = {.C = header[0], .F = header[1], .L = header[2], .H = header[3], .KV = header[4],
-                     .V = abs(header[5]), .max_position_embeddings = header[6], .rms_norm_eps = 1e-5,
-                     .tie_word_embeddings = header[5] > 0, .rope = {.rope_theta = 10000}, .pad = -1,
-                     .eos_count = 1, .eos = {2}, .dtype = F32};
+    Config config = {.C = header[0],
+                     .F = header[1],
+                     .L = header[2],
+                     .H = header[3],
+                     .KV = header[4],
+                     .V = abs(header[5]),
+                     .max_position_embeddings = header[6],
+                     .rms_norm_eps = 1e-5,
+                     .tie_word_embeddings = header[5] > 0,
+                     .rope = {.rope_theta = 10000},
+                     .pad = -1,
+                     .eos_count = 1,
+                     .eos = {2},
+                     .dtype = F32};
     config_complete_heads(path, &config);
     return config;
 }
@@ -54,7 +68,8 @@ typedef struct {
 static Tensor next(Reader *reader, int rows, int columns) {
     Tensor tensor = {.dtype = F32, .rank = 2, .shape = {(size_t)rows, (size_t)columns}};
     if (reader->offset < reader->size) tensor.data = reader->data + reader->offset;
-    if (__builtin_add_overflow(reader->offset, tensor_bytes(&tensor), &reader->offset)) reader->offset = SIZE_MAX;
+    if (__builtin_add_overflow(reader->offset, tensor_bytes(&tensor), &reader->offset))
+        reader->offset = SIZE_MAX;
     return tensor;
 }
 
@@ -91,7 +106,10 @@ Model llama2c_open(const char *path) {
     map_bin(bin, path);
     const void *words = bin->turned ? bin->turned : bin->mapping;
     memcpy(header, words, HEADER);
-    Model model = {.config = bin_config(path, header), .interleaved = true, .files = bin, .close_files = close_bin};
+    Model model = {.config = bin_config(path, header),
+                   .interleaved = true,
+                   .files = bin,
+                   .close_files = close_bin};
 
     size_t L = (size_t)model.config.L;
     Reader reader = {words, HEADER, bin->size};
@@ -100,8 +118,9 @@ Model llama2c_open(const char *path) {
     memset(model.layers, 0, L * sizeof *model.layers); /* without biases */
     lay_out(&model, &reader, norms, &norm);
     if (reader.offset != reader.size)
-        fail("%s: its header makes it %zu bytes long, but it has %zu: truncated, or no .bin of llama2.c", path,
-             reader.offset, reader.size);
+        fail("%s: its header makes it %zu bytes long, but it has %zu: truncated, or no .bin of "
+             "llama2.c",
+             path, reader.offset, reader.size);
     for (size_t l = 0; l < L; l++) {
         model.layers[l].input_layernorm = tensor_to_float(&norms[l][0]);
         model.layers[l].post_attention_layernorm = tensor_to_float(&norms[l][1]);

@@ -1,8 +1,10 @@
-/* A model in llama2.c's first format (.bin), with queries and keys in the interleaved layout of Meta's checkpoints.
+/* A model in llama2.c's first format (.bin), with queries and keys in the interleaved layout of
+ * Meta's checkpoints.
  *
- * Seven int32: dim, hidden_dim, n_layers, n_heads, n_kv_heads, vocab_size (negative: lm_head is not tied), seq_len.
- * Then float32: token_embedding, rms_att [L], wq [L], wk [L], wv [L], wo [L], rms_ffn [L], w1 [L], w2 [L], w3 [L],
- * rms_final, freq_cis_real and freq_cis_imag [seq_len][D/2] of old, and wcls unless tied.
+ * Seven int32: dim, hidden_dim, n_layers, n_heads, n_kv_heads, vocab_size (negative: lm_head is
+ * not tied), seq_len. Then float32: token_embedding, rms_att [L], wq [L], wk [L], wv [L], wo [L],
+ * rms_ffn [L], w1 [L], w2 [L], w3 [L], rms_final, freq_cis_real and freq_cis_imag [seq_len][D/2] of
+ * old, and wcls unless tied.
  * Source: memory_map_weights in run.c of llama2.c. */
 #ifndef LLAMA2C_H
 #define LLAMA2C_H

@@ -7,7 +7,8 @@
 
 #include "09_decoder/model.h"
 
-/* Opens it, or fail(): for what is often taken for a model, the message says what to name or convert instead. */
+/* Opens it, or fail(): for what is often taken for a model, the message says what to name or
+ * convert instead. */
 Model model_open_any(const char *path);
 
 #endif
