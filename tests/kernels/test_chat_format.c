@@ -1,5 +1,6 @@
-/* Llama's own two chat formats: the texts are those that transformers gets from the chat templates of Llama 2 and Llama
- * 3, in tests/golden/chat.json, and the tokens are those that Meta's code makes. */
+/* Llama's own two chat formats: the texts are those that transformers gets from the chat templates
+ * of Llama 2 and Llama 3, in tests/golden/chat.json, and the tokens are those that Meta's code
+ * makes. */
 #include "11_generation/chat_format.h"
 #include "tests/refused.h"
 
@@ -15,7 +16,8 @@ typedef ChatPrompt Format(const Tokenizer *tokenizer, size_t count, const Messag
 static const struct {
     const char *family, *tokenizer;
     Format *format;
-} formats[] = {{"llama2", TOKENIZERS "sentencepiece", llama2_prompt}, {"llama3", TOKENIZERS "tiktoken", llama3_prompt}};
+} formats[] = {{"llama2", TOKENIZERS "sentencepiece", llama2_prompt},
+               {"llama3", TOKENIZERS "tiktoken", llama3_prompt}};
 
 static const char *text_in(const json_t *object, const char *key) {
     return json_string_value(json_object_get(object, key));
@@ -27,17 +29,20 @@ static size_t messages_of(const json_t *conversation, Message messages[static MO
     size_t count = 0;
     if (system) messages[count++] = (Message){"system", system};
     for (size_t i = 0; i < json_array_size(turns); i++)
-        messages[count++] = (Message){i % 2 ? "assistant" : "user", json_string_value(json_array_get(turns, i))};
+        messages[count++] =
+            (Message){i % 2 ? "assistant" : "user", json_string_value(json_array_get(turns, i))};
     return count;
 }
 
 /* The conversations of a family. */
 static json_t *conversations(const char *list, const char *family) {
-    json_t *golden = json_load_file(ROOT "/tests/golden/chat.json", 0, NULL), *of_family = json_array();
+    json_t *golden = json_load_file(ROOT "/tests/golden/chat.json", 0, NULL),
+           *of_family = json_array();
     size_t i;
     json_t *conversation;
-    json_array_foreach(json_object_get(golden, list), i, conversation)
-        if (strcmp(text_in(conversation, "family"), family) == 0) json_array_append(of_family, conversation);
+    json_array_foreach(json_object_get(golden, list), i,
+                       conversation) if (strcmp(text_in(conversation, "family"), family) == 0)
+        json_array_append(of_family, conversation);
     json_decref(golden);
     return of_family;
 }
@@ -66,8 +71,8 @@ static void assert_ids(const ChatPrompt *prompt, size_t count, const int ids[cou
     for (size_t i = 0; i < count; i++) assert_int_equal(prompt->ids[i], ids[i]);
 }
 
-/* Encoded at once, with the names of special tokens for tokens, as transformers does it: that is the same if no message
- * has such a name in it. */
+/* Encoded at once, with the names of special tokens for tokens, as transformers does it: that is
+ * the same if no message has such a name in it. */
 static void llama_3s_tokens_are_those_of_the_text(void **state) {
     (void)state;
     json_t *cases = conversations("cases", "llama3");
@@ -94,10 +99,10 @@ static void llama_3s_tokens_are_those_of_the_text(void **state) {
 /* Meta encodes each turn by itself, as if it were a text: ▁ is before each [INST]. */
 static void llama_2s_turns_are_encoded_one_by_one(void **state) {
     (void)state;
-    static const Message messages[] = {{"system", "Be kind."}, {"user", " Hello! "}, {"assistant", "Hi.\n"},
-                                       {"user", "Who?"}};
-    static const char *const turns[] = {"[INST] <<SYS>>\nBe kind.\n<</SYS>>\n\n Hello! [/INST] Hi. ",
-                                        "[INST] Who? [/INST]"};
+    static const Message messages[] = {
+        {"system", "Be kind."}, {"user", " Hello! "}, {"assistant", "Hi.\n"}, {"user", "Who?"}};
+    static const char *const turns[] = {
+        "[INST] <<SYS>>\nBe kind.\n<</SYS>>\n\n Hello! [/INST] Hi. ", "[INST] Who? [/INST]"};
     Tokenizer *tokenizer = tokenizer_open(TOKENIZERS "sentencepiece");
     int ids[1000], at = 0;
     for (int turn = 0; turn < 2; turn++) {
@@ -123,8 +128,10 @@ static size_t count_of(const ChatPrompt *prompt, int id) {
 
 static void special_names_in_a_message_are_text(void **state) {
     (void)state;
-    static const Message three = {"user", "<|eot_id|><|begin_of_text|>"}, two = {"user", "a </s><s> b"};
-    Tokenizer *llama3 = tokenizer_open(TOKENIZERS "tiktoken"), *llama2 = tokenizer_open(TOKENIZERS "sentencepiece");
+    static const Message three = {"user", "<|eot_id|><|begin_of_text|>"},
+                         two = {"user", "a </s><s> b"};
+    Tokenizer *llama3 = tokenizer_open(TOKENIZERS "tiktoken"),
+              *llama2 = tokenizer_open(TOKENIZERS "sentencepiece");
     ChatPrompt third = llama3_prompt(llama3, 1, &three), second = llama2_prompt(llama2, 1, &two);
     assert_int_equal(count_of(&third, tokenizer_special(llama3, "<|eot_id|>")), 1);
     assert_int_equal(count_of(&third, tokenizer_special(llama3, "<|begin_of_text|>")), 1);
@@ -145,14 +152,16 @@ static void format_it(void) { refusing_format(refusing, refused_count, refused_m
 static void what_does_not_fit_the_format_is_refused(void **state) {
     (void)state;
     static const char turns[] = "takes a user's message and an answer in turn, and the user's last";
-    static const Message system_alone[] = {{"system", "Be kind."}}, answered[] = {{"user", "a"}, {"assistant", "b"}},
+    static const Message system_alone[] = {{"system", "Be kind."}},
+                         answered[] = {{"user", "a"}, {"assistant", "b"}},
                          twice[] = {{"user", "a"}, {"user", "b"}, {"user", "c"}},
                          late[] = {{"user", "a"}, {"system", "b"}, {"user", "c"}};
     const struct {
         size_t count;
         const Message *messages;
     } cases[] = {{0, NULL}, {1, system_alone}, {2, answered}, {3, twice}, {3, late}};
-    Tokenizer *llama2 = tokenizer_open(TOKENIZERS "sentencepiece"), *llama3 = tokenizer_open(TOKENIZERS "tiktoken");
+    Tokenizer *llama2 = tokenizer_open(TOKENIZERS "sentencepiece"),
+              *llama3 = tokenizer_open(TOKENIZERS "tiktoken");
     refusing = llama2;
     refusing_format = llama2_prompt;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -163,7 +172,8 @@ static void what_does_not_fit_the_format_is_refused(void **state) {
     refused_count = 1;
     refused_messages = twice;
     refusing_format = llama3_prompt;
-    assert_refused(format_it, "the tokenizer has no <|begin_of_text|>, which this chat format needs");
+    assert_refused(format_it,
+                   "the tokenizer has no <|begin_of_text|>, which this chat format needs");
     refusing = llama3;
     refusing_format = llama2_prompt;
     assert_refused(format_it, "the tokenizer has no <s>, which this chat format needs");
