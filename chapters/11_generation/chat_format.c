@@ -30,7 +30,8 @@ static void add_token(ChatPrompt *prompt, const Tokenizer *tokenizer, int id) {
 
 static void add_special(ChatPrompt *prompt, const Tokenizer *tokenizer, const char *name) {
     const int id = tokenizer_special(tokenizer, name);
-    if (id < 0) fail("the tokenizer has no %s, which this chat format needs: is it a chat model's?", name);
+    if (id < 0)
+        fail("the tokenizer has no %s, which this chat format needs: is it a chat model's?", name);
     add_token(prompt, tokenizer, id);
 }
 
@@ -61,25 +62,34 @@ static char *stripped(const char *content) {
 }
 
 /* The texts one after another. The caller frees. */
-static char *concatenated(const char *first, const char *second, const char *third, const char *fourth) {
+static char *concatenated(const char *first, const char *second, const char *third,
+                          const char *fourth) {
     char *text;
-    if (asprintf(&text, "%s%s%s%s", first, second, third, fourth) < 0) fail("out of memory for a message");
+    if (asprintf(&text, "%s%s%s%s", first, second, third, fourth) < 0)
+        fail("out of memory for a message");
     return text;
 }
 
 /* ------------------------------------------------------------------ Llama 2 */
 
-static bool is_role(const Message *message, const char *role) { return strcmp(message->role, role) == 0; }
+static bool is_role(const Message *message, const char *role) {
+    return strcmp(message->role, role) == 0;
+}
 
 static void check_turns(size_t count, const Message messages[count]) {
     bool alternate = count % 2 == 1;
-    for (size_t i = 0; i < count; i++) alternate = alternate && is_role(&messages[i], i % 2 ? "assistant" : "user");
-    if (!alternate) fail("Llama 2's chat format takes a user's message and an answer in turn, and the user's last");
+    for (size_t i = 0; i < count; i++)
+        alternate = alternate && is_role(&messages[i], i % 2 ? "assistant" : "user");
+    if (!alternate)
+        fail("Llama 2's chat format takes a user's message and an answer in turn, and the user's "
+             "last");
 }
 
-/* "[INST] … [/INST]", with the system message inside, if there is one; and the answer, if there is one. */
+/* "[INST] … [/INST]", with the system message inside, if there is one; and the answer, if there is
+ * one. */
 static char *llama2_turn(const char *system, const char *user, const char *answer) {
-    char *told = system ? concatenated("<<SYS>>\n", system, "\n<</SYS>>\n\n", user) : concatenated("", "", "", user);
+    char *told = system ? concatenated("<<SYS>>\n", system, "\n<</SYS>>\n\n", user)
+                        : concatenated("", "", "", user);
     char *asked = stripped(told), *answered = answer ? stripped(answer) : NULL;
     char *question = concatenated("[INST] ", asked, " [/INST]", answer ? " " : "");
     char *turn = concatenated(question, answer ? answered : "", answer ? " " : "", "");

@@ -12,7 +12,8 @@
  *
  *              Hello!<|eot_id|><|start_header_id|>assistant<|end_header_id|>
  *
- * followed by two line feeds in Llama 3's. The model generates the answer from there, up to </s> or <|eot_id|>. */
+ * followed by two line feeds in Llama 3's. The model generates the answer from there, up to </s> or
+ * <|eot_id|>. */
 #ifndef CHAT_FORMAT_H
 #define CHAT_FORMAT_H
 
@@ -29,16 +30,17 @@ typedef struct {
     char *text;
 } ChatPrompt;
 
-/* Both strip the white space around each message, and encode what is in a message as text: the name of a special token
- * in it becomes ordinary tokens. fail() if the tokenizer lacks a special token of the format.
+/* Both strip the white space around each message, and encode what is in a message as text: the name
+ * of a special token in it becomes ordinary tokens. fail() if the tokenizer lacks a special token
+ * of the format.
  *
- * Llama 2: an optional system message, then user, assistant, user, …, the last a user's; anything else is a fail().
- * The system message is a part of the first user's. Each turn, a user's message and its answer, is encoded by itself,
- * between BOS and EOS; the last has no answer yet, and no EOS.
- * Source: Llama.chat_completion in Meta's llama/generation.py.
+ * Llama 2: an optional system message, then user, assistant, user, …, the last a user's; anything
+ * else is a fail(). The system message is a part of the first user's. Each turn, a user's message
+ * and its answer, is encoded by itself, between BOS and EOS; the last has no answer yet, and no
+ * EOS. Source: Llama.chat_completion in Meta's llama/generation.py.
  *
- * Llama 3: each message has a header with its role, and <|eot_id|> at its end; the header of the answer is the last.
- * Source: ChatFormat.encode_dialog_prompt in Meta's llama3/tokenizer.py. */
+ * Llama 3: each message has a header with its role, and <|eot_id|> at its end; the header of the
+ * answer is the last. Source: ChatFormat.encode_dialog_prompt in Meta's llama3/tokenizer.py. */
 ChatPrompt llama2_prompt(const Tokenizer *tokenizer, size_t count, const Message messages[count]);
 ChatPrompt llama3_prompt(const Tokenizer *tokenizer, size_t count, const Message messages[count]);
 void chat_prompt_free(ChatPrompt *prompt);

@@ -7,9 +7,9 @@
 
 /* The options as they were given; NULL for one that was not. */
 typedef struct {
-    const char *model, *tokenizer, *prompt, *ids, *tokens, *temperature, *top_k, *top_p, *min_p, *repetition_penalty,
-        *seed, *context, *threads, *chat, *template, *system, *date, *perplexity, *logprobs, *ignore_eos, *quiet, *bf16,
-        *exact;
+    const char *model, *tokenizer, *prompt, *ids, *tokens, *temperature, *top_k, *top_p, *min_p,
+        *repetition_penalty, *seed, *context, *threads, *chat, *template, *system, *date,
+        *perplexity, *logprobs, *ignore_eos, *quiet, *bf16, *exact;
     const char *stops[OPTION_TIMES + 1]; /* NULL after the last */
 } Args;
 
@@ -32,6 +32,8 @@ Sampling args_sampling(const Args *args, Sampling defaults);
 /* The value of --temperature, 0 or COLDEST to HOTTEST; or usage_error(). */
 float temperature_of(const char *text);
 
-static inline const char *or_default(const char *given, const char *otherwise) { return given ? given : otherwise; }
+static inline const char *or_default(const char *given, const char *otherwise) {
+    return given ? given : otherwise;
+}
 
 #endif

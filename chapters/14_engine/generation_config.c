@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 /* The number of a key, from low to high. A null is as good as no key. */
-static double number_or(const char *path, const json_t *json, const char *key, double otherwise, double low,
-                        double high) {
+static double number_or(const char *path, const json_t *json, const char *key, double otherwise,
+                        double low, double high) {
     const json_t *value = json_object_get(json, key);
     if (!value || json_is_null(value)) return otherwise;
     double number = json_number_value(value);
@@ -34,7 +34,8 @@ static void read_sampling(const char *path, const json_t *json, Sampling *s) {
     s->top_k = whole_or(path, json, "top_k", s->top_k);
     s->top_p = (float)number_or(path, json, "top_p", s->top_p, 0, 1);
     s->min_p = (float)number_or(path, json, "min_p", s->min_p, 0, 1);
-    s->repetition_penalty = (float)number_or(path, json, "repetition_penalty", s->repetition_penalty, 0.01, 100);
+    s->repetition_penalty =
+        (float)number_or(path, json, "repetition_penalty", s->repetition_penalty, 0.01, 100);
     if (json_is_false(json_object_get(json, "do_sample"))) s->temperature = 0;
 }
 
@@ -59,9 +60,12 @@ void check_vocabularies(const Model *model, const Tokenizer *tokenizer, bool not
     enum { FEW = 256 };
     int V = model->config.V, size = tokenizer_size(tokenizer);
     if (size >= V + FEW || size < V / 2)
-        fail("the model has a vocabulary of %d tokens and the tokenizer one of %d: they do not belong together", V,
-             size);
+        fail("the model has a vocabulary of %d tokens and the tokenizer one of %d: they do not "
+             "belong together",
+             V, size);
     if (notes && size < V)
-        fprintf(stderr, "note: the model has %d tokens, and the tokenizer %d: those from %d on have no text\n", V, size,
-                size);
+        fprintf(
+            stderr,
+            "note: the model has %d tokens, and the tokenizer %d: those from %d on have no text\n",
+            V, size, size);
 }

@@ -1,4 +1,5 @@
-/* llama: all chapters before this as one program. It continues a text, holds a conversation, or scores a text. */
+/* llama: all chapters before this as one program. It continues a text, holds a conversation, or
+ * scores a text. */
 #include "14_engine/chat/conversation.h"
 #include "common/console.h"
 #include "common/error.h"
@@ -21,21 +22,24 @@ static char *prompt_of(const Args *args, size_t *length) {
     return prompt;
 }
 
-static void write_on(const Llama *llama, size_t count, const int ids[count], size_t length, const char shown[length]) {
+static void write_on(const Llama *llama, size_t count, const int ids[count], size_t length,
+                     const char shown[length]) {
     Session session = session_new(llama, count + (size_t)llama->settings.tokens);
     session_read(&session, count, ids);
     fwrite(shown, 1, length, stdout);
-    Ending ending =
-        session_write(&session, length == 0 && !tokenizer_byte_level(llama->tokenizer), llama->settings.tokens, NULL);
+    Ending ending = session_write(&session, length == 0 && !tokenizer_byte_level(llama->tokenizer),
+                                  llama->settings.tokens, NULL);
     if (llama->settings.logprobs < 0) putchar('\n'); /* or every line has its end */
     fflush(stdout);
     if (ending == FULL)
-        fprintf(stderr, "note: the context of %d token%s is full\n", session.generation.decoder.capacity,
+        fprintf(stderr, "note: the context of %d token%s is full\n",
+                session.generation.decoder.capacity,
                 session.generation.decoder.capacity == 1 ? "" : "s");
     session_end(&session);
 }
 
-/* Reads BOS and the prompt, shows the prompt, and generates from there. A prompt of --ids is not shown. */
+/* Reads BOS and the prompt, shows the prompt, and generates from there. A prompt of --ids is not
+ * shown. */
 static void continue_text(const Llama *llama) {
     size_t length = 0, count;
     int given;
@@ -53,7 +57,8 @@ static void continue_text(const Llama *llama) {
 
 /* The perplexity so far is shown, for those who stop it early. */
 static void show_progress(size_t done, size_t count, double so_far) {
-    progress_bar(done, count, "%zu of %zu token%s, perplexity %.4f", done, count, count == 1 ? "" : "s", so_far);
+    progress_bar(done, count, "%zu of %zu token%s, perplexity %.4f", done, count,
+                 count == 1 ? "" : "s", so_far);
 }
 
 static void no_progress(size_t done, size_t count, double so_far) {
@@ -74,7 +79,9 @@ static void score(const Llama *llama) {
     void (*progress)(size_t, size_t, double) = llama->args->quiet ? no_progress : show_progress;
     double result = perplexity(&llama->model, llama->kernels, bos, count, ids, window, progress);
     if (isinf(result))
-        fail("%s: its perplexity is beyond every number: do the model and the tokenizer belong together?", path);
+        fail("%s: its perplexity is beyond every number: do the model and the tokenizer belong "
+             "together?",
+             path);
     printf("perplexity %.4f over %zu token%s (%.3f bits a byte), in windows of %d\n", result, count,
            count == 1 ? "" : "s", log2(result) * (double)count / (double)length, window);
     free(ids);
@@ -86,34 +93,47 @@ static void score(const Llama *llama) {
 int main(int argc, char **argv) {
     Args a = {0};
     const Option options[] = {
-        {"model", "DIR|FILE", "a Hugging Face folder, a .gguf or a .bin of llama2.c (the course's own small model)",
+        {"model", "DIR|FILE",
+         "a Hugging Face folder, a .gguf or a .bin of llama2.c (the course's own small model)",
          &a.model},
-        {"tokenizer", "PATH", "tokenizer.model, .json, .bin or a .gguf (the one beside the model, or in it)",
+        {"tokenizer", "PATH",
+         "tokenizer.model, .json, .bin or a .gguf (the one beside the model, or in it)",
          &a.tokenizer},
-        {"prompt", "TEXT|-", "what the text begins with; - reads standard input (nothing)", &a.prompt},
+        {"prompt", "TEXT|-", "what the text begins with; - reads standard input (nothing)",
+         &a.prompt},
         {"ids", "1,2,3", "the same in tokens; and tokens are what is written, too", &a.ids},
         {"tokens", "N", "write so many at most (256)", &a.tokens},
-        {"temperature", "X", "0 takes the likeliest token, 1 draws as the model says (0.8)", &a.temperature},
+        {"temperature", "X", "0 takes the likeliest token, 1 draws as the model says (0.8)",
+         &a.temperature},
         {"top-k", "K", "draw from the K likeliest; 0: from all (0)", &a.top_k},
         {"top-p", "P", "draw from the likeliest that together have P (0.95)", &a.top_p},
         {"min-p", "P", "draw from those that are P times as likely as the likeliest (0)", &a.min_p},
         {"repetition-penalty", "R", "above 1, what the text already has becomes less likely (1)",
          &a.repetition_penalty},
-        {"stop", "TEXT …", "the text ends where this would begin; it may be there several times", a.stops},
-        {"logprobs", "N", "a line for each token: log p of it, and of the N likeliest", &a.logprobs},
+        {"stop", "TEXT …", "the text ends where this would begin; it may be there several times",
+         a.stops},
+        {"logprobs", "N", "a line for each token: log p of it, and of the N likeliest",
+         &a.logprobs},
         {"seed", "S", "the same text for the same seed (from the clock)", &a.seed},
-        {"context", "N", "positions to keep (what is needed, at most what the model was made for)", &a.context},
+        {"context", "N", "positions to keep (what is needed, at most what the model was made for)",
+         &a.context},
         {"threads", "N", "(all cores)", &a.threads},
         {"chat", NULL,
-         "a conversation, a line at a time (\\ at its end: it goes on); Ctrl-C stops an answer, Ctrl-D the "
+         "a conversation, a line at a time (\\ at its end: it goes on); Ctrl-C stops an answer, "
+         "Ctrl-D the "
          "conversation",
          &a.chat},
         {"template", "NAME",
-         "its form: llama2, llama3, llama3.1, llama3.2, chatml, zephyr, vicuna, alpaca, mistral (the model's own)",
+         "its form: llama2, llama3, llama3.1, llama3.2, chatml, zephyr, vicuna, alpaca, mistral "
+         "(the model's own)",
          &a.template},
         {"system", "TEXT", "what the model is told before a conversation", &a.system},
-        {"date", "TEXT", "the date that Llama 3.1 and later are told before it (what their templates say)", &a.date},
-        {"bf16", NULL, "with BF16 weights: round what meets them, too; some processors read a prompt twice as fast",
+        {"date", "TEXT",
+         "the date that Llama 3.1 and later are told before it (what their templates say)",
+         &a.date},
+        {"bf16", NULL,
+         "with BF16 weights: round what meets them, too; some processors read a prompt twice as "
+         "fast",
          &a.bf16},
         {"exact", NULL, "with weights in blocks: do not round what meets them; slower", &a.exact},
         {"perplexity", "FILE|-", "score a text instead of writing one", &a.perplexity},
@@ -122,10 +142,12 @@ int main(int argc, char **argv) {
     };
     int rest = parse_options(
         argc, argv, "[--model DIR|FILE] [--prompt TEXT|-] [--tokens N] [--temperature X] …",
-        "Writes on from a prompt with any Llama, chats, or scores a text. How a token is chosen, and which\n"
+        "Writes on from a prompt with any Llama, chats, or scores a text. How a token is chosen, "
+        "and which\n"
         "ones end a text, the model's generation_config.json may say; an option counts more.",
         sizeof options / sizeof *options, options);
-    if (rest < argc) usage_error("%s is not understood: is it the --prompt, in quotes?", argv[rest]);
+    if (rest < argc)
+        usage_error("%s is not understood: is it the --prompt, in quotes?", argv[rest]);
     args_validate(&a);
     Llama llama = llama_open(&a);
     if (a.perplexity) score(&llama);

@@ -63,11 +63,13 @@ Session session_new(const Llama *llama, size_t needed) {
     Generation generation = generation_new(&llama->model, llama->kernels, llama_context(llama, needed),
                                            settings->sampling, settings->seed);
     generation.ignore_end = llama->args->ignore_eos;
-    if (settings->logprobs >= 0) generation.before = allocate((size_t)llama->model.config.V * sizeof(float));
+    if (settings->logprobs >= 0)
+        generation.before = allocate((size_t)llama->model.config.V * sizeof(float));
     return (Session){.llama = llama, .generation = generation};
 }
 
-/* How many of these tokens are in the cache already. One at least is left to read, for the logits after it. */
+/* How many of these tokens are in the cache already. One at least is left to read, for the logits
+ * after it. */
 static size_t in_common(const Generation *g, size_t count, const int ids[count]) {
     size_t same = 0, length = (size_t)g->decoder.length;
     while (same < length && same + 1 < count && g->ids[same] == ids[same]) same++;
@@ -128,13 +130,18 @@ static void print_probabilities(void *context, int id) {
 }
 
 Ending session_write(Session *s, bool skip_space, int most, FILE *also) {
-    Stream stream = {.file = stdout, .also = also, .skip_space = skip_space, .stop = &interrupted, .context = s,
+    Stream stream = {.file = stdout,
+                     .also = also,
+                     .skip_space = skip_space,
+                     .stop = &interrupted,
+                     .context = s,
                      .ends = s->llama->args->stops[0] ? s->llama->args->stops : NULL};
     if (s->generation.before) stream.each = print_probabilities;
     else if (s->llama->args->ids) stream.each = print_id;
     double start = seconds();
     Ending ending = generation_write(&s->generation, s->llama->tokenizer, &stream, most);
-    if (ferror(stdout) && !interrupted) exit(1); /* nobody can read it: finish_output() prints why */
+    if (ferror(stdout) && !interrupted)
+        exit(1); /* nobody can read it: finish_output() prints why */
     stream_end(&stream);
     if (interrupted) clearerr(stdout); /* text that Ctrl-C cut off is no error */
     s->writing += seconds() - start;
@@ -149,9 +156,11 @@ static double bytes_per_token(const Model *model, int length) {
     double bytes = (double)tensor_bytes(&model->lm_head);
     for (int l = 0; l < c->L; l++) {
         const Layer *layer = &model->layers[l];
-        const Tensor *const weights[] = {&layer->q_proj,    &layer->k_proj,  &layer->v_proj,   &layer->o_proj,
-                                         &layer->gate_proj, &layer->up_proj, &layer->down_proj};
-        for (size_t i = 0; i < sizeof weights / sizeof *weights; i++) bytes += (double)tensor_bytes(weights[i]);
+        const Tensor *const weights[] = {&layer->q_proj,   &layer->k_proj,    &layer->v_proj,
+                                         &layer->o_proj,   &layer->gate_proj, &layer->up_proj,
+                                         &layer->down_proj};
+        for (size_t i = 0; i < sizeof weights / sizeof *weights; i++)
+            bytes += (double)tensor_bytes(weights[i]);
     }
     return bytes + 2.0 * c->L * length * c->KV * c->D * sizeof(float);
 }
@@ -159,13 +168,15 @@ static double bytes_per_token(const Model *model, int length) {
 static void print_speed(const Session *s) {
     int written = s->generation.chosen;
     char prefill[RATE_TEXT], rate[RATE_TEXT], of_memory[SHARE_TEXT];
-    double reads = s->reading > 0 ? s->read / s->reading : 0, writes = s->writing > 0 ? written / s->writing : 0;
+    double reads = s->reading > 0 ? s->read / s->reading : 0,
+           writes = s->writing > 0 ? written / s->writing : 0;
     double bytes = bytes_per_token(&s->llama->model, s->generation.decoder.length);
-    fprintf(stderr, "prompt: %d token%s, %s a second; written: %d token%s", s->read, s->read == 1 ? "" : "s",
-            rate_text(prefill, reads), written, written == 1 ? "" : "s");
+    fprintf(stderr, "prompt: %d token%s, %s a second; written: %d token%s", s->read,
+            s->read == 1 ? "" : "s", rate_text(prefill, reads), written, written == 1 ? "" : "s");
     if (written > 0)
-        fprintf(stderr, ", %s a second, %s", rate_text(rate, writes),
-                share_text(of_memory, writes * bytes / read_bandwidth(thread_count(), SOME_MEMORY)));
+        fprintf(
+            stderr, ", %s a second, %s", rate_text(rate, writes),
+            share_text(of_memory, writes * bytes / read_bandwidth(thread_count(), SOME_MEMORY)));
     fprintf(stderr, "; seed %lu\n", s->llama->settings.seed);
 }
 

@@ -1,5 +1,5 @@
-/* A model that is open with its tokenizer, and a session with it: tokens that are read and generated, and how long that
- * takes. */
+/* A model that is open with its tokenizer, and a session with it: tokens that are read and
+ * generated, and how long that takes. */
 #ifndef SESSION_H
 #define SESSION_H
 
@@ -18,7 +18,8 @@ typedef struct {
 Llama llama_open(const Args *args);
 void llama_close(Llama *llama);
 
-/* The context: what --context says, or else the positions that are needed, but no more than the model was made for. */
+/* The context: what --context says, or else the positions that are needed, but no more than the
+ * model was made for. */
 int llama_context(const Llama *llama, size_t needed);
 
 typedef struct {
@@ -34,11 +35,12 @@ extern volatile sig_atomic_t interrupted; /* set by Ctrl-C: generation stops the
 Session session_new(const Llama *llama, size_t needed);
 void session_end(Session *session); /* prints the speeds */
 
-/* Makes these tokens the ones that the session has read. Those of them that the cache begins with already are not read
- * again. */
+/* Makes these tokens the ones that the session has read. Those of them that the cache begins with
+ * already are not read again. */
 void session_read(Session *session, size_t count, const int ids[count]);
 
-/* Generates at most so many tokens, and writes their text to standard output, and to `also`, if that is not NULL. */
+/* Generates at most so many tokens, and writes their text to standard output, and to `also`, if
+ * that is not NULL. */
 Ending session_write(Session *session, bool skip_space, int most, FILE *also);
 
 #endif

@@ -15,7 +15,8 @@ enum { PATH = 4096 };
 /* ------------------------------------------------------------------ the model's own template */
 
 static const char *join(char path[static PATH], const char *folder, const char *name) {
-    if (snprintf(path, PATH, "%s/%s", folder, name) >= PATH) fail("%.200s…: the path is too long", folder);
+    if (snprintf(path, PATH, "%s/%s", folder, name) >= PATH)
+        fail("%.200s…: the path is too long", folder);
     return path;
 }
 
@@ -26,10 +27,13 @@ static const char *template_in(const char *path, const json_t *said) {
         const json_t *one = json_array_get(said, i);
         const char *name = json_string_value(json_object_get(one, "name"));
         const json_t *template = json_object_get(one, "template");
-        if (name && strcmp(name, "default") == 0 && json_is_string(template)) return json_string_value(template);
+        if (name && strcmp(name, "default") == 0 && json_is_string(template))
+            return json_string_value(template);
     }
-    fail("%s: its chat_template is neither a text nor a list with one that is called default: take it out, or let "
-         "llama --template NAME take another", path);
+    fail("%s: its chat_template is neither a text nor a list with one that is called default: take "
+         "it out, or let "
+         "llama --template NAME take another",
+         path);
 }
 
 /* "</s>", or {"content": "</s>", …}; NULL if it is neither. */
@@ -45,7 +49,8 @@ static void set_template(Chat *chat, const char *path, const char *source, size_
 /* Reads the name of EOS, and the template if that is wanted. */
 static void read_folder(Chat *chat, const char *folder, bool wanted) {
     char path[PATH];
-    const bool own_file = file_is_there(join(path, folder, "chat_template.jinja")); /* overrides the other */
+    const bool own_file =
+        file_is_there(join(path, folder, "chat_template.jinja")); /* overrides the other */
     if (file_is_there(join(path, folder, "tokenizer_config.json"))) {
         json_t *json = json_open_reals(path); /* its model_max_length mostly has 31 digits */
         const json_t *template = json_object_get(json, "chat_template");
@@ -92,18 +97,22 @@ char *chat_own_template(const char *path) {
 
 /* ------------------------------------------------------------------ templates by name */
 
-/* The template that the special tokens are made for. The tokenizers of Llama 3 to 3.3 are alike; they differ in RoPE's
- * scaling. */
-static const char *detect_chat_template(const char *path, const Tokenizer *tokenizer, const Config *config) {
+/* The template that the special tokens are made for. The tokenizers of Llama 3 to 3.3 are alike;
+ * they differ in RoPE's scaling. */
+static const char *detect_chat_template(const char *path, const Tokenizer *tokenizer,
+                                        const Config *config) {
     enum { LLAMA_3_2 = 32 };
     const RopeParameters *rope = &config->rope;
     if (tokenizer_special(tokenizer, "<|im_start|>") >= 0) return "chatml";
     if (tokenizer_special(tokenizer, "<|start_header_id|>") < 0)
-        fail("%s: it has no chat_template, and no tokens that show how it is talked to: --template NAME says so, if it "
-             "is a chat model (%s)", path, chat_template_names());
+        fail("%s: it has no chat_template, and no tokens that show how it is talked to: --template "
+             "NAME says so, if it "
+             "is a chat model (%s)",
+             path, chat_template_names());
     if (rope->rope_type != ROPE_LLAMA3 && rope->rope_type != ROPE_FACTORS) return "llama3";
     /* The factor of the slowest pair. */
-    double factor = rope->rope_type == ROPE_LLAMA3 ? rope->factor : rope->factors[config->D / 2 - 1];
+    double factor =
+        rope->rope_type == ROPE_LLAMA3 ? rope->factor : rope->factors[config->D / 2 - 1];
     return lround(factor) == LLAMA_3_2 ? "llama3.2" : "llama3.1";
 }
 
@@ -115,8 +124,9 @@ static void use_template(Chat *chat, const char *path, const ChatTemplate *form)
     if (strstr(form->template, "bos_token") && !chat->bos)
         fail("--chat: the tokenizer has no BOS, which a conversation needs: this is no chat model");
     if (form->needs && tokenizer_special(chat->tokenizer, form->needs) < 0)
-        fail("--chat: the tokenizer has no %s, which the form %s needs: --template NAME takes another", form->needs,
-             form->name);
+        fail("--chat: the tokenizer has no %s, which the form %s needs: --template NAME takes "
+             "another",
+             form->needs, form->name);
 }
 
 /* The name of a token; NULL if there is none. */
@@ -127,15 +137,19 @@ static char *name_of(const Tokenizer *tokenizer, int id) {
     return copy_text(piece, length);
 }
 
-Chat chat_open(const char *path, const Tokenizer *tokenizer, const Config *config, const char *form, const char *date) {
+Chat chat_open(const char *path, const Tokenizer *tokenizer, const Config *config, const char *form,
+               const char *date) {
     Chat chat = {.tokenizer = tokenizer, .bos = name_of(tokenizer, tokenizer_bos(tokenizer))};
     read_model(&chat, path, !form);
     if (!chat.eos) chat.eos = name_of(tokenizer, tokenizer_eos(tokenizer));
-    if (form || !chat.source) use_template(&chat, path, chat_template_named(form ? form : detect_chat_template(path, tokenizer, config)));
+    if (form || !chat.source)
+        use_template(
+            &chat, path,
+            chat_template_named(form ? form : detect_chat_template(path, tokenizer, config)));
     if (date && !strstr(chat.source, "date_string"))
         fail("--date: this model's template has no date: it is older than Llama 3.1, or another's");
-    chat.template = (Template){.path = chat.path, .source = chat.source, .bos = chat.bos, .eos = chat.eos,
-                               .date = date};
+    chat.template = (Template){
+        .path = chat.path, .source = chat.source, .bos = chat.bos, .eos = chat.eos, .date = date};
     return chat;
 }
 
@@ -165,8 +179,9 @@ static void add_text(Ids *ids, int left, int right, const char *text, size_t fro
     size_t count;
     tokenizer_trim(ids->tokenizer, left, right, text, &from, &to);
     if (from == to) return;
-    int *more = ids->count ? tokenizer_encode_after(ids->tokenizer, to - from, text + from, &count)
-                           : tokenizer_encode(ids->tokenizer, to - from, text + from, false, &count);
+    int *more = ids->count
+                    ? tokenizer_encode_after(ids->tokenizer, to - from, text + from, &count)
+                    : tokenizer_encode(ids->tokenizer, to - from, text + from, false, &count);
     add(ids, count, more);
     free(more);
 }
@@ -185,7 +200,8 @@ static int special_at(const Tokenizer *tokenizer, const Rendered *text, size_t a
     return -1;
 }
 
-int *chat_tokens(const Chat *chat, size_t messages_count, const Message messages[messages_count], size_t *count) {
+int *chat_tokens(const Chat *chat, size_t messages_count, const Message messages[messages_count],
+                 size_t *count) {
     Rendered text = template_render(&chat->template, messages_count, messages);
     Ids ids = {.tokenizer = chat->tokenizer};
     size_t start = 0, end;
@@ -204,7 +220,9 @@ int *chat_tokens(const Chat *chat, size_t messages_count, const Message messages
     add_text(&ids, last, -1, text.letters, start, text.length);
     rendered_free(&text);
     if (ids.count == 0)
-        fail("%s: its chat template makes nothing of this conversation (--template NAME takes another)", chat->path);
+        fail("%s: its chat template makes nothing of this conversation (--template NAME takes "
+             "another)",
+             chat->path);
     *count = ids.count;
     return ids.ids;
 }

@@ -43,7 +43,8 @@ static bool goes_on(char *line) {
     return true;
 }
 
-/* A message and its next line. At the end of the input there is none; after Ctrl-C the message is given up. */
+/* A message and its next line. At the end of the input there is none; after Ctrl-C the message is
+ * given up. */
 static char *joined(char *message, char *more) {
     char *whole = NULL;
     if (!more && feof(stdin)) return message;
@@ -79,18 +80,20 @@ static void add_message(Conversation *c, const char *role, char *content) {
     c->messages[c->count++] = (Message){role, content};
 }
 
-/* Drops the oldest turn, a user's message and its answer. The system message stays, and so does the last message. */
+/* Drops the oldest turn, a user's message and its answer. The system message stays, and so does the
+ * last message. */
 static bool forget_oldest(Conversation *c) {
     size_t first = c->count && strcmp(c->messages[0].role, "system") == 0, turn = 2;
     if (c->count < first + turn + 1) return false;
     for (size_t i = first; i < first + turn; i++) free((char *)c->messages[i].content);
-    memmove(c->messages + first, c->messages + first + turn, (c->count - first - turn) * sizeof *c->messages);
+    memmove(c->messages + first, c->messages + first + turn,
+            (c->count - first - turn) * sizeof *c->messages);
     c->count -= turn;
     return true;
 }
 
-/* Reads the conversation, and the part of the answer that was generated already. Turns are dropped until all that fits,
- * and one token more. */
+/* Reads the conversation, and the part of the answer that was generated already. Turns are dropped
+ * until all that fits, and one token more. */
 static void read_all(Conversation *c, size_t answered, const int answer[answered], int forgotten) {
     size_t count, capacity = (size_t)c->session.generation.decoder.capacity;
     int *ids;
@@ -101,8 +104,9 @@ static void read_all(Conversation *c, size_t answered, const int answer[answered
         forgotten++;
     }
     if (forgotten)
-        fprintf(stderr, "\nnote: the context of %zu token%s is full: the oldest %d turn%s forgotten\n", capacity,
-                capacity == 1 ? "" : "s", forgotten, forgotten == 1 ? " is" : "s are");
+        fprintf(stderr,
+                "\nnote: the context of %zu token%s is full: the oldest %d turn%s forgotten\n",
+                capacity, capacity == 1 ? "" : "s", forgotten, forgotten == 1 ? " is" : "s are");
     ids = reallocate(ids, (count + answered + 1) * sizeof *ids);
     if (answered) memcpy(ids + count, answer, answered * sizeof *ids);
     session_read(&c->session, count + answered, ids);
@@ -118,7 +122,8 @@ static int *answer_so_far(const Generation *g, int start, size_t *count) {
     return answer;
 }
 
-/* Generates an answer. When the context is full in the middle of it, the oldest turn is dropped, and it goes on. */
+/* Generates an answer. When the context is full in the middle of it, the oldest turn is dropped,
+ * and it goes on. */
 static char *answer(Conversation *c) {
     Generation *g = &c->session.generation;
     const Llama *llama = c->session.llama;
@@ -147,22 +152,26 @@ static char *answer(Conversation *c) {
 
 static void note_form(const Chat *chat) {
     fprintf(stderr,
-            "note: the model has no chat_template, and is talked to as %s; --template NAME takes another form\n",
+            "note: the model has no chat_template, and is talked to as %s; --template NAME takes "
+            "another form\n",
             chat->form);
 }
 
 void converse(const Llama *llama) {
     enum { CONTEXT = 8192 }; /* how long it will be is not known */
     const Args *args = llama->args;
-    const char *form = args->template || args->model ? args->template : "llama2"; /* the course's own has none */
-    Chat chat = chat_open(llama->tokenizer_path, llama->tokenizer, &llama->model.config, form, args->date);
+    const char *form =
+        args->template || args->model ? args->template : "llama2"; /* the course's own has none */
+    Chat chat =
+        chat_open(llama->tokenizer_path, llama->tokenizer, &llama->model.config, form, args->date);
     Conversation c = {.chat = chat};
     c.session = session_new(llama, CONTEXT);
     /* Without SA_RESTART, so that it interrupts reading, too. */
     sigaction(SIGINT, &(struct sigaction){.sa_handler = interrupt}, NULL);
     if (args->system) add_message(&c, "system", copy_text(args->system, strlen(args->system)));
     for (char *message; (message = ask());) {
-        if (c.count <= (args->system != NULL) && c.chat.form && !args->template && !args->quiet) note_form(&c.chat);
+        if (c.count <= (args->system != NULL) && c.chat.form && !args->template && !args->quiet)
+            note_form(&c.chat);
         add_message(&c, "user", message);
         add_message(&c, "assistant", answer(&c));
     }

@@ -9,7 +9,8 @@
 /* ------------------------------------------------------------------ arguments */
 
 static String text_argument(Jinja *j, const Arguments *a, int index) {
-    if (index >= a->count || a->values[index].kind != STRING) jinja_fail(j, "argument %d should be a text", index + 1);
+    if (index >= a->count || a->values[index].kind != STRING)
+        jinja_fail(j, "argument %d should be a text", index + 1);
     return a->values[index].string;
 }
 
@@ -23,7 +24,8 @@ static int64_t number_argument(Jinja *j, const Arguments *a, int index) {
 
 static Value raise_exception(Jinja *j, const Arguments *a) {
     String why = text_argument(j, a, 0);
-    jinja_fail(j, "it refuses this conversation: %.*s", (int)(why.length < 200 ? why.length : 200), why.bytes);
+    jinja_fail(j, "it refuses this conversation: %.*s", (int)(why.length < 200 ? why.length : 200),
+               why.bytes);
 }
 
 static Value strftime_now(Jinja *j, const Arguments *a) {
@@ -41,10 +43,12 @@ static Value strftime_now(Jinja *j, const Arguments *a) {
 static Value range(Jinja *j, const Arguments *a) {
     enum { MOST = 1 << 16 };
     if (a->count != 1 && a->count != 2) jinja_fail(j, "range(…) is known with one or two numbers");
-    int64_t from = a->count == 2 ? number_argument(j, a, 0) : 0, to = number_argument(j, a, a->count - 1);
+    int64_t from = a->count == 2 ? number_argument(j, a, 0) : 0,
+            to = number_argument(j, a, a->count - 1);
     if (from < -MOST || to > MOST) jinja_fail(j, "too long a range");
     List *list = jinja_list(j, to > from ? (size_t)(to - from) : 0);
-    for (size_t i = 0; i < list->count; i++) list->items[i] = jinja_number_value(NUMBER, from + (int64_t)i);
+    for (size_t i = 0; i < list->count; i++)
+        list->items[i] = jinja_number_value(NUMBER, from + (int64_t)i);
     return jinja_list_value(list);
 }
 
@@ -60,19 +64,22 @@ Value jinja_call_function(Jinja *j, String name, const Arguments *a) {
     static const struct {
         const char *name;
         Value (*call)(Jinja *, const Arguments *);
-    } functions[] = {{"raise_exception", raise_exception}, {"strftime_now", strftime_now}, {"range", range},
+    } functions[] = {{"raise_exception", raise_exception},
+                     {"strftime_now", strftime_now},
+                     {"range", range},
                      {"namespace", namespace}};
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (jinja_is(name, functions[i].name)) return functions[i].call(j, a);
     jinja_fail(j, "%.*s(…) is not known here", (int)name.length, name.bytes);
 }
 
-/* ------------------------------------------------------------------ methods and filters of a text */
+/* ------------------------------------------------------------------ methods of a text */
 
 /* Whether these bytes are at an end of the string. */
 static bool ends_with(String string, size_t length, const char bytes[length], bool at_end) {
     if (length > string.length) return false;
-    return length == 0 || memcmp(string.bytes + (at_end ? string.length - length : 0), bytes, length) == 0;
+    return length == 0 ||
+           memcmp(string.bytes + (at_end ? string.length - length : 0), bytes, length) == 0;
 }
 
 /* The bytes of the character at an end of the string, if it is one of these; 0 if it is not. */
@@ -89,8 +96,10 @@ static size_t one_of_at(Jinja *j, String string, String characters, bool at_end)
 static Value stripped(Jinja *j, String s, const Arguments *a, bool left, bool right) {
     size_t n;
     if (a->count == 0) {
-        while (left && (n = white_space_at(s.length, s.bytes, false)) > 0) s = jinja_substring(s, n, s.length);
-        while (right && (n = white_space_at(s.length, s.bytes, true)) > 0) s = jinja_substring(s, 0, s.length - n);
+        while (left && (n = white_space_at(s.length, s.bytes, false)) > 0)
+            s = jinja_substring(s, n, s.length);
+        while (right && (n = white_space_at(s.length, s.bytes, true)) > 0)
+            s = jinja_substring(s, 0, s.length - n);
         return jinja_text_value(s);
     }
     const String set = text_argument(j, a, 0);
@@ -99,9 +108,15 @@ static Value stripped(Jinja *j, String s, const Arguments *a, bool left, bool ri
     return jinja_text_value(s);
 }
 
-static Value strip(Jinja *j, String string, const Arguments *a) { return stripped(j, string, a, true, true); }
-static Value lstrip(Jinja *j, String string, const Arguments *a) { return stripped(j, string, a, true, false); }
-static Value rstrip(Jinja *j, String string, const Arguments *a) { return stripped(j, string, a, false, true); }
+static Value strip(Jinja *j, String string, const Arguments *a) {
+    return stripped(j, string, a, true, true);
+}
+static Value lstrip(Jinja *j, String string, const Arguments *a) {
+    return stripped(j, string, a, true, false);
+}
+static Value rstrip(Jinja *j, String string, const Arguments *a) {
+    return stripped(j, string, a, false, true);
+}
 
 /* The name of a role, such as User: letters of ASCII. */
 static Value cased(Jinja *j, String string, int first(int), int others(int), bool one_word) {
@@ -115,10 +130,18 @@ static Value cased(Jinja *j, String string, int first(int), int others(int), boo
     return jinja_text_value((String){string.length, bytes, string.said});
 }
 
-static Value upper(Jinja *j, String string, const Arguments *) { return cased(j, string, toupper, toupper, false); }
-static Value lower(Jinja *j, String string, const Arguments *) { return cased(j, string, tolower, tolower, false); }
-static Value capitalize(Jinja *j, String string, const Arguments *) { return cased(j, string, toupper, tolower, false); }
-static Value title(Jinja *j, String string, const Arguments *) { return cased(j, string, toupper, tolower, true); }
+static Value upper(Jinja *j, String string, const Arguments *) {
+    return cased(j, string, toupper, toupper, false);
+}
+static Value lower(Jinja *j, String string, const Arguments *) {
+    return cased(j, string, tolower, tolower, false);
+}
+static Value capitalize(Jinja *j, String string, const Arguments *) {
+    return cased(j, string, toupper, tolower, false);
+}
+static Value title(Jinja *j, String string, const Arguments *) {
+    return cased(j, string, toupper, tolower, true);
+}
 
 /* The parts between separators, at most so many of which count. */
 static const List *split_by(Jinja *j, String string, String separator, size_t most) {
@@ -153,7 +176,8 @@ static Value join_with(Jinja *j, const List *list, String between) {
 
 static Value replace(Jinja *j, String string, const Arguments *a) {
     if (a->count != 2) return (Value){0};
-    return join_with(j, split_by(j, string, text_argument(j, a, 0), SIZE_MAX), text_argument(j, a, 1));
+    return join_with(j, split_by(j, string, text_argument(j, a, 0), SIZE_MAX),
+                     text_argument(j, a, 1));
 }
 
 static Value startswith(Jinja *j, String string, const Arguments *a) {
@@ -171,9 +195,10 @@ static Value call_of_text(Jinja *j, String string, String name, const Arguments 
     static const struct {
         const char *name;
         Value (*call)(Jinja *, String, const Arguments *);
-    } calls[] = {{"strip", strip}, {"trim", strip}, {"lstrip", lstrip}, {"rstrip", rstrip}, {"upper", upper},
-                 {"lower", lower}, {"capitalize", capitalize}, {"title", title}, {"split", split},
-                 {"replace", replace}, {"startswith", startswith}, {"endswith", endswith}};
+    } calls[] = {
+        {"strip", strip}, {"trim", strip},      {"lstrip", lstrip},         {"rstrip", rstrip},
+        {"upper", upper}, {"lower", lower},     {"capitalize", capitalize}, {"title", title},
+        {"split", split}, {"replace", replace}, {"startswith", startswith}, {"endswith", endswith}};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         if (jinja_is(name, calls[i].name)) return calls[i].call(j, string, a);
     return (Value){0};
@@ -188,17 +213,20 @@ Value jinja_call_method(Jinja *j, Value value, String name, const Arguments *a) 
         return a->count > 1 ? a->values[1] : jinja_number_value(NONE, 0);
     }
     if (value.kind == STRING) result = call_of_text(j, value.string, name, a);
-    if (result.kind == UNDEFINED) jinja_fail(j, ".%.*s(…) is not known here", (int)name.length, name.bytes);
+    if (result.kind == UNDEFINED)
+        jinja_fail(j, ".%.*s(…) is not known here", (int)name.length, name.bytes);
     return result;
 }
 
-/* ------------------------------------------------------------------ filters: UNDEFINED, if it is not one for this value */
+/* ------------------------------------------------------------------ filters: UNDEFINED, if it is
+ * not one for this value */
 
 static Value length(Jinja *, Value value, const Arguments *) {
     int64_t characters = 0;
     if (value.kind == LIST) return jinja_number_value(NUMBER, (int64_t)value.list->count);
     if (value.kind != STRING) return (Value){0};
-    for (size_t i = 0; i < value.string.length; i++) characters += (value.string.bytes[i] & 0xc0) != 0x80;
+    for (size_t i = 0; i < value.string.length; i++)
+        characters += (value.string.bytes[i] & 0xc0) != 0x80;
     return jinja_number_value(NUMBER, characters);
 }
 
@@ -217,56 +245,80 @@ static Value select_by(Jinja *j, Value value, const Arguments *a, bool wanted) {
     list->count = 0;
     for (size_t i = 0; i < value.list->count; i++) {
         Value item = value.list->items[i];
-        Value attribute = item.kind == MAP ? jinja_get(j, item.map, text_argument(j, a, 0)) : (Value){0};
+        Value attribute =
+            item.kind == MAP ? jinja_get(j, item.map, text_argument(j, a, 0)) : (Value){0};
         if (jinja_equal(j, attribute, a->values[2]) == wanted) list->items[list->count++] = item;
     }
     return jinja_list_value(list);
 }
 
 /* selectattr("role", "equalto", "user") */
-static Value selectattr(Jinja *j, Value value, const Arguments *a) { return select_by(j, value, a, true); }
-static Value rejectattr(Jinja *j, Value value, const Arguments *a) { return select_by(j, value, a, false); }
+static Value selectattr(Jinja *j, Value value, const Arguments *a) {
+    return select_by(j, value, a, true);
+}
+static Value rejectattr(Jinja *j, Value value, const Arguments *a) {
+    return select_by(j, value, a, false);
+}
 
-static Value list(Jinja *, Value value, const Arguments *) { return value.kind == LIST ? value : (Value){0}; }
+static Value list(Jinja *, Value value, const Arguments *) {
+    return value.kind == LIST ? value : (Value){0};
+}
 
-static Value string(Jinja *j, Value value, const Arguments *) { return jinja_text_value(jinja_printed(j, value)); }
+static Value string(Jinja *j, Value value, const Arguments *) {
+    return jinja_text_value(jinja_printed(j, value));
+}
 
-static Value trim(Jinja *j, Value value, const Arguments *a) { return strip(j, jinja_printed(j, value), a); }
+static Value trim(Jinja *j, Value value, const Arguments *a) {
+    return strip(j, jinja_printed(j, value), a);
+}
 
 Value jinja_call_filter(Jinja *j, Value value, String name, const Arguments *a) {
     static const struct {
         const char *name;
         Value (*call)(Jinja *, Value, const Arguments *);
-    } filters[] = {{"length", length}, {"count", length}, {"join", join}, {"selectattr", selectattr},
-                   {"rejectattr", rejectattr}, {"list", list}, {"string", string}, {"trim", trim}};
+    } filters[] = {{"length", length},
+                   {"count", length},
+                   {"join", join},
+                   {"selectattr", selectattr},
+                   {"rejectattr", rejectattr},
+                   {"list", list},
+                   {"string", string},
+                   {"trim", trim}};
     Value result = {0};
     jinja_work(j, value.kind == STRING ? value.string.length : 0);
     if (jinja_is(name, "safe")) return value;
     if (jinja_is(name, "default") || jinja_is(name, "d")) {
         const bool counts_false = a->count > 1 && jinja_true(a->values[1]);
-        return a->count && (counts_false ? !jinja_true(value) : value.kind == UNDEFINED) ? a->values[0] : value;
+        return a->count && (counts_false ? !jinja_true(value) : value.kind == UNDEFINED)
+                   ? a->values[0]
+                   : value;
     }
-    if (value.kind == LIST && jinja_is(name, "first")) return value.list->count ? value.list->items[0] : result;
+    if (value.kind == LIST && jinja_is(name, "first"))
+        return value.list->count ? value.list->items[0] : result;
     if (value.kind == LIST && jinja_is(name, "last"))
         return value.list->count ? value.list->items[value.list->count - 1] : result;
     for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
         if (jinja_is(name, filters[i].name)) result = filters[i].call(j, value, a);
-    if (value.kind == STRING && result.kind == UNDEFINED) result = call_of_text(j, value.string, name, a);
+    if (value.kind == STRING && result.kind == UNDEFINED)
+        result = call_of_text(j, value.string, name, a);
     if (result.kind == UNDEFINED)
-        jinja_fail(j, "the filter %.*s is not known here, or not of this", (int)name.length, name.bytes);
+        jinja_fail(j, "the filter %.*s is not known here, or not of this", (int)name.length,
+                   name.bytes);
     return result;
 }
 
 /* ------------------------------------------------------------------ tests */
 
 static bool is_odd(Jinja *j, Value value) {
-    if (value.kind != NUMBER && value.kind != BOOLEAN) jinja_fail(j, "what is no number is odd or even");
+    if (value.kind != NUMBER && value.kind != BOOLEAN)
+        jinja_fail(j, "what is no number is odd or even");
     return value.number % 2 != 0;
 }
 
 /* An undefined value is an empty sequence, as jinja2 has it. */
 static bool is_sequence(Value value) {
-    return value.kind == LIST || value.kind == STRING || value.kind == MAP || value.kind == UNDEFINED;
+    return value.kind == LIST || value.kind == STRING || value.kind == MAP ||
+           value.kind == UNDEFINED;
 }
 
 bool jinja_call_test(Jinja *j, Value value, String name, const Arguments *a) {

@@ -15,7 +15,8 @@ static void write_string(Jinja *j, String string) {
     Rendered *out = &j->out;
     jinja_work(j, string.length);
     if (string.length == 0) return;
-    if (string.length > MOST_TEXT - out->length) jinja_fail(j, "it writes more than a conversation can be");
+    if (string.length > MOST_TEXT - out->length)
+        jinja_fail(j, "it writes more than a conversation can be");
     if (out->length + string.length > j->out_capacity) {
         j->out_capacity = 2 * (out->length + string.length);
         out->letters = reallocate(out->letters, j->out_capacity);
@@ -26,14 +27,15 @@ static void write_string(Jinja *j, String string) {
     out->length += string.length;
 }
 
-/* What the statements write, which does not become a part of the whole. */
+/* The text that statements write. It is taken out of the output again. */
 static Value capture(Jinja *j, const Node *statements) {
     const size_t start = j->out.length;
     run(j, statements);
     String written = {0};
     if (j->out.length > start)
-        written = jinja_concatenate(j, written, (String){j->out.length - start, j->out.letters + start,
-                                                         j->out.said + start});
+        written = jinja_concatenate(
+            j, written,
+            (String){j->out.length - start, j->out.letters + start, j->out.said + start});
     j->out.length = start;
     return jinja_text_value(written);
 }
@@ -53,7 +55,8 @@ static Arguments arguments(Jinja *j, const Node *argument) {
 static void set_parameters(Jinja *j, const Node *parameters, const Arguments *a) {
     int place = 0;
     if (parameters->kind == NODE_ERROR) eval(j, parameters);
-    for (const Node *parameter = parameters->first; parameter; parameter = parameter->next, place++) {
+    for (const Node *parameter = parameters->first; parameter;
+         parameter = parameter->next, place++) {
         Value value = parameter->first ? eval(j, parameter->first) : (Value){0};
         for (int i = 0; i < a->count; i++) {
             const String name = a->names[i];
@@ -80,35 +83,41 @@ static Value call(Jinja *j, const Node *node) {
     const Arguments a = arguments(j, node->first);
     Value macro = jinja_get(j, j->scope, node->name);
     j->line = node->line;
-    return macro.kind == MACRO ? call_macro(j, macro.macro, &a) : jinja_call_function(j, node->name, &a);
+    return macro.kind == MACRO ? call_macro(j, macro.macro, &a)
+                               : jinja_call_function(j, node->name, &a);
 }
 
 /* ------------------------------------------------------------------ attributes and items */
 
 static Value attribute(Jinja *j, Value value, String name) {
     if (value.kind == UNDEFINED || value.kind == NONE)
-        jinja_fail(j, "there is nothing of which \"%.*s\" could be asked", (int)name.length, name.bytes);
+        jinja_fail(j, "there is nothing of which \"%.*s\" could be asked", (int)name.length,
+                   name.bytes);
     return value.kind == MAP ? jinja_get(j, value.map, name) : (Value){0};
 }
 
 static Value item(Jinja *j, Value value, Value index) {
     if (index.kind == STRING) return attribute(j, value, index.string);
     if (value.kind != LIST || index.kind != NUMBER) jinja_fail(j, "[…] of what is no list");
-    const int64_t count = (int64_t)value.list->count, place = index.number + (index.number < 0 ? count : 0);
+    const int64_t count = (int64_t)value.list->count,
+                  place = index.number + (index.number < 0 ? count : 0);
     return place >= 0 && place < count ? value.list->items[place] : (Value){0};
 }
 
-/* From Python's index, where -1 is the last, to a place from 0 to count. An end that is none is `otherwise`. */
+/* From Python's index, where -1 is the last, to a place from 0 to count. An end that is none is
+ * `otherwise`. */
 static size_t slice_end(Jinja *j, Value end, size_t otherwise, size_t count) {
     if (end.kind == NONE) return otherwise;
     if (end.kind != NUMBER) jinja_fail(j, "[from:to] of what is no number");
     const int64_t place = end.number + (end.number < 0 ? (int64_t)count : 0);
-    return place < 0 ? 0 : place > (int64_t)count ? count : (size_t)place;
+    if (place < 0) return 0;
+    return place < (int64_t)count ? (size_t)place : count;
 }
 
 static Value slice(Jinja *j, Value value, Value from, Value to) {
     if (value.kind != LIST) jinja_fail(j, "only of lists pieces are known here");
-    const size_t count = value.list->count, first = slice_end(j, from, 0, count), end = slice_end(j, to, count, count);
+    const size_t count = value.list->count, first = slice_end(j, from, 0, count),
+                 end = slice_end(j, to, count, count);
     List *list = jinja_list(j, end > first ? end - first : 0);
     memcpy(list->items, value.list->items + first, list->count * sizeof *list->items);
     return jinja_list_value(list);
@@ -117,7 +126,8 @@ static Value slice(Jinja *j, Value value, Value from, Value to) {
 static Value reversed(Jinja *j, Value value) {
     if (value.kind != LIST) jinja_fail(j, "only lists are known backwards");
     List *list = jinja_list(j, value.list->count);
-    for (size_t i = 0; i < list->count; i++) list->items[i] = value.list->items[list->count - 1 - i];
+    for (size_t i = 0; i < list->count; i++)
+        list->items[i] = value.list->items[list->count - 1 - i];
     return jinja_list_value(list);
 }
 
@@ -129,27 +139,35 @@ static Value arithmetic(Jinja *j, NodeKind operator, Value left, Value right) {
     bool overflows = false;
     if (operator == NODE_ADD && left.kind == STRING && right.kind == STRING)
         return jinja_text_value(jinja_concatenate(j, left.string, right.string));
-    if (left.kind != NUMBER || right.kind != NUMBER || (operator == NODE_REMAINDER && right.number <= 0))
+    if (left.kind != NUMBER || right.kind != NUMBER ||
+        (operator == NODE_REMAINDER && right.number <= 0))
         jinja_fail(j, is_product ? "no numbers to multiply or divide"
                                  : "what is neither two texts nor two numbers is added");
-    if (operator == NODE_MULTIPLY) overflows = __builtin_mul_overflow(left.number, right.number, &result);
-    if (operator == NODE_ADD) overflows = __builtin_add_overflow(left.number, right.number, &result);
-    if (operator == NODE_SUBTRACT) overflows = __builtin_sub_overflow(left.number, right.number, &result);
+    if (operator == NODE_MULTIPLY)
+        overflows = __builtin_mul_overflow(left.number, right.number, &result);
+    if (operator == NODE_ADD)
+        overflows = __builtin_add_overflow(left.number, right.number, &result);
+    if (operator == NODE_SUBTRACT)
+        overflows = __builtin_sub_overflow(left.number, right.number, &result);
     if (operator == NODE_REMAINDER) result = left.number % right.number;
-    if (operator == NODE_REMAINDER && result < 0) result += right.number; /* Python's is never negative */
+    if (operator == NODE_REMAINDER && result < 0)
+        result += right.number; /* Python's is never negative */
     if (overflows) jinja_fail(j, "too large a number");
     return jinja_number_value(NUMBER, result);
 }
 
 static Value negative(Jinja *j, Value value) {
-    if (value.kind != NUMBER || value.number < -0x7fffffff) jinja_fail(j, "\"-\" before what is no number");
+    if (value.kind != NUMBER || value.number < -0x7fffffff)
+        jinja_fail(j, "\"-\" before what is no number");
     return jinja_number_value(NUMBER, -value.number);
 }
 
 static bool contains(Jinja *j, Value whole, Value part) {
     jinja_work(j, whole.kind == STRING ? whole.string.length : 0);
-    if (whole.kind == STRING && part.kind == STRING) return jinja_find(whole.string, part.string, NULL);
-    if (whole.kind == MAP && part.kind == STRING) return jinja_get(j, whole.map, part.string).kind != UNDEFINED;
+    if (whole.kind == STRING && part.kind == STRING)
+        return jinja_find(whole.string, part.string, NULL);
+    if (whole.kind == MAP && part.kind == STRING)
+        return jinja_get(j, whole.map, part.string).kind != UNDEFINED;
     if (whole.kind == UNDEFINED) return false;
     if (whole.kind != LIST) jinja_fail(j, "\"in\" what is neither text, list nor object");
     for (size_t i = 0; i < whole.list->count; i++)
@@ -158,7 +176,8 @@ static bool contains(Jinja *j, Value whole, Value part) {
 }
 
 static bool less(Jinja *j, Value left, Value right) {
-    if (left.kind != NUMBER || right.kind != NUMBER) jinja_fail(j, "what is no number is larger or smaller");
+    if (left.kind != NUMBER || right.kind != NUMBER)
+        jinja_fail(j, "what is no number is larger or smaller");
     return left.number < right.number;
 }
 
@@ -179,7 +198,8 @@ static bool compare(Jinja *j, NodeKind comparison, Value left, Value right) {
 static Value compare_all(Jinja *j, const Node *operand) {
     bool holds = true;
     Value left = eval(j, operand);
-    for (const Node *comparison = operand->next; comparison && holds; comparison = comparison->next) {
+    for (const Node *comparison = operand->next; comparison && holds;
+         comparison = comparison->next) {
         Value right = eval(j, comparison->first);
         j->line = comparison->line;
         holds = compare(j, comparison->kind, left, right);
@@ -200,7 +220,8 @@ static Value apply(Jinja *j, const Node *step, Value value) {
         j->line = step->line;
         if (kind == NODE_METHOD) return jinja_call_method(j, value, step->name, &a);
         if (kind == NODE_FILTER) return jinja_call_filter(j, value, step->name, &a);
-        return jinja_number_value(BOOLEAN, jinja_call_test(j, value, step->name, &a) == (kind == NODE_TEST));
+        return jinja_number_value(BOOLEAN,
+                                  jinja_call_test(j, value, step->name, &a) == (kind == NODE_TEST));
     }
     const Value operand = step->first ? eval(j, step->first) : (Value){0};
     const Value to = kind == NODE_SLICE ? eval(j, step->first->next) : (Value){0};
@@ -211,7 +232,8 @@ static Value apply(Jinja *j, const Node *step, Value value) {
         case NODE_SLICE: return slice(j, value, operand, to);
         case NODE_REVERSE: return reversed(j, value);
         case NODE_CONCATENATE:
-            return jinja_text_value(jinja_concatenate(j, jinja_printed(j, value), jinja_printed(j, operand)));
+            return jinja_text_value(
+                jinja_concatenate(j, jinja_printed(j, value), jinja_printed(j, operand)));
         default: return arithmetic(j, kind, value, operand);
     }
 }
@@ -313,10 +335,12 @@ static const List *filtered(Jinja *j, const Node *condition, String name, const 
 
 /* Each pass has a scope of its own: what the body sets is gone after it. */
 static void run_for(Jinja *j, const Node *node) {
-    const Node *over = node->first, *condition = over->next, *body = condition->next, *otherwise = body->next;
+    const Node *over = node->first, *condition = over->next, *body = condition->next,
+               *otherwise = body->next;
     Map *outer = j->scope;
     Value value = eval(j, over);
-    if (value.kind != LIST && value.kind != UNDEFINED) jinja_fail(j, "the loop is over what is no list");
+    if (value.kind != LIST && value.kind != UNDEFINED)
+        jinja_fail(j, "the loop is over what is no list");
     const List *list = value.kind == LIST ? value.list : jinja_list(j, 0);
     const bool all = condition->kind == NODE_CONSTANT && jinja_true(condition->value);
     if (!all) list = filtered(j, condition, node->name, list);
@@ -338,7 +362,8 @@ static void run_set(Jinja *j, const Node *node) {
         return;
     }
     Value space = jinja_get(j, j->scope, node->name);
-    if (space.kind != MAP) jinja_fail(j, "%.*s is no namespace", (int)node->name.length, node->name.bytes);
+    if (space.kind != MAP)
+        jinja_fail(j, "%.*s is no namespace", (int)node->name.length, node->name.bytes);
     jinja_set(j, space.map, node->attribute, value);
 }
 
@@ -349,7 +374,9 @@ static void run_one(Jinja *j, const Node *node) {
         case NODE_IF: run_if(j, node->first); break;
         case NODE_FOR: run_for(j, node); break;
         case NODE_SET: run_set(j, node); break;
-        case NODE_MACRO: jinja_set(j, j->scope, node->name, (Value){.kind = MACRO, .macro = node}); break;
+        case NODE_MACRO:
+            jinja_set(j, j->scope, node->name, (Value){.kind = MACRO, .macro = node});
+            break;
         default: eval(j, node); /* an ERROR */
     }
 }
@@ -387,9 +414,12 @@ static void set_variables(Jinja *j, size_t count, const Message messages[count])
     jinja_set_named(j, scope, "documents", jinja_number_value(NONE, 0));
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) /* so that they are defined */
         jinja_set_named(j, scope, functions[i], jinja_number_value(BOOLEAN, true));
-    if (j->template->bos) jinja_set_named(j, scope, "bos_token", text_of(j, j->template->bos, false));
-    if (j->template->eos) jinja_set_named(j, scope, "eos_token", text_of(j, j->template->eos, false));
-    if (j->template->date) jinja_set_named(j, scope, "date_string", text_of(j, j->template->date, true));
+    if (j->template->bos)
+        jinja_set_named(j, scope, "bos_token", text_of(j, j->template->bos, false));
+    if (j->template->eos)
+        jinja_set_named(j, scope, "eos_token", text_of(j, j->template->eos, false));
+    if (j->template->date)
+        jinja_set_named(j, scope, "date_string", text_of(j, j->template->date, true));
 }
 
 /* A copy with \n at the end of every line but the last. */

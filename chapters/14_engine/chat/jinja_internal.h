@@ -6,7 +6,8 @@
  *   jinja_builtins.c   the functions, methods, filters and tests that have a name
  *   jinja_value.c      strings, values and scopes; the memory of a run, and its limits
  *
- * The lexer stands alone; the parser calls it. The evaluator calls the parser once, then the builtins. All use values. */
+ * The lexer stands alone; the parser calls it. The evaluator calls the parser once, then the
+ * builtins. All use values. */
 #ifndef JINJA_INTERNAL_H
 #define JINJA_INTERNAL_H
 
@@ -67,19 +68,21 @@ typedef struct {
 
 typedef struct Jinja {
     const Template *template;
-    int line;                   /* of what is parsed or evaluated, for error messages */
-    int depth;                  /* of nodes inside nodes */
-    size_t memory, work;        /* bytes that were allocated; bytes that were looked at */
-    struct Allocation *newest;  /* the list of all memory of the run, to be freed at its end */
+    int line;                  /* of what is parsed or evaluated, for error messages */
+    int depth;                 /* of nodes inside nodes */
+    size_t memory, work;       /* bytes that were allocated; bytes that were looked at */
+    struct Allocation *newest; /* the list of all memory of the run, to be freed at its end */
     Map *scope;
     Rendered out;
     size_t out_capacity;
 } Jinja;
 
 /* fail() with the template's path and line. */
-_Noreturn void jinja_fail(const Jinja *j, const char *format, ...) __attribute__((format(printf, 2, 3)));
+_Noreturn void jinja_fail(const Jinja *j, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-/* The limits, which end every template: depth, work, memory. A `depth` of 1 enters a node, -1 leaves it. */
+/* The limits, which end every template: depth, work, memory. A `depth` of 1 enters a node, -1
+ * leaves it. */
 void jinja_nest(Jinja *j, int depth);
 void jinja_work(Jinja *j, size_t bytes);
 void *jinja_allocate(Jinja *j, size_t bytes); /* zeros, until jinja_free() */
@@ -107,17 +110,17 @@ Value jinja_get(Jinja *j, const Map *map, String name); /* or from an outer scop
 /* ------------------------------------------------------------------ tokens */
 
 typedef enum {
-    TOKEN_TEXT,            /* outside braces */
-    TOKEN_OPEN_OUTPUT,     /* {{ */
-    TOKEN_OPEN_STATEMENT,  /* {% */
-    TOKEN_CLOSE,           /* the }} or %} that belongs to it */
+    TOKEN_TEXT,           /* outside braces */
+    TOKEN_OPEN_OUTPUT,    /* {{ */
+    TOKEN_OPEN_STATEMENT, /* {% */
+    TOKEN_CLOSE,          /* the }} or %} that belongs to it */
     TOKEN_NAME,
     TOKEN_NUMBER,
-    TOKEN_STRING,          /* with its quotes */
-    TOKEN_SIGN,            /* an operator, a bracket, or any other byte */
-    TOKEN_BAD_ESCAPE,      /* the \x in a string */
-    TOKEN_OPEN_STRING,     /* a string without its end */
-    TOKEN_OPEN_COMMENT,    /* a comment without its end */
+    TOKEN_STRING,       /* with its quotes */
+    TOKEN_SIGN,         /* an operator, a bracket, or any other byte */
+    TOKEN_BAD_ESCAPE,   /* the \x in a string */
+    TOKEN_OPEN_STRING,  /* a string without its end */
+    TOKEN_OPEN_COMMENT, /* a comment without its end */
     TOKEN_END
 } TokenKind;
 
@@ -136,11 +139,14 @@ typedef struct {
 } Lexer;
 
 Token jinja_next_token(Lexer *lexer);
-bool jinja_unescape(char quoted, char *meant); /* \n → a new line; false if the escape is not supported */
+
+/* The character that \n, say, stands for in a string; false if the escape is not supported. */
+bool jinja_unescape(char escape, char *meant);
 
 /* ------------------------------------------------------------------ the tree */
 
-/* Of each kind: its name, then its children, the first of which is `first` and the others its `next`. */
+/* Beside each kind: the fields that it uses; children, of which `first` is the first and the others
+ * follow by `next`. */
 typedef enum {
     /* statements */
     NODE_TEXT,             /* text outside braces, in `value` */
@@ -167,7 +173,8 @@ typedef enum {
     NODE_COMPARE,          /* operand, comparison …: a < b < c is a < b and b < c */
     NODE_CHAIN,            /* operand, step …: each step is applied to the value so far */
     /* comparisons, each with its right operand */
-    NODE_EQUAL, NODE_UNEQUAL, NODE_LESS, NODE_LESS_EQUAL, NODE_GREATER, NODE_GREATER_EQUAL, NODE_IN, NODE_NOT_IN,
+    NODE_EQUAL, NODE_UNEQUAL, NODE_IN, NODE_NOT_IN,
+    NODE_LESS, NODE_LESS_EQUAL, NODE_GREATER, NODE_GREATER_EQUAL,
     /* steps */
     NODE_OR, NODE_AND,                           /* right operand */
     NODE_ADD, NODE_SUBTRACT, NODE_CONCATENATE,   /* right operand */
@@ -190,8 +197,9 @@ typedef struct Node {
     struct Node *first, *next;
 } Node;
 
-/* A BLOCK, the whole template. Braces with a syntax error become an ERROR node: templates have branches that a
- * conversation without tools never gets to. A missing end becomes the last statement of the template. */
+/* A BLOCK, the whole template. Braces with a syntax error become an ERROR node: templates have
+ * branches that a conversation without tools never gets to. A missing end becomes the last
+ * statement of the template. */
 const Node *jinja_parse(Jinja *j, const char *source);
 
 /* ------------------------------------------------------------------ builtins */

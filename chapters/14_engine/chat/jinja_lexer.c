@@ -1,5 +1,6 @@
-/* Source text → tokens. White space is stripped here: where a `-` asks for it, before a statement or a comment that
- * begins its line (lstrip_blocks), and the end of the line after one (trim_blocks). */
+/* Source text → tokens. White space is stripped here: where a `-` asks for it, before a statement
+ * or a comment that begins its line (lstrip_blocks), and the end of the line after one
+ * (trim_blocks). */
 #include "14_engine/chat/jinja_internal.h"
 
 #include <ctype.h>
@@ -37,7 +38,8 @@ static const char *text_end(const Lexer *lexer, const char *braces) {
     return begins_line && braces[1] != '{' && braces[2] != '+' ? line : braces;
 }
 
-/* Skips what the end of braces strips: all white space, or, after a statement or a comment, the end of the line. */
+/* Skips what the end of braces strips: all white space, or, after a statement or a comment, the end
+ * of the line. */
 static void strip_after(Lexer *lexer, bool strips, bool trims) {
     const char *to = lexer->at;
     while (strips && is_space(*to)) to++;
@@ -76,14 +78,16 @@ static Token outside_token(Lexer *lexer) {
         move_to(lexer, braces);
         if (!*braces) return token_to(lexer, TOKEN_END, braces);
         if (braces[1] != '#') return open_braces(lexer);
-        if (!skip_comment(lexer)) return token_to(lexer, TOKEN_OPEN_COMMENT, lexer->at + strlen(lexer->at));
+        if (!skip_comment(lexer))
+            return token_to(lexer, TOKEN_OPEN_COMMENT, lexer->at + strlen(lexer->at));
     }
 }
 
 /* ------------------------------------------------------------------ inside braces */
 
 bool jinja_unescape(char quoted, char *meant) {
-    static const char escapes[][2] = {{'n', '\n'}, {'t', '\t'}, {'r', '\r'}, {'\\', '\\'}, {'\'', '\''}, {'"', '"'}};
+    static const char escapes[][2] = {{'n', '\n'},  {'t', '\t'},  {'r', '\r'},
+                                      {'\\', '\\'}, {'\'', '\''}, {'"', '"'}};
     for (size_t i = 0; i < sizeof escapes / sizeof *escapes; i++) {
         if (escapes[i][0] != quoted) continue;
         *meant = escapes[i][1];
@@ -141,4 +145,6 @@ static Token inside_token(Lexer *lexer) {
     return token_to(lexer, TOKEN_SIGN, sign_end(at));
 }
 
-Token jinja_next_token(Lexer *lexer) { return lexer->close ? inside_token(lexer) : outside_token(lexer); }
+Token jinja_next_token(Lexer *lexer) {
+    return lexer->close ? inside_token(lexer) : outside_token(lexer);
+}

@@ -1,5 +1,5 @@
-/* Tokens → a tree. Recursive descent: a function for each statement and for each level of operators, those that bind
- * least first. */
+/* Tokens → a tree. Recursive descent: a function for each statement and for each level of
+ * operators, those that bind least first. */
 #include "14_engine/chat/jinja_internal.h"
 
 #include <errno.h>
@@ -11,9 +11,9 @@
 typedef struct {
     Jinja *j;
     Lexer lexer;
-    Token token;     /* the one that is looked at */
-    Node *error;     /* in these braces: from then on, no token is accepted in them */
-    Node *unclosed;  /* a missing end: there are no more tokens */
+    Token token;    /* the one that is looked at */
+    Node *error;    /* in these braces: from then on, no token is accepted in them */
+    Node *unclosed; /* a missing end: there are no more tokens */
 } Parser;
 
 /* ------------------------------------------------------------------ nodes and errors */
@@ -58,7 +58,8 @@ static Node *error_node(Parser *p, const char *format, va_list arguments) {
 }
 
 /* These braces are no Jinja, or not supported. The first error counts. */
-__attribute__((format(printf, 2, 3))) static Node *syntax_error(Parser *p, const char *format, ...) {
+__attribute__((format(printf, 2, 3)))
+static Node *syntax_error(Parser *p, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     if (!p->error) p->error = error_node(p, format, arguments);
@@ -67,7 +68,8 @@ __attribute__((format(printf, 2, 3))) static Node *syntax_error(Parser *p, const
 }
 
 /* The template ends here, and then in error. */
-__attribute__((format(printf, 2, 3))) static void missing_end(Parser *p, const char *format, ...) {
+__attribute__((format(printf, 2, 3)))
+static void missing_end(Parser *p, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     if (!p->unclosed) p->unclosed = error_node(p, format, arguments);
@@ -105,7 +107,8 @@ static void expect(Parser *p, const char *text) {
     if (!accept(p, text)) syntax_error(p, "\"%s\" should stand at \"%.20s\"", text, p->token.start);
 }
 
-/* True at the end of a list in brackets, which is taken, and after an error; otherwise an element follows. */
+/* True at the end of a list in brackets, which is taken, and after an error; otherwise an element
+ * follows. */
 static bool ends(Parser *p, const char *bracket) { return p->error || accept(p, bracket); }
 
 static void comma_or(Parser *p, const char *bracket) {
@@ -126,7 +129,7 @@ static String accept_name(Parser *p) {
 
 static Node *expression(Parser *p);
 
-/* (…), of which the first parenthesis is taken already: the children of a call, a filter or a test. */
+/* The arguments of a call, a filter or a test. The first parenthesis is taken already. */
 static void arguments(Parser *p, Node *call) {
     Children children = children_of(call);
     while (!ends(p, ")")) {
@@ -153,7 +156,8 @@ static Node *string_literal(Parser *p) {
         for (const char *from = p->token.start + 1; from < last; from++, to++)
             if (*from == '\\') jinja_unescape(*++from, to);
             else *to = *from;
-        whole = jinja_concatenate(p->j, whole, jinja_string(p->j, (size_t)(to - bytes), bytes, false));
+        whole =
+            jinja_concatenate(p->j, whole, jinja_string(p->j, (size_t)(to - bytes), bytes, false));
     }
     node->value = jinja_text_value(whole);
     return node;
@@ -168,7 +172,7 @@ static Node *number_literal(Parser *p) {
     return node;
 }
 
-/* The elements of a list up to its bracket, or of a tuple, of which the first may have been parsed. */
+/* The elements of a list up to its bracket. Of a tuple, the first element is parsed already. */
 static Node *list_literal(Parser *p, const char *bracket, Node *first) {
     enum { MOST = 64 };
     Node *list = node_new(p, NODE_LIST);
@@ -195,7 +199,7 @@ static Node *map_literal(Parser *p) {
     return map;
 }
 
-/* A value in parentheses, or several with commas, a tuple; the first parenthesis is taken already. */
+/* A value in parentheses, or a tuple. The first parenthesis is taken already. */
 static Node *parenthesis(Parser *p) {
     if (accept(p, ")")) return node_new(p, NODE_LIST);
     Node *value = expression(p);
@@ -209,8 +213,8 @@ static Node *variable_or_call(Parser *p) {
         const char *name;
         ValueKind kind;
         int number;
-    } constants[] = {{"true", BOOLEAN, 1}, {"True", BOOLEAN, 1}, {"false", BOOLEAN, 0}, {"False", BOOLEAN, 0},
-                     {"none", NONE, 0}, {"None", NONE, 0}};
+    } constants[] = {{"true", BOOLEAN, 1},  {"True", BOOLEAN, 1}, {"false", BOOLEAN, 0},
+                     {"False", BOOLEAN, 0}, {"none", NONE, 0},    {"None", NONE, 0}};
     for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
         if (accept(p, constants[i].name))
             return constant(p, jinja_number_value(constants[i].kind, constants[i].number));
@@ -228,7 +232,8 @@ static Node *primary(Parser *p) {
         case TOKEN_STRING: return string_literal(p);
         case TOKEN_NUMBER: return number_literal(p);
         case TOKEN_OPEN_STRING: return syntax_error(p, "a text without its end");
-        case TOKEN_BAD_ESCAPE: return syntax_error(p, "\"%.2s\" in a text is not known here", p->token.start);
+        case TOKEN_BAD_ESCAPE:
+            return syntax_error(p, "\"%.2s\" in a text is not known here", p->token.start);
         default: break;
     }
     if (accept(p, "[")) return list_literal(p, "]", NULL);
@@ -255,7 +260,8 @@ static Node *subscript(Parser *p) {
             step->kind = NODE_REVERSE;
             next_token(p);
             expect(p, "-");
-            if (p->token.kind != TOKEN_NUMBER || p->token.length != 1 || *p->token.start != '1') expect(p, "1");
+            if (p->token.kind != TOKEN_NUMBER || p->token.length != 1 || *p->token.start != '1')
+                expect(p, "1");
             else next_token(p);
         } else append(&children, slice_end(p));
     }
@@ -324,7 +330,8 @@ static const Operator *operator_at(const Parser *p, size_t count, const Operator
 }
 
 /* Operands with operators of one level between them. */
-static Node *operators(Parser *p, NodeKind kind, Node *operand(Parser *), size_t count, const Operator level[count]) {
+static Node *operators(Parser *p, NodeKind kind, Node *operand(Parser *), size_t count,
+                       const Operator level[count]) {
     Node *first = operand(p), steps = {0};
     Children children = children_of(&steps);
     for (const Operator *next; (next = operator_at(p, count, level));) {
@@ -348,8 +355,9 @@ static Node *negation(Parser *p);
 LEVEL(product_level, NODE_CHAIN, operand_of_product, {"*", NODE_MULTIPLY}, {"%", NODE_REMAINDER})
 LEVEL(concatenation, NODE_CHAIN, product_level, {"~", NODE_CONCATENATE})
 LEVEL(sum_level, NODE_CHAIN, concatenation, {"+", NODE_ADD}, {"-", NODE_SUBTRACT})
-LEVEL(comparison, NODE_COMPARE, sum_level, {"==", NODE_EQUAL}, {"!=", NODE_UNEQUAL}, {"<=", NODE_LESS_EQUAL},
-      {">=", NODE_GREATER_EQUAL}, {"<", NODE_LESS}, {">", NODE_GREATER}, {"in", NODE_IN}, {"not", NODE_NOT_IN})
+LEVEL(comparison, NODE_COMPARE, sum_level, {"==", NODE_EQUAL}, {"!=", NODE_UNEQUAL},
+      {"<=", NODE_LESS_EQUAL}, {">=", NODE_GREATER_EQUAL}, {"<", NODE_LESS}, {">", NODE_GREATER},
+      {"in", NODE_IN}, {"not", NODE_NOT_IN})
 LEVEL(conjunction, NODE_CHAIN, negation, {"and", NODE_AND})
 LEVEL(disjunction, NODE_CHAIN, conjunction, {"or", NODE_OR})
 
@@ -380,8 +388,8 @@ static Node *expression(Parser *p) {
 
 /* ------------------------------------------------------------------ braces */
 
-/* What is left of the braces after `parsed`: nothing, or it is an error. An error takes the place of what was parsed,
- * and of the rest of the braces. The end of the braces is not taken. */
+/* Checks that the braces end after `parsed`. A syntax error takes the place of what was parsed, and
+ * the rest of the braces is skipped. The end of the braces is not taken. */
 static Node *rest_of_braces(Parser *p, Node *parsed) {
     const char *close = p->lexer.close;
     if (!p->error && p->token.kind != TOKEN_CLOSE)
@@ -397,13 +405,15 @@ static Node *expression_in_braces(Parser *p) { return rest_of_braces(p, expressi
 
 /* Takes the end of the braces. */
 static void close_braces(Parser *p, const char *close) {
-    if (p->token.kind != TOKEN_CLOSE) missing_end(p, "\"%s\" should stand at \"%.20s\"", close, p->token.start);
+    if (p->token.kind != TOKEN_CLOSE)
+        missing_end(p, "\"%s\" should stand at \"%.20s\"", close, p->token.start);
     next_token(p);
 }
 
 /* ------------------------------------------------------------------ statements */
 
-/* Appends the statements up to one of these words, which is taken; returns which, or -1 at the end of the template. */
+/* Appends the statements up to one of these words, which is taken; returns which, or -1 at the end
+ * of the template. */
 static int statements(Parser *p, Children *children, size_t count, const char *const ends[count]);
 
 /* A BLOCK up to this word and the end of its braces. */
@@ -429,7 +439,9 @@ static Node *if_statement(Parser *p) {
         close_braces(p, "%}");
         end = statements(p, &children, 3, words);
         if (end < 0) missing_end(p, "an if without its endif");
-        else condition = end == ELIF ? expression_in_braces(p) : constant(p, jinja_number_value(BOOLEAN, true));
+        else
+            condition = end == ELIF ? expression_in_braces(p)
+                                    : constant(p, jinja_number_value(BOOLEAN, true));
     }
     close_braces(p, "%}");
     return node;
@@ -441,7 +453,8 @@ static Node *for_header(Parser *p, Node *node) {
     node->name = accept_name(p);
     expect(p, "in");
     append(&children, disjunction(p));
-    append(&children, accept(p, "if") ? expression(p) : constant(p, jinja_number_value(BOOLEAN, true)));
+    append(&children,
+           accept(p, "if") ? expression(p) : constant(p, jinja_number_value(BOOLEAN, true)));
     return node;
 }
 
@@ -462,7 +475,8 @@ static Node *for_statement(Parser *p) {
     return node;
 }
 
-/* set name = value, or of a namespace, set name.name = value; or set name, and the text up to endset. */
+/* set name = value, or of a namespace, set name.name = value; or set name, and the text up to
+ * endset. */
 static Node *set_statement(Parser *p) {
     Node *node = node_new(p, NODE_SET);
     node->name = accept_name(p);

@@ -15,7 +15,8 @@ void jinja_fail(const Jinja *j, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    fail("%s: its chat template, line %d: %s (--template NAME takes another)", j->template->path, j->line, message);
+    fail("%s: its chat template, line %d: %s (--template NAME takes another)", j->template->path,
+         j->line, message);
 }
 
 void jinja_nest(Jinja *j, int depth) {
@@ -37,7 +38,8 @@ struct Allocation {
 void *jinja_allocate(Jinja *j, size_t bytes) {
     enum { MOST_MEMORY = 1 << 26, LEAST = 64 }; /* a small piece takes so much at least */
     j->memory += bytes + LEAST;
-    if (bytes > MOST_MEMORY || j->memory > MOST_MEMORY) jinja_fail(j, "it takes too much memory for a conversation");
+    if (bytes > MOST_MEMORY || j->memory > MOST_MEMORY)
+        jinja_fail(j, "it takes too much memory for a conversation");
     struct Allocation *allocation = allocate(sizeof *allocation + bytes);
     allocation->older = j->newest;
     j->newest = allocation;
@@ -89,13 +91,17 @@ String jinja_substring(String string, size_t from, size_t to) {
 }
 
 static bool same_bytes(String left, String right) {
-    return left.length == right.length && (left.length == 0 || memcmp(left.bytes, right.bytes, left.length) == 0);
+    return left.length == right.length &&
+           (left.length == 0 || memcmp(left.bytes, right.bytes, left.length) == 0);
 }
 
-bool jinja_is(String string, const char *text) { return same_bytes(string, (String){strlen(text), text, NULL}); }
+bool jinja_is(String string, const char *text) {
+    return same_bytes(string, (String){strlen(text), text, NULL});
+}
 
 bool jinja_find(String string, String part, size_t *place) {
-    const char *found = part.length ? memmem(string.bytes, string.length, part.bytes, part.length) : string.bytes;
+    const char *found =
+        part.length ? memmem(string.bytes, string.length, part.bytes, part.length) : string.bytes;
     if (found && place) *place = (size_t)(found - string.bytes);
     return found;
 }
@@ -103,7 +109,9 @@ bool jinja_find(String string, String part, size_t *place) {
 /* ------------------------------------------------------------------ values */
 
 Value jinja_text_value(String string) { return (Value){.kind = STRING, .string = string}; }
-Value jinja_number_value(ValueKind kind, int64_t number) { return (Value){.kind = kind, .number = number}; }
+Value jinja_number_value(ValueKind kind, int64_t number) {
+    return (Value){.kind = kind, .number = number};
+}
 Value jinja_list_value(const List *list) { return (Value){.kind = LIST, .list = list}; }
 
 List *jinja_list(Jinja *j, size_t count) {
@@ -114,7 +122,8 @@ List *jinja_list(Jinja *j, size_t count) {
 
 bool jinja_true(Value value) {
     switch (value.kind) {
-        case BOOLEAN: case NUMBER: return value.number != 0;
+        case BOOLEAN:
+        case NUMBER: return value.number != 0;
         case STRING: return value.string.length > 0;
         case LIST: return value.list->count > 0;
         case MAP: return value.map->by_identity || value.map->count > 0;
@@ -127,7 +136,8 @@ static bool maps_equal(Jinja *j, const Map *left, const Map *right) {
     if (left == right) return true;
     if (left->count != right->count || left->by_identity || right->by_identity) return false;
     for (size_t i = 0; i < left->count; i++)
-        if (!jinja_equal(j, left->entries[i].value, jinja_get(j, right, left->entries[i].name))) return false;
+        if (!jinja_equal(j, left->entries[i].value, jinja_get(j, right, left->entries[i].name)))
+            return false;
     return true;
 }
 
@@ -159,9 +169,13 @@ String jinja_printed(Jinja *j, Value value) {
     switch (value.kind) {
         case UNDEFINED: return (String){0};
         case NONE: return jinja_string(j, 4, "None", false);
-        case BOOLEAN: return value.number ? jinja_string(j, 4, "True", false) : jinja_string(j, 5, "False", false);
+        case BOOLEAN:
+            return value.number ? jinja_string(j, 4, "True", false)
+                                : jinja_string(j, 5, "False", false);
         case NUMBER:
-            return jinja_string(j, (size_t)snprintf(number, sizeof number, "%" PRId64, value.number), number, false);
+            return jinja_string(j,
+                                (size_t)snprintf(number, sizeof number, "%" PRId64, value.number),
+                                number, false);
         case STRING: return value.string;
         default: jinja_fail(j, "a list or an object is to be printed: no conversation needs that");
     }
