@@ -36,9 +36,7 @@ ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),all)),)
 ifeq ($(call accepts,-std=c2x),)
 $(error $(CC) cannot compile C23 (-std=c2x): apt install gcc libc6-dev | dnf install gcc | xcode-select --install)
 endif
-# Where a processor's custom is to compute in double what is meant in float (s390x), gcc is told not to.
-FLOAT   := $(if $(call accepts,-Werror -fexcess-precision=fast),-fexcess-precision=fast)
-UNFIT   := $(shell $(CC) $(CPPFLAGS) $(TRIED) -std=c2x $(FLOAT) -fsyntax-only -x c common/machine.h 2>&1 | sed -n '/error: /{s/.*error: //;s/^.error //;p;q;}')
+UNFIT   := $(shell $(CC) $(CPPFLAGS) $(TRIED) -std=c2x -fsyntax-only -x c common/machine.h 2>&1 | sed -n '/error: /{s/.*error: //;s/^.error //;p;q;}')
 ifneq ($(UNFIT),)
 $(error $(UNFIT))
 endif
@@ -63,7 +61,7 @@ endif
 endif
 
 # The rounding policy is ours: fused multiply-adds are allowed (they round once instead of twice), nothing else is.
-FLAGS = -std=c2x -Wall -Wextra -g -ffp-contract=fast $(FLOAT) $(OPENMP) $(QUIET) -I. -Ichapters -D_GNU_SOURCE \
+FLAGS = -std=c2x -Wall -Wextra -g -ffp-contract=fast $(OPENMP) $(QUIET) -I. -Ichapters -D_GNU_SOURCE \
         -DROOT=$(call quote,$(call string,$(CURDIR))) $(if $(EMULATOR),-DUNTIMED -DEMULATED) $(if $(UTF8),-DUTF8PROC) $(CPPFLAGS) $(CFLAGS)
 # What is compiled may become a part of a reader's shared library, which does not show its names.
 SHARED = -fPIC -fvisibility=hidden
@@ -204,6 +202,8 @@ $(BUILD)/tests/test_parallel: $(if $(MPI),| $(BUILD)/tests/other_version)
 # What `make fuzz` ever found, and what was thought of: it is given to the same code, without a fuzzer.
 $(BUILD)/tests/replay_%: $(BUILD)/objects/tests/fuzz/fuzz_%.o $(call object,tests/hardening/fuzz/replay.c) $(BUILD)/libllama.a
 	$(link)
+$(BUILD)/corpus/%: tests/hardening/fuzz/%.tar.gz
+	@rm -rf $@ && mkdir -p $@ && tar -xzf $< -C $@
 
 # Other flags or another compiler: everything is compiled again.
 $(BUILD)/flags: always
@@ -361,8 +361,8 @@ grade: $(BUILD)/grade $(BUILD)/compile.sh ## judge a folder of submissions: make
 LONGEST  := test_parallel test_classroom test_programs test_mine fast_product test_golden test_tokenizer test_chat fast_generation lessons
 EVERY_TEST := $(notdir $(TESTS)) $(FUZZED:%=replay_%) languages lessons
 TESTED   := $(or $(foreach t,$(ONLY),$(if $(filter $(t),$(EVERY_TEST)),$(t),$(t:test_%=fast_%))),$(filter $(EVERY_TEST),$(LONGEST)) $(filter-out $(LONGEST),$(EVERY_TEST)))
-COMPILED := $(patsubst %,$(BUILD)/tests/%,$(filter-out languages lessons,$(TESTED)))
-command   = $(or $(if $(filter replay_%,$(1)),"$(BUILD)/tests/$(1) tests/hardening/fuzz/corpus/$(1:replay_%=%)"),$(if $(filter languages,$(1)),"sh tests/submissions/languages/run.sh $(BUILD)"),$(if $(filter lessons,$(1)),"sh tests/lessons.sh $(BUILD)/data --check"),$(BUILD)/tests/$(1))
+COMPILED := $(patsubst %,$(BUILD)/tests/%,$(filter-out languages lessons,$(TESTED))) $(patsubst replay_%,$(BUILD)/corpus/%,$(filter replay_%,$(TESTED)))
+command   = $(or $(if $(filter replay_%,$(1)),"$(BUILD)/tests/$(1) $(BUILD)/corpus/$(1:replay_%=%)"),$(if $(filter languages,$(1)),"sh tests/submissions/languages/run.sh $(BUILD)"),$(if $(filter lessons,$(1)),"sh tests/lessons.sh $(BUILD)/data --check"),$(BUILD)/tests/$(1))
 
 RUNNING  := $(filter languages lessons $(patsubst tests/%.c,%,$(shell grep -l '[^a-z_]run."' tests/test_*.c)),$(TESTED:fast_%=test_%))
 

@@ -2,8 +2,8 @@
 # Feeds broken files to what reads files, and any text to what reads text, for a while: with libFuzzer where clang has it,
 # otherwise the safetensors reader alone, with the plain driver at the end of fuzz_safetensors.c.
 #     sh tests/hardening/fuzz/run.sh BUILD SECONDS "flags of jansson" "flags of PCRE2 and utf8proc, or nothing" [keep]
-# It starts from tests/hardening/fuzz/corpus, which `make test` replays, and from the golden files. With `keep`, what reaches code
-# that nothing in there reaches is added to it.
+# It starts from the inputs in tests/hardening/fuzz/READER.tar.gz, which `make test` replays, and from the golden files. With `keep`,
+# inputs that reach new code are added to the archive.
 build=$1 seconds=$2 jansson=$3 pcre2=$4 keep=$5
 flags="-std=c2x -g -O1 -D_GNU_SOURCE -fsanitize=address,undefined -fno-sanitize-recover=all -Wno-unknown-pragmas -I. -Ichapters -DROOT=\".\""
 scratch=$(mktemp -d) && trap 'rm -rf "$scratch"' EXIT
@@ -16,12 +16,12 @@ kernels() { find "$@" -maxdepth 1 -name '*.c' ! -name main.c ! -name command.c !
 sources() {
     echo "tests/hardening/fuzz/fuzz_$1.c" common/file.c common/json.c common/output.c
     case $1 in
-    safetensors) echo common/error.c common/safetensors.c common/byte_order.c common/tensor.c ;;
-    gguf) echo common/gguf.c common/byte_order.c ;;
-    config | model) echo common/safetensors.c common/byte_order.c common/tensor.c ;;
-    tokenizer) echo common/gguf.c common/gguf_write.c common/byte_order.c && kernels chapters/10_tokenizer ;;
+    safetensors) echo common/error.c common/safetensors.c common/tensor.c ;;
+    gguf) echo common/gguf.c ;;
+    config | model) echo common/safetensors.c common/tensor.c ;;
+    tokenizer) echo common/gguf.c common/gguf_write.c && kernels chapters/10_tokenizer ;;
     template) find chapters/11_generation -name 'jinja*.c' ;;
-    text) echo common/error.c common/gguf.c common/gguf_write.c common/byte_order.c && kernels chapters/10_tokenizer ;;
+    text) echo common/error.c common/gguf.c common/gguf_write.c && kernels chapters/10_tokenizer ;;
     esac
     case $1 in
     config) echo chapters/09_decoder/config.c chapters/09_decoder/print_tree.c chapters/05_rope/rope.c chapters/05_rope/scaling.c ;;
@@ -60,27 +60,30 @@ found() {
     tail -40 "$build/fuzz.log"
     for input in "$build/fuzz-$1"-*; do
         echo "fuzz: it lies in $input; once more: $build/fuzz_$1 $input"
-        echo "fuzz: to keep it, mended or not: cp $input tests/hardening/fuzz/corpus/$1/; make test replays it"
+        echo "fuzz: to keep it, mended or not: sh tests/hardening/fuzz/keep.sh $1 $input; make test replays it"
     done
     exit 1
 }
 
 # Small inputs that reach code which no other one does that is kept or is a seed.
 keep_new() {
-    mkdir "$scratch/merged" && find "$scratch/seeds" "tests/hardening/fuzz/corpus/$1" -type f -exec cp {} "$scratch/merged" \;
+    mkdir "$scratch/merged" && cp -R "$scratch/seeds/." "$scratch/kept/." "$scratch/merged"
     find "$scratch/corpus" -type f -size +2k -delete
     "$build/fuzz_$1" -set_cover_merge=1 -use_counters=0 -max_len=65536 "$scratch/merged" "$scratch/corpus" 2>/dev/null
     for input in "$scratch/merged"/*; do
         name=${input##*/}
-        [ -e "$scratch/seeds/$name" ] || [ -e "tests/hardening/fuzz/corpus/$1/$name" ] ||
-            { cp "$input" "tests/hardening/fuzz/corpus/$1/$name" && echo "  kept: tests/hardening/fuzz/corpus/$1/$name"; }
+        [ -e "$scratch/seeds/$name" ] || [ -e "$scratch/kept/$name" ] ||
+            { sh tests/hardening/fuzz/keep.sh "$1" "$input" && echo "  kept in tests/hardening/fuzz/$1.tar.gz: $name"; }
     done
     rm -rf "$scratch/merged"
 }
 
 # What fail() loses adds up: a process is followed by the next after so many inputs, and leaks are none of its findings.
 fuzz() {
-    rm -f "$build/fuzz-$1"-* && rm -rf "$scratch/corpus" "$scratch/seeds" && mkdir "$scratch/corpus" "$scratch/seeds" && seeds "$1" "$scratch/seeds"
+    rm -rf "$build/fuzz-$1"-* "$scratch/corpus" "$scratch/kept" "$scratch/seeds"
+    mkdir "$scratch/corpus" "$scratch/kept" "$scratch/seeds"
+    tar -xzf "tests/hardening/fuzz/$1.tar.gz" -C "$scratch/kept"
+    seeds "$1" "$scratch/seeds"
     grep -oh '"[a-zA-Z0-9_.]\+"' common/safetensors.c common/gguf.c common/tensor.c chapters/09_decoder/config.c chapters/10_tokenizer/pipeline_json.c chapters/11_generation/jinja*.c | sort -u >"$scratch/words"
     case $1 in safetensors | template | text) leaks=1 ;; *) leaks=0 ;; esac
     case $1 in text) longest=2048 ;; template) longest=4096 ;; *) longest=65536 ;; esac
@@ -88,7 +91,7 @@ fuzz() {
     end=$(($(date +%s) + $2)) inputs=0
     while left=$((end - $(date +%s))) && [ "$left" -gt 0 ]; do
         ASAN_OPTIONS=detect_leaks=$leaks "$build/fuzz_$1" -max_total_time="$left" -runs=$runs -max_len=$longest -rss_limit_mb=4096 -timeout=60 \
-            -dict="$scratch/words" -print_final_stats=1 -artifact_prefix="$build/fuzz-$1-" "$scratch/corpus" "tests/hardening/fuzz/corpus/$1" "$scratch/seeds" \
+            -dict="$scratch/words" -print_final_stats=1 -artifact_prefix="$build/fuzz-$1-" "$scratch/corpus" "$scratch/kept" "$scratch/seeds" \
             2>"$build/fuzz.log" || found "$1"
         inputs=$((inputs + $(sed -n 's/.*number_of_executed_units: *//p' "$build/fuzz.log")))
     done
