@@ -4,6 +4,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 /* All bytes of a text, from a file, a pipe or, where path is "-", standard input; a NUL follows them. The caller frees.
  * Or fail(). */
@@ -32,6 +34,13 @@ bool file_is_mapped(const char *path); /* by that name or another one */
  * kind than is about to be written: it would be lost. */
 bool file_has(const char *path, size_t at, const char *bytes);
 bool file_would_be_lost(const char *path, size_t at, const char *bytes);
+
+/* A number of four bytes within a file's bytes, at any address. */
+static inline uint32_t file_u32(const void *bytes) {
+    uint32_t number;
+    memcpy(&number, bytes, sizeof number);
+    return number;
+}
 
 bool name_ends_in(const char *name, const char *ending); /* "main.c" in ".c" */
 

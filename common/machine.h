@@ -6,3 +6,4 @@
 _Static_assert(sizeof(float) == 4 && __FLT_MANT_DIG__ == 24 && __FLT_MAX_EXP__ == 128, "float must be IEEE binary32");
 _Static_assert(sizeof(double) == 8 && __DBL_MANT_DIG__ == 53, "double must be IEEE binary64");
 _Static_assert(sizeof(int) == 4 && sizeof(long long) == 8 && __CHAR_BIT__ == 8, "int must have 32 bits");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the machine must be little-endian");

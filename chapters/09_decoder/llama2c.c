@@ -1,5 +1,4 @@
 #include "09_decoder/llama2c.h"
-#include "common/byte_order.h"
 #include "common/error.h"
 #include "common/file.h"
 
@@ -13,9 +12,6 @@ static void map_bin(Llama2c *bin, const char *path) {
     if (!file_map(path, &bin->mapping, &bin->size, why)) fail("%s: %s", path, why);
     if (bin->size < HEADER)
         fail("%s: %zu bytes do not even hold the header of a .bin: truncated, or no .bin of llama2.c", path, bin->size);
-    if (!HIGHEST_FIRST) return;
-    bin->turned = allocate(bin->size);
-    turn_bytes(sizeof(float), bin->size / sizeof(float), bin->turned, bin->mapping);
 }
 
 static Config bin_config(const char *path, const int32_t header[7]) {
@@ -74,13 +70,12 @@ Llama2c llama2c_open(Model *model, const char *path) {
     int32_t header[7];
     Llama2c bin = {0};
     map_bin(&bin, path);
-    const void *words = bin.turned ? bin.turned : bin.mapping;
-    memcpy(header, words, HEADER);
+    memcpy(header, bin.mapping, HEADER);
     model->config = bin_config(path, header);
     model->interleaved = true;
 
     size_t L = (size_t)model->config.L;
-    Reader reader = {words, HEADER, bin.size};
+    Reader reader = {bin.mapping, HEADER, bin.size};
     Tensor(*norms)[2] = allocate(L * sizeof *norms), norm;
     model->layers = allocate(L * sizeof *model->layers);
     memset(model->layers, 0, L * sizeof *model->layers); /* without biases */
@@ -97,7 +92,4 @@ Llama2c llama2c_open(Model *model, const char *path) {
     return bin;
 }
 
-void llama2c_close(Llama2c *bin) {
-    file_unmap(bin->mapping, bin->size);
-    free(bin->turned);
-}
+void llama2c_close(Llama2c *bin) { file_unmap(bin->mapping, bin->size); }

@@ -13,7 +13,6 @@
 typedef struct {
     void *mapping;
     size_t size;
-    void *turned; /* the same, where this machine has another byte order */
 } Llama2c;
 
 /* Fills in the model, all but its files, or fail(). */

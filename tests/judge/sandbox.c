@@ -165,22 +165,12 @@ static void (*set_threads)(int threads);
 static const char *stack_begin; /* about where the job's stack begins, which grows down */
 enum { STACK_REACH = 100 << 20 }; /* no other memory lies so near below a stack */
 
-#ifdef __s390x__
-static const bool only_the_page_is_told = true; /* the address of a fault is that of its page */
-#else
-static const bool only_the_page_is_told = false;
-#endif
-
 /* If the address lies in the array's pages: which end the kernel overran, in words. */
 static bool fault_in(const Guarded *one, const char *address) {
     if (address < one->pages || address >= one->pages + one->bytes) return false;
     char *say = job->outcome.trouble;
     const char *name = one->name;
-    if (only_the_page_is_told && address < middle(one)) snprintf(say, TROUBLE, "went out of bounds: before %s", name);
-    else if (only_the_page_is_told && address >= middle(one) + middle_bytes(one))
-        snprintf(say, TROUBLE, "went out of bounds: past the end of %s", name);
-    else if (only_the_page_is_told) snprintf(say, TROUBLE, "wrote to its input %s: inputs are read-only", name);
-    else if (address < one->data)
+    if (address < one->data)
         snprintf(say, TROUBLE, "went out of bounds: %td bytes before %s", one->data - address, name);
     else if (address == one->end) snprintf(say, TROUBLE, "went out of bounds: just past the end of %s", name);
     else if (address > one->end)
