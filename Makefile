@@ -375,6 +375,9 @@ test: ## kernels against PyTorch, wrong twins, parsers, programs, lessons; or so
 sanitize: ## the tests under the address, undefined-behaviour and bounds sanitizers; or make sanitize WHAT="faults EVERY=60"
 	@$(MAKE) --no-print-directory BUILD=build/sanitize CFLAGS="$(SANITIZERS)" $(or $(WHAT),test)
 
+check-all: ## the long check, about an hour: other machines and compilers, faults, fuzzing, mutants (.ci/run is the gate)
+	@.ci/check-all
+
 # On one thread, or their counts would get into each other's way. The faults reach what nothing else does, and no test draws
 # the figures that take long. What was not written is no zero here: MALLOC_PERTURB_.
 DRAWN_SLOWLY = $(foreach n,12 15 16,build/coverage/data/$(n)_figures.txt)
@@ -490,4 +493,4 @@ help: ## this list
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
-.PHONY: all always run figures preview verify mine grade test sanitize coverage faults fuzz mutants venv train train-small golden golden-check ablations bench bench-tokenizer check-tokenizers bench-training notebooks notebooks-check docs help clean $(NUMBERS) $(EXERCISES) configurations parallel bench-parallel
+.PHONY: all always run figures preview verify mine grade test sanitize check-all coverage faults fuzz mutants venv train train-small golden golden-check ablations bench bench-tokenizer check-tokenizers bench-training notebooks notebooks-check docs help clean $(NUMBERS) $(EXERCISES) configurations parallel bench-parallel

@@ -25,7 +25,7 @@ static ArenaBlock *block_new(ArenaBlock *previous, size_t size) {
 Arena arena_new(size_t capacity) { return (Arena){.block = block_new(NULL, capacity)}; }
 
 void *arena_alloc(Arena *arena, size_t bytes) {
-    /* The used part stays a multiple of a line. An overflow leaves `bytes`, which allocate() refuses. */
+    /* Whole lines keep the next array aligned. After an overflow, allocate() refuses `bytes`. */
     size_t lines;
     if (__builtin_add_overflow(bytes, (LINE - bytes % LINE) % LINE, &lines)) lines = bytes;
     if (!arena->block || lines > arena->block->size - arena->used) {
@@ -37,7 +37,9 @@ void *arena_alloc(Arena *arena, size_t bytes) {
     return memory;
 }
 
-void *arena_alloc_zeros(Arena *arena, size_t bytes) { return memset(arena_alloc(arena, bytes), 0, bytes); }
+void *arena_alloc_zeros(Arena *arena, size_t bytes) {
+    return memset(arena_alloc(arena, bytes), 0, bytes);
+}
 
 void arena_reset(Arena *arena, Arena mark) {
     while (arena->block != mark.block) {

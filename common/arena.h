@@ -12,7 +12,8 @@ typedef struct {
 /* An arena whose first block has so many bytes. An arena that is full gets a further block. */
 Arena arena_new(size_t capacity);
 
-/* An array of so many bytes, aligned to 64: a cache line and the widest vector. Never NULL; out of memory is a fail(). */
+/* An array of so many bytes, aligned to 64: a cache line and the widest vector. Never NULL; out of
+ * memory is a fail(). */
 void *arena_alloc(Arena *arena, size_t bytes);
 void *arena_alloc_zeros(Arena *arena, size_t bytes);
 

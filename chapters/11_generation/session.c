@@ -2,9 +2,10 @@
 #include "10_tokenizer/command.h"
 #include "11_generation/defaults.h"
 #include "12_speed/rounding.h" /* looks ahead: --bf16, and --exact */
+#include "12_speed/machine_limits.h"
 #include "13_quantization/products.h"
 #include "common/error.h"
-#include "common/measure.h"
+#include "common/timer.h"
 
 #include <limits.h>
 #include <math.h>

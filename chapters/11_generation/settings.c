@@ -1,7 +1,7 @@
 #include "11_generation/settings.h"
 #include "11_generation/forms.h"
 #include "11_generation/generation.h"
-#include "common/measure.h"
+#include "common/timer.h"
 
 #include <limits.h>
 #include <math.h>

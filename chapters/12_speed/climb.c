@@ -1,11 +1,12 @@
 #include "12_speed/climb.h"
 #include "09_decoder/projection.h"
+#include "12_speed/machine_limits.h"
 #include "12_speed/pairs.h"
 #include "12_speed/projection.h"
 #include "common/check.h"
 #include "common/error.h"
-#include "common/measure.h"
 #include "common/random.h"
+#include "common/timer.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,10 +2,11 @@
 #include "09_decoder/decoder.h"
 #include "09_decoder/family.h"
 #include "12_speed/climb.h"
+#include "12_speed/machine_limits.h"
 #include "common/console.h"
 #include "common/error.h"
-#include "common/measure.h"
 #include "common/options.h"
+#include "common/timer.h"
 
 #include <stdlib.h>
 #include <string.h>

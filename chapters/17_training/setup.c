@@ -1,7 +1,7 @@
 #include "17_training/setup.h"
 #include "17_training/sample.h"
 #include "common/error.h"
-#include "common/measure.h"
+#include "common/timer.h"
 
 #include <jansson.h>
 #include <stdlib.h>

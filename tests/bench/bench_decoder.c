@@ -19,16 +19,17 @@
 #include "06_grouped_query/grouped_query.h"
 #include "09_decoder/decoder.h"
 #include "11_generation/sampling.h"
+#include "12_speed/machine_limits.h"
 #include "12_speed/pairs.h"
 #include "12_speed/rounding.h"
 #include "13_quantization/quantization.h"
 #include "common/console.h"
 #include "common/error.h"
 #include "common/gguf.h"
-#include "common/measure.h"
 #include "common/options.h"
 #include "common/random.h"
 #include "common/safetensors.h"
+#include "common/timer.h"
 
 #include <errno.h>
 #include <math.h>

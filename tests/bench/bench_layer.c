@@ -12,11 +12,12 @@
 #include "03_feed_forward/feed_forward.h"
 #include "05_rope/rope.h"
 #include "08_flash_attention/flash_attention.h"
+#include "12_speed/machine_limits.h"
 #include "common/console.h"
 #include "common/error.h"
-#include "common/measure.h"
 #include "common/options.h"
 #include "common/random.h"
+#include "common/timer.h"
 
 #include <math.h>
 #include <stdlib.h>

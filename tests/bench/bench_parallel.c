@@ -8,12 +8,13 @@
  * beside. */
 #include "01_normalization/normalization.h"
 #include "11_generation/sampling.h"
+#include "12_speed/machine_limits.h"
 #include "15_tensor_parallel/parallel.h"
 #include "15_tensor_parallel/ranks.h"
 #include "15_tensor_parallel/traffic.h"
 #include "common/error.h"
-#include "common/measure.h"
 #include "common/options.h"
+#include "common/timer.h"
 
 #include <math.h>
 #include <mpi.h>

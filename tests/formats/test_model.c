@@ -2,7 +2,7 @@
  * may be otherwise than in Meta's is read. */
 #include "09_decoder/decoder.h"
 #include "common/error.h"
-#include "common/measure.h"
+#include "common/timer.h"
 #define PROGRAM "'" BUILD "/09_decoder'"
 #include "tests/checkpoints.h"
 #include "tests/llama2c.h"

@@ -2,9 +2,9 @@
  * is replaced whole or not at all. */
 #include "common/error.h"
 #include "common/file.h"
-#include "common/measure.h"
 #include "common/output.h"
 #include "common/safetensors.h"
+#include "common/timer.h"
 
 #include <dirent.h>
 #include <fcntl.h>

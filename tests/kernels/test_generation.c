@@ -2,14 +2,15 @@
  * when it should; text appears as whole characters; and `llama` as a stranger uses it. Conversations: test_chat.c. */
 #include "09_decoder/trace.h"
 #include "11_generation/generation.h"
+#include "12_speed/machine_limits.h"
 #include "12_speed/rounding.h"
 #include "common/error.h"
 #include "common/file.h"
 #include "common/gguf.h"
-#include "common/measure.h"
 #include "common/output.h"
 #include "common/safetensors.h"
 #include "common/sentence.h"
+#include "common/timer.h"
 #define PROGRAM "'" BUILD "/llama'"
 #include "tests/program.h"
 

@@ -4,9 +4,9 @@
 #include "17_training/product.h"
 #include "common/error.h"
 #include "common/linear.h"
-#include "common/measure.h"
 #include "common/random.h"
 #include "common/tensor.h"
+#include "common/timer.h"
 #include "tests/program.h"
 
 #include <math.h>

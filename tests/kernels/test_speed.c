@@ -1,9 +1,10 @@
 /* Chapter 12: every rung of the ladder says the same, and the last, which is chapter 9's function, passes its tests;
  * the same bits from run to run and whatever the number of threads. */
 #include "12_speed/ladder.h"
+#include "12_speed/machine_limits.h"
 #include "12_speed/projection.h"
 #include "common/check.h"
-#include "common/measure.h"
+#include "common/timer.h"
 #include "tests/projection.h"
 
 static void every_rung_agrees(void **state) {

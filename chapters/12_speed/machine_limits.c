@@ -1,35 +1,16 @@
-#include "common/measure.h"
+#include "12_speed/machine_limits.h"
 #include "common/error.h"
+#include "common/timer.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #ifdef __SSE2__
 #include <immintrin.h>
 #elif defined __ARM_FEATURE_DOTPROD
 #include <arm_neon.h>
 #endif
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-
-static double time_of(clockid_t clock) {
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-double seconds(void) { return time_of(CLOCK_MONOTONIC); }
-double processor_seconds(void) { return time_of(CLOCK_PROCESS_CPUTIME_ID); }
-double work_seconds(int threads) { return time_of(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC); }
-
-const char *rate_text(char text[static RATE_TEXT], double rate) {
-    snprintf(text, RATE_TEXT, rate > 0 && rate < 0.995 ? "%.2g" : "%.0f", rate);
-    return text;
-}
 
 const char *share_text(char text[static SHARE_TEXT], double share) {
     if (share > 1) return "more than memory allows, so the weights lie in a cache";
@@ -37,7 +18,8 @@ const char *share_text(char text[static SHARE_TEXT], double share) {
     return text;
 }
 
-/* An emulator's times say nothing, nor do those of a run that is made for something else: it gets little to do. */
+/* An emulator's times mean nothing, nor do those of a run that is not made for them: a little work
+ * is enough there. */
 #ifdef UNTIMED
 enum { STEPS = 1 << 10, MOST_MEMORY = 1 << 20, TRIED = 1 };
 static const double repeating = 0;
@@ -45,43 +27,6 @@ static const double repeating = 0;
 enum { STEPS = 1 << 20, MOST_MEMORY = MUCH_MEMORY, TRIED = 9 };
 static const double repeating = 0.1;
 #endif
-
-double best_seconds(void run(void *context), void *context) {
-    double best = INFINITY, end = seconds() + repeating;
-    for (int repetition = 0; repetition < 3 || seconds() < end; repetition++) {
-        double start = seconds();
-        run(context);
-        best = fmin(best, seconds() - start);
-    }
-    return best;
-}
-
-static int compare(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-double median(int count, double numbers[count]) {
-    qsort(numbers, (size_t)count, sizeof *numbers, compare);
-    return (numbers[(count - 1) / 2] + numbers[count / 2]) / 2;
-}
-
-void keep(const void *result) { __asm__ volatile("" : : "r"(result) : "memory"); }
-
-int thread_count(void) {
-#ifdef _OPENMP
-    return omp_get_max_threads();
-#else
-    return 1;
-#endif
-}
-
-void use_threads(int threads) {
-    (void)threads;
-#ifdef _OPENMP
-    omp_set_num_threads(threads);
-#endif
-}
 
 #ifdef __AVX512F__
 enum { WIDTH = 16 }; /* floats in a register: wider chains would spill */
@@ -91,24 +36,25 @@ enum { WIDTH = 8 };
 typedef float Wide __attribute__((vector_size(WIDTH * sizeof(float))));
 
 enum {
-    SUMS = 8,                   /* a single one would wait for its own additions, not for memory */
-    LINE = 64,                  /* bytes that come from memory together */
+    SUMS = 8,                   /* a single sum would wait for its own additions, not for memory */
+    LINE = 64,                  /* bytes of a cache line */
     BURST = 512 / sizeof(Wide), /* vectors of a stream that are read in one go */
-    AHEAD = 768,                /* bytes that are asked for before they are needed */
+    AHEAD = 768,                /* prefetch distance in bytes */
 };
 
-/* How a line is asked for: as most programs do, into the first-level cache; or as chapter 12's decode does, into the
- * second, or not at all. */
+/* A cache line is prefetched into the first-level cache, as most programs do it; into the second,
+ * as this chapter's matrix-vector product does; or not at all. */
 typedef enum { FIRST, SECOND, NOT, WAYS_TO_ASK } Asking;
 
-static inline __attribute__((always_inline)) void ask(Asking how, const char *from) {
+#define INLINE inline __attribute__((always_inline))
+
+static INLINE void ask(Asking how, const char *from) {
     if (how == FIRST) __builtin_prefetch(from + AHEAD);
     if (how == SECOND) __builtin_prefetch(from + AHEAD, 0, 2);
 }
 
 /* Adds up streams that lie side by side, each `stream` vectors long. */
-static inline __attribute__((always_inline)) void add_streams(Asking how, int streams, size_t stream,
-                                                              const Wide *numbers) {
+static INLINE void add_streams(Asking how, int streams, size_t stream, const Wide *numbers) {
     Wide sum[SUMS] = {0};
     for (size_t i = 0; i + BURST <= stream; i += BURST)
         for (int s = 0; s < streams; s++) {
@@ -152,13 +98,15 @@ double read_bandwidth(int threads, size_t bytes) {
 
 enum { CHAINS = 12 };
 
-/* Twelve chains: an FMA takes about four cycles and two start in each, so that eight must be under way. */
+/* An FMA takes about four cycles and two start in each, so that eight must be under way. */
 double multiply_adds(int threads) {
 #pragma omp parallel for num_threads(threads)
     for (int thread = 0; thread < threads; thread++) {
         volatile float factor = 0.999f, term = 0.001f; /* unknown to the compiler */
-        Wide chain[CHAINS], a = (Wide){0} + factor, b = (Wide){0} + term;
-        for (int c = 0; c < CHAINS; c++) chain[c] = (Wide){0} + factor; /* read anew: the chains may all differ */
+        const Wide a = (Wide){0} + factor, b = (Wide){0} + term;
+        Wide chain[CHAINS];
+        /* The factor is read again each time, so that for the compiler all chains may differ. */
+        for (int c = 0; c < CHAINS; c++) chain[c] = (Wide){0} + factor;
         for (int step = 0; step < STEPS; step++)
 #pragma GCC unroll 12
             for (int c = 0; c < CHAINS; c++) chain[c] = chain[c] * a + b;
@@ -189,7 +137,7 @@ double multiply_bf16_pairs(int threads) {
 double multiply_bf16_pairs(int) { return 0; }
 #endif
 
-/* A register of them, and into how many lanes four products each go. */
+/* Dot products of bytes: the register of the sums, and how many lanes take four products each. */
 #if defined __AVX512VNNI__
 typedef __m512i Sums;
 enum { LANES_OF_FOUR = 16 };
@@ -243,37 +191,36 @@ double bf16_peak(int threads) { return peak_of(multiply_bf16_pairs, threads); }
 double byte_peak(int threads) { return peak_of(multiply_bytes, threads); }
 
 static double speed(Measured *work, const void *context, int turn, int way, int threads) {
-    double start = work_seconds(threads), done = work(context, turn, way);
+    double start = work_seconds(threads);
+    double done = work(context, turn, way);
     return done / (work_seconds(threads) - start);
 }
 
-/* The way whose median of TRIED turns is the highest. They take turns: what comes first finds the caches cold. */
+/* The way whose median of TRIED turns is the highest. The ways alternate, because the first one of
+ * all finds the caches cold. */
 static int best_way(Measured *work, int ways, const void *context, int threads) {
     double best = 0, speeds[ways][TRIED];
     int found = 0;
     if (ways == 1) return found; /* nothing to choose */
     for (int turn = 0; turn < TRIED; turn++)
-        for (int way = 0; way < ways; way++) speeds[way][turn] = speed(work, context, turn, way, threads);
+        for (int way = 0; way < ways; way++)
+            speeds[way][turn] = speed(work, context, turn, way, threads);
     for (int way = 0; way < ways; way++) {
         double typical = median(TRIED, speeds[way]);
-        if (typical > best) best = typical, found = way;
+        if (typical <= best) continue;
+        best = typical;
+        found = way;
     }
     return found;
 }
 
-double typical_share(Measured *kernel, Measured *limit, int ways, const void *context, int turns, int threads) {
+double typical_share(Measured *kernel, Measured *limit, int ways, const void *context, int turns,
+                     int threads) {
     double shares[turns];
     int way = best_way(limit, ways, context, threads);
-    for (int turn = 0; turn < turns; turn++)
-        shares[turn] = speed(kernel, context, turn, 0, threads) / speed(limit, context, turn, way, threads);
+    for (int turn = 0; turn < turns; turn++) {
+        shares[turn] = speed(kernel, context, turn, 0, threads);
+        shares[turn] /= speed(limit, context, turn, way, threads);
+    }
     return median(turns, shares);
-}
-
-double peak_memory(void) {
-    double kilobytes = 0;
-    char line[256];
-    FILE *file = fopen("/proc/self/status", "r");
-    while (file && fgets(line, sizeof line, file)) sscanf(line, "VmHWM: %lf", &kilobytes);
-    if (file) fclose(file);
-    return 1024 * kilobytes;
 }
