@@ -404,7 +404,12 @@ faults:
 endif
 
 fuzz: ## feed broken files to what reads them, any text to the tokenizers and any template to Jinja, a minute each; KEEP=1 keeps what reached new code
-	@sh tests/hardening/fuzz/run.sh $(BUILD) $(or $(SECONDS),60) "$(JANSSON)" "$(if $(PCRE2),$(PCRE2) $(if $(UTF8),-DUTF8PROC $(UTF8)))" $(KEEP)
+	@sh tests/hardening/fuzz/run.sh "$(MAKE)" $(BUILD) $(or $(SECONDS),60) $(KEEP)
+
+# Built by run.sh with clang and its libFuzzer.
+fuzz-targets: $(FUZZED:%=$(BUILD)/fuzz_%)
+$(BUILD)/fuzz_%: $(BUILD)/objects/tests/fuzz/fuzz_%.o $(BUILD)/libllama.a
+	$(link) -fsanitize=fuzzer
 
 mutants: all $(BUILD)/libllama.a $(BUILD)/compile.sh ## break our own kernels on purpose, and count how many breaks the golden values catch
 	@$(PYTHON) tests/hardening/mutants.py --build $(BUILD) $(if $(EVERY),--every $(EVERY))
@@ -493,4 +498,4 @@ help: ## this list
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
-.PHONY: all always run figures preview verify mine grade test sanitize check-all coverage faults fuzz mutants venv train train-small golden golden-check ablations bench bench-tokenizer check-tokenizers bench-training notebooks notebooks-check docs help clean $(NUMBERS) $(EXERCISES) configurations parallel bench-parallel
+.PHONY: all always run figures preview verify mine grade test sanitize check-all coverage faults fuzz fuzz-targets mutants venv train train-small golden golden-check ablations bench bench-tokenizer check-tokenizers bench-training notebooks notebooks-check docs help clean $(NUMBERS) $(EXERCISES) configurations parallel bench-parallel
