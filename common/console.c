@@ -79,10 +79,14 @@ void table_print(Table *table, FILE *file) {
     for (int r = 0; r < table->count; r++) {
         const char *rest = table->rows[r], *cell;
         for (int c = 0; c < MAX_COLUMNS && (cell = next_cell(&rest, &bytes)); c++) {
-            if (r == 0 && *cell == '<') cell++, bytes--;
-            if (cell[strspn(cell, "|")] == '\0') break; /* nothing but empty cells: no blanks at a line's end */
+            if (r == 0 && *cell == '<') {
+                cell++;
+                bytes--;
+            }
+            if (cell[strspn(cell, "|")] == '\0') break; /* only empty cells: no blanks at the end */
             int blanks = width[c] - letters(cell, bytes);
-            if (left[c]) fprintf(file, "%s%.*s%*s", c ? "   " : "  ", bytes, cell, rest ? blanks : 0, "");
+            const char *gap = c ? "   " : "  ";
+            if (left[c]) fprintf(file, "%s%.*s%*s", gap, bytes, cell, rest ? blanks : 0, "");
             else fprintf(file, "   %*s%.*s", blanks, "", bytes, cell);
         }
         fputc('\n', file);

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Names come from files and may hold anything: the message stays one line, and commands no terminal. The two bytes of
- * UTF-8 that are U+0080 to U+009F are control characters, too. */
+/* Names come from files and may hold anything. The message stays one line and sends no commands to
+ * a terminal. The two bytes of UTF-8 that are U+0080 to U+009F are control characters, too. */
 void blank_control_characters(char *text) {
     for (unsigned char *c = (unsigned char *)text; *c; c++) {
         if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) c[0] = c[1] = '?';
@@ -18,7 +18,7 @@ void blank_control_characters(char *text) {
     }
 }
 
-static bool said; /* then nothing else is: one line is clearer than two */
+static bool said; /* a message was printed: there is no second one */
 
 #ifdef __has_feature
 #define SANITIZED __has_feature(address_sanitizer)
@@ -27,7 +27,7 @@ static bool said; /* then nothing else is: one line is clearer than two */
 #else
 #define SANITIZED 0
 #endif
-#if SANITIZED /* its leak sanitizer asks at the end: who fails frees nothing */
+#if SANITIZED /* the leak sanitizer asks this at exit: fail() frees nothing */
 __attribute__((visibility("default"))) int __lsan_is_turned_off(void);
 int __lsan_is_turned_off(void) { return said; }
 #endif
@@ -36,11 +36,11 @@ static char speaker[32]; /* "rank 1: ", or nothing */
 
 void speak_as(const char *name) { snprintf(speaker, sizeof speaker, "%s: ", name); }
 
-/* Whether a character goes on here, and does not begin: no cut is made before such a byte. */
+/* Whether a byte continues a UTF-8 character. The text must not be cut before it. */
 static bool goes_on(char byte) { return ((unsigned char)byte & 0xc0) == 0x80; }
 
-/* What stands in a file or on the command line may be longer than anyone reads. What is wrong with it is said behind
- * it: so the beginning of a message is kept, and its end. */
+/* A message may quote a very long text of a file or a command line. Its beginning is kept, and its
+ * end, which says what is wrong. */
 static void shorten(size_t room, char message[room], const char *whole) {
     enum { KEPT = 500 };
     size_t first = KEPT;
@@ -56,7 +56,8 @@ void say_error(const char *format, va_list arguments) {
     va_copy(again, arguments);
     int length = vsnprintf(message, sizeof message, format, arguments);
     if (length >= (int)sizeof message && vasprintf(&whole, format, again) >= 0)
-        shorten(sizeof message, message, whole), free(whole);
+        shorten(sizeof message, message, whole);
+    free(whole);
     va_end(again);
     blank_control_characters(message);
     fflush(stdout);
@@ -93,7 +94,8 @@ static _Noreturn void out_of_memory(size_t bytes) {
 
 void *allocate(size_t bytes) {
     void *memory = NULL;
-    if (bytes > PTRDIFF_MAX || posix_memalign(&memory, 64, bytes ? bytes : 1) != 0) out_of_memory(bytes);
+    if (bytes > PTRDIFF_MAX || posix_memalign(&memory, 64, bytes ? bytes : 1) != 0)
+        out_of_memory(bytes);
     return memory;
 }
 

@@ -1,4 +1,5 @@
-/* The one way a program ends on bad input: a clear line on stderr, exit status 1, no partial output file. */
+/* How programs end on bad input: one clear line on stderr, exit status 1, no partial output
+ * file. */
 #ifndef COMMON_ERROR_H
 #define COMMON_ERROR_H
 
@@ -6,29 +7,31 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Prints "error: " and the message: say what is wrong, where (file, tensor, offset), and what to do. */
+/* Prints "error: " and the message, and exits 1. A message says what is wrong, where (file, tensor,
+ * offset), and what to do. */
 _Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Where several processes speak: from now on a message begins with its name, "error: rank 1: ". */
+/* From now on messages begin with the name of this process, one of several: "error: rank 1: ". */
 void speak_as(const char *name);
 
-/* The message alone, for other ends than that; and whether there was one. */
+/* Prints the message and does not exit; and whether a message was printed. */
 void say_error(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
 bool has_said_error(void);
 
-/* Control characters become '?', so that a message stays one line whatever a hostile file calls things. */
+/* Control characters become '?', so that a message with a hostile file's names stays one line. */
 void blank_control_characters(char *text);
 
-/* At exit: text that a full disk cuts off is an error, too, though nobody waits for the last of it but exit. */
+/* For atexit(): flushes stdout. Output that a full disk cuts off is an error. */
 void finish_output(void);
 
-/* malloc that never returns NULL; the memory is aligned to 64 bytes, a cache line and the widest vector. */
+/* malloc that never returns NULL. The memory is aligned to 64 bytes: a cache line, and the widest
+ * vector. */
 void *allocate(size_t bytes);
 
-/* a b, or SIZE_MAX if it is larger than that, which allocate() refuses: for sizes that a file or a stranger names. */
+/* a * b, or SIZE_MAX if that overflows, which allocate() refuses: for sizes that a file states. */
 size_t product(size_t a, size_t b);
 
-/* realloc, and a copy of so many letters as a string of its own, that never return NULL. */
+/* realloc, and a copy of so many letters as a string. They never return NULL. */
 void *reallocate(void *memory, size_t bytes);
 char *copy_text(const char *text, size_t length);
 

@@ -17,19 +17,21 @@
 
 /* ------------------------------------------------------------------ in memory */
 
-/* What nobody would call a text: /dev/zero has more. */
+/* The longest text that is read: /dev/zero never ends. */
 enum { MOST_BYTES = INT_MAX / 4 };
 
-/* Of a file that was just opened, or NULL. */
+/* All bytes of an open file. NULL: it could not be opened. */
 static char *read_all(const char *path, FILE *file, size_t *length) {
     if (!file) fail("%s: %s", path, strerror(errno));
     size_t capacity = 1 << 16, got;
     char *bytes = reallocate(NULL, capacity);
     *length = 0;
-    while (!feof(file) && (got = fread(bytes + *length, 1, capacity - *length - 1, file)) > 0) { /* Ctrl-D once */
+    /* A pipe does not tell its length. On a terminal one Ctrl-D is the end. */
+    while (!feof(file) && (got = fread(bytes + *length, 1, capacity - *length - 1, file)) > 0) {
         *length += got;
-        if (*length > MOST_BYTES) fail("%s: it has more than %d bytes: that is too long", path, MOST_BYTES);
-        if (*length + 1 == capacity) bytes = reallocate(bytes, capacity *= 2); /* a pipe does not tell its length */
+        if (*length > MOST_BYTES)
+            fail("%s: it has more than %d bytes: that is too long", path, MOST_BYTES);
+        if (*length + 1 == capacity) bytes = reallocate(bytes, capacity *= 2);
     }
     if (ferror(file)) {
         const char *why = strerror(errno);
@@ -46,28 +48,37 @@ char *file_read(const char *path, size_t *length) {
     return read_all(path, fopen(path, "rb"), length);
 }
 
-/* What git leaves in place of a large file that it has not fetched. */
+/* Whether it is the note that git-lfs leaves in place of a large file that was not fetched. */
 static bool is_pointer(int descriptor) {
     static const char begins[] = "version https://git-lfs";
     char head[sizeof begins - 1];
-    return pread(descriptor, head, sizeof head, 0) == sizeof head && memcmp(head, begins, sizeof head) == 0;
+    if (pread(descriptor, head, sizeof head, 0) != sizeof head) return false;
+    return memcmp(head, begins, sizeof head) == 0;
 }
 
-/* The descriptor of a regular file, which nothing else can take the place of meanwhile; or -1 with the reason. */
+/* The descriptor of a regular file, or -1 with the reason. The descriptor is what is checked, so
+ * that no other file can take the place of the path in between. */
 static int open_regular(const char *path, size_t *size, char why[static FILE_WHY]) {
     struct stat status;
     int descriptor = open(path, O_RDONLY | O_NONBLOCK); /* a pipe must not wait for its writer */
     if (descriptor < 0 && errno == ENOENT && lstat(path, &status) == 0)
-        snprintf(why, FILE_WHY, "it is a link, and what it points to is not there: copy that, too (cp -L)");
+        snprintf(why, FILE_WHY,
+                 "it is a link, and what it points to is not there: copy that, too (cp -L)");
     else if (descriptor < 0 || fstat(descriptor, &status) != 0)
         snprintf(why, FILE_WHY, "cannot open it: %s", strerror(errno));
-    else if (S_ISDIR(status.st_mode)) snprintf(why, FILE_WHY, "it is a directory: name a file in it");
-    else if (!S_ISREG(status.st_mode)) snprintf(why, FILE_WHY, "it is not a regular file");
+    else if (S_ISDIR(status.st_mode))
+        snprintf(why, FILE_WHY, "it is a directory: name a file in it");
+    else if (!S_ISREG(status.st_mode))
+        snprintf(why, FILE_WHY, "it is not a regular file");
     else if ((uintmax_t)status.st_size > SIZE_MAX / 2)
         snprintf(why, FILE_WHY, "it has more bytes than there are addresses");
     else if (is_pointer(descriptor))
-        snprintf(why, FILE_WHY, "it is git-lfs's note of where the file is, and not the file: git lfs pull fetches it");
-    else return *size = (size_t)status.st_size, descriptor;
+        snprintf(why, FILE_WHY, "it is git-lfs's note of where the file is, and not the file: "
+                                "git lfs pull fetches it");
+    else {
+        *size = (size_t)status.st_size;
+        return descriptor;
+    }
     if (descriptor >= 0) close(descriptor);
     return -1;
 }
@@ -82,8 +93,8 @@ char *file_read_regular(const char *path, size_t *length) {
 
 /* ------------------------------------------------------------------ mapped
  *
- * Where a mapped file has no bytes any more, reading them is the signal SIGBUS. What is to be said then is prepared
- * here, for a handler may do next to nothing. */
+ * Reading bytes that a mapped file no longer has is the signal SIGBUS. The message is prepared when
+ * the file is mapped, because a signal handler may do almost nothing. */
 
 typedef struct Mapped {
     const char *bytes;
@@ -91,13 +102,13 @@ typedef struct Mapped {
     dev_t device;
     ino_t number;
     struct Mapped *next;
-    char words[]; /* what to say of it */
+    char words[]; /* the message */
 } Mapped;
 
 static Mapped *all_mapped;
-static struct sigaction before; /* what was done on SIGBUS before we came */
+static struct sigaction before; /* the action on SIGBUS before ours */
 
-/* Several threads may come here at once; the first one speaks. */
+/* Several threads may come here at once; only the first one prints. */
 static void on_missing_bytes(int signal, siginfo_t *info, void *context) {
     static atomic_flag spoken = ATOMIC_FLAG_INIT;
     const char *address = info->si_addr;
@@ -109,11 +120,12 @@ static void on_missing_bytes(int signal, siginfo_t *info, void *context) {
         if (write(STDERR_FILENO, m->words, strlen(m->words)) < 0) _exit(1);
         _exit(1);
     }
-    sigaction(signal, &before, NULL); /* it is not ours: it will come again, to whom it belongs */
+    sigaction(signal, &before, NULL); /* not of our files: it comes again, to the former action */
 }
 
 static void remember(const char *path, int descriptor, const void *bytes, size_t size) {
-    static const char format[] = "error: %s: its bytes are gone: was it shortened while it was read?";
+    static const char format[] =
+        "error: %s: its bytes are gone: was it shortened while it was read?";
     struct sigaction ours = {.sa_sigaction = on_missing_bytes, .sa_flags = SA_SIGINFO};
     size_t room = sizeof format + strlen(path) + 1;
     Mapped *mapped = allocate(sizeof *mapped + room);
@@ -191,7 +203,8 @@ bool file_has(const char *path, size_t at, const char *bytes) {
 
 bool file_would_be_lost(const char *path, size_t at, const char *bytes) {
     struct stat status;
-    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0 && !file_has(path, at, bytes);
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0) return false;
+    return !file_has(path, at, bytes);
 }
 
 bool name_ends_in(const char *name, const char *ending) {
@@ -200,7 +213,8 @@ bool name_ends_in(const char *name, const char *ending) {
 }
 
 char *shell_word(const char *path) {
-    static const char quote[] = "'\\''"; /* the word ends, a quote that stands alone, and it goes on */
+    /* A quote in the word: the quoted part ends, a quote by itself follows, a new part begins. */
+    static const char quote[] = "'\\''";
     char *word = allocate(strlen(path) * strlen(quote) + sizeof "''"), *to = word;
     *to++ = '\'';
     for (; *path; path++) {

@@ -1,5 +1,4 @@
 #include "common/gguf.h"
-#include "common/byte_order.h"
 #include "common/error.h"
 #include "common/file.h"
 
@@ -22,7 +21,6 @@ struct GgufStorage {
     GgufTensor *tensors;
     void *mapping;           /* the file, if we mapped it */
     size_t mapping_size;
-    char *turned;            /* the data, where this machine has another byte order than files */
 };
 
 /* ------------------------------------------------------------------ types */
@@ -48,7 +46,6 @@ enum { TYPES = sizeof types / sizeof *types };
 const char *gguf_type_name(GgufType type) { return types[type].name; }
 size_t gguf_block_numbers(GgufType type) { return types[type].numbers; }
 size_t gguf_block_bytes(GgufType type) { return types[type].bytes; }
-size_t gguf_number_bytes(GgufType type) { return types[type].numbers == 1 ? types[type].bytes : 1; }
 
 static const size_t sizes[GGUF_VALUES] = {
     [GGUF_U8] = 1, [GGUF_I8] = 1, [GGUF_U16] = 2, [GGUF_I16] = 2, [GGUF_U32] = 4, [GGUF_I32] = 4, [GGUF_F32] = 4,
@@ -75,13 +72,13 @@ static const unsigned char *next(Reader *reader, uint64_t size, const char *whos
 
 static uint32_t next_u32(Reader *reader, const char *whose) {
     uint32_t value;
-    file_order(sizeof value, 1, &value, next(reader, sizeof value, whose));
+    memcpy(&value, next(reader, sizeof value, whose), sizeof value);
     return value;
 }
 
 static uint64_t next_u64(Reader *reader, const char *whose) {
     uint64_t value;
-    file_order(sizeof value, 1, &value, next(reader, sizeof value, whose));
+    memcpy(&value, next(reader, sizeof value, whose), sizeof value);
     return value;
 }
 
@@ -249,16 +246,6 @@ static void check_layout(const Reader *reader, size_t count, GgufTensor *tensors
     if (data < reader->size) fail("%s: the last %zu bytes belong to no tensor", reader->name, reader->size - data);
 }
 
-static void turn_tensors(const Reader *reader, size_t data, Gguf *file) {
-    char *turned = file->storage->turned = allocate(reader->size - data);
-    for (GgufTensor *tensor = file->storage->tensors; tensor < file->storage->tensors + file->tensor_count; tensor++) {
-        char *to = turned + ((const unsigned char *)tensor->data - reader->bytes) - data;
-        size_t size = gguf_number_bytes(tensor->type);
-        turn_bytes(size, tensor->bytes / size, to, tensor->data);
-        tensor->data = to;
-    }
-}
-
 static void read_tensors(Reader *reader, Gguf *file) {
     GgufTensor *tensors = file->storage->tensors;
     size_t count = file->tensor_count;
@@ -268,7 +255,6 @@ static void read_tensors(Reader *reader, Gguf *file) {
     for (size_t i = 0; i < count; i++) place_tensor(reader, &tensors[i], data, offsets[i], step);
     free(offsets);
     check_layout(reader, count, tensors, data, step);
-    if (HIGHEST_FIRST && data < reader->size) turn_tensors(reader, data, file);
     qsort(tensors, count, sizeof *tensors, by_name);
     for (size_t i = 1; i < count; i++)
         if (by_name(&tensors[i - 1], &tensors[i]) == 0)
@@ -308,7 +294,7 @@ void gguf_close(Gguf *file) {
     file_unmap(storage->mapping, storage->mapping_size);
     for (size_t i = 0; i < file->pair_count; i++) free((char *)storage->pairs[i].key);
     for (size_t i = 0; i < file->tensor_count; i++) free((char *)storage->tensors[i].name);
-    free(storage->pairs), free(storage->tensors), free(storage->turned), free(storage);
+    free(storage->pairs), free(storage->tensors), free(storage);
     *file = (Gguf){0};
 }
 
@@ -328,7 +314,7 @@ double gguf_number(const GgufPair *pair, size_t index) {
         uint64_t u64; int64_t i64; double f64;
     } value;
     size_t size = sizes[pair->type];
-    file_order(size, 1, &value, pair->bytes + index * size);
+    memcpy(&value, pair->bytes + index * size, size);
     switch (pair->type) {
         case GGUF_U8: case GGUF_BOOL: return value.u8;
         case GGUF_I8: return value.i8;
@@ -345,7 +331,7 @@ double gguf_number(const GgufPair *pair, size_t index) {
 
 GgufText gguf_text(const unsigned char **place) {
     uint64_t length;
-    file_order(sizeof length, 1, &length, *place);
+    memcpy(&length, *place, sizeof length);
     GgufText text = {(size_t)length, (const char *)*place + sizeof length};
     *place += sizeof length + length;
     return text;

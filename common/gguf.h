@@ -57,9 +57,6 @@ typedef struct {
 const char *gguf_type_name(GgufType type);     /* "Q4_0", as llama.cpp spells it */
 size_t gguf_block_numbers(GgufType type);      /* numbers in a block: 1, 32 or 256 */
 size_t gguf_block_bytes(GgufType type);
-/* What another byte order turns: numbers; a block's bytes (1) stay as the format has them, and who reads a block reads
- * its scales by their bytes. */
-size_t gguf_number_bytes(GgufType type);
 size_t gguf_value_bytes(GgufValue type);             /* of a number in a pair; 0 for a string and an array */
 size_t gguf_padded(size_t size, size_t to);          /* up to a multiple */
 

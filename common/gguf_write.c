@@ -1,5 +1,4 @@
 #include "common/gguf.h"
-#include "common/byte_order.h"
 #include "common/error.h"
 #include "common/output.h"
 
@@ -23,15 +22,16 @@ static unsigned char *add(GgufPairs *pairs, const char *key, GgufValue type, boo
 }
 
 void gguf_add_u32s(GgufPairs *pairs, const char *key, GgufValue type, size_t count, const uint32_t values[]) {
-    file_order(sizeof *values, count, add(pairs, key, type, true, count, count * sizeof *values), values);
+    size_t size = count * sizeof *values;
+    memcpy(add(pairs, key, type, true, count, size), values, size);
 }
 
 void gguf_add_u32(GgufPairs *pairs, const char *key, uint32_t value) {
-    file_order(sizeof value, 1, add(pairs, key, GGUF_U32, false, 1, sizeof value), &value);
+    memcpy(add(pairs, key, GGUF_U32, false, 1, sizeof value), &value, sizeof value);
 }
 
 void gguf_add_f32(GgufPairs *pairs, const char *key, float value) {
-    file_order(sizeof value, 1, add(pairs, key, GGUF_F32, false, 1, sizeof value), &value);
+    memcpy(add(pairs, key, GGUF_F32, false, 1, sizeof value), &value, sizeof value);
 }
 
 void gguf_add_bool(GgufPairs *pairs, const char *key, bool value) { *add(pairs, key, GGUF_BOOL, false, 1, 1) = value; }
@@ -41,7 +41,7 @@ static void add_texts(GgufPairs *pairs, const char *key, bool is_array, size_t c
     for (size_t i = 0; i < count; i++) size += sizeof(uint64_t) + texts[i].length;
     unsigned char *to = add(pairs, key, GGUF_STRING, is_array, count, size);
     for (size_t i = 0; i < count; to += sizeof(uint64_t) + texts[i++].length) {
-        file_order(sizeof(uint64_t), 1, to, &(uint64_t){texts[i].length});
+        memcpy(to, &(uint64_t){texts[i].length}, sizeof(uint64_t));
         memcpy(to + sizeof(uint64_t), texts[i].letters, texts[i].length);
     }
 }
@@ -68,15 +68,9 @@ void gguf_pairs_free(GgufPairs *pairs) {
 
 /* ------------------------------------------------------------------ the file, from its first byte to its last */
 
-static void put_u32(FILE *file, uint32_t value) {
-    file_order(sizeof value, 1, &value, &value);
-    fwrite(&value, sizeof value, 1, file);
-}
+static void put_u32(FILE *file, uint32_t value) { fwrite(&value, sizeof value, 1, file); }
 
-static void put_u64(FILE *file, uint64_t value) {
-    file_order(sizeof value, 1, &value, &value);
-    fwrite(&value, sizeof value, 1, file);
-}
+static void put_u64(FILE *file, uint64_t value) { fwrite(&value, sizeof value, 1, file); }
 
 static void put_name(FILE *file, const char *name) {
     put_u64(file, strlen(name));
@@ -105,11 +99,8 @@ static void put_padding(FILE *file, size_t size) {
 }
 
 static void put_data(FILE *file, const GgufTensor *tensor, size_t index, GgufFill *fill, void *context) {
-    size_t size = gguf_number_bytes(tensor->type);
-    void *made = tensor->data && !HIGHEST_FIRST ? NULL : allocate(tensor->bytes);
-    if (!tensor->data) fill(context, index, made);
-    else if (made) memcpy(made, tensor->data, tensor->bytes);
-    if (HIGHEST_FIRST) turn_bytes(size, tensor->bytes / size, made, made);
+    void *made = tensor->data ? NULL : allocate(tensor->bytes);
+    if (made) fill(context, index, made);
     fwrite(made ? made : tensor->data, 1, tensor->bytes, file);
     free(made);
     put_padding(file, tensor->bytes);

@@ -1,6 +1,5 @@
 #include "common/output.h"
 #include "common/error.h"
-#include "common/file.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -11,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The temporary files that are not complete yet. Atomic, because a signal may come at any moment. */
+/* The temporary files that are not complete yet. Atomic: a signal may come at any moment. */
 enum { MAX_UNFINISHED = 32 };
 static _Atomic(char *) unfinished[MAX_UNFINISHED];
 static pid_t owner; /* of the list: a forked child inherits it, but not the files */
@@ -24,13 +23,15 @@ void output_abandon(void) {
     }
 }
 
-/* SA_RESETHAND has already put the default action back: raising the signal again ends the program by it. */
+/* SA_RESETHAND has restored the default action, so that raising the signal again ends the
+ * program. */
 static void remove_and_die(int signal) {
     output_abandon();
     raise(signal);
 }
 
-/* Where the size of files is limited, the write that goes too far is an error then, and not the end of the program. */
+/* With SIGXFSZ handled, a write beyond the limit on file sizes fails and does not end the
+ * program. */
 static void let_the_write_fail(int signal) { (void)signal; }
 
 void catch_signal(int signal, void handler(int), int flags) {
@@ -62,9 +63,9 @@ static void forget(const char *temporary) {
         if (unfinished[i] == temporary) unfinished[i] = NULL;
 }
 
-/* In the same directory, because rename cannot cross file systems. "x": a file that is there already is another's, who
- * writes the same target at this moment, or was killed while he did. No signal comes between the file and its place in
- * the list. */
+/* In the same directory, because rename cannot cross file systems. "x": a temporary file that
+ * exists belongs to another process, which writes the same target now, or was killed while it did.
+ * Signals are blocked until the file is in the list. */
 static void open_temporary(Output *output) {
     sigset_t all, before;
     sigfillset(&all);
@@ -82,7 +83,7 @@ static void open_temporary(Output *output) {
     errno = error;
 }
 
-/* The file itself, where the path is a link to one: the link stays. */
+/* The path of the file itself where the path is a link to it: the link stays. */
 static char *behind_links(const char *path) {
     struct stat link;
     char *target = lstat(path, &link) == 0 && S_ISLNK(link.st_mode) ? realpath(path, NULL) : NULL;
@@ -92,13 +93,13 @@ static char *behind_links(const char *path) {
 Output output_open(const char *path) {
     /* Renaming over a directory fails; renaming over /dev/null succeeds, to everyone's regret. */
     struct stat existing;
-    bool exists = stat(path, &existing) == 0;
+    bool exists = stat(path, &existing) == 0, is_link = lstat(path, &(struct stat){0}) == 0;
     if (exists && !S_ISREG(existing.st_mode))
         fail("cannot write %s: it is %s", path,
              S_ISDIR(existing.st_mode) ? "a directory" : "not a regular file");
-    if (!exists && file_is_there(path)) /* a disk may be away, on which it was to lie */
-        fail("cannot write %s: it is a link, and what it points to is not there: remove it, or name another file",
-             path);
+    if (!exists && is_link) /* its target may be on a disk that is not mounted */
+        fail("cannot write %s: it is a link, and what it points to is not there: "
+             "remove it, or name another file", path);
 
     watch_for_the_end();
     Output output = {.path = behind_links(path)};
@@ -106,17 +107,18 @@ Output output_open(const char *path) {
     if (!output.file)
         fail("cannot write %s: %s%s", path, strerror(errno),
              errno == ENOENT ? " (make its directory first)" : "");
-    if (exists) (void)fchmod(fileno(output.file), existing.st_mode & 07777); /* who may read it stays */
+    if (exists) (void)fchmod(fileno(output.file), existing.st_mode & 07777); /* same permissions */
     return output;
 }
 
-/* The name may reach the disk before the bytes: if the power fails in between, there would be a file of nothing where
- * the old one was. A file system that cannot promise more than that says EINVAL. */
+/* Without fsync the new name may reach the disk before the bytes: after a power failure the old
+ * file would be gone and the new one empty. A file system without fsync answers EINVAL. */
 static bool reaches_the_disk(FILE *file) { return fsync(fileno(file)) == 0 || errno == EINVAL; }
 
 void output_close(Output *output) {
     errno = 0;
-    bool written = fflush(output->file) == 0 && !ferror(output->file) && reaches_the_disk(output->file);
+    bool written = fflush(output->file) == 0 && !ferror(output->file);
+    written = written && reaches_the_disk(output->file);
     written = fclose(output->file) == 0 && written;
     if (!written || rename(output->temporary, output->path) != 0)
         fail("cannot write %s: %s", output->path,

@@ -1,5 +1,4 @@
 #include "common/safetensors.h"
-#include "common/byte_order.h"
 #include "common/error.h"
 #include "common/file.h"
 #include "common/json.h"
@@ -29,7 +28,6 @@ struct SafeTensorsStorage {
     json_t *values;         /* metadata key -> value; owns both; NULL if the file has none */
     void *mapping;          /* the file, if we mapped it */
     size_t mapping_size;
-    char *turned;           /* the data, where this machine has another byte order than files */
 };
 
 /* What the steps of reading one file share. */
@@ -60,7 +58,7 @@ static bool read_header(Reader *reader, struct SafeTensorsStorage *storage, cons
         return refuse(reader, "%zu bytes do not even hold a header's length: fetch the file again", size);
 
     uint64_t length;
-    file_order(PREFIX, 1, &length, bytes);
+    memcpy(&length, bytes, PREFIX);
     if (length > MAX_HEADER)
         return refuse(reader,
                       "a header of %" PRIu64 " bytes, over the limit of %d: is this a safetensors file?",
@@ -195,17 +193,6 @@ static bool check_layout(const Reader *reader, const SafeTensors *file) {
     return true;
 }
 
-/* Where the machine's byte order is the file's, tensors stay where they are: what nobody reads is never fetched from
- * the disk, and what is read is not there twice. Elsewhere there is no other way than a copy. */
-static void turn_tensors(const Reader *reader, const SafeTensors *file) {
-    char *turned = file->storage->turned = allocate(reader->data_size);
-    for (Tensor *tensor = file->storage->tensors; tensor < file->storage->tensors + file->count; tensor++) {
-        const unsigned char *data = tensor->data;
-        tensor->data = turned + (data - reader->data);
-        turn_bytes(dtype_size(tensor->dtype), tensor_count(tensor), (void *)tensor->data, data);
-    }
-}
-
 static bool read_tensors(const Reader *reader, SafeTensors *file) {
     struct SafeTensorsStorage *storage = file->storage;
     const char *name;
@@ -217,7 +204,6 @@ static bool read_tensors(const Reader *reader, SafeTensors *file) {
     }
     qsort(storage->tensors, file->count, sizeof(Tensor), by_position);
     if (!check_layout(reader, file)) return false;
-    if (HIGHEST_FIRST) turn_tensors(reader, file);
 
     storage->by_name = allocate(file->count * sizeof *storage->by_name);
     for (size_t i = 0; i < file->count; i++) storage->by_name[i] = &file->tensors[i];
@@ -268,7 +254,6 @@ void safetensors_close(SafeTensors *file) {
     free(storage->by_name);
     free(storage->tensors);
     free(storage->metadata);
-    free(storage->turned);
     free(storage);
     *file = (SafeTensors){0};
 }
@@ -318,28 +303,19 @@ static char *header_text(const char *path, size_t count, const Tensor tensors[],
     return text;
 }
 
-static void write_data(FILE *file, const Tensor *tensor) {
-    const void *data = tensor->data;
-    size_t bytes = tensor_bytes(tensor);
-    void *turned = HIGHEST_FIRST ? allocate(bytes) : NULL;
-    if (turned) turn_bytes(dtype_size(tensor->dtype), tensor_count(tensor), turned, data), data = turned;
-    fwrite(data, 1, bytes, file);
-    free(turned);
-}
-
 void safetensors_save(const char *path, size_t count, const Tensor tensors[], size_t metadata_count,
                       const Metadata metadata[]) {
     char *header = header_text(path, count, tensors, metadata_count, metadata);
     size_t unpadded = PREFIX + strlen(header);
     size_t padded = (unpadded + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     uint64_t length = padded - PREFIX;
-    file_order(PREFIX, 1, &length, &length);
 
     Output output = output_open(path);
     fwrite(&length, PREFIX, 1, output.file);
     fputs(header, output.file);
     fprintf(output.file, "%*s", (int)(padded - unpadded), "");
-    for (size_t i = 0; i < count; i++) write_data(output.file, &tensors[i]);
+    for (size_t i = 0; i < count; i++)
+        fwrite(tensors[i].data, 1, tensor_bytes(&tensors[i]), output.file);
     output_close(&output);
     free(header);
 }

@@ -3,7 +3,6 @@
 #define TESTS_LLAMA2C_H
 
 #include "09_decoder/model.h"
-#include "common/byte_order.h"
 #include "common/error.h"
 #include "common/output.h"
 #include "common/safetensors.h"
@@ -12,13 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Words of four bytes, as files have them. */
-static inline void append_words(FILE *file, size_t count, const void *from) {
-    void *words = allocate(4 * count);
-    file_order(4, count, words, from);
-    fwrite(words, 4, count, file);
-    free(words);
-}
+/* Appends words of four bytes. */
+static inline void append_words(FILE *file, size_t count, const void *words) { fwrite(words, 4, count, file); }
 
 static inline void append(FILE *file, const Tensor *tensor, int heads) {
     float *values = tensor_to_float(tensor), *rows = values;

@@ -1,6 +1,6 @@
 #include "10_tokenizer/character_map.h"
-#include "common/byte_order.h"
 #include "common/error.h"
+#include "common/file.h"
 
 #include <stdlib.h>
 #include <string.h>

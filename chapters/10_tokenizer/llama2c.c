@@ -1,7 +1,7 @@
 #include "10_tokenizer/formats.h"
 #include "10_tokenizer/sentencepiece.h"
-#include "common/byte_order.h"
 #include "common/error.h"
+#include "common/file.h"
 
 #include <math.h>
 

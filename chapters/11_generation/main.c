@@ -3,9 +3,9 @@
 #include "11_generation/generation.h"
 #include "common/console.h"
 #include "common/error.h"
-#include "common/measure.h"
 #include "common/options.h"
 #include "common/sentence.h"
+#include "common/timer.h"
 
 #include <math.h>
 #include <stdlib.h>

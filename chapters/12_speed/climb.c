@@ -1,10 +1,11 @@
 #include "12_speed/climb.h"
+#include "12_speed/machine_limits.h"
 #include "12_speed/pairs.h"
 #include "12_speed/projection.h"
 #include "common/check.h"
 #include "common/error.h"
-#include "common/measure.h"
 #include "common/random.h"
+#include "common/timer.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,10 +3,11 @@
 #include "09_decoder/presets.h"
 #include "12_speed/climb.h"
 #include "12_speed/fast_kernels.h"
+#include "12_speed/machine_limits.h"
 #include "common/console.h"
 #include "common/error.h"
-#include "common/measure.h"
 #include "common/options.h"
+#include "common/timer.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,13 +2,14 @@
 #include "06_grouped_query/grouped_query.h"
 #include "12_speed/climb.h"
 #include "12_speed/flash_attention.h"
+#include "12_speed/machine_limits.h"
 #include "12_speed/pairs.h"
 #include "common/console.h"
 #include "common/error.h"
 #include "common/golden.h"
-#include "common/measure.h"
 #include "common/options.h"
 #include "common/random.h"
+#include "common/timer.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,10 +1,11 @@
 #include "14_engine/session.h"
 #include "10_tokenizer/command.h"
 #include "12_speed/fast_kernels.h"
+#include "12_speed/machine_limits.h"
 #include "14_engine/formats/model_open_any.h"
 #include "14_engine/generation_config.h"
 #include "common/error.h"
-#include "common/measure.h"
+#include "common/timer.h"
 
 #include <limits.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 #include "15_tensor_parallel/ranks.h"
 #include "15_tensor_parallel/shard.h"
 #include "common/error.h"
-#include "common/measure.h"
 #include "common/output.h"
+#include "common/timer.h"
 
 #include <limits.h>
 #include <mpi.h>

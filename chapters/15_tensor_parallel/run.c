@@ -8,10 +8,10 @@
 #include "common/check.h"
 #include "common/console.h"
 #include "common/error.h"
-#include "common/measure.h"
 #include "common/numbers.h"
 #include "common/options.h"
 #include "common/safetensors.h"
+#include "common/timer.h"
 
 #include <math.h>
 #include <stdlib.h>

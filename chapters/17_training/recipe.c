@@ -1,5 +1,4 @@
 #include "17_training/recipe.h"
-#include "common/measure.h"
 
 #include <limits.h>
 #include <math.h>

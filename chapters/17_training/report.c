@@ -1,9 +1,10 @@
 #include "17_training/report.h"
+#include "12_speed/machine_limits.h"
 #include "17_training/folder.h"
 #include "common/console.h"
 #include "common/error.h"
-#include "common/measure.h"
 #include "common/output.h"
+#include "common/timer.h"
 
 #include <errno.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "17_training/fast_training_kernels.h"
 #include "17_training/sample.h"
 #include "common/error.h"
-#include "common/measure.h"
+#include "common/timer.h"
 
 #include <jansson.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 #include "17_training/sample.h"
 #include "17_training/setup.h"
 #include "common/error.h"
-#include "common/measure.h"
 #include "common/output.h"
+#include "common/timer.h"
 
 #include <errno.h>
 #include <math.h>

@@ -20,16 +20,17 @@
 #include "09_decoder/decoder.h"
 #include "11_generation/sampling.h"
 #include "12_speed/fast_kernels.h"
+#include "12_speed/machine_limits.h"
 #include "12_speed/pairs.h"
 #include "13_quantization/quantization.h"
 #include "14_engine/formats/model_open_any.h"
 #include "common/console.h"
 #include "common/error.h"
 #include "common/gguf.h"
-#include "common/measure.h"
 #include "common/options.h"
 #include "common/random.h"
 #include "common/safetensors.h"
+#include "common/timer.h"
 
 #include <errno.h>
 #include <math.h>

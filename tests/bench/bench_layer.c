@@ -9,11 +9,12 @@
  *
  * A share is that of common/measure's typical_share(). */
 #include "12_speed/fast_kernels.h"
+#include "12_speed/machine_limits.h"
 #include "common/console.h"
 #include "common/error.h"
-#include "common/measure.h"
 #include "common/options.h"
 #include "common/random.h"
+#include "common/timer.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,13 +8,14 @@
  * beside. */
 #include "11_generation/sampling.h"
 #include "12_speed/fast_kernels.h"
+#include "12_speed/machine_limits.h"
 #include "14_engine/formats/model_open_any.h"
 #include "15_tensor_parallel/parallel.h"
 #include "15_tensor_parallel/ranks.h"
 #include "15_tensor_parallel/traffic.h"
 #include "common/error.h"
-#include "common/measure.h"
 #include "common/options.h"
+#include "common/timer.h"
 
 #include <math.h>
 #include <mpi.h>

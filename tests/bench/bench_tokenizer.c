@@ -8,8 +8,8 @@
 #include "common/console.h"
 #include "common/error.h"
 #include "common/file.h"
-#include "common/measure.h"
 #include "common/output.h"
+#include "common/timer.h"
 
 #include <stdint.h>
 #include <stdlib.h>

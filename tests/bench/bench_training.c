@@ -10,12 +10,13 @@
  * Operations: two for each weight and token forward, twice as many backward; attention's four for each pair of a query
  * and a key it sees and each number of a head, and again twice as many. What is computed again on the way back does not
  * count. The peak is measured after each step, for the machine may be shared. */
+#include "12_speed/machine_limits.h"
 #include "17_training/fast_training_kernels.h"
 #include "17_training/optimizer.h"
 #include "17_training/step.h"
 #include "common/error.h"
-#include "common/measure.h"
 #include "common/random.h"
+#include "common/timer.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,7 +5,6 @@
 #include "10_tokenizer/formats.h"
 #include "10_tokenizer/tokenizer.h"
 #include "14_engine/formats/model_open_any.h"
-#include "common/byte_order.h"
 #include "common/gguf.h"
 #include "tests/program.h"
 #include "tests/refused.h"
@@ -49,7 +48,7 @@ static void change_element(GgufPairs *pairs, const GgufPair *pair, size_t index,
         uint32_t whole = (uint32_t)(*text - '0');
         gguf_add_copy(pairs, pair);
         char *element = (char *)pairs->pairs[pairs->count - 1].bytes + 4 * index;
-        file_order(4, 1, element, pair->type == GGUF_F32 ? (void *)&real : &whole);
+        memcpy(element, pair->type == GGUF_F32 ? (void *)&real : &whole, 4);
         return;
     }
     GgufText *texts = malloc(pair->count * sizeof *texts);

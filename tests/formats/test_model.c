@@ -2,9 +2,8 @@
  * may be otherwise than in Meta's is read. */
 #include "09_decoder/decoder.h"
 #include "14_engine/formats/model_open_any.h"
-#include "common/byte_order.h"
 #include "common/error.h"
-#include "common/measure.h"
+#include "common/timer.h"
 #define PROGRAM "'" BUILD "/inspect'"
 #include "tests/checkpoints.h"
 #include "tests/llama2c.h"
@@ -72,8 +71,7 @@ static void a_bin_that_shrinks_is_named(void **state) {
     size_t size;
     char *bytes = file_read(AT("%s/interleaved.bin", folder), &size);
     write_file(AT("%s/short.bin", folder), bytes, size);
-    if (HIGHEST_FIRST) shorten_a_mapped_bin(); /* it was read when it was opened, and turned round */
-    else assert_one_line("a short .bin", run_child(shorten_a_mapped_bin), "short.bin: its bytes are gone");
+    assert_one_line("a short .bin", run_child(shorten_a_mapped_bin), "short.bin: its bytes are gone");
     free(bytes);
 }
 
@@ -503,7 +501,7 @@ static void bad_bins_get_one_line(void **state) {
     size_t size;
     char *good = file_read(AT("%s/interleaved.bin", folder), &size);
     for (size_t i = 0; i < COUNT(bad); i++) {
-        file_order(4, 7, good, bad[i].header);
+        memcpy(good, bad[i].header, sizeof bad[i].header);
         write_file(AT("%s/bad.bin", folder), good, size);
         assert_one_line(bad[i].words, run("--model bad.bin --ids 1"), bad[i].words);
     }

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+ROOT = next(folder for folder in pathlib.Path(__file__).resolve().parents if (folder / "common").is_dir())
 COMPILE = ["cc", "-std=c2x", "-O1", "-w", "-fopenmp", "-ffp-contract=fast", "-D_GNU_SOURCE", f'-DROOT="{ROOT}"', f'-DBUILD="{ROOT}/build"', "-I.", "-Ichapters", "-Wl,--allow-multiple-definition"]
 LIBRARIES = ["-ljansson", "-lm"]
 # What the library does not have, and a file calls, or is called by.
@@ -295,8 +295,7 @@ class Original:
         self.build, self.folder = build, tempfile.mkdtemp(dir=folder)
         self.text, self.code = (ROOT / path).read_text(), None
         self.beside = BESIDE.get(str(path), [])
-        test = ROOT / "tests" / f"test_{OTHERWISE.get(str(path), path.stem)}.c"
-        self.test = [str(test)] if test.exists() else []
+        self.test = [str(test) for test in ROOT.glob(f"tests/**/test_{OTHERWISE.get(str(path), path.stem)}.c")]
         self.objects = {source: f"{self.folder}/{n}.o" for n, source in enumerate(self.beside + self.test)}
         for source, compiled in self.objects.items():
             compiles("-c", "-fPIC", source, "-o", compiled)

@@ -7,8 +7,8 @@
 #include "common/console.h"
 #include "common/error.h"
 #include "common/file.h"
-#include "common/measure.h"
 #include "common/options.h"
+#include "common/timer.h"
 #include "tests/judge/exercises.h"
 #include "tests/judge/signature.h"
 

@@ -1,9 +1,10 @@
 /* verify: is this kernel right, and if not, which mistake is it? See README.md, beside this file. */
+#include "12_speed/machine_limits.h"
 #include "common/console.h"
 #include "common/error.h"
 #include "common/file.h"
-#include "common/measure.h"
 #include "common/options.h"
+#include "common/timer.h"
 #include "tests/judge/exercises.h"
 #include "tests/judge/outputs.h"
 #include "tests/judge/signature.h"

@@ -1,5 +1,4 @@
 #include "tests/judge/outputs.h"
-#include "common/byte_order.h"
 #include "common/error.h"
 #include "common/file.h"
 
@@ -64,7 +63,6 @@ static Tensor npy_parse(const char *path, char *bytes, size_t size) {
     if (size - start - length != tensor_bytes(&tensor))
         fail("%s: this .npy file holds %zu bytes of data, its header says %zu", path, size - start - length,
              tensor_bytes(&tensor));
-    file_order(dtype_size(tensor.dtype), tensor_count(&tensor), bytes + start + length, tensor.data);
     return tensor;
 }
 

@@ -2,7 +2,7 @@
 #include "common/check.h"
 #include "common/error.h"
 #include "common/file.h"
-#include "common/measure.h"
+#include "common/timer.h"
 #include "tests/judge/landlock.h"
 
 #include <dlfcn.h>

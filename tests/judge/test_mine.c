@@ -3,7 +3,7 @@
 #include "10_tokenizer/families.h"
 #include "11_generation/generation.h"
 #include "common/file.h"
-#include "common/measure.h"
+#include "common/timer.h"
 #include "tests/judge/exercises.h"
 #include "tests/judge/landlock.h"
 #include "tests/judge/kernels.h"

@@ -2,7 +2,6 @@
 #include "tests/judge/signature.h"
 #include "common/console.h"
 #include "common/error.h"
-#include "common/measure.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "11_generation/generation.h"
 #include "common/error.h"
 #include "common/linear.h"
-#include "common/measure.h"
+#include "common/timer.h"
 #include "tests/judge/kernels.h"
 
 #include <stdlib.h>

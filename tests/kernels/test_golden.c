@@ -1,7 +1,7 @@
 /* Our kernels against PyTorch, and the judge against the well-known mistakes: every golden case must pass, every
  * known mistake must fail and be named, and no output that is zero, NaN or unwritten may ever pass. */
 #include "common/error.h"
-#include "common/measure.h"
+#include "common/timer.h"
 #include "tests/judge/diagnosis.h"
 
 #include <math.h>

@@ -2,9 +2,9 @@
  * sizes that fill more than one tile, panel and block. */
 #include "17_training/product.h"
 #include "common/error.h"
-#include "common/measure.h"
 #include "common/random.h"
 #include "common/tensor.h"
+#include "common/timer.h"
 #include "tests/program.h"
 #include "tests/training_tables.h"
 

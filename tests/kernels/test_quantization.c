@@ -6,9 +6,9 @@
 #include "common/error.h"
 #include "common/gguf.h"
 #include "common/linear.h"
-#include "common/measure.h"
 #include "common/random.h"
 #include "common/tensor.h"
+#include "common/timer.h"
 #include "tests/refused.h"
 
 #include <math.h>

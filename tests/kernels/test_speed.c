@@ -1,9 +1,10 @@
 /* 12_speed: every rung of the ladder says the same; the last, fast_project(), gives the same bits from run to run and
  * whatever the number of threads. test_projection.c has more of it. */
 #include "12_speed/ladder.h"
+#include "12_speed/machine_limits.h"
 #include "12_speed/projection.h"
 #include "common/check.h"
-#include "common/measure.h"
+#include "common/timer.h"
 #include "tests/projection.h"
 
 static void every_rung_agrees(void **state) {

@@ -1,6 +1,6 @@
 /* Chapter 15's program, on one rank and on several: the same tokens, the same logits, and one line when something goes
  * wrong. */
-#include "common/measure.h"
+#include "common/timer.h"
 #include "tests/llama2c.h"
 #include "tests/program.h"
 

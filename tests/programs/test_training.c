@@ -6,9 +6,9 @@
 #include "common/check.h"
 #include "common/error.h"
 #include "common/file.h"
-#include "common/measure.h"
 #include "common/random.h"
 #include "common/safetensors.h"
+#include "common/timer.h"
 #include "tests/program.h"
 #include "tests/refused.h"
 

@@ -1,5 +1,4 @@
 #include "14_engine/formats/llama2c.h"
-#include "common/byte_order.h"
 #include "common/error.h"
 #include "common/file.h"
 
@@ -23,9 +22,6 @@ static void map_bin(Bin *bin, const char *path) {
         fail("%s: %zu bytes do not even hold the header of a .bin: truncated, or no .bin of "
              "llama2.c",
              path, bin->size);
-    if (!HIGHEST_FIRST) return;
-    bin->turned = allocate(bin->size);
-    turn_bytes(sizeof(float), bin->size / sizeof(float), bin->turned, bin->mapping);
 }
 
 static Config bin_config(const char *path, const int32_t header[7]) {
@@ -104,15 +100,14 @@ Model llama2c_open(const char *path) {
     int32_t header[7];
     Bin *bin = allocate(sizeof *bin);
     map_bin(bin, path);
-    const void *words = bin->turned ? bin->turned : bin->mapping;
-    memcpy(header, words, HEADER);
+    memcpy(header, bin->mapping, HEADER);
     Model model = {.config = bin_config(path, header),
                    .interleaved = true,
                    .files = bin,
                    .close_files = close_bin};
 
     size_t L = (size_t)model.config.L;
-    Reader reader = {words, HEADER, bin->size};
+    Reader reader = {bin->mapping, HEADER, bin->size};
     Tensor(*norms)[2] = allocate(L * sizeof *norms), norm;
     model.layers = allocate(L * sizeof *model.layers);
     memset(model.layers, 0, L * sizeof *model.layers); /* without biases */
