@@ -1,6 +1,5 @@
 /* What the figures of chapter 10 draw. (Of Llama 2's and Llama 3's own vocabularies: tests/golden/vocabularies.txt.) */
-#include "10_tokenizer/learn.h"
-#include "10_tokenizer/train.h"
+#include "10_tokenizer/bpe_train.h"
 #include "common/console.h"
 #include "common/error.h"
 #include "common/file.h"

@@ -1,15 +1,16 @@
-/* Chapter 10, the tokenizer: text becomes numbers. README.md is the lesson; a section here is a section there.
- * With --model, the tokenizer of a model's folder: command.h. */
-#include "10_tokenizer/command.h"
-#include "10_tokenizer/learn.h"
+/* The tokenizer: text becomes numbers. README.md is the lesson; a section here is a section there. */
+#include "10_tokenizer/bpe_train.h"
+#include "10_tokenizer/tokenizer.h"
 #include "common/console.h"
 #include "common/error.h"
 #include "common/file.h"
 #include "common/sentence.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MODEL ROOT "/chapters/09_decoder/stories/model"
 #define STORIES ROOT "/chapters/10_tokenizer/stories.txt"
@@ -187,8 +188,20 @@ static void two_families(void) {
     for (int f = 0; f < 2; f++) tokenizer_close(families[f]);
 }
 
+/* Options are those of the program tokenize, which lies beside this one. */
+static _Noreturn void run_tokenize(char **argv) {
+    char path[4096];
+    const char *slash = strrchr(argv[0], '/');
+    int folder = slash ? (int)(slash + 1 - argv[0]) : 0;
+    if (snprintf(path, sizeof path, "%.*stokenize", folder, argv[0]) >= (int)sizeof path)
+        fail("%.200s…: the path is too long", argv[0]);
+    argv[0] = path;
+    execvp(path, argv);
+    fail("options need the program %s: %s: run `make`", path, strerror(errno));
+}
+
 int main(int argc, char **argv) {
-    if (command(argc, argv)) return 0;
+    if (argc > 1) run_tokenize(argv);
     static Learned token[BY_HAND];
     Tokenizer *model = tokenizer_open(MODEL);
     the_sentence(model);

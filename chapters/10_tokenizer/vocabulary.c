@@ -56,32 +56,6 @@ int map_find(const Map *map, size_t length, const char *key) {
     return entry->key ? entry->value : -1;
 }
 
-/* ------------------------------------------------------------------ characters */
-
-/* What may follow the first byte differs: an overlong form, half of a surrogate pair and a number beyond U+10FFFF are
- * seen at the second byte. */
-int utf8_character(size_t length, const char *bytes, bool *valid) {
-    const unsigned char *b = (const unsigned char *)bytes;
-    unsigned char low = 0x80, high = 0xbf;
-    int wanted = b[0] < 0x80 ? 1 : b[0] < 0xc2 ? 0 : b[0] < 0xe0 ? 2 : b[0] < 0xf0 ? 3 : b[0] < 0xf5 ? 4 : 0;
-    if (b[0] == 0xe0) low = 0xa0;
-    if (b[0] == 0xed) high = 0x9f;
-    if (b[0] == 0xf0) low = 0x90;
-    if (b[0] == 0xf4) high = 0x8f;
-    int n = 1;
-    while (n < wanted && (size_t)n < length && b[n] >= low && b[n] <= high) n++, low = 0x80, high = 0xbf;
-    *valid = n == wanted;
-    return n;
-}
-
-uint32_t utf8_point(const char *bytes, size_t *n) {
-    const unsigned char first = (unsigned char)bytes[0];
-    *n = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-    uint32_t point = *n == 1 ? first : first & (0x7fu >> *n);
-    for (size_t i = 1; i < *n; i++) point = point << 6 | ((unsigned char)bytes[i] & 0x3f);
-    return point;
-}
-
 /* ------------------------------------------------------------------ tokens */
 
 int vocabulary_add(Vocabulary *v, Token token) {
@@ -107,7 +81,7 @@ void names_sort(Names *names) {
     if (names->count > 0) qsort(names->names, (size_t)names->count, sizeof *names->names, by_name);
 }
 
-static Names sorted_names(const Vocabulary *v, bool of_kind(Kind)) {
+static Names sorted_names(const Vocabulary *v, bool of_kind(TokenType)) {
     Names names = {0};
     for (int id = 0; id < v->size; id++) names.count += of_kind(v->tokens[id].kind);
     names.names = allocate((size_t)names.count * sizeof *names.names);
@@ -118,8 +92,8 @@ static Names sorted_names(const Vocabulary *v, bool of_kind(Kind)) {
     return names;
 }
 
-static bool is_special(Kind kind) { return kind == ADDED || kind == CONTROL || kind == UNKNOWN; }
-static bool is_user_defined(Kind kind) { return kind == USER_DEFINED; }
+static bool is_special(TokenType kind) { return kind == ADDED || kind == CONTROL || kind == UNKNOWN; }
+static bool is_user_defined(TokenType kind) { return kind == USER_DEFINED; }
 
 void vocabulary_sort_names(Vocabulary *v) {
     free(v->special.names), free(v->user_defined.names); /* if some came since */

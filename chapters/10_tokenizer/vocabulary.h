@@ -19,31 +19,21 @@ typedef struct {
 bool map_add(Map *map, size_t length, const char *key, int value);
 int map_find(const Map *map, size_t length, const char *key); /* or -1 */
 
-/* ---- characters */
-
-/* How many bytes the character at the beginning of `bytes` has. If they are no UTF-8: how many of them begin
- * a character that does not go on, at least 1 and at most 3, as the Unicode Standard counts it (3.9,
- * "maximal subparts"). */
-int utf8_character(size_t length, const char *bytes, bool *valid);
-
-/* The number of a character that is UTF-8, and how many bytes it has. */
-uint32_t utf8_point(const char *bytes, size_t *n);
-
 /* ---- tokens */
 
 typedef enum {
     NORMAL,
     BYTE,         /* <0x00> to <0xFF> of SentencePiece */
-    USER_DEFINED, /* SentencePiece's: it is itself wherever it stands, and merges with nothing */
-    ADDED,        /* Hugging Face's: the same, and the text ends before it and begins anew after it */
+    USER_DEFINED, /* SentencePiece's: it is one token wherever it occurs, and merges with nothing */
+    ADDED,        /* Hugging Face's: the same, and the text ends before it and starts anew after it */
     CONTROL,      /* a special token: no text becomes it, unless that is asked for */
     UNKNOWN,      /* <unk> */
-} Kind;
+} TokenType;
 
 typedef struct {
     const char *piece, *bytes; /* its name, and what it adds to a text: tokenizer.h */
     int piece_length, length;
-    Kind kind;
+    TokenType kind;
     float rank; /* the lower, the earlier it is merged: minus SentencePiece's score, or tiktoken's rank */
 } Token;
 

@@ -1,6 +1,6 @@
 #include "11_generation/generation.h"
 #include "09_decoder/projection.h"
-#include "10_tokenizer/vocabulary.h"
+#include "10_tokenizer/utf8.h"
 #include "common/error.h"
 #include "common/numbers.h"
 #include "common/options.h"

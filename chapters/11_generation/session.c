@@ -1,5 +1,5 @@
 #include "11_generation/session.h"
-#include "10_tokenizer/command.h"
+#include "14_engine/tokenizers/tokenizer_any.h"
 #include "11_generation/defaults.h"
 #include "12_speed/rounding.h" /* looks ahead: --bf16, and --exact */
 #include "13_quantization/products.h"

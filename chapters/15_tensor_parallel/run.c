@@ -2,6 +2,7 @@
 #include "09_decoder/run_model.h"
 #include "11_generation/defaults.h"
 #include "11_generation/generation.h"
+#include "14_engine/tokenizers/tokenizer_any.h"
 #include "15_tensor_parallel/parallel.h"
 #include "15_tensor_parallel/traffic.h"
 #include "common/check.h"

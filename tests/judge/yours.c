@@ -6,7 +6,7 @@
 #include "06_grouped_query/grouped_query.h"
 #include "07_kv_cache/kv_cache.h"
 #include "08_flash_attention/flash_attention.h"
-#include "10_tokenizer/families.h"
+#include "10_tokenizer/tokenizer_internal.h"
 #include "11_generation/generation.h"
 #include "common/error.h"
 #include "common/linear.h"

@@ -10,7 +10,7 @@ scratch=$(mktemp -d) && trap 'rm -rf "$scratch"' EXIT
 mkdir -p "$build"
 
 # The kernels of these chapters.
-kernels() { find "$@" -maxdepth 1 -name '*.c' ! -name main.c ! -name command.c ! -name figures.c ! -name exercise.c; }
+kernels() { find "$@" -maxdepth 1 -name '*.c' ! -name main.c ! -name figures.c ! -name exercise.c; }
 
 # A target that catches fail() has common/error.c in it.
 sources() {
@@ -19,9 +19,9 @@ sources() {
     safetensors) echo common/error.c common/safetensors.c common/byte_order.c common/tensor.c ;;
     gguf) echo common/gguf.c common/byte_order.c ;;
     config | model) echo common/safetensors.c common/byte_order.c common/tensor.c ;;
-    tokenizer) echo common/gguf.c common/gguf_write.c common/byte_order.c && kernels chapters/10_tokenizer ;;
+    tokenizer) echo common/gguf.c common/gguf_write.c common/byte_order.c && kernels chapters/10_tokenizer chapters/14_engine/tokenizers ;;
     template) find chapters/11_generation -name 'jinja*.c' ;;
-    text) echo common/error.c common/gguf.c common/gguf_write.c common/byte_order.c && kernels chapters/10_tokenizer ;;
+    text) echo common/error.c common/gguf.c common/gguf_write.c common/byte_order.c && kernels chapters/10_tokenizer chapters/14_engine/tokenizers ;;
     esac
     case $1 in
     config) echo chapters/09_decoder/config.c chapters/09_decoder/print_tree.c chapters/05_rope/rope.c chapters/05_rope/scaling.c ;;
@@ -81,7 +81,7 @@ keep_new() {
 # What fail() loses adds up: a process is followed by the next after so many inputs, and leaks are none of its findings.
 fuzz() {
     rm -f "$build/fuzz-$1"-* && rm -rf "$scratch/corpus" "$scratch/seeds" && mkdir "$scratch/corpus" "$scratch/seeds" && seeds "$1" "$scratch/seeds"
-    grep -oh '"[a-zA-Z0-9_.]\+"' common/safetensors.c common/gguf.c common/tensor.c chapters/09_decoder/config.c chapters/10_tokenizer/pipeline_json.c chapters/11_generation/jinja*.c | sort -u >"$scratch/words"
+    grep -oh '"[a-zA-Z0-9_.]\+"' common/safetensors.c common/gguf.c common/tensor.c chapters/09_decoder/config.c chapters/14_engine/tokenizers/pipeline_config.c chapters/11_generation/jinja*.c | sort -u >"$scratch/words"
     case $1 in safetensors | template | text) leaks=1 ;; *) leaks=0 ;; esac
     case $1 in text) longest=2048 ;; template) longest=4096 ;; *) longest=65536 ;; esac
     case $1 in tokenizer) runs=4000 ;; *) runs=20000 ;; esac
