@@ -79,7 +79,7 @@ strange_names() {
 
 # A lesson ends with a link to the next one; the last one, with a link to something.
 no_next() {
-    next=$(ls chapters | grep -A 1 "^$program\$" | sed -n '2s/^\([0-9].*\)/\1/p')
+    next=$(ls chapters/*/README.md | cut -d / -f 2 | grep -A 1 "^$program\$" | sed -n 2p)
     sed -n '/^## Next/,$p' "$1" | grep -q "](\.\./$next" || echo "$1: it does not end with the next lesson"
 }
 

@@ -22,13 +22,15 @@ int merge_pair(int n, int out[restrict n], const int ids[n], int left, int right
     return count;
 }
 
-/* A token is a word or a part of one, with or without the space before it. Signs, digits and line ends stay alone. */
+/* A token is a word or a part of one, with or without the space before it. Signs, digits and line
+ * ends stay alone. */
 static bool in_one_word(const char *left, const char *right) {
     bool begins = isalpha((unsigned char)*left) || strncmp(left, "▁", strlen("▁")) == 0;
     return begins && isalpha((unsigned char)*right) && strlen(left) + strlen(right) < LONGEST;
 }
 
-/* Of the pairs that stay within a word, the most frequent one; of equally frequent ones, the first. */
+/* Of the pairs that stay within a word, the most frequent one; of equally frequent ones, the
+ * first. */
 static Learned most_frequent(int V, const int counts[V][V], const Learned token[V]) {
     Learned best = {0};
     for (int a = 0; a < V; a++)
@@ -47,7 +49,7 @@ int learn(int V, Learned token[restrict V], int n, int ids[n]) {
     strcpy(token['\n'].text, "\\n");
 
     for (int v = CHARACTERS; v < V; v++) {
-        int(*counts)[v] = (void *)room;
+        int (*counts)[v] = (void *)room;
         pair_counts(n, v, counts, ids);
         token[v] = most_frequent(v, counts, token);
         n = merge_pair(n, out, ids, token[v].left, token[v].right, v);

@@ -7,24 +7,26 @@
 
 /* ------------------------------------------------------------------ splitting
  *
- * Merges stay within a word, a number of up to three digits, a run of signs or of spaces. A space goes with the word
- * that follows it. */
+ * Merges stay within a word, a number of up to three digits, a run of signs or of spaces. A space
+ * goes with the word that follows it. */
 
-const char llama3_pattern[] = "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}"
-                              "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+const char llama3_pattern[] =
+    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}"
+    "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
 
 static bool is_line_end(char c) { return c == '\r' || c == '\n'; }
 
-/* The end of the run of characters of this class that begins at `at`; of no more than `most` of them. */
-static size_t end_of_run(size_t length, const char *text, size_t at, CharacterClass class, size_t most,
-                         ClassStretch *last) {
+/* The end of the run of characters of this class that begins at `at`; of no more than `most` of
+ * them. */
+static size_t end_of_run(size_t length, const char *text, size_t at, CharacterClass class,
+                         size_t most, ClassStretch *last) {
     for (size_t n; at < length && most > 0; at += n, most--)
         if (character_class(utf8_point(text + at, &n), last) != class) break;
     return at;
 }
 
-/* The length of the s, t, re, ve, m, ll or d that the text begins with, in upper or lower case. The letter that begins
- * with the bytes C5 BF is a long s, whose upper case is S, too. */
+/* The length of the s, t, re, ve, m, ll or d that the text begins with, in upper or lower case. The
+ * letter that begins with the bytes C5 BF is a long s, whose upper case is S, too. */
 static size_t contraction(size_t length, const char *text) {
     static const char *const ends[] = {"s", "t", "re", "ve", "m", "ll", "d", "\u017F"};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
@@ -34,8 +36,8 @@ static size_t contraction(size_t length, const char *text) {
     return 0;
 }
 
-/* The length of the first word of a text of valid UTF-8, as Llama 3's pattern cuts it. Of the pattern's alternatives, in
- * their order, the first one that matches counts. */
+/* The length of the first word of a text of valid UTF-8, as Llama 3's pattern cuts it. Of the
+ * pattern's alternatives, in their order, the first one that matches counts. */
 static size_t llama3_word(size_t length, const char *text, ClassStretch *last) {
     size_t n, end;
     CharacterClass class = character_class(utf8_point(text, &n), last);
@@ -67,7 +69,10 @@ static size_t llama3_word(size_t length, const char *text, ClassStretch *last) {
 
     /* \s+(?!\S): all of the white space, but not its last character where something follows */
     end = spaces;
-    if (spaces < length) do end--; while ((text[end] & 0xc0) == 0x80);
+    if (spaces < length) {
+        end--;
+        while ((text[end] & 0xc0) == 0x80) end--;
+    }
     if (end > 0) return end;
 
     /* \s+ */
@@ -116,8 +121,8 @@ StringBuffer byte_level_decode(const Tokenizer *t, size_t count, const int *ids)
 
 /* ------------------------------------------------------------------ tokens */
 
-/* GPT-2's alphabet: printable characters of Latin-1 stand for themselves, U+0100 and on for the other bytes in their
- * order: 00 to 20, 7F to A0, and AD. Source: bytes_to_unicode of GPT-2. */
+/* GPT-2's alphabet: printable characters of Latin-1 stand for themselves, U+0100 and on for the
+ * other bytes in their order: 00 to 20, 7F to A0, and AD. Source: bytes_to_unicode of GPT-2. */
 static int letter_of_byte(int byte) {
     if (byte <= 0x20) return 0x100 + byte;
     if (byte >= 0x7f && byte <= 0xa0) return 0x121 + byte - 0x7f;
@@ -125,7 +130,10 @@ static int letter_of_byte(int byte) {
 }
 
 static int byte_of_letter(int point) {
-    int byte = point < 0x100 ? point : point <= 0x120 ? point - 0x100 : point <= 0x142 ? point - 0x121 + 0x7f : 0xad;
+    int byte = point < 0x100    ? point
+               : point <= 0x120 ? point - 0x100
+               : point <= 0x142 ? point - 0x121 + 0x7f
+                                : 0xad;
     return letter_of_byte(byte) == point ? byte : -1;
 }
 
@@ -155,18 +163,22 @@ int alphabet_name(int length, const char *bytes, char *name) {
 void byte_level_add(Tokenizer *t, const char *path, Token token, char *room) {
     if (token.kind == NORMAL) {
         int length = alphabet_bytes(token.piece_length, token.piece, room);
-        if (length < 0) fail("%s: \"%.80s\" is not written in the byte-level alphabet", path, token.piece);
+        if (length < 0)
+            fail("%s: \"%.80s\" is not written in the byte-level alphabet", path, token.piece);
         token.piece = room;
         token.piece_length = length;
     }
     token.bytes = token.piece;
     token.length = token.piece_length;
-    if (vocabulary_add(&t->vocabulary, token) < 0) fail("%s: token %d is there twice", path, t->vocabulary.size);
+    if (vocabulary_add(&t->vocabulary, token) < 0)
+        fail("%s: token %d is there twice", path, t->vocabulary.size);
 }
 
-static int byte_symbols(const Tokenizer *t, size_t length, const char *word, Symbol symbols[length]) {
+static int byte_symbols(const Tokenizer *t, size_t length, const char *word,
+                        Symbol symbols[length]) {
     for (size_t i = 0; i < length; i++)
-        symbols[i] = (Symbol){.start = (int)i, .length = 1, .id = t->byte_ids[(unsigned char)word[i]]};
+        symbols[i] =
+            (Symbol){.start = (int)i, .length = 1, .id = t->byte_ids[(unsigned char)word[i]]};
     return (int)length;
 }
 
@@ -177,7 +189,8 @@ void byte_level_complete(Tokenizer *t) {
 
 /* ------------------------------------------------------------------ tokenizer.model
  *
- * tiktoken's file has a line for each token, "IQ== 0": the token's bytes in base64, and its rank, which is its id. */
+ * tiktoken's file has a line for each token, "IQ== 0": the token's bytes in base64, and its rank,
+ * which is its id. */
 
 static int digit_of(char c) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -213,17 +226,28 @@ static bool ends_with(const char *from, const char *end, int number) {
 
 static void add_special(Tokenizer *t, const char *name, char **room) {
     int length = (int)strlen(name);
-    Token token = {.piece = *room, .bytes = *room, .piece_length = length, .length = length, .kind = CONTROL};
+    Token token = {
+        .piece = *room, .bytes = *room, .piece_length = length, .length = length, .kind = CONTROL};
     *room = put(*room, (size_t)length, name);
     vocabulary_add(&t->vocabulary, token);
 }
 
-/* 256 special tokens follow the ranks. Source: Meta's llama3/tokenizer.py, as it is since Llama 3.2. */
+/* 256 special tokens follow the ranks. Source: Meta's llama3/tokenizer.py, as it is since Llama
+ * 3.2. */
 static void add_specials(Tokenizer *t, char *room) {
     static const char *const names[] = {
-        "<|begin_of_text|>",      "<|end_of_text|>", "<|reserved_special_token_0|>", "<|reserved_special_token_1|>",
-        "<|finetune_right_pad_id|>", "<|step_id|>",  "<|start_header_id|>",          "<|end_header_id|>",
-        "<|eom_id|>",             "<|eot_id|>",      "<|python_tag|>",               "<|image|>",
+        "<|begin_of_text|>",
+        "<|end_of_text|>",
+        "<|reserved_special_token_0|>",
+        "<|reserved_special_token_1|>",
+        "<|finetune_right_pad_id|>",
+        "<|step_id|>",
+        "<|start_header_id|>",
+        "<|end_header_id|>",
+        "<|eom_id|>",
+        "<|eot_id|>",
+        "<|python_tag|>",
+        "<|image|>",
     };
     enum { SPECIAL = 256, NAMED = sizeof names / sizeof *names };
     for (int i = 0; i < NAMED; i++) add_special(t, names[i], &room);
@@ -234,21 +258,25 @@ static void add_specials(Tokenizer *t, char *room) {
     }
 }
 
-static void read_line(Tokenizer *t, const char *path, const char *line, const char *end, char *room) {
+static void read_line(Tokenizer *t, const char *path, const char *line, const char *end,
+                      char *room) {
     Vocabulary *v = &t->vocabulary;
     const char *blank = memchr(line, ' ', (size_t)(end - line));
     int id = v->size, length = blank ? decode_base64((size_t)(blank - line), line, room) : -1;
     if (length < 1) fail("%s: line %d: no token in base64 and its rank", path, id + 1);
-    if (!ends_with(blank + 1, end, id)) fail("%s: line %d: its rank should be %d", path, id + 1, id);
+    if (!ends_with(blank + 1, end, id))
+        fail("%s: line %d: its rank should be %d", path, id + 1, id);
     if (length > MOST_PIECE || id == MOST_TOKENS)
         fail("%s: line %d: this token is one too many, or too long", path, id + 1);
-    Token token = {.piece = room, .bytes = room, .piece_length = length, .length = length, .rank = (float)id};
+    Token token = {
+        .piece = room, .bytes = room, .piece_length = length, .length = length, .rank = (float)id};
     if (vocabulary_add(v, token) < 0) fail("%s: line %d: this token is there twice", path, id + 1);
 }
 
 /* "IQ== 0" */
 bool tiktoken_is(const char *bytes) {
-    size_t base64 = strspn(bytes, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=");
+    size_t base64 =
+        strspn(bytes, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=");
     return base64 > 0 && bytes[base64] == ' ';
 }
 
@@ -258,7 +286,8 @@ Tokenizer *tiktoken_read(const char *path, size_t length, char *bytes) {
     char *room = t->names = allocate(length + ROOM_FOR_SPECIALS);
     const char *end = bytes + length;
     for (const char *line = bytes; line < end;) {
-        const char *newline = memchr(line, '\n', (size_t)(end - line)), *stop = newline ? newline : end;
+        const char *newline = memchr(line, '\n', (size_t)(end - line)),
+                   *stop = newline ? newline : end;
         if (stop > line && stop[-1] == '\r') stop--; /* it has been on Windows */
         read_line(t, path, line, stop, room);
         room += t->vocabulary.tokens[t->vocabulary.size - 1].length;

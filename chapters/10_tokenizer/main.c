@@ -1,4 +1,5 @@
-/* The tokenizer: text becomes numbers. README.md is the lesson; a section here is a section there. */
+/* The tokenizer: text becomes numbers. README.md is the lesson; a section here is a section
+ * there. */
 #include "10_tokenizer/bpe_train.h"
 #include "10_tokenizer/tokenizer.h"
 #include "common/console.h"
@@ -31,13 +32,17 @@ static void the_sentence(const Tokenizer *t) {
         for (int i = first; i < s.T && i < first + A_LINE; i++) {
             const char *bytes = tokenizer_bytes(t, s.ids[i], &length);
             sprintf(numbers + strlen(numbers), "|%d", s.ids[i]);
-            sprintf(tokens + strlen(tokens), "|%s%s", length && *bytes == ' ' ? "▁" : "", s.token[i]);
+            sprintf(tokens + strlen(tokens), "|%s%s", length && *bytes == ' ' ? "▁" : "",
+                    s.token[i]);
         }
-        table_row(&table, "%s", numbers), table_row(&table, "%s", tokens);
+        table_row(&table, "%s", numbers);
+        table_row(&table, "%s", tokens);
         table_print(&table, stdout);
     }
-    printf("%zu bytes, %zu tokens and <s>: %s\n", strlen(story), count, same ? "those of chapters 1 to 9" : "OTHERS");
-    free(ids), sentence_close(&s);
+    printf("%zu bytes, %zu tokens and <s>: %s\n", strlen(story), count,
+           same ? "those of chapters 1 to 9" : "OTHERS");
+    free(ids);
+    sentence_close(&s);
 }
 
 /* ---- a vocabulary is learned */
@@ -61,11 +66,12 @@ static void by_hand(Learned token[BY_HAND]) {
     section("By hand");
     printf("%zu characters:%s\n", sizeof text - 1, text);
     table_row(&table, "token|<left|<right|<together|times|ids left");
-    for (int V = CHARACTERS + 1; V <= BY_HAND; V++) { /* each time from the beginning, to see how many are left */
+    /* Each time from the beginning, to see how many are left. */
+    for (int V = CHARACTERS + 1; V <= BY_HAND; V++) {
         int ids[sizeof text], left = learn(V, token, characters_of(text, ids), ids);
         const Learned *last = &token[V - 1];
-        table_row(&table, "%d|%s|%s|%s|%d|%d", V - 1, token[last->left].text, token[last->right].text, last->text,
-                  last->times, left);
+        table_row(&table, "%d|%s|%s|%s|%d|%d", V - 1, token[last->left].text,
+                  token[last->right].text, last->text, last->times, left);
     }
     table_print(&table, stdout);
 }
@@ -77,7 +83,8 @@ static int longest_first(int V, const Learned token[V], const char *text, int id
         ids[n] = 0;
         for (int v = 1; v < V; v++) {
             size_t length = strlen(token[v].text);
-            if (length > strlen(token[ids[n]].text) && strncmp(text, token[v].text, length) == 0) ids[n] = v;
+            if (length > strlen(token[ids[n]].text) && strncmp(text, token[v].text, length) == 0)
+                ids[n] = v;
         }
     }
     return n;
@@ -89,10 +96,14 @@ static void a_new_word(const Learned token[BY_HAND]) {
     section("A new word");
     for (int V = CHARACTERS; V <= BY_HAND; V++) {
         int n = apply_learned(V, token, characters_of(word, ids), ids);
-        if (n != before) printf("after %2d merges     ", V - CHARACTERS), print_learned(token, n, ids);
+        if (n != before) {
+            printf("after %2d merges     ", V - CHARACTERS);
+            print_learned(token, n, ids);
+        }
         before = n;
     }
-    printf("the longest first   "), print_learned(token, longest_first(BY_HAND, token, "▁allow", ids), ids);
+    printf("the longest first   ");
+    print_learned(token, longest_first(BY_HAND, token, "▁allow", ids), ids);
 }
 
 /* ---- on the stories */
@@ -104,7 +115,8 @@ static int alike(const Tokenizer *model, int V, const Learned token[V]) {
     int n = 0;
     for (; CHARACTERS + n < V; n++) {
         size_t length;
-        const char *piece = tokenizer_piece(model, FIRST_MERGE + n, &length), *ours = token[CHARACTERS + n].text;
+        const char *piece = tokenizer_piece(model, FIRST_MERGE + n, &length),
+                   *ours = token[CHARACTERS + n].text;
         if (length != strlen(ours) || memcmp(piece, ours, length) != 0) break;
     }
     return n;
@@ -116,16 +128,18 @@ static void on_the_stories(const Tokenizer *model) {
     static Learned token[V];
     size_t length, count;
     char *text = file_read(STORIES, &length);
-    int *ids = allocate(product(length, sizeof *ids)), tokens = learn(V, token, characters_of(text, ids), ids);
+    int *ids = allocate(product(length, sizeof *ids)),
+        tokens = learn(V, token, characters_of(text, ids), ids);
     Table table = {0};
     section("On the stories");
-    printf("%zu characters become %d tokens, of %.2f bytes\n", length, tokens, (double)length / tokens);
+    printf("%zu characters become %d tokens, of %.2f bytes\n", length, tokens,
+           (double)length / tokens);
     table_row(&table, "token|<left|<right|<together|times|<the library's, of 12000 stories");
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
         const Learned *t = &token[shown[i]];
         const char *piece = tokenizer_piece(model, FIRST_MERGE + shown[i] - CHARACTERS, &count);
-        table_row(&table, "%d|%s|%s|%s|%d|%.*s", shown[i], token[t->left].text, token[t->right].text, t->text, t->times,
-                  (int)count, piece);
+        table_row(&table, "%d|%s|%s|%s|%d|%.*s", shown[i], token[t->left].text,
+                  token[t->right].text, t->text, t->times, (int)count, piece);
     }
     table_print(&table, stdout);
     printf("the first %d are the library's, in its order\n", alike(model, V, token));
@@ -134,9 +148,13 @@ static void on_the_stories(const Tokenizer *model) {
     section("Two vocabularies");
     int n = apply_learned(V, token, characters_of(question, ids), ids);
     int *models = tokenizer_encode(model, strlen(question), question, false, &count);
-    printf("ours       "), print_learned(token, n, ids);
-    printf("the model  "), print_pieces(model, count, models);
-    free(models), free(ids), free(text);
+    printf("ours       ");
+    print_learned(token, n, ids);
+    printf("the model  ");
+    print_pieces(model, count, models);
+    free(models);
+    free(ids);
+    free(text);
 }
 
 /* ---- the two families */
@@ -150,8 +168,11 @@ static void show_pieces(const Tokenizer *t, const char *name, const char *text, 
 }
 
 static void show(Tokenizer *const families[2], const char *text) {
-    putchar('"'), print_bytes(strlen(text), text), puts("\"");
-    show_pieces(families[0], "SentencePiece", text, false), show_pieces(families[1], "byte level", text, false);
+    putchar('"');
+    print_bytes(strlen(text), text);
+    puts("\"");
+    show_pieces(families[0], "SentencePiece", text, false);
+    show_pieces(families[1], "byte level", text, false);
 }
 
 /* What the first tokens of a text are decoded to, one more each time. */
@@ -178,7 +199,9 @@ static void two_families(void) {
     section("Two families");
     show(families, "The llama's wool is soft. 羊驼 😀");
     section("Digits and spaces");
-    show(families, "1234567"), show(families, "the llama"), show(families, "the  llama");
+    show(families, "1234567");
+    show(families, "the llama");
+    show(families, "the  llama");
     show(families, "    return 0;\n");
     section("Half a character");
     show_growing(families[0], "hi😀");

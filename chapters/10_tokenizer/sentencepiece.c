@@ -4,12 +4,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ------------------------------------------------------------------ the text as the pieces spell it */
+/* ------------------------------------------------------------------ normalization */
 
 enum { SPACE_LENGTH = sizeof SPACE_MARK - 1 };
 
 /* With a ▁ before it, ▁ for each space, and U+FFFD for each byte that is no UTF-8. */
-static char *normalize(const Tokenizer *t, size_t length, const char *text, bool first, size_t *normal_length) {
+static char *normalize(const Tokenizer *t, size_t length, const char *text, bool first,
+                       size_t *normal_length) {
     char *normal = allocate(3 * length + SPACE_LENGTH), *end = normal;
     const bool has_one = (length > 0 && text[0] == ' ') ||
                          (length >= SPACE_LENGTH && memcmp(text, SPACE_MARK, SPACE_LENGTH) == 0);
@@ -33,13 +34,14 @@ static char *normalize(const Tokenizer *t, size_t length, const char *text, bool
 
 /* ------------------------------------------------------------------ words
  *
- * SentencePiece knows no words, it merges the text as a whole. But where no token has two characters side by side that
- * the text has so, nothing merges across: what happens on one side changes nothing on the other. There the text falls
- * apart, most often before a ▁, and so into words. */
+ * SentencePiece knows no words, it merges the text as a whole. But where no token has two
+ * characters side by side that the text has so, nothing merges across: what happens on one side
+ * changes nothing on the other. There the text falls apart, most often before a ▁, into words. */
 
 enum { PAIR_BITS = 18 };
 
-/* The bit of two characters. Others may share it: then a word is longer than it need be, and its ids are the same. */
+/* The bit of two characters. Others may share it: then a word is longer than it need be, and its
+ * ids are the same. */
 static size_t pair_bit(uint32_t left, uint32_t right) {
     return (size_t)((left * 0x9e3779b97f4a7c15 + right) * 0xd6e8feb86659fd93 >> (64 - PAIR_BITS));
 }
@@ -80,7 +82,8 @@ size_t word_length(const Tokenizer *t, size_t length, const char *text) {
 }
 
 /* A character is a symbol, and so is a user-defined piece. */
-static int character_symbols(const Tokenizer *t, size_t length, const char *word, Symbol symbols[length]) {
+static int character_symbols(const Tokenizer *t, size_t length, const char *word,
+                             Symbol symbols[length]) {
     const Vocabulary *v = &t->vocabulary;
     int count = 0, n;
     for (size_t i = 0; i < length; i += (size_t)n) {
@@ -93,7 +96,8 @@ static int character_symbols(const Tokenizer *t, size_t length, const char *word
     return count;
 }
 
-void sentencepiece_encode(const Tokenizer *t, size_t length, const char *text, bool first, Ids *ids) {
+void sentencepiece_encode(const Tokenizer *t, size_t length, const char *text, bool first,
+                          Ids *ids) {
     size_t normal_length, n;
     char *normal = normalize(t, length, text, first, &normal_length);
     EncodeCache cache = encode_cache_new(t, normal_length, normal, ids);
@@ -120,7 +124,8 @@ StringBuffer sentencepiece_decode(const Tokenizer *t, size_t count, const int *i
         buffer_add_utf8(&out, true, bytes.length, bytes.text);
         bytes.length = 0;
         begins = begins && out.length == 0;
-        int dropped = begins && token->kind != UNKNOWN && token->length > 0 && token->bytes[0] == ' ';
+        int dropped =
+            begins && token->kind != UNKNOWN && token->length > 0 && token->bytes[0] == ' ';
         buffer_add(&out, (size_t)(token->length - dropped), token->bytes + dropped);
         begins = begins && !dropped;
     }
@@ -135,7 +140,8 @@ StringBuffer sentencepiece_decode(const Tokenizer *t, size_t count, const int *i
 static int with_spaces(int length, const char *piece, char *to) {
     char *end = to;
     for (int i = 0; i < length;) {
-        bool is_mark = length - i >= SPACE_LENGTH && memcmp(piece + i, SPACE_MARK, SPACE_LENGTH) == 0;
+        bool is_mark =
+            length - i >= SPACE_LENGTH && memcmp(piece + i, SPACE_MARK, SPACE_LENGTH) == 0;
         *end++ = is_mark ? ' ' : piece[i];
         i += is_mark ? SPACE_LENGTH : 1;
     }
@@ -157,7 +163,8 @@ int sentencepiece_add(Tokenizer *t, const char *path, Token token, char *room) {
     if (token.kind == BYTE) {
         int byte = byte_of(token.piece_length, token.piece);
         if (byte < 0)
-            fail("%s: token %d is said to be a byte, but \"%.*s\" is none", path, id, token.piece_length, token.piece);
+            fail("%s: token %d is said to be a byte, but \"%.*s\" is none", path, id,
+                 token.piece_length, token.piece);
         room[0] = (char)byte;
         token.length = 1;
     } else if (token.kind == UNKNOWN) {
@@ -179,8 +186,10 @@ void sentencepiece_complete(Tokenizer *t) {
 
 /* ------------------------------------------------------------------ tokenizer.model
  *
- * The file is a protobuf. A message is fields: a number that says which field and how it is written, then its value: a number in groups of 7 bits (varint), 8 bytes, bytes with their length before them, or 4 bytes.
- * Source: sentencepiece_model.proto, and "Encoding" of the Protocol Buffers documentation. */
+ * The file is a protobuf. A message is fields: a number that says which field and how it is
+ * written, then its value: a number in groups of 7 bits (varint), 8 bytes, bytes with their length
+ * before them, or 4 bytes. Source: sentencepiece_model.proto, and "Encoding" in the Protocol Buffer
+ * documentation. */
 
 typedef enum { VARINT, FIXED64, BYTES, FIXED32 = 5 } Wire;
 
@@ -191,8 +200,8 @@ typedef struct {
 typedef struct {
     int number;
     Wire wire;
-    uint64_t value;    /* VARINT, FIXED32 */
-    Message message;   /* BYTES */
+    uint64_t value;  /* VARINT, FIXED32 */
+    Message message; /* BYTES */
 } Field;
 
 static _Noreturn void broken(const Message *m, const char *why) {
@@ -225,7 +234,8 @@ static bool next_field(Message *m, Field *field) {
     case VARINT: field->value = read_varint(m); break;
     case FIXED64: read_bytes(m, 8); break; /* nothing here is written so */
     case FIXED32:
-        for (int i = 0; i < 4; i++) field->value |= (uint64_t)(unsigned char)read_bytes(m, 1)[0] << 8 * i;
+        for (int i = 0; i < 4; i++)
+            field->value |= (uint64_t)(unsigned char)read_bytes(m, 1)[0] << 8 * i;
         break;
     case BYTES: {
         uint64_t length = read_varint(m);
@@ -239,7 +249,8 @@ static bool next_field(Message *m, Field *field) {
 }
 
 static void require_wire(const Message *m, const Field *field, Wire wire) {
-    if (field->wire != wire) broken(m, "a field that is written otherwise than SentencePiece writes it");
+    if (field->wire != wire)
+        broken(m, "a field that is written otherwise than SentencePiece writes it");
 }
 
 static Token read_piece(Message m) {
@@ -249,7 +260,8 @@ static Token read_piece(Message m) {
     for (Field field; next_field(&m, &field);) {
         if (field.number == 1) {
             require_wire(&m, &field, BYTES);
-            if (field.message.end - field.message.at > MOST_PIECE) broken(&m, "a piece that is too long");
+            if (field.message.end - field.message.at > MOST_PIECE)
+                broken(&m, "a piece that is too long");
             token.piece = field.message.at;
             token.piece_length = (int)(field.message.end - field.message.at);
         } else if (field.number == 2) {
@@ -260,7 +272,8 @@ static Token read_piece(Message m) {
             token.rank = -score;
         } else if (field.number == 3) {
             require_wire(&m, &field, VARINT);
-            if (field.value == UNUSED) fail("%s: it has pieces of the type UNUSED, a Llama's has none", m.path);
+            if (field.value == UNUSED)
+                fail("%s: it has pieces of the type UNUSED, a Llama's has none", m.path);
             if (field.value < 1 || field.value > 6) broken(&m, "a piece of an unknown type");
             token.kind = kinds[field.value];
         }
@@ -287,12 +300,16 @@ static void check_trainer(Message m) {
         }
     }
     if (type != 2)
-        fail("%s: it is a %s model: a Llama's is BPE", m.path, type >= 1 && type <= 4 ? types[type] : "strange");
-    if (suffix) fail("%s: treat_whitespace_as_suffix is on: a Llama's spaces stand before the word", m.path);
+        fail("%s: it is a %s model: a Llama's is BPE", m.path,
+             type >= 1 && type <= 4 ? types[type] : "strange");
+    if (suffix)
+        fail("%s: treat_whitespace_as_suffix is on: a Llama's spaces stand before the word",
+             m.path);
     if (!fallback) fail("%s: byte_fallback is off: a Llama's is on", m.path);
 }
 
-/* A Llama's file rewrites no character and keeps every space. What others ask for is only recorded here. */
+/* A Llama's file rewrites no character and keeps every space. What others ask for is only recorded
+ * here. */
 static void read_normalizer(Tokenizer *t, Message m) {
     uint64_t dummy_prefix = 1, remove_extra = 1, escape = 1;
     static const char none[] = "";
@@ -328,7 +345,8 @@ bool sentencepiece_is(size_t length, const char *bytes) { return length > 1 && b
 
 Tokenizer *sentencepiece_read(const char *path, size_t length, char *bytes) {
     Tokenizer *t = tokenizer_new(bytes);
-    Message model = {path, bytes, bytes, bytes + length}, trainer = {path, bytes, bytes, bytes}, normalizer = trainer;
+    Message model = {path, bytes, bytes, bytes + length}, trainer = {path, bytes, bytes, bytes},
+            normalizer = trainer;
     char *room = t->names = allocate(length); /* no token is longer than its message */
     for (Field field; next_field(&model, &field);) {
         if (field.number > 5) continue;

@@ -22,11 +22,16 @@ Tokenizer *tokenizer_open(const char *path) {
     char *bytes = file_read_regular(path, &length);
     if (tiktoken_is(bytes)) return tiktoken_read(path, length, bytes);
     if (!sentencepiece_is(length, bytes))
-        fail("%s: it is neither SentencePiece's nor tiktoken's tokenizer.model: build/tokenize opens other formats",
-             path);
+        fail(
+            "%s: it is neither SentencePiece's nor tiktoken's tokenizer.model: build/tokenize "
+            "opens other formats",
+            path);
     Tokenizer *tokenizer = sentencepiece_read(path, length, bytes);
     if (tokenizer->charsmap_length > 0 || tokenizer->removes_spaces)
-        fail("%s: it rewrites characters or removes spaces, as no Llama's does: build/tokenize opens it", path);
+        fail(
+            "%s: it rewrites characters or removes spaces, as no Llama's does: build/tokenize "
+            "opens it",
+            path);
     return tokenizer;
 }
 
@@ -64,7 +69,8 @@ const char *tokenizer_piece(const Tokenizer *t, int id, size_t *length) {
 /* ------------------------------------------------------------------ text to ids */
 
 /* A text without special tokens in it. */
-static void encode_plain(const Tokenizer *t, size_t length, const char *text, bool first, Ids *ids) {
+static void encode_plain(const Tokenizer *t, size_t length, const char *text, bool first,
+                         Ids *ids) {
     if (length == 0) return;
     StringBuffer normal = {0};
     if (t->hooks.normalize) {
@@ -77,8 +83,10 @@ static void encode_plain(const Tokenizer *t, size_t length, const char *text, bo
     free(normal.text);
 }
 
-/* Cuts the text at the names of special tokens and encodes each part by itself. `first`: nothing precedes the text. */
-static int *encode(const Tokenizer *t, bool first, size_t length, const char *text, bool special, size_t *count) {
+/* Cuts the text at the names of special tokens and encodes each part by itself. `first`: nothing
+ * precedes the text. */
+static int *encode(const Tokenizer *t, bool first, size_t length, const char *text, bool special,
+                   size_t *count) {
     if (length > INT_MAX / 4) fail("a text of %zu bytes is too long: encode it in parts", length);
     const Vocabulary *v = &t->vocabulary;
     Ids ids = {0, 1, allocate(sizeof *ids.ids)};
@@ -102,7 +110,8 @@ static int *encode(const Tokenizer *t, bool first, size_t length, const char *te
     return ids.ids;
 }
 
-int *tokenizer_encode(const Tokenizer *t, size_t length, const char *text, bool special, size_t *count) {
+int *tokenizer_encode(const Tokenizer *t, size_t length, const char *text, bool special,
+                      size_t *count) {
     return encode(t, true, length, text, special, count);
 }
 
@@ -110,7 +119,8 @@ int *tokenizer_encode_after(const Tokenizer *t, size_t length, const char *text,
     return encode(t, false, length, text, false, count);
 }
 
-void tokenizer_trim(const Tokenizer *t, int left, int right, const char *text, size_t *from, size_t *to) {
+void tokenizer_trim(const Tokenizer *t, int left, int right, const char *text, size_t *from,
+                    size_t *to) {
     if (t->hooks.trim) t->hooks.trim(t, left, right, text, from, to);
 }
 
@@ -164,7 +174,8 @@ void print_token(const Tokenizer *t, int id) {
 void print_pieces(const Tokenizer *t, size_t count, const int *ids) {
     const bool colour = isatty(STDOUT_FILENO);
     for (size_t i = 0; i < count; i++) {
-        if (colour) fputs(i % 2 ? "\033[30;103m" : "\033[30;106m", stdout); /* black on yellow, on cyan */
+        if (colour)
+            fputs(i % 2 ? "\033[30;103m" : "\033[30;106m", stdout); /* black on yellow, on cyan */
         else if (i) putchar(' ');
         print_token(t, ids[i]);
         if (colour) fputs("\033[0m", stdout);

@@ -7,7 +7,8 @@
 
 Tokenizer *tokenizer_new(char *file) {
     Tokenizer *tokenizer = allocate(sizeof *tokenizer);
-    *tokenizer = (Tokenizer){.merge = bpe_merge, .bos = -1, .eos = -1, .unknown = -1, .adds_bos = true, .file = file};
+    *tokenizer = (Tokenizer){
+        .merge = bpe_merge, .bos = -1, .eos = -1, .unknown = -1, .adds_bos = true, .file = file};
     return tokenizer;
 }
 
@@ -22,7 +23,8 @@ static void find_byte_tokens(Tokenizer *t) {
 void require_bytes(const Tokenizer *t, const char *path) {
     for (int byte = 0; byte < 256; byte++)
         if (t->byte_ids[byte] < 0)
-            fail("%s: it has no token for the byte 0x%02X: such a file has one for each", path, byte);
+            fail("%s: it has no token for the byte 0x%02X: such a file has one for each", path,
+                 byte);
 }
 
 const Token *token_of(const Tokenizer *t, int id) {
@@ -67,12 +69,14 @@ static void ids_repeat(Ids *ids, size_t first, size_t count) {
 
 /* ------------------------------------------------------------------ one word */
 
-/* A stretch that is not a token becomes the tokens of its bytes; if one of the bytes has no token, the unknown token. */
+/* A stretch that is not a token becomes the tokens of its bytes; if one of the bytes has no token,
+ * the unknown token. */
 static void byte_fallback(const Tokenizer *t, size_t length, const char *bytes, Ids *ids) {
     for (size_t i = 0; i < length; i++) {
         if (t->byte_ids[(unsigned char)bytes[i]] >= 0) continue;
         if (t->unknown < 0)
-            fail("the text has the byte 0x%02X, and this vocabulary has no token for it", (unsigned char)bytes[i]);
+            fail("the text has the byte 0x%02X, and this vocabulary has no token for it",
+                 (unsigned char)bytes[i]);
         ids_add(ids, t->unknown);
         return;
     }
@@ -92,7 +96,8 @@ static void merge_word(EncodeCache *cache, size_t length, const char *word) {
         cache->symbols = allocate(product(cache->symbol_room, sizeof *cache->symbols));
     }
     Symbol *symbols = cache->symbols;
-    int count = t->merge(&cache->vocabulary, word, t->first_symbols(t, length, word, symbols), symbols);
+    int count =
+        t->merge(&cache->vocabulary, word, t->first_symbols(t, length, word, symbols), symbols);
     for (int i = 0; i < count; i++) {
         if (symbols[i].id >= 0) ids_add(cache->ids, symbols[i].id);
         else byte_fallback(t, (size_t)symbols[i].length, word + symbols[i].start, cache->ids);
@@ -104,12 +109,15 @@ static void merge_word(EncodeCache *cache, size_t length, const char *word) {
  * Each word has one place, which it shares with others: the place holds the last of them. */
 
 struct Seen {
-    int start, length;  /* text[start .. start + length - 1]; length 0: the place is free */
-    int first, count;   /* its ids */
+    int start, length; /* text[start .. start + length - 1]; length 0: the place is free */
+    int first, count;  /* its ids */
 };
 
 EncodeCache encode_cache_new(const Tokenizer *t, size_t length, const char *text, Ids *ids) {
-    enum { MOST = 1 << 16, LONG = 1000 }; /* a megabyte of places, which stays in cache; short texts repeat little */
+    enum {
+        MOST = 1 << 16,
+        LONG = 1000
+    }; /* a megabyte of places, which stays in cache; short texts repeat little */
     EncodeCache cache = {t, t->vocabulary, text, ids, .places = 1};
     if (length >= LONG) cache.vocabulary = vocabulary_remembering(&t->vocabulary);
     while (cache.places < MOST && cache.places < length / 4) cache.places *= 2;

@@ -5,11 +5,17 @@
 
 /* ------------------------------------------------------------------ characters */
 
-/* The range of the second byte excludes overlong forms, surrogates and code points beyond U+10FFFF. */
+/* The range of the second byte excludes overlong forms, surrogates and code points beyond
+ * U+10FFFF. */
 int utf8_character(size_t length, const char *bytes, bool *valid) {
     const unsigned char *b = (const unsigned char *)bytes;
     unsigned char low = 0x80, high = 0xbf;
-    int wanted = b[0] < 0x80 ? 1 : b[0] < 0xc2 ? 0 : b[0] < 0xe0 ? 2 : b[0] < 0xf0 ? 3 : b[0] < 0xf5 ? 4 : 0;
+    int wanted = b[0] < 0x80   ? 1
+                 : b[0] < 0xc2 ? 0
+                 : b[0] < 0xe0 ? 2
+                 : b[0] < 0xf0 ? 3
+                 : b[0] < 0xf5 ? 4
+                               : 0;
     if (b[0] == 0xe0) low = 0xa0;
     if (b[0] == 0xed) high = 0x9f;
     if (b[0] == 0xf0) low = 0x90;
@@ -61,12 +67,14 @@ CharacterClass character_class(uint32_t point, ClassStretch *last) {
     return last->class;
 }
 
-/* ------------------------------------------------------------------ a text that is being written */
+/* ------------------------------------------------------------------ string buffers */
 
 void buffer_add(StringBuffer *buffer, size_t length, const char *bytes) {
     if (buffer->most && length > buffer->most - buffer->length)
-        fail("what the tokenizer puts in place of others makes this text over %zu bytes long: no model's does that",
-             buffer->most);
+        fail(
+            "what the tokenizer puts in place of others makes this text over %zu bytes long: no "
+            "model's does that",
+            buffer->most);
     if (buffer->capacity - buffer->length < length + 1) {
         buffer->capacity = 2 * buffer->capacity + length + 1;
         buffer->text = reallocate(buffer->text, buffer->capacity);

@@ -8,9 +8,9 @@
 
 /* ---- characters */
 
-/* Number of bytes of the character at the start of `bytes`. If they are not valid UTF-8: how many of them are the start
- * of a character that is not finished, at least 1 and at most 3, as the Unicode Standard counts it (3.9, "maximal
- * subparts"). */
+/* Number of bytes of the character at the start of `bytes`. If they are not valid UTF-8: how many
+ * of them are the start of a character that is not finished, at least 1 and at most 3, as the
+ * Unicode Standard counts it (3.9, "maximal subparts"). */
 int utf8_character(size_t length, const char *bytes, bool *valid);
 
 /* Code point of a character of valid UTF-8, and its number of bytes. */
@@ -30,7 +30,8 @@ typedef struct {
 extern const CharacterRange character_ranges[];
 extern const int character_range_count;
 
-/* The stretch of code points around the last one that was looked up: the next one is mostly in it, too. */
+/* The stretch of code points around the last one that was looked up: the next one is mostly in it,
+ * too. */
 typedef struct {
     uint32_t from, to; /* [from, to) */
     CharacterClass class;
@@ -48,8 +49,8 @@ typedef struct {
 
 void buffer_add(StringBuffer *buffer, size_t length, const char *bytes);
 
-/* Adds bytes as UTF-8, with U+FFFD where they are invalid: one for each such byte, or one for each unfinished
- * character. */
+/* Adds bytes as UTF-8, with U+FFFD where they are invalid: one for each such byte, or one for each
+ * unfinished character. */
 void buffer_add_utf8(StringBuffer *buffer, bool for_each_byte, size_t length, const char *bytes);
 
 #endif

@@ -6,15 +6,16 @@
 
 /* ------------------------------------------------------------------ bytes to a number */
 
-/* Open addressing: an entry stands at its hash, or in the next place that was free. At most half of the places are
- * taken, so the next free one is near. */
+/* Open addressing: an entry stands at its hash, or in the next place that was free. At most half of
+ * the places are taken, so the next free one is near. */
 struct Entry {
     const char *key; /* NULL: free */
     uint32_t length;
     int value;
 };
 
-uint64_t bytes_hash(size_t length, const char *key) { /* FNV-1a, and a last step that mixes the high bits down */
+/* FNV-1a, and a last step that mixes the high bits down. */
+uint64_t bytes_hash(size_t length, const char *key) {
     uint64_t h = 0xcbf29ce484222325;
     for (size_t i = 0; i < length; i++) h = (h ^ (unsigned char)key[i]) * 0x100000001b3;
     return h ^ h >> 32;
@@ -25,7 +26,8 @@ static struct Entry *place_of(const Map *map, size_t length, const char *key) {
     size_t i = bytes_hash(length, key) & (map->capacity - 1);
     for (;; i = (i + 1) & (map->capacity - 1)) {
         struct Entry *entry = &map->entries[i];
-        if (!entry->key || (entry->length == length && memcmp(entry->key, key, length) == 0)) return entry;
+        if (!entry->key || (entry->length == length && memcmp(entry->key, key, length) == 0))
+            return entry;
     }
 }
 
@@ -87,27 +89,36 @@ static Names sorted_names(const Vocabulary *v, bool of_kind(TokenType)) {
     names.names = allocate((size_t)names.count * sizeof *names.names);
     Name *next = names.names;
     for (int id = 0; id < v->size; id++)
-        if (of_kind(v->tokens[id].kind)) *next++ = (Name){v->tokens[id].piece, v->tokens[id].piece_length, id};
+        if (of_kind(v->tokens[id].kind))
+            *next++ = (Name){v->tokens[id].piece, v->tokens[id].piece_length, id};
     names_sort(&names);
     return names;
 }
 
-static bool is_special(TokenType kind) { return kind == ADDED || kind == CONTROL || kind == UNKNOWN; }
+static bool is_special(TokenType kind) {
+    return kind == ADDED || kind == CONTROL || kind == UNKNOWN;
+}
 static bool is_user_defined(TokenType kind) { return kind == USER_DEFINED; }
 
 void vocabulary_sort_names(Vocabulary *v) {
-    free(v->special.names), free(v->user_defined.names); /* if some came since */
+    free(v->special.names);
+    free(v->user_defined.names); /* if some came since */
     v->special = sorted_names(v, is_special);
     v->user_defined = sorted_names(v, is_user_defined);
 }
 
 void vocabulary_free(Vocabulary *v) {
-    free(v->tokens), free(v->pieces.entries), free(v->pairs.entries), free(v->pair_ids), free(v->merges);
-    free(v->special.names), free(v->user_defined.names);
+    free(v->tokens);
+    free(v->pieces.entries);
+    free(v->pairs.entries);
+    free(v->pair_ids);
+    free(v->merges);
+    free(v->special.names);
+    free(v->user_defined.names);
 }
 
-static Merge find_merge(const Vocabulary *v, const char *text, int left_length, int left_id, int right_length,
-                        int right_id) {
+static Merge find_merge(const Vocabulary *v, const char *text, int left_length, int left_id,
+                        int right_length, int right_id) {
     const Merge none = {.id = -1};
     if (v->lists_merges) {
         const int pair[2] = {left_id, right_id};
@@ -138,18 +149,20 @@ Vocabulary vocabulary_remembering(const Vocabulary *v) {
 
 void vocabulary_forget(Vocabulary *copy) { free(copy->asked); }
 
-Merge vocabulary_merge(const Vocabulary *v, const char *text, int left_length, int left_id, int right_length,
-                       int right_id) {
+Merge vocabulary_merge(const Vocabulary *v, const char *text, int left_length, int left_id,
+                       int right_length, int right_id) {
     if (!v->asked || left_id < 0 || right_id < 0)
         return find_merge(v, text, left_length, left_id, right_length, right_id);
     uint64_t pair = (uint64_t)left_id << 32 | (uint64_t)right_id;
     struct Asked *asked = &v->asked[pair * 0x9e3779b97f4a7c15 >> (64 - PLACE_BITS)];
     if (asked->left != left_id || asked->right != right_id)
-        *asked = (struct Asked){left_id, right_id, find_merge(v, text, left_length, left_id, right_length, right_id)};
+        *asked = (struct Asked){left_id, right_id,
+                                find_merge(v, text, left_length, left_id, right_length, right_id)};
     return asked->merge;
 }
 
-/* The first of the names [low, high) whose byte at `depth` is at least `byte`; all of them begin alike up to there. */
+/* The first of the names [low, high) whose byte at `depth` is at least `byte`; all of them begin
+ * alike up to there. */
 static int first_with(const Names *names, int low, int high, int depth, int byte) {
     while (low < high) {
         int middle = (low + high) / 2;
@@ -161,7 +174,8 @@ static int first_with(const Names *names, int low, int high, int depth, int byte
     return low;
 }
 
-/* With each byte of the text, fewer names are left. The one that ends there, if there is one, is the first of them. */
+/* With each byte of the text, fewer names are left. The one that ends there, if there is one, is
+ * the first of them. */
 int names_find(const Names *names, size_t length, const char *text) {
     int low = 0, high = names->count, longest = -1;
     for (int depth = 0; low < high && (size_t)depth < length; depth++) {

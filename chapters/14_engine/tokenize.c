@@ -25,7 +25,8 @@ static void encode(const Tokenizer *t, const Request *r) {
     char *read = r->encode ? NULL : file_read(r->encode_file, &length);
     int *ids = tokenizer_encode(t, length, r->encode ? r->encode : read, r->special, &count);
     if (r->bos) {
-        if (tokenizer_bos(t) < 0) fail("%s: it has no token for the beginning: leave --bos out", r->model);
+        if (tokenizer_bos(t) < 0)
+            fail("%s: it has no token for the beginning: leave --bos out", r->model);
         ids = reallocate(ids, (count + 1) * sizeof *ids);
         memmove(ids + 1, ids, count++ * sizeof *ids);
         ids[0] = tokenizer_bos(t);
@@ -65,7 +66,8 @@ static void decode(const Tokenizer *t, const char *text) {
 }
 
 static void print_info(const Tokenizer *t, const char *path) {
-    const char *family = tokenizer_byte_level(t) ? "byte level, as Llama 3" : "SentencePiece, as Llama 1 and 2";
+    const char *family =
+        tokenizer_byte_level(t) ? "byte level, as Llama 3" : "SentencePiece, as Llama 1 and 2";
     printf("%s: %s, %d tokens\n", path, family, tokenizer_size(t));
     const struct {
         const char *name;
@@ -91,19 +93,23 @@ static void use_model(const Request *r) {
 int main(int argc, char **argv) {
     Request r = {0};
     const Option options[] = {
-        {"model", "PATH", "the tokenizer of a model's folder or .gguf, or a tokenizer.model, .json or .bin", &r.model},
+        {"model", "PATH",
+         "the tokenizer of a model's folder or .gguf, or a tokenizer.model, .json or .bin",
+         &r.model},
         {"encode", "TEXT", "the ids of this text", &r.encode},
-        {"encode-file", "FILE", "the ids of what is in this file; - is standard input", &r.encode_file},
+        {"encode-file", "FILE", "the ids of what is in this file; - is standard input",
+         &r.encode_file},
         {"bos", NULL, "with the token of the beginning before them", &r.bos},
         {"special", NULL, "names of special tokens in the text are those tokens", &r.special},
         {"pieces", NULL, "the pieces in place of the ids: ▁ is a space", &r.pieces},
-        {"decode", "\"1 2 3\"", "the text of these ids; - reads them from standard input", &r.decode},
+        {"decode", "\"1 2 3\"", "the text of these ids; - reads them from standard input",
+         &r.decode},
         {"info", NULL, "the family and the size", &r.info},
     };
-    only_options(
-        argc, argv, "--model PATH --encode TEXT | --encode-file FILE | --decode IDS | --info",
-        "The tokenizer of any Llama: text to ids, and back.",
-        sizeof options / sizeof *options, options);
+    only_options(argc, argv,
+                 "--model PATH --encode TEXT | --encode-file FILE | --decode IDS | --info",
+                 "The tokenizer of any Llama: text to ids, and back.",
+                 sizeof options / sizeof *options, options);
     const bool encodes = r.encode || r.encode_file, does = encodes || r.decode || r.info;
     if (!r.model && does) usage_error("--encode, --encode-file, --decode and --info need --model");
     if (!encodes && (r.bos || r.special || r.pieces))

@@ -236,6 +236,18 @@ static void what_chapter_10_cannot_do_is_said(void **state) {
     }
 }
 
+/* The old spelling: chapter 10's program runs tokenize beside itself, or says that it is not there. */
+static void chapter_10_hands_its_options_to_tokenize(void **state) {
+    (void)state;
+    static const char words[] = "--model '" GOLDEN "tokenizers/sentencepiece' --encode 'the llama' --bos";
+    assert_int_equal(run("'" BUILD "/10_tokenizer' %s", words), 0);
+    assert_string_equal(said, "1 264 447\n");
+    assert_misuse(run("'" BUILD "/10_tokenizer' --encode"));
+    assert_int_equal(run("mkdir alone && cp '" BUILD "/10_tokenizer' alone && alone/10_tokenizer %s", words), 1);
+    assert_one_clear_line();
+    assert_said("alone/tokenize");
+}
+
 /* ------------------------------------------------------------------ what chapter 13 writes */
 
 static void rows_that_no_block_fits_stay_float16(void **state) {
@@ -311,6 +323,7 @@ int main(void) {
         cmocka_unit_test(a_neighbour_may_have_too_long_a_path),
         cmocka_unit_test(pieces_are_shown_so_that_one_can_read_them),
         cmocka_unit_test(what_chapter_10_cannot_do_is_said),
+        cmocka_unit_test(chapter_10_hands_its_options_to_tokenize),
         cmocka_unit_test(rows_that_no_block_fits_stay_float16),
         cmocka_unit_test(yarn_with_numbers_of_its_own),
         cmocka_unit_test(a_score_needs_no_terminal),

@@ -6,17 +6,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A GGUF file says which family its tokenizer is of, and lists names, scores or merges, and kinds of its tokens.
- * Source: docs/gguf.md of ggml, and llama-vocab.cpp of llama.cpp. */
+/* A GGUF file says which family its tokenizer is of, and lists names, scores or merges, and kinds
+ * of its tokens. Source: docs/gguf.md of ggml, and llama-vocab.cpp of llama.cpp. */
 
 #define KEY "tokenizer.ggml."
 
-/* What the file says under this key: an array of `count` elements, or, where that is -1, of any number. */
+/* What the file says under this key: an array of `count` elements, or, where that is -1, of any
+ * number. */
 static const GgufPair *list(const Gguf *file, const char *key, GgufValue type, int count) {
     const GgufPair *pair = gguf_pair(file, key);
     if (!pair || !pair->is_array || pair->type != type)
         fail("%s: %s is missing, or no list of what it should be", file->name, key);
-    if (pair->count > MOST_TOKENS) fail("%s: %s has over %d elements", file->name, key, MOST_TOKENS);
+    if (pair->count > MOST_TOKENS)
+        fail("%s: %s has over %d elements", file->name, key, MOST_TOKENS);
     if (count >= 0 && pair->count != (size_t)count)
         fail("%s: %s has %zu elements for %d tokens", file->name, key, pair->count, count);
     return pair;
@@ -39,14 +41,17 @@ static double number_or(const Gguf *file, const char *key, double otherwise) {
     return gguf_number(pair, 0);
 }
 
-/* The names of all tokens, each with a NUL behind it, and how many bytes they are. They become the tokenizer's. */
+/* The names of all tokens, each with a NUL behind it, and how many bytes they are. They become the
+ * tokenizer's. */
 static char *copy_names(const Gguf *file, const GgufPair *tokens, size_t *size) {
     const unsigned char *place = tokens->bytes;
     size_t room = 1;
     for (size_t id = 0; id < tokens->count; id++) {
         GgufText name = gguf_text(&place);
-        if (name.length == 0 || name.length > MOST_PIECE) fail("%s: token %zu is empty, or too long", file->name, id);
-        if (memchr(name.letters, 0, name.length)) fail("%s: token %zu has a NUL in it", file->name, id);
+        if (name.length == 0 || name.length > MOST_PIECE)
+            fail("%s: token %zu is empty, or too long", file->name, id);
+        if (memchr(name.letters, 0, name.length))
+            fail("%s: token %zu has a NUL in it", file->name, id);
         room += name.length + 1;
     }
     char *names = allocate(room), *end = names;
@@ -76,14 +81,17 @@ static void read_tokens(Tokenizer *t, const Gguf *file, const GgufPair *tokens, 
     const char *name = t->file;
     char *room = t->names = allocate(size);
     for (int id = 0; id < count; id++) {
-        Token token = {.piece = name, .piece_length = (int)strlen(name),
+        Token token = {.piece = name,
+                       .piece_length = (int)strlen(name),
                        .kind = kind_of(file, types, id, t->byte_level)};
         token.rank = scores ? (float)-gguf_number(scores, (size_t)id) : 0;
-        if (token.rank != token.rank) fail("%s: the score of token %d is no number", file->name, id);
+        if (token.rank != token.rank)
+            fail("%s: the score of token %d is no number", file->name, id);
         t->has_added |= token.kind == ADDED;
         if (t->byte_level) byte_level_add(t, file->name, token, room);
         else sentencepiece_add(t, file->name, token, room);
-        name += token.piece_length + 1, room += token.piece_length;
+        name += token.piece_length + 1;
+        room += token.piece_length;
     }
 }
 
@@ -96,13 +104,15 @@ static int part_id(const Tokenizer *t, int length, const char *bytes) {
 static void read_merge(Tokenizer *t, const Gguf *file, GgufText merge, int i) {
     char bytes[2 * MOST_PIECE];
     Vocabulary *v = &t->vocabulary;
-    const char *blank = merge.length <= sizeof bytes ? memchr(merge.letters, ' ', merge.length) : NULL;
+    const char *blank =
+        merge.length <= sizeof bytes ? memchr(merge.letters, ' ', merge.length) : NULL;
     int left = blank ? alphabet_bytes((int)(blank - merge.letters), merge.letters, bytes) : -1;
-    int right = left > 0 ? alphabet_bytes((int)(merge.length - (size_t)(blank + 1 - merge.letters)), blank + 1,
-                                          bytes + left)
+    int right = left > 0 ? alphabet_bytes((int)(merge.length - (size_t)(blank + 1 - merge.letters)),
+                                          blank + 1, bytes + left)
                          : -1;
     int *ids = v->pair_ids[i];
-    ids[0] = part_id(t, left, bytes), ids[1] = part_id(t, right, bytes + left);
+    ids[0] = part_id(t, left, bytes);
+    ids[1] = part_id(t, right, bytes + left);
     v->merges[i] = (Merge){(float)i, right > 0 ? part_id(t, left + right, bytes) : -1};
     if (ids[0] < 0 || ids[1] < 0 || v->merges[i].id < 0)
         fail("%s: merge %d is not of two tokens that make a third", file->name, i);
@@ -131,7 +141,8 @@ static int named_id(const Tokenizer *t, const Gguf *file, const char *key, int o
 Tokenizer *gguf_tokenizer(const char *path) {
     char model[64], split[64];
     Gguf file = gguf_open(path);
-    word(&file, KEY "model", model), word(&file, KEY "pre", split);
+    word(&file, KEY "model", model);
+    word(&file, KEY "pre", split);
     if (!*model) fail("%s: there is no tokenizer in it: name one with --tokenizer", path);
     const bool byte_level = strcmp(model, "gpt2") == 0;
     if (!byte_level && strcmp(model, "llama") != 0)
@@ -143,11 +154,17 @@ Tokenizer *gguf_tokenizer(const char *path) {
     size_t size;
     Tokenizer *t = tokenizer_new(copy_names(&file, tokens, &size));
     t->byte_level = t->whole_pieces = byte_level;
-    if (!byte_level && number_or(&file, KEY "add_space_prefix", 1) != 0) t->prefix = ALWAYS, t->drops_prefix = true;
+    if (!byte_level && number_or(&file, KEY "add_space_prefix", 1) != 0) {
+        t->prefix = ALWAYS;
+        t->drops_prefix = true;
+    }
     read_tokens(t, &file, tokens, size);
-    if (byte_level) read_merges(t, &file), byte_level_complete(t);
-    else sentencepiece_complete(t);
-    t->bos = named_id(t, &file, KEY "bos_token_id", t->bos), t->eos = named_id(t, &file, KEY "eos_token_id", t->eos);
+    if (byte_level) {
+        read_merges(t, &file);
+        byte_level_complete(t);
+    } else sentencepiece_complete(t);
+    t->bos = named_id(t, &file, KEY "bos_token_id", t->bos);
+    t->eos = named_id(t, &file, KEY "eos_token_id", t->eos);
     t->adds_bos = number_or(&file, KEY "add_bos_token", 1) != 0;
     gguf_close(&file);
     return t;
@@ -158,7 +175,8 @@ Tokenizer *gguf_tokenizer(const char *path) {
 /* As files spell the names of tokens. What is written lies one behind the other at *room. */
 static GgufText spelled(bool byte_level, const Token *token, char **room) {
     char *start = *room;
-    if (byte_level && token->kind == NORMAL) *room += alphabet_name(token->length, token->bytes, start);
+    if (byte_level && token->kind == NORMAL)
+        *room += alphabet_name(token->length, token->bytes, start);
     else *room = put(start, (size_t)token->piece_length, token->piece);
     return (GgufText){(size_t)(*room - start), start};
 }
@@ -172,32 +190,39 @@ static void add_names(const Tokenizer *t, GgufPairs *pairs) {
     GgufText *names = allocate((size_t)v->size * sizeof *names);
     for (int id = 0; id < v->size; id++) names[id] = spelled(t->byte_level, &v->tokens[id], &room);
     gguf_add_texts(pairs, KEY "tokens", (size_t)v->size, names);
-    free(names), free(all);
+    free(names);
+    free(all);
 }
 
 static void add_kinds(const Tokenizer *t, GgufPairs *pairs) {
-    static const uint32_t types[] = {[NORMAL] = 1, [UNKNOWN] = 2, [CONTROL] = 3, [USER_DEFINED] = 4, [ADDED] = 4,
-                                     [BYTE] = 6};
+    static const uint32_t types[] = {[NORMAL] = 1,       [UNKNOWN] = 2, [CONTROL] = 3,
+                                     [USER_DEFINED] = 4, [ADDED] = 4,   [BYTE] = 6};
     const Vocabulary *v = &t->vocabulary;
     uint32_t *kinds = allocate((size_t)v->size * sizeof *kinds);
-    for (int id = 0; id < v->size; id++) kinds[id] = types[id == t->unknown ? UNKNOWN : v->tokens[id].kind];
+    for (int id = 0; id < v->size; id++)
+        kinds[id] = types[id == t->unknown ? UNKNOWN : v->tokens[id].kind];
     gguf_add_u32s(pairs, KEY "token_type", GGUF_I32, (size_t)v->size, kinds);
     free(kinds);
 }
 
-/* With scores, whatever makes a token may merge. If a tokenizer.json lists all of that, the place of the first merge
- * that makes a token is its rank: so does llama.cpp's converter, and the ids are the same. */
+/* With scores, whatever makes a token may merge. If a tokenizer.json lists all of that, the place
+ * of the first merge that makes a token is its rank: so does llama.cpp's converter, and the ids are
+ * the same. */
 static void find_ranks(const Vocabulary *v, float ranks[v->size]) {
     for (int id = 0; id < v->size; id++) {
         const Token *token = &v->tokens[id];
         ranks[id] = (float)v->pairs.count;
         for (int cut = 1; token->kind == NORMAL && cut < token->piece_length; cut++) {
-            const int pair[2] = {map_find(&v->pieces, (size_t)cut, token->piece),
-                                 map_find(&v->pieces, (size_t)(token->piece_length - cut), token->piece + cut)};
-            if (pair[0] >= 0 && pair[1] >= 0 && map_find(&v->pairs, sizeof pair, (const char *)pair) < 0)
-                fail("this tokenizer.json does not merge all that makes a token, as \"%.*s\", and GGUF has no "
-                     "words for that: --tokenizer takes a tokenizer.model, if there is one", token->piece_length,
-                     token->piece);
+            const int pair[2] = {
+                map_find(&v->pieces, (size_t)cut, token->piece),
+                map_find(&v->pieces, (size_t)(token->piece_length - cut), token->piece + cut)};
+            if (pair[0] >= 0 && pair[1] >= 0 &&
+                map_find(&v->pairs, sizeof pair, (const char *)pair) < 0)
+                fail(
+                    "this tokenizer.json does not merge all that makes a token, as \"%.*s\", and "
+                    "GGUF has no "
+                    "words for that: --tokenizer takes a tokenizer.model, if there is one",
+                    token->piece_length, token->piece);
         }
     }
     for (size_t i = v->pairs.count; i-- > 0;) ranks[v->merges[i].id] = (float)i;
@@ -209,7 +234,8 @@ static void add_scores(const Tokenizer *t, GgufPairs *pairs) {
     for (int id = 0; id < v->size; id++) scores[id] = v->tokens[id].rank;
     if (v->lists_merges) find_ranks(v, scores);
     for (int id = 0; id < v->size; id++) scores[id] = -scores[id];
-    gguf_add_u32s(pairs, KEY "scores", GGUF_F32, (size_t)v->size, (const uint32_t *)(const void *)scores);
+    gguf_add_u32s(pairs, KEY "scores", GGUF_F32, (size_t)v->size,
+                  (const uint32_t *)(const void *)scores);
     free(scores);
 }
 
@@ -219,19 +245,21 @@ typedef struct {
     GgufText *texts;
 } Merges;
 
-static void add_merge(Merges *merges, int left_length, const char *left, int right_length, const char *right) {
+static void add_merge(Merges *merges, int left_length, const char *left, int right_length,
+                      const char *right) {
     char *text = allocate(2 * (size_t)(left_length + right_length) + 1);
     int length = alphabet_name(left_length, left, text);
     text[length++] = ' ';
     length += alphabet_name(right_length, right, text + length);
     if (merges->count == merges->capacity)
-        merges->texts = reallocate(merges->texts,
-                                   (merges->capacity = 2 * merges->capacity + 1000) * sizeof *merges->texts);
+        merges->texts = reallocate(merges->texts, (merges->capacity = 2 * merges->capacity + 1000) *
+                                                      sizeof *merges->texts);
     merges->texts[merges->count++] = (GgufText){(size_t)length, text};
 }
 
-/* tiktoken merges whatever makes a token, that of the lowest rank first: so every way to put a token together is a
- * merge, in the order of the tokens. Source: TikTokenConverter of transformers. */
+/* tiktoken merges whatever makes a token, that of the lowest rank first: so every way to put a
+ * token together is a merge, in the order of the tokens. Source: TikTokenConverter of
+ * transformers. */
 static void all_merges(const Vocabulary *v, Merges *merges) {
     for (int id = 0; id < v->size; id++) {
         const Token *token = &v->tokens[id];
@@ -257,17 +285,25 @@ static void add_merges(const Tokenizer *t, GgufPairs *pairs) {
 
 void gguf_tokenizer_pairs(const Tokenizer *t, GgufPairs *pairs) {
     if (t->hooks.encode)
-        fail("this tokenizer.json is of neither of Llama's families, and GGUF has no words for what it does to a text: "
-             "--tokenizer takes a tokenizer.model, if there is one");
-    if (t->hooks.normalize) fail("this tokenizer.model has a character map, or removes spaces: a .gguf of ours has neither");
+        fail(
+            "this tokenizer.json is of neither of Llama's families, and GGUF has no words for "
+            "what it does to a text: "
+            "--tokenizer takes a tokenizer.model, if there is one");
+    if (t->hooks.normalize)
+        fail(
+            "this tokenizer.model has a character map, or removes spaces: a .gguf of ours has "
+            "neither");
     if (!t->byte_level && (t->one_prefix || (t->vocabulary.lists_merges && t->has_added)))
-        fail("in this tokenizer %s, and GGUF has no words for that: --tokenizer takes a tokenizer.model without added "
-             "tokens",
-             t->has_added ? "a text begins anew behind an added token"
-                          : "a text that begins with a space gets no other");
+        fail(
+            "in this tokenizer %s, and GGUF has no words for that: --tokenizer takes a "
+            "tokenizer.model without added "
+            "tokens",
+            t->has_added ? "a text begins anew behind an added token"
+                         : "a text that begins with a space gets no other");
     gguf_add_text(pairs, KEY "model", t->byte_level ? "gpt2" : "llama");
     gguf_add_text(pairs, KEY "pre", t->byte_level ? "llama-bpe" : "default");
-    add_names(t, pairs), add_kinds(t, pairs);
+    add_names(t, pairs);
+    add_kinds(t, pairs);
     if (t->byte_level) add_merges(t, pairs);
     else add_scores(t, pairs);
     if (!t->byte_level) gguf_add_bool(pairs, KEY "add_space_prefix", t->prefix != NEVER);

@@ -5,11 +5,12 @@
 
 #include <math.h>
 
-/* tokenizer.bin of llama2.c: the length of the longest token, then each token: its score, its length, its bytes
- * with spaces as spaces. How many there are is not said: it ends with the last. Source: tokenizer.py and run.c
- * of llama2.c. */
+/* tokenizer.bin of llama2.c: the length of the longest token, then each token: its score, its
+ * length, its bytes with spaces as spaces. How many there are is not said: it ends with the last.
+ * Source: tokenizer.py and run.c of llama2.c. */
 
-/* The name as other files have it: with ▁ for the spaces, and <s> for "\n<s>\n". Returns its length. */
+/* The name as other files have it: with ▁ for the spaces, and <s> for "\n<s>\n". Returns its
+ * length. */
 static int spell(int id, int length, const char *bytes, char *to) {
     char *end = to;
     for (int i = 0; i < length; i++) {
@@ -26,10 +27,14 @@ Tokenizer *llama2c_tokenizer_read(const char *path, size_t length, char *bytes) 
     for (size_t at = HEADER; at < length;) {
         int id = t->vocabulary.size;
         if (length - at < BEFORE || file_u32(bytes + at + 4) > length - at - BEFORE)
-            fail("%s: token %d ends behind the file's end: is it a tokenizer.bin, and complete?", path, id);
+            fail("%s: token %d ends behind the file's end: is it a tokenizer.bin, and complete?",
+                 path, id);
         uint32_t score_bits = file_u32(bytes + at), size = file_u32(bytes + at + 4);
         if (size > MOST_PIECE) fail("%s: token %d is too long", path, id);
-        TokenType kind = id == 0 ? UNKNOWN : id < FIRST_BYTE ? CONTROL : id <= LAST_BYTE ? BYTE : NORMAL;
+        TokenType kind = id == 0           ? UNKNOWN
+                         : id < FIRST_BYTE ? CONTROL
+                         : id <= LAST_BYTE ? BYTE
+                                           : NORMAL;
         Token token = {.piece = room, .kind = kind};
         token.piece_length = spell(id, (int)size, bytes + at + BEFORE, room);
         room += token.piece_length;
@@ -40,7 +45,8 @@ Tokenizer *llama2c_tokenizer_read(const char *path, size_t length, char *bytes) 
         room += t->vocabulary.tokens[id].length;
         at += BEFORE + size;
     }
-    t->prefix = ALWAYS, t->drops_prefix = true;
+    t->prefix = ALWAYS;
+    t->drops_prefix = true;
     sentencepiece_complete(t);
     require_bytes(t, path);
     return t;

@@ -24,7 +24,8 @@ typedef struct {
 static void add_section(Sections *sections, Section section) {
     if (sections->count == sections->capacity) {
         sections->capacity = 2 * sections->capacity + 8;
-        sections->sections = reallocate(sections->sections, product(sections->capacity, sizeof *sections->sections));
+        sections->sections =
+            reallocate(sections->sections, product(sections->capacity, sizeof *sections->sections));
     }
     sections->sections[sections->count++] = section;
 }
@@ -60,18 +61,22 @@ static bool stands_alone(size_t length, const char *text, size_t from, size_t to
 }
 
 /* The blanks that one token takes from its right, the next one does not take from its left. */
-static void find_added(const Pipeline *p, const AddedTokenTrie *wanted, bool special, size_t length, const char *text,
-                       Sections *sections) {
+static void find_added(const Pipeline *p, const AddedTokenTrie *wanted, bool special, size_t length,
+                       const char *text, Sections *sections) {
     size_t done = 0;
     for (size_t at = 0; at < length;) {
-        int i = wanted->begins[(unsigned char)text[at]] ? names_find(&wanted->names, length - at, text + at) : -1;
+        int i = wanted->begins[(unsigned char)text[at]]
+                    ? names_find(&wanted->names, length - at, text + at)
+                    : -1;
         if (i < 0) {
             at++;
             continue;
         }
         const Added *added = &p->added[i];
         size_t from = at, to = at += added->length;
-        if ((added->special && !special) || (added->single_word && !stands_alone(length, text, from, to))) continue;
+        if ((added->special && !special) ||
+            (added->single_word && !stands_alone(length, text, from, to)))
+            continue;
         if (added->lstrip) from = without_blanks(text, from);
         if (added->rstrip) to = behind_blanks(text, to, length);
         if (done < from) add_section(sections, (Section){done, from, -1});
@@ -87,7 +92,8 @@ static const Added *added_of(const Pipeline *p, int id) {
     return NULL;
 }
 
-static void trim(const Tokenizer *t, int left, int right, const char *text, size_t *from, size_t *to) {
+static void trim(const Tokenizer *t, int left, int right, const char *text, size_t *from,
+                 size_t *to) {
     if (*from == *to) return;
     const Pipeline *p = t->pipeline;
     const Added *before = added_of(p, left), *behind = added_of(p, right);
@@ -97,29 +103,35 @@ static void trim(const Tokenizer *t, int left, int right, const char *text, size
 
 /* ------------------------------------------------------------------ text to ids */
 
-/* What a word begins as: characters, or the bytes of one that is no token. What has no bytes either is the unknown
- * token, and waits behind the bytes that follow it: so it is in tokenizers. */
-static int spelled_symbols(const Tokenizer *t, size_t length, const char *word, Symbol symbols[length]) {
+/* What a word begins as: characters, or the bytes of one that is no token. What has no bytes either
+ * is the unknown token, and waits behind the bytes that follow it: so it is in tokenizers. */
+static int spelled_symbols(const Tokenizer *t, size_t length, const char *word,
+                           Symbol symbols[length]) {
     const Pipeline *p = t->pipeline;
     int count = 0, waiting = 0;
     for (size_t i = 0, n; i < length; i += n) {
         utf8_point(word + i, &n);
         int id = map_find(&t->vocabulary.pieces, n, word + i);
         bool falls_back = id < 0 && p->byte_fallback;
-        for (size_t b = i; falls_back && b < i + n; b++) falls_back = t->byte_ids[(unsigned char)word[b]] >= 0;
         for (size_t b = i; falls_back && b < i + n; b++)
-            symbols[count++] = (Symbol){.start = (int)b, .length = 1, .id = t->byte_ids[(unsigned char)word[b]]};
+            falls_back = t->byte_ids[(unsigned char)word[b]] >= 0;
+        for (size_t b = i; falls_back && b < i + n; b++)
+            symbols[count++] =
+                (Symbol){.start = (int)b, .length = 1, .id = t->byte_ids[(unsigned char)word[b]]};
         if (falls_back) continue;
         if (id < 0 && t->unknown < 0)
             fail("the text has \"%.*s\", which this vocabulary cannot spell", (int)n, word + i);
         if (waiting && (id >= 0 || !p->fuse_unk)) {
-            symbols[count++] = (Symbol){.start = (int)i - waiting, .length = waiting, .id = t->unknown};
+            symbols[count++] =
+                (Symbol){.start = (int)i - waiting, .length = waiting, .id = t->unknown};
             waiting = 0;
         }
         if (id >= 0) symbols[count++] = (Symbol){.start = (int)i, .length = (int)n, .id = id};
         else waiting += (int)n;
     }
-    if (waiting) symbols[count++] = (Symbol){.start = (int)length - waiting, .length = waiting, .id = t->unknown};
+    if (waiting)
+        symbols[count++] =
+            (Symbol){.start = (int)length - waiting, .length = waiting, .id = t->unknown};
     return count;
 }
 
@@ -130,15 +142,16 @@ static void merge_words(const Tokenizer *t, const Pieces *pieces, Ids *ids) {
     for (size_t i = 0; i < pieces->count; i++) {
         size_t at = pieces->pieces[i].start, end = at + pieces->pieces[i].length;
         for (size_t n; at < end; at += n) {
-            n = t->pipeline->falls_apart ? word_length(t, end - at, pieces->text.text + at) : end - at;
+            n = t->pipeline->falls_apart ? word_length(t, end - at, pieces->text.text + at)
+                                         : end - at;
             encode_cache_add(&words, at, n);
         }
     }
     encode_cache_free(&words);
 }
 
-static void encode_normalized(const Tokenizer *t, size_t first, size_t length, const char *text, bool special,
-                              Ids *ids) {
+static void encode_normalized(const Tokenizer *t, size_t first, size_t length, const char *text,
+                              bool special, Ids *ids) {
     Sections sections = {0};
     find_added(t->pipeline, &t->pipeline->in_normalized, special, length, text, &sections);
     for (size_t i = 0; i < sections.count; i++) {
@@ -156,7 +169,8 @@ static void encode_normalized(const Tokenizer *t, size_t first, size_t length, c
     free(sections.sections);
 }
 
-static void encode_section(const Tokenizer *t, bool begins, size_t length, const char *text, bool special, Ids *ids) {
+static void encode_section(const Tokenizer *t, bool begins, size_t length, const char *text,
+                           bool special, Ids *ids) {
     Pieces whole = {0};
     size_t first = 0;
     if (begins) utf8_point(text, &first);
@@ -166,7 +180,8 @@ static void encode_section(const Tokenizer *t, bool begins, size_t length, const
     pieces_free(&whole);
 }
 
-static void encode(const Tokenizer *t, bool begins, size_t length, const char *text, bool special, Ids *ids) {
+static void encode(const Tokenizer *t, bool begins, size_t length, const char *text, bool special,
+                   Ids *ids) {
     StringBuffer valid = {0};
     buffer_add_utf8(&valid, false, length, text);
     Sections sections = {0};
@@ -174,9 +189,12 @@ static void encode(const Tokenizer *t, bool begins, size_t length, const char *t
     for (size_t i = 0; i < sections.count; i++) {
         const Section *s = &sections.sections[i];
         if (s->id >= 0) ids_add(ids, s->id);
-        else encode_section(t, begins && s->from == 0, s->to - s->from, valid.text + s->from, special, ids);
+        else
+            encode_section(t, begins && s->from == 0, s->to - s->from, valid.text + s->from,
+                           special, ids);
     }
-    free(sections.sections), free(valid.text);
+    free(sections.sections);
+    free(valid.text);
 }
 
 /* ------------------------------------------------------------------ ids to text */
@@ -184,7 +202,8 @@ static void encode(const Tokenizer *t, bool begins, size_t length, const char *t
 static StringBuffer decode(const Tokenizer *t, size_t count, const int *ids) {
     Pieces pieces = {0};
     for (size_t i = 0; i < count; i++) {
-        const DecodedToken *spoken = &t->pipeline->spoken[token_of(t, ids[i]) - t->vocabulary.tokens];
+        const DecodedToken *spoken =
+            &t->pipeline->spoken[token_of(t, ids[i]) - t->vocabulary.tokens];
         if (!spoken->silent) pieces_add(&pieces, (size_t)spoken->length, spoken->name, 0);
     }
     steps_apply(&t->pipeline->decoder, &pieces);
@@ -195,8 +214,8 @@ static StringBuffer decode(const Tokenizer *t, size_t count, const int *ids) {
     return out;
 }
 
-/* The bytes that these letters of GPT-2's alphabet are, in their place; -1, and nothing is changed, if they
- * are none. */
+/* The bytes that these letters of GPT-2's alphabet are, in their place; -1, and nothing is changed,
+ * if they are none. */
 static int read_letters(int length, char *letters) {
     char *bytes = allocate((size_t)length + 1);
     int count = alphabet_bytes(length, letters, bytes);
@@ -205,16 +224,19 @@ static int read_letters(int length, char *letters) {
     return count;
 }
 
-/* What each token adds to a text: what the decoder makes of it before it joins them, and before it looks which is
- * the first. */
+/* What each token adds to a text: what the decoder makes of it before it joins them, and before it
+ * looks which is the first. */
 static void find_bytes(Tokenizer *t) {
     Steps alone = {0};
     const Steps *decoder = &t->pipeline->decoder;
     bool falls_back = false, reads = false;
     for (int i = 0; i < decoder->count && decoder->steps[i].kind != FUSE && !reads; i++) {
         Step step = decoder->steps[i];
-        falls_back |= step.kind == BYTE_FALLBACK, reads |= step.kind == BYTE_LEVEL_DECODE;
-        if (step.kind != BYTE_FALLBACK && step.kind != BYTE_LEVEL_DECODE && step.kind != METASPACE_STRIP) steps_add(&alone, step);
+        falls_back |= step.kind == BYTE_FALLBACK;
+        reads |= step.kind == BYTE_LEVEL_DECODE;
+        if (step.kind != BYTE_FALLBACK && step.kind != BYTE_LEVEL_DECODE &&
+            step.kind != METASPACE_STRIP)
+            steps_add(&alone, step);
     }
     Pieces pieces = {0};
     Token *tokens = t->vocabulary.tokens;
@@ -225,7 +247,8 @@ static void find_bytes(Tokenizer *t) {
     steps_apply(&alone, &pieces);
     for (int id = 0; id < t->vocabulary.size; id++) {
         char *bytes = pieces.text.text + pieces.pieces[id].start;
-        int length = (int)pieces.pieces[id].length, byte = falls_back ? byte_named((size_t)length, bytes) : -1;
+        int length = (int)pieces.pieces[id].length,
+            byte = falls_back ? byte_named((size_t)length, bytes) : -1;
         int read = reads ? read_letters(length, bytes) : -1;
         if (byte >= 0) bytes[0] = (char)byte;
         tokens[id].bytes = bytes;
@@ -233,22 +256,26 @@ static void find_bytes(Tokenizer *t) {
     }
     free(t->names);
     t->names = pieces.text.text; /* which are the tokenizer's now */
-    free(pieces.pieces), free(alone.steps);
+    free(pieces.pieces);
+    free(alone.steps);
 }
 
 /* ------------------------------------------------------------------ the tokens */
 
 /* Special tokens are no text, but at byte level, where they are their names. */
 static void find_spoken(Tokenizer *t) {
-    DecodedToken *spoken = t->pipeline->spoken = allocate((size_t)t->vocabulary.size * sizeof *spoken);
+    DecodedToken *spoken = t->pipeline->spoken =
+        allocate((size_t)t->vocabulary.size * sizeof *spoken);
     for (int id = 0; id < t->vocabulary.size; id++) {
         const Token *token = &t->vocabulary.tokens[id];
-        spoken[id] = (DecodedToken){token->piece, token->piece_length, token->kind == CONTROL && !t->byte_level};
+        spoken[id] = (DecodedToken){token->piece, token->piece_length,
+                                    token->kind == CONTROL && !t->byte_level};
     }
 }
 
 static void want(AddedTokenTrie *wanted, Name name) {
-    wanted->names.names = reallocate(wanted->names.names, (size_t)(wanted->names.count + 1) * sizeof name);
+    wanted->names.names =
+        reallocate(wanted->names.names, (size_t)(wanted->names.count + 1) * sizeof name);
     wanted->names.names[wanted->names.count++] = name;
     wanted->begins[(unsigned char)name.name[0]] = true;
 }
@@ -256,7 +283,8 @@ static void want(AddedTokenTrie *wanted, Name name) {
 static void read_added(Pipeline *p, const json_t *tokens) {
     Pieces names = {0};
     size_t count = json_array_size(tokens);
-    p->added = allocate(count * sizeof *p->added), p->added_count = (int)count;
+    p->added = allocate(count * sizeof *p->added);
+    p->added_count = (int)count;
     for (size_t i = 0; i < count; i++) {
         const json_t *token = json_array_get(tokens, i);
         const char *content = json_string_value(json_object_get(token, "content"));
@@ -268,7 +296,8 @@ static void read_added(Pipeline *p, const json_t *tokens) {
             .lstrip = json_is_true(json_object_get(token, "lstrip")),
             .rstrip = json_is_true(json_object_get(token, "rstrip")),
         };
-        if (json_is_true(json_object_get(token, "normalized"))) pieces_add(&names, strlen(content), content, 0);
+        if (json_is_true(json_object_get(token, "normalized")))
+            pieces_add(&names, strlen(content), content, 0);
         else want(&p->in_text, (Name){content, (int)strlen(content), (int)i});
     }
     steps_apply(&p->normalizer, &names);
@@ -276,18 +305,23 @@ static void read_added(Pipeline *p, const json_t *tokens) {
         if (!json_is_true(json_object_get(json_array_get(tokens, i), "normalized"))) continue;
         const Piece *name = &names.pieces[next++];
         const char *text = names.text.text + name->start;
-        DecodedToken *spoken = &p->spoken[p->added[i].id]; /* as it is looked for, and silent if that is its name */
-        spoken->silent &= (size_t)spoken->length == name->length && memcmp(spoken->name, text, name->length) == 0;
-        spoken->name = text, spoken->length = (int)name->length;
+        DecodedToken *spoken =
+            &p->spoken[p->added[i].id]; /* as it is looked for, and silent if that is its name */
+        spoken->silent &=
+            (size_t)spoken->length == name->length && memcmp(spoken->name, text, name->length) == 0;
+        spoken->name = text;
+        spoken->length = (int)name->length;
         p->added[i].length = name->length;
         if (name->length > 0) want(&p->in_normalized, (Name){text, (int)name->length, (int)i});
     }
     p->normalized_names = names.text.text;
     free(names.pieces);
-    names_sort(&p->in_text.names), names_sort(&p->in_normalized.names);
+    names_sort(&p->in_text.names);
+    names_sort(&p->in_normalized.names);
 }
 
-/* EncodeCache may be cut where nothing merges, if no two characters become one unknown token, and none merge as bytes. */
+/* EncodeCache may be cut where nothing merges, if no two characters become one unknown token, and
+ * none merge as bytes. */
 static bool may_fall_apart(const Tokenizer *t) {
     const Vocabulary *v = &t->vocabulary;
     if (t->whole_pieces || !t->pipeline->byte_fallback) return false;
@@ -295,7 +329,8 @@ static bool may_fall_apart(const Tokenizer *t) {
         if (t->byte_ids[byte] < 0) return false;
     for (size_t i = 0; i < v->pairs.count; i++)
         for (int side = 0; side < 2; side++)
-            if (byte_of(v->tokens[v->pair_ids[i][side]].piece_length, v->tokens[v->pair_ids[i][side]].piece) >= 0)
+            if (byte_of(v->tokens[v->pair_ids[i][side]].piece_length,
+                        v->tokens[v->pair_ids[i][side]].piece) >= 0)
                 return false;
     return true;
 }
@@ -320,7 +355,8 @@ void pipeline_decodes(Tokenizer *t) {
 void pipeline_encodes(Tokenizer *t, const json_t *vocab, const json_t *added) {
     pipeline_decodes(t);
     read_added(t->pipeline, added);
-    for (int id = 0; id < t->vocabulary.size; id++) { /* an added token may be one of the model's, too */
+    /* An added token may be one of the model's, too. */
+    for (int id = 0; id < t->vocabulary.size; id++) {
         const Token *token = &t->vocabulary.tokens[id];
         if (token->kind != NORMAL && json_object_get(vocab, token->piece))
             map_add(&t->vocabulary.pieces, (size_t)token->piece_length, token->piece, id);

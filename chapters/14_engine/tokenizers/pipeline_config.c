@@ -5,10 +5,12 @@
 
 #include <stdlib.h>
 
-/* Each step of a tokenizer.json is one or a few of steps.h. What is not known is named with the field. */
+/* Each step of a tokenizer.json is one or a few of steps.h. What is not known is named with the
+ * field. */
 
 _Noreturn void refuse(const char *path, const char *key, const json_t *value, const char *why) {
-    char *text = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII | JSON_COMPACT) : NULL;
+    char *text =
+        value ? json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII | JSON_COMPACT) : NULL;
     fail("%s: %s is %.80s: %s", path, key, text ? text : "missing", why);
 }
 
@@ -16,7 +18,8 @@ bool has_values(const json_t *object, const char *values) {
     json_t *expected = json_read(values, strlen(values), NULL), *value;
     const char *key;
     bool same = json_is_object(object);
-    json_object_foreach(expected, key, value) same = same && json_equal(json_object_get(object, key), value);
+    json_object_foreach(expected, key, value) same =
+        same && json_equal(json_object_get(object, key), value);
     json_decref(expected);
     return same;
 }
@@ -32,7 +35,8 @@ typedef struct {
 
 static const char *text_of(const Place *p, const char *name) {
     const char *text = json_string_value(json_object_get(p->step, name));
-    if (!text || strlen(text) > MOST_PIECE) refuse(p->path, p->key, p->step, "it needs a text where there is none");
+    if (!text || strlen(text) > MOST_PIECE)
+        refuse(p->path, p->key, p->step, "it needs a text where there is none");
     return text;
 }
 
@@ -54,7 +58,8 @@ static bool is_on(const Place *p, const char *name, bool otherwise) {
 
 static int count_of(const Place *p, const char *name) {
     const json_t *value = json_object_get(p->step, name);
-    if (!json_is_whole(value, 0, MOST_PIECE)) refuse(p->path, p->key, p->step, "what should be a count is none");
+    if (!json_is_whole(value, 0, MOST_PIECE))
+        refuse(p->path, p->key, p->step, "what should be a count is none");
     return (int)json_integer_value(value);
 }
 
@@ -63,7 +68,8 @@ static Regex *pattern_at(const Place *p) {
     const json_t *pattern = json_object_get(p->step, "pattern");
     const char *text = json_string_value(json_object_get(pattern, "String")),
                *regex = json_string_value(json_object_get(pattern, "Regex"));
-    if (!text == !regex || !*(text ? text : regex)) refuse(p->path, p->key, p->step, "it needs a pattern");
+    if (!text == !regex || !*(text ? text : regex))
+        refuse(p->path, p->key, p->step, "it needs a pattern");
     return text ? regex_of_text(text) : regex_new(p->path, p->key, regex);
 }
 
@@ -74,8 +80,8 @@ static bool is_one_of(const char *name, int count, const char *const names[count
 }
 
 /* Calls read() with each step of a Sequence, or with the one that stands there without. */
-static void read_steps(Steps *steps, const char *path, const char *key, const char *list, const json_t *json,
-                       void read(Steps *, const Place *)) {
+static void read_steps(Steps *steps, const char *path, const char *key, const char *list,
+                       const json_t *json, void read(Steps *, const Place *)) {
     if (!json || json_is_null(json)) return;
     const char *type = json_string_value(json_object_get(json, "type"));
     if (!type) refuse(path, key, json, "it has no type");
@@ -93,9 +99,11 @@ static void read_steps(Steps *steps, const char *path, const char *key, const ch
 
 static void need_normal_forms(const Place *p) {
     if (!has_normal_forms)
-        refuse(p->path, p->key, p->step,
-               "this program was built without the library utf8proc, which that needs (apt install libutf8proc-dev | "
-               "dnf install utf8proc-devel | brew install utf8proc, then make)");
+        refuse(
+            p->path, p->key, p->step,
+            "this program was built without the library utf8proc, which that needs (apt install "
+            "libutf8proc-dev | "
+            "dnf install utf8proc-devel | brew install utf8proc, then make)");
 }
 
 static void read_normalizer(Steps *steps, const Place *p) {
@@ -110,27 +118,33 @@ static void read_normalizer(Steps *steps, const Place *p) {
     } else if (strcmp(p->type, "Prepend") == 0) {
         steps_add(steps, (Step){.kind = PREFIX, .content = text_of(p, "prepend")});
     } else if (strcmp(p->type, "Replace") == 0) {
-        steps_add(steps, (Step){.kind = REPLACE, .content = text_of(p, "content"), .pattern = pattern_at(p)});
+        steps_add(
+            steps,
+            (Step){.kind = REPLACE, .content = text_of(p, "content"), .pattern = pattern_at(p)});
     } else {
-        refuse(p->path, p->key, p->step, "known are NFC, NFD, NFKC, NFKD, Lowercase, Prepend and Replace");
+        refuse(p->path, p->key, p->step,
+               "known are NFC, NFD, NFKC, NFKD, Lowercase, Prepend and Replace");
     }
 }
 
 /* ------------------------------------------------------------------ pre-tokenizers */
 
 /* GPT-2's own. */
-static const char gpt2_pattern[] = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
+static const char gpt2_pattern[] =
+    "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
 static void read_byte_level(Steps *steps, const Place *p) {
     if (is_on(p, "add_prefix_space", true))
         steps_add(steps, (Step){.kind = PREFIX, .content = " ", .unless_it_begins = true});
     if (is_on(p, "use_regex", true))
-        steps_add(steps, (Step){.kind = SPLIT, .pattern = regex_new(p->path, p->key, gpt2_pattern)});
+        steps_add(steps,
+                  (Step){.kind = SPLIT, .pattern = regex_new(p->path, p->key, gpt2_pattern)});
     steps_add(steps, (Step){.kind = BYTE_LEVEL_ENCODE});
 }
 
 static Behavior behavior_at(const Place *p) {
-    static const char *const names[] = {"Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous"};
+    static const char *const names[] = {"Isolated", "Removed", "MergedWithPrevious",
+                                        "MergedWithNext", "Contiguous"};
     int behavior;
     if (!is_one_of(text_of(p, "behavior"), 5, names, &behavior))
         refuse(p->path, p->key, p->step, "its behavior is unknown");
@@ -154,9 +168,14 @@ static void read_metaspace(Steps *steps, const Place *p) {
     bool first;
     steps_add(steps, (Step){.kind = REPLACE, .content = mark, .pattern = regex_of_text(" ")});
     if (marks_beginning(p, &first))
-        steps_add(steps, (Step){.kind = PREFIX, .content = mark, .unless_it_begins = true, .first_alone = first});
+        steps_add(steps, (Step){.kind = PREFIX,
+                                .content = mark,
+                                .unless_it_begins = true,
+                                .first_alone = first});
     if (is_on(p, "split", true))
-        steps_add(steps, (Step){.kind = SPLIT, .pattern = regex_of_text(mark), .behavior = MERGED_WITH_NEXT});
+        steps_add(
+            steps,
+            (Step){.kind = SPLIT, .pattern = regex_of_text(mark), .behavior = MERGED_WITH_NEXT});
 }
 
 static void read_pre_tokenizer(Steps *steps, const Place *p) {
@@ -174,15 +193,22 @@ static void read_pre_tokenizer(Steps *steps, const Place *p) {
         steps_add(steps, (Step){.kind = SPLIT, .pattern = regex_of_digits(), .behavior = behavior});
     } else if (strcmp(p->type, "Punctuation") == 0) {
         Behavior behavior = json_object_get(p->step, "behavior") ? behavior_at(p) : ISOLATED;
-        steps_add(steps, (Step){.kind = SPLIT, .pattern = regex_of_punctuation(), .behavior = behavior});
-    } else if (strcmp(p->type, "Whitespace") == 0) {
         steps_add(steps,
-                  (Step){.kind = SPLIT, .pattern = regex_of_words(true), .behavior = REMOVED, .inverted = true});
+                  (Step){.kind = SPLIT, .pattern = regex_of_punctuation(), .behavior = behavior});
+    } else if (strcmp(p->type, "Whitespace") == 0) {
+        steps_add(steps, (Step){.kind = SPLIT,
+                                .pattern = regex_of_words(true),
+                                .behavior = REMOVED,
+                                .inverted = true});
     } else if (strcmp(p->type, "WhitespaceSplit") == 0) {
-        steps_add(steps, (Step){.kind = SPLIT, .pattern = regex_new(p->path, p->key, "\\s"), .behavior = REMOVED});
+        steps_add(steps, (Step){.kind = SPLIT,
+                                .pattern = regex_new(p->path, p->key, "\\s"),
+                                .behavior = REMOVED});
     } else {
-        refuse(p->path, p->key, p->step,
-               "known are ByteLevel, Split, Digits, Punctuation, Whitespace, WhitespaceSplit and Metaspace");
+        refuse(
+            p->path, p->key, p->step,
+            "known are ByteLevel, Split, Digits, Punctuation, Whitespace, WhitespaceSplit and "
+            "Metaspace");
     }
 }
 
@@ -192,7 +218,9 @@ static void read_decoder(Steps *steps, const Place *p) {
     if (strcmp(p->type, "ByteLevel") == 0) {
         steps_add(steps, (Step){.kind = BYTE_LEVEL_DECODE});
     } else if (strcmp(p->type, "Replace") == 0) {
-        steps_add(steps, (Step){.kind = REPLACE, .content = text_of(p, "content"), .pattern = pattern_at(p)});
+        steps_add(
+            steps,
+            (Step){.kind = REPLACE, .content = text_of(p, "content"), .pattern = pattern_at(p)});
     } else if (strcmp(p->type, "ByteFallback") == 0) {
         steps_add(steps, (Step){.kind = BYTE_FALLBACK});
     } else if (strcmp(p->type, "Fuse") == 0) {
@@ -205,22 +233,27 @@ static void read_decoder(Steps *steps, const Place *p) {
     } else if (strcmp(p->type, "Metaspace") == 0) {
         const char *mark = character_of(p, "replacement");
         bool first;
-        if (marks_beginning(p, &first)) steps_add(steps, (Step){.kind = METASPACE_STRIP, .content = mark});
+        if (marks_beginning(p, &first))
+            steps_add(steps, (Step){.kind = METASPACE_STRIP, .content = mark});
         steps_add(steps, (Step){.kind = REPLACE, .content = " ", .pattern = regex_of_text(mark)});
     } else {
-        refuse(p->path, p->key, p->step, "known are ByteLevel, Replace, ByteFallback, Fuse, Strip and Metaspace");
+        refuse(p->path, p->key, p->step,
+               "known are ByteLevel, Replace, ByteFallback, Fuse, Strip and Metaspace");
     }
 }
 
 /* ------------------------------------------------------------------ all of it */
 
 void pipeline_read(Pipeline *p, const char *path, const json_t *json) {
-    const json_t *decoder = json_object_get(json, "decoder"), *model = json_object_get(json, "model");
-    read_steps(&p->normalizer, path, "normalizer", "normalizers", json_object_get(json, "normalizer"), read_normalizer);
-    read_steps(&p->pre_tokenizer, path, "pre_tokenizer", "pretokenizers", json_object_get(json, "pre_tokenizer"),
-               read_pre_tokenizer);
+    const json_t *decoder = json_object_get(json, "decoder"),
+                 *model = json_object_get(json, "model");
+    read_steps(&p->normalizer, path, "normalizer", "normalizers",
+               json_object_get(json, "normalizer"), read_normalizer);
+    read_steps(&p->pre_tokenizer, path, "pre_tokenizer", "pretokenizers",
+               json_object_get(json, "pre_tokenizer"), read_pre_tokenizer);
     read_steps(&p->decoder, path, "decoder", "decoders", decoder, read_decoder);
-    if (!decoder || json_is_null(decoder)) steps_add(&p->decoder, (Step){.kind = FUSE, .content = " "});
+    if (!decoder || json_is_null(decoder))
+        steps_add(&p->decoder, (Step){.kind = FUSE, .content = " "});
     p->byte_fallback = json_is_true(json_object_get(model, "byte_fallback"));
     p->fuse_unk = json_is_true(json_object_get(model, "fuse_unk"));
 }

@@ -10,8 +10,10 @@ static bool is_type(const json_t *step, const char *name) {
 }
 
 /* The id of the template's special token of that name. */
-static int template_id(const Tokenizer *t, const char *path, const json_t *template, const char *name) {
-    const json_t *ids = json_object_get(json_object_get(json_object_get(template, "special_tokens"), name), "ids");
+static int template_id(const Tokenizer *t, const char *path, const json_t *template,
+                       const char *name) {
+    const json_t *ids =
+        json_object_get(json_object_get(json_object_get(template, "special_tokens"), name), "ids");
     const json_t *id = json_array_get(ids, 0);
     if (json_array_size(ids) != 1 || !json_is_number(id) || json_number_value(id) < 0 ||
         json_number_value(id) >= t->vocabulary.size)
@@ -19,8 +21,8 @@ static int template_id(const Tokenizer *t, const char *path, const json_t *templ
     return (int)json_number_value(id);
 }
 
-/* Its `single` is the text, "A", with tokens around it. Those behind it would end the text, and here a text is to go
- * on: they are left out. */
+/* Its `single` is the text, "A", with tokens around it. Those behind it would end the text, and
+ * here a text is to go on: they are left out. */
 static void read_template(Tokenizer *t, const char *path, const json_t *template) {
     const json_t *single = json_object_get(template, "single");
     size_t count = json_array_size(single), texts = 0, before = 0;
@@ -34,7 +36,8 @@ static void read_template(Tokenizer *t, const char *path, const json_t *template
         t->bos = id;
         t->adds_bos = true;
     }
-    if (texts != 1 || before > 1) fail("%s: post_processor: a Llama's puts one token before a text, or none", path);
+    if (texts != 1 || before > 1)
+        fail("%s: post_processor: a Llama's puts one token before a text, or none", path);
 }
 
 void post_processor_read(Tokenizer *t, const char *path, const json_t *json) {
@@ -47,6 +50,7 @@ void post_processor_read(Tokenizer *t, const char *path, const json_t *json) {
         const char *type = json_string_value(json_object_get(step, "type"));
         if (is_type(step, "TemplateProcessing")) read_template(t, path, step);
         else if (type && !is_type(step, "ByteLevel"))
-            fail("%s: post_processor: %.40s: a Llama's is TemplateProcessing or ByteLevel", path, type);
+            fail("%s: post_processor: %.40s: a Llama's is TemplateProcessing or ByteLevel", path,
+                 type);
     }
 }

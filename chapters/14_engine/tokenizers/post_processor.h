@@ -1,5 +1,5 @@
-/* The post_processor of a tokenizer.json: the token that it puts before a text is BOS. Those that it puts after a text
- * are left out, because the text is to go on. */
+/* The post_processor of a tokenizer.json: the token that it puts before a text is BOS. Those that
+ * it puts after a text are left out, because the text is to go on. */
 #ifndef POST_PROCESSOR_H
 #define POST_PROCESSOR_H
 

@@ -22,14 +22,17 @@ Charsmap *charsmap_new(const char *path, bool removes_spaces, size_t length, con
     size_t trie = length < 4 ? SIZE_MAX : file_u32(bytes);
     if (trie > length - 4 || trie % 4 != 0 || (trie < length - 4 && bytes[length - 1] != '\0'))
         fail("%s: its character map is no such map: is the file complete?", path);
-    map->units = trie / 4, map->trie = bytes + 4;
-    map->length = length - 4 - trie, map->texts = bytes + 4 + trie;
+    map->units = trie / 4;
+    map->trie = bytes + 4;
+    map->length = length - 4 - trie;
+    map->texts = bytes + 4 + trie;
     return map;
 }
 
 void charsmap_free(Charsmap *map) { free(map); }
 
-/* Where the children of a unit lie, each at its letter's distance, is said by bits 10 to 30, or these times 256. */
+/* Where the children of a unit lie, each at its letter's distance, is said by bits 10 to 30, or
+ * these times 256. */
 static uint32_t children(uint32_t unit) { return (unit >> 10) << ((unit & 1 << 9) >> 6); }
 
 /* The text that stands for the longest beginning that is mapped, and how long that is; or NULL. */
@@ -45,29 +48,42 @@ static const char *find(const Charsmap *map, size_t length, const char *text, si
         place ^= children(unit);
         if (!(unit >> 8 & 1) || place >= map->units) continue;
         uint32_t value = file_u32(map->trie + 4 * (size_t)place) & 0x7fffffff;
-        if (value < map->length) found = map->texts + value, *n = i + 1;
+        if (value < map->length) {
+            found = map->texts + value;
+            *n = i + 1;
+        }
     }
     return found;
 }
 
-/* What the next character becomes, or several, and how many bytes of them. User-defined tokens stay as they are. */
-static const char *next(const Charsmap *map, const Vocabulary *v, size_t length, const char *text, size_t *n,
-                        size_t *to_length) {
+/* What the next character becomes, or several, and how many bytes of them. User-defined tokens stay
+ * as they are. */
+static const char *next(const Charsmap *map, const Vocabulary *v, size_t length, const char *text,
+                        size_t *n, size_t *to_length) {
     int id = names_find(&v->user_defined, length, text);
     const char *found = id >= 0 ? NULL : find(map, length, text, n);
     bool valid = true;
-    if (!found) *n = id >= 0 ? (size_t)v->tokens[id].piece_length : (size_t)utf8_character(length, text, &valid);
-    if (!valid) *n = 1, found = "\uFFFD";
+    if (!found)
+        *n = id >= 0 ? (size_t)v->tokens[id].piece_length
+                     : (size_t)utf8_character(length, text, &valid);
+    if (!valid) {
+        *n = 1;
+        found = "\uFFFD";
+    }
     *to_length = found ? strlen(found) : *n;
     return found ? found : text;
 }
 
-StringBuffer charsmap_apply(const Charsmap *map, const Vocabulary *v, size_t length, const char *text) {
+StringBuffer charsmap_apply(const Charsmap *map, const Vocabulary *v, size_t length,
+                            const char *text) {
     StringBuffer out = {0};
     bool behind_space = map->removes_spaces;
     for (size_t i = 0, n, its; i < length; i += n) {
         const char *becomes = next(map, v, length - i, text + i, &n, &its);
-        while (behind_space && its > 0 && *becomes == ' ') becomes++, its--;
+        while (behind_space && its > 0 && *becomes == ' ') {
+            becomes++;
+            its--;
+        }
         buffer_add(&out, its, becomes);
         if (its > 0) behind_space = map->removes_spaces && becomes[its - 1] == ' ';
     }
@@ -95,6 +111,7 @@ static bool normalize(const Tokenizer *t, size_t length, const char *text, Strin
 }
 
 void charsmap_use(Tokenizer *t, const char *path) {
-    pipeline_of(t)->charsmap = charsmap_new(path, t->removes_spaces, t->charsmap_length, t->charsmap);
+    pipeline_of(t)->charsmap =
+        charsmap_new(path, t->removes_spaces, t->charsmap_length, t->charsmap);
     t->hooks.normalize = normalize;
 }

@@ -11,38 +11,41 @@
 
 struct Regex {
     const char *text; /* found as it stands; NULL: `code` is run */
-    void *code; /* PCRE2's */
-    bool by_class; /* `code` is for a text of one byte for each character */
+    void *code;       /* PCRE2's */
+    bool by_class;    /* `code` is for a text of one byte for each character */
 };
 
 struct Search {
     const Regex *regex;
     const char *text;
-    char *classes; /* by_class: a byte for each character, and where each begins; NULL: all are of ASCII */
+    /* by_class: a byte for each character, and where each begins; NULL: all are of ASCII */
+    char *classes;
     uint32_t *starts;
     size_t characters;
     void *found, *limits; /* PCRE2's */
     size_t start, length; /* of the part, in bytes of the text */
     size_t first, count;  /* and in what PCRE2 searches */
-    size_t at, last;      /* where the search goes on, and the last match ended; SIZE_MAX: nothing was found yet */
+    /* where the search goes on, and the last match ended; SIZE_MAX: nothing was found yet */
+    size_t at, last;
 };
 
-/* ------------------------------------------------------------------ Oniguruma's syntax, translated to PCRE2's */
+/* ------------------------------------------------------------------ translation to PCRE2 */
 
-/* The expression that is read, and its translation. An expression with characters beyond ASCII is for UTF-8 as it
- * stands; every other one is for classes. */
+/* The expression that is read, and its translation. An expression with characters beyond ASCII is
+ * for UTF-8 as it stands; every other one is for classes. */
 typedef struct {
     const char *path, *where, *whole, *at;
     StringBuffer out;
     bool by_class;
     bool classes, others; /* it has \p{L}, \d or \w; it has characters beyond ASCII */
     bool any_case;        /* it has (?i:…) */
-    uint64_t groups;      /* a bit for each open group, the innermost lowest: case does not count in it */
+    /* a bit for each open group, the innermost lowest: case does not count in it */
+    uint64_t groups;
 } Reader;
 
 static _Noreturn void unknown(const Reader *r, const char *what) {
-    fail("%s: %s: the pattern \"%.80s\" has %s at byte %td, which is not understood here", r->path, r->where, r->whole,
-         what, r->at - r->whole);
+    fail("%s: %s: the pattern \"%.80s\" has %s at byte %td, which is not understood here", r->path,
+         r->where, r->whole, what, r->at - r->whole);
 }
 
 static void say(StringBuffer *out, const char *words) { buffer_add(out, strlen(words), words); }
@@ -65,7 +68,8 @@ typedef struct {
 
 static bool is_in(const Set *set, int class) {
     const UnicodeClass *c = &unicode_classes[class];
-    bool in_category = set->category && strncmp(c->category, set->category, strlen(set->category)) == 0;
+    bool in_category =
+        set->category && strncmp(c->category, set->category, strlen(set->category)) == 0;
     return (in_category || (c->traits & set->traits)) != set->negated;
 }
 
@@ -116,7 +120,9 @@ static void read_property(Reader *r, bool in_class) {
     bool negated = (r->at[1] == 'P') != (name[1] == '^');
     name += name[1] == '^' ? 2 : 1;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (strlen(known[i]) != (size_t)(end - name) || memcmp(known[i], name, (size_t)(end - name)) != 0) continue;
+        if (strlen(known[i]) != (size_t)(end - name) ||
+            memcmp(known[i], name, (size_t)(end - name)) != 0)
+            continue;
         if (in_class && ignores_case(r) && strchr("ult", known[i][1]) && known[i][1])
             unknown(r, "a letter's case in a class of any case");
         r->classes = true;
@@ -131,7 +137,8 @@ static void read_property(Reader *r, bool in_class) {
 static void read_number(Reader *r, const char *digits, int most, const char *behind) {
     int n = 0;
     while (n < most && isxdigit((unsigned char)digits[n])) n++;
-    if (n == 0 || strncmp(digits + n, behind, strlen(behind)) != 0) unknown(r, "a number that is none");
+    if (n == 0 || strncmp(digits + n, behind, strlen(behind)) != 0)
+        unknown(r, "a number that is none");
     char spelled[16];
     snprintf(spelled, sizeof spelled, "\\x{%.*s}", n, digits);
     r->others |= strtol(spelled + strlen("\\x{"), NULL, 16) >= ASCII;
@@ -182,8 +189,8 @@ static void read_character(Reader *r) {
     if (has_other_case) say(&r->out, "]");
 }
 
-/* A class within a class that is no complement stands for its characters: it is written without its brackets. Next to
- * a "-" these would become a range. */
+/* A class within a class that is no complement stands for its characters: it is written without its
+ * brackets. Next to a "-" these would become a range. */
 static void open_inner(Reader *r) {
     const bool plain = r->at[1] && !strchr("^:]", r->at[1]);
     if (!plain || r->at[-1] == '-') unknown(r, "such a class in a class");
@@ -195,7 +202,8 @@ static void close_inner(Reader *r) {
     r->at++;
 }
 
-/* Whether the letter is in the range that the class goes on with, or is the character that it goes on with. */
+/* Whether the letter is in the range that the class goes on with, or is the character that it goes
+ * on with. */
 static bool goes_on_with(const Reader *r, char letter) {
     char low = *r->at, high = r->at[1] == '-' && r->at[2] && r->at[2] != ']' ? r->at[2] : low;
     return (low <= letter && letter <= high) || (low <= toupper(letter) && toupper(letter) <= high);
@@ -286,7 +294,8 @@ static char *translate(Reader *r) {
             copy(r, 1);
             break;
         case '{': read_times(r); break;
-        case ']': case '}': unknown(r, "a bracket");
+        case ']':
+        case '}': unknown(r, "a bracket");
         default: read_character(r);
         }
     }
@@ -303,14 +312,16 @@ static char *translate(Reader *r) {
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
-static void *compile(const char *path, const char *where, const char *expression, const char *spelled, bool by_class) {
+static void *compile(const char *path, const char *where, const char *expression,
+                     const char *spelled, bool by_class) {
     pcre2_compile_context *context = pcre2_compile_context_create(NULL);
     if (!context) fail("out of memory");
     pcre2_set_newline(context, PCRE2_NEWLINE_LF);
     int error;
     PCRE2_SIZE place;
     uint32_t options = PCRE2_MULTILINE | (by_class ? 0 : PCRE2_UTF);
-    pcre2_code *code = pcre2_compile((PCRE2_SPTR)spelled, PCRE2_ZERO_TERMINATED, options, &error, &place, context);
+    pcre2_code *code =
+        pcre2_compile((PCRE2_SPTR)spelled, PCRE2_ZERO_TERMINATED, options, &error, &place, context);
     pcre2_compile_context_free(context);
     PCRE2_UCHAR why[128];
     if (!code) {
@@ -325,20 +336,24 @@ static void matcher_new(Search *search, size_t length) {
     search->found = pcre2_match_data_create(1, NULL);
     search->limits = pcre2_match_context_create(NULL);
     if (!search->found || !search->limits) fail("out of memory");
-    /* A run of blanks may take a try for each; an expression that takes many more would never come to an end. */
-    pcre2_set_match_limit(search->limits, (uint32_t)(100000 + (length < 100000000 ? 16 * length : 1600000000)));
+    /* A run of blanks may take a try for each; an expression that takes many more would never come
+     * to an end. */
+    pcre2_set_match_limit(search->limits,
+                          (uint32_t)(100000 + (length < 100000000 ? 16 * length : 1600000000)));
 }
 
 /* The next match, which may be empty. */
 static bool match(Search *search, size_t *from, size_t *to) {
-    const PCRE2_SPTR part = (PCRE2_SPTR)(search->classes ? search->classes : search->text) + search->first;
+    const PCRE2_SPTR part =
+        (PCRE2_SPTR)(search->classes ? search->classes : search->text) + search->first;
     uint32_t options = PCRE2_NO_UTF_CHECK;
     int count = PCRE2_ERROR_JIT_STACKLIMIT;
     for (int i = 0; i < 2 && count == PCRE2_ERROR_JIT_STACKLIMIT; i++, options |= PCRE2_NO_JIT)
-        count = pcre2_match(search->regex->code, part, search->count, search->at, options, search->found,
-                            search->limits);
+        count = pcre2_match(search->regex->code, part, search->count, search->at, options,
+                            search->found, search->limits);
     if (count == PCRE2_ERROR_NOMATCH) return false;
-    if (count < 0) fail("a pattern of the tokenizer takes too long for this text: PCRE2's error %d", count);
+    if (count < 0)
+        fail("a pattern of the tokenizer takes too long for this text: PCRE2's error %d", count);
     const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(search->found);
     *from = ends[0];
     *to = ends[1];
@@ -355,8 +370,11 @@ static void code_free(void *code) { pcre2_code_free(code); }
 #else
 
 static void *compile(const char *path, const char *where, const char *, const char *, bool) {
-    fail("%s: %s: this program was built without the library PCRE2, which that needs (apt install libpcre2-dev | "
-         "dnf install pcre2-devel | brew install pcre2, then make)", path, where);
+    fail(
+        "%s: %s: this program was built without the library PCRE2, which that needs (apt install "
+        "libpcre2-dev | "
+        "dnf install pcre2-devel | brew install pcre2, then make)",
+        path, where);
 }
 
 /* No regular expression exists: only texts are searched for. */
@@ -433,7 +451,8 @@ static void classify(Search *search, size_t length, const char *text) {
     for (size_t i = 0; i < length; i += n) {
         uint32_t point = utf8_point(text + i, &n);
         search->starts[search->characters] = (uint32_t)i;
-        search->classes[search->characters++] = (char)(point < ASCII ? (int)point : ASCII + unicode_class(point));
+        search->classes[search->characters++] =
+            (char)(point < ASCII ? (int)point : ASCII + unicode_class(point));
     }
     search->starts[search->characters] = (uint32_t)length;
 }
@@ -470,7 +489,8 @@ void search_part(Search *search, size_t start, size_t length) {
 
 static bool find_text(Search *search, size_t *from, size_t *to) {
     const char *part = search->text + search->start, *wanted = search->regex->text;
-    const char *found = memmem(part + search->at, search->length - search->at, wanted, strlen(wanted));
+    const char *found =
+        memmem(part + search->at, search->length - search->at, wanted, strlen(wanted));
     if (!found) return false;
     *from = (size_t)(found - part);
     *to = search->at = *from + strlen(wanted);
@@ -493,7 +513,8 @@ bool search_next(Search *search, size_t *from, size_t *to) {
             return true;
         }
         size_t n = 1; /* an empty match at the end of the last one: one character on */
-        if (!search->regex->by_class && *to < search->length) utf8_point(search->text + search->start + *to, &n);
+        if (!search->regex->by_class && *to < search->length)
+            utf8_point(search->text + search->start + *to, &n);
         search->at += n;
     }
     return false;

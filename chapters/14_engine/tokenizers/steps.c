@@ -11,7 +11,8 @@
 static void add_piece(Pieces *pieces, Piece piece) {
     if (pieces->count == pieces->capacity) {
         pieces->capacity = 2 * pieces->capacity + 8;
-        pieces->pieces = reallocate(pieces->pieces, product(pieces->capacity, sizeof *pieces->pieces));
+        pieces->pieces =
+            reallocate(pieces->pieces, product(pieces->capacity, sizeof *pieces->pieces));
     }
     pieces->pieces[pieces->count++] = piece;
 }
@@ -44,12 +45,15 @@ static size_t first_within(const Piece *piece, size_t from, size_t to) {
     return end > from ? end - from : 0;
 }
 
-/* What is put in stands for the last character of what it replaces. Returns how much stands for the first one now. */
-static size_t replace(const Step *step, Search *search, const Piece *piece, const char *text, StringBuffer *to) {
+/* What is put in stands for the last character of what it replaces. Returns how much stands for the
+ * first one now. */
+static size_t replace(const Step *step, Search *search, const Piece *piece, const char *text,
+                      StringBuffer *to) {
     size_t from, end, done = 0, first = 0, length = strlen(step->content);
     search_part(search, piece->start, piece->length);
     while (search_next(search, &from, &end)) {
-        first += first_within(piece, done, from) + (piece->first > 0 && end <= piece->first ? length : 0);
+        first += first_within(piece, done, from) +
+                 (piece->first > 0 && end <= piece->first ? length : 0);
         buffer_add(to, from - done, text + done);
         buffer_add(to, length, step->content);
         done = end;
@@ -74,7 +78,9 @@ static size_t stripped(size_t length, const char *text, const char *content, int
 
 static void strip(const Step *step, size_t length, const char *text, StringBuffer *to) {
     size_t n = strlen(step->content), from = stripped(length, text, step->content, step->before);
-    for (int i = 0; i < step->behind && length - from >= n && memcmp(text + length - n, step->content, n) == 0; i++)
+    for (int i = 0;
+         i < step->behind && length - from >= n && memcmp(text + length - n, step->content, n) == 0;
+         i++)
         length -= n;
     buffer_add(to, length - from, text + from);
 }
@@ -86,13 +92,16 @@ static void drop(const char *content, size_t length, const char *text, StringBuf
     }
 }
 
-static void rewrite(const Step *step, size_t place, const Piece *piece, const char *text, StringBuffer *to) {
+static void rewrite(const Step *step, size_t place, const Piece *piece, const char *text,
+                    StringBuffer *to) {
     switch (step->kind) {
     case PREFIX:
         if (wants_prefix(step, piece, text)) buffer_add(to, strlen(step->content), step->content);
         buffer_add(to, piece->length, text);
         break;
-    case NORMAL_FORM: add_normal_form(to, step->composed, step->compatible, piece->length, text); break;
+    case NORMAL_FORM:
+        add_normal_form(to, step->composed, step->compatible, piece->length, text);
+        break;
     case LOWER_CASE: add_lower_case(to, piece->length, text); break;
     case BYTE_LEVEL_ENCODE: encode_byte_level(piece->length, text, to); break;
     case STRIP: strip(step, piece->length, text, to); break;
@@ -105,14 +114,16 @@ static void rewrite(const Step *step, size_t place, const Piece *piece, const ch
 }
 
 /* What the first character of the whole text becomes: as many characters as it would alone. */
-static size_t first_of(const Step *step, size_t place, const Piece *piece, const char *text, size_t length,
-                       const char *written) {
+static size_t first_of(const Step *step, size_t place, const Piece *piece, const char *text,
+                       size_t length, const char *written) {
     StringBuffer alone = {0};
     size_t first = 0, n;
-    if (piece->first > 0) rewrite(step, place, &(Piece){0, piece->first, piece->first}, text, &alone);
+    if (piece->first > 0)
+        rewrite(step, place, &(Piece){0, piece->first, piece->first}, text, &alone);
     for (size_t i = 0; i < alone.length && first < length; i += n) {
         size_t of_it;
-        utf8_point(alone.text + i, &n), utf8_point(written + first, &of_it);
+        utf8_point(alone.text + i, &n);
+        utf8_point(written + first, &of_it);
         first += of_it;
     }
     free(alone.text);
@@ -122,7 +133,8 @@ static size_t first_of(const Step *step, size_t place, const Piece *piece, const
 static void rewrite_all(const Step *step, Pieces *pieces) {
     Pieces out = empty_like(pieces);
     buffer_add(&out.text, 0, ""); /* there is a text, even if nothing is left of it */
-    Search *search = step->pattern ? search_new(step->pattern, pieces->text.length, pieces->text.text) : NULL;
+    Search *search =
+        step->pattern ? search_new(step->pattern, pieces->text.length, pieces->text.text) : NULL;
     for (size_t i = 0; i < pieces->count; i++) {
         const Piece *piece = &pieces->pieces[i];
         const char *text = piece->length ? pieces->text.text + piece->start : "";
@@ -130,7 +142,8 @@ static void rewrite_all(const Step *step, Pieces *pieces) {
         if (step->kind == REPLACE) first = replace(step, search, piece, text, &out.text);
         else rewrite(step, i, piece, text, &out.text);
         size_t length = out.text.length - start;
-        if (step->kind != REPLACE && length) first = first_of(step, i, piece, text, length, out.text.text + start);
+        if (step->kind != REPLACE && length)
+            first = first_of(step, i, piece, text, length, out.text.text + start);
         add_piece(&out, (Piece){start, length, first});
     }
     if (search) search_free(search);
@@ -171,7 +184,8 @@ static void find_parts(const Step *step, Search *search, const Piece *piece, Par
     if (done < piece->length) add_part(parts, piece->length, step->inverted);
 }
 
-/* Whether the piece goes on behind parts[i]: what is found stays with its neighbour, unless that was found, too. */
+/* Whether the piece goes on behind parts[i]: what is found stays with its neighbour, unless that
+ * was found, too. */
 static bool goes_on(Behavior behavior, const Parts *parts, size_t i) {
     if (i + 1 == parts->count) return false;
     bool one = parts->parts[i].found, next = parts->parts[i + 1].found;
@@ -194,12 +208,15 @@ static void split(const Step *step, Pieces *pieces) {
             if (goes_on(step->behavior, &parts, i)) continue;
             size_t end = parts.parts[i].end;
             bool removed = end == start || (step->behavior == REMOVED && parts.parts[i].found);
-            if (!removed) add_piece(&out, (Piece){piece->start + start, end - start, first_within(piece, start, end)});
+            if (!removed)
+                add_piece(&out, (Piece){piece->start + start, end - start,
+                                        first_within(piece, start, end)});
             start = end;
         }
     }
     search_free(search);
-    free(pieces->pieces), free(parts.parts);
+    free(pieces->pieces);
+    free(parts.parts);
     *pieces = out;
 }
 
@@ -208,7 +225,8 @@ static void split(const Step *step, Pieces *pieces) {
 /* Bytes as UTF-8; or, if they are not as a whole, U+FFFD for every one of them. */
 static void add_bytes(StringBuffer *to, size_t length, const char *bytes) {
     bool valid = true;
-    for (size_t i = 0; valid && i < length;) i += (size_t)utf8_character(length - i, bytes + i, &valid);
+    for (size_t i = 0; valid && i < length;)
+        i += (size_t)utf8_character(length - i, bytes + i, &valid);
     for (size_t i = 0; !valid && i < length; i++) buffer_add(to, 3, "\uFFFD");
     if (valid) buffer_add(to, length, bytes);
 }
@@ -227,13 +245,16 @@ static void decode_byte_level(Pieces *pieces) {
     StringBuffer text = {0};
     buffer_add_utf8(&text, false, bytes.length, bytes.text);
     pieces_add(&out, text.length, text.text, 0);
-    free(bytes.text), free(text.text), pieces_free(pieces);
+    free(bytes.text);
+    free(text.text);
+    pieces_free(pieces);
     *pieces = out;
 }
 
 int byte_named(size_t length, const char *name) {
     if (length != 6 || memcmp(name, "<0x", 3) != 0 || name[5] != '>') return -1;
-    bool is = (isxdigit((unsigned char)name[3]) || name[3] == '+') && isxdigit((unsigned char)name[4]);
+    bool is =
+        (isxdigit((unsigned char)name[3]) || name[3] == '+') && isxdigit((unsigned char)name[4]);
     return is ? (int)strtol(name + 3, NULL, 16) : -1;
 }
 
@@ -254,7 +275,9 @@ static void decode_byte_fallback(Pieces *pieces) {
         if (piece) pieces_add(&out, piece->length, its, 0);
         bytes.length = 0;
     }
-    free(bytes.text), free(text.text), pieces_free(pieces);
+    free(bytes.text);
+    free(text.text);
+    pieces_free(pieces);
     *pieces = out;
 }
 
@@ -266,7 +289,8 @@ static void fuse(const char *between, Pieces *pieces) {
     }
     Pieces out = empty_like(pieces);
     pieces_add(&out, text.length, text.text, 0);
-    free(text.text), pieces_free(pieces);
+    free(text.text);
+    pieces_free(pieces);
     *pieces = out;
 }
 
@@ -279,7 +303,10 @@ void steps_add(Steps *steps, Step step) {
 
 /* A few steps that double every letter would make terabytes of a page. */
 static size_t most_of(size_t length) {
-    enum { TIMES = 100, LEAST = 1 << 20 }; /* compatible normal forms make at most 11 times as much */
+    enum {
+        TIMES = 100,
+        LEAST = 1 << 20
+    }; /* compatible normal forms make at most 11 times as much */
     return product(length, TIMES) < SIZE_MAX - LEAST ? product(length, TIMES) + LEAST : SIZE_MAX;
 }
 

@@ -1,6 +1,7 @@
-/* What a tokenizer.json does to a text before its words are merged, and to tokens when they become a text again: one
- * step after the other. The text is in pieces; a step rewrites every piece, cuts it, or joins it with others.
- * Source: normalizers, pre_tokenizers and decoders of the library tokenizers. */
+/* What a tokenizer.json does to a text before its words are merged, and to tokens when they become
+ * a text again: one step after the other. The text is in pieces; a step rewrites every piece, cuts
+ * it, or joins it with others. Source: normalizers, pre_tokenizers and decoders of the library
+ * tokenizers. */
 #ifndef STEPS_H
 #define STEPS_H
 
@@ -9,7 +10,8 @@
 
 typedef struct {
     size_t start, length; /* in the text of all pieces */
-    size_t first;         /* so many of its bytes, from its start on, stand for the first character of the whole text */
+    /* so many of its bytes, from its start on, stand for the first character of the whole text */
+    size_t first;
 } Piece;
 
 typedef struct {
@@ -28,13 +30,13 @@ typedef enum {
     NORMAL_FORM, /* NFC, or another */
     LOWER_CASE,
     BYTE_LEVEL_ENCODE, /* writes each byte as a letter of GPT-2's alphabet */
-    SPLIT,       /* cuts it at what the pattern finds */
+    SPLIT,             /* cuts it at what the pattern finds */
     /* of tokens */
-    BYTE_LEVEL_DECODE,  /* and back; they become one */
-    BYTE_FALLBACK,   /* <0xE7> <0x9A> <0x84> become a character */
-    STRIP,       /* takes up to `before` times `content` from the front, and up to `behind` times from the end */
-    METASPACE_STRIP,  /* takes every `content` from the first one */
-    FUSE,        /* they become one, with `content` between them */
+    BYTE_LEVEL_DECODE, /* and back; they become one */
+    BYTE_FALLBACK,     /* <0xE7> <0x9A> <0x84> become a character */
+    STRIP,             /* takes `content` from the front and the end, up to so many times */
+    METASPACE_STRIP, /* takes every `content` from the first one */
+    FUSE,            /* they become one, with `content` between them */
 } StepKind;
 
 /* Of what the pattern finds. */
@@ -64,11 +66,12 @@ void steps_add(Steps *steps, Step step);
 void steps_apply(const Steps *steps, Pieces *pieces);
 void steps_free(Steps *steps);
 
-/* normal_form.c: NFC, NFD, NFKC or NFKD (composed or not, compatible or not) of a text, and its letters in lower
- * case, as the library has them: of Unicode 9 and 17. Where this program was built without utf8proc, has_normal_forms
- * is false. */
+/* normal_form.c: NFC, NFD, NFKC or NFKD (composed or not, compatible or not) of a text, and its
+ * letters in lower case, as the library has them: of Unicode 9 and 17. Where this program was built
+ * without utf8proc, has_normal_forms is false. */
 extern const bool has_normal_forms;
-void add_normal_form(StringBuffer *to, bool composed, bool compatible, size_t length, const char *text);
+void add_normal_form(StringBuffer *to, bool composed, bool compatible, size_t length,
+                     const char *text);
 void add_lower_case(StringBuffer *to, size_t length, const char *text);
 
 #endif

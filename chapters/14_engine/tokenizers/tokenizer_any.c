@@ -15,16 +15,22 @@ static bool is_json(size_t length, const char *bytes) {
     return blanks < length && bytes[blanks] == '{';
 }
 
-/* It begins with a number of 32 bits, little endian, that is far from large: the length of the longest token. */
-static bool is_llama2c(size_t length, const char *bytes) { return length > 4 && bytes[2] == 0 && bytes[3] == 0; }
+/* It begins with a number of 32 bits, little endian, that is far from large: the length of the
+ * longest token. */
+static bool is_llama2c(size_t length, const char *bytes) {
+    return length > 4 && bytes[2] == 0 && bytes[3] == 0;
+}
 
 Tokenizer *tokenizer_parse_any(const char *path, size_t length, char *bytes) {
     if (is_json(length, bytes)) return hugging_face_read(path, length, bytes);
     if (is_llama2c(length, bytes)) return llama2c_tokenizer_read(path, length, bytes);
     if (tiktoken_is(bytes)) return tiktoken_read(path, length, bytes);
     if (!sentencepiece_is(length, bytes))
-        fail("%s: no tokenizer: it is neither SentencePiece's nor tiktoken's tokenizer.model, nor a tokenizer.json, nor "
-             "llama2.c's tokenizer.bin", path);
+        fail(
+            "%s: no tokenizer: it is neither SentencePiece's nor tiktoken's tokenizer.model, nor "
+            "a tokenizer.json, nor "
+            "llama2.c's tokenizer.bin",
+            path);
     Tokenizer *tokenizer = sentencepiece_read(path, length, bytes);
     if (tokenizer->charsmap_length > 0 || tokenizer->removes_spaces) charsmap_use(tokenizer, path);
     return tokenizer;
@@ -34,7 +40,8 @@ Tokenizer *tokenizer_parse_any(const char *path, size_t length, char *bytes) {
 static bool find_in_folder(char path[static 4096], const char *folder) {
     static const char *const names[] = {"tokenizer.json", "tokenizer.model", "tokenizer.bin"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (snprintf(path, 4096, "%s/%s", folder, names[i]) >= 4096) fail("%.200s…: the path is too long", folder);
+        if (snprintf(path, 4096, "%s/%s", folder, names[i]) >= 4096)
+            fail("%.200s…: the path is too long", folder);
         if (file_is_there(path)) return true;
     }
     return false;
@@ -71,8 +78,10 @@ Tokenizer *tokenizer_of_model(const char *model, const char *named) {
     if (named) return tokenizer_open_any(named);
     char *folder = model_home(model);
     if (file_is_folder(folder) && !tokenizer_in(folder))
-        fail("%s: no tokenizer.json, tokenizer.model or tokenizer.bin lies %s it: --tokenizer PATH names one", model,
-             file_is_folder(model) ? "in" : "beside");
+        fail(
+            "%s: no tokenizer.json, tokenizer.model or tokenizer.bin lies %s it: --tokenizer PATH "
+            "names one",
+            model, file_is_folder(model) ? "in" : "beside");
     Tokenizer *tokenizer = tokenizer_open_any(folder);
     free(folder);
     return tokenizer;

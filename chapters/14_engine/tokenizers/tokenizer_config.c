@@ -10,12 +10,14 @@
 
 enum { BESIDE_PATH = 4096 };
 
-/* The JSON of that name in the folder of `file`, or NULL if there is none; `path` becomes its path. */
+/* The JSON of that name in the folder of `file`, or NULL if there is none; `path` becomes its
+ * path. */
 static json_t *json_beside(char path[static BESIDE_PATH], const char *file, const char *name) {
     const char *slash = strrchr(file, '/');
     size_t length;
     json_error_t problem;
-    if (snprintf(path, BESIDE_PATH, "%.*s%s", slash ? (int)(slash + 1 - file) : 0, file, name) >= BESIDE_PATH)
+    if (snprintf(path, BESIDE_PATH, "%.*s%s", slash ? (int)(slash + 1 - file) : 0, file, name) >=
+        BESIDE_PATH)
         fail("%.200s…: the path is too long", file);
     if (!file_is_there(path)) return NULL;
     char *text = file_read_regular(path, &length);
@@ -27,9 +29,9 @@ static json_t *json_beside(char path[static BESIDE_PATH], const char *file, cons
 
 /* ------------------------------------------------------------------ added tokens
  *
- * A model that is trained further may get more tokens. Its tokenizer.model stays as Meta made it, and the tokens are in
- * the files beside it: by their ids in added_tokens_decoder of tokenizer_config.json, or by their names in
- * added_tokens.json, which is older. */
+ * A model that is trained further may get more tokens. Its tokenizer.model stays as Meta made it,
+ * and the tokens are in the files beside it: by their ids in added_tokens_decoder of
+ * tokenizer_config.json, or by their names in added_tokens.json, which is older. */
 
 typedef struct {
     const char *name; /* NULL: there is none of this id */
@@ -38,15 +40,16 @@ typedef struct {
 
 typedef struct {
     const char *path;
-    int size, count; /* of the tokenizer.model, and how many more there may be */
-    NamedToken *added;    /* [count], those from size on */
+    int size, count;   /* of the tokenizer.model, and how many more there may be */
+    NamedToken *added; /* [count], those from size on */
 } TokenList;
 
-static void note(TokenList *list, const Tokenizer *t, double number, const char *name, bool special) {
+static void note(TokenList *list, const Tokenizer *t, double number, const char *name,
+                 bool special) {
     size_t length = name ? strlen(name) : 0;
     if (length == 0 || length > MOST_PIECE || !(number >= 0 && number < list->size + list->count))
-        fail("%s: token %g is added, \"%.80s\": its name or its number cannot be", list->path, number,
-             name ? name : "");
+        fail("%s: token %g is added, \"%.80s\": its name or its number cannot be", list->path,
+             number, name ? name : "");
     int id = (int)number;
     if (id >= list->size) {
         list->added[id - list->size] = (NamedToken){name, special};
@@ -54,9 +57,10 @@ static void note(TokenList *list, const Tokenizer *t, double number, const char 
     }
     Token *token = &t->vocabulary.tokens[id];
     if ((size_t)token->piece_length != length || memcmp(token->piece, name, length) != 0)
-        fail("%s: token %d is added, \"%.80s\", but it is \"%.*s\"", list->path, id, name, token->piece_length,
-             token->piece);
-    if (token->kind == NORMAL || token->kind == USER_DEFINED) token->kind = special ? CONTROL : ADDED;
+        fail("%s: token %d is added, \"%.80s\", but it is \"%.*s\"", list->path, id, name,
+             token->piece_length, token->piece);
+    if (token->kind == NORMAL || token->kind == USER_DEFINED)
+        token->kind = special ? CONTROL : ADDED;
 }
 
 /* {"32000": {"content": "<|im_start|>", "special": true, …}} */
@@ -69,8 +73,8 @@ static void note_decoder(TokenList *list, const Tokenizer *t, const json_t *deco
         double number = strtod(id, NULL);
         for (int f = 0; f < 3; f++)
             if (number >= list->size && json_is_true(json_object_get(token, flags[f])))
-                fail("%s: \"%.80s\" is added with %s: only a tokenizer.json may have that here", list->path,
-                     name ? name : "", flags[f]);
+                fail("%s: \"%.80s\" is added with %s: only a tokenizer.json may have that here",
+                     list->path, name ? name : "", flags[f]);
         note(list, t, number, name, json_is_true(json_object_get(token, "special")));
     }
 }
@@ -90,13 +94,16 @@ static void add_all(Tokenizer *t, const TokenList *list) {
     while (last > 0 && !list->added[last - 1].name) last--;
     for (int i = 0; i < last; i++) {
         if (!list->added[i].name)
-            fail("%s: no token has the id %d, and there are some behind it", list->path, list->size + i);
+            fail("%s: no token has the id %d, and there are some behind it", list->path,
+                 list->size + i);
         room_needed += 2 * strlen(list->added[i].name);
     }
     char *room = pipeline_of(t)->added_names = allocate(room_needed);
     for (int i = 0; i < last; i++) {
         int length = (int)strlen(list->added[i].name);
-        Token token = {.piece = room, .piece_length = length, .kind = list->added[i].special ? CONTROL : ADDED};
+        Token token = {.piece = room,
+                       .piece_length = length,
+                       .kind = list->added[i].special ? CONTROL : ADDED};
         room = put(room, (size_t)length, list->added[i].name);
         sentencepiece_add(t, list->path, token, room);
         room += length;
@@ -114,7 +121,8 @@ static void read_added_tokens(Tokenizer *t, const char *file) {
     json_t *names = json_beside(older, file, "added_tokens.json");
     const json_t *decoder = json_object_get(config, "added_tokens_decoder");
     int count = (int)(json_object_size(decoder) + json_object_size(names));
-    TokenList list = {decoder ? path : older, t->vocabulary.size, count, allocate((size_t)count * sizeof *list.added)};
+    TokenList list = {decoder ? path : older, t->vocabulary.size, count,
+                      allocate((size_t)count * sizeof *list.added)};
     memset(list.added, 0, (size_t)count * sizeof *list.added);
     if (decoder) note_decoder(&list, t, decoder);
     else note_names(&list, t, names);
@@ -128,14 +136,17 @@ static void read_added_tokens(Tokenizer *t, const char *file) {
 
 /* ------------------------------------------------------------------ BOS and EOS */
 
-/* bos_token or eos_token: "<s>", or {"content": "<s>", …}. Some files have an empty name where there is none. Returns
- * false if there is a name that no token has. */
+/* bos_token or eos_token: "<s>", or {"content": "<s>", …}. Some files have an empty name where
+ * there is none. Returns false if there is a name that no token has. */
 static bool read_name(const Tokenizer *t, const json_t *said, int *id) {
-    const char *name = json_string_value(json_is_object(said) ? json_object_get(said, "content") : said);
+    const char *name =
+        json_string_value(json_is_object(said) ? json_object_get(said, "content") : said);
     if (!name || !*name) return true;
     for (int i = 0; i < t->vocabulary.size; i++) {
         const Token *token = &t->vocabulary.tokens[i];
-        if (token->piece_length != (int)strlen(name) || memcmp(token->piece, name, strlen(name)) != 0) continue;
+        if (token->piece_length != (int)strlen(name) ||
+            memcmp(token->piece, name, strlen(name)) != 0)
+            continue;
         *id = i;
         return true;
     }
@@ -150,15 +161,18 @@ static bool read_id(const Tokenizer *t, const json_t *said, int *id) {
     return true;
 }
 
-/* A list of ranks that was cut off looks whole, but the special tokens behind it have lower ids than the model's. */
+/* A list of ranks that was cut off looks whole, but the special tokens behind it have lower ids
+ * than the model's. */
 static void check_names_that_follow(const Tokenizer *t, const char *file) {
     char path[BESIDE_PATH];
     json_t *config = json_beside(path, file, "config.json");
     const json_t *said = json_object_get(config, "bos_token_id");
     int id = special_id(t, "<|begin_of_text|>");
     if (json_is_number(said) && json_number_value(said) > id)
-        fail("%s: it has %d ranks, and so <|begin_of_text|> is token %d; for %s it is %.10g: is the file complete?",
-             file, id, id, path, json_number_value(said));
+        fail(
+            "%s: it has %d ranks, and so <|begin_of_text|> is token %d; for %s it is %.10g: is "
+            "the file complete?",
+            file, id, id, path, json_number_value(said));
     json_decref(config);
 }
 
@@ -176,7 +190,8 @@ static void read_bos_and_eos(Tokenizer *t, const char *file) {
     json_t *config = t->bos < 0 || t->eos < 0 ? json_beside(path, file, "config.json") : NULL;
     const json_t *eos = json_object_get(config, "eos_token_id"); /* there may be several */
     bos = json_object_get(config, "bos_token_id");
-    if (t->bos < 0 && !read_id(t, bos, &t->bos)) refuse(path, "bos_token_id", bos, "there are fewer tokens");
+    if (t->bos < 0 && !read_id(t, bos, &t->bos))
+        refuse(path, "bos_token_id", bos, "there are fewer tokens");
     if (t->eos < 0) read_id(t, json_is_array(eos) ? json_array_get(eos, 0) : eos, &t->eos);
     json_decref(tokenizer);
     json_decref(names);

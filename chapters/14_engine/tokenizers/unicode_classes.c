@@ -8,7 +8,8 @@ static unsigned char class_of[POINTS];
 
 static void read_runs(void) {
     unsigned char place[128] = {0};
-    for (int i = 0; i < unicode_class_count; i++) place[(int)unicode_classes[i].letter] = (unsigned char)i;
+    for (int i = 0; i < unicode_class_count; i++)
+        place[(int)unicode_classes[i].letter] = (unsigned char)i;
     int point = 0;
     for (const char *at = unicode_class_runs; *at;) {
         unsigned char class = place[(int)*at++];
