@@ -92,7 +92,7 @@ static size_t valid_stretch(size_t length, const char *text, bool valid) {
     return i;
 }
 
-/* What is not valid UTF-8 is a word by itself. */
+/* Bytes that are not valid UTF-8 are a word by themselves. */
 void byte_level_encode(const Tokenizer *t, size_t length, const char *text, Ids *ids) {
     EncodeCache cache = encode_cache_new(t, length, text, ids);
     ClassStretch last = {0};
@@ -218,7 +218,7 @@ static int decode_base64(size_t length, const char *text, char *to) {
 }
 
 /* The number that the line ends with must be the number of tokens so far. */
-static bool ends_with(const char *from, const char *end, int number) {
+static bool is_number(const char *from, const char *end, int number) {
     char expected[16];
     int length = snprintf(expected, sizeof expected, "%d", number);
     return end - from == length && memcmp(from, expected, (size_t)length) == 0;
@@ -258,13 +258,13 @@ static void add_specials(Tokenizer *t, char *room) {
     }
 }
 
-static void read_line(Tokenizer *t, const char *path, const char *line, const char *end,
+static void read_rank(Tokenizer *t, const char *path, const char *line, const char *end,
                       char *room) {
     Vocabulary *v = &t->vocabulary;
     const char *blank = memchr(line, ' ', (size_t)(end - line));
     int id = v->size, length = blank ? decode_base64((size_t)(blank - line), line, room) : -1;
     if (length < 1) fail("%s: line %d: no token in base64 and its rank", path, id + 1);
-    if (!ends_with(blank + 1, end, id))
+    if (!is_number(blank + 1, end, id))
         fail("%s: line %d: its rank should be %d", path, id + 1, id);
     if (length > MOST_PIECE || id == MOST_TOKENS)
         fail("%s: line %d: this token is one too many, or too long", path, id + 1);
@@ -289,7 +289,7 @@ Tokenizer *tiktoken_read(const char *path, size_t length, char *bytes) {
         const char *newline = memchr(line, '\n', (size_t)(end - line)),
                    *stop = newline ? newline : end;
         if (stop > line && stop[-1] == '\r') stop--; /* it has been on Windows */
-        read_line(t, path, line, stop, room);
+        read_rank(t, path, line, stop, room);
         room += t->vocabulary.tokens[t->vocabulary.size - 1].length;
         line = newline ? newline + 1 : end;
     }

@@ -1,5 +1,5 @@
-/* What the figures of chapter 10 draw. (Of Llama 2's and Llama 3's own vocabularies:
- * tests/golden/vocabularies.txt.) */
+/* The data of this chapter's figures. Those of Llama 2's and Llama 3's own vocabularies are in
+ * tests/golden/vocabularies.txt. */
 #include "10_tokenizer/bpe_train.h"
 #include "common/console.h"
 #include "common/error.h"

@@ -47,7 +47,7 @@ static void the_sentence(const Tokenizer *t) {
 
 /* ---- a vocabulary is learned */
 
-static int characters_of(const char *text, int ids[]) {
+static int to_characters(const char *text, int ids[]) {
     int n = 0;
     for (; text[n]; n++) ids[n] = text[n];
     return n;
@@ -68,7 +68,7 @@ static void by_hand(Learned token[BY_HAND]) {
     table_row(&table, "token|<left|<right|<together|times|ids left");
     /* Each time from the beginning, to see how many are left. */
     for (int V = CHARACTERS + 1; V <= BY_HAND; V++) {
-        int ids[sizeof text], left = learn(V, token, characters_of(text, ids), ids);
+        int ids[sizeof text], left = learn(V, token, to_characters(text, ids), ids);
         const Learned *last = &token[V - 1];
         table_row(&table, "%d|%s|%s|%s|%d|%d", V - 1, token[last->left].text,
                   token[last->right].text, last->text, last->times, left);
@@ -76,7 +76,7 @@ static void by_hand(Learned token[BY_HAND]) {
     table_print(&table, stdout);
 }
 
-/* What one might take for the same: at each place, the longest token that the rest begins with. */
+/* A common mistake: at each place, the longest token that the rest begins with. */
 static int longest_first(int V, const Learned token[V], const char *text, int ids[]) {
     int n = 0;
     for (; *text; text += strlen(token[ids[n++]].text)) {
@@ -95,7 +95,7 @@ static void a_new_word(const Learned token[BY_HAND]) {
     int ids[sizeof word], before = 0;
     section("A new word");
     for (int V = CHARACTERS; V <= BY_HAND; V++) {
-        int n = apply_learned(V, token, characters_of(word, ids), ids);
+        int n = apply_learned(V, token, to_characters(word, ids), ids);
         if (n != before) {
             printf("after %2d merges     ", V - CHARACTERS);
             print_learned(token, n, ids);
@@ -111,7 +111,7 @@ static void a_new_word(const Learned token[BY_HAND]) {
 enum { FIRST_MERGE = 259 }; /* of the model's: before it are three special tokens and 256 bytes */
 
 /* How many of the first tokens the model's vocabulary has at the same place. */
-static int alike(const Tokenizer *model, int V, const Learned token[V]) {
+static int common_start(const Tokenizer *model, int V, const Learned token[V]) {
     int n = 0;
     for (; CHARACTERS + n < V; n++) {
         size_t length;
@@ -129,7 +129,7 @@ static void on_the_stories(const Tokenizer *model) {
     size_t length, count;
     char *text = file_read(STORIES, &length);
     int *ids = allocate(product(length, sizeof *ids)),
-        tokens = learn(V, token, characters_of(text, ids), ids);
+        tokens = learn(V, token, to_characters(text, ids), ids);
     Table table = {0};
     section("On the stories");
     printf("%zu characters become %d tokens, of %.2f bytes\n", length, tokens,
@@ -142,11 +142,11 @@ static void on_the_stories(const Tokenizer *model) {
                   token[t->right].text, t->text, t->times, (int)count, piece);
     }
     table_print(&table, stdout);
-    printf("the first %d are the library's, in its order\n", alike(model, V, token));
+    printf("the first %d are the library's, in its order\n", common_start(model, V, token));
 
     static const char question[] = "\nQuestion: Who sold an umbrella?";
     section("Two vocabularies");
-    int n = apply_learned(V, token, characters_of(question, ids), ids);
+    int n = apply_learned(V, token, to_characters(question, ids), ids);
     int *models = tokenizer_encode(model, strlen(question), question, false, &count);
     printf("ours       ");
     print_learned(token, n, ids);
@@ -167,7 +167,7 @@ static void show_pieces(const Tokenizer *t, const char *name, const char *text, 
     free(ids);
 }
 
-static void show(Tokenizer *const families[2], const char *text) {
+static void show_both(Tokenizer *const families[2], const char *text) {
     putchar('"');
     print_bytes(strlen(text), text);
     puts("\"");
@@ -175,7 +175,7 @@ static void show(Tokenizer *const families[2], const char *text) {
     show_pieces(families[1], "byte level", text, false);
 }
 
-/* What the first tokens of a text are decoded to, one more each time. */
+/* Decodes the first token of a text, the first two, and so on. */
 static void show_growing(const Tokenizer *t, const char *text) {
     size_t count, length;
     int *ids = tokenizer_encode(t, strlen(text), text, false, &count);
@@ -197,12 +197,12 @@ static void two_families(void) {
     Tokenizer *families[] = {tokenizer_open(ROOT "/tests/golden/tokenizers/sentencepiece"),
                              tokenizer_open(ROOT "/tests/golden/tokenizers/tiktoken")};
     section("Two families");
-    show(families, "The llama's wool is soft. 羊驼 😀");
+    show_both(families, "The llama's wool is soft. 羊驼 😀");
     section("Digits and spaces");
-    show(families, "1234567");
-    show(families, "the llama");
-    show(families, "the  llama");
-    show(families, "    return 0;\n");
+    show_both(families, "1234567");
+    show_both(families, "the llama");
+    show_both(families, "the  llama");
+    show_both(families, "    return 0;\n");
     section("Half a character");
     show_growing(families[0], "hi😀");
     section("Special text");

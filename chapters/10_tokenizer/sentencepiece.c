@@ -9,8 +9,8 @@
 enum { SPACE_LENGTH = sizeof SPACE_MARK - 1 };
 
 /* With a ▁ before it, ▁ for each space, and U+FFFD for each byte that is no UTF-8. */
-static char *normalize(const Tokenizer *t, size_t length, const char *text, bool first,
-                       size_t *normal_length) {
+static char *add_space_marks(const Tokenizer *t, size_t length, const char *text, bool first,
+                             size_t *normal_length) {
     char *normal = allocate(3 * length + SPACE_LENGTH), *end = normal;
     const bool has_one = (length > 0 && text[0] == ' ') ||
                          (length >= SPACE_LENGTH && memcmp(text, SPACE_MARK, SPACE_LENGTH) == 0);
@@ -99,7 +99,7 @@ static int character_symbols(const Tokenizer *t, size_t length, const char *word
 void sentencepiece_encode(const Tokenizer *t, size_t length, const char *text, bool first,
                           Ids *ids) {
     size_t normal_length, n;
-    char *normal = normalize(t, length, text, first, &normal_length);
+    char *normal = add_space_marks(t, length, text, first, &normal_length);
     EncodeCache cache = encode_cache_new(t, normal_length, normal, ids);
     for (size_t at = 0; at < normal_length; at += n) {
         n = word_length(t, normal_length - at, normal + at);

@@ -22,16 +22,14 @@ Tokenizer *tokenizer_open(const char *path) {
     char *bytes = file_read_regular(path, &length);
     if (tiktoken_is(bytes)) return tiktoken_read(path, length, bytes);
     if (!sentencepiece_is(length, bytes))
-        fail(
-            "%s: it is neither SentencePiece's nor tiktoken's tokenizer.model: build/tokenize "
-            "opens other formats",
-            path);
+        fail("%s: it is neither SentencePiece's nor tiktoken's tokenizer.model: build/tokenize "
+             "opens other formats",
+             path);
     Tokenizer *tokenizer = sentencepiece_read(path, length, bytes);
     if (tokenizer->charsmap_length > 0 || tokenizer->removes_spaces)
-        fail(
-            "%s: it rewrites characters or removes spaces, as no Llama's does: build/tokenize "
-            "opens it",
-            path);
+        fail("%s: it rewrites characters or removes spaces, as no Llama's does: build/tokenize "
+             "opens it",
+             path);
     return tokenizer;
 }
 
@@ -85,8 +83,8 @@ static void encode_plain(const Tokenizer *t, size_t length, const char *text, bo
 
 /* Cuts the text at the names of special tokens and encodes each part by itself. `first`: nothing
  * precedes the text. */
-static int *encode(const Tokenizer *t, bool first, size_t length, const char *text, bool special,
-                   size_t *count) {
+static int *encode_parts(const Tokenizer *t, bool first, size_t length, const char *text,
+                         bool special, size_t *count) {
     if (length > INT_MAX / 4) fail("a text of %zu bytes is too long: encode it in parts", length);
     const Vocabulary *v = &t->vocabulary;
     Ids ids = {0, 1, allocate(sizeof *ids.ids)};
@@ -112,11 +110,11 @@ static int *encode(const Tokenizer *t, bool first, size_t length, const char *te
 
 int *tokenizer_encode(const Tokenizer *t, size_t length, const char *text, bool special,
                       size_t *count) {
-    return encode(t, true, length, text, special, count);
+    return encode_parts(t, true, length, text, special, count);
 }
 
 int *tokenizer_encode_after(const Tokenizer *t, size_t length, const char *text, size_t *count) {
-    return encode(t, false, length, text, false, count);
+    return encode_parts(t, false, length, text, false, count);
 }
 
 void tokenizer_trim(const Tokenizer *t, int left, int right, const char *text, size_t *from,

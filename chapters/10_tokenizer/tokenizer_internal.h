@@ -43,8 +43,8 @@ typedef struct {
     void (*close)(Tokenizer *);
 } TokenizerHooks;
 
-/* Where SentencePiece's family puts a ▁ before a text, so that its first word looks like any other.
- * FIRST: only at the beginning, not again after a special token. */
+/* SentencePiece's family puts a ▁ before a text, so that its first word looks like any other:
+ * never, only at the beginning (not again after a special token), or always. */
 typedef enum { NEVER, FIRST, ALWAYS } Prefix;
 
 struct Tokenizer {

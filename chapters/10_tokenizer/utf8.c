@@ -71,10 +71,9 @@ CharacterClass character_class(uint32_t point, ClassStretch *last) {
 
 void buffer_add(StringBuffer *buffer, size_t length, const char *bytes) {
     if (buffer->most && length > buffer->most - buffer->length)
-        fail(
-            "what the tokenizer puts in place of others makes this text over %zu bytes long: no "
-            "model's does that",
-            buffer->most);
+        fail("what the tokenizer puts in place of others makes this text over %zu bytes long: no "
+             "model's does that",
+             buffer->most);
     if (buffer->capacity - buffer->length < length + 1) {
         buffer->capacity = 2 * buffer->capacity + length + 1;
         buffer->text = reallocate(buffer->text, buffer->capacity);

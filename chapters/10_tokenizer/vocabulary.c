@@ -22,7 +22,7 @@ uint64_t bytes_hash(size_t length, const char *key) {
 }
 
 /* The entry of a key, or the free place where it belongs. */
-static struct Entry *place_of(const Map *map, size_t length, const char *key) {
+static struct Entry *entry_place(const Map *map, size_t length, const char *key) {
     size_t i = bytes_hash(length, key) & (map->capacity - 1);
     for (;; i = (i + 1) & (map->capacity - 1)) {
         struct Entry *entry = &map->entries[i];
@@ -37,7 +37,7 @@ static void grow(Map *map) {
     memset(larger.entries, 0, larger.capacity * sizeof *larger.entries);
     for (size_t i = 0; i < map->capacity; i++) {
         const struct Entry *entry = &map->entries[i];
-        if (entry->key) *place_of(&larger, entry->length, entry->key) = *entry;
+        if (entry->key) *entry_place(&larger, entry->length, entry->key) = *entry;
     }
     free(map->entries);
     *map = larger;
@@ -45,7 +45,7 @@ static void grow(Map *map) {
 
 bool map_add(Map *map, size_t length, const char *key, int value) {
     if (2 * map->count >= map->capacity) grow(map);
-    struct Entry *entry = place_of(map, length, key);
+    struct Entry *entry = entry_place(map, length, key);
     if (entry->key) return false;
     *entry = (struct Entry){key, (uint32_t)length, value};
     map->count++;
@@ -54,7 +54,7 @@ bool map_add(Map *map, size_t length, const char *key, int value) {
 
 int map_find(const Map *map, size_t length, const char *key) {
     if (map->count == 0) return -1;
-    const struct Entry *entry = place_of(map, length, key);
+    const struct Entry *entry = entry_place(map, length, key);
     return entry->key ? entry->value : -1;
 }
 
@@ -73,14 +73,15 @@ int vocabulary_add(Vocabulary *v, Token token) {
     return v->size++;
 }
 
-static int by_name(const void *left, const void *right) {
+static int compare_names(const void *left, const void *right) {
     const Name *a = left, *b = right;
     int order = memcmp(a->name, b->name, (size_t)(a->length < b->length ? a->length : b->length));
     return order ? order : a->length - b->length;
 }
 
 void names_sort(Names *names) {
-    if (names->count > 0) qsort(names->names, (size_t)names->count, sizeof *names->names, by_name);
+    if (names->count > 0)
+        qsort(names->names, (size_t)names->count, sizeof *names->names, compare_names);
 }
 
 static Names sorted_names(const Vocabulary *v, bool of_kind(TokenType)) {

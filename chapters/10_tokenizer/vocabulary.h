@@ -86,8 +86,8 @@ int vocabulary_add(Vocabulary *vocabulary, Token token);
 void vocabulary_sort_names(Vocabulary *vocabulary);
 void vocabulary_free(Vocabulary *vocabulary);
 
-/* What two neighbours merge into; `text` begins with the left one, and the right one follows. An id
- * may be -1. */
+/* The token that two neighbours merge into; `text` begins with the left one, and the right one
+ * follows. An id may be -1. */
 Merge vocabulary_merge(const Vocabulary *vocabulary, const char *text, int left_length, int left_id,
                        int right_length, int right_id);
 

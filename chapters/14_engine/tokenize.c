@@ -20,7 +20,7 @@ typedef struct {
     const char *model, *encode, *encode_file, *decode, *bos, *special, *pieces, *info;
 } Request;
 
-static void encode(const Tokenizer *t, const Request *r) {
+static void print_encoded(const Tokenizer *t, const Request *r) {
     size_t length = r->encode ? strlen(r->encode) : 0, count;
     char *read = r->encode ? NULL : file_read(r->encode_file, &length);
     int *ids = tokenizer_encode(t, length, r->encode ? r->encode : read, r->special, &count);
@@ -53,7 +53,7 @@ static int *parse_ids(const char *text, size_t *count) {
     return ids;
 }
 
-static void decode(const Tokenizer *t, const char *text) {
+static void print_decoded(const Tokenizer *t, const char *text) {
     size_t count, length;
     char *read = strcmp(text, "-") == 0 ? file_read(text, &length) : NULL;
     int *ids = parse_ids(read ? read : text, &count);
@@ -85,8 +85,8 @@ static void print_info(const Tokenizer *t, const char *path) {
 static void use_model(const Request *r) {
     Tokenizer *t = tokenizer_open_any(r->model);
     if (r->info) print_info(t, r->model);
-    if (r->encode || r->encode_file) encode(t, r);
-    if (r->decode) decode(t, r->decode);
+    if (r->encode || r->encode_file) print_encoded(t, r);
+    if (r->decode) print_decoded(t, r->decode);
     tokenizer_close(t);
 }
 

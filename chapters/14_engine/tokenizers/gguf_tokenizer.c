@@ -11,9 +11,8 @@
 
 #define KEY "tokenizer.ggml."
 
-/* What the file says under this key: an array of `count` elements, or, where that is -1, of any
- * number. */
-static const GgufPair *list(const Gguf *file, const char *key, GgufValue type, int count) {
+/* The array of this key, of `count` elements, or of any number where that is -1. */
+static const GgufPair *list_field(const Gguf *file, const char *key, GgufValue type, int count) {
     const GgufPair *pair = gguf_pair(file, key);
     if (!pair || !pair->is_array || pair->type != type)
         fail("%s: %s is missing, or no list of what it should be", file->name, key);
@@ -25,7 +24,7 @@ static const GgufPair *list(const Gguf *file, const char *key, GgufValue type, i
 }
 
 /* A single text, or "". */
-static const char *word(const Gguf *file, const char *key, char text[static 64]) {
+static const char *text_field(const Gguf *file, const char *key, char text[static 64]) {
     const GgufPair *pair = gguf_pair(file, key);
     if (!pair || pair->is_array || pair->type != GGUF_STRING) return strcpy(text, "");
     const unsigned char *place = pair->bytes;
@@ -34,7 +33,7 @@ static const char *word(const Gguf *file, const char *key, char text[static 64])
     return text;
 }
 
-static double number_or(const Gguf *file, const char *key, double otherwise) {
+static double number_field(const Gguf *file, const char *key, double otherwise) {
     const GgufPair *pair = gguf_pair(file, key);
     if (!pair) return otherwise;
     if (pair->is_array || pair->type == GGUF_STRING) fail("%s: %s is no number", file->name, key);
@@ -66,7 +65,7 @@ static char *copy_names(const Gguf *file, const GgufPair *tokens, size_t *size) 
     return names;
 }
 
-/* What fills a vocabulary up (UNUSED) no text becomes, like what controls. */
+/* No text becomes a token that fills a vocabulary up (UNUSED), nor a control token. */
 static TokenType kind_of(const Gguf *file, const GgufPair *types, int id, bool byte_level) {
     static const TokenType kinds[] = {[1] = NORMAL, UNKNOWN, CONTROL, USER_DEFINED, CONTROL, BYTE};
     int type = (int)gguf_number(types, (size_t)id);
@@ -74,10 +73,10 @@ static TokenType kind_of(const Gguf *file, const GgufPair *types, int id, bool b
     return byte_level && kinds[type] == USER_DEFINED ? ADDED : kinds[type];
 }
 
-static void read_tokens(Tokenizer *t, const Gguf *file, const GgufPair *tokens, size_t size) {
+static void read_gguf_tokens(Tokenizer *t, const Gguf *file, const GgufPair *tokens, size_t size) {
     int count = (int)tokens->count;
-    const GgufPair *types = list(file, KEY "token_type", GGUF_I32, count);
-    const GgufPair *scores = t->byte_level ? NULL : list(file, KEY "scores", GGUF_F32, count);
+    const GgufPair *types = list_field(file, KEY "token_type", GGUF_I32, count);
+    const GgufPair *scores = t->byte_level ? NULL : list_field(file, KEY "scores", GGUF_F32, count);
     const char *name = t->file;
     char *room = t->names = allocate(size);
     for (int id = 0; id < count; id++) {
@@ -101,7 +100,7 @@ static int part_id(const Tokenizer *t, int length, const char *bytes) {
 }
 
 /* "a b": both are tokens, and so are they together. */
-static void read_merge(Tokenizer *t, const Gguf *file, GgufText merge, int i) {
+static void read_gguf_merge(Tokenizer *t, const Gguf *file, GgufText merge, int i) {
     char bytes[2 * MOST_PIECE];
     Vocabulary *v = &t->vocabulary;
     const char *blank =
@@ -120,19 +119,19 @@ static void read_merge(Tokenizer *t, const Gguf *file, GgufText merge, int i) {
         fail("%s: merge %d is there twice", file->name, i);
 }
 
-static void read_merges(Tokenizer *t, const Gguf *file) {
-    const GgufPair *merges = list(file, KEY "merges", GGUF_STRING, -1);
+static void read_gguf_merges(Tokenizer *t, const Gguf *file) {
+    const GgufPair *merges = list_field(file, KEY "merges", GGUF_STRING, -1);
     const unsigned char *place = merges->bytes;
     Vocabulary *v = &t->vocabulary;
     v->lists_merges = true;
     v->pair_ids = allocate(merges->count * sizeof *v->pair_ids);
     v->merges = allocate(merges->count * sizeof *v->merges);
-    for (int i = 0; i < (int)merges->count; i++) read_merge(t, file, gguf_text(&place), i);
+    for (int i = 0; i < (int)merges->count; i++) read_gguf_merge(t, file, gguf_text(&place), i);
 }
 
 /* The id that the file names, or -1. */
 static int named_id(const Tokenizer *t, const Gguf *file, const char *key, int otherwise) {
-    double id = number_or(file, key, otherwise);
+    double id = number_field(file, key, otherwise);
     if (!(id >= -1 && id < t->vocabulary.size))
         fail("%s: %s is %.10g, of %d tokens", file->name, key, id, t->vocabulary.size);
     return (int)id;
@@ -141,8 +140,8 @@ static int named_id(const Tokenizer *t, const Gguf *file, const char *key, int o
 Tokenizer *gguf_tokenizer(const char *path) {
     char model[64], split[64];
     Gguf file = gguf_open(path);
-    word(&file, KEY "model", model);
-    word(&file, KEY "pre", split);
+    text_field(&file, KEY "model", model);
+    text_field(&file, KEY "pre", split);
     if (!*model) fail("%s: there is no tokenizer in it: name one with --tokenizer", path);
     const bool byte_level = strcmp(model, "gpt2") == 0;
     if (!byte_level && strcmp(model, "llama") != 0)
@@ -150,22 +149,22 @@ Tokenizer *gguf_tokenizer(const char *path) {
     if (byte_level && strcmp(split, "llama-bpe") != 0)
         fail("%s: it splits text as \"%s\" does: only llama-bpe is known here", path, split);
 
-    const GgufPair *tokens = list(&file, KEY "tokens", GGUF_STRING, -1);
+    const GgufPair *tokens = list_field(&file, KEY "tokens", GGUF_STRING, -1);
     size_t size;
     Tokenizer *t = tokenizer_new(copy_names(&file, tokens, &size));
     t->byte_level = t->whole_pieces = byte_level;
-    if (!byte_level && number_or(&file, KEY "add_space_prefix", 1) != 0) {
+    if (!byte_level && number_field(&file, KEY "add_space_prefix", 1) != 0) {
         t->prefix = ALWAYS;
         t->drops_prefix = true;
     }
-    read_tokens(t, &file, tokens, size);
+    read_gguf_tokens(t, &file, tokens, size);
     if (byte_level) {
-        read_merges(t, &file);
+        read_gguf_merges(t, &file);
         byte_level_complete(t);
     } else sentencepiece_complete(t);
     t->bos = named_id(t, &file, KEY "bos_token_id", t->bos);
     t->eos = named_id(t, &file, KEY "eos_token_id", t->eos);
-    t->adds_bos = number_or(&file, KEY "add_bos_token", 1) != 0;
+    t->adds_bos = number_field(&file, KEY "add_bos_token", 1) != 0;
     gguf_close(&file);
     return t;
 }
@@ -218,11 +217,10 @@ static void find_ranks(const Vocabulary *v, float ranks[v->size]) {
                 map_find(&v->pieces, (size_t)(token->piece_length - cut), token->piece + cut)};
             if (pair[0] >= 0 && pair[1] >= 0 &&
                 map_find(&v->pairs, sizeof pair, (const char *)pair) < 0)
-                fail(
-                    "this tokenizer.json does not merge all that makes a token, as \"%.*s\", and "
-                    "GGUF has no "
-                    "words for that: --tokenizer takes a tokenizer.model, if there is one",
-                    token->piece_length, token->piece);
+                fail("this tokenizer.json does not merge all that makes a token, as \"%.*s\", and "
+                     "GGUF has no "
+                     "words for that: --tokenizer takes a tokenizer.model, if there is one",
+                     token->piece_length, token->piece);
         }
     }
     for (size_t i = v->pairs.count; i-- > 0;) ranks[v->merges[i].id] = (float)i;
@@ -285,21 +283,18 @@ static void add_merges(const Tokenizer *t, GgufPairs *pairs) {
 
 void gguf_tokenizer_pairs(const Tokenizer *t, GgufPairs *pairs) {
     if (t->hooks.encode)
-        fail(
-            "this tokenizer.json is of neither of Llama's families, and GGUF has no words for "
-            "what it does to a text: "
-            "--tokenizer takes a tokenizer.model, if there is one");
+        fail("this tokenizer.json is of neither of Llama's families, and GGUF has no words for "
+             "what it does to a text: "
+             "--tokenizer takes a tokenizer.model, if there is one");
     if (t->hooks.normalize)
-        fail(
-            "this tokenizer.model has a character map, or removes spaces: a .gguf of ours has "
-            "neither");
+        fail("this tokenizer.model has a character map, or removes spaces: a .gguf of ours has "
+             "neither");
     if (!t->byte_level && (t->one_prefix || (t->vocabulary.lists_merges && t->has_added)))
-        fail(
-            "in this tokenizer %s, and GGUF has no words for that: --tokenizer takes a "
-            "tokenizer.model without added "
-            "tokens",
-            t->has_added ? "a text begins anew behind an added token"
-                         : "a text that begins with a space gets no other");
+        fail("in this tokenizer %s, and GGUF has no words for that: --tokenizer takes a "
+             "tokenizer.model without added "
+             "tokens",
+             t->has_added ? "a text begins anew behind an added token"
+                          : "a text that begins with a space gets no other");
     gguf_add_text(pairs, KEY "model", t->byte_level ? "gpt2" : "llama");
     gguf_add_text(pairs, KEY "pre", t->byte_level ? "llama-bpe" : "default");
     add_names(t, pairs);

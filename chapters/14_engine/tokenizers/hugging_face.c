@@ -16,7 +16,7 @@
  * and TikTokenConverter of transformers. */
 
 /* The steps of a Sequence, or the one that stands there without it. NULL behind the last. */
-static const json_t *step(const json_t *steps, const char *list, size_t i) {
+static const json_t *step_at(const json_t *steps, const char *list, size_t i) {
     if (has_values(steps, "{\"type\": \"Sequence\"}"))
         return json_array_get(json_object_get(steps, list), i);
     return i == 0 && !json_is_null(steps) ? steps : NULL;
@@ -27,15 +27,15 @@ static const json_t *step(const json_t *steps, const char *list, size_t i) {
 /* Llama 1 and 2, as most files have it: Prepend and Replace do what SentencePiece's normalizer
  * does. */
 static bool is_prepend(Tokenizer *t, const json_t *normalizer, const json_t *pre_tokenizer) {
-    const json_t *s = step(normalizer, "normalizers", 0);
+    const json_t *s = step_at(normalizer, "normalizers", 0);
     bool prepends = has_values(s, "{\"type\": \"Prepend\", \"prepend\": \"▁\"}");
-    if (prepends) s = step(normalizer, "normalizers", 1);
+    if (prepends) s = step_at(normalizer, "normalizers", 1);
     t->prefix = prepends ? ALWAYS : NEVER;
     return has_values(
                s,
                "{\"type\": \"Replace\", \"pattern\": {\"String\": \" \"}, \"content\": \"▁\"}") &&
-           !step(normalizer, "normalizers", prepends ? 2 : 1) &&
-           !step(pre_tokenizer, "pretokenizers", 0);
+           !step_at(normalizer, "normalizers", prepends ? 2 : 1) &&
+           !step_at(pre_tokenizer, "pretokenizers", 0);
 }
 
 /* The same as newer files have it: here a text that begins with a space gets no second one before
@@ -43,7 +43,7 @@ static bool is_prepend(Tokenizer *t, const json_t *normalizer, const json_t *pre
 static bool is_metaspace(Tokenizer *t, const json_t *normalizer, const json_t *metaspace) {
     static const char *const schemes[] = {
         [NEVER] = "never", [FIRST] = "first", [ALWAYS] = "always"};
-    if (step(normalizer, "normalizers", 0) ||
+    if (step_at(normalizer, "normalizers", 0) ||
         !has_values(metaspace,
                     "{\"type\": \"Metaspace\", \"replacement\": \"▁\", \"split\": false}"))
         return false;
@@ -59,17 +59,18 @@ static bool is_metaspace(Tokenizer *t, const json_t *normalizer, const json_t *m
 
 /* Llama 3: Meta's pattern, then the bytes as they are. */
 static bool is_split(const json_t *normalizer, const json_t *pre_tokenizer, const json_t *decoder) {
-    const json_t *split = step(pre_tokenizer, "pretokenizers", 0),
-                 *bytes = step(pre_tokenizer, "pretokenizers", 1);
+    const json_t *split = step_at(pre_tokenizer, "pretokenizers", 0),
+                 *bytes = step_at(pre_tokenizer, "pretokenizers", 1);
     const char *pattern =
         json_string_value(json_object_get(json_object_get(split, "pattern"), "Regex"));
-    return !step(normalizer, "normalizers", 0) && pattern && strcmp(pattern, llama3_pattern) == 0 &&
+    return !step_at(normalizer, "normalizers", 0) && pattern &&
+           strcmp(pattern, llama3_pattern) == 0 &&
            has_values(split,
                       "{\"type\": \"Split\", \"behavior\": \"Isolated\", \"invert\": false}") &&
            has_values(
                bytes,
                "{\"type\": \"ByteLevel\", \"add_prefix_space\": false, \"use_regex\": false}") &&
-           !step(pre_tokenizer, "pretokenizers", 2) &&
+           !step_at(pre_tokenizer, "pretokenizers", 2) &&
            has_values(decoder, "{\"type\": \"ByteLevel\"}");
 }
 
@@ -107,7 +108,7 @@ static bool is_family(Tokenizer *t, const json_t *json, const json_t *model) {
         (is_prepend(t, normalizer, pre_tokenizer) || is_metaspace(t, normalizer, pre_tokenizer));
     return (t->byte_level || characters) &&
            has_bytes(json_object_get(model, "vocab"), t->byte_level) &&
-           are_plain(json_object_get(json, "added_tokens"), step(normalizer, "normalizers", 0));
+           are_plain(json_object_get(json, "added_tokens"), step_at(normalizer, "normalizers", 0));
 }
 
 static void check_model(const char *path, const json_t *model) {
@@ -116,18 +117,18 @@ static void check_model(const char *path, const json_t *model) {
         const json_t *value = json_object_get(model, foreign[i]);
         if (value && !json_is_null(value) &&
             !(json_is_string(value) && json_string_length(value) == 0))
-            refuse(path, foreign[i], value, "only a model without is known here");
+            refuse_json(path, foreign[i], value, "only a model without is known here");
     }
     const json_t *dropout = json_object_get(model, "dropout");
     if (dropout && !json_is_null(dropout) &&
         !(json_is_number(dropout) && json_number_value(dropout) == 0))
-        refuse(path, "dropout", dropout,
-               "it is for training: with it a text has other ids each time");
+        refuse_json(path, "dropout", dropout,
+                    "it is for training: with it a text has other ids each time");
 }
 
 /* ------------------------------------------------------------------ the vocabulary */
 
-static int read_id(const char *path, const char *piece, const json_t *id, int below) {
+static int vocab_id(const char *path, const char *piece, const json_t *id, int below) {
     if (!json_is_whole(id, 0, below - 1))
         fail("%s: the id of \"%.80s\" is none, or there are not as many tokens", path, piece);
     return (int)json_integer_value(id);
@@ -150,7 +151,7 @@ static void take_added(Token tokens[], const char *path, const json_t *added, in
     const json_t *content = json_object_get(added, "content");
     const char *piece = json_is_string(content) ? json_string_value(content) : "";
     TokenType kind = json_is_true(json_object_get(added, "special")) ? CONTROL : ADDED;
-    take_id(tokens, path, read_id(path, piece, json_object_get(added, "id"), most),
+    take_id(tokens, path, vocab_id(path, piece, json_object_get(added, "id"), most),
             named(path, piece, kind));
 }
 
@@ -175,8 +176,8 @@ static void add_tokens(Tokenizer *t, const char *path, bool family, int count,
 }
 
 /* The tokens of the model, and those that were added to them, which may be among the former. */
-static void read_vocabulary(Tokenizer *t, const char *path, bool family, const json_t *json,
-                            const json_t *model) {
+static void read_json_vocabulary(Tokenizer *t, const char *path, bool family, const json_t *json,
+                                 const json_t *model) {
     const json_t *vocab = json_object_get(model, "vocab"),
                  *added = json_object_get(json, "added_tokens");
     const char *piece;
@@ -189,7 +190,7 @@ static void read_vocabulary(Tokenizer *t, const char *path, bool family, const j
     Token *tokens = t->vocabulary.tokens = allocate(most * sizeof *tokens);
     memset(tokens, 0, most * sizeof *tokens);
     json_object_foreach((json_t *)vocab, piece, id)
-        take_id(tokens, path, read_id(path, piece, id, (int)most), named(path, piece, NORMAL));
+        take_id(tokens, path, vocab_id(path, piece, id, (int)most), named(path, piece, NORMAL));
     for (size_t i = 0; i < json_array_size(added); i++)
         take_added(tokens, path, json_array_get(added, i), (int)most);
     for (int i = 0; i < (int)most; i++)
@@ -209,8 +210,8 @@ static int piece_id(const char *path, const json_t *vocab, const char *piece, si
 }
 
 /* "a b", or ["a", "b"]: both parts, and `joined`. */
-static void read_merge(const char *path, const json_t *merge, size_t i, char *left, char *right,
-                       char *joined) {
+static void split_merge(const char *path, const json_t *merge, size_t i, char *left, char *right,
+                        char *joined) {
     const char *a = json_string_value(json_array_get(merge, 0)),
                *b = json_string_value(json_array_get(merge, 1));
     int a_length = a ? (int)strnlen(a, MOST_PIECE) : 0;
@@ -227,7 +228,8 @@ static void read_merge(const char *path, const json_t *merge, size_t i, char *le
     sprintf(joined, "%s%s", left, right);
 }
 
-static void read_merges(Tokenizer *t, const char *path, const json_t *vocab, const json_t *merges) {
+static void read_json_merges(Tokenizer *t, const char *path, const json_t *vocab,
+                             const json_t *merges) {
     char left[MOST_PIECE + 1], right[MOST_PIECE + 1], joined[2 * MOST_PIECE + 1];
     Vocabulary *v = &t->vocabulary;
     size_t count = json_array_size(merges);
@@ -237,7 +239,7 @@ static void read_merges(Tokenizer *t, const char *path, const json_t *vocab, con
     v->pair_ids = allocate(count * sizeof *v->pair_ids);
     v->merges = allocate(count * sizeof *v->merges);
     for (size_t i = 0; i < count; i++) {
-        read_merge(path, json_array_get(merges, i), i, left, right, joined);
+        split_merge(path, json_array_get(merges, i), i, left, right, joined);
         v->pair_ids[i][0] = piece_id(path, vocab, left, i);
         v->pair_ids[i][1] = piece_id(path, vocab, right, i);
         v->merges[i] = (Merge){(float)i, piece_id(path, vocab, joined, i)};
@@ -246,7 +248,7 @@ static void read_merges(Tokenizer *t, const char *path, const json_t *vocab, con
     }
 }
 
-static void complete(Tokenizer *t, bool family, const json_t *json, const json_t *model) {
+static void complete_tokenizer(Tokenizer *t, bool family, const json_t *json, const json_t *model) {
     const json_t *vocab = json_object_get(model, "vocab"),
                  *unknown = json_object_get(model, "unk_token");
     if (!family) {
@@ -273,16 +275,16 @@ Tokenizer *hugging_face_read(const char *path, size_t length, char *bytes) {
     const json_t *model = json_object_get(json, "model");
     if (!json_is_object(model)) fail("%s: it has no model: is this a tokenizer.json?", path);
     if (!has_values(model, "{\"type\": \"BPE\"}"))
-        refuse(path, "the model's type", json_object_get(model, "type"), "a Llama's is BPE");
+        refuse_json(path, "the model's type", json_object_get(model, "type"), "a Llama's is BPE");
     check_model(path, model);
     t->whole_pieces = json_is_true(json_object_get(model, "ignore_merges"));
     bool family = is_family(t, json, model);
     if (!family || !t->byte_level) pipeline_read(t->pipeline, path, json);
     if (!family)
         t->byte_level = has_values(json_object_get(json, "decoder"), "{\"type\": \"ByteLevel\"}");
-    read_vocabulary(t, path, family, json, model);
-    read_merges(t, path, json_object_get(model, "vocab"), json_object_get(model, "merges"));
-    complete(t, family, json, model);
+    read_json_vocabulary(t, path, family, json, model);
+    read_json_merges(t, path, json_object_get(model, "vocab"), json_object_get(model, "merges"));
+    complete_tokenizer(t, family, json, model);
     post_processor_read(t, path, json);
     return t;
 }

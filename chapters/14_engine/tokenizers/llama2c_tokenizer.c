@@ -11,7 +11,7 @@
 
 /* The name as other files have it: with ▁ for the spaces, and <s> for "\n<s>\n". Returns its
  * length. */
-static int spell(int id, int length, const char *bytes, char *to) {
+static int spell_name(int id, int length, const char *bytes, char *to) {
     char *end = to;
     for (int i = 0; i < length; i++) {
         if (bytes[i] == ' ') end = put(end, sizeof SPACE_MARK - 1, SPACE_MARK);
@@ -36,7 +36,7 @@ Tokenizer *llama2c_tokenizer_read(const char *path, size_t length, char *bytes) 
                          : id <= LAST_BYTE ? BYTE
                                            : NORMAL;
         Token token = {.piece = room, .kind = kind};
-        token.piece_length = spell(id, (int)size, bytes + at + BEFORE, room);
+        token.piece_length = spell_name(id, (int)size, bytes + at + BEFORE, room);
         room += token.piece_length;
         memcpy(&token.rank, &score_bits, sizeof token.rank);
         if (isnan(token.rank)) fail("%s: the score of token %d is no number", path, id);

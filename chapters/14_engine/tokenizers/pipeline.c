@@ -10,7 +10,7 @@
 
 /* ------------------------------------------------------------------ added tokens */
 
-/* What is between two added tokens, or one of them. */
+/* The text between two added tokens, or one of them. */
 typedef struct {
     size_t from, to;
     int id; /* -1: none */
@@ -34,8 +34,8 @@ static bool has_trait(const char *text, size_t *n, int traits) {
     return unicode_classes[unicode_class(utf8_point(text, n))].traits & traits;
 }
 
-/* Where the last character of text[0 .. end) begins. */
-static size_t before(const char *text, size_t end) {
+/* The start of the last character of text[0 .. end). */
+static size_t start_of_last(const char *text, size_t end) {
     do end--;
     while (((unsigned char)text[end] & 0xc0) == 0x80);
     return end;
@@ -43,7 +43,8 @@ static size_t before(const char *text, size_t end) {
 
 static size_t without_blanks(const char *text, size_t end) {
     size_t n;
-    while (end > 0 && has_trait(text + before(text, end), &n, BLANK)) end = before(text, end);
+    while (end > 0 && has_trait(text + start_of_last(text, end), &n, BLANK))
+        end = start_of_last(text, end);
     return end;
 }
 
@@ -56,7 +57,7 @@ static size_t behind_blanks(const char *text, size_t at, size_t length) {
 /* Whether text[from .. to) is not next to a character of a word. */
 static bool stands_alone(size_t length, const char *text, size_t from, size_t to) {
     size_t n;
-    return !(from > 0 && has_trait(text + before(text, from), &n, RUST_WORD)) &&
+    return !(from > 0 && has_trait(text + start_of_last(text, from), &n, RUST_WORD)) &&
            !(to < length && has_trait(text + to, &n, RUST_WORD));
 }
 
@@ -92,8 +93,8 @@ static const Added *added_of(const Pipeline *p, int id) {
     return NULL;
 }
 
-static void trim(const Tokenizer *t, int left, int right, const char *text, size_t *from,
-                 size_t *to) {
+static void pipeline_trim(const Tokenizer *t, int left, int right, const char *text, size_t *from,
+                          size_t *to) {
     if (*from == *to) return;
     const Pipeline *p = t->pipeline;
     const Added *before = added_of(p, left), *behind = added_of(p, right);
@@ -103,8 +104,9 @@ static void trim(const Tokenizer *t, int left, int right, const char *text, size
 
 /* ------------------------------------------------------------------ text to ids */
 
-/* What a word begins as: characters, or the bytes of one that is no token. What has no bytes either
- * is the unknown token, and waits behind the bytes that follow it: so it is in tokenizers. */
+/* Splits a word into characters, or into the bytes of a character that is no token. A character
+ * without bytes is the unknown token, which waits until the bytes that follow it are written: so it
+ * is in tokenizers. */
 static int spelled_symbols(const Tokenizer *t, size_t length, const char *word,
                            Symbol symbols[length]) {
     const Pipeline *p = t->pipeline;
@@ -180,8 +182,8 @@ static void encode_section(const Tokenizer *t, bool begins, size_t length, const
     pieces_free(&whole);
 }
 
-static void encode(const Tokenizer *t, bool begins, size_t length, const char *text, bool special,
-                   Ids *ids) {
+static void pipeline_encode(const Tokenizer *t, bool begins, size_t length, const char *text,
+                            bool special, Ids *ids) {
     StringBuffer valid = {0};
     buffer_add_utf8(&valid, false, length, text);
     Sections sections = {0};
@@ -199,7 +201,7 @@ static void encode(const Tokenizer *t, bool begins, size_t length, const char *t
 
 /* ------------------------------------------------------------------ ids to text */
 
-static StringBuffer decode(const Tokenizer *t, size_t count, const int *ids) {
+static StringBuffer pipeline_decode(const Tokenizer *t, size_t count, const int *ids) {
     Pieces pieces = {0};
     for (size_t i = 0; i < count; i++) {
         const DecodedToken *spoken =
@@ -224,8 +226,8 @@ static int read_letters(int length, char *letters) {
     return count;
 }
 
-/* What each token adds to a text: what the decoder makes of it before it joins them, and before it
- * looks which is the first. */
+/* The bytes that each token adds to a text: those that the decoder turns it into before it joins
+ * the tokens, and before it looks which is the first. */
 static void find_bytes(Tokenizer *t) {
     Steps alone = {0};
     const Steps *decoder = &t->pipeline->decoder;
@@ -349,7 +351,7 @@ Pipeline *pipeline_of(Tokenizer *t) {
 
 void pipeline_decodes(Tokenizer *t) {
     find_spoken(t);
-    t->hooks.decode = decode;
+    t->hooks.decode = pipeline_decode;
 }
 
 void pipeline_encodes(Tokenizer *t, const json_t *vocab, const json_t *added) {
@@ -367,8 +369,8 @@ void pipeline_encodes(Tokenizer *t, const json_t *vocab, const json_t *added) {
         t->byte_ids[byte] = map_find(&t->vocabulary.pieces, length, name);
     }
     find_bytes(t);
-    t->hooks.encode = encode;
-    t->hooks.trim = trim;
+    t->hooks.encode = pipeline_encode;
+    t->hooks.trim = pipeline_trim;
     t->first_symbols = spelled_symbols;
     t->pipeline->falls_apart = may_fall_apart(t);
     if (t->pipeline->falls_apart) find_pairs(t);

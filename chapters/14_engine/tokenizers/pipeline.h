@@ -1,8 +1,7 @@
-/* What other people's tokenizers do that Llama's two families do not. A tokenizer.json says step by
- * step what happens to a text and to tokens. Two ways of filling that in are Llama's families, and
- * 10_tokenizer encodes them; every other one runs here as the library tokenizers runs it, as far as
- * its steps are known. Source: tokenizers 0.23, src/tokenizer/added_vocabulary.rs and
- * src/models/bpe/model.rs. */
+/* Other people's tokenizers. A tokenizer.json says step by step what happens to a text and to
+ * tokens. Two ways of filling that in are Llama's families, and 10_tokenizer encodes them; every
+ * other one runs here as the library tokenizers runs it, as far as its steps are known. Source:
+ * tokenizers 0.23, src/tokenizer/added_vocabulary.rs and src/models/bpe/model.rs. */
 #ifndef PIPELINE_H
 #define PIPELINE_H
 
@@ -24,7 +23,7 @@ typedef struct {
     bool begins[256]; /* whether any begins with this byte */
 } AddedTokenTrie;
 
-/* What a decoder is given for a token; nothing, if it is silent. */
+/* The text that a decoder is given for a token; nothing, if the token is silent. */
 typedef struct {
     const char *name;
     int length;
@@ -62,7 +61,7 @@ void pipeline_encodes(Tokenizer *tokenizer, const json_t *vocab, const json_t *a
 void pipeline_free(Pipeline *pipeline);
 
 /* fail()s with the value as JSON spells it: whatever it is, it stays on one line. */
-_Noreturn void refuse(const char *path, const char *key, const json_t *value, const char *why);
+_Noreturn void refuse_json(const char *path, const char *key, const json_t *value, const char *why);
 
 /* Whether an object has these values, of JSON; it may have more. */
 bool has_values(const json_t *object, const char *values);

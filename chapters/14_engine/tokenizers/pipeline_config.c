@@ -8,7 +8,8 @@
 /* Each step of a tokenizer.json is one or a few of steps.h. What is not known is named with the
  * field. */
 
-_Noreturn void refuse(const char *path, const char *key, const json_t *value, const char *why) {
+_Noreturn void refuse_json(const char *path, const char *key, const json_t *value,
+                           const char *why) {
     char *text =
         value ? json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII | JSON_COMPACT) : NULL;
     fail("%s: %s is %.80s: %s", path, key, text ? text : "missing", why);
@@ -26,40 +27,41 @@ bool has_values(const json_t *object, const char *values) {
 
 /* ------------------------------------------------------------------ values */
 
-/* Where one is: for messages. */
+/* The place of a step in the file, for messages. */
 typedef struct {
     const char *path, *key; /* "pre_tokenizer" */
     const json_t *step;
     const char *type;
 } Place;
 
-static const char *text_of(const Place *p, const char *name) {
+static const char *string_of(const Place *p, const char *name) {
     const char *text = json_string_value(json_object_get(p->step, name));
     if (!text || strlen(text) > MOST_PIECE)
-        refuse(p->path, p->key, p->step, "it needs a text where there is none");
+        refuse_json(p->path, p->key, p->step, "it needs a text where there is none");
     return text;
 }
 
 static const char *character_of(const Place *p, const char *name) {
-    const char *text = text_of(p, name);
+    const char *text = string_of(p, name);
     size_t n = 0;
     if (*text) utf8_point(text, &n);
     if (n == 0 || n != strlen(text))
-        refuse(p->path, p->key, p->step, "it needs one character where there is none, or more");
+        refuse_json(p->path, p->key, p->step,
+                    "it needs one character where there is none, or more");
     return text;
 }
 
 static bool is_on(const Place *p, const char *name, bool otherwise) {
     const json_t *value = json_object_get(p->step, name);
     if (value && !json_is_null(value) && !json_is_boolean(value))
-        refuse(p->path, p->key, p->step, "what should be true or false is neither");
+        refuse_json(p->path, p->key, p->step, "what should be true or false is neither");
     return json_is_boolean(value) ? json_is_true(value) : otherwise;
 }
 
 static int count_of(const Place *p, const char *name) {
     const json_t *value = json_object_get(p->step, name);
     if (!json_is_whole(value, 0, MOST_PIECE))
-        refuse(p->path, p->key, p->step, "what should be a count is none");
+        refuse_json(p->path, p->key, p->step, "what should be a count is none");
     return (int)json_integer_value(value);
 }
 
@@ -69,7 +71,7 @@ static Regex *pattern_at(const Place *p) {
     const char *text = json_string_value(json_object_get(pattern, "String")),
                *regex = json_string_value(json_object_get(pattern, "Regex"));
     if (!text == !regex || !*(text ? text : regex))
-        refuse(p->path, p->key, p->step, "it needs a pattern");
+        refuse_json(p->path, p->key, p->step, "it needs a pattern");
     return text ? regex_of_text(text) : regex_new(p->path, p->key, regex);
 }
 
@@ -84,13 +86,13 @@ static void read_steps(Steps *steps, const char *path, const char *key, const ch
                        const json_t *json, void read(Steps *, const Place *)) {
     if (!json || json_is_null(json)) return;
     const char *type = json_string_value(json_object_get(json, "type"));
-    if (!type) refuse(path, key, json, "it has no type");
+    if (!type) refuse_json(path, key, json, "it has no type");
     if (strcmp(type, "Sequence") != 0) {
         read(steps, &(Place){path, key, json, type});
         return;
     }
     const json_t *each = json_object_get(json, list);
-    if (!json_is_array(each)) refuse(path, key, json, "it is a Sequence of nothing");
+    if (!json_is_array(each)) refuse_json(path, key, json, "it is a Sequence of nothing");
     for (size_t i = 0; i < json_array_size(each); i++)
         read_steps(steps, path, key, list, json_array_get(each, i), read);
 }
@@ -99,14 +101,14 @@ static void read_steps(Steps *steps, const char *path, const char *key, const ch
 
 static void need_normal_forms(const Place *p) {
     if (!has_normal_forms)
-        refuse(
+        refuse_json(
             p->path, p->key, p->step,
             "this program was built without the library utf8proc, which that needs (apt install "
             "libutf8proc-dev | "
             "dnf install utf8proc-devel | brew install utf8proc, then make)");
 }
 
-static void read_normalizer(Steps *steps, const Place *p) {
+static void normalizer_steps(Steps *steps, const Place *p) {
     static const char *const forms[] = {"NFD", "NFC", "NFKD", "NFKC"};
     int form;
     if (is_one_of(p->type, 4, forms, &form)) {
@@ -116,14 +118,14 @@ static void read_normalizer(Steps *steps, const Place *p) {
         need_normal_forms(p);
         steps_add(steps, (Step){.kind = LOWER_CASE});
     } else if (strcmp(p->type, "Prepend") == 0) {
-        steps_add(steps, (Step){.kind = PREFIX, .content = text_of(p, "prepend")});
+        steps_add(steps, (Step){.kind = PREFIX, .content = string_of(p, "prepend")});
     } else if (strcmp(p->type, "Replace") == 0) {
         steps_add(
             steps,
-            (Step){.kind = REPLACE, .content = text_of(p, "content"), .pattern = pattern_at(p)});
+            (Step){.kind = REPLACE, .content = string_of(p, "content"), .pattern = pattern_at(p)});
     } else {
-        refuse(p->path, p->key, p->step,
-               "known are NFC, NFD, NFKC, NFKD, Lowercase, Prepend and Replace");
+        refuse_json(p->path, p->key, p->step,
+                    "known are NFC, NFD, NFKC, NFKD, Lowercase, Prepend and Replace");
     }
 }
 
@@ -146,8 +148,8 @@ static Behavior behavior_at(const Place *p) {
     static const char *const names[] = {"Isolated", "Removed", "MergedWithPrevious",
                                         "MergedWithNext", "Contiguous"};
     int behavior;
-    if (!is_one_of(text_of(p, "behavior"), 5, names, &behavior))
-        refuse(p->path, p->key, p->step, "its behavior is unknown");
+    if (!is_one_of(string_of(p, "behavior"), 5, names, &behavior))
+        refuse_json(p->path, p->key, p->step, "its behavior is unknown");
     return (Behavior)behavior;
 }
 
@@ -157,8 +159,8 @@ static bool marks_beginning(const Place *p, bool *first) {
     static const char *const schemes[] = {"never", "first", "always"};
     const json_t *scheme = json_object_get(p->step, "prepend_scheme");
     int which = is_on(p, "add_prefix_space", true) ? 2 : 0;
-    if (scheme && !is_one_of(text_of(p, "prepend_scheme"), 3, schemes, &which))
-        refuse(p->path, p->key, p->step, "its prepend_scheme must be never, first or always");
+    if (scheme && !is_one_of(string_of(p, "prepend_scheme"), 3, schemes, &which))
+        refuse_json(p->path, p->key, p->step, "its prepend_scheme must be never, first or always");
     *first = which == 1;
     return which > 0;
 }
@@ -178,7 +180,7 @@ static void read_metaspace(Steps *steps, const Place *p) {
             (Step){.kind = SPLIT, .pattern = regex_of_text(mark), .behavior = MERGED_WITH_NEXT});
 }
 
-static void read_pre_tokenizer(Steps *steps, const Place *p) {
+static void pre_tokenizer_steps(Steps *steps, const Place *p) {
     if (strcmp(p->type, "ByteLevel") == 0) {
         read_byte_level(steps, p);
     } else if (strcmp(p->type, "Metaspace") == 0) {
@@ -205,7 +207,7 @@ static void read_pre_tokenizer(Steps *steps, const Place *p) {
                                 .pattern = regex_new(p->path, p->key, "\\s"),
                                 .behavior = REMOVED});
     } else {
-        refuse(
+        refuse_json(
             p->path, p->key, p->step,
             "known are ByteLevel, Split, Digits, Punctuation, Whitespace, WhitespaceSplit and "
             "Metaspace");
@@ -214,13 +216,13 @@ static void read_pre_tokenizer(Steps *steps, const Place *p) {
 
 /* ------------------------------------------------------------------ decoders */
 
-static void read_decoder(Steps *steps, const Place *p) {
+static void decoder_steps(Steps *steps, const Place *p) {
     if (strcmp(p->type, "ByteLevel") == 0) {
         steps_add(steps, (Step){.kind = BYTE_LEVEL_DECODE});
     } else if (strcmp(p->type, "Replace") == 0) {
         steps_add(
             steps,
-            (Step){.kind = REPLACE, .content = text_of(p, "content"), .pattern = pattern_at(p)});
+            (Step){.kind = REPLACE, .content = string_of(p, "content"), .pattern = pattern_at(p)});
     } else if (strcmp(p->type, "ByteFallback") == 0) {
         steps_add(steps, (Step){.kind = BYTE_FALLBACK});
     } else if (strcmp(p->type, "Fuse") == 0) {
@@ -237,8 +239,8 @@ static void read_decoder(Steps *steps, const Place *p) {
             steps_add(steps, (Step){.kind = METASPACE_STRIP, .content = mark});
         steps_add(steps, (Step){.kind = REPLACE, .content = " ", .pattern = regex_of_text(mark)});
     } else {
-        refuse(p->path, p->key, p->step,
-               "known are ByteLevel, Replace, ByteFallback, Fuse, Strip and Metaspace");
+        refuse_json(p->path, p->key, p->step,
+                    "known are ByteLevel, Replace, ByteFallback, Fuse, Strip and Metaspace");
     }
 }
 
@@ -248,10 +250,10 @@ void pipeline_read(Pipeline *p, const char *path, const json_t *json) {
     const json_t *decoder = json_object_get(json, "decoder"),
                  *model = json_object_get(json, "model");
     read_steps(&p->normalizer, path, "normalizer", "normalizers",
-               json_object_get(json, "normalizer"), read_normalizer);
+               json_object_get(json, "normalizer"), normalizer_steps);
     read_steps(&p->pre_tokenizer, path, "pre_tokenizer", "pretokenizers",
-               json_object_get(json, "pre_tokenizer"), read_pre_tokenizer);
-    read_steps(&p->decoder, path, "decoder", "decoders", decoder, read_decoder);
+               json_object_get(json, "pre_tokenizer"), pre_tokenizer_steps);
+    read_steps(&p->decoder, path, "decoder", "decoders", decoder, decoder_steps);
     if (!decoder || json_is_null(decoder))
         steps_add(&p->decoder, (Step){.kind = FUSE, .content = " "});
     p->byte_fallback = json_is_true(json_object_get(model, "byte_fallback"));

@@ -31,12 +31,12 @@ Charsmap *charsmap_new(const char *path, bool removes_spaces, size_t length, con
 
 void charsmap_free(Charsmap *map) { free(map); }
 
-/* Where the children of a unit lie, each at its letter's distance, is said by bits 10 to 30, or
- * these times 256. */
+/* The children of a unit are at this place, each at its letter's distance: bits 10 to 30, or these
+ * times 256. */
 static uint32_t children(uint32_t unit) { return (unit >> 10) << ((unit & 1 << 9) >> 6); }
 
 /* The text that stands for the longest beginning that is mapped, and how long that is; or NULL. */
-static const char *find(const Charsmap *map, size_t length, const char *text, size_t *n) {
+static const char *find_longest(const Charsmap *map, size_t length, const char *text, size_t *n) {
     const char *found = NULL;
     uint32_t place = map->units ? children(file_u32(map->trie)) : 0;
     for (size_t i = 0; map->units && i < length; i++) {
@@ -56,12 +56,12 @@ static const char *find(const Charsmap *map, size_t length, const char *text, si
     return found;
 }
 
-/* What the next character becomes, or several, and how many bytes of them. User-defined tokens stay
- * as they are. */
-static const char *next(const Charsmap *map, const Vocabulary *v, size_t length, const char *text,
-                        size_t *n, size_t *to_length) {
+/* The text that the next character becomes, or the next ones, and how many bytes of them.
+ * User-defined tokens stay as they are. */
+static const char *next_rewritten(const Charsmap *map, const Vocabulary *v, size_t length,
+                                  const char *text, size_t *n, size_t *to_length) {
     int id = names_find(&v->user_defined, length, text);
-    const char *found = id >= 0 ? NULL : find(map, length, text, n);
+    const char *found = id >= 0 ? NULL : find_longest(map, length, text, n);
     bool valid = true;
     if (!found)
         *n = id >= 0 ? (size_t)v->tokens[id].piece_length
@@ -79,7 +79,7 @@ StringBuffer charsmap_apply(const Charsmap *map, const Vocabulary *v, size_t len
     StringBuffer out = {0};
     bool behind_space = map->removes_spaces;
     for (size_t i = 0, n, its; i < length; i += n) {
-        const char *becomes = next(map, v, length - i, text + i, &n, &its);
+        const char *becomes = next_rewritten(map, v, length - i, text + i, &n, &its);
         while (behind_space && its > 0 && *becomes == ' ') {
             becomes++;
             its--;
@@ -90,19 +90,20 @@ StringBuffer charsmap_apply(const Charsmap *map, const Vocabulary *v, size_t len
     return out;
 }
 
-static bool ends_with(const StringBuffer *text, const char *end) {
+static bool buffer_ends_with(const StringBuffer *text, const char *end) {
     size_t n = strlen(end);
     return text->length >= n && memcmp(text->text + text->length - n, end, n) == 0;
 }
 
 /* The hook of a tokenizer. Spaces are also removed where the text has them as ▁. */
-static bool normalize(const Tokenizer *t, size_t length, const char *text, StringBuffer *normal) {
+static bool charsmap_normalize(const Tokenizer *t, size_t length, const char *text,
+                               StringBuffer *normal) {
     const Charsmap *map = t->pipeline->charsmap;
     *normal = charsmap_apply(map, &t->vocabulary, length, text);
     if (!map->removes_spaces) return true;
     for (;;) {
-        if (ends_with(normal, " ")) normal->length -= 1;
-        else if (ends_with(normal, SPACE_MARK)) normal->length -= strlen(SPACE_MARK);
+        if (buffer_ends_with(normal, " ")) normal->length -= 1;
+        else if (buffer_ends_with(normal, SPACE_MARK)) normal->length -= strlen(SPACE_MARK);
         else break;
     }
     if (normal->length > 0) return true;
@@ -113,5 +114,5 @@ static bool normalize(const Tokenizer *t, size_t length, const char *text, Strin
 void charsmap_use(Tokenizer *t, const char *path) {
     pipeline_of(t)->charsmap =
         charsmap_new(path, t->removes_spaces, t->charsmap_length, t->charsmap);
-    t->hooks.normalize = normalize;
+    t->hooks.normalize = charsmap_normalize;
 }

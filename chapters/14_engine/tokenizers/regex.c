@@ -48,9 +48,11 @@ static _Noreturn void unknown(const Reader *r, const char *what) {
          r->where, r->whole, what, r->at - r->whole);
 }
 
-static void say(StringBuffer *out, const char *words) { buffer_add(out, strlen(words), words); }
+static void put_words(StringBuffer *out, const char *words) {
+    buffer_add(out, strlen(words), words);
+}
 
-static void copy(Reader *r, size_t length) {
+static void copy_source(Reader *r, size_t length) {
     buffer_add(&r->out, length, r->at);
     r->at += length;
 }
@@ -80,7 +82,7 @@ static void say_bytes(StringBuffer *out, const Set *set) {
     for (int b = 0; b < ASCII + unicode_class_count; b++) {
         if (!is_in(set, b < ASCII ? unicode_class((uint32_t)b) : b - ASCII)) continue;
         snprintf(byte, sizeof byte, "\\x%02x", b);
-        say(out, byte);
+        put_words(out, byte);
     }
 }
 
@@ -91,16 +93,16 @@ static void say_points(StringBuffer *out, const Set *set) {
         uint32_t first = point;
         while (point + 1 < 0x110000 && is_in(set, unicode_class(point + 1))) point++;
         snprintf(range, sizeof range, "\\x{%x}-\\x{%x}", first, point);
-        say(out, range);
+        put_words(out, range);
     }
 }
 
 /* In brackets or with brackets of its own, for which (?i: makes no difference. */
 static void say_set(Reader *r, bool in_class, Set set) {
-    if (!in_class) say(&r->out, ignores_case(r) ? "(?-i:[" : "[");
+    if (!in_class) put_words(&r->out, ignores_case(r) ? "(?-i:[" : "[");
     if (r->by_class) say_bytes(&r->out, &set);
     else say_points(&r->out, &set);
-    if (!in_class) say(&r->out, ignores_case(r) ? "])" : "]");
+    if (!in_class) put_words(&r->out, ignores_case(r) ? "])" : "]");
 }
 
 /* ---- parts of the expression */
@@ -142,7 +144,7 @@ static void read_number(Reader *r, const char *digits, int most, const char *beh
     char spelled[16];
     snprintf(spelled, sizeof spelled, "\\x{%.*s}", n, digits);
     r->others |= strtol(spelled + strlen("\\x{"), NULL, 16) >= ASCII;
-    say(&r->out, spelled);
+    put_words(&r->out, spelled);
     r->at = digits + n + strlen(behind);
 }
 
@@ -166,13 +168,13 @@ static void read_escape(Reader *r, bool in_class) {
     } else if (c == 'u') {
         read_number(r, r->at + 2, 4, "");
     } else if (c && (strchr("rntf ", c) || ispunct((unsigned char)c))) {
-        copy(r, 2);
+        copy_source(r, 2);
     } else {
         unknown(r, "an escape");
     }
 }
 
-/* Where case does not count, ſ is s, too, and the Kelvin sign is k: their classes. */
+/* If case does not count, ſ is s, too, and the Kelvin sign is k: their classes. */
 static void say_other_case(Reader *r, bool has_s, bool has_k) {
     if (!r->by_class || !ignores_case(r)) return;
     say_bytes(&r->out, &(Set){.traits = (has_s ? CASE_OF_S : 0) | (has_k ? CASE_OF_K : 0)});
@@ -183,10 +185,10 @@ static void read_character(Reader *r) {
     bool is_s = *r->at == 's' || *r->at == 'S', is_k = *r->at == 'k' || *r->at == 'K';
     if (utf8_point(r->at, &n) >= ASCII) r->others = true;
     bool has_other_case = ignores_case(r) && (is_s || is_k);
-    if (has_other_case) say(&r->out, "[");
-    copy(r, n);
+    if (has_other_case) put_words(&r->out, "[");
+    copy_source(r, n);
     if (has_other_case) say_other_case(r, is_s, is_k);
-    if (has_other_case) say(&r->out, "]");
+    if (has_other_case) put_words(&r->out, "]");
 }
 
 /* A class within a class that is no complement stands for its characters: it is written without its
@@ -212,7 +214,7 @@ static bool goes_on_with(const Reader *r, char letter) {
 static void read_class(Reader *r) {
     int inner = 0;
     bool has_s = false, has_k = false;
-    copy(r, r->at[1] == '^' ? 2 : 1);
+    copy_source(r, r->at[1] == '^' ? 2 : 1);
     if (*r->at == ']') unknown(r, "an empty class");
     while (*r->at != ']' || inner > 0) {
         if (!*r->at) unknown(r, "a class without an end");
@@ -230,11 +232,11 @@ static void read_class(Reader *r) {
             has_s |= goes_on_with(r, 's');
             has_k |= goes_on_with(r, 'k');
             if (utf8_point(r->at, &n) >= ASCII) r->others = true;
-            copy(r, n);
+            copy_source(r, n);
         }
     }
     say_other_case(r, has_s, has_k);
-    copy(r, 1);
+    copy_source(r, 1);
 }
 
 static void open_group(Reader *r, bool any_case) {
@@ -247,7 +249,7 @@ static void read_group(Reader *r) {
     if (r->at[1] == '*') unknown(r, "(*");
     if (r->at[1] != '?') {
         open_group(r, false);
-        copy(r, 1);
+        copy_source(r, 1);
         return;
     }
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -255,7 +257,7 @@ static void read_group(Reader *r) {
         bool any_case = known[i][2] == 'i';
         r->any_case |= any_case;
         open_group(r, any_case);
-        copy(r, strlen(known[i]));
+        copy_source(r, strlen(known[i]));
         return;
     }
     unknown(r, "a group of this kind");
@@ -267,10 +269,10 @@ static void read_times(Reader *r) {
     if (r->at[n] == ',') n += 1 + strspn(r->at + n + 1, "0123456789");
     if (first == 0 || first > 4 || n > 11 || r->at[n] != '}') unknown(r, "a brace");
     if (strchr("?+*{", r->at[n + 1]) && r->at[n + 1]) unknown(r, "a repetition of a repetition");
-    copy(r, n + 1);
+    copy_source(r, n + 1);
 }
 
-/* Where upper and lower case are the same, ﬁ is fi to Oniguruma, and ß is ss. */
+/* If case does not count, ﬁ is fi to Oniguruma, and ß is ss. */
 static void check_case(Reader *r) {
     static const char *const pairs[] = {"ss", "st", "ff", "fi", "fl"};
     for (const char *p = r->whole; r->any_case && *p; p++)
@@ -291,7 +293,7 @@ static char *translate(Reader *r) {
         case '(': read_group(r); break;
         case ')':
             r->groups >>= 1;
-            copy(r, 1);
+            copy_source(r, 1);
             break;
         case '{': read_times(r); break;
         case ']':
@@ -343,7 +345,7 @@ static void matcher_new(Search *search, size_t length) {
 }
 
 /* The next match, which may be empty. */
-static bool match(Search *search, size_t *from, size_t *to) {
+static bool match_next(Search *search, size_t *from, size_t *to) {
     const PCRE2_SPTR part =
         (PCRE2_SPTR)(search->classes ? search->classes : search->text) + search->first;
     uint32_t options = PCRE2_NO_UTF_CHECK;
@@ -370,16 +372,15 @@ static void code_free(void *code) { pcre2_code_free(code); }
 #else
 
 static void *compile(const char *path, const char *where, const char *, const char *, bool) {
-    fail(
-        "%s: %s: this program was built without the library PCRE2, which that needs (apt install "
-        "libpcre2-dev | "
-        "dnf install pcre2-devel | brew install pcre2, then make)",
-        path, where);
+    fail("%s: %s: this program was built without the library PCRE2, which that needs (apt install "
+         "libpcre2-dev | "
+         "dnf install pcre2-devel | brew install pcre2, then make)",
+         path, where);
 }
 
 /* No regular expression exists: only texts are searched for. */
 static void matcher_new(Search *, size_t) {}
-static bool match(Search *, size_t *, size_t *) { return false; }
+static bool match_next(Search *, size_t *, size_t *) { return false; }
 static void matcher_free(Search *) {}
 static void code_free(void *) {}
 
@@ -410,9 +411,9 @@ Regex *regex_new(const char *path, const char *where, const char *expression) {
 static Regex *regex_of_sets(bool runs, int count, const Set sets[count]) {
     StringBuffer out = {0};
     for (int i = 0; i < count; i++) {
-        say(&out, i > 0 ? "|[" : "[");
+        put_words(&out, i > 0 ? "|[" : "[");
         say_bytes(&out, &sets[i]);
-        say(&out, runs ? "]+" : "]");
+        put_words(&out, runs ? "]+" : "]");
     }
     buffer_add(&out, 1, "");
     void *code = compile("tokenizer.json", "a set of characters", out.text, out.text, true);
@@ -467,7 +468,7 @@ Search *search_new(const Regex *regex, size_t length, const char *text) {
 }
 
 /* The character that begins at this byte. */
-static size_t character_at(const Search *search, size_t byte) {
+static size_t character_index(const Search *search, size_t byte) {
     size_t low = 0, high = search->characters;
     while (low < high) {
         size_t middle = (low + high) / 2;
@@ -483,8 +484,8 @@ void search_part(Search *search, size_t start, size_t length) {
     search->at = 0;
     search->last = SIZE_MAX;
     if (!search->classes) return;
-    search->first = character_at(search, start);
-    search->count = character_at(search, start + length) - search->first;
+    search->first = character_index(search, start);
+    search->count = character_index(search, start + length) - search->first;
 }
 
 static bool find_text(Search *search, size_t *from, size_t *to) {
@@ -504,7 +505,7 @@ static size_t byte_at(const Search *search, size_t character) {
 
 bool search_next(Search *search, size_t *from, size_t *to) {
     if (search->regex->text) return find_text(search, from, to);
-    while (search->at <= search->count && match(search, from, to)) {
+    while (search->at <= search->count && match_next(search, from, to)) {
         search->at = *to;
         if (*from != *to || *to != search->last) {
             search->last = *to;

@@ -8,7 +8,7 @@
 
 /* ------------------------------------------------------------------ pieces */
 
-static void add_piece(Pieces *pieces, Piece piece) {
+static void append_piece(Pieces *pieces, Piece piece) {
     if (pieces->count == pieces->capacity) {
         pieces->capacity = 2 * pieces->capacity + 8;
         pieces->pieces =
@@ -18,13 +18,13 @@ static void add_piece(Pieces *pieces, Piece piece) {
 }
 
 void pieces_add(Pieces *pieces, size_t length, const char *text, size_t first) {
-    add_piece(pieces, (Piece){pieces->text.length, length, first});
+    append_piece(pieces, (Piece){pieces->text.length, length, first});
     buffer_add(&pieces->text, length, text);
 }
 
 void pieces_free(Pieces *pieces) { free(pieces->text.text), free(pieces->pieces); }
 
-/* What a step writes, which may become as long as these. */
+/* The output of a step, which may become as long as these. */
 static Pieces empty_like(const Pieces *pieces) { return (Pieces){.text.most = pieces->text.most}; }
 
 /* ------------------------------------------------------------------ steps that rewrite a piece */
@@ -45,8 +45,8 @@ static size_t first_within(const Piece *piece, size_t from, size_t to) {
     return end > from ? end - from : 0;
 }
 
-/* What is put in stands for the last character of what it replaces. Returns how much stands for the
- * first one now. */
+/* The replacement stands for the last character of the text that it replaces. Returns how many
+ * bytes stand for the first character of the whole text now. */
 static size_t replace(const Step *step, Search *search, const Piece *piece, const char *text,
                       StringBuffer *to) {
     size_t from, end, done = 0, first = 0, length = strlen(step->content);
@@ -113,9 +113,10 @@ static void rewrite(const Step *step, size_t place, const Piece *piece, const ch
     }
 }
 
-/* What the first character of the whole text becomes: as many characters as it would alone. */
-static size_t first_of(const Step *step, size_t place, const Piece *piece, const char *text,
-                       size_t length, const char *written) {
+/* The part that the first character of the whole text becomes: as many characters as it would
+ * alone. */
+static size_t bytes_of_first(const Step *step, size_t place, const Piece *piece, const char *text,
+                             size_t length, const char *written) {
     StringBuffer alone = {0};
     size_t first = 0, n;
     if (piece->first > 0)
@@ -143,8 +144,8 @@ static void rewrite_all(const Step *step, Pieces *pieces) {
         else rewrite(step, i, piece, text, &out.text);
         size_t length = out.text.length - start;
         if (step->kind != REPLACE && length)
-            first = first_of(step, i, piece, text, length, out.text.text + start);
-        add_piece(&out, (Piece){start, length, first});
+            first = bytes_of_first(step, i, piece, text, length, out.text.text + start);
+        append_piece(&out, (Piece){start, length, first});
     }
     if (search) search_free(search);
     pieces_free(pieces);
@@ -153,7 +154,7 @@ static void rewrite_all(const Step *step, Pieces *pieces) {
 
 /* ------------------------------------------------------------------ steps that cut a piece */
 
-/* What is found, and what lies between, one behind the other. */
+/* The matches, and the text between them, one after the other. */
 typedef struct {
     size_t end;
     bool found;
@@ -164,7 +165,7 @@ typedef struct {
     Part *parts;
 } Parts;
 
-static void add_part(Parts *parts, size_t end, bool found) {
+static void append_part(Parts *parts, size_t end, bool found) {
     if (parts->count == parts->capacity) {
         parts->capacity = 2 * parts->capacity + 8;
         parts->parts = reallocate(parts->parts, product(parts->capacity, sizeof *parts->parts));
@@ -177,16 +178,16 @@ static void find_parts(const Step *step, Search *search, const Piece *piece, Par
     parts->count = 0;
     search_part(search, piece->start, piece->length);
     while (search_next(search, &from, &to)) {
-        if (from > done) add_part(parts, from, step->inverted);
-        add_part(parts, to, !step->inverted);
+        if (from > done) append_part(parts, from, step->inverted);
+        append_part(parts, to, !step->inverted);
         done = to;
     }
-    if (done < piece->length) add_part(parts, piece->length, step->inverted);
+    if (done < piece->length) append_part(parts, piece->length, step->inverted);
 }
 
 /* Whether the piece goes on behind parts[i]: what is found stays with its neighbour, unless that
  * was found, too. */
-static bool goes_on(Behavior behavior, const Parts *parts, size_t i) {
+static bool joins_next(Behavior behavior, const Parts *parts, size_t i) {
     if (i + 1 == parts->count) return false;
     bool one = parts->parts[i].found, next = parts->parts[i + 1].found;
     switch (behavior) {
@@ -197,7 +198,7 @@ static bool goes_on(Behavior behavior, const Parts *parts, size_t i) {
     }
 }
 
-static void split(const Step *step, Pieces *pieces) {
+static void split_pieces(const Step *step, Pieces *pieces) {
     Pieces out = {.text = pieces->text};
     Parts parts = {0};
     Search *search = search_new(step->pattern, pieces->text.length, pieces->text.text);
@@ -205,12 +206,12 @@ static void split(const Step *step, Pieces *pieces) {
         const Piece *piece = &pieces->pieces[p];
         find_parts(step, search, piece, &parts);
         for (size_t i = 0, start = 0; i < parts.count; i++) {
-            if (goes_on(step->behavior, &parts, i)) continue;
+            if (joins_next(step->behavior, &parts, i)) continue;
             size_t end = parts.parts[i].end;
             bool removed = end == start || (step->behavior == REMOVED && parts.parts[i].found);
             if (!removed)
-                add_piece(&out, (Piece){piece->start + start, end - start,
-                                        first_within(piece, start, end)});
+                append_piece(&out, (Piece){piece->start + start, end - start,
+                                           first_within(piece, start, end)});
             start = end;
         }
     }
@@ -315,7 +316,7 @@ void steps_apply(const Steps *steps, Pieces *pieces) {
     for (int i = 0; i < steps->count; i++) {
         const Step *step = &steps->steps[i];
         switch (step->kind) {
-        case SPLIT: split(step, pieces); break;
+        case SPLIT: split_pieces(step, pieces); break;
         case BYTE_LEVEL_DECODE: decode_byte_level(pieces); break;
         case BYTE_FALLBACK: decode_byte_fallback(pieces); break;
         case FUSE: fuse(step->content, pieces); break;

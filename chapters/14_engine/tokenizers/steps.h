@@ -1,6 +1,6 @@
-/* What a tokenizer.json does to a text before its words are merged, and to tokens when they become
- * a text again: one step after the other. The text is in pieces; a step rewrites every piece, cuts
- * it, or joins it with others. Source: normalizers, pre_tokenizers and decoders of the library
+/* The steps of a tokenizer.json: what happens to a text before its words are merged, and to tokens
+ * when they become a text again. The text is in pieces; a step rewrites every piece, cuts it, or
+ * joins it with others. Source: normalizers, pre_tokenizers and decoders of the library
  * tokenizers. */
 #ifndef STEPS_H
 #define STEPS_H
@@ -35,8 +35,8 @@ typedef enum {
     BYTE_LEVEL_DECODE, /* and back; they become one */
     BYTE_FALLBACK,     /* <0xE7> <0x9A> <0x84> become a character */
     STRIP,             /* takes `content` from the front and the end, up to so many times */
-    METASPACE_STRIP, /* takes every `content` from the first one */
-    FUSE,            /* they become one, with `content` between them */
+    METASPACE_STRIP,   /* takes every `content` from the first one */
+    FUSE,              /* they become one, with `content` between them */
 } StepKind;
 
 /* Of what the pattern finds. */

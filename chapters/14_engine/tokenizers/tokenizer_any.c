@@ -26,11 +26,10 @@ Tokenizer *tokenizer_parse_any(const char *path, size_t length, char *bytes) {
     if (is_llama2c(length, bytes)) return llama2c_tokenizer_read(path, length, bytes);
     if (tiktoken_is(bytes)) return tiktoken_read(path, length, bytes);
     if (!sentencepiece_is(length, bytes))
-        fail(
-            "%s: no tokenizer: it is neither SentencePiece's nor tiktoken's tokenizer.model, nor "
-            "a tokenizer.json, nor "
-            "llama2.c's tokenizer.bin",
-            path);
+        fail("%s: no tokenizer: it is neither SentencePiece's nor tiktoken's tokenizer.model, nor "
+             "a tokenizer.json, nor "
+             "llama2.c's tokenizer.bin",
+             path);
     Tokenizer *tokenizer = sentencepiece_read(path, length, bytes);
     if (tokenizer->charsmap_length > 0 || tokenizer->removes_spaces) charsmap_use(tokenizer, path);
     return tokenizer;
@@ -78,10 +77,9 @@ Tokenizer *tokenizer_of_model(const char *model, const char *named) {
     if (named) return tokenizer_open_any(named);
     char *folder = model_home(model);
     if (file_is_folder(folder) && !tokenizer_in(folder))
-        fail(
-            "%s: no tokenizer.json, tokenizer.model or tokenizer.bin lies %s it: --tokenizer PATH "
-            "names one",
-            model, file_is_folder(model) ? "in" : "beside");
+        fail("%s: no tokenizer.json, tokenizer.model or tokenizer.bin lies %s it: --tokenizer PATH "
+             "names one",
+             model, file_is_folder(model) ? "in" : "beside");
     Tokenizer *tokenizer = tokenizer_open_any(folder);
     free(folder);
     return tokenizer;

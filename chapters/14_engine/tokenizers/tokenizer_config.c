@@ -44,8 +44,8 @@ typedef struct {
     NamedToken *added; /* [count], those from size on */
 } TokenList;
 
-static void note(TokenList *list, const Tokenizer *t, double number, const char *name,
-                 bool special) {
+static void note_token(TokenList *list, const Tokenizer *t, double number, const char *name,
+                       bool special) {
     size_t length = name ? strlen(name) : 0;
     if (length == 0 || length > MOST_PIECE || !(number >= 0 && number < list->size + list->count))
         fail("%s: token %g is added, \"%.80s\": its name or its number cannot be", list->path,
@@ -64,7 +64,7 @@ static void note(TokenList *list, const Tokenizer *t, double number, const char 
 }
 
 /* {"32000": {"content": "<|im_start|>", "special": true, …}} */
-static void note_decoder(TokenList *list, const Tokenizer *t, const json_t *decoder) {
+static void note_added_decoder(TokenList *list, const Tokenizer *t, const json_t *decoder) {
     static const char *const flags[] = {"lstrip", "rstrip", "single_word"};
     const char *id;
     json_t *token;
@@ -75,7 +75,7 @@ static void note_decoder(TokenList *list, const Tokenizer *t, const json_t *deco
             if (number >= list->size && json_is_true(json_object_get(token, flags[f])))
                 fail("%s: \"%.80s\" is added with %s: only a tokenizer.json may have that here",
                      list->path, name ? name : "", flags[f]);
-        note(list, t, number, name, json_is_true(json_object_get(token, "special")));
+        note_token(list, t, number, name, json_is_true(json_object_get(token, "special")));
     }
 }
 
@@ -84,11 +84,11 @@ static void note_names(TokenList *list, const Tokenizer *t, const json_t *names)
     const char *name;
     json_t *id;
     json_object_foreach((json_t *)names, name, id)
-        note(list, t, json_is_number(id) ? json_number_value(id) : -1, name, false);
+        note_token(list, t, json_is_number(id) ? json_number_value(id) : -1, name, false);
 }
 
 /* The names become the tokenizer's. */
-static void add_all(Tokenizer *t, const TokenList *list) {
+static void append_tokens(Tokenizer *t, const TokenList *list) {
     size_t room_needed = 1;
     int last = list->count;
     while (last > 0 && !list->added[last - 1].name) last--;
@@ -124,9 +124,9 @@ static void read_added_tokens(Tokenizer *t, const char *file) {
     TokenList list = {decoder ? path : older, t->vocabulary.size, count,
                       allocate((size_t)count * sizeof *list.added)};
     memset(list.added, 0, (size_t)count * sizeof *list.added);
-    if (decoder) note_decoder(&list, t, decoder);
+    if (decoder) note_added_decoder(&list, t, decoder);
     else note_names(&list, t, names);
-    if (count > 0) add_all(t, &list);
+    if (count > 0) append_tokens(t, &list);
     for (int id = 0; id < list.size; id++) t->has_added |= t->vocabulary.tokens[id].kind == ADDED;
     vocabulary_sort_names(&t->vocabulary);
     free(list.added);
@@ -154,7 +154,7 @@ static bool read_name(const Tokenizer *t, const json_t *said, int *id) {
 }
 
 /* bos_token_id or eos_token_id. Returns false if there is no such token. */
-static bool read_id(const Tokenizer *t, const json_t *said, int *id) {
+static bool config_id(const Tokenizer *t, const json_t *said, int *id) {
     if (!json_is_number(said)) return true;
     if (json_number_value(said) < 0 || json_number_value(said) >= t->vocabulary.size) return false;
     *id = (int)json_number_value(said);
@@ -169,10 +169,9 @@ static void check_names_that_follow(const Tokenizer *t, const char *file) {
     const json_t *said = json_object_get(config, "bos_token_id");
     int id = special_id(t, "<|begin_of_text|>");
     if (json_is_number(said) && json_number_value(said) > id)
-        fail(
-            "%s: it has %d ranks, and so <|begin_of_text|> is token %d; for %s it is %.10g: is "
-            "the file complete?",
-            file, id, id, path, json_number_value(said));
+        fail("%s: it has %d ranks, and so <|begin_of_text|> is token %d; for %s it is %.10g: is "
+             "the file complete?",
+             file, id, id, path, json_number_value(said));
     json_decref(config);
 }
 
@@ -185,14 +184,14 @@ static void read_bos_and_eos(Tokenizer *t, const char *file) {
     if (!tokenizer) t->adds_bos = !json_is_false(json_object_get(names, "add_bos_token"));
     const json_t *bos = json_object_get(names, "bos_token");
     if ((!tokenizer || !t->adds_bos) && !read_name(t, bos, &t->bos))
-        refuse(path, "bos_token", bos, "no token has that name");
+        refuse_json(path, "bos_token", bos, "no token has that name");
     read_name(t, json_object_get(names, "eos_token"), &t->eos);
     json_t *config = t->bos < 0 || t->eos < 0 ? json_beside(path, file, "config.json") : NULL;
     const json_t *eos = json_object_get(config, "eos_token_id"); /* there may be several */
     bos = json_object_get(config, "bos_token_id");
-    if (t->bos < 0 && !read_id(t, bos, &t->bos))
-        refuse(path, "bos_token_id", bos, "there are fewer tokens");
-    if (t->eos < 0) read_id(t, json_is_array(eos) ? json_array_get(eos, 0) : eos, &t->eos);
+    if (t->bos < 0 && !config_id(t, bos, &t->bos))
+        refuse_json(path, "bos_token_id", bos, "there are fewer tokens");
+    if (t->eos < 0) config_id(t, json_is_array(eos) ? json_array_get(eos, 0) : eos, &t->eos);
     json_decref(tokenizer);
     json_decref(names);
     json_decref(config);
