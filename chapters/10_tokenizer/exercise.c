@@ -5,7 +5,7 @@
  * judges each function against the libraries' answers, names the mistake if it knows it, and says how far you are. The
  * (void) lines only keep an empty body from warning; they go when you begin. */
 #include "10_tokenizer/bpe.h"
-#include "10_tokenizer/train.h"
+#include "10_tokenizer/bpe_train.h"
 
 /* Task 1. Which two stand side by side, and how often? "aaa" has two pairs. */
 void pair_counts(int n, int V, int counts[restrict V][V], const int ids[n]) {
@@ -13,7 +13,7 @@ void pair_counts(int n, int V, int counts[restrict V][V], const int ids[n]) {
 }
 
 /* Task 2. Two become one, from the left: what is "aaa" when "aa" is merged? Return how many ids are left. With these
- * two in train.c in place of ours, `make 10` learns from the stories what it learned before. */
+ * two in bpe_train.c in place of ours, `make 10` learns from the stories what it learned before. */
 int merge_pair(int n, int out[restrict n], const int ids[n], int left, int right, int merged) {
     (void)out, (void)ids, (void)left, (void)right, (void)merged;
     return n;

@@ -1,6 +1,6 @@
-/* What the figures of chapter 10 draw. (Of Llama 2's and Llama 3's own vocabularies: tests/golden/vocabularies.txt.) */
-#include "10_tokenizer/learn.h"
-#include "10_tokenizer/train.h"
+/* The data of this chapter's figures. Those of Llama 2's and Llama 3's own vocabularies are in
+ * tests/golden/vocabularies.txt. */
+#include "10_tokenizer/bpe_train.h"
 #include "common/console.h"
 #include "common/error.h"
 #include "common/file.h"
@@ -20,8 +20,11 @@ static int characters_of(size_t length, const char *text, int ids[]) {
 
 enum { LESSON = 512 }; /* the vocabulary that the lesson learns */
 
-/* A node stands over the middle of what it is made of, one step above it; the letters stand at 0. */
-typedef struct { double x, y; } Place;
+/* A node stands over the middle of what it is made of, one step above it; the letters stand at
+ * 0. */
+typedef struct {
+    double x, y;
+} Place;
 
 /* From left to right: the letters of a token, and the merges between them. */
 static Place write_tree(FILE *nodes, FILE *edges, const Learned token[], int id, double *x) {
@@ -34,7 +37,8 @@ static Place write_tree(FILE *nodes, FILE *edges, const Learned token[], int id,
     Place left = write_tree(nodes, edges, token, token[id].left, x);
     Place right = write_tree(nodes, edges, token, token[id].right, x);
     at = (Place){(left.x + right.x) / 2, 1 + (left.y > right.y ? left.y : right.y)};
-    fprintf(edges, "%g %g\n%g %g\n%g %g\n%g %g\n\n", left.x, left.y, left.x, at.y, right.x, at.y, right.x, right.y);
+    fprintf(edges, "%g %g\n%g %g\n%g %g\n%g %g\n\n", left.x, left.y, left.x, at.y, right.x, at.y,
+            right.x, right.y);
     fprintf(nodes, "%g %g %s %d\n", at.x, at.y, token[id].text, id - CHARACTERS + 1);
     return at;
 }
@@ -43,26 +47,34 @@ static void trees(const char *data, const Learned token[LESSON]) {
     static const char *const words[] = {"Question", " umbrella"};
     Output nodes = data_open(data, "10_nodes", "x, height, text, number of its merge");
     Output edges = data_open(data, "10_edges", "x, height; a block for each merge");
-    Output tokens = data_open(data, "10_tokens", "x of the first letter of a token, and of its last");
+    Output tokens =
+        data_open(data, "10_tokens", "x of the first letter of a token, and of its last");
     double x = 0;
     for (int w = 0; w < 2; w++, x += 1.5) {
-        int ids[LONGEST], n = apply_learned(LESSON, token, characters_of(strlen(words[w]), words[w], ids), ids);
+        int ids[LONGEST],
+            n = apply_learned(LESSON, token, characters_of(strlen(words[w]), words[w], ids), ids);
         for (int i = 0; i < n; i++, x += 0.3) {
             double first = x;
             write_tree(nodes.file, edges.file, token, ids[i], &x);
             fprintf(tokens.file, "%g %g\n", first, x - 1);
         }
     }
-    output_close(&nodes), output_close(&edges), output_close(&tokens);
+    output_close(&nodes);
+    output_close(&edges);
+    output_close(&tokens);
 }
 
 /* ---- bytes a token, merge by merge */
 
 static const char other_english[] =
-    "In the morning the children went to the river with bread and water, and an old man showed them where the fish "
-    "were. \"Look there,\" he said, \"under that stone. If you stand still for a moment, they will come out.\" The "
-    "youngest could not wait, threw a pebble, and all of them were gone. A language model reads a text from left to "
-    "right and says at every place what comes next. It does not see letters. What it sees is a list of numbers, each "
+    "In the morning the children went to the river with bread and water, and an old man showed "
+    "them where the fish "
+    "were. \"Look there,\" he said, \"under that stone. If you stand still for a moment, they "
+    "will come out.\" The "
+    "youngest could not wait, threw a pebble, and all of them were gone. A language model reads a "
+    "text from left to "
+    "right and says at every place what comes next. It does not see letters. What it sees is a "
+    "list of numbers, each "
     "of which stands for a piece.";
 
 static void bytes_a_token(const char *data) {
@@ -74,7 +86,9 @@ static void bytes_a_token(const char *data) {
     const struct {
         const char *text;
         size_t length;
-    } texts[TEXTS] = {{stories, read}, {stories + read, length - read}, {other_english, sizeof other_english - 1}};
+    } texts[TEXTS] = {{stories, read},
+                      {stories + read, length - read},
+                      {other_english, sizeof other_english - 1}};
     int *ids[TEXTS], n[TEXTS], *out = allocate(product(length, sizeof *out));
     for (int i = 0; i < TEXTS; i++) {
         ids[i] = allocate(product(texts[i].length, sizeof *ids[i]));
@@ -82,7 +96,8 @@ static void bytes_a_token(const char *data) {
     }
     learn(V, token, characters_of(read, stories, out), out);
     Output output =
-        data_open(data, "10_learning", "merges; bytes a token of what it learns from, other stories, English");
+        data_open(data, "10_learning",
+                  "merges; bytes a token of what it learns from, other stories, English");
     for (int v = CHARACTERS; v < V && token[v].times > 0; v++) {
         fprintf(output.file, "%d", v - CHARACTERS + 1);
         for (int i = 0; i < TEXTS; i++) {
@@ -94,7 +109,8 @@ static void bytes_a_token(const char *data) {
     }
     output_close(&output);
     for (int i = 0; i < TEXTS; i++) free(ids[i]);
-    free(out), free(stories);
+    free(out);
+    free(stories);
 }
 
 int main(int argc, char **argv) {
@@ -107,5 +123,6 @@ int main(int argc, char **argv) {
     learn(LESSON, token, characters_of(length, stories, ids), ids);
     trees(data, token);
     bytes_a_token(data);
-    free(ids), free(stories);
+    free(ids);
+    free(stories);
 }

@@ -1,15 +1,17 @@
-/* Chapter 10, the tokenizer: text becomes numbers. README.md is the lesson; a section here is a section there.
- * With --model, the tokenizer of a model's folder: command.h. */
-#include "10_tokenizer/command.h"
-#include "10_tokenizer/learn.h"
+/* The tokenizer: text becomes numbers. README.md is the lesson; a section here is a section
+ * there. */
+#include "10_tokenizer/bpe_train.h"
+#include "10_tokenizer/tokenizer.h"
 #include "common/console.h"
 #include "common/error.h"
 #include "common/file.h"
 #include "common/sentence.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MODEL ROOT "/common/stories/model"
 #define STORIES ROOT "/chapters/10_tokenizer/stories.txt"
@@ -30,18 +32,22 @@ static void the_sentence(const Tokenizer *t) {
         for (int i = first; i < s.T && i < first + A_LINE; i++) {
             const char *bytes = tokenizer_bytes(t, s.ids[i], &length);
             sprintf(numbers + strlen(numbers), "|%d", s.ids[i]);
-            sprintf(tokens + strlen(tokens), "|%s%s", length && *bytes == ' ' ? "▁" : "", s.token[i]);
+            sprintf(tokens + strlen(tokens), "|%s%s", length && *bytes == ' ' ? "▁" : "",
+                    s.token[i]);
         }
-        table_row(&table, "%s", numbers), table_row(&table, "%s", tokens);
+        table_row(&table, "%s", numbers);
+        table_row(&table, "%s", tokens);
         table_print(&table, stdout);
     }
-    printf("%zu bytes, %zu tokens and <s>: %s\n", strlen(story), count, same ? "those of chapters 1 to 9" : "OTHERS");
-    free(ids), sentence_close(&s);
+    printf("%zu bytes, %zu tokens and <s>: %s\n", strlen(story), count,
+           same ? "those of chapters 1 to 9" : "OTHERS");
+    free(ids);
+    sentence_close(&s);
 }
 
 /* ---- a vocabulary is learned */
 
-static int characters_of(const char *text, int ids[]) {
+static int to_characters(const char *text, int ids[]) {
     int n = 0;
     for (; text[n]; n++) ids[n] = text[n];
     return n;
@@ -60,23 +66,25 @@ static void by_hand(Learned token[BY_HAND]) {
     section("By hand");
     printf("%zu characters:%s\n", sizeof text - 1, text);
     table_row(&table, "token|<left|<right|<together|times|ids left");
-    for (int V = CHARACTERS + 1; V <= BY_HAND; V++) { /* each time from the beginning, to see how many are left */
-        int ids[sizeof text], left = learn(V, token, characters_of(text, ids), ids);
+    /* Each time from the beginning, to see how many are left. */
+    for (int V = CHARACTERS + 1; V <= BY_HAND; V++) {
+        int ids[sizeof text], left = learn(V, token, to_characters(text, ids), ids);
         const Learned *last = &token[V - 1];
-        table_row(&table, "%d|%s|%s|%s|%d|%d", V - 1, token[last->left].text, token[last->right].text, last->text,
-                  last->times, left);
+        table_row(&table, "%d|%s|%s|%s|%d|%d", V - 1, token[last->left].text,
+                  token[last->right].text, last->text, last->times, left);
     }
     table_print(&table, stdout);
 }
 
-/* What one might take for the same: at each place, the longest token that the rest begins with. */
+/* A common mistake: at each place, the longest token that the rest begins with. */
 static int longest_first(int V, const Learned token[V], const char *text, int ids[]) {
     int n = 0;
     for (; *text; text += strlen(token[ids[n++]].text)) {
         ids[n] = 0;
         for (int v = 1; v < V; v++) {
             size_t length = strlen(token[v].text);
-            if (length > strlen(token[ids[n]].text) && strncmp(text, token[v].text, length) == 0) ids[n] = v;
+            if (length > strlen(token[ids[n]].text) && strncmp(text, token[v].text, length) == 0)
+                ids[n] = v;
         }
     }
     return n;
@@ -87,11 +95,15 @@ static void a_new_word(const Learned token[BY_HAND]) {
     int ids[sizeof word], before = 0;
     section("A new word");
     for (int V = CHARACTERS; V <= BY_HAND; V++) {
-        int n = apply_learned(V, token, characters_of(word, ids), ids);
-        if (n != before) printf("after %2d merges     ", V - CHARACTERS), print_learned(token, n, ids);
+        int n = apply_learned(V, token, to_characters(word, ids), ids);
+        if (n != before) {
+            printf("after %2d merges     ", V - CHARACTERS);
+            print_learned(token, n, ids);
+        }
         before = n;
     }
-    printf("the longest first   "), print_learned(token, longest_first(BY_HAND, token, "▁allow", ids), ids);
+    printf("the longest first   ");
+    print_learned(token, longest_first(BY_HAND, token, "▁allow", ids), ids);
 }
 
 /* ---- on the stories */
@@ -99,11 +111,12 @@ static void a_new_word(const Learned token[BY_HAND]) {
 enum { FIRST_MERGE = 259 }; /* of the model's: before it are three special tokens and 256 bytes */
 
 /* How many of the first tokens the model's vocabulary has at the same place. */
-static int alike(const Tokenizer *model, int V, const Learned token[V]) {
+static int common_start(const Tokenizer *model, int V, const Learned token[V]) {
     int n = 0;
     for (; CHARACTERS + n < V; n++) {
         size_t length;
-        const char *piece = tokenizer_piece(model, FIRST_MERGE + n, &length), *ours = token[CHARACTERS + n].text;
+        const char *piece = tokenizer_piece(model, FIRST_MERGE + n, &length),
+                   *ours = token[CHARACTERS + n].text;
         if (length != strlen(ours) || memcmp(piece, ours, length) != 0) break;
     }
     return n;
@@ -115,27 +128,33 @@ static void on_the_stories(const Tokenizer *model) {
     static Learned token[V];
     size_t length, count;
     char *text = file_read(STORIES, &length);
-    int *ids = allocate(product(length, sizeof *ids)), tokens = learn(V, token, characters_of(text, ids), ids);
+    int *ids = allocate(product(length, sizeof *ids)),
+        tokens = learn(V, token, to_characters(text, ids), ids);
     Table table = {0};
     section("On the stories");
-    printf("%zu characters become %d tokens, of %.2f bytes\n", length, tokens, (double)length / tokens);
+    printf("%zu characters become %d tokens, of %.2f bytes\n", length, tokens,
+           (double)length / tokens);
     table_row(&table, "token|<left|<right|<together|times|<the library's, of 12000 stories");
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
         const Learned *t = &token[shown[i]];
         const char *piece = tokenizer_piece(model, FIRST_MERGE + shown[i] - CHARACTERS, &count);
-        table_row(&table, "%d|%s|%s|%s|%d|%.*s", shown[i], token[t->left].text, token[t->right].text, t->text, t->times,
-                  (int)count, piece);
+        table_row(&table, "%d|%s|%s|%s|%d|%.*s", shown[i], token[t->left].text,
+                  token[t->right].text, t->text, t->times, (int)count, piece);
     }
     table_print(&table, stdout);
-    printf("the first %d are the library's, in its order\n", alike(model, V, token));
+    printf("the first %d are the library's, in its order\n", common_start(model, V, token));
 
     static const char question[] = "\nQuestion: Who sold an umbrella?";
     section("Two vocabularies");
-    int n = apply_learned(V, token, characters_of(question, ids), ids);
+    int n = apply_learned(V, token, to_characters(question, ids), ids);
     int *models = tokenizer_encode(model, strlen(question), question, false, &count);
-    printf("ours       "), print_learned(token, n, ids);
-    printf("the model  "), print_pieces(model, count, models);
-    free(models), free(ids), free(text);
+    printf("ours       ");
+    print_learned(token, n, ids);
+    printf("the model  ");
+    print_pieces(model, count, models);
+    free(models);
+    free(ids);
+    free(text);
 }
 
 /* ---- the two families */
@@ -148,12 +167,15 @@ static void show_pieces(const Tokenizer *t, const char *name, const char *text, 
     free(ids);
 }
 
-static void show(Tokenizer *const families[2], const char *text) {
-    putchar('"'), print_bytes(strlen(text), text), puts("\"");
-    show_pieces(families[0], "SentencePiece", text, false), show_pieces(families[1], "byte level", text, false);
+static void show_both(Tokenizer *const families[2], const char *text) {
+    putchar('"');
+    print_bytes(strlen(text), text);
+    puts("\"");
+    show_pieces(families[0], "SentencePiece", text, false);
+    show_pieces(families[1], "byte level", text, false);
 }
 
-/* What the first tokens of a text are decoded to, one more each time. */
+/* Decodes the first token of a text, the first two, and so on. */
 static void show_growing(const Tokenizer *t, const char *text) {
     size_t count, length;
     int *ids = tokenizer_encode(t, strlen(text), text, false, &count);
@@ -175,10 +197,12 @@ static void two_families(void) {
     Tokenizer *families[] = {tokenizer_open(ROOT "/tests/golden/tokenizers/sentencepiece"),
                              tokenizer_open(ROOT "/tests/golden/tokenizers/tiktoken")};
     section("Two families");
-    show(families, "The llama's wool is soft. 羊驼 😀");
+    show_both(families, "The llama's wool is soft. 羊驼 😀");
     section("Digits and spaces");
-    show(families, "1234567"), show(families, "the llama"), show(families, "the  llama");
-    show(families, "    return 0;\n");
+    show_both(families, "1234567");
+    show_both(families, "the llama");
+    show_both(families, "the  llama");
+    show_both(families, "    return 0;\n");
     section("Half a character");
     show_growing(families[0], "hi😀");
     section("Special text");
@@ -187,8 +211,20 @@ static void two_families(void) {
     for (int f = 0; f < 2; f++) tokenizer_close(families[f]);
 }
 
+/* Options are those of the program tokenize, which lies beside this one. */
+static _Noreturn void run_tokenize(char **argv) {
+    char path[4096];
+    const char *slash = strrchr(argv[0], '/');
+    int folder = slash ? (int)(slash + 1 - argv[0]) : 0;
+    if (snprintf(path, sizeof path, "%.*stokenize", folder, argv[0]) >= (int)sizeof path)
+        fail("%.200s…: the path is too long", argv[0]);
+    argv[0] = path;
+    execvp(path, argv);
+    fail("options need the program %s: %s: run `make`", path, strerror(errno));
+}
+
 int main(int argc, char **argv) {
-    if (command(argc, argv)) return 0;
+    if (argc > 1) run_tokenize(argv);
     static Learned token[BY_HAND];
     Tokenizer *model = tokenizer_open(MODEL);
     the_sentence(model);

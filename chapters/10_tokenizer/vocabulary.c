@@ -6,26 +6,28 @@
 
 /* ------------------------------------------------------------------ bytes to a number */
 
-/* Open addressing: an entry stands at its hash, or in the next place that was free. At most half of the places are
- * taken, so the next free one is near. */
+/* Open addressing: an entry stands at its hash, or in the next place that was free. At most half of
+ * the places are taken, so the next free one is near. */
 struct Entry {
     const char *key; /* NULL: free */
     uint32_t length;
     int value;
 };
 
-uint64_t bytes_hash(size_t length, const char *key) { /* FNV-1a, and a last step that mixes the high bits down */
+/* FNV-1a, and a last step that mixes the high bits down. */
+uint64_t bytes_hash(size_t length, const char *key) {
     uint64_t h = 0xcbf29ce484222325;
     for (size_t i = 0; i < length; i++) h = (h ^ (unsigned char)key[i]) * 0x100000001b3;
     return h ^ h >> 32;
 }
 
 /* The entry of a key, or the free place where it belongs. */
-static struct Entry *place_of(const Map *map, size_t length, const char *key) {
+static struct Entry *entry_place(const Map *map, size_t length, const char *key) {
     size_t i = bytes_hash(length, key) & (map->capacity - 1);
     for (;; i = (i + 1) & (map->capacity - 1)) {
         struct Entry *entry = &map->entries[i];
-        if (!entry->key || (entry->length == length && memcmp(entry->key, key, length) == 0)) return entry;
+        if (!entry->key || (entry->length == length && memcmp(entry->key, key, length) == 0))
+            return entry;
     }
 }
 
@@ -35,7 +37,7 @@ static void grow(Map *map) {
     memset(larger.entries, 0, larger.capacity * sizeof *larger.entries);
     for (size_t i = 0; i < map->capacity; i++) {
         const struct Entry *entry = &map->entries[i];
-        if (entry->key) *place_of(&larger, entry->length, entry->key) = *entry;
+        if (entry->key) *entry_place(&larger, entry->length, entry->key) = *entry;
     }
     free(map->entries);
     *map = larger;
@@ -43,7 +45,7 @@ static void grow(Map *map) {
 
 bool map_add(Map *map, size_t length, const char *key, int value) {
     if (2 * map->count >= map->capacity) grow(map);
-    struct Entry *entry = place_of(map, length, key);
+    struct Entry *entry = entry_place(map, length, key);
     if (entry->key) return false;
     *entry = (struct Entry){key, (uint32_t)length, value};
     map->count++;
@@ -52,34 +54,8 @@ bool map_add(Map *map, size_t length, const char *key, int value) {
 
 int map_find(const Map *map, size_t length, const char *key) {
     if (map->count == 0) return -1;
-    const struct Entry *entry = place_of(map, length, key);
+    const struct Entry *entry = entry_place(map, length, key);
     return entry->key ? entry->value : -1;
-}
-
-/* ------------------------------------------------------------------ characters */
-
-/* What may follow the first byte differs: an overlong form, half of a surrogate pair and a number beyond U+10FFFF are
- * seen at the second byte. */
-int utf8_character(size_t length, const char *bytes, bool *valid) {
-    const unsigned char *b = (const unsigned char *)bytes;
-    unsigned char low = 0x80, high = 0xbf;
-    int wanted = b[0] < 0x80 ? 1 : b[0] < 0xc2 ? 0 : b[0] < 0xe0 ? 2 : b[0] < 0xf0 ? 3 : b[0] < 0xf5 ? 4 : 0;
-    if (b[0] == 0xe0) low = 0xa0;
-    if (b[0] == 0xed) high = 0x9f;
-    if (b[0] == 0xf0) low = 0x90;
-    if (b[0] == 0xf4) high = 0x8f;
-    int n = 1;
-    while (n < wanted && (size_t)n < length && b[n] >= low && b[n] <= high) n++, low = 0x80, high = 0xbf;
-    *valid = n == wanted;
-    return n;
-}
-
-uint32_t utf8_point(const char *bytes, size_t *n) {
-    const unsigned char first = (unsigned char)bytes[0];
-    *n = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-    uint32_t point = *n == 1 ? first : first & (0x7fu >> *n);
-    for (size_t i = 1; i < *n; i++) point = point << 6 | ((unsigned char)bytes[i] & 0x3f);
-    return point;
 }
 
 /* ------------------------------------------------------------------ tokens */
@@ -97,43 +73,53 @@ int vocabulary_add(Vocabulary *v, Token token) {
     return v->size++;
 }
 
-static int by_name(const void *left, const void *right) {
+static int compare_names(const void *left, const void *right) {
     const Name *a = left, *b = right;
     int order = memcmp(a->name, b->name, (size_t)(a->length < b->length ? a->length : b->length));
     return order ? order : a->length - b->length;
 }
 
 void names_sort(Names *names) {
-    if (names->count > 0) qsort(names->names, (size_t)names->count, sizeof *names->names, by_name);
+    if (names->count > 0)
+        qsort(names->names, (size_t)names->count, sizeof *names->names, compare_names);
 }
 
-static Names sorted_names(const Vocabulary *v, bool of_kind(Kind)) {
+static Names sorted_names(const Vocabulary *v, bool of_kind(TokenType)) {
     Names names = {0};
     for (int id = 0; id < v->size; id++) names.count += of_kind(v->tokens[id].kind);
     names.names = allocate((size_t)names.count * sizeof *names.names);
     Name *next = names.names;
     for (int id = 0; id < v->size; id++)
-        if (of_kind(v->tokens[id].kind)) *next++ = (Name){v->tokens[id].piece, v->tokens[id].piece_length, id};
+        if (of_kind(v->tokens[id].kind))
+            *next++ = (Name){v->tokens[id].piece, v->tokens[id].piece_length, id};
     names_sort(&names);
     return names;
 }
 
-static bool is_special(Kind kind) { return kind == ADDED || kind == CONTROL || kind == UNKNOWN; }
-static bool is_user_defined(Kind kind) { return kind == USER_DEFINED; }
+static bool is_special(TokenType kind) {
+    return kind == ADDED || kind == CONTROL || kind == UNKNOWN;
+}
+static bool is_user_defined(TokenType kind) { return kind == USER_DEFINED; }
 
 void vocabulary_sort_names(Vocabulary *v) {
-    free(v->special.names), free(v->user_defined.names); /* if some came since */
+    free(v->special.names);
+    free(v->user_defined.names); /* if some came since */
     v->special = sorted_names(v, is_special);
     v->user_defined = sorted_names(v, is_user_defined);
 }
 
 void vocabulary_free(Vocabulary *v) {
-    free(v->tokens), free(v->pieces.entries), free(v->pairs.entries), free(v->pair_ids), free(v->merges);
-    free(v->special.names), free(v->user_defined.names);
+    free(v->tokens);
+    free(v->pieces.entries);
+    free(v->pairs.entries);
+    free(v->pair_ids);
+    free(v->merges);
+    free(v->special.names);
+    free(v->user_defined.names);
 }
 
-static Merge find_merge(const Vocabulary *v, const char *text, int left_length, int left_id, int right_length,
-                        int right_id) {
+static Merge find_merge(const Vocabulary *v, const char *text, int left_length, int left_id,
+                        int right_length, int right_id) {
     const Merge none = {.id = -1};
     if (v->lists_merges) {
         const int pair[2] = {left_id, right_id};
@@ -164,18 +150,20 @@ Vocabulary vocabulary_remembering(const Vocabulary *v) {
 
 void vocabulary_forget(Vocabulary *copy) { free(copy->asked); }
 
-Merge vocabulary_merge(const Vocabulary *v, const char *text, int left_length, int left_id, int right_length,
-                       int right_id) {
+Merge vocabulary_merge(const Vocabulary *v, const char *text, int left_length, int left_id,
+                       int right_length, int right_id) {
     if (!v->asked || left_id < 0 || right_id < 0)
         return find_merge(v, text, left_length, left_id, right_length, right_id);
     uint64_t pair = (uint64_t)left_id << 32 | (uint64_t)right_id;
     struct Asked *asked = &v->asked[pair * 0x9e3779b97f4a7c15 >> (64 - PLACE_BITS)];
     if (asked->left != left_id || asked->right != right_id)
-        *asked = (struct Asked){left_id, right_id, find_merge(v, text, left_length, left_id, right_length, right_id)};
+        *asked = (struct Asked){left_id, right_id,
+                                find_merge(v, text, left_length, left_id, right_length, right_id)};
     return asked->merge;
 }
 
-/* The first of the names [low, high) whose byte at `depth` is at least `byte`; all of them begin alike up to there. */
+/* The first of the names [low, high) whose byte at `depth` is at least `byte`; all of them begin
+ * alike up to there. */
 static int first_with(const Names *names, int low, int high, int depth, int byte) {
     while (low < high) {
         int middle = (low + high) / 2;
@@ -187,7 +175,8 @@ static int first_with(const Names *names, int low, int high, int depth, int byte
     return low;
 }
 
-/* With each byte of the text, fewer names are left. The one that ends there, if there is one, is the first of them. */
+/* With each byte of the text, fewer names are left. The one that ends there, if there is one, is
+ * the first of them. */
 int names_find(const Names *names, size_t length, const char *text) {
     int low = 0, high = names->count, longest = -1;
     for (int depth = 0; low < high && (size_t)depth < length; depth++) {

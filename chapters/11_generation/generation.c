@@ -1,5 +1,5 @@
 #include "11_generation/generation.h"
-#include "10_tokenizer/vocabulary.h"
+#include "10_tokenizer/utf8.h"
 #include "common/error.h"
 #include "common/numbers.h"
 

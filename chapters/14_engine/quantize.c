@@ -1,8 +1,8 @@
 /* quantize: any model that this course reads becomes a GGUF file of fewer bits, for llama,
  * llama.cpp and all that reads such. */
 #include "09_decoder/model.h"
-#include "10_tokenizer/formats.h"
-#include "10_tokenizer/tokenizer.h"
+#include "14_engine/tokenizers/tokenizer_any.h"
+#include "14_engine/tokenizers/tokenizer_formats.h"
 #include "13_quantization/quantization.h"
 #include "14_engine/chat/chat.h"
 #include "14_engine/formats/gguf_model.h"

@@ -1,9 +1,9 @@
-#include "14_engine/session.h"
-#include "10_tokenizer/command.h"
 #include "12_speed/fast_kernels.h"
 #include "12_speed/machine_limits.h"
 #include "14_engine/formats/model_open_any.h"
 #include "14_engine/generation_config.h"
+#include "14_engine/session.h"
+#include "14_engine/tokenizers/tokenizer_any.h"
 #include "common/error.h"
 #include "common/timer.h"
 

@@ -3,6 +3,7 @@
 #include "11_generation/generation.h"
 #include "12_speed/fast_kernels.h"
 #include "14_engine/generation_config.h"
+#include "14_engine/tokenizers/tokenizer_any.h"
 #include "15_tensor_parallel/parallel.h"
 #include "15_tensor_parallel/traffic.h"
 #include "common/check.h"

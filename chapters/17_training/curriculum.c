@@ -6,8 +6,8 @@
  * the two, until the lesson is a question. Each lesson is a small step from one before it.
  *
  * What comes out is a token file (17_training/documents.h): rows of equal length, and how much each token counts. */
+#include "14_engine/tokenizers/tokenizer_any.h"
 #include "common/stories/words.h"
-#include "10_tokenizer/tokenizer.h"
 #include "common/error.h"
 #include "common/options.h"
 #include "common/random.h"
@@ -234,7 +234,7 @@ int main(int argc, char **argv) {
     if (!folder || !out || !!lists + !!each + !!given != 1)
         usage_error("name a tokenizer, a file, and one of --lists, --lessons and --gifts");
     if (lists && otherwise) usage_error("--otherwise %s is of lessons, and these are --lists", otherwise);
-    Rows rows = {.tokenizer = tokenizer_open(folder), .length = lists ? 1 + 2 * LIST : 128};
+    Rows rows = {.tokenizer = tokenizer_open_any(folder), .length = lists ? 1 + 2 * LIST : 128};
     float other = otherwise ? (float)option_decimal("otherwise", otherwise, 0, 1) : 0.1f;
     Random random = {option_number("seed", seed, 0, UINT32_MAX)};
     const char *name = lists ? "lists" : each ? "lessons" : "gifts", *number = lists ? lists : each ? each : given;

@@ -1,4 +1,5 @@
 #include "17_training/setup.h"
+#include "14_engine/tokenizers/tokenizer_any.h"
 #include "17_training/fast_training_kernels.h"
 #include "17_training/sample.h"
 #include "common/error.h"
@@ -37,7 +38,7 @@ static void open_tokenizer(Run *run) {
     if (!r->tokenizer && !tokenizer_in(run->tokenizer_folder)) return;
     if (!tokenizer_in(run->tokenizer_folder))
         fail("--tokenizer %s: no folder with a tokenizer.model, .json or .bin", r->tokenizer);
-    run->tokenizer = tokenizer_open(run->tokenizer_folder);
+    run->tokenizer = tokenizer_open_any(run->tokenizer_folder);
     if (tokenizer_size(run->tokenizer) > run->config.V)
         fail("the tokenizer has %d tokens, and %s a vocab_size of only %d", tokenizer_size(run->tokenizer),
              run->config_path, run->config.V);

@@ -4,7 +4,7 @@
  *
  * TEXTS: of each text its length, then its bytes. IDS: of each its number of ids, then these. Every number is an int32
  * as this machine writes it. Printed are the seconds of the processor, without those of reading and writing. */
-#include "10_tokenizer/tokenizer.h"
+#include "14_engine/tokenizers/tokenizer_any.h"
 #include "common/console.h"
 #include "common/error.h"
 #include "common/file.h"
@@ -17,7 +17,7 @@
 
 int main(int argc, char **argv) {
     if (argc != 4) fail("usage: bench_tokenizer MODEL TEXTS IDS");
-    Tokenizer *tokenizer = tokenizer_open(argv[1]);
+    Tokenizer *tokenizer = tokenizer_open_any(argv[1]);
     size_t length, count;
     char *texts = file_read(argv[2], &length);
     Output output = output_open(argv[3]);

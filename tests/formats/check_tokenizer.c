@@ -5,7 +5,7 @@
  * A question is what is asked (0: the ids of a text, 1: those with special tokens, 2: the text of ids), the number of
  * bytes or ids, and these; its answer is the number of ids or bytes, and these. Every number is an int32 as this
  * machine writes it. */
-#include "10_tokenizer/tokenizer.h"
+#include "14_engine/tokenizers/tokenizer_any.h"
 #include "common/console.h"
 #include "common/error.h"
 #include "common/file.h"
@@ -35,7 +35,7 @@ static void answer(FILE *to, const Tokenizer *tokenizer, int what, size_t size, 
 
 int main(int argc, char **argv) {
     if (argc != 4) fail("usage: check_tokenizer MODEL QUESTIONS ANSWERS");
-    Tokenizer *tokenizer = tokenizer_open(argv[1]);
+    Tokenizer *tokenizer = tokenizer_open_any(argv[1]);
     size_t length;
     char *questions = file_read(argv[2], &length);
     Output output = output_open(argv[3]);

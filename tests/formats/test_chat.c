@@ -4,6 +4,7 @@
  *     build/tests/test_chat [CASES.json]   other conversations than tests/golden/chat.json: see tests/golden/chat.py */
 #include "14_engine/chat/chat.h"
 #include "14_engine/chat/chat_templates.h"
+#include "14_engine/tokenizers/tokenizer_any.h"
 #include "common/error.h"
 #include "common/gguf.h"
 #include "common/safetensors.h"
@@ -130,7 +131,7 @@ static void their_tokens_are_transformers(void **state) {
         const json_t *c = json_array_get(cases, i), *right = json_object_get(c, "ids");
         if (strcmp(open, text_in(c, "tokenizer")) != 0) {
             if (tokenizer) tokenizer_close(tokenizer);
-            tokenizer = tokenizer_open(AT("%s/tests/golden/%s", ROOT, open = text_in(c, "tokenizer")));
+            tokenizer = tokenizer_open_any(AT("%s/tests/golden/%s", ROOT, open = text_in(c, "tokenizer")));
         }
         Message messages[MOST_MESSAGES];
         size_t count, said_count = messages_of(c, messages);
@@ -378,7 +379,7 @@ static void llamas_own_forms_are_known_by_the_model(void **state) {
         chat_close(&chat);
     }
     tokenizer_close(llama3);
-    Tokenizer *smollm = tokenizer_open(ROOT "/tests/golden/others/smollm.json");
+    Tokenizer *smollm = tokenizer_open_any(ROOT "/tests/golden/others/smollm.json");
     Chat chat = chat_open(folder, smollm, &plain, NULL, NULL);
     assert_string_equal(chat.form, "chatml");
     chat_close(&chat), tokenizer_close(smollm);
@@ -396,7 +397,7 @@ static void a_turn_begins_as_the_tokenizer_has_it(void **state) {
         assert_int_equal(system(AT("cd %s && mkdir %s && cp '%s/tests/golden/tokenizers/%s/'* %s && cd %s && "
                                    "for f in *.json; do [ ! -f $f ] || sed -i 's/\\[INST\\]/[OTHER]/g' $f; done",
                                    folder, kinds[i].name, ROOT, kinds[i].name, kinds[i].name, kinds[i].name)), 0);
-        Tokenizer *t = tokenizer_open(AT("%s/%s", folder, kinds[i].name));
+        Tokenizer *t = tokenizer_open_any(AT("%s/%s", folder, kinds[i].name));
         Chat chat = chat_open(folder, t, &plain, "llama2", NULL);
         size_t count, length;
         int *ids = chat_tokens(&chat, 1, hello, &count);

@@ -52,7 +52,7 @@ static void llama_finds_the_tokenizer_beside_the_model(void **state) {
 
 static void paths_may_be_long_but_not_too_long(void **state) {
     (void)state;
-    static const char *const commands[] = {"10_tokenizer' --info", "llama' --tokens 1", "inspect' --ids 1"};
+    static const char *const commands[] = {"tokenize' --info", "llama' --tokens 1", "inspect' --ids 1"};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         assert_int_equal(run("'" BUILD "/%s --model $(printf '%%0.s./' $(seq 2045))", commands[i]), 1);
         assert_said("the path is too long");
@@ -69,7 +69,7 @@ static void tokens_may_be_long_but_not_too_long(void **state) {
         const int sizes[] = {10, 0, length};
         memcpy(file, sizes, sizeof sizes), memcpy(file + sizeof sizes, name, (size_t)length);
         write_bytes("long", sizeof sizes + (size_t)length, file);
-        assert_int_equal(run("'" BUILD "/10_tokenizer' --info --model long"), 1);
+        assert_int_equal(run("'" BUILD "/tokenize' --info --model long"), 1);
         assert_said(words), assert_one_clear_line();
 
         sprintf(file, "{\"model\":{\"type\":\"BPE\",\"byte_fallback\":true,\"vocab\":{\"%s\":0},\"merges\":[]},"
@@ -78,12 +78,12 @@ static void tokens_may_be_long_but_not_too_long(void **state) {
                       "\"decoders\":[{\"type\":\"Replace\",\"pattern\":{\"String\":\"▁\"},\"content\":\" \"},"
                       "{\"type\":\"ByteFallback\"},{\"type\":\"Fuse\"}]}}", name);
         write_bytes("long", strlen(file), file);
-        assert_int_equal(run("'" BUILD "/10_tokenizer' --info --model long"), length > MOST_PIECE);
+        assert_int_equal(run("'" BUILD "/tokenize' --info --model long"), length > MOST_PIECE);
         if (length > MOST_PIECE) assert_said(words), assert_one_clear_line();
     }
     memset(file, 'A', 10668); /* base64 of 8001 bytes */
     write_bytes("long", 10668 + sprintf(file + 10668, " 0\n"), file);
-    assert_int_equal(run("'" BUILD "/10_tokenizer' --info --model long"), 1);
+    assert_int_equal(run("'" BUILD "/tokenize' --info --model long"), 1);
     assert_said("too long"), assert_one_clear_line();
 }
 

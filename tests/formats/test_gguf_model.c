@@ -2,9 +2,9 @@
  * is refused with one line that names it; and a tokenizer that is written into such a file is the same when it is read
  * again. */
 #include "09_decoder/model.h"
-#include "10_tokenizer/formats.h"
-#include "10_tokenizer/tokenizer.h"
 #include "14_engine/formats/model_open_any.h"
+#include "14_engine/tokenizers/tokenizer_any.h"
+#include "14_engine/tokenizers/tokenizer_formats.h"
 #include "common/gguf.h"
 #include "tests/program.h"
 #include "tests/refused.h"
@@ -100,7 +100,7 @@ static void open_model(void) {
     model_close(&model);
 }
 
-static void open_tokenizer(void) { tokenizer_close(tokenizer_open(path)); }
+static void open_tokenizer(void) { tokenizer_close(tokenizer_open_any(path)); }
 
 /* ------------------------------------------------------------------ what is said of a model */
 
@@ -295,7 +295,7 @@ static void what_no_tokenizer_says_is_refused(void **state) {
 
 static Tokenizer *tokenizer_with(const char *from, const Change *change) {
     write_changed(from, 1, change);
-    return tokenizer_open(path);
+    return tokenizer_open_any(path);
 }
 
 static size_t tokens_of(const Tokenizer *t, const char *words) {
@@ -355,13 +355,13 @@ static void a_tokenizer_is_read_as_it_was_written(void **state) {
     static const char *const names[] = {"sentencepiece", "user_defined", "tiktoken", "byte_level", "user_defined.gguf",
                                         "byte_level.gguf"};
     for (size_t i = 0; i < COUNT(names); i++) {
-        to_write = tokenizer_open(AT(GOLDEN "tokenizers/%s", names[i]));
+        to_write = tokenizer_open_any(AT(GOLDEN "tokenizers/%s", names[i]));
         write_it();
-        Tokenizer *again = tokenizer_open(path);
+        Tokenizer *again = tokenizer_open_any(path);
         assert_same_tokens(names[i], to_write, again);
         tokenizer_close(again), tokenizer_close(to_write);
     }
-    to_write = tokenizer_open(GOLDEN "tokenizers/metaspace");
+    to_write = tokenizer_open_any(GOLDEN "tokenizers/metaspace");
     assert_refused(write_it, "a text begins anew behind an added token");
     tokenizer_close(to_write);
 }

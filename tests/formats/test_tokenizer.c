@@ -1,14 +1,14 @@
 /* Chapter 10 against sentencepiece, tiktoken and tokenizers: what they encode texts to and decode ids to, in every file
  * format; round trips; the time that it takes; and what is refused, with one line and status 1. */
-#include "10_tokenizer/character_map.h"
-#include "10_tokenizer/steps.h"
-#include "10_tokenizer/tokenizer.h"
+#include "14_engine/tokenizers/precompiled_charsmap.h"
+#include "14_engine/tokenizers/steps.h"
+#include "14_engine/tokenizers/tokenizer_any.h"
 #include "common/error.h"
 #include "common/file.h"
 #include "common/output.h"
 #include "common/random.h"
 #include "common/timer.h"
-#define PROGRAM "'" BUILD "/10_tokenizer'"
+#define PROGRAM "'" BUILD "/tokenize'"
 #include "tests/program.h"
 #include "tests/refused.h"
 
@@ -35,7 +35,7 @@ static Tokenizer *open_other(const char *name) {
         print_message("skipped: %s is not here\n", path);
         return NULL;
     }
-    return tokenizer_open(path);
+    return tokenizer_open_any(path);
 }
 
 /* ------------------------------------------------------------------ the libraries' answers */
@@ -133,7 +133,7 @@ static void check_vocabulary(const char *name, const Tokenizer *t) {
 static void every_text_is_the_librarys(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT(committed); i++) {
-        Tokenizer *t = tokenizer_open(GOLDEN(committed[i]));
+        Tokenizer *t = tokenizer_open_any(GOLDEN(committed[i]));
         check_vocabulary(AT("%.*s", (int)strcspn(committed[i], "."), committed[i]), t);
         tokenizer_close(t);
     }
@@ -164,7 +164,7 @@ static void other_peoples_are_the_librarys(void **state) {
             print_message("skipped: %s: there is no utf8proc\n", name);
             continue;
         }
-        Tokenizer *t = tokenizer_open(strcmp(name, "mapped") == 0 ? GOLDEN("mapped")
+        Tokenizer *t = tokenizer_open_any(strcmp(name, "mapped") == 0 ? GOLDEN("mapped")
                                                                   : AT("%s/tests/golden/others/%s.json", ROOT, name));
         check_other(t, name, answers);
         tokenizer_close(t);
@@ -176,7 +176,7 @@ static void other_peoples_are_the_librarys(void **state) {
 static void nothing_may_be_left(void **state) {
     (void)state;
     if (!has_normal_forms) skip();
-    Tokenizer *t = tokenizer_open(AT("%s/tests/golden/others/metaspace_split.json", ROOT));
+    Tokenizer *t = tokenizer_open_any(AT("%s/tests/golden/others/metaspace_split.json", ROOT));
     size_t count, length;
     int *ids = tokenizer_encode(t, 1, " ", false, &count);
     assert_int_equal(count, 1);
@@ -191,20 +191,20 @@ static const struct {
 } broken_maps[] = {{3, "\0\0\0"}, {8, "\10\0\0\0\0\0\0\0"}, {8, "\3\0\0\0\0\0\0\0"}, {9, "\4\0\0\0\0\0\0\0a"}},
     *broken_map;
 
-static void read_broken_map(void) { character_map_new("m", false, broken_map->length, broken_map->bytes); }
+static void read_broken_map(void) { charsmap_new("m", false, broken_map->length, broken_map->bytes); }
 
 /* Too short; a trie that is longer than all; half a unit; a text without an end. And a map may lead nowhere. */
-static void a_character_map_may_be_broken(void **state) {
+static void a_charsmap_may_be_broken(void **state) {
     (void)state;
     for (broken_map = broken_maps; broken_map < broken_maps + COUNT(broken_maps); broken_map++)
         assert_refused(read_broken_map, "m: its character map is no such map");
     static const char nowhere[][8] = {"\4\0\0\0\377\377\377\377", "\4\0\0\0\0\1\0\0"};
     for (size_t i = 0; i < COUNT(nowhere); i++) {
-        CharacterMap *map = character_map_new("m", true, 8, nowhere[i]);
-        Text text = character_map_apply(map, &(Vocabulary){0}, 5, "  a  ");
+        Charsmap *map = charsmap_new("m", true, 8, nowhere[i]);
+        StringBuffer text = charsmap_apply(map, &(Vocabulary){0}, 5, "  a  ");
         assert_int_equal(text.length, 2); /* one space is left behind, as ▁ */
         assert_memory_equal(text.text, "a ", 2);
-        free(text.text), character_map_free(map);
+        free(text.text), charsmap_free(map);
     }
 }
 
@@ -223,13 +223,13 @@ static void a_folder_adds_tokens(void **state) {
 
     json_t *config = json_pack("{s:O}", "added_tokens_decoder", decoder);
     assert_int_equal(json_dump_file(config, AT("%s/added/tokenizer_config.json", folder), 0), 0);
-    Tokenizer *t = tokenizer_open(AT("%s/added", folder));
+    Tokenizer *t = tokenizer_open_any(AT("%s/added", folder));
     check_other(t, "added_tokens_decoder", answers);
     tokenizer_close(t);
 
     assert_int_equal(system(AT("rm %s/added/tokenizer_config.json", folder)), 0);
     assert_int_equal(json_dump_file(names, AT("%s/added/added_tokens.json", folder), 0), 0);
-    t = tokenizer_open(AT("%s/added", folder));
+    t = tokenizer_open_any(AT("%s/added", folder));
     size_t i;
     json_array_foreach(json_object_get(answers, "texts"), i, one) {
         const json_t *right = json_array_get(json_object_get(answers, "special"), i);
@@ -247,7 +247,7 @@ static void a_tokenizer_json_counts_more(void **state) {
     assert_int_equal(system(AT("mkdir %s/twice && cp '%s' '%s' %s/twice", folder,
                                GOLDEN("sentencepiece/tokenizer.model"), GOLDEN("metaspace/tokenizer.json"),
                                folder)), 0);
-    Tokenizer *both = tokenizer_open(AT("%s/twice", folder)), *alone = tokenizer_open(GOLDEN("metaspace"));
+    Tokenizer *both = tokenizer_open_any(AT("%s/twice", folder)), *alone = tokenizer_open_any(GOLDEN("metaspace"));
     assert_int_equal(tokenizer_size(both), tokenizer_size(alone));
     tokenizer_close(both), tokenizer_close(alone);
 }
@@ -258,7 +258,7 @@ static void newer_letters_are_the_librarys(void **state) {
     static const char *const few[] = {"tiktoken", "byte_level"};
     const json_t *newer = json_object_get(expected, "newer"), *texts = json_object_get(newer, "texts"), *one;
     for (size_t v = 0, i; v < COUNT(few); v++) {
-        Tokenizer *t = tokenizer_open(GOLDEN(few[v]));
+        Tokenizer *t = tokenizer_open_any(GOLDEN(few[v]));
         json_array_foreach(json_object_get(newer, few[v]), i, one) {
             Bytes bytes = from_json(json_array_get(texts, i));
             assert_encodes(t, few[v], bytes, false, one);
@@ -323,7 +323,7 @@ static void what_goes_in_comes_out(void **state) {
         /* They drop spaces. */
         if (strcmp(committed[v], "metaspace") == 0 || strcmp(committed[v], "mapped") == 0) continue;
         if (strstr(committed[v], "user_defined")) continue; /* "▁the▁" has spaces that are no spaces */
-        Tokenizer *t = tokenizer_open(GOLDEN(committed[v]));
+        Tokenizer *t = tokenizer_open_any(GOLDEN(committed[v]));
         for (int i = 0; i < 2000; i++)
             assert_round_trip(t, committed[v], random_text(&random, random_between(&random, 0, 99), bytes), bytes);
         tokenizer_close(t);
@@ -335,7 +335,7 @@ static void any_bytes_are_encoded(void **state) {
     (void)state;
     Random random = {11};
     for (size_t v = 0; v < COUNT(committed); v++) {
-        Tokenizer *t = tokenizer_open(GOLDEN(committed[v]));
+        Tokenizer *t = tokenizer_open_any(GOLDEN(committed[v]));
         for (int i = 0; i < 2000; i++) {
             size_t length = (size_t)random_between(&random, 0, 60), count, at = 0, n;
             char *bytes = allocate(length);
@@ -366,7 +366,7 @@ static void a_long_text_is_its_lines(void **state) {
     Random random = {12};
     char *bytes = allocate(LINES * MOST);
     for (size_t v = 0; v < COUNT(few); v++) {
-        Tokenizer *t = tokenizer_open(GOLDEN(few[v]));
+        Tokenizer *t = tokenizer_open_any(GOLDEN(few[v]));
         size_t length = 0, starts[LINES + 1], count, one, at = 0;
         for (int line = 0; line < LINES; line++) {
             starts[line] = length;
@@ -406,7 +406,7 @@ static void assert_piece(const Tokenizer *t, int id, const char *piece, const ch
 
 static void tokens_have_names_and_bytes(void **state) {
     (void)state;
-    Tokenizer *t = tokenizer_open(GOLDEN("sentencepiece/tokenizer.model"));
+    Tokenizer *t = tokenizer_open_any(GOLDEN("sentencepiece/tokenizer.model"));
     assert_int_equal(tokenizer_size(t), 1400);
     assert_int_equal(tokenizer_bos(t), 1), assert_int_equal(tokenizer_eos(t), 2);
     assert_int_equal(tokenizer_special(t, "<unk>"), 0), assert_int_equal(tokenizer_special(t, "▁the"), -1);
@@ -419,7 +419,7 @@ static void tokens_have_names_and_bytes(void **state) {
     assert_piece(t, ids[0], "▁the", " the");
     tokenizer_close(t), free(ids);
 
-    t = tokenizer_open(GOLDEN("tiktoken"));
+    t = tokenizer_open_any(GOLDEN("tiktoken"));
     assert_int_equal(tokenizer_size(t), 1400 + 256);
     assert_int_equal(tokenizer_bos(t), 1400), assert_int_equal(tokenizer_eos(t), 1401);
     assert_int_equal(tokenizer_special(t, "<|eot_id|>"), 1409);
@@ -439,7 +439,7 @@ static void a_text_goes_on_after_a_special_token(void **state) {
     static const char *const texts[] = {"Hello, llama", " two  spaces", "\n\nlines", "", "▁", "日本 x"};
     size_t with, without;
     for (size_t v = 0; v < COUNT(committed); v++) {
-        Tokenizer *t = tokenizer_open(GOLDEN(committed[v]));
+        Tokenizer *t = tokenizer_open_any(GOLDEN(committed[v]));
         const char *bos = tokenizer_byte_level(t) ? "<|begin_of_text|>" : "<s>";
         for (size_t i = 0; i < COUNT(texts); i++) {
             char *both = AT("%s%s", bos, texts[i]);
@@ -465,7 +465,7 @@ static Tokenizer *open_changed(const char *name, const char *from, const char *t
     fwrite(bytes, 1, (size_t)(found - bytes), output.file), fputs(to, output.file);
     fwrite(found + length, 1, size - (size_t)(found - bytes) - length, output.file);
     output_close(&output), free(bytes);
-    return tokenizer_open(AT("%s/otherwise", folder));
+    return tokenizer_open_any(AT("%s/otherwise", folder));
 }
 
 /* Steps that do nothing, or a pattern that finds the same: then no Llama's own way is taken, and every text still has
@@ -490,7 +490,7 @@ static void what_changes_nothing_gives_the_same_ids(void **state) {
     };
     const json_t *texts = json_object_get(expected, "texts");
     for (size_t c = 0; c < COUNT(changes); c++) {
-        Tokenizer *ours = tokenizer_open(GOLDEN(changes[c].name));
+        Tokenizer *ours = tokenizer_open_any(GOLDEN(changes[c].name));
         Tokenizer *other = open_changed(changes[c].name, changes[c].from, changes[c].to);
         for (size_t i = 0; i < json_array_size(texts); i++) {
             const char *letters = json_string_value(json_array_get(texts, i));
@@ -581,7 +581,7 @@ static void a_text_begins_as_the_folder_says(void **state) {
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         write_beside(cases[i].file, cases[i].post_processor, cases[i].tokenizer_config, cases[i].config);
-        Tokenizer *t = tokenizer_open(AT("%s/begins", folder));
+        Tokenizer *t = tokenizer_open_any(AT("%s/begins", folder));
         if (tokenizer_bos(t) != cases[i].bos || tokenizer_adds_bos(t) != cases[i].adds)
             fail_msg("case %zu: BOS is %d, %s", i, tokenizer_bos(t), tokenizer_adds_bos(t) ? "added" : "not added");
         tokenizer_close(t);
@@ -597,7 +597,7 @@ static void a_text_begins_as_the_folder_says(void **state) {
         assert_int_equal(system(AT("rm -f %s/begins/*", folder)), 0);
         write_bytes(AT("%s/begins/tokenizer.model", folder), size, model);
         write_bytes(AT("%s/begins/%s", folder, says[i][0]), strlen(says[i][1]), says[i][1]);
-        Tokenizer *t = tokenizer_open(AT("%s/begins/tokenizer.model", folder));
+        Tokenizer *t = tokenizer_open_any(AT("%s/begins/tokenizer.model", folder));
         assert_true(tokenizer_bos(t) == 1 && tokenizer_adds_bos(t));
         tokenizer_close(t);
     }
@@ -623,7 +623,7 @@ static void a_text_ends_as_the_folder_says(void **state) {
         write_beside(cases[i].file, NULL, cases[i].tokenizer_config, cases[i].config);
         if (cases[i].file == nameless)
             assert_int_equal(system(AT("sed -i 's#</s>#</S>#g' %s/begins/tokenizer.json", folder)), 0);
-        Tokenizer *t = tokenizer_open(AT("%s/begins", folder));
+        Tokenizer *t = tokenizer_open_any(AT("%s/begins", folder));
         if (tokenizer_eos(t) != cases[i].eos) fail_msg("case %zu: EOS is %d", i, tokenizer_eos(t));
         tokenizer_close(t);
     }
@@ -717,7 +717,7 @@ static void a_long_text_is_encoded_in_linear_time(void **state) {
     char *bytes = allocate(LONG);
     for (size_t v = 0; v < COUNT(few) + COUNT(others); v++) {
         const char *name = v < COUNT(few) ? few[v] : others[v - COUNT(few)];
-        Tokenizer *t = v < COUNT(few) ? tokenizer_open(GOLDEN(name)) : open_other(name);
+        Tokenizer *t = v < COUNT(few) ? tokenizer_open_any(GOLDEN(name)) : open_other(name);
         for (size_t what = 0; t && what < COUNT(names); what++)
             fill(what, bytes), assert_linear(t, name, names[what], bytes);
         tokenizer_close(t);
@@ -728,7 +728,7 @@ static void a_long_text_is_encoded_in_linear_time(void **state) {
 /* PCRE2 gives up after so many tries, and each blank of a run is one. */
 static void a_run_of_blanks_may_be_long(void **state) {
     (void)state;
-    Tokenizer *t = tokenizer_open(GOLDEN("tiktoken"));
+    Tokenizer *t = tokenizer_open_any(GOLDEN("tiktoken"));
     char *bytes = allocate(BLANKS + 1);
     memset(bytes, ' ', BLANKS), bytes[BLANKS] = 'x';
     assert_round_trip(t, "tiktoken", BLANKS + 1, bytes);
@@ -964,7 +964,7 @@ int main(void) {
         cmocka_unit_test(every_text_is_the_librarys),
         cmocka_unit_test(other_peoples_are_the_librarys),
         cmocka_unit_test(nothing_may_be_left),
-        cmocka_unit_test(a_character_map_may_be_broken),
+        cmocka_unit_test(a_charsmap_may_be_broken),
         cmocka_unit_test(a_folder_adds_tokens),
         cmocka_unit_test(a_tokenizer_json_counts_more),
         cmocka_unit_test(newer_letters_are_the_librarys),

@@ -1,8 +1,9 @@
 /* What a tokenizer.json says step by step: which parts of a text its patterns find, what its steps make of texts and
  * tokens, and what cannot be is named. Whole files of other people's are in test_tokenizer.c. */
-#include "10_tokenizer/pattern.h"
-#include "10_tokenizer/pipeline.h"
-#include "10_tokenizer/steps.h"
+#include "14_engine/tokenizers/pipeline.h"
+#include "14_engine/tokenizers/regex.h"
+#include "14_engine/tokenizers/steps.h"
+#include "common/error.h"
 #include "tests/refused.h"
 
 #include <jansson.h>
@@ -17,12 +18,12 @@ static const char *found_by(const char *expression, const char *text) {
     static char found[256];
     char *to = found;
     size_t from, end;
-    Pattern *pattern = pattern_new("p", "where", expression);
+    Regex *pattern = regex_new("p", "where", expression);
     Search *search = search_new(pattern, strlen(text), text);
     search_part(search, 0, strlen(text));
     while (search_next(search, &from, &end)) to += sprintf(to, "%.*s|", (int)(end - from), text + from);
     *to = '\0';
-    search_free(search), pattern_free(pattern);
+    search_free(search), regex_free(pattern);
     return found;
 }
 
@@ -45,7 +46,7 @@ static void patterns_find_what_oniguruma_finds(void **state) {
 }
 
 static const char *refused_text;
-static void read_pattern(void) { pattern_new("p", "where", refused_text); }
+static void read_pattern(void) { regex_new("p", "where", refused_text); }
 
 static void patterns_that_are_none_are_named(void **state) {
     (void)state;
@@ -84,7 +85,9 @@ static json_t *json_of(const char *text) {
 /* What it makes of these pieces, which have a "|" behind them. */
 static void assert_makes(const char *key, const char *step, const char *text, const char *right) {
     json_t *json = json_pack("{s: o}", key, json_of(step));
-    Pipeline *p = pipeline_read("p", json);
+    Pipeline *p = allocate(sizeof *p);
+    *p = (Pipeline){0};
+    pipeline_read(p, "p", json);
     Pieces pieces = {0};
     for (const char *at = text; *at; at += strcspn(at, "|") + 1)
         pieces_add(&pieces, strcspn(at, "|"), at, at != text ? 0 : *at & 0x80 ? 2 : 1); /* é or a */
@@ -134,7 +137,9 @@ static void steps_do_what_they_say(void **state) {
 }
 
 static const char *refused_key;
-static void read_refused(void) { pipeline_read("p", json_pack("{s: o}", refused_key, json_of(refused_text))); }
+static void read_refused(void) {
+    pipeline_read(&(Pipeline){0}, "p", json_pack("{s: o}", refused_key, json_of(refused_text)));
+}
 
 static void steps_that_cannot_be_are_named(void **state) {
     (void)state;

@@ -1,6 +1,6 @@
 /* How to call chapter 10's kernels. They compute whole numbers, which are handed over as floats: each fits in one. */
 #include "10_tokenizer/bpe.h"
-#include "10_tokenizer/train.h"
+#include "10_tokenizer/bpe_train.h"
 #include "common/check.h"
 #include "tests/judge/kernels.h"
 

@@ -10,7 +10,7 @@
 #include "08_flash_attention/flash_attention.h"
 #include "09_decoder/decoder.h"
 #include "09_decoder/projection.h"
-#include "10_tokenizer/train.h"
+#include "10_tokenizer/bpe_train.h"
 #include "11_generation/sampling.h"
 #include "13_quantization/quantization.h"
 #include "15_tensor_parallel/shard.h"

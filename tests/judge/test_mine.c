@@ -1,6 +1,6 @@
 /* The reader's Llama: it is chapter 9's whichever kernels it is made of, and whatever they do, it is told. */
 #include "09_decoder/decoder.h"
-#include "10_tokenizer/families.h"
+#include "10_tokenizer/tokenizer_internal.h"
 #include "11_generation/generation.h"
 #include "common/file.h"
 #include "common/timer.h"

@@ -1,7 +1,7 @@
 #include "tests/judge/yours.h"
 #include "04_attention/attention.h"
 #include "06_grouped_query/grouped_query.h"
-#include "10_tokenizer/families.h"
+#include "10_tokenizer/tokenizer_internal.h"
 #include "11_generation/generation.h"
 #include "common/error.h"
 #include "common/linear.h"

@@ -120,7 +120,7 @@ static void write_beginning(const char *post_processor) {
     "\"special_tokens\":{\"<s>\":{\"ids\":" ids "}}}"
 #define NAME "{\"SpecialToken\":{\"id\":\"<s>\"}}"
 #define TEXT_ITSELF "{\"Sequence\":{\"id\":\"A\"}}"
-#define INFO "'" BUILD "/10_tokenizer' --info --model "
+#define INFO "'" BUILD "/tokenize' --info --model "
 
 static void a_template_puts_one_token_before_a_text(void **state) {
     (void)state;
@@ -142,7 +142,7 @@ static void a_template_puts_one_token_before_a_text(void **state) {
         assert_said(refused[i][1]);
     }
     write_beginning(TEMPLATE(TEXT_ITSELF, "[1]")); /* the text alone */
-    assert_int_equal(run("'" BUILD "/10_tokenizer' --model begins --encode x"), 0);
+    assert_int_equal(run("'" BUILD "/tokenize' --model begins --encode x"), 0);
 }
 
 static void an_id_of_the_beginning_is_one_of_the_tokens(void **state) {
@@ -160,7 +160,7 @@ static void an_id_of_the_beginning_is_one_of_the_tokens(void **state) {
     write_text("named/config.json", "{\"bos_token_id\": [1]}"); /* then there is none */
     assert_int_equal(run(INFO "named"), 0);
     assert_said("beginning: none");
-    assert_int_equal(run("'" BUILD "/10_tokenizer' --model named --encode x --bos"), 1);
+    assert_int_equal(run("'" BUILD "/tokenize' --model named --encode x --bos"), 1);
     assert_said("it has no token for the beginning: leave --bos out");
 }
 
@@ -197,7 +197,7 @@ static void pieces_are_shown_so_that_one_can_read_them(void **state) {
     (void)state;
     static const char bytes[] = "a\tb\nc \x7f\x01\xc2\x85\xff", shown[] = "a\\tb\\nc▁<0x7F><0x01><0xC2><0x85><0xFF>\n";
     write_bytes("text", sizeof bytes - 1, bytes);
-    assert_int_equal(run("'" BUILD "/10_tokenizer' --model '" GOLDEN
+    assert_int_equal(run("'" BUILD "/tokenize' --model '" GOLDEN
                          "tokenizers/byte_level' --encode-file text --pieces"), 0);
     char *end = said;
     for (const char *c = said; *c; c++) /* without the blanks between the pieces */
@@ -211,7 +211,7 @@ static void pieces_are_shown_so_that_one_can_read_them(void **state) {
 
 static void what_chapter_10_cannot_do_is_said(void **state) {
     (void)state;
-    static const char model[] = "'" BUILD "/10_tokenizer' --model '" GOLDEN "tokenizers/byte_level'";
+    static const char model[] = "'" BUILD "/tokenize' --model '" GOLDEN "tokenizers/byte_level'";
     static const char *const ids[] = {"1 x", "99999999999999999999", "2147483648", "-1", "1;2", "1.5"};
     for (size_t i = 0; i < COUNT(ids); i++) {
         assert_int_equal(run("%s --decode '%s'", model, ids[i]), 1);
@@ -230,9 +230,21 @@ static void what_chapter_10_cannot_do_is_said(void **state) {
     }
     static const char *const without[] = {"--encode a", "--encode-file a", "--decode 1", "--info"};
     for (size_t i = 0; i < COUNT(without); i++) {
-        assert_misuse(run("'" BUILD "/10_tokenizer' %s", without[i]));
+        assert_misuse(run("'" BUILD "/tokenize' %s", without[i]));
         assert_said("need --model");
     }
+}
+
+/* The old spelling: chapter 10's program runs tokenize beside itself, or says that it is not there. */
+static void chapter_10_hands_its_options_to_tokenize(void **state) {
+    (void)state;
+    static const char words[] = "--model '" GOLDEN "tokenizers/sentencepiece' --encode 'the llama' --bos";
+    assert_int_equal(run("'" BUILD "/10_tokenizer' %s", words), 0);
+    assert_string_equal(said, "1 264 447\n");
+    assert_misuse(run("'" BUILD "/10_tokenizer' --encode"));
+    assert_int_equal(run("mkdir alone && cp '" BUILD "/10_tokenizer' alone && alone/10_tokenizer %s", words), 1);
+    assert_one_clear_line();
+    assert_said("alone/tokenize");
 }
 
 /* ------------------------------------------------------------------ what chapter 13 writes */
@@ -310,6 +322,7 @@ int main(void) {
         cmocka_unit_test(a_neighbour_may_have_too_long_a_path),
         cmocka_unit_test(pieces_are_shown_so_that_one_can_read_them),
         cmocka_unit_test(what_chapter_10_cannot_do_is_said),
+        cmocka_unit_test(chapter_10_hands_its_options_to_tokenize),
         cmocka_unit_test(rows_that_no_block_fits_stay_float16),
         cmocka_unit_test(yarn_with_numbers_of_its_own),
         cmocka_unit_test(a_score_needs_no_terminal),

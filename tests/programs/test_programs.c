@@ -74,7 +74,7 @@ static void an_argument_is_the_next_word_or_behind_a_sign(void **state) {
         {"-encode=the", "-encode=the is not understood"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        int status = run("'%s/10_tokenizer' --model='" ROOT "/tests/golden/tokenizers/tiktoken' %s", BUILD,
+        int status = run("'%s/tokenize' --model='" ROOT "/tests/golden/tokenizers/tiktoken' %s", BUILD,
                          cases[i].words);
         if (cases[i].said) assert_misuse(status), assert_said(cases[i].said);
         else assert_int_equal(status, 0);

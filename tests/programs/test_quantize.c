@@ -2,7 +2,7 @@
 #define PROGRAM "'" BUILD "/quantize'"
 #include "tests/llama2c.h"
 #include "tests/program.h"
-#include "10_tokenizer/tokenizer.h"
+#include "14_engine/tokenizers/tokenizer_any.h"
 #include "15_tensor_parallel/shard_model.h"
 #include "common/file.h"
 #include "common/gguf.h"
@@ -149,8 +149,8 @@ static void merges_become_scores(void **state) {
     (void)state;
     write_json(ROOT "/tests/golden/tokenizers/prepend", "," OWN "," OTHER, "");
     assert_int_equal(run("'%s' merges.gguf --tokenizer tokenizer.json", MODEL), 0);
-    Tokenizer *json = tokenizer_open(AT("%s/tokenizer.json", folder)),
-              *gguf = tokenizer_open(AT("%s/merges.gguf", folder));
+    Tokenizer *json = tokenizer_open_any(AT("%s/tokenizer.json", folder)),
+              *gguf = tokenizer_open_any(AT("%s/merges.gguf", folder));
     json_t *expected = json_load_file(AT("%s/tests/golden/tokenizers/expected.json", ROOT), JSON_ALLOW_NUL, NULL),
            *text;
     size_t i, count, others;

@@ -119,7 +119,7 @@ static void a_long_step_says_how_long_it_is(void **state) {
 
 static void pieces_are_coloured(void **state) {
     (void)state;
-    static const char command[] = "'" BUILD "/10_tokenizer' --model '" ROOT "/tests/golden/tokenizers/sentencepiece' "
+    static const char command[] = "'" BUILD "/tokenize' --model '" ROOT "/tests/golden/tokenizers/sentencepiece' "
                                   "--encode 'the llama' --pieces";
     start(command);
     expect("\033[30;106m▁the\033[0m\033[30;103m");

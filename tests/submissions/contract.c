@@ -1,7 +1,7 @@
 /* Kernels whose output is right, and which do not do all else that their contract says. */
 #include "04_attention/attention.h"
 #include "06_grouped_query/grouped_query.h"
-#include "10_tokenizer/train.h"
+#include "10_tokenizer/bpe_train.h"
 #include "16_backward/backward.h"
 
 #include <math.h>

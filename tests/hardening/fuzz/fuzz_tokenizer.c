@@ -1,11 +1,11 @@
 /* Broken tokenizer files in every format, for their readers; and with TEXT, any text for the encoders: fuzz_text.c. */
-#include "10_tokenizer/families.h"
-#include "10_tokenizer/tokenizer.h"
+#include "10_tokenizer/tokenizer_internal.h"
+#include "14_engine/tokenizers/tokenizer_any.h"
 #include "tests/hardening/fuzz/fuzz.h"
 
 /* A text goes in; ids of the vocabulary come out, and at byte level, where no other steps are, the very bytes. */
 static void encode(const Tokenizer *t, size_t length, const char *text, bool special) {
-    const bool whole = tokenizer_byte_level(t) && !t->pipeline;
+    const bool whole = tokenizer_byte_level(t) && !t->hooks.encode;
     size_t count, decoded, at = 0;
     int *ids = tokenizer_encode(t, length, text, special, &count);
     for (size_t i = 0; i < count; i++) {
@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[256];
         snprintf(path, sizeof path, "tests/golden/%s", names[i]);
-        if (!tokenizers[i]) tokenizers[i] = tokenizer_open(path);
+        if (!tokenizers[i]) tokenizers[i] = tokenizer_open_any(path);
         encode(tokenizers[i], size, (const char *)bytes, false);
         encode(tokenizers[i], size, (const char *)bytes, true);
     }
@@ -50,7 +50,7 @@ static size_t file_size;
 
 static void read_and_use(void) {
     static const char text[] = "The llama's 12 3\n  <s>羊驼\xff<|eot_id|>";
-    tokenizer = tokenizer_parse("fuzz", file_size, file);
+    tokenizer = tokenizer_parse_any("fuzz", file_size, file);
     encode(tokenizer, sizeof text - 1, text, false);
     encode(tokenizer, sizeof text - 1, text, true);
 }

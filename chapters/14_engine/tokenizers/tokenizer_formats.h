@@ -1,0 +1,21 @@
+/* The formats of tokenizer files beside Meta's own. Each reader returns the tokenizer that the
+ * file's bytes are, or fail()s; a NUL follows the bytes, and they become the tokenizer's. `path` is
+ * for messages. */
+#ifndef TOKENIZER_FORMATS_H
+#define TOKENIZER_FORMATS_H
+
+#include "10_tokenizer/tokenizer_internal.h"
+
+Tokenizer *llama2c_tokenizer_read(const char *path, size_t length,
+                                  char *bytes); /* tokenizer.bin of llama2.c */
+Tokenizer *hugging_face_read(const char *path, size_t length, char *bytes); /* tokenizer.json */
+
+/* A GGUF file has a tokenizer of either family beside the weights, which are not read. */
+Tokenizer *gguf_tokenizer(const char *path);
+
+/* The fields of a GGUF file that describe a tokenizer. A tokenizer.json that does more than GGUF
+ * can express is refused. */
+struct GgufPairs;
+void gguf_tokenizer_pairs(const Tokenizer *tokenizer, struct GgufPairs *pairs);
+
+#endif
