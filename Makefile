@@ -14,7 +14,7 @@ CHAPTERS = 01_normalization 02_activation 03_feed_forward 04_attention 05_rope 0
            15_tensor_parallel 16_backward 17_training
 NUMBERS  = 01 02 03 04 05 06 07 08 09 10 11 12 13 14 15 16 17
 # Programs to use, beside the chapters' own: build/NAME.
-ENGINE   = llama inspect quantize
+ENGINE   = llama inspect tokenize quantize
 TOOLS    = $(ENGINE) train stories curriculum verify grade mine
 # Other people's tokenizers need PCRE2. Without it, chapters 14, 15 and 17 and these programs are left out.
 LEFT_OUT = $(if $(PCRE2),,14_engine 15_tensor_parallel 17_training $(ENGINE) train curriculum mine)

@@ -31,8 +31,7 @@ ifneq ($(filter-out help help-maintainers clean,$(or $(MAKECMDGOALS),all)),)
 ifeq ($(call accepts,-std=c2x),)
 $(error $(CC) cannot compile C23 (-std=c2x): apt install gcc libc6-dev | dnf install gcc | xcode-select --install)
 endif
-FLOAT   := $(if $(call accepts,-Werror -fexcess-precision=fast),-fexcess-precision=fast)
-UNFIT   := $(shell $(CC) $(CPPFLAGS) $(PROBED) -std=c2x $(FLOAT) -fsyntax-only -x c common/machine.h 2>&1 | \
+UNFIT   := $(shell $(CC) $(CPPFLAGS) $(PROBED) -std=c2x -fsyntax-only -x c common/machine.h 2>&1 | \
                    sed -n '/error: /{s/.*error: //;s/^.error //;p;q;}')
 ifneq ($(UNFIT),)
 $(error $(UNFIT))
@@ -53,7 +52,7 @@ endif
 endif
 
 # Fused multiply-adds are allowed, because they round once instead of twice. Nothing else of fast-math is.
-FLAGS = -std=c2x -Wall -Wextra -g -ffp-contract=fast $(FLOAT) $(OPENMP) $(QUIET) -I. -Ichapters -D_GNU_SOURCE \
+FLAGS = -std=c2x -Wall -Wextra -g -ffp-contract=fast $(OPENMP) $(QUIET) -I. -Ichapters -D_GNU_SOURCE \
         -DROOT=$(call quote,$(call string,$(CURDIR))) $(if $(EMULATOR),-DUNTIMED -DEMULATED) \
         $(if $(UTF8),-DUTF8PROC) $(filter -I%,$(MPI)) $(CPPFLAGS) $(CFLAGS)
 LIBS  = $(LDFLAGS) $(NEEDED) $(JANSSON) $(PCRE2) $(UTF8) $(filter-out -I%,$(MPI)) -lm -ldl

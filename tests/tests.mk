@@ -30,8 +30,10 @@ $(BUILD)/tests/%: $(BUILD)/objects/tests/judge/%.o $(BUILD)/libjudge.a $(BUILD)/
 $(BUILD)/tests/replay_%: $(BUILD)/objects/tests/hardening/fuzz/fuzz_%.o $(BUILD)/objects/tests/hardening/fuzz/replay.o $(BUILD)/libllama.a
 	$(link)
 $(BUILD)/tests/%: EXTRA = $(CMOCKA)
+$(BUILD)/corpus/%: tests/hardening/fuzz/%.tar.gz
+	@rm -rf $@ && mkdir -p $@ && tar -xzf $< -C $@
 
-command = $(or $(if $(filter replay_%,$(1)),"$(BUILD)/tests/$(1) tests/hardening/fuzz/corpus/$(1:replay_%=%)"), \
+command = $(or $(if $(filter replay_%,$(1)),"$(BUILD)/tests/$(1) $(BUILD)/corpus/$(1:replay_%=%)"), \
     $(if $(filter languages,$(1)),"sh tests/submissions/languages/run.sh $(BUILD)"), \
     $(if $(filter layering,$(1)),"sh tests/layering.sh"), \
     $(if $(filter lessons,$(1)),"sh tests/lessons.sh $(BUILD)/data --check"),"$(BUILD)/tests/$(1)")
@@ -40,6 +42,7 @@ command = $(or $(if $(filter replay_%,$(1)),"$(BUILD)/tests/$(1) tests/hardening
 test: ## kernels against PyTorch, known mistakes, parsers, programs and lessons; some: make test ONLY="test_rope lessons"
 	@$(if $(CMOCKA),,echo "cmocka, the C test library, is missing for $(CC): apt install libcmocka-dev | brew install cmocka"; exit 1)
 	@$(MAKE) --no-print-directory $(PARALLEL) $(patsubst %,$(BUILD)/tests/%,$(filter-out $(SHELLS),$(CHOSEN))) \
+	    $(patsubst replay_%,$(BUILD)/corpus/%,$(filter replay_%,$(CHOSEN))) \
 	    $(if $(filter $(OUTSIDE),$(CHOSEN)),all $(BUILD)/compile.sh) $(if $(filter test_parallel,$(CHOSEN)),$(OTHER_VERSION))
 	@$(if $(filter lessons,$(CHOSEN)),$(MAKE) -s --no-print-directory $(PARALLEL) $(filter-out %/12_speed.txt,$(QUOTED)))
 	@$(if $(filter lessons,$(CHOSEN)),$(MAKE) -s --no-print-directory $(QUOTED))
@@ -89,13 +92,16 @@ fault-injection: all $(BUILD)/faults $(BUILD)/allocations.so $(BUILD)/compile.sh
 	@$(BUILD)/faults $(BUILD) $(or $(EVERY),1)
 
 fuzz: ## broken files, texts and templates for their readers, a minute each; KEEP=1 keeps what reached new code
-	@sh tests/hardening/fuzz/run.sh $(BUILD) $(or $(SECONDS),60) "$(JANSSON)" "$(if $(PCRE2),$(PCRE2) $(if $(UTF8),-DUTF8PROC $(UTF8)))" $(KEEP)
+	@sh tests/hardening/fuzz/run.sh "$(MAKE)" $(BUILD) $(or $(SECONDS),60) $(KEEP)
+fuzz-targets: $(READERS:%=$(BUILD)/fuzz_%)
+$(BUILD)/fuzz_%: $(BUILD)/objects/tests/hardening/fuzz/fuzz_%.o $(BUILD)/libllama.a
+	$(link) -fsanitize=fuzzer
 
 mutation-test: all $(BUILD)/compile.sh ## break the kernels on purpose, and count the breaks that the golden values catch; EVERY=24
 	@$(PYTHON) tests/hardening/mutants.py --build $(BUILD) $(if $(EVERY),--every $(EVERY))
 
-check-all: ## the long check: every compiler and emulator, all faults, fuzzing, mutants
-	@bash tests/hardening/check_all.sh
+check-all: ## the long check: other machines and compilers, faults, fuzzing, mutants (.ci/run is the gate)
+	@.ci/check-all
 
 venv: ## PyTorch and transformers in build/venv, for golden values and notebooks
 	@python3 -m venv build/venv || { echo "venv: apt install python3-venv"; exit 1; }
@@ -187,6 +193,6 @@ check-tokenizers: compat-tokenizers
 golden: golden-update
 ablations: studies
 parallel: run-mpi
-.PHONY: test sanitize coverage fault-injection fuzz mutation-test check-all venv golden-update golden-check compat-models compat-tokenizers \
+.PHONY: test sanitize coverage fault-injection fuzz fuzz-targets mutation-test check-all venv golden-update golden-check compat-models compat-tokenizers \
     studies bench bench-parallel bench-training bench-tokenizer notebooks notebooks-check run-mpi help-maintainers \
     faults mutants configurations check-tokenizers golden ablations parallel

@@ -1,6 +1,6 @@
 #include "14_engine/args.h"
 #include "14_engine/chat/chat_templates.h"
-#include "common/measure.h"
+#include "common/timer.h"
 
 #include <limits.h>
 #include <math.h>
