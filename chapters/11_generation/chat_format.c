@@ -8,31 +8,25 @@
 
 /* ------------------------------------------------------------------ a prompt that grows */
 
-static void add_ids(ChatPrompt *prompt, size_t count, const int ids[count]) {
+static void add_ids(ChatPrompt *prompt, size_t count, const int *ids) {
     prompt->ids = reallocate(prompt->ids, (prompt->count + count + 1) * sizeof *ids);
     if (count) memcpy(prompt->ids + prompt->count, ids, count * sizeof *ids);
     prompt->count += count;
 }
 
-static void add_letters(ChatPrompt *prompt, size_t length, const char letters[length]) {
+static void add_letters(ChatPrompt *prompt, size_t length, const char *letters) {
     const size_t before = prompt->text ? strlen(prompt->text) : 0;
     prompt->text = reallocate(prompt->text, before + length + 1);
     memcpy(prompt->text + before, letters, length);
     prompt->text[before + length] = '\0';
 }
 
-static void add_token(ChatPrompt *prompt, const Tokenizer *tokenizer, int id) {
-    size_t length;
-    const char *name = tokenizer_piece(tokenizer, id, &length);
-    add_ids(prompt, 1, &id);
-    add_letters(prompt, length, name);
-}
-
 static void add_special(ChatPrompt *prompt, const Tokenizer *tokenizer, const char *name) {
     const int id = tokenizer_special(tokenizer, name);
     if (id < 0)
         fail("the tokenizer has no %s, which this chat format needs: is it a chat model's?", name);
-    add_token(prompt, tokenizer, id);
+    add_ids(prompt, 1, &id);
+    add_letters(prompt, strlen(name), name);
 }
 
 static void add_text(ChatPrompt *prompt, const Tokenizer *tokenizer, const char *text) {
@@ -76,7 +70,7 @@ static bool is_role(const Message *message, const char *role) {
     return strcmp(message->role, role) == 0;
 }
 
-static void check_turns(size_t count, const Message messages[count]) {
+static void check_turns(size_t count, const Message *messages) {
     bool alternate = count % 2 == 1;
     for (size_t i = 0; i < count; i++)
         alternate = alternate && is_role(&messages[i], i % 2 ? "assistant" : "user");

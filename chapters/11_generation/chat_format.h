@@ -30,9 +30,9 @@ typedef struct {
     char *text;
 } ChatPrompt;
 
-/* Both strip the white space around each message, and encode what is in a message as text: the name
- * of a special token in it becomes ordinary tokens. fail() if the tokenizer lacks a special token
- * of the format.
+/* Both take one message or more, strip the white space around each, and encode it as text: the name
+ * of a special token in a message becomes ordinary tokens. fail() if the tokenizer lacks a special
+ * token of the format.
  *
  * Llama 2: an optional system message, then user, assistant, user, …, the last a user's; anything
  * else is a fail(). The system message is a part of the first user's. Each turn, a user's message

@@ -8,7 +8,7 @@ static const char *const characters[] = {
     "\u2003", "\u2004", "\u2005",   "\u2006", "\u2007", "\u2008", "\u2009", "\u200a",
     "\u2028", "\u2029", "\u202f",   "\u205f", "\u3000"};
 
-size_t white_space_at(size_t length, const char text[length], bool at_end) {
+size_t white_space_at(size_t length, const char *text, bool at_end) {
     for (size_t i = 0; i < sizeof characters / sizeof *characters; i++) {
         const size_t bytes = strlen(characters[i]);
         if (bytes > length) continue;

@@ -8,6 +8,6 @@
 
 /* The bytes of the white space character that a text of UTF-8 begins with, or, `at_end`, ends with;
  * 0 if there is none. Source: Py_UNICODE_ISSPACE of CPython. */
-size_t white_space_at(size_t length, const char text[length], bool at_end);
+size_t white_space_at(size_t length, const char *text, bool at_end);
 
 #endif

@@ -71,6 +71,8 @@ static void every_part_is_jinjas(void **state) {
          "{{ nothing is mapping }}{{ 1 is sequence }}", "TrueTrueFalse TrueTrueFalseFalse"},
         {"{{ -1 | string }}{{ -2 is even }}{{ 'a' ~ 1 if true }}{{ 2 * 3 | string | length }} {{ '' | default('x') }}"
          "{{ '' | default('x', true) }}{{ none | d('y', true) }}", "-1Truea12 xy"},
+        {"{% set x %}{% endset %}{{ '' in x }}{{ 'a' in x }}{{ x.split(',') | length }}{{ [] | join | trim == '' }}"
+         "{{ x.replace('a', 'b') | length }}{{ nothing | string | length }}", "TrueFalse1True00"},
         {"{% for x in messages if none %}{{ x }}{% else %}0{% endfor %}{% for x in [1] if true %}{{ x }}{% endfor %}",
          "01"},
         {"{% for x in [0, 0] %}{% set y %}{{ loop.index }}{% endset %}{{ y }}{% endfor %}{#- a -#} {#-#} ", "12 "},

@@ -159,7 +159,7 @@ static void what_does_not_fit_the_format_is_refused(void **state) {
     const struct {
         size_t count;
         const Message *messages;
-    } cases[] = {{0, NULL}, {1, system_alone}, {2, answered}, {3, twice}, {3, late}};
+    } cases[] = {{1, system_alone}, {2, answered}, {3, twice}, {3, late}};
     Tokenizer *llama2 = tokenizer_open(TOKENIZERS "sentencepiece"),
               *llama3 = tokenizer_open(TOKENIZERS "tiktoken");
     refusing = llama2;

@@ -76,7 +76,7 @@ Value jinja_call_function(Jinja *j, String name, const Arguments *a) {
 /* ------------------------------------------------------------------ methods of a text */
 
 /* Whether these bytes are at an end of the string. */
-static bool ends_with(String string, size_t length, const char bytes[length], bool at_end) {
+static bool ends_with(String string, size_t length, const char *bytes, bool at_end) {
     if (length > string.length) return false;
     return length == 0 ||
            memcmp(string.bytes + (at_end ? string.length - length : 0), bytes, length) == 0;
@@ -166,7 +166,7 @@ static Value split(Jinja *j, String string, const Arguments *a) {
 }
 
 static Value join_with(Jinja *j, const List *list, String between) {
-    String whole = {0};
+    String whole = jinja_string(j, 0, "", false);
     for (size_t i = 0; i < list->count; i++) {
         if (i > 0) whole = jinja_concatenate(j, whole, between);
         whole = jinja_concatenate(j, whole, jinja_printed(j, list->items[i]));
@@ -218,8 +218,9 @@ Value jinja_call_method(Jinja *j, Value value, String name, const Arguments *a) 
     return result;
 }
 
-/* ------------------------------------------------------------------ filters: UNDEFINED, if it is
- * not one for this value */
+/* ------------------------------------------------------------------ filters */
+
+/* The filters of other values than texts. UNDEFINED, if the value is not of their kind. */
 
 static Value length(Jinja *, Value value, const Arguments *) {
     int64_t characters = 0;

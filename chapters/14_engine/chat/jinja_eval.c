@@ -31,7 +31,7 @@ static void write_string(Jinja *j, String string) {
 static Value capture(Jinja *j, const Node *statements) {
     const size_t start = j->out.length;
     run(j, statements);
-    String written = {0};
+    String written = jinja_string(j, 0, "", false);
     if (j->out.length > start)
         written = jinja_concatenate(
             j, written,

@@ -82,13 +82,14 @@ _Noreturn void jinja_fail(const Jinja *j, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* The limits, which end every template: depth, work, memory. A `depth` of 1 enters a node, -1
- * leaves it. */
+ * leaves it; the parser counts the same depth. */
+enum { DEEPEST = 100 };
 void jinja_nest(Jinja *j, int depth);
 void jinja_work(Jinja *j, size_t bytes);
 void *jinja_allocate(Jinja *j, size_t bytes); /* zeros, until jinja_free() */
 void jinja_free(Jinja *j);
 
-String jinja_string(Jinja *j, size_t length, const char bytes[length], bool said); /* a copy */
+String jinja_string(Jinja *j, size_t length, const char *bytes, bool said); /* a copy */
 String jinja_concatenate(Jinja *j, String left, String right);
 String jinja_substring(String string, size_t from, size_t to);
 bool jinja_is(String string, const char *text);

@@ -78,7 +78,6 @@ static void missing_end(Parser *p, const char *format, ...) {
 }
 
 static void nest(Parser *p, int depth) {
-    enum { DEEPEST = 100 };
     p->j->depth += depth;
     if (p->j->depth > DEEPEST) syntax_error(p, "over %d parts stand in each other", DEEPEST);
 }
@@ -414,7 +413,7 @@ static void close_braces(Parser *p, const char *close) {
 
 /* Appends the statements up to one of these words, which is taken; returns which, or -1 at the end
  * of the template. */
-static int statements(Parser *p, Children *children, size_t count, const char *const ends[count]);
+static int statements(Parser *p, Children *children, size_t count, const char *const *ends);
 
 /* A BLOCK up to this word and the end of its braces. */
 static Node *block(Parser *p, const char *end, const char *message) {
@@ -562,7 +561,7 @@ static Node *text(Parser *p) {
     return node;
 }
 
-static int statements(Parser *p, Children *children, size_t count, const char *const ends[count]) {
+static int statements(Parser *p, Children *children, size_t count, const char *const *ends) {
     while (p->token.kind != TOKEN_END) {
         Node *node = NULL;
         if (p->token.kind == TOKEN_TEXT) node = text(p);

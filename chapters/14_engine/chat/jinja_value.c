@@ -20,7 +20,6 @@ void jinja_fail(const Jinja *j, const char *format, ...) {
 }
 
 void jinja_nest(Jinja *j, int depth) {
-    enum { DEEPEST = 100 };
     j->depth += depth;
     if (j->depth > DEEPEST) jinja_fail(j, "over %d parts stand in each other", DEEPEST);
 }
@@ -62,7 +61,7 @@ static String string_new(Jinja *j, size_t length, char **bytes, bool **said) {
     return (String){length, *bytes, *said};
 }
 
-String jinja_string(Jinja *j, size_t length, const char bytes[length], bool said) {
+String jinja_string(Jinja *j, size_t length, const char *bytes, bool said) {
     char *copy;
     bool *marks;
     String string = string_new(j, length, &copy, &marks);
@@ -167,7 +166,7 @@ bool jinja_equal(Jinja *j, Value left, Value right) {
 String jinja_printed(Jinja *j, Value value) {
     char number[32];
     switch (value.kind) {
-        case UNDEFINED: return (String){0};
+        case UNDEFINED: return jinja_string(j, 0, "", false);
         case NONE: return jinja_string(j, 4, "None", false);
         case BOOLEAN:
             return value.number ? jinja_string(j, 4, "True", false)
