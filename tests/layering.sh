@@ -2,8 +2,8 @@
 # The rule of the house, checked: sh tests/layering.sh [FOLDER] checks FOLDER/chapters and FOLDER/common.
 #   1. No function is defined in two source files. An exercise.c defines the kernels again on purpose, and every program
 #      has a main. Two files may each have a static function of the same name.
-#   2. Includes run down: a chapter includes lower chapters and common/, common/ includes no chapter, and no file includes
-#      itself by way of others. No Makefile of a chapter names a higher chapter.
+#   2. Includes run down: a chapter includes lower chapters and common/, common/ includes no chapter. No files call each
+#      other in a circle. No Makefile of a chapter names a higher chapter.
 #   3. Every chapter builds by itself, with nothing else built.
 # Without FOLDER the script also proves, in a copy of the tree, that it finds each kind of violation.
 here=$(cd "$(dirname "$0")" && pwd)
@@ -26,9 +26,10 @@ verdict() {
 sources() { (cd "$root" && find chapters common -name '*.[ch]' ! -name exercise.c | sort); }
 
 # Every function that a source file defines: NAME FILE global|static. A definition begins outside of all braces and is
-# what stands before a `{`, with an argument list and without a `=`.
+# what stands before a `{`, with an argument list and without a `=`. The file `calls` gets every name that a body calls:
+# NAME FILE.
 definitions() {
-    (cd "$root" && awk '
+    (cd "$root" && awk -v calls="$scratch/calls" '
         # The line without comments, and with empty strings.
         function code(line,    out, mark) {
             out = ""
@@ -69,6 +70,12 @@ definitions() {
         macro || /^ *#/ { macro = /\\$/; next }
         {
             line = code($0)
+            body = depth ? line : index(line, "{") ? substr(line, index(line, "{")) : ""
+            for (; match(body, /[A-Za-z_][A-Za-z_0-9]* *\(/); body = substr(body, RSTART + RLENGTH)) {
+                name = substr(body, RSTART, RLENGTH - 1)
+                sub(/ *$/, "", name)
+                print name, FILENAME >calls
+            }
             if (depth == 0) {
                 head = head " " line
                 brace = index(head, "{")
@@ -111,18 +118,14 @@ includes_up() {
         }' $(sources))
 }
 
-# Files that include each other in a circle. A .c and a .h of one name are one module.
+# Files that call each other in a circle. A .c and a .h of one name are one module.
 circles() {
-    (cd "$root" && awk '
+    awk '
         function module(path) { sub(/\.[ch]$/, "", path); return path }
-        /^ *# *include *"/ {
-            split($0, part, "\"")
-            from = module(FILENAME)
-            folder = from
-            sub(/[^\/]*$/, "", folder)
-            to = module(part[2] ~ /^common\// ? part[2] : part[2] ~ /^[0-9][0-9]_/ ? "chapters/" part[2] : folder part[2])
-            if (from != to) print from, to
-        }' $(sources)) | tsort 2>&1 >/dev/null | grep -v 'input contains a loop' | sed 's/^tsort: /in a circle: /'
+        NR == FNR { if ($3 == "global") home[$1] = module($2); own[$1 " " module($2)] = 1; next }
+        $1 in home && home[$1] != module($2) && !($1 " " module($2) in own) { print module($2), home[$1] }
+    ' "$scratch/definitions" "$scratch/calls" | sort -u | tsort 2>&1 >/dev/null |
+        grep -v 'input contains a loop' | sed 's/^tsort: /in a circle: /'
 }
 
 # FILE:LINE: what a chapter's Makefile names of a higher chapter.
@@ -172,12 +175,13 @@ build() {
 check_sources() {
     definitions >"$scratch/definitions"
     two_bodies <"$scratch/definitions" >"$scratch/found"
+    [ -s "$scratch/definitions" ] || echo "there are no functions in $root" >"$scratch/found"
     verdict "every function has one body ($(wc -l <"$scratch/definitions") functions)"
     echo "note: $(shared_static_names <"$scratch/definitions") names are static functions of several files"
     includes_up >"$scratch/found"
     verdict "includes run down"
     circles >"$scratch/found"
-    verdict "no circle of includes"
+    verdict "no circle of calls between files"
     makefiles_up >"$scratch/found"
     verdict "Makefiles name lower chapters only"
 }
@@ -220,7 +224,7 @@ check_itself() {
     finds "error.c:[0-9]*: it includes 01_" common/error.c '#include "01_normalization/normalization.h"'
     finds "rms_norm() is defined in" common/error.c 'void rms_norm(void) {}'
     finds "rms_norm() is defined in" common/error.c 'static int rms_norm(int a) { return a; }'
-    finds "in a circle: common/error" common/error.h '#include "common/safetensors.h"'
+    finds "in a circle: common/error" common/error.c 'static void close(SafeTensors *f) { safetensors_close(f); }'
     higher=../08_flash_attention/flash_attention.c
     finds "Makefile:[0-9]*: it names 08_" "$(dirname "$lower")/Makefile" "NEEDS += $higher"
     if [ -e "$root/chapters/chapter.mk" ]; then finds_a_missing_file "$(echo "$scratch"/copy/chapters/01_*)"; fi
