@@ -58,23 +58,25 @@ void mixed_linear_backward(int rows, int in, int out, float dx[restrict rows][in
 
 /* ------------------------------------------------------------------ SwiGLU */
 
-/* 1 / (1 + e^-|x|), the share of the larger of x and 0, and e^-|x| times that: no power overflows. */
+/* sigmoid(|x|) = 1 / (1 + e^-|x|) and sigmoid(-|x|), e^-|x| times the first: no power overflows. */
 typedef struct {
     Vector more, less;
-} Shares;
+} Sigmoids;
 
-INLINE Shares shares_of(Vector x) {
+INLINE Sigmoids sigmoids_of(Vector x) {
     const Words sign = (Words){0} + 0x80000000;
-    Vector power = exp_negative((Vector)((Words)x | sign)), more = 1 / (1 + power);
-    return (Shares){more, power * more};
+    Vector power = exp_negative((Vector)((Words)x | sign));
+    Vector more = 1 / (1 + power);
+    return (Sigmoids){more, power * more};
 }
 
-/* silu(x) = x s and its slope s (1 + x (1 - s)), where s = 1 / (1 + e^-x). 1 - s would round what is small: it is the
- * other share. */
+/* silu(x) = x s and its derivative s (1 + x (1 - s)), where s = sigmoid(x). The subtraction 1 - s
+ * would round what is small, so sigmoid(-x) is taken. */
 INLINE void add_step(Vector *dgate, Vector *dup, Vector dout, Vector gate, Vector up) {
-    Shares of = shares_of(gate);
+    Sigmoids of = sigmoids_of(gate);
     Words negative = (Words)(gate < 0);
-    Vector open = blend(negative, of.less, of.more), shut = blend(negative, of.more, of.less);
+    Vector open = blend(negative, of.less, of.more);
+    Vector shut = blend(negative, of.more, of.less);
     *dgate += dout * up * (open * (1 + gate * shut));
     *dup += dout * (gate * open);
 }
@@ -83,12 +85,13 @@ void fast_swiglu_backward(int n, float dgate[restrict n], float dup[restrict n],
                           const float dout[n], const float gate[n], const float up[n]) {
     int whole = n / LANES * LANES;
     for (int i = 0; i < whole; i += LANES)
-        add_step((Vector *)&dgate[i], (Vector *)&dup[i], *(const Vector *)&dout[i], *(const Vector *)&gate[i],
-                 *(const Vector *)&up[i]);
+        add_step((Vector *)&dgate[i], (Vector *)&dup[i], *(const Vector *)&dout[i],
+                 *(const Vector *)&gate[i], *(const Vector *)&up[i]);
     for (int i = whole; i < n; i++) {
         Vector one_gate = {dgate[i]}, one_up = {dup[i]};
         add_step(&one_gate, &one_up, (Vector){dout[i]}, (Vector){gate[i]}, (Vector){up[i]});
-        dgate[i] = one_gate[0], dup[i] = one_up[0];
+        dgate[i] = one_gate[0];
+        dup[i] = one_up[0];
     }
 }
 
@@ -101,7 +104,8 @@ static float largest(int V, const float x[V]) {
     return most;
 }
 
-/* The sum of e^(x - max), of which none overflows. A long sum is a sum of parts, for the sake of exactness. */
+/* The sum of e^(x - max), of which none overflows. A long sum is a sum of parts, because float32
+ * rounds each addition to a large sum. */
 static double sum_of_powers(int V, const float x[V], float max) {
     enum { PART = 64 * LANES };
     double sum = 0;
@@ -115,20 +119,11 @@ static double sum_of_powers(int V, const float x[V], float max) {
     return sum;
 }
 
-/* log(sum of e^x) is max + log_sum: apart, for their sum would round what is small. */
-typedef struct {
-    float max;
-    double log_sum;
-} LogSumExp;
-
-static LogSumExp log_sum_exp(int V, const float x[V]) {
-    float max = largest(V, x);
-    return (LogSumExp){max, log(sum_of_powers(V, x, max))};
-}
-
+/* log(sum of e^x) - x[target], where the first is max + log(sum of e^(x - max)). The two large
+ * numbers meet first: added to max, the logarithm would lose what is small in it. */
 static double row_loss(int V, const float x[V], int target) {
-    LogSumExp s = log_sum_exp(V, x);
-    return s.log_sum + ((double)s.max - x[target]);
+    float max = largest(V, x);
+    return log(sum_of_powers(V, x, max)) + ((double)max - x[target]);
 }
 
 double fast_cross_entropy(int rows, int V, const float logits[rows][V], const int targets[rows]) {
@@ -136,7 +131,8 @@ double fast_cross_entropy(int rows, int V, const float logits[rows][V], const in
 }
 
 /* dlogits += share e^(x - max) / sum. */
-static void add_softmax(int V, float dlogits[restrict V], const float x[V], float max, float share) {
+static void add_softmax(int V, float dlogits[restrict V], const float x[V], float max,
+                        float share) {
     int v = 0;
     for (; v + LANES <= V; v += LANES)
         *(Vector *)&dlogits[v] += share * exp_negative(*(const Vector *)&x[v] - max);
