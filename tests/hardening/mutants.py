@@ -211,6 +211,9 @@ EQUIVALENT = {
     **{(SAMPLING, line): "glibc's merge sort then takes the later of two equal ones first, as it should"
        for line in ("int order = (x->logit <= y->logit) - (x->logit > y->logit);", "return order ? order : y->token + x->token;")},
     (SAMPLING, "for (int v = 0; v <= V; v++)"): OVERRUN,
+    (SAMPLING, "for (int v = 0; v < V && before < u * sum; v++) {"): "a draw that falls on a border is nobody's",
+    **{(SAMPLING, f"if (s->top_p {of}) top_p(V, logits, logits, s->top_p);"): "of a whole all are kept" for of in ("<= 1", "< (1 + 1)")},
+    (SAMPLING, "if (s->min_p >= 0) min_p(V, logits, logits, s->min_p);"): "of 0 times the largest all are kept",
     **{(SAMPLING, f"if (exp((double)logits[v] - most){more} >= least) candidates[count++] = (Candidate){{logits[v], v}};"):
            "more candidates, of which none is kept" for more in ("", " * sum")},
     (SAMPLING, "for (int i = 0; i <= count && (i == 0 || before < p); i++) {"): OVERRUN,

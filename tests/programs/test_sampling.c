@@ -42,15 +42,16 @@ static int chosen(Sampling sampling, const float logits[V], unsigned long seed) 
 /* Each sampler alone leaves one token, and leaves others if it is off. */
 static void each_sampler_is_asked(void **state) {
     (void)state;
-    const float logits[V] = {0, 1, 1.2f, 0.9f, -1};
+    const float logits[V] = {0, 1, 1.2f, 0.9f, -1}, halves[V] = {0, 0.5f, 0.6f, 0.45f, -0.5f};
     const Sampling off = {.temperature = 1, .top_p = 1, .repetition_penalty = 1};
-    Sampling likeliest = off, colder = off, of_one = off, of_few = off, of_much = off, penalty = off;
+    Sampling likeliest = off, colder = off, of_one = off, of_few = off, of_much = off, penalty = off, warmer = off;
     likeliest.temperature = 0;
     colder.temperature = 0.01f;
     of_one.top_k = 1;
     of_few.top_p = 0.01f;
     of_much.min_p = 0.99f;
-    penalty.temperature = 0, penalty.repetition_penalty = 1.5f;
+    penalty.temperature = 0, penalty.repetition_penalty = 2;
+    warmer.temperature = 2;
     bool seen[V] = {0};
     for (unsigned long seed = 0; seed < 200; seed++) {
         seen[chosen(off, logits, seed)] = true;
@@ -60,7 +61,9 @@ static void each_sampler_is_asked(void **state) {
         assert_int_equal(chosen(of_few, logits, seed), 2);
         assert_int_equal(chosen(of_much, logits, seed), 2);
         assert_int_equal(chosen(penalty, logits, seed), 1);
-        assert_int_equal(chosen(off, logits, seed), draw(V, logits, random_uniform(&(Random){seed})));
+        double u = random_uniform(&(Random){seed});
+        assert_int_equal(chosen(off, logits, seed), draw(V, logits, u));
+        assert_int_equal(chosen(warmer, logits, seed), draw(V, halves, u));
     }
     for (int v = 0; v < V; v++) assert_true(seen[v]);
 }
