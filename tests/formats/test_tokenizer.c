@@ -1,4 +1,4 @@
-/* Chapter 10 against sentencepiece, tiktoken and tokenizers: what they encode texts to and decode ids to, in every file
+/* The tokenizers against sentencepiece, tiktoken and tokenizers: what they encode texts to and decode ids to, in every file
  * format; round trips; the time that it takes; and what is refused, with one line and status 1. */
 #include "14_engine/tokenizers/precompiled_charsmap.h"
 #include "14_engine/tokenizers/steps.h"
@@ -252,7 +252,7 @@ static void a_tokenizer_json_counts_more(void **state) {
     tokenizer_close(both), tokenizer_close(alone);
 }
 
-/* Each Unicode has more letters and digits: which ones this machine's PCRE2 knows must make no difference. */
+/* Each Unicode has more letters and digits: which ones this machine's libraries know must make no difference. */
 static void newer_letters_are_the_librarys(void **state) {
     (void)state;
     static const char *const few[] = {"tiktoken", "byte_level"};
@@ -266,6 +266,27 @@ static void newer_letters_are_the_librarys(void **state) {
         }
         tokenizer_close(t);
     }
+}
+
+/* 10_tokenizer opens Meta's two formats, and names everything else. */
+static const char *not_metas;
+static void open_not_metas(void) { tokenizer_open(GOLDEN(not_metas)); }
+
+static void chapter_10_opens_metas_formats(void **state) {
+    (void)state;
+    static const char *const metas[] = {"sentencepiece", "user_defined", "tiktoken"};
+    for (size_t i = 0; i < COUNT(metas); i++) {
+        Tokenizer *t = tokenizer_open(GOLDEN(metas[i]));
+        check_vocabulary(metas[i], t);
+        tokenizer_close(t);
+    }
+    static const char *const others_files[] = {"prepend/tokenizer.json", "byte_level.gguf", "expected.json"};
+    for (size_t i = 0; i < COUNT(others_files); i++) {
+        not_metas = others_files[i];
+        assert_refused(open_not_metas, "build/tokenize opens other formats");
+    }
+    not_metas = "mapped";
+    assert_refused(open_not_metas, "it rewrites characters or removes spaces");
 }
 
 static void llamas_own_files_are_the_librarys(void **state) {
@@ -725,7 +746,7 @@ static void a_long_text_is_encoded_in_linear_time(void **state) {
     free(bytes);
 }
 
-/* PCRE2 gives up after so many tries, and each blank of a run is one. */
+/* To a regular expression each blank of a run is a try, and libraries give up after so many. */
 static void a_run_of_blanks_may_be_long(void **state) {
     (void)state;
     Tokenizer *t = tokenizer_open_any(GOLDEN("tiktoken"));
@@ -968,6 +989,7 @@ int main(void) {
         cmocka_unit_test(a_folder_adds_tokens),
         cmocka_unit_test(a_tokenizer_json_counts_more),
         cmocka_unit_test(newer_letters_are_the_librarys),
+        cmocka_unit_test(chapter_10_opens_metas_formats),
         cmocka_unit_test(llamas_own_files_are_the_librarys),
         cmocka_unit_test(what_goes_in_comes_out),
         cmocka_unit_test(any_bytes_are_encoded),

@@ -229,6 +229,20 @@ EQUIVALENT = {
 }
 
 
+# Functions beside a kernel that verify does not judge: the lesson's quoted run shows what they do.
+UNJUDGED = {TRAIN: "in_one_word|most_frequent|learn|apply_learned"}
+
+
+def unjudged_lines(path, source):
+    """Their line numbers."""
+    inside = False
+    for number, line in enumerate(source):
+        inside = inside or re.match(rf"\w[\w *]*\b({UNJUDGED[path]})\(", line) is not None
+        if inside:
+            yield number
+        inside = inside and not line.startswith("}")
+
+
 def bodies(source):
     """Where the functions' bodies are: (line number, from which column to which), comments left out."""
     depth, comment = 0, False
@@ -252,9 +266,10 @@ def mutants(path):
     """Every mutant of a file: (line number, the changed line, the whole changed text)."""
     source = (ROOT / path).read_text().splitlines(keepends=True)
     seen = set()
+    skipped = set(unjudged_lines(str(path), source)) if str(path) in UNJUDGED else set()
     for number, start, end in bodies(source):
         line = source[number]
-        if re.search(f"{PREFETCH}|{CUT}", line):
+        if number in skipped or re.search(f"{PREFETCH}|{CUT}", line):
             continue
         for pattern, replacement in MUTATIONS:
             for match in re.compile(pattern).finditer(line, start, end):

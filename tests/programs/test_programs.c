@@ -325,10 +325,10 @@ enum { EVERY = 1 };
 static void a_solved_exercise_says_so(void **state) {
     (void)state;
     assert_int_equal(run("cd '%s/chapters' && sh '%s/compile.sh' %s/solved.c.so -O1 01*/normalization.c "
-                         "02*/activation.c 03*/feed_forward.c 04*/rope.c 04*/scaling.c 05*/attention.c "
+                         "02*/activation.c 03*/feed_forward.c 04*/attention.c 05*/rope.c 05*/scaling.c "
                          "06*/grouped_query.c 07*/kv_cache.c 08*/flash_attention.c 09*/decoder.c "
-                         "10*/train.c 10*/bpe.c 11*/sampling.c 13*/quantization.c 13*/k_quants.c 14*/shard.c "
-                         "15*/linear_backward.c 15*/activation_backward.c 15*/norms_backward.c 15*/attention_backward.c "
+                         "10*/bpe_train.c 10*/bpe.c 11*/sampling.c 13*/quantization.c 13*/k_quants.c 15*/shard.c "
+                         "16*/linear_backward.c 16*/activation_backward.c 16*/norms_backward.c 16*/attention_backward.c "
                          "16*/optimizer.c ../common/linear.c", ROOT, BUILD, folder), 0);
     const Exercise *exercise;
     for (int e = 0; (exercise = exercise_at(e)); e += EVERY) {

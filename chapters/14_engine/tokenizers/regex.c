@@ -449,13 +449,16 @@ static void classify(Search *search, size_t length, const char *text) {
     if (ascii == length) return;
     search->classes = allocate(length);
     search->starts = allocate(product(length + 1, sizeof *search->starts));
+    size_t count = 0;
     for (size_t i = 0; i < length; i += n) {
-        uint32_t point = utf8_point(text + i, &n);
-        search->starts[search->characters] = (uint32_t)i;
-        search->classes[search->characters++] =
-            (char)(point < ASCII ? (int)point : ASCII + unicode_class(point));
+        int class = (unsigned char)text[i];
+        n = 1;
+        if (class >= ASCII) class = ASCII + unicode_class(utf8_point(text + i, &n));
+        search->starts[count] = (uint32_t)i;
+        search->classes[count++] = (char)class;
     }
-    search->starts[search->characters] = (uint32_t)length;
+    search->characters = count;
+    search->starts[count] = (uint32_t)length;
 }
 
 Search *search_new(const Regex *regex, size_t length, const char *text) {
@@ -467,25 +470,28 @@ Search *search_new(const Regex *regex, size_t length, const char *text) {
     return search;
 }
 
-/* The character that begins at this byte. */
+/* The character that begins at this byte. Parts are mostly searched in their order. */
 static size_t character_index(const Search *search, size_t byte) {
-    size_t low = 0, high = search->characters;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (search->starts[middle] < byte) low = middle + 1;
-        else high = middle;
-    }
-    return low;
+    size_t i = search->first + search->count;
+    if (search->starts[i] > byte) i = 0;
+    while (search->starts[i] < byte) i++;
+    return i;
 }
 
 void search_part(Search *search, size_t start, size_t length) {
-    search->start = search->first = start;
-    search->length = search->count = length;
+    search->start = start;
+    search->length = length;
     search->at = 0;
     search->last = SIZE_MAX;
-    if (!search->classes) return;
-    search->first = character_index(search, start);
-    search->count = character_index(search, start + length) - search->first;
+    if (!search->classes) {
+        search->first = start;
+        search->count = length;
+        return;
+    }
+    size_t first = character_index(search, start);
+    search->first = first;
+    search->count = 0;
+    search->count = character_index(search, start + length) - first;
 }
 
 static bool find_text(Search *search, size_t *from, size_t *to) {
