@@ -1,6 +1,5 @@
 #include "14_engine/tokenizers/precompiled_charsmap.h"
 #include "14_engine/tokenizers/pipeline.h"
-#include "common/byte_order.h"
 #include "common/error.h"
 
 #include <stdlib.h>
