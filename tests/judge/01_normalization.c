@@ -1,4 +1,4 @@
-/* How to call chapter 1's kernels: rows of dim numbers. */
+/* Calls of the normalization kernels: rows of dim numbers. */
 #include "01_normalization/normalization.h"
 #include "12_speed/fast_kernels.h"
 #include "tests/judge/kernels.h"

@@ -1,4 +1,4 @@
-/* How to call chapter 2's kernels: n numbers, one by one. */
+/* Calls of the activation kernels: n numbers, one by one. */
 #include "02_activation/activation.h"
 #include "tests/judge/kernels.h"
 

@@ -1,4 +1,4 @@
-/* How to call chapter 3's kernels: gates of n numbers, and whole layers. */
+/* Calls of the feed-forward kernels: gates of n numbers, and whole layers. */
 #include "03_feed_forward/feed_forward.h"
 #include "12_speed/fast_kernels.h"
 #include "tests/judge/kernels.h"

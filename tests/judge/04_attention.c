@@ -1,4 +1,4 @@
-/* How to call the kernels of chapters 4 and 6 to 8: one head of attention, many, with a cache, and tiled. */
+/* Calls of the attention kernels: one head, many heads, with a KV cache, and tiled (FlashAttention). */
 #include "04_attention/attention.h"
 #include "06_grouped_query/grouped_query.h"
 #include "07_kv_cache/kv_cache.h"

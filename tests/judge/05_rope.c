@@ -1,4 +1,4 @@
-/* How to call chapter 5's kernels: T positions, H heads of width D. */
+/* Calls of the RoPE kernels: T positions, H heads of width D. */
 #include "05_rope/rope.h"
 #include "common/check.h"
 #include "tests/judge/kernels.h"

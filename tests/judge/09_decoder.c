@@ -1,4 +1,4 @@
-/* How to call what chapter 9's decoder is made of. A model's weights are among the inputs, or it is the course's own. A
+/* Calls of the decoder's parts. A model's weights are among the inputs, or it is the course's own. A
  * text is read in two pieces where `split` says so, and another layer is asked in between. */
 #include "09_decoder/decoder.h"
 #include "common/check.h"
@@ -32,7 +32,7 @@ static Layer layer_of(const Call *c, int l) {
         .post_attention_layernorm = (float *)weight_of(c, "post_attention_layernorm", 1, l).data};
 }
 
-/* What a call does not say, it does not need. */
+/* An input that the call lacks is one that its kernel does not need. */
 static Model given_model(const Call *c, int L, int C, int V) {
     Model model = {.config = {.C = C, .F = 2, .L = L, .H = 1, .KV = 1, .D = 2, .V = V},
                    .layers = allocate((size_t)L * sizeof(Layer))};
@@ -69,7 +69,7 @@ static int pieces_of(const Call *c, int T, Piece piece[2]) {
     return split ? 2 : 1;
 }
 
-/* What nobody has written yet is marked, as an output is. */
+/* Memory that nothing was written to is marked, as an output is. */
 static Decoder marked_decoder(const Model *model, int capacity) {
     const Config *c = &model->config;
     Decoder decoder = decoder_new(model, &reference_kernels, capacity);

@@ -1,4 +1,4 @@
-/* How to call chapter 10's kernels. They compute whole numbers, which are handed over as floats: each fits in one. */
+/* Calls of the tokenizer's kernels. They compute integers, which are passed as floats: each fits in one. */
 #include "10_tokenizer/bpe.h"
 #include "10_tokenizer/bpe_train.h"
 #include "common/check.h"
@@ -8,7 +8,7 @@
 
 static bool is_written(int number) { return number != (int)(POISON << 16 | POISON); }
 
-/* What the kernel did not write stays unwritten. */
+/* Elements that the kernel did not write stay unwritten. */
 static void as_floats(size_t count, float out[count], const int numbers[count]) {
     for (size_t i = 0; i < count; i++)
         if (!is_written(numbers[i])) memcpy(&out[i], &numbers[i], sizeof *out);

@@ -1,4 +1,4 @@
-/* How to call chapter 11's kernels: the logits of V tokens, reshaped. */
+/* Calls of the samplers: the logits of V tokens, changed. */
 #include "11_generation/sampling.h"
 #include "tests/judge/kernels.h"
 
@@ -28,7 +28,7 @@ static int random_logits(Call *call, Random *random, Size size) {
     return (int)V;
 }
 
-/* From the coldest that may be asked for to the hottest, each power of ten as often. */
+/* Temperatures from the lowest that is allowed to the highest; each power of ten is equally likely. */
 static void random_temperature(Call *call, Random *random, Size size) {
     random_logits(call, random, size);
     scalar_input(call, "T", (float)(COLDEST * pow(HOTTEST / COLDEST, random_uniform(random))));

@@ -1,4 +1,4 @@
-/* How to call chapter 13's kernels: rows of numbers, and the blocks that stand for them. */
+/* Calls of the quantization kernels: rows of numbers, and the blocks that encode them. */
 #include "13_quantization/quantization.h"
 #include "common/check.h"
 #include "tests/judge/kernels.h"
@@ -50,7 +50,7 @@ static void random_blocks(Call *call, Random *random, const char *name, const Bl
     }
 }
 
-/* Where a format's blocks have their scales, their high bytes behind the low ones. */
+/* The offsets of the scales in a format's blocks, little-endian. */
 static const int *halves_of(const Blocks *format) {
     static const struct {
         const char *name;

@@ -1,4 +1,4 @@
-/* How to call chapter 15's kernels: the ranks are played one after the other, by one process. */
+/* Calls of the sharding kernels. One process plays all ranks, one after the other. */
 #include "15_tensor_parallel/shard.h"
 #include "common/check.h"
 #include "tests/judge/kernels.h"
@@ -38,7 +38,7 @@ static void unpack_parallel(Function kernel, const Call *c) {
                                       argument(c, "gate"), argument(c, "up"), argument(c, "down"));
 }
 
-/* How many ranks there are, and which one it is. */
+/* The number of ranks, and the rank that is played. */
 static size_t random_ranks(Call *call, Random *random) {
     int ranks = (int[]){1, 2, 3, 4, 8}[random_between(random, 0, 4)];
     index_input(call, "ranks", ranks);

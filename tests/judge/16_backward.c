@@ -1,4 +1,4 @@
-/* How to call chapter 16's kernels. Each has several outputs, its gradients, and a case asks for one of them: the one
+/* Calls of the backward kernels. Each has several outputs, its gradients, and a case asks for one of them: the one
  * that stands among its inputs as it was before. The kernel adds to a copy of it, which is the output; the others are
  * rooms to work in, or NULL in a case with `alone`. */
 #include "16_backward/backward.h"
@@ -248,7 +248,7 @@ static void random_grouped_query_backward(Call *call, Random *random, Size size)
     random_heads_backward(call, random, size, &T, &H);
 }
 
-/* What the forward pass would have kept. */
+/* The activations that the forward pass would have saved. */
 static void random_flash_backward(Call *call, Random *random, Size size) {
     size_t T, H;
     random_heads_backward(call, random, size, &T, &H);
@@ -333,7 +333,7 @@ static void random_cross_entropy_backward(Call *call, Random *random, Size size)
     random_gradient(call, random, "dlogits", 2, SHAPE(rows, V));
 }
 
-/* Of three targets the last is no token. */
+/* The last of three targets is not a token. */
 static void three_targets(Call *call, Random *random) {
     random_input(call, random, "logits", 2, SHAPE(3, 5));
     memcpy(call_input(call, "targets", I32, 1, SHAPE(3)), (int[]){1, 2, 5}, sizeof(int[3]));

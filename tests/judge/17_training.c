@@ -1,4 +1,4 @@
-/* How to call chapter 17's kernels. What adamw changes, and what clip_gradient does, is a copy of the input of that
+/* Calls of the training kernels. The arrays that adamw and clip_gradient change are a copy of the input of that
  * name; one of their results is the output, the others are rooms to work in. */
 #include "17_training/optimizer.h"
 #include "tests/judge/kernels.h"
@@ -67,8 +67,8 @@ static void random_muon(Call *call, Random *random, Size size) {
 
 /* ------------------------------------------------------------------ clipping */
 
-/* The arrays lie one after the other in `gradient`, or in each of its rows, one for each call. The output is the same,
- * clipped, or in a case with `of_norm` the norms. */
+/* The arrays lie one after the other in `gradient`, or in each of its rows, one for each call. The
+ * output is the same, clipped, or in a case with `of_norm` the norms. */
 static void unpack_clip_gradient(Function kernel, const Call *c) {
     int arrays = dimension(c, "sizes", 0);
     const int *sizes = argument(c, "sizes");

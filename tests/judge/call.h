@@ -1,5 +1,6 @@
-/* One call of a kernel, as data: its arguments by name and its output. They lie in memory that this process shares with
- * those it starts, for a kernel that somebody wrote tonight is never called here, but over there (sandbox.h). */
+/* One call of a kernel, as data: its arguments by name and its output. They lie in memory that this
+ * process shares with those it starts, for a kernel that somebody wrote tonight is never called
+ * here, but over there (sandbox.h). */
 #ifndef VERIFY_CALL_H
 #define VERIFY_CALL_H
 

@@ -1,4 +1,4 @@
-/* What attention looks at: each wrong row is computed again from q, k and v, with one thing changed. */
+/* Rules on what a query attends to: each wrong row is computed again from q, k and v, with one thing changed. */
 #include "common/error.h"
 #include "tests/judge/rules.h"
 
@@ -13,7 +13,7 @@ typedef struct {
     double *q, *k, *v; /* [T][H][D], [S][KV][D] twice */
 } Heads;
 
-/* What one query of one head sees: keys first .. end - 1 of key/value head g, their scores times `scale`. */
+/* One query of one head attends to keys first .. end - 1 of key/value head g, with scores times `scale`. */
 typedef struct {
     int g, first, end;
     double scale;

@@ -1,4 +1,4 @@
-/* Where it is wrong: in which places, in which cases, for which numbers; and the words that all rules share. */
+/* Rules on positions: in which places, cases and numbers the output is wrong. And the words that all rules share. */
 #include "common/error.h"
 #include "tests/judge/diagnosis.h"
 #include "tests/judge/rules.h"
@@ -145,7 +145,8 @@ static const Place places[] = {
 };
 enum { PLACES = sizeof places / sizeof *places };
 
-/* Are the flagged numbers in all steps of the place, and in no others? A wrong kernel may be right in some by luck. */
+/* Are the flagged numbers in all steps of the place, and in no others? A wrong kernel may be right
+ * in some by luck. */
 static bool lies_in(const Answer *answer, const Place *place, Axis axis, Flag *flagged) {
     bool *step = memset(allocate(axis.size), 0, axis.size);
     size_t inside = 0, hit = 0, outside = 0;
@@ -164,7 +165,7 @@ static bool is_empty(const Place *place, Axis axis) {
     return true;
 }
 
-/* Of every case that can tell: what fails lies there, and what passes has no such place. */
+/* In every case that can tell, the failures are in that place, and the cases that pass have no such place. */
 static bool is_the_place(const Evidence *evidence, const Place *place, int number, Flag *flagged) {
     int told = 0;
     for (int a = 0; a < evidence->count; a++) {
@@ -212,7 +213,7 @@ bool leaves_numbers_unwritten(const Evidence *evidence, char say[static DIAGNOSI
                        "branch write?%s", where_text(where, found, index), also);
 }
 
-/* What makes stage s of 2 L + 2: each comes from the one before it. */
+/* The name of stage s of 2 L + 2 of the residual stream. */
 static char *stage_text(char text[static NAME], size_t stage, size_t stages) {
     if (stage == 0) snprintf(text, NAME, "the embedding");
     else if (stage == stages - 1) snprintf(text, NAME, "the last norm");
@@ -251,7 +252,7 @@ bool is_wrong_in_one_place(const Evidence *evidence, char say[static DIAGNOSIS])
 
 /* ------------------------------------------------------------------ sizes: what fails has a size in common */
 
-/* What a rule asks of a size: must a case of this size fail? */
+/* A hypothesis about a size: true if a case of this size must fail. */
 typedef bool SizeRule(size_t size, size_t limit);
 static bool is_no_multiple(size_t size, size_t limit) { return size % limit != 0; }
 static bool is_longer(size_t size, size_t limit) { return size > limit; }
@@ -439,7 +440,7 @@ static bool is_not_finite(const Answer *answer, size_t i) {
     return answer->wrong[i] && !isfinite(answer->got[i]) && isfinite(answer->truth[i]);
 }
 
-/* From chapter 4, attention, to 11, samplers, -infinity is what nobody sees or draws; elsewhere it is the log of 0. */
+/* From attention to the samplers, -infinity is a key or a token that is ruled out; elsewhere it is the log of 0. */
 static bool knows_masks(const Evidence *evidence) {
     const char *chapter = evidence->kernel->chapter;
     return strcmp(chapter, "05") > 0 && strcmp(chapter, "12") < 0;
@@ -461,7 +462,7 @@ bool overflows(const Evidence *evidence, char say[static DIAGNOSIS]) {
 
 /* ------------------------------------------------------------------ samplers */
 
-/* What is wrong with a token's logit. -infinity rules a token out. */
+/* Mistakes in a token's logit. -infinity rules a token out. */
 static bool is_kept_in_error(const Answer *answer, size_t i) {
     return answer->truth[i] == -INFINITY && answer->wrong[i];
 }

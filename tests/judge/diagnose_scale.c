@@ -1,4 +1,4 @@
-/* How it differs: one number makes the output of the right one, or it is nearly right. */
+/* Rules on scale: the output is the right one times, or plus, a number; or it is nearly right. */
 #include "common/error.h"
 #include "tests/judge/rules.h"
 
@@ -21,7 +21,8 @@ static double difference(double got, double right) { return got - right; }
 
 static const Link factor = {times, quotient, 1}, offset = {plus, difference, -1};
 
-/* The bias that a number of the output has in it, if it is asked for: what is multiplied is what stood there before. */
+/* The bias that a number of the output has in it, if it is asked for: what is multiplied is what
+ * stood there before. */
 static double bias_at(const Answer *answer, size_t index, bool is_asked_for) {
     const Tensor *bias = is_asked_for ? golden_input(answer->golden, "bias") : NULL;
     return bias ? tensor_get(bias, index % tensor_count(bias)) : 0;
@@ -77,7 +78,8 @@ static const struct {
     {M_SQRT1_2, "1/sqrt(2)"}, {M_PI, "pi"}, {M_1_PI, "1/pi"}, {M_LN2, "ln(2)"}, {M_LOG2E, "1/ln(2)"},
 };
 
-/* Something of which a factor may be made: a dimension, the first of an array or the last; or a scalar argument. */
+/* A quantity that a factor may be computed from: a dimension, the first of an array or the last; or
+ * a scalar argument. */
 typedef struct {
     const char *input;
     enum { FIRST, LAST, SCALAR } which;
@@ -104,7 +106,7 @@ static const struct {
 
 typedef enum { EVERYWHERE, WHERE_IT_FAILS } Where;
 
-/* Is it this number in every case there? A power of a quantity; or, without one, the number itself. */
+/* True if the factor is this number in every case: a power of a quantity or, without one, the number itself. */
 static bool number_is(const Evidence *evidence, const Link *link, Where where, double number, const Quantity *quantity,
                       double power) {
     for (int a = 0; a < evidence->count; a++) {
@@ -192,7 +194,7 @@ static bool fits_f16(float value) { return f16_to_float(f16_from_float(value)) =
 
 static bool has_no_bias(const Answer *answer) { return fails(answer) && !golden_input(answer->golden, "bias"); }
 
-/* Does everything that came out of the failing cases have so few digits, and what is right does not? A bias that is
+/* True if every output of the failing cases has so few digits, and the right answers have more. A bias that is
  * added in the end brings all its digits: where some of them have none, only these are asked. Whole numbers have few
  * anyway. */
 static bool is_rounded(const Evidence *evidence, bool fits(float)) {
@@ -262,8 +264,8 @@ static Errors errors_of(const Evidence *evidence) {
 
 static bool is_infinite(const Answer *answer, size_t i) { return answer->wrong[i] && !isfinite(answer->got[i]); }
 
-/* An error of about the same size nearly everywhere is made by a formula; one that is made by roundings grows with the
- * length of a sum, or shows only where something cancels. */
+/* An error of about the same size nearly everywhere is made by a formula; one that is made by
+ * roundings grows with the length of a sum, or shows only where something cancels. */
 bool is_an_approximation(const Evidence *evidence, char say[static DIAGNOSIS]) {
     if (evidence->answers[0].golden->expected.dtype != F32) return false;
     Errors errors = errors_of(evidence);

@@ -1,4 +1,4 @@
-/* What came out instead: the output as a whole is another known one. */
+/* Rules on values: the output as a whole is another known one. */
 #include "common/error.h"
 #include "tests/judge/rules.h"
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the output is, if this is the mistake. False: this case cannot tell. */
+/* Computes the output that this mistake would give. False if this case cannot tell. */
 typedef bool Predict(const Answer *answer, const void *mistake, double predicted[]);
 
 static bool is_always(const Evidence *evidence, Predict *predict, const void *mistake) {
@@ -56,7 +56,7 @@ static bool changed(const Answer *answer, const void *mistake, double predicted[
     return true;
 }
 
-/* Where the input has another size it is not what came out: what is wrong there speaks against it. */
+/* An input of another size cannot be the output: a wrong element there is evidence against it. */
 static bool an_input(const Answer *answer, const void *mistake, double predicted[]) {
     const Tensor *input = golden_input(answer->golden, ((const Tried *)mistake)->input);
     if (!input) return false;
@@ -77,8 +77,9 @@ static double rest(double right, double input) { return right - input; }
 static double times(double right, double input) { return right * input; }
 static double share(double right, double input) { return right / input; }
 
-/* An input once too often or too seldom: a bias that is added twice, the residual stream. The input is as large as the
- * output, or as one of its rows; where it was left out, there is nothing to see. */
+/* An input once too often or too seldom: a bias that is added twice, the residual stream. The input
+ * is as large as the output, or as one of its rows; where it was left out, there is nothing to see.
+ * */
 static bool combined(const Answer *answer, const void *mistake, double predicted[]) {
     const Tried *tried = mistake;
     const Tensor *input = golden_input(answer->golden, tried->input);
@@ -164,7 +165,7 @@ static const Candidate candidates[] = {
      "they lie."},
 };
 
-/* How many inputs or axes the candidate is tried with. */
+/* The number of inputs or axes that the candidate is tried with. */
 static int choices(const Candidate *candidate, const Evidence *evidence) {
     int rank = rank_of(evidence);
     if (candidate->times == EACH_INPUT) return first_failing(evidence)->golden->input_count;
@@ -212,7 +213,7 @@ bool comes_to_nothing(const Evidence *evidence, char say[static DIAGNOSIS]) {
 
 /* ------------------------------------------------------------------ formulas of one kernel */
 
-/* Of RMSNorm: the sum of squares ends after the first `most` numbers of a row. */
+/* RMSNorm's sum of squares ends after the first `most` numbers of a row. */
 static bool predict_short_sum(const Answer *answer, const void *most, double predicted[]) {
     const Tensor *x = golden_input(answer->golden, "x"), *weight = golden_input(answer->golden, "weight");
     const Tensor *bias = golden_input(answer->golden, "bias");
@@ -239,7 +240,7 @@ bool sums_the_first_alone(const Evidence *evidence, char say[static DIAGNOSIS]) 
     return false;
 }
 
-/* What Muon's steps leave of a weight by the decay alone. */
+/* A weight after Muon's steps, if the decay alone changed it. */
 static double decayed(const Answer *answer, size_t i) {
     const GoldenCase *golden = answer->golden;
     double rate = tensor_get(golden_input(golden, "rate"), 0), decay = tensor_get(golden_input(golden, "decay"), 0);
@@ -247,7 +248,7 @@ static double decayed(const Answer *answer, size_t i) {
            pow(1 - rate * decay, (double)golden_input(golden, "gradient")->shape[0]);
 }
 
-/* Of one row, or of one column: there is a single direction, and a step along it. */
+/* A matrix of one row, or of one column, has a single direction, and a step along it. */
 static bool has_one_direction(const Answer *answer) {
     const size_t *shape = answer->golden->expected.shape;
     return tensor_get(golden_input(answer->golden, "of"), 0) == 0 && (shape[0] == 1 || shape[1] == 1);
@@ -262,7 +263,8 @@ static bool predict_length(const Answer *answer, const void *length, double pred
     return true;
 }
 
-/* Where Muon's iteration leads a singular value of 1 depends on its coefficients. The longest step tells it best. */
+/* The coefficients of Muon's iteration decide to which value it takes a singular value of 1. The longest step is
+ * the most exact evidence. */
 bool steps_by_another_length(const Evidence *evidence, char say[static DIAGNOSIS]) {
     double length = 1, longest = 0;
     if (strcmp(evidence->kernel->name, "muon") != 0) return false;

@@ -28,7 +28,7 @@ static bool bears_a_mark(const Answer *answer) {
     return false;
 }
 
-/* Is the output that of this mistake: as near to it as a right answer is to PyTorch's? */
+/* True if the output is as near to this mistake's as a right answer is to PyTorch's. */
 static bool is_output_of(const Answer *answer, const Tensor *mistake) {
     if (!fails(answer) || bears_a_mark(answer)) return false;
     double *truth = tensor_to_double(mistake);
@@ -37,7 +37,7 @@ static bool is_output_of(const Answer *answer, const Tensor *mistake) {
     return few(strays, answer);
 }
 
-/* What speaks for a known mistake, and against it. */
+/* The evidence for a known mistake, and against it. */
 typedef struct {
     Diagnosis diagnosis;
     int failing, storing; /* cases that fail and store any mistake; of them, those that store this one */
@@ -68,9 +68,10 @@ static Explanation explain(const Evidence *evidence, const char *mistake) {
 
 static bool explains_all(const Explanation *of) { return of->diagnosis.matched == of->failing; }
 
-/* It is named if it explains all cases that fail and store it: others that store it may pass by luck. Or if it explains
- * most that store it: in others a second mistake may show. Either way its numbers must be more than a coincidence, and
- * if it has none but 0, NaN and infinity, it must explain most of what fails. */
+/* It is named if it explains all cases that fail and store it: others that store it may pass by
+ * luck. Or if it explains most that store it: in others a second mistake may show. Either way its
+ * numbers must be more than a coincidence, and if it has none but 0, NaN and infinity, it must
+ * explain most of what fails. */
 static bool is_convincing(const Explanation *of) {
     int matched = of->diagnosis.matched;
     bool all = matched && matched == of->storing, most = matched * 2 > of->diagnosis.stored;
@@ -106,7 +107,7 @@ static Explanation best_known_mistake(const Evidence *evidence) {
 
 /* ------------------------------------------------------------------ the rules */
 
-/* From what is certain to what is only likely. */
+/* Rules that are certain come before those that are only likely. */
 static Rule *const certain[] = {
     shows_a_mark, is_another_known_output, reads_another_head, scales_the_scores, fails_after_some_steps,
 };
@@ -127,11 +128,11 @@ static bool follow(size_t count, Rule *const rules[count], const Evidence *evide
     return false;
 }
 
-/* Where it is stored it mostly fails: a case that passes is not this mistake. */
+/* Most cases that store it must fail: a case that passes is not this mistake. */
 static bool is_spoken_against(const Explanation *of) { return of->diagnosis.matched * 2 <= of->diagnosis.stored; }
 
-/* A mistake that leaves cases unexplained, or that most cases speak against, yields to a rule that is certain: what is x
- * unchanged is also x turned by 0. */
+/* A mistake that leaves cases unexplained, or that most cases speak against, yields to a rule that
+ * is certain: what is x unchanged is also x turned by 0. */
 Diagnosis diagnose(const Kernel *kernel, const Golden *golden, int count, const Verdict verdicts[]) {
     Evidence evidence = evidence_of(kernel, count, verdicts);
     Explanation best = best_known_mistake(&evidence);

@@ -1,4 +1,5 @@
-/* Which mistake is it? What the failing outputs of a kernel have in common with a known mistake, or with one another. */
+/* Which mistake is it? What the failing outputs of a kernel have in common with a known mistake, or
+ * with one another. */
 #ifndef VERIFY_DIAGNOSIS_H
 #define VERIFY_DIAGNOSIS_H
 

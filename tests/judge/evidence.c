@@ -91,10 +91,10 @@ static uint32_t quiet_bits(float value) {
     return (bits | quiet) & ~sign;
 }
 
-/* The sandbox fills the output with one NaN before the call, and what lies around the inputs with another; a third lies
- * where the kernel has set nothing yet. Arithmetic makes a signalling NaN a quiet one, and hands its lower bits on: so
- * a sum that began with one of them tells where it was read. Processors that know one NaN only, as RISC-V does, tell
- * nothing. */
+/* The sandbox fills the output with one NaN before the call, and what lies around the inputs with
+ * another; a third lies where the kernel has set nothing yet. Arithmetic makes a signalling NaN a
+ * quiet one, and hands its lower bits on: so a sum that began with one of them tells where it was
+ * read. Processors that know one NaN only, as RISC-V does, tell nothing. */
 static bool bears(float value, uint32_t mark) {
     const uint32_t marks[] = {mark, mark}, upper_half = mark & 0xffff0000;
     float marked, marked_half;

@@ -1,4 +1,4 @@
-/* What a kernel answered, number by number: the evidence from which diagnosis.c concludes which mistake it is. */
+/* A kernel's answers, number by number: the evidence from which diagnosis.c concludes which mistake it is. */
 #ifndef VERIFY_EVIDENCE_H
 #define VERIFY_EVIDENCE_H
 
@@ -36,8 +36,9 @@ const Answer *first_failing(const Evidence *evidence);  /* NULL if there is none
 int count_failing(const Evidence *evidence);
 const Answer *first_ordinary(const Evidence *evidence); /* of those that fail */
 
-/* How many numbers are not as predicted, in ulps of the largest of a row, right or predicted: what is left where two
- * large numbers cancel has their roundings. `stray`, if wanted, says which. */
+/* Counts the numbers that are not as predicted, in ulps of the largest of a row, right or
+ * predicted: what is left where two large numbers cancel has their roundings. `stray`, if wanted,
+ * says which. */
 size_t count_strays(const Answer *answer, double tolerance, const double predicted[], bool stray[]);
 
 /* One number in fifty may stray, since a mistake made in float32 by other hands can cancel in other digits; but most
@@ -46,7 +47,7 @@ bool few(size_t strays, const Answer *answer);
 
 enum { SOME_NUMBERS = 3 }; /* so many are no coincidence */
 
-/* What is to be said of one number of an answer. */
+/* A property of one number of an answer. */
 typedef bool Flag(const Answer *answer, size_t index);
 Flag is_wrong, is_unwritten;
 Flag shows_out_before;    /* it was computed from what lay in out before the call, or in a room to work in */

@@ -62,7 +62,7 @@ static void next_step(const Exercise *exercise, const char *source, const char *
     else printf("Next: %s %s in %s, then give the same command again.\n", is_wrong ? "mend" : "write", task, source);
 }
 
-/* Does the reader's function of this name call the other one? */
+/* True if the reader's function of this name calls the other one. */
 static bool calls(const char *source, const char *name, const char *other) {
     size_t length = strlen(other);
     for (const char *at = source; (at = strstr(at, name)); at++) {
@@ -73,7 +73,7 @@ static bool calls(const char *source, const char *name, const char *other) {
     return false;
 }
 
-/* What is wrong may be right, and call what does nothing yet. */
+/* A function that fails may be right, and call one that does nothing yet. */
 static void what_it_calls(const Exercise *exercise, const char *source, int wrong, const Judgement judgements[]) {
     for (int t = 0; source && t < task_count(exercise); t++)
         if (judgements[t].fate == NOT_IMPLEMENTED && calls(source, exercise->tasks[wrong], exercise->tasks[t]))

@@ -46,7 +46,7 @@ typedef struct {
     char diagnosis[DIAGNOSIS];
 } Grade;
 
-/* What a submission's process reports: how far it is, and its grades so far. */
+/* The report of a submission's process: how far it is, and its grades so far. */
 typedef struct {
     enum { COMPILING, LOADING, JUDGING, DONE } stage;
     int judging; /* which of the grades */
@@ -310,7 +310,7 @@ static void grade_submissions(int count, Submission submissions[count], int jobs
 
 /* ---------------------------------- what is handed out */
 
-/* What a submission is called: by the first mistake in it, or else by what is missing. */
+/* The grade that names a submission: its first mistake, or else the first task that is missing. */
 static const Grade *deciding_grade(const Result *result) {
     const Grade *missing = NULL;
     for (int g = 0; g < result->count; g++) {
@@ -387,7 +387,7 @@ static void write_csv(const char *path, const Exercise *exercise, int count,
 
 /* ---------------------------------- the command line */
 
-/* What every submission begins with: an exercise's tasks, none of them done. */
+/* Every submission begins with the exercise's tasks, none of them done. */
 static Result nothing_done(const Exercise *exercise) {
     Result result = {0};
     for (int t = 0; exercise && t < task_count(exercise); t++) {

@@ -126,7 +126,7 @@ void *__wrap_aligned_alloc(size_t alignment, size_t bytes) {
 
 _Noreturn void __stack_chk_fail(void) { give_up("overran: wrote past the end of an array on its stack"); }
 
-/* What the compiler hands over of an index that is beyond its array. Source: compiler-rt/lib/ubsan/ubsan_handlers.h. */
+/* The compiler's data about an index that is beyond its array. Source: compiler-rt/lib/ubsan/ubsan_handlers.h. */
 typedef struct {
     uint16_t kind, information;
     char name[]; /* 'float [64]' */
@@ -150,7 +150,7 @@ _Noreturn void __ubsan_handle_out_of_bounds_abort(const OutOfBounds *data, intpt
     __ubsan_handle_out_of_bounds(data, index);
 }
 
-/* What overruns an array that the library declares may come to lie here. */
+/* An overrun of an array that the library declares may overwrite `trouble` itself. */
 static const char *in_words(void) {
     static const char *const ours[] = {"overran: ", "went out of bounds: ", "crashed: "};
     bool is_ours = false;
@@ -158,7 +158,7 @@ static const char *in_words(void) {
     return is_ours ? trouble : "overran: wrote past the end of a static array of its own";
 }
 
-/* What is wrong with the heap or the stack, or NULL. */
+/* Describes damage to the heap or the stack; NULL if there is none. */
 const char *llama_guard_trouble(void) {
     for (int b = 0; b < block_count; b++) check(&blocks[b]);
     return trouble[0] ? in_words() : NULL;

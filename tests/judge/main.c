@@ -110,7 +110,7 @@ static bool judge_outputs(const Kernel *kernel, const char *path, const char *ca
     return pass;
 }
 
-/* What a report calls a library: mine.so, or the source that `make verify` compiled it from. */
+/* The name of a library in a report: mine.so, or the source that `make verify` compiled it from. */
 static char *source_name(const char *library) {
     const char *slash = strrchr(library, '/'), *name = slash ? slash + 1 : library;
     return copy_text(name, strlen(name) - (name_ends_in(name, ".c.so") ? strlen(".so") : 0));
@@ -164,7 +164,7 @@ static int choose(Subject chosen[], const char *name, Library *library, const ch
     return count;
 }
 
-/* What is smaller is read from a cache, and beside the memory's bandwidth its speed would say nothing. The bandwidth is
+/* Fewer bytes are read from a cache, where the memory's bandwidth is no limit. The bandwidth is
  * that of reading so much again and again: where a part of it stays in the cache, the limit is so much higher. */
 enum { LEAST_SHARE = SOME_MEMORY / 4 };
 

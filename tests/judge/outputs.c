@@ -16,7 +16,7 @@ static bool is_zip(const char *bytes, size_t size) { return size >= 4 && memcmp(
 
 static bool is_npy(const char *bytes, size_t size) { return size >= 10 && memcmp(bytes, npy_magic, 6) == 0; }
 
-/* What stands after 'key': in the header, or fail(). */
+/* The text after 'key': in the header, or fail(). */
 static const char *npy_value(const char *header, const char *key, const char *path) {
     char quoted[32];
     snprintf(quoted, sizeof quoted, "'%s':", key);

@@ -1,4 +1,5 @@
-/* What the golden cases cannot see: other shapes, beside the chapter's own kernel, and what the contract refuses. */
+/* Checks beyond the golden cases: random shapes, beside the chapter's own kernel, and calls that
+ * the contract refuses. */
 #include "tests/judge/diagnosis.h"
 #include "common/error.h"
 
@@ -20,8 +21,8 @@ static bool is_like_ours(const void *truth, const Tensor *output, char where[sta
     const Tensor *ours = &((const Ours *)truth)->answer;
     double *expected = tensor_to_double(ours);
     float *got = tensor_to_float(output);
-    /* Sums over thousands: the root is four times as large. Where float32 noise tips a rounding to bf16, the two differ
-     * by a unit of bf16: 2^16 of float32. */
+    /* Sums over thousands: the root is four times as large. Where float32 noise tips a rounding to
+     * bf16, the two differ by a unit of bf16: 2^16 of float32. */
     double tolerance = RANDOM_TOLERANCE * (((const Ours *)truth)->size == FAR ? 4 : 1) +
                        (ours->dtype == BF16 ? 0x1p16 : 0);
     size_t count = tensor_count(ours);
@@ -46,7 +47,7 @@ static char *call_text(char text[static WORDS], const Call *call) {
     return text;
 }
 
-/* What the chapter's own kernel answers: computed after the reader's, which so cannot find it. */
+/* The answer of the chapter's own kernel. It is computed after the reader's, which therefore cannot find it. */
 static Tensor our_answer(const Kernel *kernel, Call *call) {
     Run run = {.call = *call, .threads = 1, .output = call_room(call, tensor_bytes(&call->output))};
     Outcome outcome = run_job(NULL, kernel->ours, kernel->unpack, 1, &run);

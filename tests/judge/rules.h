@@ -1,5 +1,6 @@
-/* The rules that name a mistake where none that is stored explains the answers. Each knows one trace that mistakes leave, and says it in
- * words of help. It holds for every failing case, or for all that can tell, and speaks against none that passes.
+/* The rules that name a mistake where none that is stored explains the answers. Each knows one trace
+ * that mistakes leave, and describes it with advice. It holds for every failing case, or for all that
+ * can tell, and contradicts none that passes.
  *
  * They are asked of evidence in which something is wrong. */
 #ifndef VERIFY_RULES_H
@@ -9,7 +10,7 @@
 
 typedef bool Rule(const Evidence *evidence, char say[static DIAGNOSIS]);
 
-/* What came out instead, diagnose_value.c: */
+/* The output is another known one, diagnose_value.c: */
 Rule is_another_known_output;                          /* everywhere */
 Rule is_partly_an_input;                               /* where it is wrong */
 Rule comes_to_nothing;                                 /* 0, where something should be */
@@ -17,12 +18,12 @@ Rule sums_the_first_alone;                             /* RMSNorm's, of a long r
 Rule steps_by_another_length;                          /* Muon's, along the right direction */
 Rule adds_to_the_sum;                                  /* a softmax whose rows do not sum to 1 */
 
-/* How it differs, diagnose_scale.c: */
+/* It differs by a scale or a rounding, diagnose_scale.c: */
 Rule is_multiplied, is_added_to;                       /* the right one times, or plus, one number */
 Rule is_multiplied_by_rows, is_added_to_by_rows;       /* and one a row */
 Rule is_rounded_otherwise, is_an_approximation, loses_digits_in_long_sums, is_less_exact; /* nearly right */
 
-/* Where it is wrong, diagnose_position.c: */
+/* It is wrong in certain places, cases or numbers, diagnose_position.c: */
 Rule shows_a_mark;                                                 /* of the sandbox: what was read there */
 Rule leaves_numbers_unwritten;
 Rule begins_at_a_stage;                                            /* of the residual stream */
@@ -32,7 +33,7 @@ Rule fails_where_vectors_do_not_fit, fails_where_it_is_long, fails_after_some_st
 Rule is_wrong_for_special_numbers, overflows;        /* by what goes in */
 Rule keeps_the_wrong_tokens, changes_the_logits, misplaces_a_mask; /* where -infinity means "ruled out" */
 
-/* What attention looks at, diagnose_attention.c: */
+/* A query attends to the wrong keys, diagnose_attention.c: */
 Rule reads_another_head, sees_other_keys, scales_the_scores;
 
 /* For all: what is said, an axis of the output, a size of a case. */

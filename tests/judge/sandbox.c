@@ -80,7 +80,7 @@ static void fill(void *memory, size_t bytes, uint16_t pattern) {
     for (size_t i = 0; i < bytes; i++) ((char *)memory)[i] = ((const char *)&pattern)[i % 2];
 }
 
-/* How many of the bytes before `end` are no longer the pattern, which ends there. */
+/* Counts the bytes before `end` that are no longer the pattern, which ends there. */
 static size_t overwritten(const char *begin, const char *end, uint16_t pattern) {
     size_t count = 0;
     for (const char *at = begin; at < end; at++) count += *at != ((const char *)&pattern)[(size_t)(end - at) % 2];
@@ -158,7 +158,7 @@ void complain(const char *format, ...) {
 
 /* ------------------------------------------------------------------ in the job: when it faults */
 
-/* What a library that `make verify` made knows of its own heap and stack: guard.c. */
+/* Functions of a library that `make verify` linked with guard.c: they know its heap and stack. */
 static const char *(*explained_by_library)(const void *address), *(*heap_trouble)(void);
 static void (*set_threads)(int threads);
 
@@ -258,7 +258,7 @@ static bool call_once(const Run *run) {
     Call call = guarded_call(run);
     /* More threads than processors take turns. */
     give_up_in_time(run->threads < thread_count() ? run->threads : thread_count());
-    /* What it says is not for the reader. */
+    /* Its messages are not for the reader. */
     if (run->may_end) dup2(open("/dev/null", O_WRONLY), STDERR_FILENO), atexit(look_at_refusal);
     Timed timed = {&call, guarded_count};
     if (job->timed) job->outcome.seconds = best_seconds(call_kernel, &timed);
@@ -303,8 +303,8 @@ struct Library {
 
 static void on_alarm(int signal) { (void)signal; }
 
-/* Waits for the child, which gives itself up; should its kernel have taken care that it does not, it is killed. How it
- * ended. */
+/* Waits for the child, which gives itself up; should its kernel have taken care that it does not,
+ * it is killed. How it ended. */
 static int wait_for(pid_t process) {
     int status;
     struct sigaction before;
@@ -358,8 +358,8 @@ static void start_job(int socket) {
     sweep_after(process);
 }
 
-/* Waits until somebody asks, and says whether: not when verify is no more. Its end of the socket may live on in another
- * library's process. */
+/* Waits until somebody asks, and says whether: not when verify is no more. Its end of the socket
+ * may live on in another library's process. */
 static bool is_asked(int socket, pid_t verify) {
     char byte;
     while (poll(&(struct pollfd){.fd = socket, .events = POLLIN}, 1, 1000) == 0)
@@ -386,7 +386,7 @@ static _Noreturn void serve(const char *path, int socket, pid_t verify) {
     _exit(0);
 }
 
-/* What the process answers: 1 it is done, 0 it cannot be, -1 it is no more (or has not answered in time, and was
+/* The answer of the process: 1 it is done, 0 it cannot be, -1 it is no more (or has not answered in time, and was
  * ended). */
 static int answer(Library *library, int seconds, bool *in_time) {
     struct pollfd socket = {.fd = library->socket, .events = POLLIN};

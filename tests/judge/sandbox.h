@@ -24,8 +24,9 @@ typedef void Unpack(Function kernel, const Call *call);
 
 enum { TROUBLE = 256, MOST_RUNS = 8 };
 
-/* The processor's seconds until a call is given up: 10; the tests shorten it. On a busy machine the call waits for its
- * turn: on the clock it has so many times that, and who only sleeps is waited for so long. */
+/* The processor's seconds until a call is given up: 10; the tests shorten it. On a busy machine the
+ * call waits for its turn: on the clock it has so many times that, and who only sleeps is waited
+ * for so long. */
 extern unsigned call_time_limit;
 enum { ON_THE_CLOCK = 5 };
 
@@ -41,24 +42,24 @@ double seconds_of_jobs(void);
 
 typedef struct Library Library;
 
-/* Starts the library's process. Its constructors run over there and now. If that does not end well, `trouble` says how,
- * and NULL is returned. A path without a slash is one, too. */
+/* Starts the library's process. Its constructors run over there and now. If that does not end well,
+ * `trouble` says how, and NULL is returned. A path without a slash is one, too. */
 Library *library_load(const char *path, char trouble[static TROUBLE]);
 Library *library_open(const char *path); /* the same, or fail() */
 void library_close(Library *library);
 
-/* What the preprocessor made of the source, and the compiler's messages about its kernels (signature.h), where `make
- * verify` has compiled it; otherwise NULL. */
+/* The preprocessed source, and the compiler's messages about its kernels (signature.h), if `make verify` has compiled
+ * it; otherwise NULL. */
 const char *library_source(const Library *library);
 const char *library_messages(const Library *library);
 
-/* Where a function lies, over there; NULL if the library defines none of that name. */
+/* The address of a function in the library's process; NULL if the library defines none of that name. */
 Function library_function(Library *library, const char *name);
 
 /* Has it a function of this name as C++ has it, mangled with its arguments? */
 bool library_mangles(const Library *library, const char *name);
 
-/* Where a function lies in what dlopen() gave this very process; NULL if there is none, or no handle. */
+/* The address of a function in a library that this process has opened; NULL if there is none, or no handle. */
 Function function_in(void *handle, const char *name);
 
 /* ------------------------------------------------------------------ a job */
@@ -73,7 +74,7 @@ typedef struct {
     void *output;         /* where what it wrote is kept: call_room of the output's size */
 } Run;
 
-/* What came of a job. */
+/* The outcome of a job. */
 typedef struct {
     int returned;            /* how many of the calls came back and touched nothing but their own arrays */
     char trouble[TROUBLE];   /* what happened to the next one, or "" */
@@ -89,8 +90,8 @@ Outcome run_job(Library *library, Function kernel, Unpack *unpack, int count, co
 /* The same call again and again: the best time in seconds, or NaN after trouble. */
 double time_call(Library *library, Function kernel, Unpack *unpack, const Call *call, char trouble[static TROUBLE]);
 
-/* For Unpack functions: room to work in that a kernel asks its caller for, guarded as the output is; and what they find
- * wrong that is not in the output. */
+/* For Unpack functions: room to work in that a kernel asks its caller for, guarded as the output
+ * is; and what they find wrong that is not in the output. */
 void *work_room(const char *name, size_t count);
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 extern void (*when_refused)(void); /* looks, and complains, when the kernel ends the program as it should */
@@ -99,7 +100,7 @@ extern void (*when_refused)(void); /* looks, and complains, when the kernel ends
  * that number. */
 void sweep_after(pid_t process);
 
-/* What measure(threads) returns, in a process of its own: this one starts no threads, for a process that forks must not
+/* Calls measure(threads) in a process of its own: this one starts no threads, for a process that forks must not
  * have any. */
 double measure_apart(double measure(int threads), int threads);
 

@@ -72,7 +72,7 @@ static void declaration_at(const Place *place, const char *name, char text[stati
     free(file);
 }
 
-/* What a parameter is in a call. ANYTHING: a type of the reader's own, which may be any of them. */
+/* The kind of a parameter in a call. ANYTHING: a type of the reader's own, which may be any of them. */
 typedef enum { ANYTHING, POINTER, POINTER_TO_DOUBLE, WHOLE_NUMBER, FLOAT, DOUBLE } Kind;
 
 static Kind kind_of(const char *begin, size_t length) {
@@ -191,7 +191,7 @@ static bool ends_like(const char *name, const char *other) {
     return false;
 }
 
-/* Is a function that others can call meant as the kernel? A helper whose name only ends like the
+/* True if a function that others can call is meant as the kernel. A helper whose name only ends like the
  * kernel's is not, if it takes something else. */
 static bool is_meant(const char *messages, const char *message, const char *name,
                      const Kernel *kernel) {

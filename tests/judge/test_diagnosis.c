@@ -1,5 +1,5 @@
-/* The workbench names mistakes. Here are kernels as first drafts get them wrong, each with the words that its diagnosis
- * must have; and right ones in styles of their own, which must pass. */
+/* The workbench names mistakes. Here are kernels as first drafts get them wrong, each with the
+ * words that its diagnosis must have; and right ones in styles of their own, which must pass. */
 #include "01_normalization/normalization.h"
 #include "02_activation/activation.h"
 #include "03_feed_forward/feed_forward.h"
@@ -503,7 +503,8 @@ FLASH_OF(attend_from_t_on, from_t_on)
 FLASH_OF(flash_tiles_of_32_up_to_t, in_tiles_of_32)
 FLASH_OF(flash_tiles_of_64_up_to_t, in_tiles_of_64)
 FLASH_OF(flash_tiles_of_24_up_to_t, in_tiles_of_24)
-/* In float32, from the last tile to the first: each key is added to the sum of those before it, or a tile's own sum. */
+/* In float32, from the last tile to the first: each key is added to the sum of those before it, or
+ * a tile's own sum. */
 static void flash_from_the_end(bool by_tiles, int T, int S, int H, int KV, int D, float out[restrict T][H][D],
                                const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]) {
     enum { TILE = 32 };
@@ -1112,8 +1113,8 @@ ADAMW(adamw_stands_still) {
     adamw(n, weight, m, v, gradient, step < 12 ? step : 12, rate, beta1, beta2, eps, decay);
 }
 
-/* c is 2.0135, two digits exchanged: how much longer that makes the step where there is one direction. Elsewhere it is
- * the right one. */
+/* c is 2.0135, two digits exchanged: how much longer that makes the step where there is one
+ * direction. Elsewhere it is the right one. */
 static void muon_mistyped(int rows, int columns, float weight[restrict rows][columns], float m[restrict rows][columns],
                           const float gradient[rows][columns], float rate, float beta, float decay) {
     int n = rows * columns;
@@ -1223,7 +1224,7 @@ static float input_size(const Right *of, const char *name, bool last) {
     return (float)input->shape[last ? input->rank - 1 : 0];
 }
 
-/* What becomes of number i of the answer, y. */
+/* Computes the spoilt number i of the answer, which was y. */
 typedef float Spoil(const Right *of, size_t i, float y, float unwritten);
 #define at(name, index) (float)input_at(of, name, index)
 #define has(name) golden_input(of->golden, name)
@@ -1547,7 +1548,7 @@ static const Draft wrong[] = {
     SPOILT(temperature, ruled_out_is_0, "kept that should go"),
 };
 
-/* What the workbench says of them: trouble first, then the mistake. True if every case passes. */
+/* The judge's words about them: trouble first, then the mistake. True if every case passes. */
 static bool conclude(const Kernel *kernel, Golden *golden, Verdict *verdicts, char said[static DIAGNOSIS]) {
     int passed = 0;
     said[0] = '\0';
@@ -1608,7 +1609,7 @@ static void mistakes_are_named(void **state) {
     assert_int_equal(missed, 0);
 }
 
-/* What is said where it would mislead: nothing. */
+/* A diagnosis that would mislead must not be given. */
 static void infinities_of_samplers_are_no_overflow(void **state) {
     (void)state;
     for (size_t d = 0; d < sizeof wrong / sizeof *wrong; d++) {

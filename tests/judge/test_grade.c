@@ -169,7 +169,7 @@ static void every_submission_gets_its_verdict(void **state) {
     assert_said(AT("\n%d of %d right\n", right, count));
 }
 
-/* How many golden cases a kernel has. */
+/* The number of a kernel's golden cases. */
 static int cases(const char *kernel) {
     Golden golden = golden_open(kernel);
     int count = golden.count;
@@ -177,7 +177,7 @@ static int cases(const char *kernel) {
     return count;
 }
 
-/* What a name is in the CSV file: quoted, and nothing that a spreadsheet would compute. */
+/* A name as the CSV file has it: quoted, and nothing that a spreadsheet would compute. */
 static const char *quoted(const char *name) {
     static char cell[64];
     snprintf(cell, sizeof cell, "%s%s", strchr("=+-@", name[0]) ? "'" : "", name);
@@ -248,7 +248,7 @@ static double seconds_of_children(void) {
            1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 }
 
-/* What --help says of a limit is what the compiler gets, and it is run twice: its preprocessor's text is kept. */
+/* The compiler gets the limit that --help names. It is run twice, because its preprocessor's text is kept. */
 static void the_compiler_gets_what_the_help_says(void **state) {
     (void)state;
     int times = 0;

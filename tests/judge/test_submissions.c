@@ -24,7 +24,7 @@ static const char *report_of(const char *kernel) {
     return report;
 }
 
-/* Does the report say one of "this|that"? */
+/* True if the report says one of "this|that". */
 static bool says(const char *report, const char *words) {
     char some[PATH];
     for (const char *at = words; *at; at += strcspn(at, "|"), at += *at == '|') {
@@ -51,7 +51,7 @@ static int check_expectations(const char *path) {
     return count;
 }
 
-/* What a stranger does can be told only where there is OpenMP, or where sums hand a NaN on as it is, or where the
+/* Some mistakes can be told only where there is OpenMP, or where sums hand a NaN on as it is, or where the
  * golden values can be hidden: an emulator has no Landlock, nor has a Linux before 5.13. */
 static bool can_be_told(const char *name) {
 #ifndef _OPENMP

@@ -82,7 +82,7 @@ static void trouble_is_named(void **state) {
     golden_close(&golden);
 }
 
-/* What is timed is repeated, a short call thousands of times: always in the same arrays and the same room. */
+/* A call that is timed is repeated, a short one thousands of times, always in the same arrays. */
 static void every_kernel_can_be_timed(void **state) {
     (void)state;
     const Kernel *kernel;
@@ -189,7 +189,7 @@ static void the_library_s_process_ends_with_verify(void **state) {
     assert_true(ended);
 }
 
-/* Does the comment before the declaration say so? */
+/* True if the comment before the declaration says so. */
 static bool contract_says(const char *header, const char *kernel, const char *words) {
     char called[80];
     snprintf(called, sizeof called, " %s(", kernel);

@@ -39,7 +39,7 @@ const char *trial_trouble(const Trial *trial) { return trial->first.data ? "" : 
 
 /* ------------------------------------------------------------------ what does it take to make it wrong? */
 
-/* Is call r right? Otherwise `what` says what happened. */
+/* True if call r is right; otherwise `what` says what happened. */
 static bool is_right(const Trial *trial, int r, char what[static WORDS]) {
     const Outcome *outcome = &trial->outcome;
     if (r >= outcome->returned) return snprintf(what, WORDS, "%s", outcome->trouble), false;

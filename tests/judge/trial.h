@@ -1,12 +1,12 @@
-/* A kernel on one input under different circumstances: with 1, 2 and 5 threads, on arrays that begin on a page and on
- * such that end at a forbidden one, again, after another shape, in place. A right kernel's answer is right under all of
- * them. */
+/* A kernel on one input under different circumstances: with 1, 2 and 5 threads, on arrays that
+ * begin on a page and on such that end at a forbidden one, again, after another shape, in place. A
+ * right kernel's answer is right under all of them. */
 #ifndef VERIFY_TRIAL_H
 #define VERIFY_TRIAL_H
 
 #include "tests/judge/kernels.h"
 
-/* Who is judged. */
+/* The function that is judged. */
 typedef struct {
     const Kernel *kernel;
     Library *library;  /* where the function lies; NULL: in this program */
@@ -15,7 +15,7 @@ typedef struct {
 
 enum { WORDS = 384 };
 
-/* Is an output right? Otherwise `where` says what is wrong with it. */
+/* True if an output is right; otherwise `where` says what is wrong with it. */
 typedef bool IsRight(const void *truth, const Tensor *output, char where[static WORDS]);
 
 typedef struct {
@@ -33,11 +33,11 @@ typedef struct {
 /* Makes all calls; the outputs lie in the call's part of the shared memory. */
 void trial_run(Trial *trial);
 
-/* What kept the kernel from a first output, or "". */
+/* The reason why there is no first output, or "". */
 const char *trial_trouble(const Trial *trial);
 
-/* What is wrong with a later output, and what it takes to make it so. False if nothing is. With a first output that is
- * wrong already, only what the kernel did outside of its arrays. */
+/* Describes a later output that is wrong, and the circumstance that makes it wrong. False if none
+ * is. With a first output that is wrong already, only what the kernel did outside of its arrays. */
 bool trial_deviates(const Trial *trial, bool first_is_right, char say[static WORDS]);
 
 /* A sentence on what such a thing comes from, or NULL. */

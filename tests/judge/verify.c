@@ -22,7 +22,7 @@ char *index_text(char text[static SHAPE_TEXT], size_t index, const Tensor *tenso
     return shape_text(text, tensor->rank, position);
 }
 
-/* Ready to run. */
+/* A call with the case's inputs, ready to run. */
 static Call call_of_case(const GoldenCase *golden_case) {
     Call call = {0};
     for (int i = 0; i < golden_case->input_count; i++) {
@@ -229,9 +229,9 @@ static bool deviates(const Verdict *verdict) { return verdict->later[0]; }
 static bool fails(const Verdict *verdict) { return !verdict_passes(verdict); }
 static bool written(const Verdict *verdict) { return verdict->agreement.unwritten < verdict->agreement.count; }
 
-/* Of several things that are wrong, the one to be told first: what kept the kernel from an answer, the mistake that
- * the answers show, what it did when it was called again, what the answers have in common, and if all else fails the
- * first wrong number. */
+/* Chooses, of several things that are wrong, the one to report first: what kept the kernel from an
+ * answer, the mistake that the answers show, what it did when it was called again, what the answers
+ * have in common, and if all else fails the first wrong number. */
 static void say_what_is_wrong(Judgement *judgement) {
     int count = judgement->golden.count;
     char *say = judgement->diagnosis, where[WORDS];
@@ -241,7 +241,8 @@ static void say_what_is_wrong(Judgement *judgement) {
     const char *known = found.known_mistake;
     judgement->fate = troubled ? fate_of(troubled->trouble) : WRONG;
     if (troubled) snprintf(say, DIAGNOSIS, "case %s: %s", troubled->golden_case->name, troubled->trouble);
-    else if (!first(written, judgement) || (known && strcmp(known, DOES_NOTHING) == 0)) judgement->fate = NOT_IMPLEMENTED;
+    else if (!first(written, judgement) || (known && strcmp(known, DOES_NOTHING) == 0))
+        judgement->fate = NOT_IMPLEMENTED;
     else if (!known && deviating) {
         judgement->fate = fate_of(deviating->later);
         snprintf(say, DIAGNOSIS, "case %s: %s", deviating->golden_case->name, deviating->later);
@@ -266,7 +267,7 @@ static void look_further(Judgement *judgement, const Subject *subject) {
     }
 }
 
-/* What the source says before anything is called: an included file of the course's is nobody's solution, and a helper
+/* Checks the source before anything is called: an included file of the course's is nobody's solution, and a helper
  * that happens to have a kernel's name is not that kernel. */
 static bool is_the_readers(Judgement *judgement, const Subject *subject) {
     const char *messages = subject->library ? library_messages(subject->library) : NULL;

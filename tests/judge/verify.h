@@ -40,29 +40,30 @@ int report(const Kernel *kernel, const Golden *golden, const char *source, int c
 
 enum { DIAGNOSIS = 512 };
 
-/* Calls the subject's kernel and the chapter's own on so many random shapes. True if all agree; otherwise says where not. */
+/* Calls the subject's kernel and the chapter's own on so many random shapes. True if all agree;
+ * otherwise says where not. */
 enum { RANDOM_CALLS = 24 }; /* the last is of medium size, wider than a Llama's rows; the one before it is far */
 bool random_shapes_agree(const Subject *subject, char disagreement[static DIAGNOSIS]);
 
-/* Does it refuse what the contract says is refused? */
+/* Checks that it refuses the calls that the contract says are refused. */
 typedef enum { REFUSES, TO_BE_TOLD, MUST_REFUSE } Refusing;
 Refusing refuses(const Subject *subject, char say[static DIAGNOSIS]);
 
-/* What becomes of somebody's kernel. */
+/* The verdict on somebody's kernel. */
 typedef enum {
     RIGHT, NOT_IMPLEMENTED, WRONG, OUT_OF_BOUNDS, CRASHES, DOES_NOT_COME_BACK, EXITS, DOES_NOT_COMPILE,
     THE_COURSES_OWN, ANOTHER_FUNCTION
 } Fate;
 const char *fate_name(Fate fate); /* "right", "not implemented", … */
-/* Of what the sandbox says of a call, or of loading a library; WRONG for anything else. */
+/* The fate that the sandbox's words about a call, or about loading a library, mean; WRONG for anything else. */
 Fate fate_of(const char *trouble);
 
-/* A library defines no kernel of the course, or not the only one that is asked for: does one hide in it? Then `say` is
- * how, and what to do. */
+/* A library defines no kernel of the course, or not the only one that is asked for: does one hide
+ * in it? Then `say` is how, and what to do. */
 bool hides_a_kernel(const Library *library, const Kernel *only, char say[static DIAGNOSIS]);
 
-/* A stored output of this name is no mistake: it is what a kernel leaves that does nothing, where its output is not empty
- * before. */
+/* A stored output of this name is no mistake: it is what a kernel leaves that does nothing, where
+ * its output is not empty before. */
 #define DOES_NOTHING "does_nothing"
 
 /* A kernel judged by running it: on every golden case, then, if they pass and it is not ours, on random shapes. */
