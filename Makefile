@@ -16,16 +16,13 @@ NUMBERS  = 01 02 03 04 05 06 07 08 09 10 11 12 13 14 15 16 17
 # Programs to use, beside the chapters' own: build/NAME.
 ENGINE   = llama inspect tokenize quantize
 TOOLS    = $(ENGINE) train stories curriculum verify grade mine
-# Other people's tokenizers need PCRE2. Without it, chapters 14, 15 and 17 and these programs are left out.
-LEFT_OUT = $(if $(PCRE2),,14_engine 15_tensor_parallel 17_training $(ENGINE) train curriculum mine)
-BUILT    = $(filter-out $(LEFT_OUT) $(if $(wildcard chapters/14_engine/main.c),,14_engine),$(CHAPTERS))
 # chapters/NN_name/figures.c is build/NN_figures: it writes what the chapter's figures are drawn from.
-DRAWERS  = $(patsubst %,$(BUILD)/%_figures,$(filter-out 14,$(foreach c,$(BUILT),$(firstword $(subst _, ,$(c))))))
-PROGRAMS = $(BUILT:%=$(BUILD)/%) $(DRAWERS) $(patsubst %,$(BUILD)/%,$(filter-out $(LEFT_OUT),$(TOOLS)))
+DRAWERS  = $(patsubst %,$(BUILD)/%_figures,$(filter-out 14,$(NUMBERS)))
+PROGRAMS = $(CHAPTERS:%=$(BUILD)/%) $(DRAWERS) $(TOOLS:%=$(BUILD)/%)
 
 # A program is its own main() and what it needs of these two libraries.
 MAINS    = $(addprefix %/,main.c figures.c exercise.c stories.c curriculum.c $(ENGINE:%=%.c)) chapters/17_training/train.c
-LIBRARY  = $(filter-out $(MAINS) $(if $(MPI),%/alone.c,%/ranks.c %/counted.c) $(if $(PCRE2),,chapters/14_engine/%), \
+LIBRARY  = $(filter-out $(MAINS) $(if $(MPI),%/alone.c,%/ranks.c %/counted.c), \
              $(wildcard common/*.c common/stories/*.c chapters/*/*.c chapters/14_engine/*/*.c))
 JUDGE    = $(filter-out $(addprefix %/,main.c grade.c mine.c guard.c bench_kernels.c) tests/judge/test_%,$(wildcard tests/judge/*.c)) \
              tests/studies/eval_questions.c tests/studies/eval_stories.c
@@ -33,7 +30,7 @@ object   = $(patsubst %.c,$(BUILD)/objects/%.o,$(1))
 
 all: $(PROGRAMS) ## build everything this machine can build (the default)
 	@$(if $(findstring -fopenmp ,$(OPENMP) ),,echo "note: $(CC) has no OpenMP: everything runs on one thread (apt install libgomp1 or libomp-dev)")
-	@$(if $(PCRE2),,echo "note: no PCRE2: left out are $(LEFT_OUT) (apt install libpcre2-dev | dnf install pcre2-devel | brew install pcre2)")
+	@$(if $(PCRE2),,echo "note: no PCRE2: a tokenizer.json with a pattern of its own is refused (apt install libpcre2-dev | dnf install pcre2-devel)")
 	@$(if $(UTF8),,echo "note: no utf8proc: a tokenizer.json that normalizes text is refused (apt install libutf8proc-dev | dnf install utf8proc-devel)")
 	@$(if $(MPI),,echo "note: no MPI: chapter 15 runs in one process (apt install libopenmpi-dev openmpi-bin | dnf install openmpi-devel)")
 	@$(if $(GNUPLOT),,echo "note: no gnuplot: figures are not drawn (apt install gnuplot-nox | dnf install gnuplot | brew install gnuplot)")
@@ -80,10 +77,11 @@ PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell getconf _NPROCES
 
 run: ## every chapter's program in order, then the figures
 	@$(MAKE) --no-print-directory $(PARALLEL) all
-	@set -e; for chapter in $(BUILT); do printf '\n──────── %s ────────\n' "$$chapter"; $(BUILD)/$$chapter; done
+	@set -e; for chapter in $(CHAPTERS); do printf '\n──────── %s ────────\n' "$$chapter"; $(BUILD)/$$chapter; done
 	@$(MAKE) --no-print-directory figures
-	@$(if $(PCRE2),printf '\n──────── build/llama --seed 33 --prompt "Once upon a time" ────────\n'; \
-	    $(BUILD)/llama --seed 33 --prompt "Once upon a time"; echo)
+	@printf '\n──────── build/llama --seed 33 --prompt "Once upon a time" ────────\n'
+	@$(BUILD)/llama --seed 33 --prompt "Once upon a time"
+	@echo
 	@echo "Where to look next: chapters/01_normalization/README.md is the first lesson; figures/README.md shows every"
 	@echo "figure, and what this machine has just drawn lies in $(BUILD)/figures/."
 

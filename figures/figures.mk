@@ -6,10 +6,10 @@ $(BUILD)/data/%.txt: $(BUILD)/% common/stories/model/model.safetensors
 	@mkdir -p $(@D)
 	@$(if $(filter 12_%,$*),,OMP_NUM_THREADS=1) $< $(if $(filter %_figures,$*),--data $(BUILD)/data) > $@
 
-SCRIPTS = $(filter-out figures/style.gp $(foreach c,$(LEFT_OUT),figures/$(firstword $(subst _, ,$(c)))_%),$(wildcard figures/*.gp))
+SCRIPTS = $(filter-out figures/style.gp,$(wildcard figures/*.gp))
 FIGURES = $(SCRIPTS:%.gp=$(BUILD)/%.svg)
 DRAWN   = $(DRAWERS:$(BUILD)/%=$(BUILD)/data/%.txt)
-OUTPUTS = $(BUILT:%=$(BUILD)/data/%.txt) $(DRAWN)
+OUTPUTS = $(CHAPTERS:%=$(BUILD)/data/%.txt) $(DRAWN)
 
 figures: $(if $(GNUPLOT),$(FIGURES)) ## draw the figures from what the programs computed
 	@echo "figures: $(if $(GNUPLOT),$(words $(FIGURES)) drawn$(comma) $(BUILD)/figures/*.svg,skipped: there is no gnuplot (apt install gnuplot-nox))"

@@ -1,6 +1,7 @@
 #include "14_engine/tokenizers/precompiled_charsmap.h"
 #include "14_engine/tokenizers/pipeline.h"
 #include "common/error.h"
+#include "common/file.h"
 
 #include <stdlib.h>
 #include <string.h>
