@@ -22,8 +22,7 @@ PROGRAMS = $(CHAPTERS:%=$(BUILD)/%) $(DRAWERS) $(TOOLS:%=$(BUILD)/%)
 
 # A program is its own main() and what it needs of these two libraries.
 MAINS    = $(addprefix %/,main.c figures.c exercise.c stories.c curriculum.c $(ENGINE:%=%.c)) chapters/17_training/train.c
-LIBRARY  = $(filter-out $(MAINS) $(if $(MPI),%/alone.c,%/ranks.c %/counted.c), \
-             $(wildcard common/*.c common/stories/*.c chapters/*/*.c chapters/14_engine/*/*.c))
+LIBRARY  = $(filter-out $(MAINS),$(wildcard common/*.c common/stories/*.c chapters/*/*.c chapters/14_engine/*/*.c))
 JUDGE    = $(filter-out $(addprefix %/,main.c grade.c mine.c guard.c bench_kernels.c) tests/judge/test_%,$(wildcard tests/judge/*.c)) \
              tests/studies/eval_questions.c tests/studies/eval_stories.c
 object   = $(patsubst %.c,$(BUILD)/objects/%.o,$(1))

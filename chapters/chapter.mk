@@ -1,11 +1,12 @@
-# A chapter's program, from nothing: its own files (SRC), the files of earlier chapters that it needs
-# (NEEDS), and common/. `make` compiles it, `make run` runs it. On a Mac without OpenMP: make OPENMP=
+# A chapter's program, from nothing: its own files (SRC), the files of earlier chapters that it needs (NEEDS), and common/.
+# `make` compiles it; `make run` also runs it. A compiler without OpenMP: make OPENMP=-Wno-unknown-pragmas
 NAME   = $(notdir $(CURDIR))
 CFLAGS = -O3 -march=native
 OPENMP = -fopenmp
-FLAGS  = -std=c2x -Wall -Wextra -ffp-contract=fast $(OPENMP) -D_GNU_SOURCE -DROOT='"$(CURDIR)/../.."' -I.. -I../..
+FLAGS += -std=c2x -Wall -Wextra -ffp-contract=fast $(OPENMP) -D_GNU_SOURCE -DROOT='"$(CURDIR)/../.."' -I.. -I../..
+COMMON = check console error file golden json linear options output random safetensors sentence tensor
 
-$(NAME): main.c $(SRC) $(NEEDS) $(wildcard *.h ../../common/*.[ch])
+$(NAME): main.c $(SRC) $(NEEDS) $(COMMON:%=../../common/%.c) $(wildcard *.h ../*/*.h ../../common/*.h)
 	$(CC) $(FLAGS) $(CFLAGS) $(filter %.c,$^) -o $@ -ljansson $(LIBS) -lm
 
 run: $(NAME)

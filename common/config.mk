@@ -54,7 +54,7 @@ endif
 # Fused multiply-adds are allowed, because they round once instead of twice. Nothing else of fast-math is.
 FLAGS = -std=c2x -Wall -Wextra -g -ffp-contract=fast $(OPENMP) $(QUIET) -I. -Ichapters -D_GNU_SOURCE \
         -DROOT=$(call quote,$(call string,$(CURDIR))) $(if $(EMULATOR),-DUNTIMED -DEMULATED) \
-        $(if $(PCRE2),-DPCRE2) $(if $(UTF8),-DUTF8PROC) $(filter -I%,$(MPI)) $(CPPFLAGS) $(CFLAGS)
+        $(if $(PCRE2),-DPCRE2) $(if $(UTF8),-DUTF8PROC) $(if $(MPI),-DWITH_MPI) $(filter -I%,$(MPI)) $(CPPFLAGS) $(CFLAGS)
 LIBS  = $(LDFLAGS) $(NEEDED) $(JANSSON) $(PCRE2) $(UTF8) $(filter-out -I%,$(MPI)) -lm -ldl
 
 # A program for another machine is run by an emulator, from a script that has the program's name.

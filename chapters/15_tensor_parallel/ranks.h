@@ -2,7 +2,7 @@
  * to 3; each is the whole program, and knows only by its number which part of the work is its own.
  *
  * All messages are sent by MPI_Isend, so that they can be counted. A program that mpirun has not started is one rank,
- * and needs no MPI: alone.c has these functions for machines without it. */
+ * and needs no MPI. */
 #ifndef RANKS_H
 #define RANKS_H
 

@@ -379,7 +379,7 @@ static void llamas_own_forms_are_known_by_the_model(void **state) {
         chat_close(&chat);
     }
     tokenizer_close(llama3);
-    Tokenizer *smollm = tokenizer_open_any(ROOT "/tests/golden/others/smollm.json");
+    Tokenizer *smollm = tokenizer_open_any(ROOT "/tests/golden/foreign_tokenizers/smollm.json");
     Chat chat = chat_open(folder, smollm, &plain, NULL, NULL);
     assert_string_equal(chat.form, "chatml");
     chat_close(&chat), tokenizer_close(smollm);

@@ -26,7 +26,7 @@ static void write_model(int V) {
 static void llama_finds_the_tokenizer_beside_the_model(void **state) {
     (void)state;
     write_model(262);
-    assert_int_equal(run("tar -xzOf '" ROOT "/tests/fuzz/tokenizer.tar.gz' bin-good >tokenizer.bin"), 0);
+    assert_int_equal(run("tar -xzOf '" ROOT "/tests/hardening/fuzz/tokenizer.tar.gz' bin-good >tokenizer.bin"), 0);
     assert_int_equal(run("'" BUILD "/llama' --model model.bin --tokens 3 --temperature 0 --quiet"), 0);
     assert_string_equal(said, "⁇  ⁇  ⁇ \n"); /* of equal ones the first, <unk> */
     char here[sizeof said];

@@ -147,7 +147,7 @@ static void check_other(const Tokenizer *t, const char *name, const json_t *answ
 }
 
 static json_t *others_expected(void) {
-    json_t *others = json_load_file(AT("%s/tests/golden/others/expected.json", ROOT), JSON_ALLOW_NUL, NULL);
+    json_t *others = json_load_file(AT("%s/tests/golden/foreign_tokenizers/expected.json", ROOT), JSON_ALLOW_NUL, NULL);
     assert_non_null(others);
     return others;
 }
@@ -165,7 +165,7 @@ static void other_peoples_are_the_librarys(void **state) {
             continue;
         }
         Tokenizer *t = tokenizer_open_any(strcmp(name, "mapped") == 0 ? GOLDEN("mapped")
-                                                                  : AT("%s/tests/golden/others/%s.json", ROOT, name));
+                                                                  : AT("%s/tests/golden/foreign_tokenizers/%s.json", ROOT, name));
         check_other(t, name, answers);
         tokenizer_close(t);
     }
@@ -176,7 +176,7 @@ static void other_peoples_are_the_librarys(void **state) {
 static void nothing_may_be_left(void **state) {
     (void)state;
     if (!has_normal_forms) skip();
-    Tokenizer *t = tokenizer_open_any(AT("%s/tests/golden/others/metaspace_split.json", ROOT));
+    Tokenizer *t = tokenizer_open_any(AT("%s/tests/golden/foreign_tokenizers/metaspace_split.json", ROOT));
     size_t count, length;
     int *ids = tokenizer_encode(t, 1, " ", false, &count);
     assert_int_equal(count, 1);

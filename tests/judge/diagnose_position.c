@@ -443,7 +443,7 @@ static bool is_not_finite(const Answer *answer, size_t i) {
 /* From attention to the samplers, -infinity is a key or a token that is ruled out; elsewhere it is the log of 0. */
 static bool knows_masks(const Evidence *evidence) {
     const char *chapter = evidence->kernel->chapter;
-    return strcmp(chapter, "05") > 0 && strcmp(chapter, "12") < 0;
+    return (strcmp(chapter, "04_attention") == 0 || strcmp(chapter, "06") > 0) && strcmp(chapter, "12") < 0;
 }
 
 bool misplaces_a_mask(const Evidence *evidence, char say[static DIAGNOSIS]) {

@@ -62,7 +62,7 @@ static bool can_be_told(const char *name) {
 }
 
 static void judge_file(void **state) {
-    const char *name = *state, *path = AT("%s/tests/strangers/%s", ROOT, name);
+    const char *name = *state, *path = AT("%s/tests/submissions/%s", ROOT, name);
     if (!can_be_told(name)) skip();
     bool right = strcmp(name, "right.c") == 0 || strcmp(name, "helper.c") == 0;
     if (run("sh '%s/compile.sh' '%s.so' -Wall -Wextra -Werror '%s'", BUILD, name, path) != 0) fail_msg("%s", said);
@@ -71,7 +71,7 @@ static void judge_file(void **state) {
 }
 
 int main(void) {
-    const char *path = ROOT "/tests/strangers";
+    const char *path = ROOT "/tests/submissions";
     struct CMUnitTest tests[64];
     size_t count = 0;
     DIR *directory = opendir(path);

@@ -882,7 +882,7 @@ static void llama_refuses(void **state) {
          "vocabulary of 1024 tokens and the tokenizer one of "},
         {"--model '" ROOT "/tests/golden/models/llama3' --tokenizer '" ROOT "/tests/golden/tokenizers/tiktoken'",
          "vocabulary of 64 tokens and the tokenizer one of "},
-        {"--tokenizer '" ROOT "/tests/golden/others/smollm.json'",
+        {"--tokenizer '" ROOT "/tests/golden/foreign_tokenizers/smollm.json'",
          "vocabulary of 1024 tokens and the tokenizer one of 420: "},
         {"--chat --date '1 Mar 2025' </dev/null", "older than Llama 3.1"},
         {"--context 5 --prompt 'Once upon a time there was a fox'",

@@ -257,7 +257,7 @@ static void rows_that_no_block_fits_stay_float16(void **state) {
     memcpy(model.header, (const int[]){4, 8, 1, 2, 1, -262, 16}, sizeof model.header);
     size_t floats = 2 * 262 * 4 + 4 + 16 + 8 + 8 + 16 + 4 + 3 * 32 + 4 + 16 * 2;
     write_bytes("model.bin", sizeof model.header + floats * sizeof(float), &model);
-    assert_int_equal(run("tar -xzOf '" ROOT "/tests/fuzz/tokenizer.tar.gz' bin-good >tokenizer.bin"), 0);
+    assert_int_equal(run("tar -xzOf '" ROOT "/tests/hardening/fuzz/tokenizer.tar.gz' bin-good >tokenizer.bin"), 0);
     assert_int_equal(run("'" BUILD "/quantize' model.bin small.gguf --tokenizer tokenizer.bin --type q4_0"), 0);
     assert_said("small.gguf: 12 tensors");
     assert_said("9 matrices are F16: their rows are no multiple of q4_0's block of 32.");

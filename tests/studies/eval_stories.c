@@ -21,7 +21,7 @@ char *said_after(const Model *model, const Tokenizer *tokenizer, const char *pro
     return text;
 }
 
-Verdict judge(const char *program, const char *stories) {
+Verdict judge_stories(const char *program, const char *stories) {
     char path[] = "/tmp/judged-XXXXXX", *command, line[4096];
     Verdict verdict;
     int file = mkstemp(path);

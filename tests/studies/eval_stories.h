@@ -19,6 +19,6 @@ typedef struct {
     int right, asked;     /* answers, of so many questions */
 } Verdict;
 
-Verdict judge(const char *program, const char *stories);
+Verdict judge_stories(const char *program, const char *stories);
 
 #endif

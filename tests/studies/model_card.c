@@ -91,7 +91,7 @@ static void print_answers(const char *judges, char *text) {
     char *of_kind[KINDS];
     FILE *files[KINDS];
     size_t lengths[KINDS];
-    Verdict all = judge(judges, text);
+    Verdict all = judge_stories(judges, text);
     printf("| questions about these stories answered rightly, greedily | %d of %d (%.1f %%) |\n", all.right, all.asked,
            100.0 * all.right / all.asked);
     int count = cut(text, MOST, asked);
@@ -99,7 +99,7 @@ static void print_answers(const char *judges, char *text) {
     for (int i = 0; i < count; i++) fprintf(files[kind_of(asked[i])], "%s\n\n", asked[i]);
     for (int kind = 0; kind < KINDS; kind++) {
         fclose(files[kind]);
-        Verdict verdict = *of_kind[kind] ? judge(judges, of_kind[kind]) : (Verdict){0};
+        Verdict verdict = *of_kind[kind] ? judge_stories(judges, of_kind[kind]) : (Verdict){0};
         printf("| … %s | %d of %d |\n", kinds[kind].example, verdict.right, verdict.asked);
         free(of_kind[kind]);
     }
@@ -117,7 +117,7 @@ int main(int argc, char **argv) {
     print_answers(argv[1], text);
     free(text);
     text = tellings(&study);
-    Verdict told = judge(argv[1], text);
+    Verdict told = judge_stories(argv[1], text);
     printf("| stories that it writes itself (temperature 1) whose facts are consistent | %d of %d (%.1f %%) |\n"
            "| questions that it asks itself about those, and answers rightly | %d of %d |\n",
            told.consistent, told.told, 100.0 * told.consistent / told.told, told.right, told.asked);

@@ -52,7 +52,7 @@ static Result examine(const Model *model, const Tokenizer *tokenizer, const char
     FILE *file = open_memstream(&answers, &length);
     for (int i = 0; i < count; i++) answer_all(model, tokenizer, stories[i], sampling, &random, file);
     fclose(file);
-    result.answers = judge(program, answers);
+    result.answers = judge_stories(program, answers);
 
     file = open_memstream(&told, &length);
     for (int i = 0; i < tellings; i++) {
@@ -63,7 +63,7 @@ static Result examine(const Model *model, const Tokenizer *tokenizer, const char
         result.different += same == i;
     }
     fclose(file);
-    result.stories = judge(program, told);
+    result.stories = judge_stories(program, told);
     for (int i = 0; i < tellings; i++) free(all[i]);
 
     const char *question = safetensors_metadata(&sentence->file, "story");
