@@ -1,6 +1,6 @@
 """Chapter 10: tokenizer.json of other people's Llamas, and what the library tokenizers makes of texts with them.
 
-    python tests/golden/10_others.py            writes others/ anew
+    python tests/golden/10_others.py            writes foreign_tokenizers/ again
     python tests/golden/10_others.py --check    computes it anew and compares it with what is committed
 
 Each vocabulary is trained here, on the texts of 10_tokenizer.py, to be small and to have what the folders of some models have:
@@ -16,7 +16,7 @@ from golden import HERE
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 golden = importlib.import_module("10_tokenizer")
-FOLDER = HERE / "others"
+FOLDER = HERE / "foreign_tokenizers"
 
 # --- Texts ---------------------------------------------------------------------------------------------------
 
@@ -212,12 +212,12 @@ def main():
         FOLDER.mkdir(exist_ok=True)
         for name, data in files.items():
             (FOLDER / name).write_bytes(data)
-            print(f"others/{name:28} {len(data) / 1000:6.1f} kB")
+            print(f"foreign_tokenizers/{name:28} {len(data) / 1000:6.1f} kB")
         return 0
     failed = 0
     for name in sorted({path.name for path in FOLDER.iterdir()} | files.keys()):
         same = name in files and (FOLDER / name).exists() and (FOLDER / name).read_bytes() == files[name]
-        print(f"{'ok  ' if same else 'FAIL'} others/{name}")
+        print(f"{'ok  ' if same else 'FAIL'} foreign_tokenizers/{name}")
         failed += not same
     return failed > 0
 

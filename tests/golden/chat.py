@@ -260,7 +260,7 @@ def compute(conversations):
 
 
 ENCODED = {"tokenizers/metaspace/tokenizer.json": ["llama2", "zephyr", "vicuna", "alpaca", "mistral"],
-           "tokenizers/byte_level/tokenizer.json": ["llama3", "chatml"], "others/gpt2.json": ["phi"]}
+           "tokenizers/byte_level/tokenizer.json": ["llama3", "chatml"], "foreign_tokenizers/gpt2.json": ["phi"]}
 
 
 def encode(conversations):

@@ -31,7 +31,7 @@ static void the_workbench_says_right(void **state) {
                                 "-Dfast_cross_entropy_backward=cross_entropy_backward "
                                 "-Dflash_attention=not_judged_here";
     assert_int_equal(run("cd '%s/chapters' && sh '%s/compile.sh' %s/fast.c.so %s "
-                         "16*/fast_training_kernels.c 16*/fast_attention.c 16*/product.c "
+                         "17*/fast_training_kernels.c 17*/fast_attention.c 17*/product.c "
                          "12*/elementwise.c 12*/projection.c 12*/pairs.c 12*/flash_attention.c && "
                          "cd %s && '%s/verify' --library fast.c.so",
                          ROOT, BUILD, folder, names, folder, BUILD), 0);

@@ -329,7 +329,7 @@ static void a_solved_exercise_says_so(void **state) {
                          "06*/grouped_query.c 07*/kv_cache.c 08*/flash_attention.c 09*/decoder.c "
                          "10*/bpe_train.c 10*/bpe.c 11*/sampling.c 13*/quantization.c 13*/k_quants.c 15*/shard.c "
                          "16*/linear_backward.c 16*/activation_backward.c 16*/norms_backward.c 16*/attention_backward.c "
-                         "16*/optimizer.c ../common/linear.c", ROOT, BUILD, folder), 0);
+                         "17*/optimizer.c ../common/linear.c", ROOT, BUILD, folder), 0);
     const Exercise *exercise;
     for (int e = 0; (exercise = exercise_at(e)); e += EVERY) {
         int count = task_count(exercise);
@@ -348,7 +348,7 @@ static void the_first_wrong_task_is_reported(void **state) {
         "{ (void)r, (void)d, (void)o, (void)x, (void)w, (void)b, (void)e, __builtin_trap(); }' >>mine.c");
     assert_int_equal(run("sh '%s/compile.sh' mine.c.so mine.c && '%s/verify' --exercise 1 --library mine.c.so", BUILD,
                          BUILD), 1);
-    assert_said("Chapter 1, mine.c: 0 of 4 tasks solved\n");
+    assert_said("Chapter 01, mine.c: 0 of 4 tasks solved\n");
     assert_said("crashes ");
     assert_said("epsilon is outside the root");
     assert_said("Next: mend rms_norm in mine.c, then give the same command again.\n");

@@ -376,6 +376,32 @@ void pipeline_encodes(Tokenizer *t, const json_t *vocab, const json_t *added) {
     if (t->pipeline->falls_apart) find_pairs(t);
 }
 
+static bool buffer_ends_with(const StringBuffer *text, const char *end) {
+    size_t n = strlen(end);
+    return text->length >= n && memcmp(text->text + text->length - n, end, n) == 0;
+}
+
+/* The hook of a tokenizer. Spaces are also removed where the text has them as ▁. */
+static bool charsmap_normalize(const Tokenizer *t, size_t length, const char *text,
+                               StringBuffer *normal) {
+    *normal = charsmap_apply(t->pipeline->charsmap, &t->vocabulary, length, text);
+    if (!t->removes_spaces) return true;
+    for (;;) {
+        if (buffer_ends_with(normal, " ")) normal->length -= 1;
+        else if (buffer_ends_with(normal, SPACE_MARK)) normal->length -= strlen(SPACE_MARK);
+        else break;
+    }
+    if (normal->length > 0) return true;
+    free(normal->text);
+    return false;
+}
+
+void pipeline_uses_charsmap(Tokenizer *t, const char *path) {
+    pipeline_of(t)->charsmap =
+        charsmap_new(path, t->removes_spaces, t->charsmap_length, t->charsmap);
+    t->hooks.normalize = charsmap_normalize;
+}
+
 void pipeline_free(Pipeline *p) {
     if (!p) return;
     steps_free(&p->normalizer);

@@ -58,6 +58,9 @@ void pipeline_read(Pipeline *pipeline, const char *path, const json_t *json);
  * second makes it do everything, and finds the added tokens. `vocab` and `added` are the file's. */
 void pipeline_decodes(Tokenizer *tokenizer);
 void pipeline_encodes(Tokenizer *tokenizer, const json_t *vocab, const json_t *added);
+/* Makes the tokenizer do to every text what its tokenizer.model asks for. */
+void pipeline_uses_charsmap(Tokenizer *tokenizer, const char *path);
+
 void pipeline_free(Pipeline *pipeline);
 
 /* fail()s with the value as JSON spells it: whatever it is, it stays on one line. */

@@ -1,5 +1,4 @@
 #include "14_engine/tokenizers/precompiled_charsmap.h"
-#include "14_engine/tokenizers/pipeline.h"
 #include "common/error.h"
 #include "common/file.h"
 
@@ -88,31 +87,4 @@ StringBuffer charsmap_apply(const Charsmap *map, const Vocabulary *v, size_t len
         if (its > 0) behind_space = map->removes_spaces && becomes[its - 1] == ' ';
     }
     return out;
-}
-
-static bool buffer_ends_with(const StringBuffer *text, const char *end) {
-    size_t n = strlen(end);
-    return text->length >= n && memcmp(text->text + text->length - n, end, n) == 0;
-}
-
-/* The hook of a tokenizer. Spaces are also removed where the text has them as ▁. */
-static bool charsmap_normalize(const Tokenizer *t, size_t length, const char *text,
-                               StringBuffer *normal) {
-    const Charsmap *map = t->pipeline->charsmap;
-    *normal = charsmap_apply(map, &t->vocabulary, length, text);
-    if (!map->removes_spaces) return true;
-    for (;;) {
-        if (buffer_ends_with(normal, " ")) normal->length -= 1;
-        else if (buffer_ends_with(normal, SPACE_MARK)) normal->length -= strlen(SPACE_MARK);
-        else break;
-    }
-    if (normal->length > 0) return true;
-    free(normal->text);
-    return false;
-}
-
-void charsmap_use(Tokenizer *t, const char *path) {
-    pipeline_of(t)->charsmap =
-        charsmap_new(path, t->removes_spaces, t->charsmap_length, t->charsmap);
-    t->hooks.normalize = charsmap_normalize;
 }

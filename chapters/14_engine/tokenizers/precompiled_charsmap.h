@@ -18,7 +18,4 @@ void charsmap_free(Charsmap *map);
 StringBuffer charsmap_apply(const Charsmap *map, const Vocabulary *vocabulary, size_t length,
                             const char *text);
 
-/* Makes the tokenizer do to every text what its tokenizer.model asks for. */
-void charsmap_use(Tokenizer *tokenizer, const char *path);
-
 #endif

@@ -31,7 +31,7 @@ Tokenizer *tokenizer_parse_any(const char *path, size_t length, char *bytes) {
              "llama2.c's tokenizer.bin",
              path);
     Tokenizer *tokenizer = sentencepiece_read(path, length, bytes);
-    if (tokenizer->charsmap_length > 0 || tokenizer->removes_spaces) charsmap_use(tokenizer, path);
+    if (tokenizer->charsmap_length > 0 || tokenizer->removes_spaces) pipeline_uses_charsmap(tokenizer, path);
     return tokenizer;
 }
 

@@ -26,9 +26,9 @@ static void encode(const Tokenizer *t, size_t length, const char *text, bool spe
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     static const char *const names[] = {"tokenizers/sentencepiece", "tokenizers/user_defined", "tokenizers/prepend",
                                         "tokenizers/metaspace", "tokenizers/tiktoken", "tokenizers/byte_level",
-                                        "others/gpt2.json", "others/deepseek.json", "others/o200k.json",
-                                        "others/llama_normalized.json", "others/llama_few_bytes.json",
-                                        "others/smollm.json"};
+                                        "foreign_tokenizers/gpt2.json", "foreign_tokenizers/deepseek.json", "foreign_tokenizers/o200k.json",
+                                        "foreign_tokenizers/llama_normalized.json", "foreign_tokenizers/llama_few_bytes.json",
+                                        "foreign_tokenizers/smollm.json"};
     static Tokenizer *tokenizers[sizeof names / sizeof *names];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[256];
