@@ -1,5 +1,5 @@
 #include "14_engine/tokenizers/tokenizer_any.h"
-#include "14_engine/tokenizers/precompiled_charsmap.h"
+#include "14_engine/tokenizers/pipeline.h"
 #include "14_engine/tokenizers/tokenizer_config.h"
 #include "14_engine/tokenizers/tokenizer_formats.h"
 #include "common/error.h"
