@@ -16,7 +16,7 @@ typedef struct ArenaBlock {
 static ArenaBlock *block_new(ArenaBlock *previous, size_t size) {
     size_t bytes;
     if (__builtin_add_overflow(sizeof(ArenaBlock), size, &bytes)) bytes = size;
-    ArenaBlock *block = allocate(bytes);
+    ArenaBlock *block = xmalloc(bytes);
     block->previous = previous;
     block->size = size;
     return block;
@@ -25,7 +25,7 @@ static ArenaBlock *block_new(ArenaBlock *previous, size_t size) {
 Arena arena_new(size_t capacity) { return (Arena){.block = block_new(NULL, capacity)}; }
 
 void *arena_alloc(Arena *arena, size_t bytes) {
-    /* Whole lines keep the next array aligned. After an overflow, allocate() refuses `bytes`. */
+    /* Whole lines keep the next array aligned. After an overflow, xmalloc() refuses `bytes`. */
     size_t lines;
     if (__builtin_add_overflow(bytes, (LINE - bytes % LINE) % LINE, &lines)) lines = bytes;
     if (!arena->block || lines > arena->block->size - arena->used) {

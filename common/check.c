@@ -24,7 +24,7 @@ static double distance(double got, double truth) {
     return isfinite(got) && isfinite(truth) ? fabs(got - truth) : NAN;
 }
 
-static double larger(double worst, double error) { return isnan(worst) || isnan(error) ? NAN : fmax(worst, error); }
+static double max_double(double worst, double error) { return isnan(worst) || isnan(error) ? NAN : fmax(worst, error); }
 
 bool is_poison(float value) {
     uint32_t bits;
@@ -32,15 +32,15 @@ bool is_poison(float value) {
     return bits >> 16 == POISON;
 }
 
-Agreement check_within(double tolerance, size_t count, size_t row, const float got[count],
+Comparison check_within(double tolerance, size_t count, size_t row, const float got[count],
                        const double truth[count]) {
-    Agreement result = {.count = count};
+    Comparison result = {.count = count};
     for (size_t start = 0; start < count; start += row) {
         double unit = row_ulp(row, truth + start);
         for (size_t i = start; i < start + row; i++) {
             double error = distance(got[i], truth[i]);
-            result.worst = larger(result.worst, error);
-            result.ulps = larger(result.ulps, error / unit);
+            result.worst = max_double(result.worst, error);
+            result.ulps = max_double(result.ulps, error / unit);
             bool unwritten = is_poison(got[i]); /* wrong even where a NaN is right */
             if (error / unit <= tolerance && !unwritten) continue; /* an error of NaN is not within anything */
             if (result.wrong++ == 0) result.first_wrong = i;
@@ -51,13 +51,13 @@ Agreement check_within(double tolerance, size_t count, size_t row, const float g
     return result;
 }
 
-Agreement check(size_t count, size_t row, const float got[count], const float expected[count],
+Comparison check(size_t count, size_t row, const float got[count], const float expected[count],
                 const double expected64[count]) {
-    /* Where float32 overflows, PyTorch's float32 answer is the truth. */
-    double *truth = allocate(count * sizeof *truth);
+    /* If float32 overflows, PyTorch's float32 answer is the truth. */
+    double *truth = xmalloc(count * sizeof *truth);
     for (size_t i = 0; i < count; i++) truth[i] = isfinite(expected[i]) ? expected64[i] : expected[i];
     double reference = check_within(INFINITY, count, row, expected, truth).ulps;
-    Agreement result = check_within(CHECK_MULTIPLE * reference + CHECK_ULPS, count, row, got, truth);
+    Comparison result = check_within(CHECK_MULTIPLE * reference + CHECK_ULPS, count, row, got, truth);
     result.reference = reference;
     free(truth);
     return result;

@@ -34,7 +34,7 @@ bool is_poison(float value);
 /* And a third, which is one as a double, too, is in a kernel's own variables and memory before it sets them. */
 #define UNSET 0x7ff5u
 
-/* What a row's rounding errors are measured in: the ulp of its largest finite number. */
+/* The unit for a row's rounding errors: the ulp of its largest finite number. */
 double row_ulp(size_t row, const double truth[row]);
 
 typedef struct {
@@ -46,14 +46,14 @@ typedef struct {
     double worst;       /* largest |got - expected64|; NaN if a NaN or an infinity is out of place */
     double ulps;        /* the same in ulps: the largest over the rows */
     double reference;   /* PyTorch's own float32 error in ulps, where check() was asked */
-} Agreement;
+} Comparison;
 
 /* Compares `count` outputs, rows of `row` elements; count is a multiple of row. */
-Agreement check(size_t count, size_t row, const float got[count], const float expected[count],
+Comparison check(size_t count, size_t row, const float got[count], const float expected[count],
                 const double expected64[count]);
 
 /* The same against any truth, with a tolerance in ulps that the caller must have a reason for. */
-Agreement check_within(double tolerance, size_t count, size_t row, const float got[count],
+Comparison check_within(double tolerance, size_t count, size_t row, const float got[count],
                        const double truth[count]);
 
 #endif

@@ -22,10 +22,10 @@ void table_row(Table *table, const char *format, ...) {
     va_start(arguments, format);
     va_copy(again, arguments);
     size_t size = (size_t)vsnprintf(NULL, 0, format, arguments) + 1;
-    char *row = reallocate(NULL, size);
+    char *row = xrealloc(NULL, size);
     vsnprintf(row, size, format, again);
     va_end(again), va_end(arguments);
-    table->rows = reallocate(table->rows, (size_t)(table->count + 1) * sizeof *table->rows);
+    table->rows = xrealloc(table->rows, (size_t)(table->count + 1) * sizeof *table->rows);
     table->rows[table->count++] = row;
 }
 

@@ -34,7 +34,7 @@ int __lsan_is_turned_off(void) { return said; }
 
 static char speaker[32]; /* "rank 1: ", or nothing */
 
-void speak_as(const char *name) { snprintf(speaker, sizeof speaker, "%s: ", name); }
+void set_error_prefix(const char *name) { snprintf(speaker, sizeof speaker, "%s: ", name); }
 
 /* Whether a byte continues a UTF-8 character. The text must not be cut before it. */
 static bool goes_on(char byte) { return ((unsigned char)byte & 0xc0) == 0x80; }
@@ -50,7 +50,7 @@ static void shorten(size_t room, char message[room], const char *whole) {
     snprintf(message, room, "%.*s … %s", (int)first, whole, rest);
 }
 
-void say_error(const char *format, va_list arguments) {
+void vprint_error(const char *format, va_list arguments) {
     char message[4096], *whole = NULL;
     va_list again;
     va_copy(again, arguments);
@@ -65,16 +65,16 @@ void say_error(const char *format, va_list arguments) {
     said = true;
 }
 
-bool has_said_error(void) { return said; }
+bool has_printed_error(void) { return said; }
 
 _Noreturn void fail(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    say_error(format, arguments);
+    vprint_error(format, arguments);
     exit(1);
 }
 
-size_t product(size_t a, size_t b) {
+size_t size_mul(size_t a, size_t b) {
     size_t result;
     return __builtin_mul_overflow(a, b, &result) ? SIZE_MAX : result;
 }
@@ -92,21 +92,21 @@ static _Noreturn void out_of_memory(size_t bytes) {
     fail("out of memory: %zu bytes were asked for", bytes);
 }
 
-void *allocate(size_t bytes) {
+void *xmalloc(size_t bytes) {
     void *memory = NULL;
     if (bytes > PTRDIFF_MAX || posix_memalign(&memory, 64, bytes ? bytes : 1) != 0)
         out_of_memory(bytes);
     return memory;
 }
 
-void *reallocate(void *memory, size_t bytes) {
+void *xrealloc(void *memory, size_t bytes) {
     memory = realloc(memory, bytes ? bytes : 1);
     if (!memory) out_of_memory(bytes);
     return memory;
 }
 
-char *copy_text(const char *text, size_t length) {
-    char *copy = reallocate(NULL, length + 1);
+char *xstrndup(const char *text, size_t length) {
+    char *copy = xrealloc(NULL, length + 1);
     memcpy(copy, text, length);
     copy[length] = '\0';
     return copy;

@@ -24,14 +24,14 @@ enum { MOST_BYTES = INT_MAX / 4 };
 static char *read_all(const char *path, FILE *file, size_t *length) {
     if (!file) fail("%s: %s", path, strerror(errno));
     size_t capacity = 1 << 16, got;
-    char *bytes = reallocate(NULL, capacity);
+    char *bytes = xrealloc(NULL, capacity);
     *length = 0;
     /* A pipe does not tell its length. On a terminal one Ctrl-D is the end. */
     while (!feof(file) && (got = fread(bytes + *length, 1, capacity - *length - 1, file)) > 0) {
         *length += got;
         if (*length > MOST_BYTES)
             fail("%s: it has more than %d bytes: that is too long", path, MOST_BYTES);
-        if (*length + 1 == capacity) bytes = reallocate(bytes, capacity *= 2);
+        if (*length + 1 == capacity) bytes = xrealloc(bytes, capacity *= 2);
     }
     if (ferror(file)) {
         const char *why = strerror(errno);
@@ -128,7 +128,7 @@ static void remember(const char *path, int descriptor, const void *bytes, size_t
         "error: %s: its bytes are gone: was it shortened while it was read?";
     struct sigaction ours = {.sa_sigaction = on_missing_bytes, .sa_flags = SA_SIGINFO};
     size_t room = sizeof format + strlen(path) + 1;
-    Mapped *mapped = allocate(sizeof *mapped + room);
+    Mapped *mapped = xmalloc(sizeof *mapped + room);
     struct stat status = {0};
     fstat(descriptor, &status);
     *mapped = (Mapped){bytes, size, status.st_dev, status.st_ino, all_mapped};
@@ -215,7 +215,7 @@ bool name_ends_in(const char *name, const char *ending) {
 char *shell_word(const char *path) {
     /* A quote in the word: the quoted part ends, a quote by itself follows, a new part begins. */
     static const char quote[] = "'\\''";
-    char *word = allocate(strlen(path) * strlen(quote) + sizeof "''"), *to = word;
+    char *word = xmalloc(strlen(path) * strlen(quote) + sizeof "''"), *to = word;
     *to++ = '\'';
     for (; *path; path++) {
         if (*path == '\'') to = stpcpy(to, quote);

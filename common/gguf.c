@@ -82,7 +82,7 @@ static uint64_t next_u64(Reader *reader, const char *whose) {
     return value;
 }
 
-/* How many there are to be: no more than the file has room for, so that nothing is allocated for a lie. */
+/* Reads a count and checks it against the file's size before anything is allocated. */
 static size_t next_count(Reader *reader, size_t smallest, const char *of_what) {
     uint64_t count = next_u64(reader, of_what);
     if (count > (reader->size - reader->at) / smallest)
@@ -100,7 +100,7 @@ static const char *next_name(Reader *reader, const char *what) {
     const unsigned char *letters = next(reader, length, what);
     if (memchr(letters, 0, (size_t)length))
         fail("%s: byte %zu: a NUL in %s", reader->name, reader->at - (size_t)length, what);
-    return copy_text((const char *)letters, (size_t)length);
+    return xstrndup((const char *)letters, (size_t)length);
 }
 
 static void check_version(Reader *reader) {
@@ -249,7 +249,7 @@ static void check_layout(const Reader *reader, size_t count, GgufTensor *tensors
 static void read_tensors(Reader *reader, Gguf *file) {
     GgufTensor *tensors = file->storage->tensors;
     size_t count = file->tensor_count;
-    uint64_t *offsets = allocate(product(count, sizeof *offsets));
+    uint64_t *offsets = xmalloc(size_mul(count, sizeof *offsets));
     for (size_t i = 0; i < count; i++) read_tensor(reader, &tensors[i], &offsets[i]);
     size_t step = alignment(file), data = gguf_padded(reader->at, step);
     for (size_t i = 0; i < count; i++) place_tensor(reader, &tensors[i], data, offsets[i], step);
@@ -266,11 +266,11 @@ static void read_tensors(Reader *reader, Gguf *file) {
 Gguf gguf_parse(const char *name, const void *bytes, size_t size) {
     Reader reader = {name, bytes, size, 0};
     check_version(&reader);
-    Gguf file = {.name = name, .storage = allocate(sizeof *file.storage)};
+    Gguf file = {.name = name, .storage = xmalloc(sizeof *file.storage)};
     file.tensor_count = next_count(&reader, SMALLEST_TENSOR, "tensors");
     file.pair_count = next_count(&reader, SMALLEST_PAIR, "pairs");
-    *file.storage = (struct GgufStorage){.pairs = allocate(product(file.pair_count, sizeof *file.pairs)),
-                                         .tensors = allocate(product(file.tensor_count, sizeof *file.tensors))};
+    *file.storage = (struct GgufStorage){.pairs = xmalloc(size_mul(file.pair_count, sizeof *file.pairs)),
+                                         .tensors = xmalloc(size_mul(file.tensor_count, sizeof *file.tensors))};
     file.pairs = file.storage->pairs, file.tensors = file.storage->tensors;
     read_pairs(&reader, &file);
     read_tensors(&reader, &file);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where a pair's value ends. */
+/* The end of a pair's value. */
 static const unsigned char *end_of(const GgufPair *pair) {
     const unsigned char *end = pair->bytes + pair->count * gguf_value_bytes(pair->type);
     for (size_t i = 0; pair->type == GGUF_STRING && i < pair->count; i++) gguf_text(&end);
@@ -15,9 +15,9 @@ static const unsigned char *end_of(const GgufPair *pair) {
 /* ------------------------------------------------------------------ pairs, collected */
 
 static unsigned char *add(GgufPairs *pairs, const char *key, GgufValue type, bool is_array, size_t count, size_t size) {
-    unsigned char *bytes = allocate(size);
-    pairs->pairs = reallocate(pairs->pairs, (pairs->count + 1) * sizeof *pairs->pairs);
-    pairs->pairs[pairs->count++] = (GgufPair){copy_text(key, strlen(key)), type, is_array, count, bytes};
+    unsigned char *bytes = xmalloc(size);
+    pairs->pairs = xrealloc(pairs->pairs, (pairs->count + 1) * sizeof *pairs->pairs);
+    pairs->pairs[pairs->count++] = (GgufPair){xstrndup(key, strlen(key)), type, is_array, count, bytes};
     return bytes;
 }
 
@@ -99,7 +99,7 @@ static void put_padding(FILE *file, size_t size) {
 }
 
 static void put_data(FILE *file, const GgufTensor *tensor, size_t index, GgufFill *fill, void *context) {
-    void *made = tensor->data ? NULL : allocate(tensor->bytes);
+    void *made = tensor->data ? NULL : xmalloc(tensor->bytes);
     if (made) fill(context, index, made);
     fwrite(made ? made : tensor->data, 1, tensor->bytes, file);
     free(made);

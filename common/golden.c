@@ -9,9 +9,9 @@ static GoldenCase *case_named(Golden *golden, const char *name, size_t length) {
     for (int c = 0; c < golden->count; c++)
         if (strlen(golden->cases[c].name) == length && strncmp(golden->cases[c].name, name, length) == 0)
             return &golden->cases[c];
-    golden->cases = reallocate(golden->cases, (size_t)(golden->count + 1) * sizeof *golden->cases);
+    golden->cases = xrealloc(golden->cases, (size_t)(golden->count + 1) * sizeof *golden->cases);
     GoldenCase *made = &golden->cases[golden->count++];
-    *made = (GoldenCase){.name = copy_text(name, length)};
+    *made = (GoldenCase){.name = xstrndup(name, length)};
     return made;
 }
 
@@ -101,13 +101,13 @@ size_t golden_row(const GoldenCase *golden_case, bool pointwise) {
     return pointwise || output->rank == 0 ? 1 : output->shape[output->rank - 1];
 }
 
-Agreement golden_check(const GoldenCase *golden_case, bool pointwise, const Tensor *got) {
+Comparison golden_check(const GoldenCase *golden_case, bool pointwise, const Tensor *got) {
     float *result = tensor_to_float(got), *expected = tensor_to_float(&golden_case->expected);
     double *expected64 = tensor_to_double(&golden_case->expected64);
-    Agreement agreement = golden_case->exact
+    Comparison comparison = golden_case->exact
                               ? check_within(0, tensor_count(got), 1, result, expected64)
                               : check(tensor_count(got), golden_row(golden_case, pointwise), result, expected,
                                       expected64);
     free(result), free(expected), free(expected64);
-    return agreement;
+    return comparison;
 }

@@ -34,11 +34,12 @@ const GoldenCase *golden_case(const Golden *golden, const char *name);          
 const Tensor *golden_input(const GoldenCase *golden_case, const char *name);     /* NULL if there is none */
 const char *golden_advice(const Golden *golden, const char *known_mistake); /* one sentence */
 
-/* How many elements are judged together: the last axis of the output, or 1 where nothing mixes them. */
+/* The number of elements that are judged together: the last axis of the output, or 1 for
+ * pointwise kernels. */
 size_t golden_row(const GoldenCase *golden_case, bool pointwise);
 
-/* What check() says of `got`, which is laid out as the case's expected output is. A pointwise kernel is judged
- * element by element, any other row by row (the last axis). */
-Agreement golden_check(const GoldenCase *golden_case, bool pointwise, const Tensor *got);
+/* The result of check() for `got`, which has the shape of the case's expected output. A
+ * pointwise kernel is judged element by element, any other row by row (the last axis). */
+Comparison golden_check(const GoldenCase *golden_case, bool pointwise, const Tensor *got);
 
 #endif

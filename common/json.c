@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-static void *memory(size_t bytes) { return reallocate(NULL, bytes); }
+static void *memory(size_t bytes) { return xrealloc(NULL, bytes); }
 
 static json_t *read_as(size_t flags, const char *text, size_t length, json_error_t *problem) {
     json_set_alloc_funcs(memory, free);

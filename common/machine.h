@@ -1,4 +1,4 @@
-/* What the course asks of a machine. The Makefile compiles this first, so that the first line says
+/* Requirements on the machine. The Makefile compiles this first, so that the first line names
  * what is missing. */
 #if __FLT_EVAL_METHOD__
 #error float is computed in a wider type. On an x87: make CFLAGS='-O2 -msse2 -mfpmath=sse'

@@ -1,10 +1,10 @@
-/* What several chapters do with numbers, and none teaches. */
+/* Small functions on numbers that several chapters use and none teaches. */
 #ifndef COMMON_NUMBERS_H
 #define COMMON_NUMBERS_H
 
 #include <math.h>
 
-static inline int smaller(int a, int b) { return a < b ? a : b; }
+static inline int min_int(int a, int b) { return a < b ? a : b; }
 
 /* The place of the first that is NaN or infinite; n if none is. */
 static inline int first_not_finite(int n, const float x[n]) {
@@ -14,7 +14,7 @@ static inline int first_not_finite(int n, const float x[n]) {
 }
 
 /* The root of the mean square: what lessons call the size of a row. */
-static inline double row_size(int n, const float x[n]) {
+static inline double rms(int n, const float x[n]) {
     double squares = 0;
     for (int i = 0; i < n; i++) squares += (double)x[i] * x[i];
     return sqrt(squares / n);

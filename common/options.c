@@ -33,7 +33,7 @@ static const char *shown_program, *shown_usage; /* for usage_error() */
 _Noreturn void usage_error(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    say_error(format, arguments);
+    vprint_error(format, arguments);
     fprintf(stderr, "usage: %s %s (--help says more)\n", shown_program, shown_usage);
     exit(2);
 }
@@ -57,7 +57,7 @@ static bool has_spelling(const char *spellings, size_t length, const char *name)
     return false;
 }
 
-/* The option that a word names, as in --tokens or --tokens=5, or NULL. *value is the text after
+/* The option that a word names, as in --max-tokens or --max-tokens=5, or NULL. *value is the text after
  * the =, or NULL. */
 static const Option *option_named(const char *word, int count, const Option options[],
                                   const char **value) {
@@ -160,7 +160,7 @@ double option_decimal(const char *name, const char *text, double low, double hig
 }
 
 int *option_ids(const char *name, const char *text, int *count) {
-    int *ids = allocate((strlen(text) / 2 + 1) * sizeof *ids);
+    int *ids = xmalloc((strlen(text) / 2 + 1) * sizeof *ids);
     for (*count = 0;; text++) {
         char *end;
         errno = 0;

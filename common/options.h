@@ -3,7 +3,7 @@
 #define COMMON_OPTIONS_H
 
 typedef struct {
-    const char *name;     /* "max-tokens"; "max-tokens|tokens": the older --tokens works, too */
+    const char *name;     /* "max-tokens"; "max-tokens|tokens": the older --max-tokens works, too */
     const char *argument; /* "N", or NULL for a flag; "TEXT …" may be given several times */
     const char *help;     /* one line, or NULL: --help does not show the option */
     const char **value;   /* receives the argument, or all [OPTION_TIMES], or "" for a flag;

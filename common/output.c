@@ -71,7 +71,7 @@ static void open_temporary(Output *output) {
     sigfillset(&all);
     size_t size = strlen(output->path) + sizeof ".tmp-" + 40;
     _Atomic(char *) *place = free_place(output->path);
-    output->temporary = reallocate(NULL, size);
+    output->temporary = xrealloc(NULL, size);
     sigprocmask(SIG_SETMASK, &all, &before);
     for (int n = 0; !output->file && (n == 0 || errno == EEXIST); n++) {
         snprintf(output->temporary, size, "%s.tmp-%ld-%d", output->path, (long)getpid(), n);
@@ -87,7 +87,7 @@ static void open_temporary(Output *output) {
 static char *behind_links(const char *path) {
     struct stat link;
     char *target = lstat(path, &link) == 0 && S_ISLNK(link.st_mode) ? realpath(path, NULL) : NULL;
-    return target ? target : copy_text(path, strlen(path));
+    return target ? target : xstrndup(path, strlen(path));
 }
 
 Output output_open(const char *path) {

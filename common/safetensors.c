@@ -17,7 +17,7 @@ enum {
     SHOWN_PATH = 200,       /* bytes of a file's name in a message */
 };
 
-/* How a message names a tensor: hostile names may be of any length. */
+/* The name of a tensor for a message: hostile names may be of any length. */
 #define TENSOR "tensor \"%.80s\": "
 
 struct SafeTensorsStorage {
@@ -30,7 +30,7 @@ struct SafeTensorsStorage {
     size_t mapping_size;
 };
 
-/* What the steps of reading one file share. */
+/* The state of reading one file. */
 typedef struct {
     const char *name;          /* of the file, in messages */
     char *error;               /* SAFETENSORS_ERROR bytes */
@@ -92,7 +92,7 @@ static bool read_metadata(const Reader *reader, SafeTensors *file) {
 
     const char *key;
     json_t *value;
-    storage->metadata = allocate(json_object_size(storage->values) * sizeof(Metadata));
+    storage->metadata = xmalloc(json_object_size(storage->values) * sizeof(Metadata));
     file->metadata = storage->metadata;
     json_object_foreach(storage->values, key, value) {
         if (!json_is_string(value))
@@ -197,7 +197,7 @@ static bool read_tensors(const Reader *reader, SafeTensors *file) {
     struct SafeTensorsStorage *storage = file->storage;
     const char *name;
     json_t *entry;
-    storage->tensors = allocate(json_object_size(storage->header) * sizeof(Tensor));
+    storage->tensors = xmalloc(json_object_size(storage->header) * sizeof(Tensor));
     file->tensors = storage->tensors;
     json_object_foreach(storage->header, name, entry) {
         if (!read_tensor(reader, &storage->tensors[file->count++], name, entry)) return false;
@@ -205,7 +205,7 @@ static bool read_tensors(const Reader *reader, SafeTensors *file) {
     qsort(storage->tensors, file->count, sizeof(Tensor), by_position);
     if (!check_layout(reader, file)) return false;
 
-    storage->by_name = allocate(file->count * sizeof *storage->by_name);
+    storage->by_name = xmalloc(file->count * sizeof *storage->by_name);
     for (size_t i = 0; i < file->count; i++) storage->by_name[i] = &file->tensors[i];
     qsort(storage->by_name, file->count, sizeof *storage->by_name, by_name);
     return true;
@@ -214,7 +214,7 @@ static bool read_tensors(const Reader *reader, SafeTensors *file) {
 bool safetensors_parse(SafeTensors *file, const char *name, const void *bytes, size_t size,
                        char error[static SAFETENSORS_ERROR]) {
     Reader reader = {.name = name, .error = error};
-    *file = (SafeTensors){.storage = allocate(sizeof *file->storage)};
+    *file = (SafeTensors){.storage = xmalloc(sizeof *file->storage)};
     *file->storage = (struct SafeTensorsStorage){0};
     if (read_header(&reader, file->storage, bytes, size) && read_metadata(&reader, file) &&
         read_tensors(&reader, file))

@@ -62,9 +62,9 @@ Sentence sentence_open(void) {
     s.eps = strtof(said(&s.file, "rms_norm_eps"), NULL);
     s.rope_theta = strtod(said(&s.file, "rope_theta"), NULL);
     s.ids = present(&s.file, "ids")->data;
-    s.token = allocate((size_t)s.T * sizeof *s.token);
+    s.token = xmalloc((size_t)s.T * sizeof *s.token);
     const char *tokens = said(&s.file, "tokens");
-    char *rest = copy_text(tokens, strlen(tokens));
+    char *rest = xstrndup(tokens, strlen(tokens));
     for (int t = 0; t < s.T; t++) s.token[t] = strsep(&rest, " ");
     return s;
 }
@@ -75,13 +75,13 @@ void sentence_close(Sentence *s) {
     *s = (Sentence){0};
 }
 
-int sentence_far(int decimals, int count, const float got[count], const float expected[count]) {
+int sentence_count_mismatches(int decimals, int count, const float got[count], const float expected[count]) {
     int far = 0;
     for (int i = 0; i < count; i++) far += !(fabs((double)got[i] - expected[i]) <= pow(10, -decimals));
     return far;
 }
 
 void sentence_compare(int decimals, int count, const float got[count], const float expected[count]) {
-    int far = sentence_far(decimals, count, got, expected);
+    int far = sentence_count_mismatches(decimals, count, got, expected);
     printf("  of %d numbers, %d are farther than %.*f from PyTorch's\n", count, far, decimals, pow(10, -decimals));
 }

@@ -36,7 +36,7 @@ void *sentence_weight(const Sentence *sentence, const char *name, int rank, ...)
 
 /* How many of `count` numbers are farther from PyTorch's than a one in that decimal place; a NaN is. And a line that
  * says so. It is what a lesson shows: tests/kernels/test_sentence.c is the judge, and strict. */
-int sentence_far(int decimals, int count, const float got[count], const float expected[count]);
+int sentence_count_mismatches(int decimals, int count, const float got[count], const float expected[count]);
 void sentence_compare(int decimals, int count, const float got[count], const float expected[count]);
 
 #endif

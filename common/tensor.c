@@ -38,25 +38,25 @@ size_t tensor_count(const Tensor *tensor) {
 
 size_t tensor_bytes(const Tensor *tensor) {
     size_t count = tensor_count(tensor);
-    if (tensor->blocks) return count / (size_t)tensor->blocks->numbers * (size_t)tensor->blocks->bytes;
+    if (tensor->quant_type) return count / (size_t)tensor->quant_type->numbers * (size_t)tensor->quant_type->bytes;
     return count * dtype_size(tensor->dtype);
 }
 
 const char *tensor_type(const Tensor *tensor) {
-    return tensor->blocks ? tensor->blocks->name : dtype_name(tensor->dtype);
+    return tensor->quant_type ? tensor->quant_type->name : dtype_name(tensor->dtype);
 }
 
 /* Element `index`: its whole block is widened for it. */
 static double get_from_block(const Tensor *tensor, size_t index) {
-    const size_t numbers = (size_t)tensor->blocks->numbers, bytes = (size_t)tensor->blocks->bytes;
+    const size_t numbers = (size_t)tensor->quant_type->numbers, bytes = (size_t)tensor->quant_type->bytes;
     float block[numbers];
-    tensor->blocks->dequantize(1, (int)numbers, (float(*)[numbers])block,
+    tensor->quant_type->dequantize(1, (int)numbers, (float(*)[numbers])block,
                                (const char *)tensor->data + index / numbers * bytes);
     return block[index % numbers];
 }
 
 double tensor_get(const Tensor *tensor, size_t index) {
-    if (tensor->blocks) return get_from_block(tensor, index);
+    if (tensor->quant_type) return get_from_block(tensor, index);
     union {
         double f64;
         float f32;
@@ -91,11 +91,11 @@ double tensor_get(const Tensor *tensor, size_t index) {
     fail("tensor %s: %d is no element type", tensor->name, (int)tensor->dtype);
 }
 
-void tensor_numbers(const Tensor *tensor, size_t first, size_t count, float to[]) {
-    if (tensor->blocks) {
-        const size_t numbers = (size_t)tensor->blocks->numbers, bytes = (size_t)tensor->blocks->bytes;
+void tensor_dequantize_row(const Tensor *tensor, size_t first, size_t count, float to[]) {
+    if (tensor->quant_type) {
+        const size_t numbers = (size_t)tensor->quant_type->numbers, bytes = (size_t)tensor->quant_type->bytes;
         const char *blocks = (const char *)tensor->data + first / numbers * bytes;
-        tensor->blocks->dequantize((int)(count / numbers), (int)numbers, (void *)to, blocks);
+        tensor->quant_type->dequantize((int)(count / numbers), (int)numbers, (void *)to, blocks);
         return;
     }
     const char *from = (const char *)tensor->data + first * dtype_size(tensor->dtype);
@@ -119,15 +119,15 @@ void tensor_numbers(const Tensor *tensor, size_t first, size_t count, float to[]
 
 float *tensor_to_float(const Tensor *tensor) {
     size_t count = tensor_count(tensor);
-    float *values = allocate(count * sizeof *values);
-    tensor_numbers(tensor, 0, count, values);
+    float *values = xmalloc(count * sizeof *values);
+    tensor_dequantize_row(tensor, 0, count, values);
     return values;
 }
 
 double *tensor_to_double(const Tensor *tensor) {
     size_t count = tensor_count(tensor);
-    double *values = allocate(count * sizeof *values);
-    if (!tensor->blocks && tensor->dtype == F64 && count > 0) memcpy(values, tensor->data, count * sizeof *values);
+    double *values = xmalloc(count * sizeof *values);
+    if (!tensor->quant_type && tensor->dtype == F64 && count > 0) memcpy(values, tensor->data, count * sizeof *values);
     else
         for (size_t i = 0; i < count; i++) values[i] = tensor_get(tensor, i);
     return values;

@@ -26,7 +26,7 @@ typedef struct {
     /* y = x weight^T, faster than with a weight that is widened to float32; NULL: there is no such way. */
     void (*linear)(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
                    const Tensor *weight);
-} Blocks;
+} QuantType;
 
 struct Tensor {
     const char *name;
@@ -34,7 +34,7 @@ struct Tensor {
     int rank;                      /* 0 is a scalar */
     size_t shape[TENSOR_MAX_RANK]; /* outermost first; a dimension may be 0 */
     const void *data;              /* not necessarily aligned: read through tensor_get, or copy */
-    const Blocks *blocks;          /* of chapter 13; then dtype means nothing. Mostly NULL */
+    const QuantType *quant_type;          /* of chapter 13; then dtype means nothing. Mostly NULL */
 };
 
 const char *dtype_name(DType dtype); /* as safetensors spells it: "F32", "BF16", … */
@@ -47,7 +47,7 @@ const char *tensor_type(const Tensor *tensor); /* "BF16", "Q4_0" */
 double tensor_get(const Tensor *tensor, size_t index); /* element `index` in row-major order, any type */
 
 /* `count` elements from `first` on as float32; of blocks, whole ones. */
-void tensor_numbers(const Tensor *tensor, size_t first, size_t count, float to[]);
+void tensor_dequantize_row(const Tensor *tensor, size_t first, size_t count, float to[]);
 
 /* A new, aligned array of all elements in row-major order. Free it with free(). */
 float *tensor_to_float(const Tensor *tensor);

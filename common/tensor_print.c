@@ -1,5 +1,5 @@
-/* How PyTorch prints a tensor: all numbers in one style and one width, which the numbers that are shown
- * decide. Names follow torch/_tensor_str.py where the ideas are the same. */
+/* Prints a tensor as PyTorch does: all numbers in one style and one width, which depend on the
+ * numbers shown. Names follow torch/_tensor_str.py where the ideas are the same. */
 #include "common/tensor.h"
 
 #include <inttypes.h>
@@ -36,7 +36,7 @@ static void choose_shown(Printer *printer) {
     }
 }
 
-/* Where in the tensor the k-th shown element lies. */
+/* The index of the k-th shown element in the tensor. */
 static size_t shown_index(const Printer *printer, size_t k) {
     const Tensor *tensor = printer->tensor;
     size_t index = 0, stride = 1;
@@ -207,8 +207,8 @@ void tensor_print(FILE *file, const Tensor *tensor) {
     else
         print_dimension(&printer, 0);
 
-    /* What the numbers themselves tell goes without saying: a shape, unless there are none; float32, and
-     * where there are any, int64 and bool. */
+    /* The suffix omits what the numbers already show: the shape, unless there are none; float32;
+     * and, where there are numbers, int64 and bool. */
     DType dtype = tensor->dtype;
     printer.column += 2; /* where PyTorch believes the numbers ended */
     if (empty && tensor->rank != 1) print_size(&printer);

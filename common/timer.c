@@ -52,7 +52,7 @@ double median(int count, double numbers[count]) {
     return (numbers[(count - 1) / 2] + numbers[count / 2]) / 2;
 }
 
-void keep(const void *result) { __asm__ volatile("" : : "r"(result) : "memory"); }
+void do_not_optimize(const void *result) { __asm__ volatile("" : : "r"(result) : "memory"); }
 
 int thread_count(void) {
 #ifdef _OPENMP

@@ -29,6 +29,6 @@ void use_threads(int threads); /* from now on; without OpenMP there is only one 
 double peak_memory(void);
 
 /* Keeps the compiler from dropping a computation whose result nobody reads. */
-void keep(const void *result);
+void do_not_optimize(const void *result);
 
 #endif

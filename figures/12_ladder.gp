@@ -3,7 +3,7 @@ height = 580
 load "figures/style.gp"
 
 file = data."/12_ladder.dat"
-names = "triple_loop loop_order float_sum omp_simd several_sums register_tile packed_panels asking_ahead threads BF16_weights BF16_pairs"
+names = "triple_loop loop_order float_sum omp_simd multiple_accumulators register_tile packed_panels asking_ahead threads BF16_weights BF16_pairs"
 name(n) = sprintf("%d  %s", n, spaced(word(names, n + 1)))
 spaced(s) = (i = strstrt(s, "_"), i ? s[1:i - 1]." ".s[i + 1:*] : s)
 set multiplot layout 1, 2 margins 0.19, 0.97, 0.17, 0.85 spacing 0.06, 0 \

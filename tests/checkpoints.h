@@ -24,7 +24,7 @@ static inline void write_config(const char *to_folder, const char *model, const 
     char *config = file_read(AT("%s/config.json", GOLDEN(model)), &size);
     char *found = strstr(config, from);
     if (!found) fail_msg("%s is not in the config.json of %s", from, model);
-    char *changed = allocate(size + strlen(to) + 1);
+    char *changed = xmalloc(size + strlen(to) + 1);
     sprintf(changed, "%.*s%s%s", (int)(found - config), config, to, found + strlen(from));
     mkdir(to_folder, 0777);
     write_file(AT("%s/config.json", to_folder), changed, strlen(changed));

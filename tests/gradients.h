@@ -41,13 +41,13 @@ static inline void close_case(Case *c) {
 }
 
 static inline void assert_gradients_agree(const Case *c, const Parameters *gradients, const char *what) {
-    Agreement agreement;
+    Comparison comparison;
     for (int i = 0; i < gradients->tensor_count; i++) {
         const Tensor *tensor = &gradients->tensors[i];
-        assert_true(gradient_judge(&c->file, tensor, &agreement));
-        if (agreement.wrong)
-            fail_msg("%s, %s: %zu of %zu differ, by up to %.1f ulps", what, tensor->name, agreement.wrong,
-                     agreement.count, agreement.ulps);
+        assert_true(gradient_judge(&c->file, tensor, &comparison));
+        if (comparison.wrong)
+            fail_msg("%s, %s: %zu of %zu differ, by up to %.1f ulps", what, tensor->name, comparison.wrong,
+                     comparison.count, comparison.ulps);
     }
 }
 

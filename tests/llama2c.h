@@ -18,7 +18,7 @@ static inline void append(FILE *file, const Tensor *tensor, int heads) {
     float *values = tensor_to_float(tensor), *rows = values;
     int C = (int)tensor->shape[1], D = heads ? (int)tensor->shape[0] / heads : 0;
     if (heads) {
-        rows = allocate(tensor_count(tensor) * sizeof *rows);
+        rows = xmalloc(tensor_count(tensor) * sizeof *rows);
         rows_to_interleaved(heads, D, C, (void *)rows, (void *)values);
         free(values);
     }

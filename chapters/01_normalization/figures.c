@@ -1,4 +1,4 @@
-/* What the figures of chapter 1 draw, and what two of them show in numbers. */
+/* Writes the data of this chapter's figures, and prints two of them as tables. */
 #include "01_normalization/normalization.h"
 #include "common/console.h"
 #include "common/numbers.h"
@@ -12,7 +12,7 @@ enum { WIDE = 64, TOKENS = 512, LINES = 40 };
 static const float eps = 1e-5f, zeros[WIDE];
 static float ones[WIDE]; /* filled by main */
 
-/* How large each token of the sentence is in the stream, and in the copy that a norm makes of it. */
+/* The RMS of each token's hidden state, before and after normalization. */
 static void growth(const char *data) {
     if (!data) return;
     Sentence s = sentence_open();
@@ -24,7 +24,7 @@ static void growth(const char *data) {
     for (int t = 0; t < T; t++, fputc('\n', output.file))
         for (int n = 0; n < stages; n++) {
             rms_norm(1, C, normed, &stream[n][t], weight, NULL, s.eps);
-            fprintf(output.file, "%d %.4g %.4g\n", n, row_size(C, stream[n][t]), row_size(C, normed[0]));
+            fprintf(output.file, "%d %.4g %.4g\n", n, rms(C, stream[n][t]), rms(C, normed[0]));
         }
     output_close(&output);
     sentence_close(&s);
@@ -76,7 +76,7 @@ static void one_token(const char *data) {
     for (int n = 0; n < 4; n++) {
         double sum = 0;
         for (int i = 0; i < WIDE; i++) sum += out[n][0][i];
-        table_row(&table, "%s|%.2f|%.2f|%.2f", names[n], fabs(sum / WIDE), row_size(WIDE, out[n][0]),
+        table_row(&table, "%s|%.2f|%.2f|%.2f", names[n], fabs(sum / WIDE), rms(WIDE, out[n][0]),
                   out[n][0][OUTLIER]);
     }
     table_print(&table, stdout);

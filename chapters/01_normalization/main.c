@@ -18,12 +18,12 @@ static void sizes_row(Table *table, const char *place, const Sentence *s, const 
     double least = INFINITY, sum = 0;
     int most = 0;
     for (int t = 0; t < s->T; t++) {
-        double is = row_size(s->C, rows[t]);
+        double is = rms(s->C, rows[t]);
         sum += is;
         least = fmin(least, is);
-        if (is > row_size(s->C, rows[most])) most = t;
+        if (is > rms(s->C, rows[most])) most = t;
     }
-    table_row(table, "%s|%.2f|%.2f|%.2f|%s", place, least, sum / s->T, row_size(s->C, rows[most]), s->token[most]);
+    table_row(table, "%s|%.2f|%.2f|%.2f|%s", place, least, sum / s->T, rms(s->C, rows[most]), s->token[most]);
 }
 
 static void how_rows_grow(const Sentence *s) {
@@ -83,14 +83,14 @@ static void on_the_sentence(const Sentence *s) {
     const int shown[] = {0, 1, 4, s->owner, T - 1};
     for (int n = 0; n < 5; n++) {
         int t = shown[n];
-        table_row(&table, "%s|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f", s->token[t], row_size(C, x[t]), x[t][0],
-                  x[t][1], x[t][2], row_size(C, out[t]), out[t][0], out[t][1], out[t][2]);
+        table_row(&table, "%s|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f", s->token[t], rms(C, x[t]), x[t][0],
+                  x[t][1], x[t][2], rms(C, out[t]), out[t][0], out[t][1], out[t][2]);
     }
     table_print(&table, stdout);
     for (int t = 0; t < T; t++) {
         double sum = 0;
         for (int i = 0; i < C; i++) sum += x[t][i];
-        mean += fabs(sum / C) / row_size(C, x[t]) / T;
+        mean += fabs(sum / C) / rms(C, x[t]) / T;
     }
     sentence_compare(5, T * C, (const float *)out, (const float *)expected);
     printf("  the mean of a row of x is %.0f %% of its size\n", 100 * mean);
@@ -149,7 +149,7 @@ static void which_axis(void) {
 }
 
 static bf16 *copy_bf16(const Tensor *tensor) {
-    return memcpy(allocate(tensor_bytes(tensor)), tensor->data, tensor_bytes(tensor));
+    return memcpy(xmalloc(tensor_bytes(tensor)), tensor->data, tensor_bytes(tensor));
 }
 
 static void where_bf16_rounds(void) {

@@ -1,4 +1,4 @@
-/* What the figures of chapter 2 draw. */
+/* Writes the data of this chapter's figures. */
 #include "02_activation/activation.h"
 #include "common/console.h"
 #include "common/linear.h"
@@ -63,7 +63,7 @@ static void gelus(const char *data) {
     output_close(&output);
 }
 
-/* How many of the numbers that a layer gives to its activation lie in each tenth, before and after. */
+/* A histogram, in bins of a tenth, of the inputs of a layer's activation and of its outputs. */
 static void histogram(const char *data) {
     enum { BINS = 160 };
     Sentence s = sentence_open();

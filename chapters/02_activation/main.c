@@ -66,7 +66,7 @@ static void five_places(const char *title, bool slopes) {
     table_print(&table, stdout);
 }
 
-/* What a layer gave to its activation, and what our silu makes of it. */
+/* The inputs of a layer's activation, and our silu's outputs. */
 static void on_the_sentence(const Sentence *s) {
     enum { TOKEN = 4, SHOWN = 6 };
     int T = s->T, F = s->F, negative = 0, different = 0;
@@ -123,7 +123,8 @@ static void swish_family(void) {
     table_print(&table, stdout);
 }
 
-/* Where an activation is lowest: its slope changes sign there. The interval is halved until no float lies between. */
+/* The minimum of an activation, where its slope changes sign: bisection down to neighbouring
+ * floats. */
 static float lowest(Activation *derivative) {
     float falling = -2, rising = 0;
     for (;;) {

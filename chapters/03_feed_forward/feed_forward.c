@@ -5,7 +5,7 @@
 
 /* Every unit is activation(gate) * up. The activation is computed in small blocks, so that out may be gate or
  * up and no memory is asked for. */
-static void gated(int n, float out[n], const float gate[n], const float up[n], Activation *activation) {
+static void glu_rows(int n, float out[n], const float gate[n], const float up[n], Activation *activation) {
     enum { BLOCK = 256 };
     for (int start = 0; start < n; start += BLOCK) {
         float open[BLOCK];
@@ -15,10 +15,10 @@ static void gated(int n, float out[n], const float gate[n], const float up[n], A
     }
 }
 
-void glu(int n, float out[n], const float gate[n], const float up[n]) { gated(n, out, gate, up, sigmoid); }
-void reglu(int n, float out[n], const float gate[n], const float up[n]) { gated(n, out, gate, up, relu); }
-void geglu(int n, float out[n], const float gate[n], const float up[n]) { gated(n, out, gate, up, gelu); }
-void swiglu(int n, float out[n], const float gate[n], const float up[n]) { gated(n, out, gate, up, silu); }
+void glu(int n, float out[n], const float gate[n], const float up[n]) { glu_rows(n, out, gate, up, sigmoid); }
+void reglu(int n, float out[n], const float gate[n], const float up[n]) { glu_rows(n, out, gate, up, relu); }
+void geglu(int n, float out[n], const float gate[n], const float up[n]) { glu_rows(n, out, gate, up, gelu); }
+void swiglu(int n, float out[n], const float gate[n], const float up[n]) { glu_rows(n, out, gate, up, silu); }
 
 void bilinear(int n, float out[n], const float gate[n], const float up[n]) {
     for (int i = 0; i < n; i++) out[i] = gate[i] * up[i];

@@ -1,4 +1,4 @@
-/* What the figures of chapter 3 draw. */
+/* Writes the data of this chapter's figures. */
 #include "03_feed_forward/feed_forward.h"
 #include "03_feed_forward/llama_parameters.h"
 #include "common/console.h"

@@ -100,7 +100,8 @@ static void on_the_sentence(const Sentence *s) {
     free(w_gate), free(w_up), free(w_down);
 }
 
-/* How likely the model takes the token `next` to be after a row of the stream: as its end reads it, in chapter 9. */
+/* The probability that the model gives to the token `next` from this hidden state: the final
+ * norm, lm_head and softmax. */
 static double likely(const Sentence *s, const float row[1][s->C], int next) {
     int C = s->C, V = s->V;
     float *norm = tensor_to_float(safetensors_find(&s->model, "model.norm.weight"));

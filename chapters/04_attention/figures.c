@@ -1,4 +1,4 @@
-/* What the figures of chapter 4 draw, and what two of them show in numbers. */
+/* Writes the data of this chapter's figures, and prints two of them as tables. */
 #include "04_attention/attention.h"
 #include "common/console.h"
 #include "common/options.h"

@@ -79,7 +79,8 @@ static int largest(int n, const float x[n]) {
     return best;
 }
 
-/* What the last token would look at if `a` were its rows' queries and `b` their keys. */
+/* The attention weights of the last token with the rows of `a` as queries and those of `b` as
+ * keys. */
 static void compare_row(Table *table, const char *name, const Sentence *s, int D, const float a[s->T][D],
                         const float b[s->T][D]) {
     int T = s->T;
@@ -140,8 +141,9 @@ static void a_whole_layer(const Sentence *s) {
     free(w_o);
 }
 
-/* What head h looks at from the last token, and how far the row that it adds to the stream there, its numbers times its
- * columns of W_o, points to the owner of the ball, and to the other. */
+/* The attention weights of head h at the last token, and how far the vector that it adds to the
+ * stream there (its output times its columns of W_o) points to the owner of the ball and to the
+ * other person. */
 static void head_row(Table *table, const Sentence *s, int h, const float w_o[s->C][s->H][s->D], double sum[2]) {
     int T = s->T, C = s->C, H = s->H, KV = s->KV, D = s->D, other = 1;
     const float(*q)[H][D] = sentence_tensor(s, "attention/q_rope", 3, T, H, D);

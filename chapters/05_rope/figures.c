@@ -1,4 +1,4 @@
-/* What the figures of chapter 5 draw, and what they show in numbers. */
+/* Writes the data of this chapter's figures, and prints it as tables. */
 #include "01_normalization/normalization.h"
 #include "05_rope/rope.h"
 #include "common/console.h"
@@ -20,7 +20,7 @@ typedef void Rope(int T, int H, int D, float out[restrict T][H][D], const float 
 static double wavelength(float inv_freq) { return 2 * pi / (double)inv_freq; } /* positions in one whole turn */
 
 /* T rows of H heads of any width, from position `first` on. */
-static void turn_rows(Rope *rope, int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D],
+static void transpose(Rope *rope, int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D],
                       int first) {
     float inv_freq[D / 2], table[2][T][D / 2];
     int positions[T];
@@ -56,8 +56,8 @@ static void place(const char *data, const Sentence *s) {
             sines += (query[i] + sin(m * speed + quarter)) * (key[i] + sin(n * speed + quarter));
         }
         float turned_q[1][1][D], turned_k[1][1][D];
-        turn_rows(rope_half_split, 1, 1, D, turned_q, (const float(*)[1][D])query, m);
-        turn_rows(rope_half_split, 1, 1, D, turned_k, (const float(*)[1][D])key, n);
+        transpose(rope_half_split, 1, 1, D, turned_q, (const float(*)[1][D])query, m);
+        transpose(rope_half_split, 1, 1, D, turned_k, (const float(*)[1][D])key, n);
         fprintf(output.file, "%d %.6g %.4f %.4f\n", begin, added, sines, dot(D, turned_q[0][0], turned_k[0][0]));
     }
     output_close(&output);
@@ -89,17 +89,18 @@ typedef struct {
 static Layer layer_of(const Sentence *s, int layer) {
     int T = s->T, H = s->H, KV = s->KV, D = s->D;
     size_t queries = sizeof(float[T][H][D]), keys = sizeof(float[T][KV][D]);
-    Layer l = {allocate(queries), allocate(keys), allocate(queries), allocate(keys)};
+    Layer l = {xmalloc(queries), xmalloc(keys), xmalloc(queries), xmalloc(keys)};
     project(s, layer, "self_attn.q_proj", H * D, (float(*)[H * D])l.q);
     project(s, layer, "self_attn.k_proj", KV * D, (float(*)[KV * D])l.k);
-    turn_rows(rope_half_split, T, H, D, (float(*)[H][D])l.turned_q, (const float(*)[H][D])l.q, 0);
-    turn_rows(rope_half_split, T, KV, D, (float(*)[KV][D])l.turned_k, (const float(*)[KV][D])l.k, 0);
+    transpose(rope_half_split, T, H, D, (float(*)[H][D])l.turned_q, (const float(*)[H][D])l.q, 0);
+    transpose(rope_half_split, T, KV, D, (float(*)[KV][D])l.turned_k, (const float(*)[KV][D])l.k, 0);
     return l;
 }
 
 static void free_layer(Layer l) { free(l.q), free(l.k), free(l.turned_q), free(l.turned_k); }
 
-/* How many tokens have their highest score, of all up to themselves, with the token just before. */
+/* Counts the tokens whose highest score, among all tokens up to themselves, is with the previous
+ * token. */
 static int looks_one_back(const Sentence *s, const float *queries, const float *keys, int head) {
     int T = s->T, H = s->H, KV = s->KV, D = s->D, count = 0;
     const float(*q)[H][D] = (const float(*)[H][D])queries, (*k)[KV][D] = (const float(*)[KV][D])keys;
@@ -175,8 +176,8 @@ static void two_heads(const char *data, const Sentence *s) {
 static double correlation(int distance) {
     static float basis[1][D][D], right[1][D][D], wrong[1][D][D];
     for (int j = 0; j < D; j++) basis[0][j][j] = 1;
-    turn_rows(rope_interleaved, 1, D, D, right, basis, distance);
-    turn_rows(rope_half_split, 1, D, D, wrong, basis, distance);
+    transpose(rope_interleaved, 1, D, D, right, basis, distance);
+    transpose(rope_half_split, 1, D, D, wrong, basis, distance);
     double sum = 0;
     for (int j = 0; j < D; j++) sum += dot(D, right[0][j], wrong[0][j]);
     return sum / D;
@@ -196,7 +197,8 @@ static void wrong_pairing(const char *data) {
     output_close(&output);
 }
 
-/* Which elements a kernel pairs: a quarter turn of every pair sends element j to its partner. */
+/* Finds the elements that a kernel pairs: a rotation by 90 degrees sends element j to its
+ * partner. */
 static void write_partners(FILE *file, Rope *rope) {
     enum { SMALL = 8 };
     const float cosine[1][SMALL / 2] = {0}, sine[1][SMALL / 2] = {{1, 1, 1, 1}};
@@ -267,7 +269,7 @@ typedef struct { double table, large_theta, bf16, steps, length; } Errors;
 
 static float to_bf16(float value) { return bf16_to_float(bf16_from_float(value)); }
 
-/* How far two directions are apart: at most half a turn. */
+/* The angle between two directions: at most 180 degrees. */
 static double apart(double a, double b) { return fabs(remainder(a - b, 2 * pi)); }
 
 /* Tables hold position * inv_freq[i]; steps[i] is (1, 0) turned `position` times by the same small angle. */

@@ -130,7 +130,8 @@ static void one_function(void) {
     table_print(&table, stdout);
 }
 
-/* What attention is given, as PyTorch had it before RoPE, and as our kernel turns it. */
+/* The inputs of attention: PyTorch's queries and keys before RoPE, and the same rotated by our
+ * kernel. */
 static void on_the_sentence(const Sentence *s) {
     int T = s->T, H = s->H, D = s->D, slow = D / 4, positions[T];
     const float(*q)[H][D] = sentence_tensor(s, "attention/q", 3, T, H, D);

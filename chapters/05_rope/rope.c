@@ -44,7 +44,7 @@ void rope_matrix(int D, float matrix[restrict D][D], const float cosine[D / 2], 
 void rope_by_matrix(int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D],
                     const float cosine[T][D / 2], const float sine[T][D / 2]) {
     check_shape(T, D);
-    float(*matrix)[D] = allocate((size_t)D * sizeof *matrix);
+    float(*matrix)[D] = xmalloc((size_t)D * sizeof *matrix);
     for (int t = 0; t < T; t++) {
         rope_matrix(D, matrix, cosine[t], sine[t]);
         for (int h = 0; h < H; h++)
@@ -79,7 +79,7 @@ void rope_interleaved(int T, int H, int D, float out[restrict T][H][D], const fl
 }
 
 /* One head of the half-split form. */
-static void turn_head(int D, float out[restrict D], const float x[D], const float cosine[D / 2],
+static void rotate_head(int D, float out[restrict D], const float x[D], const float cosine[D / 2],
                       const float sine[D / 2]) {
 #pragma omp simd
     for (int i = 0; i < D / 2; i++) {
@@ -93,14 +93,14 @@ void rope_half_split(int T, int H, int D, float out[restrict T][H][D], const flo
                      const float cosine[T][D / 2], const float sine[T][D / 2]) {
     check_shape(T, D);
     for (int t = 0; t < T; t++)
-        for (int h = 0; h < H; h++) turn_head(D, out[t][h], x[t][h], cosine[t], sine[t]);
+        for (int h = 0; h < H; h++) rotate_head(D, out[t][h], x[t][h], cosine[t], sine[t]);
 }
 
 void rope_qkv(int T, int H, int KV, int D, float out[restrict T][H + 2 * KV][D],
               const float qkv[T][H + 2 * KV][D], const float cosine[T][D / 2], const float sine[T][D / 2]) {
     check_shape(T, D);
     for (int t = 0; t < T; t++) {
-        for (int h = 0; h < H + KV; h++) turn_head(D, out[t][h], qkv[t][h], cosine[t], sine[t]);
+        for (int h = 0; h < H + KV; h++) rotate_head(D, out[t][h], qkv[t][h], cosine[t], sine[t]);
         memcpy(out[t][H + KV], qkv[t][H + KV], (size_t)KV * D * sizeof(float));
     }
 }

@@ -47,8 +47,9 @@ void rope_interleaved(int T, int H, int D, float out[restrict T][H][D], const fl
 void rope_half_split(int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D],
                      const float cosine[T][D / 2], const float sine[T][D / 2]);
 
-/* What a layer does to its projections, side by side in one row of H + 2 KV heads: queries and keys are turned
- * (half-split), values are only copied: where a value stands must not change what it says. */
+/* RoPE on a layer's projections, which lie side by side in one row of H + 2 KV heads. Queries
+ * and keys are rotated (half-split); values are copied, because a value must not depend on its
+ * position. */
 void rope_qkv(int T, int H, int KV, int D, float out[restrict T][H + 2 * KV][D],
               const float qkv[T][H + 2 * KV][D], const float cosine[T][D / 2], const float sine[T][D / 2]);
 

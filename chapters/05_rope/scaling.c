@@ -9,9 +9,9 @@ void check_pairs(int D) {
     if (D < 2 || D % 2) fail("rope: a head of width %d cannot be cut into pairs: the width must be even", D);
 }
 
-/* What follows is rounded where PyTorch rounds, step by step: the position will multiply what differs here in its last
- * bit. A volatile number is rounded before it is used; else a compiler may fuse a product with the sum that it goes
- * into. */
+/* Every step below is rounded where PyTorch rounds, because the position multiplies a difference
+ * in the last bit. A volatile number is rounded before it is used; else a compiler may fuse a
+ * product with the sum that it goes into. */
 
 /* Llama 3.1: pairs that turned less than once within the old context are slowed by `factor`; those that turned more
  * than four times stay as they are; between the two it slides. */

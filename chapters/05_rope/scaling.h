@@ -1,4 +1,5 @@
-/* How fast each pair of a head turns, and how that is stretched for texts longer than a model was trained on.
+/* The rotation frequency of each pair of a head, and how it is scaled for texts longer than the
+ * model was trained on.
  *
  * Pair i turns by inv_freq[i] radians from one position to the next: rope_theta^(-2i/D). The recipes for longer
  * contexts make pairs slower, each in its own way: a pair that is slowed by 8 comes as far in 8 times the positions. */
@@ -23,7 +24,7 @@ typedef struct {
     double attention_factor;                            /* yarn, longrope */
     double mscale, mscale_all_dim;                      /* yarn */
     bool keep_fractions;                                /* yarn: truncate is false */
-    /* Where each pair is slowed by its own: [D/2] */
+    /* A factor for each pair: [D/2] */
     const float *short_factor;                          /* longrope: within the old context, */
     const float *long_factor;                           /* and beyond it */
     const float *factors;                               /* factors: at any length, as a GGUF file has it */

@@ -1,4 +1,5 @@
-/* What the figures of chapter 6 draw: which key/value head each query head reads, as the kernel does it. */
+/* Writes the data of this chapter's figures: the key/value head that each query head reads,
+ * found by calling the kernel. */
 #include "06_grouped_query/grouped_query.h"
 #include "common/console.h"
 #include "common/options.h"

@@ -15,11 +15,12 @@ void grouped_query_attention(int T, int H, int KV, int D, float out[restrict T][
 
 /* The same where the T queries are the last of S positions, as with chapter 7's cache: query t stands at S - T + t.
  * 1 <= T <= S. In both, out must not overlap the inputs. */
-void attend_last(int T, int S, int H, int KV, int D, float out[restrict T][H][D], const float q[T][H][D],
+void gqa_attention_with_past(int T, int S, int H, int KV, int D, float out[restrict T][H][D], const float q[T][H][D],
                  const float k[S][KV][D], const float v[S][KV][D]);
 
-/* What sharing saves. Parameters of one layer's four projections (C is the model width), and bytes that one token
- * leaves in the cache of all L layers: keys and values, `bytes` each. */
+/* The savings of shared heads: parameters of one layer's four projections (C is the model
+ * width), and bytes that one token takes in the cache of all L layers (keys and values of
+ * `bytes` bytes each). */
 long attention_parameters(long C, long H, long KV, long D);
 long kv_bytes_per_token(long L, long KV, long D, long bytes);
 

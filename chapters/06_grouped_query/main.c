@@ -123,7 +123,7 @@ static void repeating(void) {
 
 typedef struct { const char *token; float weight; } Look;
 
-/* What query head h of the last token looks at most among the keys of head g. */
+/* The token that query head h of the last token attends to most, among the keys of head g. */
 static Look look(const Sentence *s, int h, int g) {
     int T = s->T, H = s->H, KV = s->KV, D = s->D, most = 0;
     const float(*q)[H][D] = sentence_tensor(s, "attention/q_rope", 3, T, H, D);

@@ -1,4 +1,4 @@
-/* What the figures of chapter 7 draw, and in numbers what a cache saves and takes. */
+/* Writes the data of this chapter's figures, and prints what a cache saves and costs. */
 #include "06_grouped_query/grouped_query.h"
 #include "common/console.h"
 #include "common/llamas.h"
@@ -48,7 +48,7 @@ static void cost(const char *data) {
 
 enum { BYTES = 2 }; /* of a BF16 */
 
-/* Of the model, if it had that many key/value heads. */
+/* For the model, if it had that many key/value heads. */
 static long bytes_of(const LlamaSizes *m, int KV) {
     return kv_bytes_per_token(m->L, KV, llama_head_width(m), BYTES);
 }
@@ -72,7 +72,8 @@ static void cache(const char *data) {
     output_close(&output);
 }
 
-/* Which scores, keys and values each of four calls computes: a prompt of 4, a chunk of 3, two tokens. */
+/* The scores, keys and values that each of four calls computes: a prompt of 4, a chunk of 3, two
+ * single tokens. */
 static void steps(const char *data) {
     static const int length[] = {0, 4, 7, 8, 9}; /* before each call */
     if (!data) return;

@@ -18,5 +18,5 @@ void cached_attention(int capacity, int length, int T, int H, int KV, int D, flo
                       float cache_k[capacity][KV][D], float cache_v[capacity][KV][D], const float q[T][H][D],
                       const float k[T][KV][D], const float v[T][KV][D]) {
     int filled = kv_cache_append(capacity, KV, D, cache_k, cache_v, length, T, k, v);
-    attend_last(T, filled, H, KV, D, out, q, cache_k, cache_v);
+    gqa_attention_with_past(T, filled, H, KV, D, out, q, cache_k, cache_v);
 }

@@ -26,7 +26,7 @@ static void by_hand(void) {
     for (int t = 0, T = PROMPT; t < ALL; t += T, T = 1) {
         cached_attention(ALL, t, T, 1, 1, 1, out + t, cache_k, cache_v, q + t, k + t, v + t);
         kv_cache_append(ALL + 1, 1, 1, late_k, late_v, t + 1, T, k + t, v + t);
-        attend_last(T, t + T, 1, 1, 1, late + t, q + t, late_k, late_v);
+        gqa_attention_with_past(T, t + T, 1, 1, 1, late + t, q + t, late_k, late_v);
         for (int i = t; i < t + T; i++)
             table_row(&table, "%s|%d|%g|%g|%d|%.4f|%.4f", t == 0 ? "prefill" : "decode", i, k[i][0][0], v[i][0][0],
                       t + T, out[i][0][0], late[i][0][0]);
@@ -49,7 +49,7 @@ static void project(int first, int T, float q[T][s.H][s.D], float k[T][s.KV][s.D
 }
 
 /* RoPE in place: the rows of x stand at positions first, first + 1, … */
-static void turn(int first, int T, int heads, float x[T][heads][s.D]) {
+static void apply_rope(int first, int T, int heads, float x[T][heads][s.D]) {
     const float(*cosine)[s.D / 2] = sentence_tensor(&s, "rope/cosine", 2, s.T, s.D / 2);
     const float(*sine)[s.D / 2] = sentence_tensor(&s, "rope/sine", 2, s.T, s.D / 2);
     float unturned[T][heads][s.D];
@@ -63,7 +63,7 @@ typedef struct { int capacity, length; void *k, *v; } KVCache;
 
 static KVCache cache_new(int capacity) {
     size_t numbers = (size_t)(capacity * s.KV * s.D);
-    float *both = allocate(2 * numbers * sizeof *both);
+    float *both = xmalloc(2 * numbers * sizeof *both);
     memset(both, 0, 2 * numbers * sizeof *both);
     return (KVCache){.capacity = capacity, .k = both, .v = both + numbers};
 }
@@ -73,8 +73,8 @@ static void step(KVCache *c, int T, float out[T][s.H][s.D]) {
     int H = s.H, KV = s.KV, D = s.D;
     float q[T][H][D], k[T][KV][D], v[T][KV][D];
     project(c->length, T, q, k, v);
-    turn(c->length, T, H, q);
-    turn(c->length, T, KV, k);
+    apply_rope(c->length, T, H, q);
+    apply_rope(c->length, T, KV, k);
     cached_attention(c->capacity, c->length, T, H, KV, D, out, c->k, c->v, q, k, v);
     c->length += T;
 }
@@ -92,13 +92,13 @@ static int different(int rows, const float a[rows][s.H * s.D], const float b[row
     return count;
 }
 
-/* What attention makes of the story: read alone, and with the question after it. */
+/* The attention outputs for the story alone, and for the story followed by the question. */
 static void later_tokens(void) {
     int T = s.T, H = s.H, KV = s.KV, D = s.D;
     float q[T][H][D], k[T][KV][D], v[T][KV][D], alone[STORY][H][D], followed[T][H][D], most;
     project(0, T, q, k, v);
-    turn(0, T, H, q);
-    turn(0, T, KV, k);
+    apply_rope(0, T, H, q);
+    apply_rope(0, T, KV, k);
     section("What the question changes in the story");
     Table table = {0};
     table_row(&table, "attention|rows of the story|changed|by at most");
@@ -107,8 +107,8 @@ static void later_tokens(void) {
     int changed = different(STORY, (void *)alone, (void *)followed, &most);
     table_row(&table, "causal, as in a Llama|%d|%d|%.2f", STORY, changed, most);
     for (int t = 0; t < STORY; t++) {
-        attend_last(1, STORY, H, KV, D, alone + t, q + t, k, v);
-        attend_last(1, T, H, KV, D, followed + t, q + t, k, v);
+        gqa_attention_with_past(1, STORY, H, KV, D, alone + t, q + t, k, v);
+        gqa_attention_with_past(1, T, H, KV, D, followed + t, q + t, k, v);
     }
     changed = different(STORY, (void *)alone, (void *)followed, &most);
     table_row(&table, "without a mask, as in BERT|%d|%d|%.2f", STORY, changed, most);
@@ -135,18 +135,18 @@ static void token_by_token(void) {
 
 typedef enum { RIGHT, FORGETFUL, TURNED_AT_READING, TURNED_TWICE, FROM_ZERO, SLOT_LATE, MASK_TOP_LEFT } How;
 
-/* What else people do, right or wrong, each at its place. */
+/* Other ways to do it, right and wrong, each at the right positions. */
 static void otherwise(How how, KVCache *c, int T, float out[T][s.H][s.D]) {
     int H = s.H, KV = s.KV, D = s.D, S = c->length + T, first = how == FROM_ZERO ? 0 : c->length;
     float q[T][H][D], k[T][KV][D], v[T][KV][D], keys[S][KV][D];
     project(c->length, T, q, k, v);
-    turn(first, T, H, q);
-    if (how != TURNED_AT_READING) turn(first, T, KV, k);
+    apply_rope(first, T, H, q);
+    if (how != TURNED_AT_READING) apply_rope(first, T, KV, k);
     kv_cache_append(c->capacity, KV, D, c->k, c->v, c->length + (how == SLOT_LATE), T, k, v);
     memcpy(keys, c->k, sizeof keys);
-    if (how == TURNED_AT_READING || how == TURNED_TWICE) turn(0, S, KV, keys);
+    if (how == TURNED_AT_READING || how == TURNED_TWICE) apply_rope(0, S, KV, keys);
     for (int t = 0; t < T; t++)
-        attend_last(1, (how == MASK_TOP_LEFT ? 0 : c->length) + t + 1, H, KV, D, out + t, q + t, keys, c->v);
+        gqa_attention_with_past(1, (how == MASK_TOP_LEFT ? 0 : c->length) + t + 1, H, KV, D, out + t, q + t, keys, c->v);
     c->length = S;
 }
 

@@ -1,4 +1,5 @@
-/* What the figures of chapter 8 draw, and in numbers what FlashAttention needs and what it spares. */
+/* Writes the data of this chapter's figures, and prints what FlashAttention needs and what it
+ * saves. */
 #include "08_flash_attention/flash_attention.h"
 #include "common/console.h"
 #include "common/options.h"
@@ -9,7 +10,8 @@
 
 enum { D = 128, MiB = 1 << 20, FLOAT = 4, HALF = 2 }; /* a head of every Llama but the smallest */
 
-/* What one head needs beside its inputs and its output. Of a block: its queries, m, l and O, and a tile of K and V. */
+/* Memory of one head beside its inputs and output: for a block its queries, m, l and O, and a
+ * tile of K and V. */
 static double block_bytes(int rows, int keys) { return FLOAT * (2.0 * rows * D + 2 * rows + 2 * keys * D); }
 
 static void memory(const char *data) {
@@ -85,7 +87,7 @@ static void last_query(const char *data) {
     for (int s0 = 0; s0 < s.T; s0 += FOUR) {
         int n = s.T - s0 < FOUR ? s.T - s0 : FOUR;
         double m_before = m, l_before = l;
-        attend_tile(n, s.D, &m, &l, O, q[s.T - 1], k + s0, v + s0);
+        online_softmax_tile(n, s.D, &m, &l, O, q[s.T - 1], k + s0, v + s0);
         fprintf(output.file, "%d %d %.4f %.4f %.4f %.4f\n", s0, n, m, l_before, l_before * exp(m_before - m), l);
     }
     output_close(&output);

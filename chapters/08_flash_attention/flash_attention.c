@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-void attend_tile(int keys, int D, double *m, double *l, double O[restrict D], const float q[D],
+void online_softmax_tile(int keys, int D, double *m, double *l, double O[restrict D], const float q[D],
                  const float K[keys][D], const float V[keys][D]) {
     double score[keys], before = *m;
     for (int j = 0; j < keys; j++) {
@@ -40,14 +40,14 @@ static void attend_block(int rows, int first, int h, int H, int KV, int D, float
     }
     int g = h / (H / KV), end = first + rows;
     for (int s = 0; s < end; s += Bc) {
-        int keys = smaller(Bc, end - s);
+        int keys = min_int(Bc, end - s);
         for (int j = 0; j < keys; j++) {
             memcpy(K[j], k[s + j][g], sizeof K[j]);
             memcpy(V[j], v[s + j][g], sizeof V[j]);
         }
         for (int r = 0; r < rows; r++) {
             int seen = first + r + 1 - s; /* from the tile's first key to the query's own */
-            if (seen > 0) attend_tile(smaller(seen, keys), D, &m[r], &l[r], O[r], q[r][h], K, V);
+            if (seen > 0) online_softmax_tile(min_int(seen, keys), D, &m[r], &l[r], O[r], q[r][h], K, V);
         }
     }
     for (int r = 0; r < rows; r++)
@@ -59,5 +59,5 @@ void flash_attention(int T, int S, int H, int KV, int D, float out[restrict T][H
     if (T < 1 || T > S) fail("flash attention: %d queries cannot be the last of %d positions", T, S);
     if (KV < 1 || H % KV) fail("flash attention: %d query heads cannot share %d key/value heads evenly", H, KV);
     for (int h = 0; h < H; h++)
-        for (int t = 0; t < T; t += Br) attend_block(smaller(Br, T - t), S - T + t, h, H, KV, D, out + t, q + t, k, v);
+        for (int t = 0; t < T; t += Br) attend_block(min_int(Br, T - t), S - T + t, h, H, KV, D, out + t, q + t, k, v);
 }

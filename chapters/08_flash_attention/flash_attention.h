@@ -20,7 +20,7 @@ void flash_attention(int T, int S, int H, int KV, int D, float out[restrict T][H
  * O / l is the attention over all of them. keys >= 1; q and K are finite, as they are in a Llama (a first tile of
  * nothing but scores of -infinity would make -infinity + infinity, which is NaN).
  * Source: Milakov, Gimelshein 2018 (the online softmax), algorithm 3. */
-void attend_tile(int keys, int D, double *m, double *l, double O[restrict D], const float q[D],
+void online_softmax_tile(int keys, int D, double *m, double *l, double O[restrict D], const float q[D],
                  const float K[keys][D], const float V[keys][D]);
 
 #endif

@@ -17,14 +17,15 @@ enum { KEYS = 4, TILE = 2 };
 static const float query[1] = {1}, keys[KEYS][1] = {{0}, {0.69314718f}, {1.38629436f}, {0}}; /* e^score is 1, 2, 4, 1 */
 static const float values[KEYS][1] = {{10}, {20}, {30}, {40}};
 
-/* What a query carries after the keys first … first + count - 1, all of which have `more` added to their scores. */
+/* The running state of a query after the keys first … first + count - 1, all of which have
+ * `more` added to their scores. */
 static Carried read_tiles(int first, int count, int tile, float more) {
     Carried c = {.m = -INFINITY};
     for (int s = first; s < first + count; s += tile) {
         int n = first + count - s < tile ? first + count - s : tile;
         float moved[n][1];
         for (int j = 0; j < n; j++) moved[j][0] = keys[s + j][0] + more;
-        attend_tile(n, 1, &c.m, &c.l, c.O, query, moved, values + s);
+        online_softmax_tile(n, 1, &c.m, &c.l, c.O, query, moved, values + s);
     }
     return c;
 }
@@ -67,7 +68,7 @@ static void with_one_mistake(void) {
     table_print(&table, stdout);
 }
 
-/* What two readers of different keys know together. */
+/* Merges the states of two passes over different keys. */
 static Carried merge(Carried a, Carried b) {
     double m = fmax(a.m, b.m), of_a = exp(a.m - m), of_b = exp(b.m - m);
     return (Carried){m, of_a * a.l + of_b * b.l, {of_a * a.O[0] + of_b * b.O[0]}};
@@ -124,7 +125,7 @@ static void last_query(const Sentence *s) {
             snprintf(tokens + strlen(tokens), sizeof tokens - strlen(tokens), " %s", s->token[s0 + j]);
             largest = fmax(largest, scores[T - 1][s0 + j]);
         }
-        attend_tile(n, D, &m, &l, O, q[T - 1], k + s0, v + s0);
+        online_softmax_tile(n, D, &m, &l, O, q[T - 1], k + s0, v + s0);
         double weight = s0 + n > s->owner ? exp(scores[T - 1][s->owner] - m) / l : 0;
         table_row(&table, "%d|%s|%.2f|%.2f|%.4f|%.2f|%.2f", s0 / FOUR, tokens + 1, largest, m, exp(before - m), l,
                   weight);
@@ -147,7 +148,7 @@ static void row_of_pieces(Table *table, const char *name, const Sentence *s, int
         int n = T - t < piece ? T - t : piece;
         flash_attention(n, t + n, H, KV, D, out + t, q + t, k, v);
     }
-    int count = T * H * D, far = sentence_far(5, count, (const float *)out, (const float *)expected);
+    int count = T * H * D, far = sentence_count_mismatches(5, count, (const float *)out, (const float *)expected);
     table_row(table, "%s|%d|%d|%d", name, calls, count, far);
 }
 

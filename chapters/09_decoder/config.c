@@ -89,7 +89,7 @@ static bool is_mistral(const Object *config) {
     return mistral;
 }
 
-/* What would make it another model than the one that this chapter computes. */
+/* Refuses fields that mean another model than the one this chapter computes. */
 static void require_llama(const Object *config) {
     if (strcmp(text_or(config, "hidden_act", "silu"), "silu") != 0)
         refuse(config, "hidden_act", "a Llama's is \"silu\"");
@@ -120,7 +120,7 @@ static float *factors(const Object *rope, const char *key, int D) {
     char why[80];
     snprintf(why, sizeof why, "longrope needs a list of %d numbers above 0, one a pair", D / 2);
     if (json_array_size(list) != (size_t)D / 2) refuse(rope, key, why);
-    float *factors = allocate((size_t)D / 2 * sizeof *factors);
+    float *factors = xmalloc((size_t)D / 2 * sizeof *factors);
     for (int i = 0; i < D / 2; i++) {
         const json_t *factor = json_array_get(list, (size_t)i);
         if (!json_is_number(factor) || !(json_number_value(factor) > 0)) refuse(rope, key, why);
@@ -202,7 +202,7 @@ static DType read_dtype(const Object *config) {
     refuse(config, key, "it must be float32, bfloat16, float16 or auto");
 }
 
-/* Where the file does not say it, a Mistral has one. */
+/* A Mistral has a sliding window even if the file does not name one. */
 static int read_window(const Object *config, bool mistral) {
     const bool said = json_object_get(config->json, "sliding_window");
     return mistral && !said ? 4096 : whole_or(config, "sliding_window", 0, 1, MOST_POSITIONS);

@@ -46,12 +46,13 @@ void config_free(Config *config); /* longrope's factors */
 /* The ends, eos_token_id, that the JSON of another file says, if it says any: generation_config.json. */
 void config_read_ends(const char *path, const struct json_t *json, Config *config);
 
-/* What must hold of the heads, wherever a model's sizes come from: D is set where it is still 0, and C, H, KV and D fit
- * together, or fail(). `path` is for messages. */
+/* Checks the heads, wherever a model's sizes come from: sets D where it is still 0, and fail()s
+ * unless C, H, KV and D fit together. `path` is for messages. */
 void config_complete_heads(const char *path, Config *config);
 
-/* How many positions it can be asked for: with dynamic scaling, which stretches as the text grows, `factor` times
- * max_position_embeddings; but no more than the sliding_window, within which attention is a Llama's. */
+/* The largest context: max_position_embeddings, or `factor` times that with dynamic scaling,
+ * which stretches as the text grows; but no more than the sliding_window, because beyond it
+ * attention is not a Llama's. */
 int config_context(const Config *config);
 const char *config_limit(const Config *config); /* why no more, in words */
 

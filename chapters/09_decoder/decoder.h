@@ -14,7 +14,7 @@
 
 /* Sees the residual stream at its stages, piece by piece: 0 after the embedding, 2 l + 1 and 2 l + 2 after attention
  * and feed-forward of layer l, 2 L + 1 after the last norm. x is of positions first .. first + T - 1. */
-typedef void Watch(void *context, int stage, int first, int T, int C, const float x[T][C]);
+typedef void StageHook(void *context, int stage, int first, int T, int C, const float x[T][C]);
 
 /* The way of the stream: decoder_forward(), or chapter 15's, which adds up what several machines compute. */
 typedef struct Decoder Decoder;
@@ -28,11 +28,11 @@ struct Decoder {
     int capacity;          /* positions that the text may have */
     int length;            /* positions read so far: the next token stands at this one */
     float *keys, *values;  /* [L][capacity][KV][D]: chapter 7's cache of each layer */
-    float *angles;         /* [2][T][D / 2]: cosine and sine for the T positions that are being read, chapter 5's */
-    float *last;           /* [C]: the last position after the last norm */
-    char *room;            /* to work in: see take() */
-    size_t room_size, taken;
-    Watch *watch;          /* NULL if nobody watches */
+    float *cos_sin;         /* [2][T][D / 2]: cosine and sine for the T positions that are being read, chapter 5's */
+    float *last_hidden;           /* [C]: the last position after the last norm */
+    char *arena;            /* to work in: see decoder_alloc() */
+    size_t arena_size, arena_used;
+    StageHook *hook;          /* NULL if nobody watches */
     void *context;
 };
 
@@ -41,12 +41,12 @@ void decoder_free(Decoder *decoder);
 
 /* Reads T more tokens: a prompt, a piece of it, or the one that was just chosen.
  * An id that is not in the vocabulary and a text longer than the capacity are refused. */
-void decoder_read(Decoder *decoder, int T, const int ids[T]);
+void decoder_eval(Decoder *decoder, int T, const int ids[T]);
 
 /* The score of every token to come next. */
 void decoder_logits(const Decoder *decoder, float logits[decoder->model->config.V]);
 
-/* ---- what decoder_read() is made of */
+/* ---- what decoder_eval() is made of */
 
 /* delta = attention(rms_norm(x)): what the T tokens that are being read take over from each other and from those before
  * them. Their keys and values go into the cache of layer l, from row `length` on. x stays as it is. */
@@ -60,7 +60,7 @@ void feed_forward_block(Decoder *decoder, int l, int T, int C, float delta[restr
 void decoder_forward(Decoder *decoder, int T, int C, float out[restrict T][C], const int ids[T]);
 
 /* Hands the stream to whoever watches. */
-void show_stage(const Decoder *decoder, int stage, int T, int C, const float x[T][C]);
+void call_stage_hook(const Decoder *decoder, int stage, int T, int C, const float x[T][C]);
 
 /* Room for an array, as malloc() gives it, but allocated only once. All that is taken after a moment is given
  * back together:
@@ -69,6 +69,6 @@ void show_stage(const Decoder *decoder, int stage, int T, int C, const float x[T
  *     float(*q)[H][D] = take(decoder, sizeof(float[T][H][D]));
  *     ...
  *     decoder->taken = mark; */
-void *take(Decoder *decoder, size_t bytes);
+void *decoder_alloc(Decoder *decoder, size_t bytes);
 
 #endif

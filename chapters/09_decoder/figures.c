@@ -1,5 +1,6 @@
-/* What the figures of chapter 9 draw: what each half of a layer adds to the sentence's stream, what the model would
- * say if it ended there, and what it says when one head is silent. */
+/* Writes the data of this chapter's figures: what each half of a layer adds to the residual
+ * stream, what the model would predict if it ended there, and what it predicts when one head is
+ * removed. */
 #include "01_normalization/normalization.h"
 #include "04_attention/attention.h"
 #include "09_decoder/projection.h"
@@ -19,7 +20,7 @@
 static void foretell(const Model *model, int C, int V, float p[V], const float x[C]) {
     float normed[1][C], logits[1][V];
     rms_norm(1, C, normed, (const float(*)[C])x, model->norm, NULL, (float)model->config.rms_norm_eps);
-    project(1, C, V, logits, normed, &model->lm_head);
+    linear_tensor(1, C, V, logits, normed, &model->lm_head);
     softmax(1, V, (float(*)[V])p, logits);
 }
 
@@ -80,24 +81,24 @@ static void foretold(const Model *model, const Sentence *s, int T, int C, const 
 
 /* ------------------------------------------------------------------ heads */
 
-/* How likely the owner's name is after the sentence. */
+/* The probability of the owner's name after the sentence. */
 static double probability(const Model *model, const Sentence *s) {
     int V = s->V;
     float logits[1][V], p[1][V];
     Decoder decoder = decoder_new(model, &reference_kernels, s->T);
-    decoder_read(&decoder, s->T, s->ids);
+    decoder_eval(&decoder, s->T, s->ids);
     decoder_logits(&decoder, logits[0]);
     decoder_free(&decoder);
     softmax(1, V, p, logits);
     return p[0][s->ids[s->owner]];
 }
 
-/* How likely it is without `count` heads from `first` on. What a head gives meets D columns of W_o: with zeros there it
- * is as if it gave nothing, to any token. */
+/* The same probability without `count` heads from `first` on. A head's output is multiplied by D
+ * columns of W_o: zeros there remove the head. */
 static double without_heads(Model *model, const Sentence *s, int l, int first, int count) {
     Tensor *o_proj = &model->layers[l].o_proj, whole = *o_proj;
     size_t number = dtype_size(whole.dtype), head = (size_t)s->D * number, row = (size_t)s->H * head;
-    char *silent = allocate(tensor_bytes(&whole));
+    char *silent = xmalloc(tensor_bytes(&whole));
     memcpy(silent, whole.data, tensor_bytes(&whole));
     for (int i = 0; i < s->C; i++) memset(silent + (size_t)i * row + (size_t)first * head, 0, (size_t)count * head);
     o_proj->data = silent;
@@ -107,12 +108,13 @@ static double without_heads(Model *model, const Sentence *s, int l, int first, i
     return p;
 }
 
-/* Where each head looks most from the last token, how much at the owner's name, and how likely the answer is without
- * one head, and without all of a layer. */
+/* For each head: the token that the last token attends to most, its attention weight on the
+ * owner's name, and the probability of the answer without that head, and without all heads of a
+ * layer. */
 static void heads(const char *data, Model *model, const Sentence *s) {
     int T = s->T;
     float weights[T][T];
-    Trace run = trace(model, &reference_kernels, T, s->ids);
+    HiddenStates run = record_hidden_states(model, &reference_kernels, T, s->ids);
     Table table = {0};
     Output file = {0};
     if (data)
@@ -138,7 +140,7 @@ static void heads(const char *data, Model *model, const Sentence *s) {
     section("How likely Anna is without one head");
     table_print(&table, stdout);
     printf("With all heads: %.2f.\n", probability(model, s));
-    trace_free(&run);
+    hidden_states_free(&run);
 }
 
 int main(int argc, char **argv) {

@@ -7,5 +7,5 @@ const Kernels reference_kernels = {
     .rope_interleaved = rope_interleaved,
     .kv_cache_append = kv_cache_append,
     .flash_attention = flash_attention,
-    .project = project,
+    .linear_tensor = linear_tensor,
 };

@@ -17,7 +17,7 @@ typedef struct Kernels {
     __typeof__(rope_half_split) *rope_half_split, *rope_interleaved;
     __typeof__(kv_cache_append) *kv_cache_append;
     __typeof__(flash_attention) *flash_attention;
-    __typeof__(project) *project;
+    __typeof__(linear_tensor) *linear_tensor;
 } Kernels;
 
 extern const Kernels reference_kernels; /* the kernels of the lessons */

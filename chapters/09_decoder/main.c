@@ -59,11 +59,11 @@ static int count_far(double bound, int count, const float got[count], const floa
 static void read_the_sentence(const Model *model, const Sentence *s) {
     int T = s->T, C = s->C, L = s->L, V = s->V;
     const float(*expected)[T][C] = sentence_tensor(s, "stream", 3, 2 * L + 2, T, C);
-    float(*stages)[T][C] = allocate(sizeof(float[2 * L + 2][T][C])), logits[V];
+    float(*stages)[T][C] = xmalloc(sizeof(float[2 * L + 2][T][C])), logits[V];
     Stream stream = {T, stages[0][0]};
     Decoder decoder = decoder_new(model, &reference_kernels, T);
-    decoder.watch = keep, decoder.context = &stream;
-    decoder_read(&decoder, T, s->ids);
+    decoder.hook = keep, decoder.context = &stream;
+    decoder_eval(&decoder, T, s->ids);
     decoder_logits(&decoder, logits);
 
     Table table = {0};
@@ -71,21 +71,22 @@ static void read_the_sentence(const Model *model, const Sentence *s) {
     for (int n = 0; n < 2 * L + 2; n++) {
         char text[32];
         double others = 0;
-        for (int t = 1; t < T; t++) others += row_size(C, stages[n][t]) / (T - 1);
-        table_row(&table, "%s|[%d, %d]|%.2f|%.2f|%d of %d", stage_text(text, n, L), T, C, row_size(C, stages[n][0]),
+        for (int t = 1; t < T; t++) others += rms(C, stages[n][t]) / (T - 1);
+        table_row(&table, "%s|[%d, %d]|%.2f|%.2f|%d of %d", stage_text(text, n, L), T, C, rms(C, stages[n][0]),
                   others, count_far(0.001, T * C, stages[n][0], expected[n][0]), T * C);
     }
-    table_row(&table, "logits of the last token|[%d]|%.2f||%d of %d", V, row_size(V, logits),
+    table_row(&table, "logits of the last token|[%d]|%.2f||%d of %d", V, rms(V, logits),
               count_far(0.001, V, logits, sentence_tensor(s, "logits", 1, V)), V);
     table_print(&table, stdout);
     decoder_free(&decoder), free(stages);
 }
 
-/* Where each head looks most from the last token, which has to say who has the ball. */
+/* For each head, the token that the last token attends to most: the last token has to predict
+ * who has the ball. */
 static void print_heads(const Model *model, const Sentence *s) {
     int T = s->T;
     float weights[T][T];
-    Trace run = trace(model, &reference_kernels, T, s->ids);
+    HiddenStates run = record_hidden_states(model, &reference_kernels, T, s->ids);
     Table table = {0};
     table_row(&table, "layer|head|looks most at|token|weight");
     for (int l = 0; l < s->L; l++)
@@ -100,7 +101,7 @@ static void print_heads(const Model *model, const Sentence *s) {
     head_weights(model, &run, s->layer, s->head, weights);
     printf("Head %d of layer %d looks at the answer, token %d, with a weight of %.2f.\n", s->head, s->layer, s->owner,
            weights[T - 1][s->owner]);
-    trace_free(&run);
+    hidden_states_free(&run);
 }
 
 static void demonstrate(void) {
@@ -108,7 +109,7 @@ static void demonstrate(void) {
     Model model = model_open(ROOT "/common/stories/model");
     Sentence sentence = sentence_open();
     section("A Llama, as PyTorch prints it");
-    config_print_tree(stdout, &llama3);
+    config_print_model(stdout, &llama3);
     section("What it weighs");
     config_print_modules(stdout, &llama3);
     section("The family");

@@ -35,10 +35,10 @@ static int add_shard(Shards *s, const char *folder, const char *name) {
     for (int i = 0; i < s->count; i++)
         if (strcmp(s->names[i], name) == 0) return i;
     if (s->count == MOST_SHARDS) fail("%s: its index names over %d shards", folder, MOST_SHARDS);
-    s->shards = reallocate(s->shards, (size_t)(s->count + 1) * sizeof *s->shards);
-    s->names = reallocate(s->names, (size_t)(s->count + 1) * sizeof *s->names);
+    s->shards = xrealloc(s->shards, (size_t)(s->count + 1) * sizeof *s->shards);
+    s->names = xrealloc(s->names, (size_t)(s->count + 1) * sizeof *s->names);
     s->shards[s->count] = safetensors_open(model_file(path, folder, name));
-    s->names[s->count] = copy_text(name, strlen(name));
+    s->names[s->count] = xstrndup(name, strlen(name));
     return s->count++;
 }
 
@@ -59,21 +59,21 @@ static void open_shards(Shards *s, const char *folder, const char *index) {
     if (!json_is_object(map)) fail("%s: it has no weight_map", index);
 
     const char *tensor;
-    List missing = {0}, unexpected = {0};
+    NameList missing = {0}, unexpected = {0};
     json_object_foreach((json_t *)map, tensor, name) {
         check_shard_name(index, tensor, name);
         int shard = add_shard(s, folder, json_string_value(name));
-        if (!safetensors_find(&s->shards[shard], tensor)) list(&missing, tensor);
+        if (!safetensors_find(&s->shards[shard], tensor)) name_list_add(&missing, tensor);
     }
-    fail_if_any(&missing, folder, "not in the shard that the index names");
+    name_list_fail_if_any(&missing, folder, "not in the shard that the index names");
     for (int i = 0; i < s->count; i++)
         for (size_t t = 0; t < s->shards[i].count; t++) {
             const char *said =
                 json_string_value(json_object_get(map, s->shards[i].tensors[t].name));
             if (!said || strcmp(said, s->names[i]) != 0)
-                list(&unexpected, s->shards[i].tensors[t].name);
+                name_list_add(&unexpected, s->shards[i].tensors[t].name);
         }
-    fail_if_any(&unexpected, folder, "in a shard, though the index does not say so");
+    name_list_fail_if_any(&unexpected, folder, "in a shard, though the index does not say so");
     json_decref(json);
 }
 
@@ -110,7 +110,7 @@ static void close_weight_files(void *files) {
 
 /* ------------------------------------------------------------------ a model */
 
-static const Names names = {"model.embed_tokens",
+static const TensorNames names = {"model.embed_tokens",
                             "lm_head",
                             "model.norm",
                             "model.layers.%d.input_layernorm",
@@ -127,7 +127,7 @@ static const Names names = {"model.embed_tokens",
 static Weights all_tensors(const Shards *s, const char *folder) {
     size_t count = 0;
     for (int i = 0; i < s->count; i++) count += s->shards[i].count;
-    Tensor *all = allocate(count * sizeof *all), *next = all;
+    Tensor *all = xmalloc(count * sizeof *all), *next = all;
     for (int i = 0; i < s->count; i++)
         for (size_t t = 0; t < s->shards[i].count; t++) *next++ = s->shards[i].tensors[t];
     return weights_new(folder, "config.json", &names, count, all);
@@ -152,13 +152,13 @@ Model model_open(const char *path) {
     if (!model_folder_of(folder, path))
         fail("%s: it is no folder: name the one that holds config.json and model.safetensors",
              path);
-    Shards *shards = allocate(sizeof *shards);
+    Shards *shards = xmalloc(sizeof *shards);
     *shards = (Shards){0};
     Model model = {.files = shards, .close_files = close_weight_files};
     model.config = config_read(model_file(config, folder, "config.json"));
     open_weight_files(shards, folder);
     Weights weights = all_tensors(shards, folder);
-    weights_take_model(&weights, &model);
+    weights_load_model(&weights, &model);
     return model;
 }
 

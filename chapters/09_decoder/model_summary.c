@@ -27,7 +27,7 @@ static void print_norm(FILE *file, int indent, const char *name, const Config *c
             python_float(eps, config->rms_norm_eps));
 }
 
-void config_print_tree(FILE *file, const Config *config) {
+void config_print_model(FILE *file, const Config *config) {
     int C = config->C, F = config->F, L = config->L, V = config->V;
     int queries = config->H * config->D, keys = config->KV * config->D;
     fprintf(file, "LlamaForCausalLM(\n  (model): LlamaModel(\n    (embed_tokens): Embedding(%d, %d",

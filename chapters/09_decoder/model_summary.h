@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 /* Prints what print(model) prints in PyTorch, where model is transformers' LlamaForCausalLM. */
-void config_print_tree(FILE *file, const Config *config);
+void config_print_model(FILE *file, const Config *config);
 
 /* Prints a table of all modules: shape, parameters, bytes; and the bytes of a token in the KV
  * cache. */

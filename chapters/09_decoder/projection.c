@@ -8,7 +8,7 @@ static double dot(int n, const float a[n], const float b[n]) {
 }
 
 /* A piece of a row of the weight is widened once, and meets all rows of x. */
-void project(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const Tensor *weight) {
+void linear_tensor(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const Tensor *weight) {
     enum { PIECE = 1024 }; /* of blocks, whole ones */
 #pragma omp parallel for if ((double)in * out > 1e5)
     for (int o = 0; o < out; o++) {
@@ -16,7 +16,7 @@ void project(int rows, int in, int out, float y[restrict rows][out], const float
         for (int r = 0; r < rows; r++) y[r][o] = 0;
         for (int i = 0; i < in; i += PIECE) {
             int n = in - i < PIECE ? in - i : PIECE;
-            tensor_numbers(weight, (size_t)o * in + i, n, w);
+            tensor_dequantize_row(weight, (size_t)o * in + i, n, w);
             for (int r = 0; r < rows; r++) y[r][o] += (float)dot(n, &x[r][i], w);
         }
     }

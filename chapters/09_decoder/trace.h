@@ -9,17 +9,17 @@ typedef struct {
     int *ids;            /* [T] */
     float *states;       /* [stages][T][C]: the residual stream at each stage */
     float *logits;       /* [T][V] */
-} Trace;
+} HiddenStates;
 
 /* Reads the text at once, with these kernels. More tokens than the model's context are refused. */
-Trace trace(const Model *model, const Kernels *kernels, int T, const int ids[T]);
-void trace_free(Trace *trace);
+HiddenStates record_hidden_states(const Model *model, const Kernels *kernels, int T, const int ids[T]);
+void hidden_states_free(HiddenStates *trace);
 
 /* "embed_tokens", "layers.0" …, "norm": in the buffer, or a constant. */
 const char *stage_name(char name[static 32], int stage, int stages);
 
 /* The weights of one head of layer l over the text: row t is what token t looks at. Computed once more, with chapter
  * 5's functions: the decoder's own attention never has them all. */
-void head_weights(const Model *model, const Trace *trace, int l, int h, float weights[restrict trace->T][trace->T]);
+void head_weights(const Model *model, const HiddenStates *trace, int l, int h, float weights[restrict trace->T][trace->T]);
 
 #endif

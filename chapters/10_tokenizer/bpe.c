@@ -39,7 +39,7 @@ static Candidate heap_pop(Heap *heap) {
 }
 
 /* Puts `left` and its neighbour on the heap, if together they are a token. */
-static void propose(Heap *heap, const Vocabulary *vocabulary, const char *text, const Symbol symbols[], int left) {
+static void push_pair(Heap *heap, const Vocabulary *vocabulary, const char *text, const Symbol symbols[], int left) {
     if (left < 0 || symbols[left].next < 0) return;
     const Symbol *a = &symbols[left], *b = &symbols[a->next];
     Merge merge = vocabulary_merge(vocabulary, text + a->start, a->length, a->id, b->length, b->id);
@@ -55,7 +55,7 @@ static bool is_stale(const Candidate *candidate, const Symbol symbols[]) {
 }
 
 /* The left one takes in its right neighbour, which is left with a length of 0. */
-static void absorb(Symbol symbols[], int left, int id) {
+static void merge_into_left(Symbol symbols[], int left, int id) {
     Symbol *a = &symbols[left], *b = &symbols[a->next];
     a->length += b->length;
     a->id = id;
@@ -67,16 +67,16 @@ static void absorb(Symbol symbols[], int left, int id) {
 int bpe_merge(const Vocabulary *vocabulary, const char *text, int count, Symbol symbols[count]) {
     if (count < 2) return count;
     /* A merge takes one candidate off the heap and puts at most two on it: there are never 2 n of them. */
-    Heap heap = {0, allocate(product(count, 2 * sizeof(Candidate)))};
+    Heap heap = {0, xmalloc(size_mul(count, 2 * sizeof(Candidate)))};
     for (int i = 0; i < count; i++) symbols[i].previous = i - 1, symbols[i].next = i + 1 < count ? i + 1 : -1;
-    for (int i = 0; i < count; i++) propose(&heap, vocabulary, text, symbols, i);
+    for (int i = 0; i < count; i++) push_pair(&heap, vocabulary, text, symbols, i);
 
     while (heap.count > 0) {
         Candidate best = heap_pop(&heap);
         if (is_stale(&best, symbols)) continue;
-        absorb(symbols, best.left, best.id);
-        propose(&heap, vocabulary, text, symbols, symbols[best.left].previous);
-        propose(&heap, vocabulary, text, symbols, best.left);
+        merge_into_left(symbols, best.left, best.id);
+        push_pair(&heap, vocabulary, text, symbols, symbols[best.left].previous);
+        push_pair(&heap, vocabulary, text, symbols, best.left);
     }
     free(heap.candidates);
 

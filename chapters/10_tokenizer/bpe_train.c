@@ -31,20 +31,20 @@ static bool in_one_word(const char *left, const char *right) {
 
 /* Of the pairs that stay within a word, the most frequent one; of equally frequent ones, the
  * first. */
-static Learned most_frequent(int V, const int counts[V][V], const Learned token[V]) {
-    Learned best = {0};
+static LearnedMerge most_frequent(int V, const int counts[V][V], const LearnedMerge token[V]) {
+    LearnedMerge best = {0};
     for (int a = 0; a < V; a++)
         for (int b = 0; b < V; b++)
             if (counts[a][b] > best.times && in_one_word(token[a].text, token[b].text))
-                best = (Learned){.left = a, .right = b, .times = counts[a][b]};
+                best = (LearnedMerge){.left = a, .right = b, .times = counts[a][b]};
     strcat(strcpy(best.text, token[best.left].text), token[best.right].text);
     return best;
 }
 
-int learn(int V, Learned token[restrict V], int n, int ids[n]) {
-    int *room = allocate(product(V, product(V, sizeof *room)));
-    int *out = allocate(product(n, sizeof *out));
-    for (int c = 0; c < CHARACTERS; c++) token[c] = (Learned){.text = {(char)c}};
+int bpe_train(int V, LearnedMerge token[restrict V], int n, int ids[n]) {
+    int *room = xmalloc(size_mul(V, size_mul(V, sizeof *room)));
+    int *out = xmalloc(size_mul(n, sizeof *out));
+    for (int c = 0; c < CHARACTERS; c++) token[c] = (LearnedMerge){.text = {(char)c}};
     strcpy(token[' '].text, "▁");
     strcpy(token['\n'].text, "\\n");
 
@@ -60,8 +60,8 @@ int learn(int V, Learned token[restrict V], int n, int ids[n]) {
     return n;
 }
 
-int apply_learned(int V, const Learned token[V], int n, int ids[n]) {
-    int *out = allocate(product(n, sizeof *out));
+int bpe_apply_merges(int V, const LearnedMerge token[V], int n, int ids[n]) {
+    int *out = xmalloc(size_mul(n, sizeof *out));
     for (int v = CHARACTERS; v < V; v++) {
         n = merge_pair(n, out, ids, token[v].left, token[v].right, v);
         memcpy(ids, out, (size_t)n * sizeof *ids);

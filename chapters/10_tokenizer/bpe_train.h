@@ -21,14 +21,14 @@ enum {
 typedef struct {
     int left, right, times;
     char text[LONGEST];
-} Learned;
+} LearnedMerge;
 
 /* Learns tokens until there are V. The first CHARACTERS are the characters themselves. On entry
  * ids[n] is the text in characters; on return it is the text in the learned tokens. Returns their
  * number. */
-int learn(int V, Learned token[restrict V], int n, int ids[n]);
+int bpe_train(int V, LearnedMerge token[restrict V], int n, int ids[n]);
 
 /* Applies the same merges in the same order to another text. */
-int apply_learned(int V, const Learned token[V], int n, int ids[n]);
+int bpe_apply_merges(int V, const LearnedMerge token[V], int n, int ids[n]);
 
 #endif

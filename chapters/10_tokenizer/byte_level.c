@@ -283,7 +283,7 @@ bool tiktoken_is(const char *bytes) {
 Tokenizer *tiktoken_read(const char *path, size_t length, char *bytes) {
     enum { ROOM_FOR_SPECIALS = 256 * 48 };
     Tokenizer *t = tokenizer_new(bytes);
-    char *room = t->names = allocate(length + ROOM_FOR_SPECIALS);
+    char *room = t->names = xmalloc(length + ROOM_FOR_SPECIALS);
     const char *end = bytes + length;
     for (const char *line = bytes; line < end;) {
         const char *newline = memchr(line, '\n', (size_t)(end - line)),
@@ -293,7 +293,7 @@ Tokenizer *tiktoken_read(const char *path, size_t length, char *bytes) {
         room += t->vocabulary.tokens[t->vocabulary.size - 1].length;
         line = newline ? newline + 1 : end;
     }
-    t->byte_level = t->whole_pieces = t->names_follow = true;
+    t->byte_level = t->ignore_merges = t->names_follow = true;
     add_specials(t, room);
     byte_level_complete(t);
     return t;

@@ -27,7 +27,7 @@ typedef struct {
 } Place;
 
 /* From left to right: the letters of a token, and the merges between them. */
-static Place write_tree(FILE *nodes, FILE *edges, const Learned token[], int id, double *x) {
+static Place write_tree(FILE *nodes, FILE *edges, const LearnedMerge token[], int id, double *x) {
     Place at = {*x, 0};
     if (id < CHARACTERS) {
         *x += 1;
@@ -43,7 +43,7 @@ static Place write_tree(FILE *nodes, FILE *edges, const Learned token[], int id,
     return at;
 }
 
-static void trees(const char *data, const Learned token[LESSON]) {
+static void trees(const char *data, const LearnedMerge token[LESSON]) {
     static const char *const words[] = {"Question", " umbrella"};
     Output nodes = data_open(data, "10_nodes", "x, height, text, number of its merge");
     Output edges = data_open(data, "10_edges", "x, height; a block for each merge");
@@ -52,7 +52,7 @@ static void trees(const char *data, const Learned token[LESSON]) {
     double x = 0;
     for (int w = 0; w < 2; w++, x += 1.5) {
         int ids[LONGEST],
-            n = apply_learned(LESSON, token, characters_of(strlen(words[w]), words[w], ids), ids);
+            n = bpe_apply_merges(LESSON, token, characters_of(strlen(words[w]), words[w], ids), ids);
         for (int i = 0; i < n; i++, x += 0.3) {
             double first = x;
             write_tree(nodes.file, edges.file, token, ids[i], &x);
@@ -79,7 +79,7 @@ static const char other_english[] =
 
 static void bytes_a_token(const char *data) {
     enum { V = 800, TEXTS = 3 };
-    static Learned token[V];
+    static LearnedMerge token[V];
     size_t length;
     char *stories = file_read(STORIES, &length);
     size_t read = length * 3 / 4; /* what is learned from: of the rest nothing is known */
@@ -89,12 +89,12 @@ static void bytes_a_token(const char *data) {
     } texts[TEXTS] = {{stories, read},
                       {stories + read, length - read},
                       {other_english, sizeof other_english - 1}};
-    int *ids[TEXTS], n[TEXTS], *out = allocate(product(length, sizeof *out));
+    int *ids[TEXTS], n[TEXTS], *out = xmalloc(size_mul(length, sizeof *out));
     for (int i = 0; i < TEXTS; i++) {
-        ids[i] = allocate(product(texts[i].length, sizeof *ids[i]));
+        ids[i] = xmalloc(size_mul(texts[i].length, sizeof *ids[i]));
         n[i] = characters_of(texts[i].length, texts[i].text, ids[i]);
     }
-    learn(V, token, characters_of(read, stories, out), out);
+    bpe_train(V, token, characters_of(read, stories, out), out);
     Output output =
         data_open(data, "10_learning",
                   "merges; bytes a token of what it learns from, other stories, English");
@@ -114,13 +114,13 @@ static void bytes_a_token(const char *data) {
 }
 
 int main(int argc, char **argv) {
-    static Learned token[LESSON];
+    static LearnedMerge token[LESSON];
     const char *data = chapter_options(argc, argv, "What the figures of chapter 10 draw.");
     if (!data) return 0;
     size_t length;
     char *stories = file_read(STORIES, &length);
-    int *ids = allocate(product(length, sizeof *ids));
-    learn(LESSON, token, characters_of(length, stories, ids), ids);
+    int *ids = xmalloc(size_mul(length, sizeof *ids));
+    bpe_train(LESSON, token, characters_of(length, stories, ids), ids);
     trees(data, token);
     bytes_a_token(data);
     free(ids);

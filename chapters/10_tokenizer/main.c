@@ -53,14 +53,14 @@ static int to_characters(const char *text, int ids[]) {
     return n;
 }
 
-static void print_learned(const Learned token[], int n, const int ids[n]) {
+static void print_learned(const LearnedMerge token[], int n, const int ids[n]) {
     for (int i = 0; i < n; i++) printf(i ? " %s" : "%s", token[ids[i]].text);
     putchar('\n');
 }
 
 enum { BY_HAND = CHARACTERS + 10 };
 
-static void by_hand(Learned token[BY_HAND]) {
+static void by_hand(LearnedMerge token[BY_HAND]) {
     static const char text[] = " the ball and the bell fall and all the balls call";
     Table table = {0};
     section("By hand");
@@ -68,8 +68,8 @@ static void by_hand(Learned token[BY_HAND]) {
     table_row(&table, "token|<left|<right|<together|times|ids left");
     /* Each time from the beginning, to see how many are left. */
     for (int V = CHARACTERS + 1; V <= BY_HAND; V++) {
-        int ids[sizeof text], left = learn(V, token, to_characters(text, ids), ids);
-        const Learned *last = &token[V - 1];
+        int ids[sizeof text], left = bpe_train(V, token, to_characters(text, ids), ids);
+        const LearnedMerge *last = &token[V - 1];
         table_row(&table, "%d|%s|%s|%s|%d|%d", V - 1, token[last->left].text,
                   token[last->right].text, last->text, last->times, left);
     }
@@ -77,7 +77,7 @@ static void by_hand(Learned token[BY_HAND]) {
 }
 
 /* A common mistake: at each place, the longest token that the rest begins with. */
-static int longest_first(int V, const Learned token[V], const char *text, int ids[]) {
+static int longest_first(int V, const LearnedMerge token[V], const char *text, int ids[]) {
     int n = 0;
     for (; *text; text += strlen(token[ids[n++]].text)) {
         ids[n] = 0;
@@ -90,12 +90,12 @@ static int longest_first(int V, const Learned token[V], const char *text, int id
     return n;
 }
 
-static void a_new_word(const Learned token[BY_HAND]) {
+static void a_new_word(const LearnedMerge token[BY_HAND]) {
     static const char word[] = " allow";
     int ids[sizeof word], before = 0;
     section("A new word");
     for (int V = CHARACTERS; V <= BY_HAND; V++) {
-        int n = apply_learned(V, token, to_characters(word, ids), ids);
+        int n = bpe_apply_merges(V, token, to_characters(word, ids), ids);
         if (n != before) {
             printf("after %2d merges     ", V - CHARACTERS);
             print_learned(token, n, ids);
@@ -110,8 +110,8 @@ static void a_new_word(const Learned token[BY_HAND]) {
 
 enum { FIRST_MERGE = 259 }; /* of the model's: before it are three special tokens and 256 bytes */
 
-/* How many of the first tokens the model's vocabulary has at the same place. */
-static int common_start(const Tokenizer *model, int V, const Learned token[V]) {
+/* Counts the first tokens that the model's vocabulary has at the same place. */
+static int common_start(const Tokenizer *model, int V, const LearnedMerge token[V]) {
     int n = 0;
     for (; CHARACTERS + n < V; n++) {
         size_t length;
@@ -125,18 +125,18 @@ static int common_start(const Tokenizer *model, int V, const Learned token[V]) {
 static void on_the_stories(const Tokenizer *model) {
     enum { V = 512 };
     static const int shown[] = {128, 129, 130, 131, 132, 133, 134, 135, 200, 300, 400, V - 1};
-    static Learned token[V];
+    static LearnedMerge token[V];
     size_t length, count;
     char *text = file_read(STORIES, &length);
-    int *ids = allocate(product(length, sizeof *ids)),
-        tokens = learn(V, token, to_characters(text, ids), ids);
+    int *ids = xmalloc(size_mul(length, sizeof *ids)),
+        tokens = bpe_train(V, token, to_characters(text, ids), ids);
     Table table = {0};
     section("On the stories");
     printf("%zu characters become %d tokens, of %.2f bytes\n", length, tokens,
            (double)length / tokens);
     table_row(&table, "token|<left|<right|<together|times|<the library's, of 12000 stories");
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
-        const Learned *t = &token[shown[i]];
+        const LearnedMerge *t = &token[shown[i]];
         const char *piece = tokenizer_piece(model, FIRST_MERGE + shown[i] - CHARACTERS, &count);
         table_row(&table, "%d|%s|%s|%s|%d|%.*s", shown[i], token[t->left].text,
                   token[t->right].text, t->text, t->times, (int)count, piece);
@@ -146,7 +146,7 @@ static void on_the_stories(const Tokenizer *model) {
 
     static const char question[] = "\nQuestion: Who sold an umbrella?";
     section("Two vocabularies");
-    int n = apply_learned(V, token, to_characters(question, ids), ids);
+    int n = bpe_apply_merges(V, token, to_characters(question, ids), ids);
     int *models = tokenizer_encode(model, strlen(question), question, false, &count);
     printf("ours       ");
     print_learned(token, n, ids);
@@ -225,7 +225,7 @@ static _Noreturn void run_tokenize(char **argv) {
 
 int main(int argc, char **argv) {
     if (argc > 1) run_tokenize(argv);
-    static Learned token[BY_HAND];
+    static LearnedMerge token[BY_HAND];
     Tokenizer *model = tokenizer_open(MODEL);
     the_sentence(model);
     by_hand(token);

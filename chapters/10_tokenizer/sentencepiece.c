@@ -11,10 +11,10 @@ enum { SPACE_LENGTH = sizeof SPACE_MARK - 1 };
 /* With a ▁ before it, ▁ for each space, and U+FFFD for each byte that is no UTF-8. */
 static char *add_space_marks(const Tokenizer *t, size_t length, const char *text, bool first,
                              size_t *normal_length) {
-    char *normal = allocate(3 * length + SPACE_LENGTH), *end = normal;
+    char *normal = xmalloc(3 * length + SPACE_LENGTH), *end = normal;
     const bool has_one = (length > 0 && text[0] == ' ') ||
                          (length >= SPACE_LENGTH && memcmp(text, SPACE_MARK, SPACE_LENGTH) == 0);
-    if ((t->prefix == ALWAYS || (t->prefix == FIRST && first)) && !(t->one_prefix && has_one))
+    if ((t->prepend_scheme == PREPEND_ALWAYS || (t->prepend_scheme == PREPEND_FIRST && first)) && !(t->no_double_prefix && has_one))
         end = put(end, SPACE_LENGTH, SPACE_MARK);
     for (size_t i = 0, n; i < length; i += n) {
         bool valid;
@@ -56,7 +56,7 @@ static uint32_t character_at(size_t length, const char *text, size_t *n) {
 }
 
 void find_pairs(Tokenizer *t) {
-    t->beside = allocate((1 << PAIR_BITS) / 8);
+    t->beside = xmalloc((1 << PAIR_BITS) / 8);
     memset(t->beside, 0, (1 << PAIR_BITS) / 8);
     for (int id = 0; id < t->vocabulary.size; id++) {
         const Token *token = &t->vocabulary.tokens[id];
@@ -281,7 +281,8 @@ static Token read_piece(Message m) {
     return token;
 }
 
-/* How the vocabulary was trained. What would make it another tokenizer than Llama's is refused. */
+/* Checks how the vocabulary was trained: settings that mean another tokenizer than Llama's are
+ * refused. */
 static void check_trainer(Message m) {
     static const char *const types[] = {"", "Unigram", "BPE", "word", "character"};
     uint64_t type = 1, suffix = 0, fallback = 0;
@@ -336,7 +337,7 @@ static void read_normalizer(Tokenizer *t, Message m) {
     t->charsmap_length = (size_t)(map.end - map.at);
     t->charsmap = map.at;
     if (!escape) fail("%s: escape_whitespaces is off: a Llama's spaces are ▁", m.path);
-    t->prefix = dummy_prefix ? ALWAYS : NEVER;
+    t->prepend_scheme = dummy_prefix ? PREPEND_ALWAYS : PREPEND_NEVER;
     t->drops_prefix = dummy_prefix;
 }
 
@@ -347,7 +348,7 @@ Tokenizer *sentencepiece_read(const char *path, size_t length, char *bytes) {
     Tokenizer *t = tokenizer_new(bytes);
     Message model = {path, bytes, bytes, bytes + length}, trainer = {path, bytes, bytes, bytes},
             normalizer = trainer;
-    char *room = t->names = allocate(length); /* no token is longer than its message */
+    char *room = t->names = xmalloc(length); /* no token is longer than its message */
     for (Field field; next_field(&model, &field);) {
         if (field.number > 5) continue;
         require_wire(&model, &field, BYTES);

@@ -87,7 +87,7 @@ static int *encode_parts(const Tokenizer *t, bool first, size_t length, const ch
                          bool special, size_t *count) {
     if (length > INT_MAX / 4) fail("a text of %zu bytes is too long: encode it in parts", length);
     const Vocabulary *v = &t->vocabulary;
-    Ids ids = {0, 1, allocate(sizeof *ids.ids)};
+    Ids ids = {0, 1, xmalloc(sizeof *ids.ids)};
     size_t from = 0;
     if (t->hooks.encode) {
         t->hooks.encode(t, first, length, text, special, &ids);

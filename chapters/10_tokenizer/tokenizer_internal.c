@@ -6,7 +6,7 @@
 /* ------------------------------------------------------------------ the tokenizer */
 
 Tokenizer *tokenizer_new(char *file) {
-    Tokenizer *tokenizer = allocate(sizeof *tokenizer);
+    Tokenizer *tokenizer = xmalloc(sizeof *tokenizer);
     *tokenizer = (Tokenizer){
         .merge = bpe_merge, .bos = -1, .eos = -1, .unknown = -1, .adds_bos = true, .file = file};
     return tokenizer;
@@ -52,7 +52,7 @@ void tokenizer_complete(Tokenizer *t, const char *bos, const char *eos) {
 static void reserve(Ids *ids, size_t more) {
     if (ids->capacity - ids->count >= more) return;
     ids->capacity = 2 * ids->capacity + more;
-    ids->ids = reallocate(ids->ids, ids->capacity * sizeof *ids->ids);
+    ids->ids = xrealloc(ids->ids, ids->capacity * sizeof *ids->ids);
 }
 
 void ids_add(Ids *ids, int id) {
@@ -85,7 +85,7 @@ static void byte_fallback(const Tokenizer *t, size_t length, const char *bytes, 
 
 static void merge_word(EncodeCache *cache, size_t length, const char *word) {
     const Tokenizer *t = cache->tokenizer;
-    int whole = t->whole_pieces ? map_find(&t->vocabulary.pieces, length, word) : -1;
+    int whole = t->ignore_merges ? map_find(&t->vocabulary.pieces, length, word) : -1;
     if (whole >= 0) {
         ids_add(cache->ids, whole);
         return;
@@ -93,7 +93,7 @@ static void merge_word(EncodeCache *cache, size_t length, const char *word) {
     if (cache->symbol_room < length) {
         free(cache->symbols);
         cache->symbol_room = 2 * length;
-        cache->symbols = allocate(product(cache->symbol_room, sizeof *cache->symbols));
+        cache->symbols = xmalloc(size_mul(cache->symbol_room, sizeof *cache->symbols));
     }
     Symbol *symbols = cache->symbols;
     int count =
@@ -121,7 +121,7 @@ EncodeCache encode_cache_new(const Tokenizer *t, size_t length, const char *text
     EncodeCache cache = {t, t->vocabulary, text, ids, .places = 1};
     if (length >= LONG) cache.vocabulary = vocabulary_remembering(&t->vocabulary);
     while (cache.places < MOST && cache.places < length / 4) cache.places *= 2;
-    cache.seen = allocate(cache.places * sizeof *cache.seen);
+    cache.seen = xmalloc(cache.places * sizeof *cache.seen);
     memset(cache.seen, 0, cache.places * sizeof *cache.seen);
     return cache;
 }

@@ -45,7 +45,7 @@ typedef struct {
 
 /* SentencePiece's family puts a ▁ before a text, so that its first word looks like any other:
  * never, only at the beginning (not again after a special token), or always. */
-typedef enum { NEVER, FIRST, ALWAYS } Prefix;
+typedef enum { PREPEND_NEVER, PREPEND_FIRST, PREPEND_ALWAYS } PrependScheme;
 
 struct Tokenizer {
     Vocabulary vocabulary;
@@ -55,7 +55,7 @@ struct Tokenizer {
     bool adds_bos;                /* puts BOS before a text */
     int byte_ids[256];            /* the token of each byte */
     bool byte_level;
-    bool whole_pieces; /* a word that is a token becomes it, even if no merges lead there */
+    bool ignore_merges; /* a word that is a token becomes it, even if no merges lead there */
     /* Splits a word into the symbols that merging begins with; returns their number. */
     int (*first_symbols)(const Tokenizer *, size_t length, const char *word,
                          Symbol symbols[length]);
@@ -64,8 +64,8 @@ struct Tokenizer {
     bool has_added; /* there are ADDED tokens, and every text is searched for them */
 
     /* SentencePiece's family alone: */
-    Prefix prefix;
-    bool one_prefix;   /* a text that begins with a space gets no second one */
+    PrependScheme prepend_scheme;
+    bool no_double_prefix;   /* a text that begins with a space gets no second one */
     bool drops_prefix; /* when it is decoded */
     /* the file asks to remove spaces at the ends and repeated ones: not a Llama's */
     bool removes_spaces;

@@ -76,7 +76,7 @@ void buffer_add(StringBuffer *buffer, size_t length, const char *bytes) {
              buffer->most);
     if (buffer->capacity - buffer->length < length + 1) {
         buffer->capacity = 2 * buffer->capacity + length + 1;
-        buffer->text = reallocate(buffer->text, buffer->capacity);
+        buffer->text = xrealloc(buffer->text, buffer->capacity);
     }
     if (length > 0) memcpy(buffer->text + buffer->length, bytes, length);
     buffer->length += length;

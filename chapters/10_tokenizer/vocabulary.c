@@ -33,7 +33,7 @@ static struct Entry *entry_place(const Map *map, size_t length, const char *key)
 
 static void grow(Map *map) {
     Map larger = {map->count, map->capacity ? 2 * map->capacity : 1024, NULL};
-    larger.entries = allocate(larger.capacity * sizeof *larger.entries);
+    larger.entries = xmalloc(larger.capacity * sizeof *larger.entries);
     memset(larger.entries, 0, larger.capacity * sizeof *larger.entries);
     for (size_t i = 0; i < map->capacity; i++) {
         const struct Entry *entry = &map->entries[i];
@@ -63,7 +63,7 @@ int map_find(const Map *map, size_t length, const char *key) {
 int vocabulary_add(Vocabulary *v, Token token) {
     if (v->size == v->capacity) {
         v->capacity = v->capacity ? 2 * v->capacity : 1024;
-        v->tokens = reallocate(v->tokens, (size_t)v->capacity * sizeof *v->tokens);
+        v->tokens = xrealloc(v->tokens, (size_t)v->capacity * sizeof *v->tokens);
     }
     if (token.kind == NORMAL || token.kind == USER_DEFINED) {
         if (!map_add(&v->pieces, (size_t)token.piece_length, token.piece, v->size)) return -1;
@@ -79,15 +79,15 @@ static int compare_names(const void *left, const void *right) {
     return order ? order : a->length - b->length;
 }
 
-void names_sort(Names *names) {
+void names_sort(NameTable *names) {
     if (names->count > 0)
         qsort(names->names, (size_t)names->count, sizeof *names->names, compare_names);
 }
 
-static Names sorted_names(const Vocabulary *v, bool of_kind(TokenType)) {
-    Names names = {0};
+static NameTable sorted_names(const Vocabulary *v, bool of_kind(TokenType)) {
+    NameTable names = {0};
     for (int id = 0; id < v->size; id++) names.count += of_kind(v->tokens[id].kind);
-    names.names = allocate((size_t)names.count * sizeof *names.names);
+    names.names = xmalloc((size_t)names.count * sizeof *names.names);
     Name *next = names.names;
     for (int id = 0; id < v->size; id++)
         if (of_kind(v->tokens[id].kind))
@@ -143,7 +143,7 @@ enum { PLACE_BITS = 15 }; /* half a megabyte: it stays in the cache, as the voca
 
 Vocabulary vocabulary_remembering(const Vocabulary *v) {
     Vocabulary copy = *v;
-    copy.asked = allocate(sizeof *copy.asked << PLACE_BITS);
+    copy.asked = xmalloc(sizeof *copy.asked << PLACE_BITS);
     for (int i = 0; i < 1 << PLACE_BITS; i++) copy.asked[i].left = -1;
     return copy;
 }
@@ -164,7 +164,7 @@ Merge vocabulary_merge(const Vocabulary *v, const char *text, int left_length, i
 
 /* The first of the names [low, high) whose byte at `depth` is at least `byte`; all of them begin
  * alike up to there. */
-static int first_with(const Names *names, int low, int high, int depth, int byte) {
+static int first_with(const NameTable *names, int low, int high, int depth, int byte) {
     while (low < high) {
         int middle = (low + high) / 2;
         const Name *name = &names->names[middle];
@@ -177,7 +177,7 @@ static int first_with(const Names *names, int low, int high, int depth, int byte
 
 /* With each byte of the text, fewer names are left. The one that ends there, if there is one, is
  * the first of them. */
-int names_find(const Names *names, size_t length, const char *text) {
+int names_find(const NameTable *names, size_t length, const char *text) {
     int low = 0, high = names->count, longest = -1;
     for (int depth = 0; low < high && (size_t)depth < length; depth++) {
         int byte = (unsigned char)text[depth];

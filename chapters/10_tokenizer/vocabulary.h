@@ -48,7 +48,7 @@ typedef struct {
 typedef struct {
     int count;
     Name *names;
-} Names;
+} NameTable;
 
 typedef struct {
     float rank;
@@ -60,8 +60,8 @@ typedef struct {
     Token *tokens;
     Map pieces;    /* what a text can become: name (at byte level, bytes) to id */
     int longest;   /* of those, in bytes */
-    Names special; /* ADDED, CONTROL and UNKNOWN */
-    Names user_defined;
+    NameTable special; /* ADDED, CONTROL and UNKNOWN */
+    NameTable user_defined;
 
     /* tokenizer.json lists what may merge. Elsewhere, whatever is a token when put together may. */
     bool lists_merges;
@@ -96,9 +96,9 @@ Merge vocabulary_merge(const Vocabulary *vocabulary, const char *text, int left_
 Vocabulary vocabulary_remembering(const Vocabulary *vocabulary);
 void vocabulary_forget(Vocabulary *remembering);
 
-void names_sort(Names *names);
+void names_sort(NameTable *names);
 
 /* The longest of the names that the text begins with: its id, or -1. */
-int names_find(const Names *names, size_t length, const char *text);
+int names_find(const NameTable *names, size_t length, const char *text);
 
 #endif

@@ -9,14 +9,14 @@
 /* ------------------------------------------------------------------ a prompt that grows */
 
 static void add_ids(ChatPrompt *prompt, size_t count, const int *ids) {
-    prompt->ids = reallocate(prompt->ids, (prompt->count + count + 1) * sizeof *ids);
+    prompt->ids = xrealloc(prompt->ids, (prompt->count + count + 1) * sizeof *ids);
     if (count) memcpy(prompt->ids + prompt->count, ids, count * sizeof *ids);
     prompt->count += count;
 }
 
 static void add_letters(ChatPrompt *prompt, size_t length, const char *letters) {
     const size_t before = prompt->text ? strlen(prompt->text) : 0;
-    prompt->text = reallocate(prompt->text, before + length + 1);
+    prompt->text = xrealloc(prompt->text, before + length + 1);
     memcpy(prompt->text + before, letters, length);
     prompt->text[before + length] = '\0';
 }
@@ -52,7 +52,7 @@ static char *stripped(const char *content) {
         length -= n;
     }
     while ((n = white_space_at(length, content, true)) > 0) length -= n;
-    return copy_text(content, length);
+    return xstrndup(content, length);
 }
 
 /* The texts one after another. The caller frees. */

@@ -1,4 +1,5 @@
-/* What the figures of chapter 11 draw: the tokens that may come after the first line of the sentence. */
+/* Writes the data of this chapter's figures: the tokens that may follow the first line of the
+ * sentence. */
 #include "11_generation/generation.h"
 #include "common/console.h"
 #include "common/error.h"
@@ -17,7 +18,7 @@ static void read_logits(const Model *model, const Tokenizer *tokenizer, size_t l
     size_t count;
     int *ids = encode_with_bos(tokenizer, length, text, &count);
     Decoder decoder = decoder_new(model, &reference_kernels, (int)count);
-    decoder_read(&decoder, (int)count, ids);
+    decoder_eval(&decoder, (int)count, ids);
     decoder_logits(&decoder, logits);
     decoder_free(&decoder), free(ids);
 }
@@ -27,7 +28,7 @@ static void rank(int V, const float logits[V], int shown, int tokens[shown]) {
     float rest[V];
     memcpy(rest, logits, sizeof rest);
     for (int i = 0; i < shown; i++) {
-        tokens[i] = greedy(V, rest);
+        tokens[i] = argmax(V, rest);
         rest[tokens[i]] = -INFINITY;
     }
 }

@@ -9,12 +9,12 @@
 
 /* ------------------------------------------------------------------ one token after another */
 
-Generation generation_new(const Model *model, const Kernels *kernels, int capacity, Sampling sampling,
+Generation generation_new(const Model *model, const Kernels *kernels, int capacity, SamplingParams sampling,
                           unsigned long seed) {
     return (Generation){.decoder = decoder_new(model, kernels, capacity),
                         .sampling = sampling, .random = {seed},
-                        .ids = allocate((size_t)capacity * sizeof(int)),
-                        .logits = allocate((size_t)model->config.V * sizeof(float))};
+                        .ids = xmalloc((size_t)capacity * sizeof(int)),
+                        .logits = xmalloc((size_t)model->config.V * sizeof(float))};
 }
 
 void generation_free(Generation *generation) {
@@ -27,21 +27,21 @@ static void check_logits(int V, const float logits[V], int length) {
     int v = first_not_finite(V, logits);
     if (v < V)
         fail("after %d token%s the model's logit of token %d is %s: its weights or its config.json are damaged, or a "
-             "sum overflows (09_decoder --ids says where)", length, length == 1 ? "" : "s", v,
+             "sum overflows (09_decoder --token-ids says where)", length, length == 1 ? "" : "s", v,
              isnan(logits[v]) ? "nan" : "infinite");
 }
 
-void generation_read(Generation *g, int count, const int ids[count]) {
+void prefill(Generation *g, int count, const int ids[count]) {
     int length = g->decoder.length, V = g->decoder.model->config.V;
-    decoder_read(&g->decoder, count, ids);
+    decoder_eval(&g->decoder, count, ids);
     memcpy(g->ids + length, ids, (size_t)count * sizeof *ids);
     decoder_logits(&g->decoder, g->logits);
     check_logits(V, g->logits, g->decoder.length);
 }
 
-void generation_keep(Generation *g, int length) { g->decoder.length = length; }
+void kv_cache_truncate(Generation *g, int length) { g->decoder.length = length; }
 
-int generation_choose(Generation *g) {
+int sample_next(Generation *g) {
     int V = g->decoder.model->config.V;
     if (g->before) memcpy(g->before, g->logits, (size_t)V * sizeof *g->logits);
     g->chosen++;
@@ -49,25 +49,25 @@ int generation_choose(Generation *g) {
 }
 
 /* Whether the stream still has a reader who wants more. */
-static bool wanted(const Stream *stream) {
+static bool should_continue(const Stream *stream) {
     return !ferror(stream->file) && !stream->ended && !(stream->stop && *stream->stop);
 }
 
-Ending generation_write(Generation *g, const Tokenizer *tokenizer, Stream *stream, int most) {
-    for (int n = 0; n < most && wanted(stream); n++) {
-        int id = generation_choose(g);
-        if (ends_text(g->decoder.model, tokenizer, id) && !g->ignore_end) return ENDED;
+FinishReason generate(Generation *g, const Tokenizer *tokenizer, Stream *stream, int most) {
+    for (int n = 0; n < most && should_continue(stream); n++) {
+        int id = sample_next(g);
+        if (is_end_of_generation(g->decoder.model, tokenizer, id) && !g->ignore_eos) return FINISH_EOS;
         stream_token(stream, tokenizer, id);
-        if (g->decoder.length == g->decoder.capacity) return FULL;
-        generation_read(g, 1, &id);
+        if (g->decoder.length == g->decoder.capacity) return FINISH_CONTEXT_FULL;
+        prefill(g, 1, &id);
     }
-    return wanted(stream) ? ENOUGH : STOPPED;
+    return should_continue(stream) ? FINISH_LENGTH : FINISH_INTERRUPTED;
 }
 
 int *encode_with_bos(const Tokenizer *tokenizer, size_t length, const char text[length], size_t *count) {
     int bos = tokenizer_bos(tokenizer), *ids = tokenizer_encode(tokenizer, length, text, false, count);
     if (bos < 0 || (*count > 0 && !tokenizer_adds_bos(tokenizer))) return ids;
-    int *with = allocate((*count + 1) * sizeof *with);
+    int *with = xmalloc((*count + 1) * sizeof *with);
     with[0] = bos;
     memcpy(with + 1, ids, *count * sizeof *ids);
     free(ids);
@@ -75,7 +75,7 @@ int *encode_with_bos(const Tokenizer *tokenizer, size_t length, const char text[
     return with;
 }
 
-bool ends_text(const Model *model, const Tokenizer *tokenizer, int id) {
+bool is_end_of_generation(const Model *model, const Tokenizer *tokenizer, int id) {
     for (int i = 0; i < model->config.eos_count; i++)
         if (id == model->config.eos[i]) return true;
     static const char *const names[] = {"<|eot_id|>", "<|eom_id|>"};
@@ -111,7 +111,8 @@ static void stream_byte(Stream *stream, char byte) {
     }
 }
 
-/* How much of what is waiting can be shown: up to one of the ends, or to where one may have begun. */
+/* The number of waiting bytes that can be shown: up to a stop text, or to where one may have
+ * begun. */
 static size_t ready(Stream *stream) {
     size_t count = stream->waiting_count, least = count;
     for (const char *const *end = stream->ends; end && *end; end++) {
@@ -134,7 +135,7 @@ void stream_end(Stream *stream) {
 }
 
 void stream_write(Stream *stream, size_t length, const char text[length]) {
-    stream->waiting = reallocate(stream->waiting, stream->waiting_count + length + 1);
+    stream->waiting = xrealloc(stream->waiting, stream->waiting_count + length + 1);
     memcpy(stream->waiting + stream->waiting_count, text, length);
     stream->waiting_count += length;
     size_t count = ready(stream);
@@ -166,7 +167,7 @@ typedef struct {
 } Score;
 
 double log_probability(int V, const float logits[V], int id) {
-    double most = logits[greedy(V, logits)], sum = 0;
+    double most = logits[argmax(V, logits)], sum = 0;
     for (int v = 0; v < V; v++) sum += exp(logits[v] - most);
     return logits[id] - most - log(sum);
 }
@@ -176,8 +177,8 @@ static void score_positions(void *context, int stage, int first, int T, int C, c
     Score *score = context;
     int V = score->model->config.V;
     if (stage != 2 * score->model->config.L + 1) return;
-    float(*logits)[V] = allocate((size_t)T * sizeof *logits);
-    score->kernels->project(T, C, V, logits, x, &score->model->lm_head);
+    float(*logits)[V] = xmalloc((size_t)T * sizeof *logits);
+    score->kernels->linear_tensor(T, C, V, logits, x, &score->model->lm_head);
     for (int t = 0; t < T && first + t + 1 < score->count; t++) {
         check_logits(V, logits[t], first + t + 1);
         score->surprise -= log_probability(V, logits[t], score->ids[first + t + 1]);
@@ -188,7 +189,7 @@ static void score_positions(void *context, int stage, int first, int T, int C, c
 double perplexity(const Model *model, const Kernels *kernels, int bos, size_t count,
                   const int ids[count], int window,
                   void progress(size_t done, size_t count, double so_far)) {
-    Score score = {.model = model, .kernels = kernels, .ids = allocate((size_t)window * sizeof(int))};
+    Score score = {.model = model, .kernels = kernels, .ids = xmalloc((size_t)window * sizeof(int))};
     size_t piece = (size_t)window - 1;
     for (size_t done = 0; done < count; done += piece) {
         if (count - done < piece) piece = count - done;
@@ -196,8 +197,8 @@ double perplexity(const Model *model, const Kernels *kernels, int bos, size_t co
         memcpy(score.ids + 1, ids + done, piece * sizeof *ids);
         score.count = (int)piece + 1;
         Decoder decoder = decoder_new(model, kernels, score.count);
-        decoder.watch = score_positions, decoder.context = &score;
-        decoder_read(&decoder, score.count, score.ids);
+        decoder.hook = score_positions, decoder.context = &score;
+        decoder_eval(&decoder, score.count, score.ids);
         decoder_free(&decoder);
         progress(done + piece, count, exp(score.surprise / (double)(done + piece)));
     }

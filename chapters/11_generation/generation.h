@@ -12,9 +12,9 @@
 
 typedef struct {
     Decoder decoder;
-    Sampling sampling;
+    SamplingParams sampling;
     Random random;
-    bool ignore_end; /* go on where the text would end */
+    bool ignore_eos; /* go on where the text would end */
     int chosen;      /* how many tokens were chosen so far */
     int *ids;        /* [capacity]: all tokens that were read, those of the prompt and those that were chosen */
     int last;        /* the token that was chosen last; it may be read or not */
@@ -22,19 +22,19 @@ typedef struct {
     float *before;   /* NULL, or [V]: the logits that the last token was chosen by */
 } Generation;
 
-Generation generation_new(const Model *model, const Kernels *kernels, int capacity, Sampling sampling,
+Generation generation_new(const Model *model, const Kernels *kernels, int capacity, SamplingParams sampling,
                           unsigned long seed);
 void generation_free(Generation *generation);
 
 /* Reads tokens: the prompt, or the token that was chosen. Refused, in one line, if they do not fit the capacity, or if
  * the model answers with logits that are no numbers. */
-void generation_read(Generation *generation, int count, const int ids[count]);
+void prefill(Generation *generation, int count, const int ids[count]);
 
 /* Forgets all but the first `length` tokens. Before the next is chosen, one at least must be read. */
-void generation_keep(Generation *generation, int length);
+void kv_cache_truncate(Generation *generation, int length);
 
 /* Chooses the token to come next, once; it is not read yet. */
-int generation_choose(Generation *generation);
+int sample_next(Generation *generation);
 
 /* Text that appears as it is made. A token may be a part of a character: it is held back until the rest has come. What
  * can be no UTF-8 is shown as U+FFFD. */
@@ -60,15 +60,15 @@ void stream_end(Stream *stream); /* shows what was held back; frees */
 /* The loop: chooses a token, shows it, reads it, and chooses the next, at most so many. Says why it stopped: the model
  * chose an end; there are enough; the last token found no room to be read; or nobody reads the stream any more, or one
  * of its ends was there. */
-typedef enum { ENDED, ENOUGH, FULL, STOPPED } Ending;
-Ending generation_write(Generation *generation, const Tokenizer *tokenizer, Stream *stream, int most);
+typedef enum { FINISH_EOS, FINISH_LENGTH, FINISH_CONTEXT_FULL, FINISH_INTERRUPTED } FinishReason;
+FinishReason generate(Generation *generation, const Tokenizer *tokenizer, Stream *stream, int most);
 
 /* The ids of a text, with BOS before them if the tokenizer wants it there; of an empty text, BOS. The caller frees. */
 int *encode_with_bos(const Tokenizer *tokenizer, size_t length, const char text[length], size_t *count);
 
 /* Whether a token ends the text: one of config.json's eos_token_id, the tokenizer's EOS, or Llama 3's <|eot_id|> and
  * <|eom_id|>, which end a message. */
-bool ends_text(const Model *model, const Tokenizer *tokenizer, int id);
+bool is_end_of_generation(const Model *model, const Tokenizer *tokenizer, int id);
 
 /* log p of a token: its logit less the log of the sum of e^logit. */
 double log_probability(int V, const float logits[V], int id);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 static const char folder[] = ROOT "/common/stories/model";
-static const Sampling likeliest = {.repetition_penalty = 1};
+static const SamplingParams likeliest = {.repetition_penalty = 1};
 static Model model;
 static Tokenizer *tokenizer;
 
@@ -49,11 +49,11 @@ static Name name(int token) {
 }
 
 /* A generation that has read BOS and a text. */
-static Generation after(const char *text, Sampling sampling, unsigned long seed) {
+static Generation after(const char *text, SamplingParams sampling, unsigned long seed) {
     size_t count;
     int *ids = encode_with_bos(tokenizer, strlen(text), text, &count);
     Generation generation = generation_new(&model, &reference_kernels, config_context(&model.config), sampling, seed);
-    generation_read(&generation, (int)count, ids);
+    prefill(&generation, (int)count, ids);
     free(ids);
     return generation;
 }
@@ -69,10 +69,10 @@ static void the_answer(const char *story) {
     table_row(&table, "token read last|<chosen|probability|<next best|probability");
     while (strcmp(last.text, ".") != 0) {
         chances(model.config.V, g.logits, all);
-        int id = generation_choose(&g);
+        int id = sample_next(&g);
         table_row(&table, "%s|%s|%.3f|%s|%.3f", last.text, name(id).text, all[0].probability, name(all[1].token).text,
                   all[1].probability);
-        generation_read(&g, 1, &id);
+        prefill(&g, 1, &id);
         last = name(id);
     }
     table_print(&table, stdout);
@@ -103,7 +103,7 @@ static void many_draws(int V, const float logits[V]) {
     Random random = {11};
     memset(drawn, 0, sizeof drawn);
     chances(V, logits, all);
-    for (int i = 0; i < DRAWS; i++) drawn[draw(V, logits, random_uniform(&random))]++;
+    for (int i = 0; i < DRAWS; i++) drawn[multinomial(V, logits, random_uniform(&random))]++;
     section("Ten thousand draws");
     Table table = {0};
     table_row(&table, "token|drawn|expected|give or take");
@@ -115,7 +115,7 @@ static void many_draws(int V, const float logits[V]) {
     table_print(&table, stdout);
 }
 
-/* What a sentence of the stories can begin with after a girl has acted: each is one token. */
+/* The words that can begin a sentence after a girl has acted: each is one token. */
 static const char beginnings[] = "Anna Ben Carl Clara Daisy Emma Felix Hugo Ida Jack Leo Lucy Max Mia Nora Oscar Ruby "
                                  "Sam Tom Zoe She There Then After Not One In It And A \"";
 static void temperatures(int V, const float logits[V]) {
@@ -145,7 +145,7 @@ static void temperatures(int V, const float logits[V]) {
     table_print(&table, stdout);
 }
 
-/* How many tokens each cut leaves of logits at a temperature. */
+/* Counts the tokens that each filter keeps at a temperature. */
 static void cuts_row(Table *table, const char *where, int V, const float logits[V], float T) {
     float hot[V], out[V];
     Chance all[V];
@@ -160,11 +160,11 @@ static void cuts_row(Table *table, const char *where, int V, const float logits[
 
 /* ---- whole stories */
 
-static void tell(const char *beginning, const char *const *ends, Sampling sampling, unsigned long seed) {
+static void tell(const char *beginning, const char *const *ends, SamplingParams sampling, unsigned long seed) {
     Generation g = after(beginning, sampling, seed);
     Stream stream = {.file = stdout, .ends = ends}; /* NULL: to the story's own */
     fputs(beginning, stdout);
-    generation_write(&g, tokenizer, &stream, 256);
+    generate(&g, tokenizer, &stream, 256);
     stream_end(&stream), putchar('\n');
     generation_free(&g);
 }
@@ -174,7 +174,7 @@ int main(int argc, char **argv) {
     use_threads(1); /* for so small a model, threads cost more than they save */
     Sentence sentence = sentence_open();
     const char *story = safetensors_metadata(&sentence.file, "story");
-    char *line = copy_text(story, strcspn(story, "\n"));
+    char *line = xstrndup(story, strcspn(story, "\n"));
     model = model_open(folder), tokenizer = tokenizer_open(folder);
     Generation question = after(story, likeliest, 0), next = after(line, likeliest, 0);
     int V = model.config.V;
@@ -193,7 +193,7 @@ int main(int argc, char **argv) {
     section("The likeliest story");
     tell("Once upon a time", (const char *const[]){"\n", NULL}, likeliest, 0);
     section("A story with dice: temperature 0.8, top-p 0.95");
-    tell("Once upon a time", NULL, (Sampling){.temperature = 0.8f, .top_p = 0.95f, .repetition_penalty = 1}, 10);
+    tell("Once upon a time", NULL, (SamplingParams){.temperature = 0.8f, .top_p = 0.95f, .repetition_penalty = 1}, 10);
 
     generation_free(&question), generation_free(&next), free(line);
     tokenizer_close(tokenizer), model_close(&model), sentence_close(&sentence);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 void repetition_penalty(int V, int n, float out[V], const float logits[V], const int ids[n], float penalty) {
-    bool *seen = allocate((size_t)V * sizeof *seen);
+    bool *seen = xmalloc((size_t)V * sizeof *seen);
     memset(seen, 0, (size_t)V * sizeof *seen);
     for (int i = 0; i < n; i++) seen[ids[i]] = true;
     for (int v = 0; v < V; v++)
@@ -46,7 +46,7 @@ static void replace_least(int k, float heap[k], float x) {
 /* The k largest so far are enough: nothing is sorted. */
 void top_k(int V, float out[V], const float logits[V], int k) {
     int count = k < V ? k : V;
-    float *heap = allocate((size_t)count * sizeof *heap);
+    float *heap = xmalloc((size_t)count * sizeof *heap);
     for (int i = 0; i < count; i++) heap[i] = -INFINITY;
     for (int v = 0; v < V; v++)
         if (logits[v] > heap[0]) replace_least(count, heap, logits[v]);
@@ -70,7 +70,7 @@ static int likelier_first(const void *a, const void *b) {
 void top_p(int V, float out[V], const float logits[V], float p) {
     float most = largest(V, logits);
     double sum = total(V, logits, most), least = (1 - (double)p) / V, before = 0;
-    Candidate *candidates = allocate((size_t)V * sizeof *candidates);
+    Candidate *candidates = xmalloc((size_t)V * sizeof *candidates);
     int count = 0;
     for (int v = 0; v < V; v++)
         if (exp((double)logits[v] - most) / sum >= least) candidates[count++] = (Candidate){logits[v], v};
@@ -91,15 +91,15 @@ void min_p(int V, float out[V], const float logits[V], float p) {
 
 /* ------------------------------------------------------------------ choosing a token */
 
-int greedy(int V, const float logits[V]) {
+int argmax(int V, const float logits[V]) {
     int best = 0;
     for (int v = 1; v < V; v++)
         if (logits[v] > logits[best]) best = v;
     return best;
 }
 
-int draw(int V, const float logits[V], double u) {
-    float most = logits[greedy(V, logits)];
+int multinomial(int V, const float logits[V], double u) {
+    float most = logits[argmax(V, logits)];
     double sum = total(V, logits, most), before = 0;
     int last = 0;
     for (int v = 0; v < V && before <= u * sum; v++) {
@@ -110,12 +110,12 @@ int draw(int V, const float logits[V], double u) {
     return last;
 }
 
-int sample(const Sampling *s, int V, float logits[V], int n, const int ids[n], Random *random) {
+int sample(const SamplingParams *s, int V, float logits[V], int n, const int ids[n], Random *random) {
     if (s->repetition_penalty != 1) repetition_penalty(V, n, logits, logits, ids, s->repetition_penalty);
-    if (s->temperature == 0) return greedy(V, logits);
+    if (s->temperature == 0) return argmax(V, logits);
     if (s->temperature != 1) temperature(V, logits, logits, s->temperature);
     if (s->top_k > 0) top_k(V, logits, logits, s->top_k);
     if (s->top_p < 1) top_p(V, logits, logits, s->top_p);
     if (s->min_p > 0) min_p(V, logits, logits, s->min_p);
-    return draw(V, logits, random_uniform(random));
+    return multinomial(V, logits, random_uniform(random));
 }

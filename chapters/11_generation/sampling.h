@@ -10,8 +10,9 @@
 
 #include <stdbool.h>
 
-/* What the text already has becomes less likely: a positive logit is divided by the penalty, a negative one multiplied,
- * once, however often its token stands among the n ids. penalty > 0, and 1 changes nothing.
+/* Makes tokens that the text already has less likely: a positive logit is divided by the penalty, a
+ * negative one multiplied, once, however often the token occurs among the n ids. penalty > 0, and 1
+ * changes nothing.
  * Source: RepetitionPenaltyLogitsProcessor. Keskar et al. 2019, CTRL, section 4.1, has it first, and only divides. */
 void repetition_penalty(int V, int n, float out[V], const float logits[V], const int ids[n], float penalty);
 
@@ -34,24 +35,24 @@ void top_p(int V, float out[V], const float logits[V], float p);
 void min_p(int V, float out[V], const float logits[V], float p);
 
 /* The largest logit's token, the first of them if there are several. */
-int greedy(int V, const float logits[V]);
+int argmax(int V, const float logits[V]);
 
 /* The token at u in [0, 1) if all are laid side by side, each as wide as its probability: the first v with
  * p[0] + … + p[v] > u. */
-int draw(int V, const float logits[V], double u);
+int multinomial(int V, const float logits[V], double u);
 
-/* What is asked for is a temperature from COLDEST to HOTTEST, or 0: divided by less, a logit could become infinite. */
-#define COLDEST 0.001
-#define HOTTEST 1000
+/* The temperature is 0, or COLDEST to HOTTEST: divided by less, a logit could become infinite. */
+#define MIN_TEMPERATURE 0.001
+#define MAX_TEMPERATURE 1000
 
 /* All of it, in transformers' order. What changes nothing: a penalty of 1, a k of 0, a top_p of 1, a min_p of 0. */
 typedef struct {
     float temperature; /* 0: greedy */
     int top_k;
     float top_p, min_p, repetition_penalty;
-} Sampling;
+} SamplingParams;
 
 /* The next token after n ids. The logits are reshaped in place. */
-int sample(const Sampling *sampling, int V, float logits[V], int n, const int ids[n], Random *random);
+int sample(const SamplingParams *sampling, int V, float logits[V], int n, const int ids[n], Random *random);
 
 #endif

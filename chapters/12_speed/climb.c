@@ -19,19 +19,19 @@ static Tensor as_tensor(DType dtype, int in, int out, const void *weight) {
 static void project_f32(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
                         const float weight[out][in]) {
     Tensor tensor = as_tensor(F32, in, out, weight);
-    fast_project(rows, in, out, y, x, &tensor);
+    fast_linear_tensor(rows, in, out, y, x, &tensor);
 }
 
-/* fast_project() would choose one of the two by what x holds. */
+/* fast_linear_tensor() would choose one of the two by what x holds. */
 static void project_bf16(const Method *method, int rows, int in, int out, float y[rows][out], const float x[rows][in],
                          const void *weight) {
     Tensor tensor = as_tensor(BF16, in, out, weight);
-    few_rows(rows < ROWS ? 0 : many_rows(method, rows, in, out, y, x, &tensor), rows, in, out, y, x, &tensor);
+    gemv(rows < MR ? 0 : gemm(method, rows, in, out, y, x, &tensor), rows, in, out, y, x, &tensor);
 }
 
 static void widened(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
                     const float weight[out][in]) {
-    project_bf16(widening(BF16), rows, in, out, y, x, weight);
+    project_bf16(gemm_method_for(BF16), rows, in, out, y, x, weight);
 }
 
 static void in_pairs(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
@@ -42,15 +42,15 @@ static void in_pairs(int rows, int in, int out, float y[restrict rows][out], con
 #define SINGLE {1, 1, 2, 1}
 #define VECTOR {LANES, 1, 2, 1}
 #define FOUR   {LANES, 4, 5, 4}
-#define TILE   {LANES, 2 * ROWS, ROWS + 2, 2 * ROWS}
+#define TILE   {LANES, 2 * MR, MR + 2, 2 * MR}
 
-const Step *climb_steps(int *count) {
+const Step *matmul_benchmarks(int *count) {
     static const Step steps[] = {
         {"0 triple loop", triple_loop, F32, SINGLE, SINGLE, false, false, false},
         {"1 loop order", loop_order, F32, SINGLE, SINGLE, true, false, false},
         {"2 float sum", float_sum, F32, SINGLE, SINGLE, true, false, false},
         {"3 omp simd", simd_sum, F32, VECTOR, VECTOR, true, false, false},
-        {"4 several sums", several_sums, F32, FOUR, FOUR, true, false, false},
+        {"4 several sums", multiple_accumulators, F32, FOUR, FOUR, true, false, false},
         {"5 register tile", register_tile, F32, FOUR, {LANES, 16, 8, 16}, true, false, false},
         {"6 packed panels", packed_panels, F32, FOUR, TILE, true, false, false},
         {"7 asking ahead", project_f32, F32, FOUR, TILE, true, false, false},
@@ -70,9 +70,9 @@ Task task_new(int rows) {
     Random random = {.state = 12};
     int out = rows == 1 ? OUT_ONE : OUT_MANY;
     size_t inputs = (size_t)rows * IN, weights = (size_t)IN * out, outputs = (size_t)rows * out;
-    Task t = {.rows = rows, .out = out, .x = allocate(inputs * sizeof(float)),
-              .y = allocate(outputs * sizeof(float)), .right = allocate(outputs * sizeof(float)),
-              .weight = allocate(weights * sizeof(float)), .half = allocate(weights * sizeof(bf16))};
+    Task t = {.rows = rows, .out = out, .x = xmalloc(inputs * sizeof(float)),
+              .y = xmalloc(outputs * sizeof(float)), .right = xmalloc(outputs * sizeof(float)),
+              .weight = xmalloc(weights * sizeof(float)), .half = xmalloc(weights * sizeof(bf16))};
     for (size_t i = 0; i < inputs; i++) t.x[i] = bf16_to_float(bf16_from_float((float)random_uniform(&random) - 0.5F));
     for (size_t i = 0; i < weights; i++)
         t.weight[i] = bf16_to_float(t.half[i] = bf16_from_float((float)random_uniform(&random) - 0.5F));
@@ -113,9 +113,9 @@ static void must_be_right(const Step *step, const Task *task) {
     }
 }
 
-Turns turns_new(void) { return (Turns){.start = seconds()}; }
+Rounds rounds_new(void) { return (Rounds){.start = seconds()}; }
 
-bool turns_go_on(Turns *turns) {
+bool rounds_go_on(Rounds *turns) {
     double time = seconds() - turns->start;
     return turns->count++ < 2 || time < 0.05 || (turns->count <= READING_WAYS && time < 0.12);
 }
@@ -133,7 +133,7 @@ Speed speed_of(const Step *step, Task *task) {
     double time = INFINITY;
     use_threads(threads);
     run(step, threads, task), must_be_right(step, task);
-    for (Turns turns = turns_new(); turns_go_on(&turns);) {
+    for (Rounds turns = rounds_new(); rounds_go_on(&turns);) {
         time = fmin(time, run(step, threads, task));
         double start = work_seconds(threads);
         double done = read_memory(threads, turns.count % READING_WAYS, bytes, weights);

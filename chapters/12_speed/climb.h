@@ -5,7 +5,7 @@
 #include "12_speed/ladder.h"
 #include "common/tensor.h"
 
-/* What a rung's inner loop does: that is all its speed is predicted from. */
+/* The operations of a version's inner loop, from which its speed is predicted. */
 typedef struct {
     int lanes; /* multiply-adds that one instruction does */
     int sums;  /* of them are under way, each waiting for none but itself */
@@ -15,7 +15,7 @@ typedef struct {
 
 typedef struct {
     const char *name;
-    Rung *run;
+    MatmulVersion *run;
     DType dtype;     /* of the weights, whatever the compiler is told */
     Loop one, many;  /* for a single row of x, and for many */
     bool once;       /* a weight is read from memory once, not once for each row of x */
@@ -24,7 +24,7 @@ typedef struct {
 } Step;
 
 /* All of them; the last only where the processor has it. */
-const Step *climb_steps(int *count);
+const Step *matmul_benchmarks(int *count);
 
 /* A build for finding mistakes says nothing about speed, nor does an emulator: it gets little to do. */
 #if defined __SANITIZE_ADDRESS__ || !defined __OPTIMIZE__ || defined UNTIMED
@@ -46,16 +46,16 @@ typedef struct {
 Task task_new(int rows);
 void task_free(Task *task);
 
-/* What is timed and what limits it go in turns: what a shared machine gives changes from one moment to the next. Each
- * has at least two, and all ways of reading, unless it takes too long.
- * for (Turns turns = turns_new(); turns_go_on(&turns);) … */
+/* A kernel and its limit are measured in alternating rounds, because a shared machine's speed
+ * changes from moment to moment. There are at least two rounds, and one for every way of
+ * reading, unless it takes too long. for (Turns turns = rounds_new(); rounds_go_on(&turns);) … */
 typedef struct {
     int count; /* this is turn 1, 2, … */
     double start;
-} Turns;
+} Rounds;
 
-Turns turns_new(void);
-bool turns_go_on(Turns *turns);
+Rounds rounds_new(void);
+bool rounds_go_on(Rounds *turns);
 
 /* Operations a second, two for each multiply-add, of a rung and of what limits it. A rung that is wrong is not
  * measured: fail() names it. */

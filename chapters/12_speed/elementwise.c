@@ -59,7 +59,7 @@ void fast_rms_norm(int rows, int dim, float out[restrict rows][dim], const float
  * and what x has more than 32 is added as it is; below -111 the fraction is 0. */
 INLINE Vector silu_of(Vector x) {
     const Vector zero = {0};
-    Vector low = lesser(zero + 32, x), power = exp_scaled(-32, -larger(zero - 111, low));
+    Vector low = vector_min(zero + 32, x), power = exp_scaled(-32, -vector_max(zero - 111, low));
     return low / (0x1p-32f + power) * 0x1p-32f - (low - x);
 }
 

@@ -12,10 +12,10 @@ INLINE Vector exp_scaled(int scale, Vector x) {
     Vector r = (x - n * 0x1.62e4p-1f) - n * 1.42860682e-6f; /* x - n ln 2, with ln 2 in two parts */
     Vector series = 1.f / 24 + r * (1.f / 120 + r * (1.f / 720 + r * (1.f / 5040)));
     series = 1 + r * (1 + r * (1.f / 2 + r * (1.f / 6 + r * series)));
-    return series * (Vector)((Words)shifted << 23); /* in the place of the exponent they are 2^(n + scale) */
+    return series * (Vector)((VecU32)shifted << 23); /* in the place of the exponent they are 2^(n + scale) */
 }
 
 /* e^x for x <= 0; far below 0, where n would be less than -127, it is 0. */
-INLINE Vector exp_negative(Vector x) { return exp_scaled(0, larger((Vector){0} - 88, x)); }
+INLINE Vector exp_negative(Vector x) { return exp_scaled(0, vector_max((Vector){0} - 88, x)); }
 
 #endif

@@ -9,10 +9,10 @@
         .rope_interleaved = rope_interleaved,   \
         .kv_cache_append = kv_cache_append,     \
         .flash_attention = fast_flash_attention, \
-        .project = product,                     \
+        .linear_tensor = product,                     \
     }
 
-const Kernels fast_kernels = FAST(fast_project);
-const Kernels bf16_kernels = FAST(project_in_bf16);
-const Kernels exact_kernels = FAST(project_exactly);
-const Kernels bf16_exact_kernels = FAST(project_in_bf16_exactly);
+const Kernels fast_kernels = FAST(fast_linear_tensor);
+const Kernels bf16_kernels = FAST(linear_tensor_bf16);
+const Kernels exact_kernels = FAST(linear_tensor_exact);
+const Kernels bf16_exact_kernels = FAST(linear_tensor_bf16_exact);

@@ -8,7 +8,7 @@
 __typeof__(rms_norm) fast_rms_norm;
 __typeof__(swiglu) fast_swiglu;
 __typeof__(flash_attention) fast_flash_attention;
-__typeof__(project) fast_project;
+__typeof__(linear_tensor) fast_linear_tensor;
 
 extern const Kernels fast_kernels;
 

@@ -1,4 +1,5 @@
-/* What the figures of chapter 12 draw: the ladder, and one layer of a decoder beside the machine's limits. */
+/* Writes the data of this chapter's figures: the versions of matmul, and one decoder layer
+ * beside the machine's limits. */
 #include "09_decoder/decoder.h"
 #include "09_decoder/presets.h"
 #include "12_speed/climb.h"
@@ -16,7 +17,7 @@
 
 static void ladder(const char *data) {
     int count;
-    const Step *steps = climb_steps(&count);
+    const Step *steps = matmul_benchmarks(&count);
     Output file = data_open(data, "12_ladder", "rung, rows, operations for each byte of weights, then predicted and "
                             "measured: of the FMA peak, of the read bandwidth");
     Task tasks[] = {task_new(1), task_new(MANY)};
@@ -44,7 +45,7 @@ static double layer_weights(const Config *c) {
     return (double)c->C * (2.0 * c->H * c->D + 2.0 * c->KV * c->D + 3.0 * c->F);
 }
 
-/* Of the layer's matrices, and of an embedding of one row. */
+/* For the layer's matrices, and an embedding of one row. */
 static size_t weight_bytes(const Config *c, DType dtype) {
     return (size_t)(layer_weights(c) + c->C) * dtype_size(dtype);
 }
@@ -62,15 +63,15 @@ static Tensor random_matrix(DType dtype, char **next, int rows, int columns) {
 }
 
 static Model one_layer(DType dtype) {
-    Model model = {.config = config_preset("llama-3.2-1b"), .layers = allocate(sizeof(Layer))};
+    Model model = {.config = config_preset("llama-3.2-1b"), .layers = xmalloc(sizeof(Layer))};
     Config *c = &model.config;
     c->L = 1, c->V = 1;
     c->C /= NARROWER, c->F /= NARROWER, c->H /= NARROWER, c->KV /= NARROWER;
     int C = c->C, F = c->F, queries = c->H * c->D, keys = c->KV * c->D;
     size_t bytes = weight_bytes(c, dtype);
-    char *next = allocate(2 * bytes); /* as much again, for a limit to read, which then finds nothing of it in a cache */
+    char *next = xmalloc(2 * bytes); /* as much again, for a limit to read, which then finds nothing of it in a cache */
     memset(next + bytes, 0, bytes);
-    float *ones = model.norm = allocate((size_t)C * sizeof *ones);
+    float *ones = model.norm = xmalloc((size_t)C * sizeof *ones);
     for (int i = 0; i < C; i++) ones[i] = 1;
     Layer *l = model.layers;
     *l = (Layer){.input_layernorm = ones, .post_attention_layernorm = ones};
@@ -103,7 +104,7 @@ static double read_tokens(const void *context, int, int) {
     int T = r->T, ids[T];
     memset(ids, 0, sizeof ids);
     r->decoder->length = r->length;
-    decoder_read(r->decoder, T, ids);
+    decoder_eval(r->decoder, T, ids);
     if (T == 1) return (double)r->bytes + 2.0 * (r->length + 1) * c->KV * c->D * sizeof(float);
     return 2 * layer_weights(c) * T + 2.0 * c->H * c->D * T * (T + 1);
 }
@@ -122,8 +123,8 @@ static double share(const Model *model, int threads, int T, int length) {
     memset(decoder.keys, 0, cached), memset(decoder.values, 0, cached);
     Reading reading = {&decoder, weight_bytes(&model->config, model->lm_head.dtype), threads, T, length};
     use_threads(threads);
-    double share = T == 1 ? typical_share(read_tokens, read_as_much, READING_WAYS, &reading, TURNS, threads)
-                          : typical_share(read_tokens, multiply, 1, &reading, TURNS, threads);
+    double share = T == 1 ? median_share(read_tokens, read_as_much, READING_WAYS, &reading, TURNS, threads)
+                          : median_share(read_tokens, multiply, 1, &reading, TURNS, threads);
     decoder_free(&decoder);
     return share;
 }

@@ -30,8 +30,9 @@ typedef struct {
     const float *q, *k, *v;
 } Problem;
 
-/* What a set of queries carries from tile to tile: chapter 8's m, l and O of each. A query here is one (position, head)
- * pair: the heads of a group, and then those of the next position, read the same keys. */
+/* The running state of a set of queries: FlashAttention's m, l and O of each. A query here is
+ * one (position, head) pair: the heads of a group, and then those of the next position, read the
+ * same keys. */
 typedef struct {
     int g, first, count;   /* their key/value head; queries first … first + count - 1 of it */
     int last[WIDE];        /* the last key that each may see */
@@ -53,7 +54,7 @@ typedef struct {
 } Tile;
 
 /* Lines of memory are on their way from now on, into the second-level cache. */
-INLINE void ask(int numbers, const float *from) {
+INLINE void prefetch(int numbers, const float *from) {
     for (int i = 0; i < numbers; i += LINE) __builtin_prefetch(from + i, 0, 2);
 }
 
@@ -71,7 +72,7 @@ INLINE void multiply(int rows, int count, Vector sum[rows][2], int pitch, const 
         if (!next) {
             IN_REGISTER(first);
             IN_REGISTER(second);
-        } else if (i * share % LINE == 0) ask(share, next + i * share);
+        } else if (i * share % LINE == 0) prefetch(share, next + i * share);
         UNROLLED
         for (int r = 0; r < rows; r++) sum[r][0] += x[i][r] * first, sum[r][1] += x[i][r] * second;
     }
@@ -83,7 +84,7 @@ INLINE void online_softmax(int queries, int rows, float score[rows][WIDE], Set *
     Vector most[2] = {set->max[0], set->max[1]};
     Vector tile[2] = {0}; /* summed apart: the running sum of a long text is too large to add single weights to */
     for (int i = 0; i < rows; i++)
-        for (int c = 0; c < 2; c++) most[c] = larger(*(const Vector *)&score[i][c * LANES], most[c]);
+        for (int c = 0; c < 2; c++) most[c] = vector_max(*(const Vector *)&score[i][c * LANES], most[c]);
     largest_of_each(queries, most);
     for (int i = 0; i < rows; i++)
         for (int c = 0; c < 2; c++) {
@@ -104,7 +105,7 @@ static void mask(int queries, float score[KEYS][queries], int s0, const int last
 
 /* ------------------------------------------------------------------ many queries and a tile */
 
-/* Chapter 8's attend_tile for a set: the tile begins with key s0. */
+/* Chapter 8's online_softmax_tile for a set: the tile begins with key s0. */
 static void many_meet(Set *set, int s0, int width, const Tile *tile) {
     float score[KEYS][WIDE], (*out)[WIDE] = (void *)set->out;
     const float(*keys)[KEYS] = (const void *)tile->k.first, (*values)[width] = (const void *)tile->v.first;
@@ -149,11 +150,11 @@ INLINE Vector piece_totals(Vector sum[PIECE]) {
 }
 
 /* The same as scores, [key][query]: of four queries, or of four and four others. */
-#define TURNED(from, l) ((l) % FOUR * PIECE + (l) / FOUR)
+#define TRANSPOSED(from, l) ((l) % FOUR * PIECE + (l) / FOUR)
 #define JOINED(from, l) (((from) + (l)) / FOUR % 2 * LANES + (l) % FOUR * PIECE + ((from) + (l)) / EIGHT)
 INLINE void scores_of_four(float score[PIECE][FOUR], Vector sum[PIECE]) {
     Vector four = piece_totals(sum);
-    *(Vector *)score = (Vector)__builtin_shufflevector(four, four, EACH_LANE(TURNED, 0));
+    *(Vector *)score = (Vector)__builtin_shufflevector(four, four, EACH_LANE(TRANSPOSED, 0));
 }
 
 INLINE void scores_of_eight(float score[PIECE][EIGHT], Vector sum[PIECE], Vector others[PIECE]) {
@@ -170,7 +171,7 @@ INLINE void dot_keys(int queries, int width, float score[STEP][queries], const f
     for (int n = 0; n < fours * STEP; n++) sum[n / STEP][n % STEP] = (Vector){0};
     for (int i = 0; i < width; i += PIECE) {
         Vector query[2];
-        if (next && i * STEP % LINE == 0) ask(STEP * PIECE, next + i * STEP);
+        if (next && i * STEP % LINE == 0) prefetch(STEP * PIECE, next + i * STEP);
         for (int n = 0; n < fours; n++) query[n] = *(const Vector *)&q[i * queries + n * LANES];
         UNROLLED
         for (int s = 0; s < STEP; s++) {
@@ -185,7 +186,7 @@ INLINE void dot_keys(int queries, int width, float score[STEP][queries], const f
         else scores_of_eight((void *)score[s], &sum[0][s], &sum[1][s]);
 }
 
-/* What lies so many numbers further, if anything is there. */
+/* The address so many numbers further, or NULL. */
 static const float *further(const float *from, int numbers) { return from ? from + numbers : NULL; }
 
 /* Two vectors of each query's sums shrink, and get what a tile adds to them. */
@@ -204,7 +205,7 @@ INLINE void add_values(int queries, int width, float out[queries][width], const 
     }
 }
 
-/* Chapter 8's attend_tile for a set: STEP keys, or two vectors of each value, meet all of its queries before others are
+/* Chapter 8's online_softmax_tile for a set: STEP keys, or two vectors of each value, meet all of its queries before others are
  * read. */
 INLINE void few_meet(int queries, Set *set, int s0, int width, const Tile *tile) {
     float score[KEYS][queries], shrink[WIDE];
@@ -223,12 +224,12 @@ INLINE void few_meet(int queries, Set *set, int s0, int width, const Tile *tile)
 /* Room for a tile of its own. */
 typedef struct {
     float *k, *v;  /* [KEYS][width] */
-    float *turned; /* [width][KEYS] */
+    float *transposed; /* [width][KEYS] */
 } Copy;
 
 static Copy copy_new(const Problem *p) {
     size_t numbers = (size_t)KEYS * p->width;
-    float *room = allocate(3 * numbers * sizeof *room);
+    float *room = xmalloc(3 * numbers * sizeof *room);
     return (Copy){room, room + numbers, room + 2 * numbers};
 }
 
@@ -246,10 +247,10 @@ static Tile copied_tile(int g, int s0, int end, const Problem *p, Copy copy) {
     return (Tile){.k = {copy.k, (size_t)width}, .v = {copy.v, (size_t)width}};
 }
 
-static Tile turned_tile(int g, int s0, int end, const Problem *p, Copy copy) {
+static Tile transposed_tile(int g, int s0, int end, const Problem *p, Copy copy) {
     Tile tile = copied_tile(g, s0, end, p, copy);
-    turn_rows(KEYS, p->width, (void *)copy.turned, (const void *)copy.k);
-    return (Tile){.k = {copy.turned, KEYS}, .v = tile.v};
+    transpose(KEYS, p->width, (void *)copy.transposed, (const void *)copy.k);
+    return (Tile){.k = {copy.transposed, KEYS}, .v = tile.v};
 }
 
 /* For few queries a copy does not pay: they read a whole tile where it lies, and meanwhile ask for the next, from its
@@ -261,7 +262,7 @@ static Tile tile_in_place(int g, int s0, int end, const Problem *p, Copy copy) {
     if (s0 + KEYS > end || p->width != p->D) return copied_tile(g, s0, end, p, copy);
     Tile tile = {.k = {p->k + at, pitch}, .v = {p->v + at, pitch}};
     if (s0 + KEYS < end) tile.next_k = p->k + next, tile.next_v = p->v + next;
-    if (s0 + 3 * KEYS <= end) look_up(bytes, p->k + later), look_up(bytes, p->v + later);
+    if (s0 + 3 * KEYS <= end) tlb_prefetch(bytes, p->k + later), tlb_prefetch(bytes, p->v + later);
     return tile;
 }
 
@@ -297,24 +298,24 @@ static Set gather_pieces(int queries, int g, int first, const Problem *p, float 
 }
 
 /* Many queries: row i has number i of each. */
-static Set gather_turned(int g, int first, const Problem *p, float *room) {
+static Set gather_transposed(int g, int first, const Problem *p, float *room) {
     Set set = gather(WIDE, g, first, p, room);
-    turn_rows(WIDE, p->width, (void *)set.out, (const void *)set.q);
+    transpose(WIDE, p->width, (void *)set.out, (const void *)set.q);
     set.q = set.out, set.out = memset(room, 0, (size_t)WIDE * p->width * sizeof *room);
     return set;
 }
 
 /* rows[r] is what query r has summed. */
-static void scatter(int queries, const Set *set, const float *rows_, const Problem *p, float *out_, float *log_sum_) {
+static void scatter(int queries, const Set *set, const float *rows_, const Problem *p, float *out_, float *lse_) {
     int H = p->H, D = p->D, width = p->width, group = H / p->KV;
     const float(*rows)[width] = (const void *)rows_;
-    float(*out)[H][D] = (void *)out_, (*log_sum)[H] = (void *)log_sum_, sums[WIDE], most[WIDE];
+    float(*out)[H][D] = (void *)out_, (*lse)[H] = (void *)lse_, sums[WIDE], most[WIDE];
     memcpy(sums, set->sum, sizeof sums), memcpy(most, set->max, sizeof most);
     for (int l = queries; l < WIDE; l++) sums[l % queries] += sums[l];
     for (int r = 0; r < set->count; r++) {
         int t = (set->first + r) / group, h = set->g * group + (set->first + r) % group;
         for (int i = 0; i < D; i++) out[t][h][i] = rows[r][i] / sums[r];
-        if (log_sum) log_sum[t][h] = (float)(most[r] + log(sums[r]));
+        if (lse) lse[t][h] = (float)(most[r] + log(sums[r]));
     }
 }
 
@@ -324,7 +325,7 @@ static void merge_sets(int queries, Set *into, const Set *from, int width) {
     const float(*more)[width] = (const void *)from->out;
     Vector old[2], new[2];
     for (int c = 0; c < 2; c++) {
-        Vector max = larger(into->max[c], from->max[c]);
+        Vector max = vector_max(into->max[c], from->max[c]);
         old[c] = exp_negative(into->max[c] - max), new[c] = exp_negative(from->max[c] - max);
         into->max[c] = max, into->sum[c] = old[c] * into->sum[c] + new[c] * from->sum[c];
     }
@@ -344,34 +345,34 @@ static Problem problem(int T, int S, int H, int KV, int D, const float *q, const
 /* ------------------------------------------------------------------ many queries: teams */
 
 /* Shows a team of one head all keys that its last query may see. */
-static void attend_team(int count, Set team[count], const Problem *p, Copy copy) {
+static void prefill_block(int count, Set team[count], const Problem *p, Copy copy) {
     int end = team[count - 1].last[WIDE - 1] + 1;
     for (int s0 = 0; s0 < end; s0 += KEYS) {
-        Tile tile = turned_tile(team->g, s0, end, p, copy);
+        Tile tile = transposed_tile(team->g, s0, end, p, copy);
         for (Set *set = team; set < team + count; set++)
             if (s0 <= set->last[WIDE - 1]) many_meet(set, s0, p->width, &tile);
     }
 }
 
-void team_attention(int sets, int T, int S, int H, int KV, int D, float out[restrict T][H][D], float *log_sum,
+void flash_prefill(int sets, int T, int S, int H, int KV, int D, float out[restrict T][H][D], float *lse,
                     const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]) {
     const Problem p = problem(T, S, H, KV, D, (const void *)q, (const void *)k, (const void *)v);
     int queries = T * (H / KV), teams = (queries + sets * WIDE - 1) / (sets * WIDE);
 #pragma omp parallel if ((double)T * S * H * D > 1e6)
     {
-        float *room = allocate(sets * set_numbers(WIDE, &p) * sizeof *room);
-        Set *team = allocate((size_t)sets * sizeof *team);
+        float *room = xmalloc(sets * set_numbers(WIDE, &p) * sizeof *room);
+        Set *team = xmalloc((size_t)sets * sizeof *team);
         Copy copy = copy_new(&p);
 #pragma omp for collapse(2) schedule(dynamic)
         for (int n = teams - 1; n >= 0; n--) /* the last teams have the most keys to read: they go first */
             for (int g = 0; g < KV; g++) {
                 int count = 0;
                 for (int first = n * sets * WIDE; first < queries && count < sets; first += WIDE, count++)
-                    team[count] = gather_turned(g, first, &p, room + count * set_numbers(WIDE, &p));
-                attend_team(count, team, &p, copy);
+                    team[count] = gather_transposed(g, first, &p, room + count * set_numbers(WIDE, &p));
+                prefill_block(count, team, &p, copy);
                 for (Set *set = team; set < team + count; set++) {
-                    turn_rows(p.width, WIDE, (void *)set->q, (const void *)set->out);
-                    scatter(WIDE, set, set->q, &p, &out[0][0][0], log_sum);
+                    transpose(p.width, WIDE, (void *)set->q, (const void *)set->out);
+                    scatter(WIDE, set, set->q, &p, &out[0][0][0], lse);
                 }
             }
         free(room), free(team), free(copy.k);
@@ -382,7 +383,7 @@ void team_attention(int sets, int T, int S, int H, int KV, int D, float out[rest
 
 /* Shows sets of all heads the keys begin … end - 1, which they read as they lie in memory. A head's first set asks for
  * what comes next. */
-static void attend_part(int queries, int each, Set sets[][each], int begin, int end, const Problem *p) {
+static void decode_part(int queries, int each, Set sets[][each], int begin, int end, const Problem *p) {
     Copy copy = copy_new(p);
     for (int s0 = begin; s0 < end; s0 += KEYS)
         for (int g = 0; g < p->KV; g++) {
@@ -396,13 +397,13 @@ static void attend_part(int queries, int each, Set sets[][each], int begin, int 
     free(copy.k);
 }
 
-void split_attention(int parts, int T, int S, int H, int KV, int D, float out[restrict T][H][D],
+void flash_decode_split_kv(int parts, int T, int S, int H, int KV, int D, float out[restrict T][H][D],
                      const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]) {
     const Problem p = problem(T, S, H, KV, D, (const void *)q, (const void *)k, (const void *)v);
     int group = H / KV, queries = group > FOUR ? EIGHT : FOUR, tiles = (S + KEYS - 1) / KEYS;
     int each = (T * group + queries - 1) / queries, count = each * KV;
-    float *room = allocate((size_t)parts * count * set_numbers(queries, &p) * sizeof *room);
-    Set(*sets)[count] = allocate((size_t)parts * sizeof *sets);
+    float *room = xmalloc((size_t)parts * count * set_numbers(queries, &p) * sizeof *room);
+    Set(*sets)[count] = xmalloc((size_t)parts * sizeof *sets);
 #pragma omp parallel for if ((double)T * S * H * D > 1e6)
     for (int part = 0; part < parts; part++) {
         long first = (long)tiles * part / parts * KEYS, end = (long)tiles * (part + 1) / parts * KEYS;
@@ -410,7 +411,7 @@ void split_attention(int parts, int T, int S, int H, int KV, int D, float out[re
             float *own = room + ((size_t)part * count + n) * set_numbers(queries, &p);
             sets[part][n] = gather_pieces(queries, n / each, n % each * queries, &p, own);
         }
-        attend_part(queries, each, (void *)sets[part], (int)first, (int)(end < S ? end : S), &p);
+        decode_part(queries, each, (void *)sets[part], (int)first, (int)(end < S ? end : S), &p);
     }
     for (int n = 0; n < count; n++) {
         for (int part = 1; part < parts; part++) merge_sets(queries, &sets[0][n], &sets[part][n], p.width);
@@ -419,12 +420,13 @@ void split_attention(int parts, int T, int S, int H, int KV, int D, float out[re
     free(sets), free(room);
 }
 
-/* How many parts there are depends on the text alone: so does the order of the sums, and the answer is the same with
- * any number of threads. The room grows with the text to S = 1920, and then stays. */
+/* The number of parts depends only on the text's length, so the order of the sums, and the
+ * result, is the same with any number of threads. The scratch memory grows with the text up to S
+ * = 1920. */
 void fast_flash_attention(int T, int S, int H, int KV, int D, float out[restrict T][H][D],
                           const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]) {
     int parts = S / 128 + 1;
     bool few = KV > 0 && T * (H / KV) <= FEW;
-    if (few) split_attention(parts < 16 ? parts : 16, T, S, H, KV, D, out, q, k, v);
-    else team_attention(TEAM, T, S, H, KV, D, out, NULL, q, k, v);
+    if (few) flash_decode_split_kv(parts < 16 ? parts : 16, T, S, H, KV, D, out, q, k, v);
+    else flash_prefill(TEAM, T, S, H, KV, D, out, NULL, q, k, v);
 }

@@ -46,7 +46,7 @@ void simd_sum(int rows, int in, int out, float y[restrict rows][out], const floa
 }
 
 /* Four outputs of one row; the last few outputs one by one. */
-void several_sums(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
+void multiple_accumulators(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
                   const float weight[out][in]) {
     int o = 0;
     for (; o + 4 <= out; o += 4)
@@ -93,7 +93,7 @@ void register_tile(int rows, int in, int out, float y[restrict rows][out], const
                 y[r + k / 4][o + k % 4] = sum[k / 4][k % 4];
             }
         }
-    several_sums(rows - r4, in, out, y + r4, x + r4, weight);
+    multiple_accumulators(rows - r4, in, out, y + r4, x + r4, weight);
     for (int o = o4; o < out; o++)
         for (int r = 0; r < r4; r++) y[r][o] = dot(in, x[r], weight[o]);
 }
@@ -136,7 +136,7 @@ void packed_panels(int rows, int in, int out, float y[restrict rows][out], const
                 add_tile(HEIGHT, count, in, out, (void *)&y[r][o], (const void *)&x[r][i], panel);
             for (; r < rows; r++) add_tile(1, count, in, out, (void *)&y[r][o], (const void *)&x[r][i], panel);
         }
-    if (outs == 0) several_sums(rows, in, out, y, x, weight);
+    if (outs == 0) multiple_accumulators(rows, in, out, y, x, weight);
     for (int o = outs; o < out && outs > 0; o++)
         for (int r = 0; r < rows; r++) y[r][o] = dot(in, x[r], weight[o]);
 }

@@ -2,11 +2,11 @@
  *
  * Every rung computes y[r][o] = sum over i of x[r][i] weight[o][i] and differs from the one before in one thing. Rungs
  * 0 and 1 sum in double, as common/linear.h does; from rung 2 on sums are float32. What comes after these is not here:
- * it is projection.c, whose fast_project() makes the whole decoder fast. */
+ * it is projection.c, whose fast_linear_tensor() makes the whole decoder fast. */
 #ifndef LADDER_H
 #define LADDER_H
 
-typedef void Rung(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
+typedef void MatmulVersion(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
                   const float weight[out][in]);
 
 /* As the formula says it. */
@@ -26,14 +26,15 @@ void simd_sum(int rows, int in, int out, float y[restrict rows][out], const floa
               const float weight[out][in]);
 
 /* Four of these side by side: none waits for its own last addition. */
-void several_sums(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
+void multiple_accumulators(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
                   const float weight[out][in]);
 
 /* Four rows by four rows: what was loaded is used four times. */
 void register_tile(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
                    const float weight[out][in]);
 
-/* What tiles need is brought together first, turned, and stays in the first-level cache while all rows of x use it. */
+/* Packing: the weights of a tile are copied, transposed, into a panel that stays in the
+ * first-level cache while all rows of x use it. */
 void packed_panels(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
                    const float weight[out][in]);
 

@@ -48,7 +48,7 @@ typedef enum { FIRST, SECOND, NOT, WAYS_TO_ASK } Asking;
 
 #define INLINE inline __attribute__((always_inline))
 
-static INLINE void ask(Asking how, const char *from) {
+static INLINE void prefetch(Asking how, const char *from) {
     if (how == FIRST) __builtin_prefetch(from + AHEAD);
     if (how == SECOND) __builtin_prefetch(from + AHEAD, 0, 2);
 }
@@ -61,11 +61,11 @@ static INLINE void add_streams(Asking how, int streams, size_t stream, const Wid
             const Wide *from = numbers + (size_t)s * stream + i;
 #pragma GCC unroll 16
             for (int j = 0; j < BURST; j++) {
-                if (j * sizeof(Wide) % LINE == 0) ask(how, (const char *)(from + j));
+                if (j * sizeof(Wide) % LINE == 0) prefetch(how, (const char *)(from + j));
                 sum[j % SUMS] += from[j];
             }
         }
-    keep(sum);
+    do_not_optimize(sum);
 }
 
 double read_memory(int threads, int way, size_t bytes, const void *memory) {
@@ -85,7 +85,7 @@ double read_memory(int threads, int way, size_t bytes, const void *memory) {
 double read_bandwidth(int threads, size_t bytes) {
     double best = INFINITY, end = seconds() + repeating;
     if (bytes > MOST_MEMORY) bytes = MOST_MEMORY;
-    void *memory = allocate(bytes);
+    void *memory = xmalloc(bytes);
     memset(memory, 0, bytes);
     for (int turn = 0; turn < 2 * READING_WAYS || seconds() < end; turn++) {
         double start = seconds();
@@ -110,7 +110,7 @@ double multiply_adds(int threads) {
         for (int step = 0; step < STEPS; step++)
 #pragma GCC unroll 12
             for (int c = 0; c < CHAINS; c++) chain[c] = chain[c] * a + b;
-        keep(chain);
+        do_not_optimize(chain);
     }
     return 2.0 * CHAINS * WIDTH * STEPS * threads;
 }
@@ -124,7 +124,7 @@ __attribute__((target("avx512f,avx512bf16"))) static void bf16_chains(int steps)
     for (int step = 0; step < steps; step++)
 #pragma GCC unroll 12
         for (int c = 0; c < CHAINS; c++) chain[c] = _mm512_dpbf16_ps(chain[c], a, a);
-    keep(chain);
+    do_not_optimize(chain);
 }
 
 double multiply_bf16_pairs(int threads) {
@@ -163,7 +163,7 @@ double multiply_bytes(int threads) {
         for (int step = 0; step < STEPS; step++)
 #pragma GCC unroll 12
             for (int c = 0; c < CHAINS; c++) chain[c] = ADD_FOURS(chain[c], a);
-        keep(chain);
+        do_not_optimize(chain);
     }
     return 8.0 * LANES_OF_FOUR * CHAINS * STEPS * threads;
 }
@@ -214,7 +214,7 @@ static int best_way(Measured *work, int ways, const void *context, int threads) 
     return found;
 }
 
-double typical_share(Measured *kernel, Measured *limit, int ways, const void *context, int turns,
+double median_share(Measured *kernel, Measured *limit, int ways, const void *context, int turns,
                      int threads) {
     double shares[turns];
     int way = best_way(limit, ways, context, threads);

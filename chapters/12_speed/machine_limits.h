@@ -46,7 +46,7 @@ typedef double Measured(const void *context, int turn, int way);
 /* The kernel's speed as a share of its limit's: the median of so many turns, each measured beside
  * the limit of that moment. (The best moment of the one need not be the best of the other, where
  * other programs use the same memory.) A few turns before choose the best way of the limit. */
-double typical_share(Measured *kernel, Measured *limit, int ways, const void *context, int turns,
+double median_share(Measured *kernel, Measured *limit, int ways, const void *context, int turns,
                      int threads);
 
 #endif

@@ -30,7 +30,7 @@ static size_t wrong_numbers(const Step *step, const GoldenCase *c) {
     const Tensor *x = golden_input(c, "x"), *weight = golden_input(c, "weight"), *bias = golden_input(c, "bias");
     int rows = (int)x->shape[0], in = (int)x->shape[1], out = (int)weight->shape[0];
     Tensor got = c->expected;
-    float *y = allocate(tensor_bytes(&got));
+    float *y = xmalloc(tensor_bytes(&got));
     step->run(rows, in, out, (void *)y, x->data, weight->data);
     for (int k = 0; bias && k < rows * out; k++) y[k] += ((const float *)bias->data)[k % out];
     got.data = y;
@@ -73,7 +73,7 @@ static void climb(const Step *first, const Step *end) {
     table_print(&table, stdout);
     printf("From rung 8 on there are %d threads, and the limits are those of %d.\n", thread_count(), thread_count());
     if (dots > 0)
-        printf("BF16 dot products do %.2f times the FMA peak: fast_project() %s them.\n", dots,
+        printf("BF16 dot products do %.2f times the FMA peak: fast_linear_tensor() %s them.\n", dots,
                bf16_dots_pay() ? "takes" : "does not take");
     task_free(&one), task_free(&many);
 }
@@ -97,8 +97,8 @@ static Heads heads_new(int T, int S) {
     Random random = {.state = 8};
     size_t queries = (size_t)T * H * D, keys = (size_t)S * KV * D;
     Heads h = {.T = T, .S = S,
-               .q = allocate(queries * sizeof(float)), .k = allocate(keys * sizeof(float)),
-               .v = allocate(keys * sizeof(float)), .out = allocate(queries * sizeof(float))};
+               .q = xmalloc(queries * sizeof(float)), .k = xmalloc(keys * sizeof(float)),
+               .v = xmalloc(keys * sizeof(float)), .out = xmalloc(queries * sizeof(float))};
     random_fill(&random, queries, h.q), random_fill(&random, keys, h.k), random_fill(&random, keys, h.v);
     return h;
 }
@@ -108,9 +108,9 @@ static void heads_free(Heads *h) { free(h->q), free(h->k), free(h->v), free(h->o
 static void attend(const Way *way, const Heads *h) {
     int T = h->T, S = h->S;
     void *out = h->out, *q = h->q, *k = h->k, *v = h->v;
-    if (way->number == 0) attend_last(T, S, H, KV, D, out, q, k, v);
-    else if (T > 1) team_attention(way->number, T, S, H, KV, D, out, NULL, q, k, v);
-    else split_attention(way->number, T, S, H, KV, D, out, q, k, v);
+    if (way->number == 0) gqa_attention_with_past(T, S, H, KV, D, out, q, k, v);
+    else if (T > 1) flash_prefill(way->number, T, S, H, KV, D, out, NULL, q, k, v);
+    else flash_decode_split_kv(way->number, T, S, H, KV, D, out, q, k, v);
 }
 
 /* The share of what limits it, in turns with it: multiply-adds for many queries, reading for one. */
@@ -119,7 +119,7 @@ static double share(const Way *way, const Heads *h) {
     double work = h->T > 1 ? 2.0 * H * D * h->T * (h->T + 1) : 2.0 * h->S * KV * D * sizeof(float);
     double time = INFINITY, limit = 0;
     use_threads(threads);
-    for (Turns turns = turns_new(); turns_go_on(&turns);) {
+    for (Rounds turns = rounds_new(); rounds_go_on(&turns);) {
         double start = work_seconds(threads);
         attend(way, h);
         time = fmin(time, work_seconds(threads) - start), start = work_seconds(threads);
@@ -150,7 +150,7 @@ static void climb_attention(void) {
 int main(int argc, char **argv) {
     const char *rung = NULL;
     int count;
-    const Step *steps = climb_steps(&count), *first = steps, *end = steps + count;
+    const Step *steps = matmul_benchmarks(&count), *first = steps, *end = steps + count;
     const Option options[] = {{"rung", "N", "only rung N, from 0 to 10", &rung}};
     only_options(argc, argv, "[--rung N]", "Chapter 12, speed: a ladder of matrix products, and one of attention.", 1,
                  options);

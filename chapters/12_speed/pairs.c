@@ -14,7 +14,7 @@ bool bf16_dots_pay(void) { return false; }
 INLINE Vector add_pairs(Vector sum, float, Vector) { return sum; }
 #endif
 
-static void copy_pairs(int rows, int count, int in, float block[rows][PITCH], const float x[rows][in]) {
+static void copy_pairs(int rows, int count, int in, float block[rows][LDA], const float x[rows][in]) {
     for (int r = 0; r < rows; r++)
         for (int i = 0; i < count; i += LANES) {
             float rest[2 * LANES] = {0};
@@ -24,16 +24,16 @@ static void copy_pairs(int rows, int count, int in, float block[rows][PITCH], co
         }
 }
 
-static void whole_tile(int count, bool more, int out, float y[][out], const float x[][PITCH], const float w[][OUTS],
-                       Ahead ahead) {
-    tile(add_pairs, ROWS, count, more, out, y, x, w, ahead);
+static void whole_tile(int count, bool more, int out, float y[][out], const float x[][LDA], const float w[][NR],
+                       PrefetchPlan ahead) {
+    tile(add_pairs, MR, count, more, out, y, x, w, ahead);
 }
-static void third_tile(int count, bool more, int out, float y[][out], const float x[][PITCH], const float w[][OUTS],
-                       Ahead ahead) {
-    tile(add_pairs, ROWS / 3, count, more, out, y, x, w, ahead);
+static void third_tile(int count, bool more, int out, float y[][out], const float x[][LDA], const float w[][NR],
+                       PrefetchPlan ahead) {
+    tile(add_pairs, MR / 3, count, more, out, y, x, w, ahead);
 }
-static void single_row(int count, bool more, int out, float y[][out], const float x[][PITCH], const float w[][OUTS],
-                       Ahead ahead) {
+static void single_row(int count, bool more, int out, float y[][out], const float x[][LDA], const float w[][NR],
+                       PrefetchPlan ahead) {
     tile(add_pairs, 1, count, more, out, y, x, w, ahead);
 }
 

@@ -13,12 +13,12 @@
 #include <stddef.h>
 
 enum {
-    ROWS = REGISTERS * 3 / 8, /* rows of x in a tile: two vectors of sums each take three quarters of the registers */
-    OUTS = 2 * LANES,         /* outputs of a tile */
-    DEPTH = 1024,             /* numbers of each sum that are worked on at a time; then y is read and written anew */
+    MR = REGISTERS * 3 / 8, /* rows of x in a tile: two vectors of sums each take three quarters of the registers */
+    NR = 2 * LANES,         /* outputs of a tile */
+    KC = 1024,             /* numbers of each sum that are worked on at a time; then y is read and written anew */
     PART = 64,                /* that are added up one after the other: in longer sums roundings would add up, too */
-    PITCH = DEPTH + 16,       /* numbers from row to row of a block: in powers of two they would crowd into few sets */
-    CHUNK = 512,              /* rows of x in a block */
+    LDA = KC + 16,       /* numbers from row to row of a block: in powers of two they would crowd into few sets */
+    MC = 512,              /* rows of x in a block */
 };
 
 /* Rows of the weight that are fetched from memory while others are multiplied. */
@@ -26,37 +26,37 @@ typedef struct {
     int rows;
     const char *from;
     size_t pitch, size; /* bytes of a row, of a weight */
-} Ahead;
+} PrefetchPlan;
 
 /* y[r][o] = sum over i < count of x[r][i] w[i][o], or so much more, for as many rows as the tile has. count <= DEPTH. */
-typedef void Tile(int count, bool more, int out, float y[][out], const float x[][PITCH], const float w[][OUTS],
-                  Ahead ahead);
+typedef void Tile(int count, bool more, int out, float y[][out], const float x[][LDA], const float w[][NR],
+                  PrefetchPlan ahead);
 
-/* What a weight's dtype decides. */
+/* The functions that depend on a weight's dtype. */
 typedef struct {
     int numbers; /* of x, and of the weight, in each float of a block or panel: 2, where it is a pair of BF16 */
-    void (*copy_block)(int rows, int count, int in, float block[rows][PITCH], const float x[rows][in]);
-    void (*pack)(int count, float panel[DEPTH][OUTS], const char *weight, size_t pitch);
+    void (*copy_block)(int rows, int count, int in, float block[rows][LDA], const float x[rows][in]);
+    void (*pack)(int count, float panel[KC][NR], const char *weight, size_t pitch);
     Tile *tiles[3]; /* of ROWS, ROWS / 3 and 1 rows */
 } Method;
 
 /* Its weight is float32, or pairs of BF16, which are turned in one piece. */
-void pack_f32(int count, float panel[DEPTH][OUTS], const char *weight, size_t pitch);
+void pack_f32(int count, float panel[KC][NR], const char *weight, size_t pitch);
 
 typedef Vector MultiplyAdd(Vector sum, float x, Vector w);
 
-/* What is needed soon is asked for a little at a time, for too much at once would hold up what is needed now: of each
- * row ahead a line of memory, and some rows of the next tile of y. */
-INLINE void fetch(int i, int rows, int out, float y[][out], Ahead ahead) {
+/* Prefetches a little at a time, because too many requests at once would delay the current
+ * loads: a cache line of each row ahead, and some rows of the next tile of y. */
+INLINE void fetch(int i, int rows, int out, float y[][out], PrefetchPlan ahead) {
     for (int o = 0; o < ahead.rows; o++) __builtin_prefetch(ahead.from + o * ahead.pitch + i * ahead.size);
-    for (int r = i * rows / DEPTH; r < (i + LANES) * rows / DEPTH; r++)
+    for (int r = i * rows / KC; r < (i + LANES) * rows / KC; r++)
         __builtin_prefetch(&y[rows + r][0], 1), __builtin_prefetch(&y[rows + r][LANES], 1);
 }
 
 /* The sums from first to end. Each number of x meets two vectors of weights, and each of these `rows` numbers of x,
  * with all the sums in registers. */
 INLINE void sum_part(MultiplyAdd *multiply_add, int rows, int first, int end, Vector sum[][2], int out, float y[][out],
-                     const float x[][PITCH], const float w[][OUTS], Ahead ahead) {
+                     const float x[][LDA], const float w[][NR], PrefetchPlan ahead) {
     UNROLLED
     for (int r = 0; r < rows; r++) sum[r][0] = sum[r][1] = (Vector){0};
     for (int i = first; i < end; i++) {
@@ -72,13 +72,13 @@ INLINE void sum_part(MultiplyAdd *multiply_add, int rows, int first, int end, Ve
 
 /* Part by part. What there is so far lies side by side in the smallest cache: the rows of y may crowd into few sets. */
 INLINE void tile(MultiplyAdd *multiply_add, int rows, int count, bool more, int out, float y[][out],
-                 const float x[][PITCH], const float w[][OUTS], Ahead ahead) {
-    Vector so_far[ROWS][2], sum[ROWS][2];
+                 const float x[][LDA], const float w[][NR], PrefetchPlan ahead) {
+    Vector so_far[MR][2], sum[MR][2];
     UNROLLED
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < 2; v++) so_far[r][v] = more ? ((const Vector *)y[r])[v] : (Vector){0};
     for (int i = 0; i < count; i += PART) {
-        sum_part(multiply_add, rows, i, smaller(i + PART, count), sum, out, y, x, w, ahead);
+        sum_part(multiply_add, rows, i, min_int(i + PART, count), sum, out, y, x, w, ahead);
         UNROLLED
         for (int r = 0; r < rows; r++) so_far[r][0] += sum[r][0], so_far[r][1] += sum[r][1];
     }

@@ -7,8 +7,8 @@
 
 enum {
     FEW = 4, STREAMS = 4, /* rows of x that meet a weight on its way from memory, and rows of the weight side by side */
-    IN_TURN = 8,          /* or one after the other, where x is a single row, and the weights are F32, */
-    MORE_IN_TURN = 12,    /* or x is so long that the first-level cache cannot keep it, */
+    STREAMS_8 = 8,          /* or one after the other, where x is a single row, and the weights are F32, */
+    STREAMS_12 = 12,    /* or x is so long that the first-level cache cannot keep it, */
     BURST = 128,          /* and of each so many numbers in one go */
     LONG = 2048,          /* it keeps so many numbers of x while weights of 16 bits pass */
     SPAN = 256,           /* numbers of a row whose products are added up by themselves */
@@ -36,7 +36,7 @@ INLINE void widen(DType dtype, Vector to[2], const char *from) {
     if (dtype == F32) to[0] = ((const Vector *)from)[0], to[1] = ((const Vector *)from)[1];
     else if (dtype == F16) to[0] = widen_f16(from), to[1] = widen_f16(from + LANES * sizeof(f16));
     else {
-        Words pairs = *(const Words *)from;
+        VecU32 pairs = *(const VecU32 *)from;
         IN_REGISTER(pairs);
         to[0] = even_bf16(pairs), to[1] = odd_bf16(pairs);
     }
@@ -56,7 +56,7 @@ static void copy_in_order(bool rounds, DType dtype, int in, float to[], const fl
 }
 
 /* Lines are on their way from now on, into the second-level cache, for the first has x. */
-INLINE void ask(size_t bytes, const char *from) {
+INLINE void prefetch(size_t bytes, const char *from) {
     for (size_t b = 0; b < bytes; b += LINE) __builtin_prefetch(from + b + AHEAD, 0, 2);
 }
 
@@ -87,7 +87,7 @@ INLINE void add_side_by_side(DType dtype, int rows, int streams, Vector sum[], i
     UNROLLED
     for (int i = 0; i < SPAN; i += 2 * LANES) {
         size_t asked = i * size * streams;
-        if (asked % LINE == 0) ask(2 * LANES * size * streams, from + asked / part * stream + asked % part);
+        if (asked % LINE == 0) prefetch(2 * LANES * size * streams, from + asked / part * stream + asked % part);
         add_step(dtype, rows, streams, sum, width, (const void *)&x[0][i], from + i * size, stream);
     }
 }
@@ -100,7 +100,7 @@ INLINE void add_in_turn(DType dtype, int streams, Vector sum[], const float x[],
     for (int s = 0; s < streams; s++, from += stream)
         UNROLLED
         for (int i = 0; i < BURST; i += 2 * LANES) {
-            if (dtype == F32 && i * size % LINE == 0) ask(2 * LANES * size, from + i * size);
+            if (dtype == F32 && i * size % LINE == 0) prefetch(2 * LANES * size, from + i * size);
             add_step(dtype, 1, 1, &sum[s], 2 * LANES, (const void *)&x[i], from + i * size, 0);
         }
 }
@@ -121,7 +121,7 @@ INLINE void add_part(DType dtype, int rows, int streams, int count, Vector sum[]
     for (; i + 2 * LANES <= count; i += 2 * LANES)
         add_step(dtype, rows, streams, part, width, (const void *)&x[0][i], weight + i * size, stream);
     if (i < count) { /* beyond the end of a row nothing is read */
-        char rest[MORE_IN_TURN][2 * LANES * sizeof(float)] = {0};
+        char rest[STREAMS_12][2 * LANES * sizeof(float)] = {0};
         for (int s = 0; s < streams; s++) memcpy(rest[s], weight + s * stream + i * size, (size_t)(count - i) * size);
         add_step(dtype, rows, streams, part, width, (const void *)&x[0][i], rest[0], sizeof rest[0]);
     }
@@ -164,9 +164,9 @@ static void some_products(DType dtype, int rows, int streams, int in, float prod
     for (; r < rows; r++)
         if (streams == 1) any_products(dtype, 1, 1, in, products[r], width, x + r, weight, stream);
         else if (streams == STREAMS) any_products(dtype, 1, STREAMS, in, products[r], width, x + r, weight, stream);
-        else if (streams == IN_TURN) any_products(dtype, 1, IN_TURN, in, products[r], width, x + r, weight, stream);
-        else if (dtype == BF16) dot_products(BF16, 1, MORE_IN_TURN, in, products[r], width, x + r, weight, stream);
-        else dot_products(F16, 1, MORE_IN_TURN, in, products[r], width, x + r, weight, stream);
+        else if (streams == STREAMS_8) any_products(dtype, 1, STREAMS_8, in, products[r], width, x + r, weight, stream);
+        else if (dtype == BF16) dot_products(BF16, 1, STREAMS_12, in, products[r], width, x + r, weight, stream);
+        else dot_products(F16, 1, STREAMS_12, in, products[r], width, x + r, weight, stream);
 }
 
 /* Outputs first, first + 1, … of `apart` rows of the weight for each stream. They are put where they belong in the
@@ -175,7 +175,7 @@ static void some_products(DType dtype, int rows, int streams, int in, float prod
 static void outputs(int first, int streams, int apart, int rows, int in, int out, float y[rows][out], int width,
                     const float x[rows][width], const Tensor *weight) {
     size_t row = (size_t)in * dtype_size(weight->dtype);
-    float(*products)[rows][streams] = allocate((size_t)apart * sizeof *products);
+    float(*products)[rows][streams] = xmalloc((size_t)apart * sizeof *products);
 #pragma omp parallel for schedule(guided) if ((double)rows * in * apart * streams > 1e6)
     for (int o = 0; o < apart; o++)
         some_products(weight->dtype, rows, streams, in, products[o], width, x,
@@ -186,13 +186,14 @@ static void outputs(int first, int streams, int apart, int rows, int in, int out
     free(products);
 }
 
-/* How many streams are fastest. Vectors of four need all their additions side by side. Of rows that are whole pages the
- * same numbers lie in the same set of a first-level cache, which has places for eight lines or so. */
+/* The fastest number of streams. Vectors of four lanes need all their additions side by side. In
+ * rows that are whole pages, the same columns map to one set of the first-level cache, which has
+ * some eight ways. */
 static int streams_for(DType dtype, int rows, int in) {
     if (rows > 1) return STREAMS;
-    if (dtype == F32) return IN_TURN;
+    if (dtype == F32) return STREAMS_8;
     if (in <= LONG || LANES == 4) return STREAMS;
-    return (size_t)in * dtype_size(dtype) % PAGE == 0 ? IN_TURN : MORE_IN_TURN;
+    return (size_t)in * dtype_size(dtype) % PAGE == 0 ? STREAMS_8 : STREAMS_12;
 }
 
 static void few_rows_of(bool rounds, int first, int rows, int in, int out, float y[rows][out],
@@ -200,7 +201,7 @@ static void few_rows_of(bool rounds, int first, int rows, int in, int out, float
     DType dtype = weight->dtype;
     int streams = streams_for(dtype, rows, in);
     int width = (in + 2 * LANES - 1) / (2 * LANES) * 2 * LANES;
-    float(*ordered)[width] = allocate((size_t)rows * sizeof *ordered);
+    float(*ordered)[width] = xmalloc((size_t)rows * sizeof *ordered);
     for (int r = 0; r < rows; r++) copy_in_order(rounds, dtype, in, ordered[r], x[r]);
     while (first < out) {
         if (out - first < streams) streams = out - first < STREAMS ? 1 : STREAMS;
@@ -212,18 +213,18 @@ static void few_rows_of(bool rounds, int first, int rows, int in, int out, float
     free(ordered);
 }
 
-void few_rows(int first, int rows, int in, int out, float y[rows][out], const float x[rows][in],
+void gemv(int first, int rows, int in, int out, float y[rows][out], const float x[rows][in],
               const Tensor *weight) {
     few_rows_of(false, first, rows, in, out, y, x, weight);
 }
 
 /* ------------------------------------------------------------------ many rows: as fast as can be multiplied */
 
-static void copy_block(int rows, int count, int in, float block[rows][PITCH],
+static void copy_block(int rows, int count, int in, float block[rows][LDA],
                        const float x[rows][in]) {
     for (int r = 0; r < rows; r++) copy_row(false, count, block[r], x[r]);
 }
-static void copy_rounded(int rows, int count, int in, float block[rows][PITCH],
+static void copy_rounded(int rows, int count, int in, float block[rows][LDA],
                          const float x[rows][in]) {
     for (int r = 0; r < rows; r++) copy_row(true, count, block[r], x[r]);
 }
@@ -238,39 +239,39 @@ INLINE void load_square(int left, Vector square[LANES], const char *from, size_t
     }
 }
 
-INLINE void store_square(float panel[][OUTS], const Vector square[LANES]) {
+INLINE void store_square(float panel[][NR], const Vector square[LANES]) {
     UNROLLED
     for (int l = 0; l < LANES; l++) *(Vector *)panel[l] = square[l];
 }
 
 /* panel[i][o] = number i of row o of the weight, square by square: what a step of the sums needs lies together. */
-void pack_f32(int count, float panel[DEPTH][OUTS], const char *weight, size_t pitch) {
-    for (int o = 0; o < OUTS; o += LANES)
+void pack_f32(int count, float panel[KC][NR], const char *weight, size_t pitch) {
+    for (int o = 0; o < NR; o += LANES)
         for (int i = 0; i < count; i += LANES) {
             Vector square[LANES];
             load_square((count - i) * 4, square, weight + o * pitch + i * 4, pitch);
-            turn(square);
+            transpose_square(square);
             store_square((void *)&panel[i][o], square);
         }
 }
 
 /* Pairs are turned in one piece, and then parted. */
-static void pack_bf16(int count, float panel[DEPTH][OUTS], const char *weight, size_t pitch) {
-    for (int o = 0; o < OUTS; o += LANES)
+static void pack_bf16(int count, float panel[KC][NR], const char *weight, size_t pitch) {
+    for (int o = 0; o < NR; o += LANES)
         for (int i = 0; i < count; i += 2 * LANES) {
             Vector square[LANES];
             load_square((count - i) * 2, square, weight + o * pitch + i * 2, pitch);
-            turn(square);
+            transpose_square(square);
             UNROLLED
             for (int l = 0; l < LANES; l++) {
-                *(Vector *)&panel[i + 2 * l][o] = even_bf16((Words)square[l]);
-                *(Vector *)&panel[i + 2 * l + 1][o] = odd_bf16((Words)square[l]);
+                *(Vector *)&panel[i + 2 * l][o] = even_bf16((VecU32)square[l]);
+                *(Vector *)&panel[i + 2 * l + 1][o] = odd_bf16((VecU32)square[l]);
             }
         }
 }
 
-static void pack_f16(int count, float panel[DEPTH][OUTS], const char *weight, size_t pitch) {
-    for (int o = 0; o < OUTS; o += LANES)
+static void pack_f16(int count, float panel[KC][NR], const char *weight, size_t pitch) {
+    for (int o = 0; o < NR; o += LANES)
         for (int i = 0; i < count; i += LANES) {
             Vector square[LANES];
             UNROLLED
@@ -279,7 +280,7 @@ static void pack_f16(int count, float panel[DEPTH][OUTS], const char *weight, si
                 const char *row = weight + (o + l) * pitch + i * 2;
                 square[l] = widen_f16(count - i >= LANES ? row : memcpy(rest, row, (size_t)(count - i) * 2));
             }
-            turn(square);
+            transpose_square(square);
             store_square((void *)&panel[i][o], square);
         }
 }
@@ -287,16 +288,16 @@ static void pack_f16(int count, float panel[DEPTH][OUTS], const char *weight, si
 INLINE Vector multiply_add(Vector sum, float x, Vector w) { return sum + x * w; }
 
 /* Each in a function of its own, so that no other code takes registers from it. */
-static void whole_tile(int count, bool more, int out, float y[][out], const float x[][PITCH], const float w[][OUTS],
-                       Ahead ahead) {
-    tile(multiply_add, ROWS, count, more, out, y, x, w, ahead);
+static void whole_tile(int count, bool more, int out, float y[][out], const float x[][LDA], const float w[][NR],
+                       PrefetchPlan ahead) {
+    tile(multiply_add, MR, count, more, out, y, x, w, ahead);
 }
-static void third_tile(int count, bool more, int out, float y[][out], const float x[][PITCH], const float w[][OUTS],
-                       Ahead ahead) {
-    tile(multiply_add, ROWS / 3, count, more, out, y, x, w, ahead);
+static void third_tile(int count, bool more, int out, float y[][out], const float x[][LDA], const float w[][NR],
+                       PrefetchPlan ahead) {
+    tile(multiply_add, MR / 3, count, more, out, y, x, w, ahead);
 }
-static void single_row(int count, bool more, int out, float y[][out], const float x[][PITCH], const float w[][OUTS],
-                       Ahead ahead) {
+static void single_row(int count, bool more, int out, float y[][out], const float x[][LDA], const float w[][NR],
+                       PrefetchPlan ahead) {
     tile(multiply_add, 1, count, more, out, y, x, w, ahead);
 }
 
@@ -306,7 +307,7 @@ static void single_row(int count, bool more, int out, float y[][out], const floa
         [BF16] = {1, copy, pack_bf16, {whole_tile, third_tile, single_row}}, \
         [F16] = {1, copy, pack_f16, {whole_tile, third_tile, single_row}},   \
     }
-const Method *widening(DType dtype) {
+const Method *gemm_method_for(DType dtype) {
     static const Method methods[] = WIDENING(copy_block);
     return &methods[dtype];
 }
@@ -317,39 +318,39 @@ static const Method *rounding(DType dtype) {
 
 /* All rows of a block with a panel, tile by tile. Each fetches as much of the next panel as is due. */
 static void multiply_panel(const Method *method, int rows, int count, bool more, int out, float y[][out],
-                           const float block[][PITCH], const float panel[][OUTS], Ahead next) {
-    static const int heights[] = {ROWS, ROWS / 3, 1};
+                           const float block[][LDA], const float panel[][NR], PrefetchPlan next) {
+    static const int heights[] = {MR, MR / 3, 1};
     for (int r = 0, n = 0; r < rows; r += heights[n]) {
         while (heights[n] > rows - r) n++;
         int from = next.rows * r / rows, to = next.rows * (r + heights[n]) / rows;
-        Ahead ahead = {to - from, next.from + from * next.pitch, next.pitch, next.size};
+        PrefetchPlan ahead = {to - from, next.from + from * next.pitch, next.pitch, next.size};
         method->tiles[n](count, more, out, y + r, (const void *)block[r], panel, ahead);
     }
 }
 
 /* A block with all panels of a weight, which the threads share. A thread meets the same outputs for every block. */
 static void multiply_block(const Method *method, int rows, int count, bool more, int outs, int out, float y[][out],
-                           const float block[][PITCH], const char *weight, size_t pitch, size_t size) {
-    float panel[DEPTH][OUTS] __attribute__((aligned(LINE)));
+                           const float block[][LDA], const char *weight, size_t pitch, size_t size) {
+    float panel[KC][NR] __attribute__((aligned(LINE)));
 #pragma omp for schedule(static) nowait
-    for (int o = 0; o < outs; o += OUTS) {
+    for (int o = 0; o < outs; o += NR) {
         const char *from = weight + o * pitch;
-        Ahead next = {o + OUTS < outs ? OUTS : 0, from + OUTS * pitch, pitch, size};
+        PrefetchPlan next = {o + NR < outs ? NR : 0, from + NR * pitch, pitch, size};
         method->pack(count, panel, from, pitch);
         multiply_panel(method, rows, count, more, out, (void *)&y[0][o], block, panel, next);
     }
 }
 
-int many_rows(const Method *method, int rows, int in, int out, float y[rows][out], const float x[rows][in],
+int gemm(const Method *method, int rows, int in, int out, float y[rows][out], const float x[rows][in],
               const Tensor *weight) {
-    int numbers = in / method->numbers, outs = out / OUTS * OUTS;
+    int numbers = in / method->numbers, outs = out / NR * NR;
     size_t size = dtype_size(weight->dtype) * method->numbers, pitch = numbers * size;
 #pragma omp parallel if ((double)rows * in * out > 1e6)
     {
-        float(*block)[PITCH] = allocate(CHUNK * sizeof *block);
-        for (int r = 0; r < rows; r += CHUNK)
-            for (int i = 0; i < numbers; i += DEPTH) {
-                int height = smaller(rows - r, CHUNK), depth = smaller(numbers - i, DEPTH);
+        float(*block)[LDA] = xmalloc(MC * sizeof *block);
+        for (int r = 0; r < rows; r += MC)
+            for (int i = 0; i < numbers; i += KC) {
+                int height = min_int(rows - r, MC), depth = min_int(numbers - i, KC);
                 method->copy_block(height, depth, in, block, (const void *)&x[r][i * method->numbers]);
                 multiply_block(method, height, depth, i > 0, outs, out, y + r, block,
                                (const char *)weight->data + i * size, pitch, size);
@@ -379,10 +380,10 @@ static void project_widened(int rows, int in, int out, float y[rows][out], const
 #pragma omp parallel for if ((double)in * out > 1e5)
     for (int o = 0; o < out; o += SIDE) {
         float w[SIDE][PIECE] = {0};
-        int side = smaller(out - o, SIDE);
+        int side = min_int(out - o, SIDE);
         for (int i = 0; i < in; i += PIECE) {
-            int n = smaller(in - i, PIECE);
-            for (int s = 0; s < side; s++) tensor_numbers(weight, (size_t)(o + s) * in + i, n, w[s]);
+            int n = min_int(in - i, PIECE);
+            for (int s = 0; s < side; s++) tensor_dequantize_row(weight, (size_t)(o + s) * in + i, n, w[s]);
             for (int r = 0; r < rows; r++) {
                 float sum[SIDE] = {0};
                 dots(n, sum, &x[r][i], w);
@@ -405,7 +406,7 @@ static bool take_pairs(bool rounds, int rows, int in, const float x[rows][in], c
 
 static void project_as(Way way, int rows, int in, int out, float y[restrict rows][out],
                        const float x[rows][in], const Tensor *weight) {
-    const Blocks *blocks = weight->blocks;
+    const QuantType *blocks = weight->quant_type;
     int done = 0;
     if (blocks && blocks->linear && !way.widens) {
         blocks->linear(rows, in, out, y, x, weight);
@@ -415,30 +416,30 @@ static void project_as(Way way, int rows, int in, int out, float y[restrict rows
         project_widened(rows, in, out, y, x, weight);
         return;
     }
-    if (rows >= ROWS) {
-        const Method *method = way.rounds ? rounding(weight->dtype) : widening(weight->dtype);
+    if (rows >= MR) {
+        const Method *method = way.rounds ? rounding(weight->dtype) : gemm_method_for(weight->dtype);
         if (take_pairs(way.rounds, rows, in, x, weight)) method = &bf16_pairs;
-        done = many_rows(method, rows, in, out, y, x, weight);
+        done = gemm(method, rows, in, out, y, x, weight);
     }
     few_rows_of(way.rounds, done, rows, in, out, y, x, weight);
 }
 
-void fast_project(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
+void fast_linear_tensor(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
                   const Tensor *weight) {
     project_as((Way){0}, rows, in, out, y, x, weight);
 }
 
-void project_in_bf16(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
+void linear_tensor_bf16(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
                      const Tensor *weight) {
     project_as((Way){.rounds = true}, rows, in, out, y, x, weight);
 }
 
-void project_exactly(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
+void linear_tensor_exact(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
                      const Tensor *weight) {
     project_as((Way){.widens = true}, rows, in, out, y, x, weight);
 }
 
-void project_in_bf16_exactly(int rows, int in, int out, float y[restrict rows][out],
+void linear_tensor_bf16_exact(int rows, int in, int out, float y[restrict rows][out],
                              const float x[rows][in], const Tensor *weight) {
     project_as((Way){.rounds = true, .widens = true}, rows, in, out, y, x, weight);
 }

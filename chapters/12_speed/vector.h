@@ -40,8 +40,8 @@ enum { REGISTERS = 16 };
 #endif
 
 typedef float Vector __attribute__((vector_size(LANES * sizeof(float)), aligned(1), may_alias));
-typedef uint32_t Words __attribute__((vector_size(LANES * sizeof(uint32_t)), aligned(1), may_alias));
-typedef uint16_t Halves __attribute__((vector_size(LANES * sizeof(uint16_t)), aligned(1), may_alias));
+typedef uint32_t VecU32 __attribute__((vector_size(LANES * sizeof(uint32_t)), aligned(1), may_alias));
+typedef uint16_t VecU16 __attribute__((vector_size(LANES * sizeof(uint16_t)), aligned(1), may_alias));
 
 #define INLINE static inline __attribute__((always_inline)) /* so that a constant argument is one inside, too */
 
@@ -54,8 +54,8 @@ typedef uint16_t Halves __attribute__((vector_size(LANES * sizeof(uint16_t)), al
 #define UNROLLED _Pragma("GCC unroll 17")
 #endif
 
-/* What is loaded and used several times stays in its register: gcc would load it anew for each use, and a processor can
- * load but one or two vectors in a cycle. */
+/* Keeps a loaded value in its register: gcc would load it again for each use, and a processor
+ * can load only one or two vectors per cycle. */
 #if defined __x86_64__
 #define IN_REGISTER(v) __asm__("" : "+v"(v))
 #elif defined __aarch64__
@@ -67,21 +67,21 @@ typedef uint16_t Halves __attribute__((vector_size(LANES * sizeof(uint16_t)), al
 /* Before a processor can ask for a line of a page, it must look up where in memory that page is. Here it does so, for
  * the pages of so many bytes. */
 enum { PAGE = 4096 };
-INLINE void look_up(size_t bytes, const void *from) {
+INLINE void tlb_prefetch(size_t bytes, const void *from) {
     for (size_t b = 0; b < bytes; b += PAGE) __builtin_prefetch((const char *)from + b, 0, 2);
 }
 
 /* In each lane a, where the mask (of a comparison) has all bits, and b, where it has none. */
-INLINE Vector blend(Words mask, Vector a, Vector b) { return (Vector)((mask & (Words)a) | (~mask & (Words)b)); }
+INLINE Vector blend(VecU32 mask, Vector a, Vector b) { return (Vector)((mask & (VecU32)a) | (~mask & (VecU32)b)); }
 
 /* The larger number of each lane, and the lesser; b's, where one of the two is NaN. gcc does not see by itself that
  * there is one instruction for either. */
 #ifdef MAX_OF
-INLINE Vector larger(Vector a, Vector b) { return MAX_OF(a, b); }
-INLINE Vector lesser(Vector a, Vector b) { return MIN_OF(a, b); }
+INLINE Vector vector_max(Vector a, Vector b) { return MAX_OF(a, b); }
+INLINE Vector vector_min(Vector a, Vector b) { return MIN_OF(a, b); }
 #else
-INLINE Vector larger(Vector a, Vector b) { return blend((Words)(a > b), a, b); }
-INLINE Vector lesser(Vector a, Vector b) { return blend((Words)(a < b), a, b); }
+INLINE Vector vector_max(Vector a, Vector b) { return blend((VecU32)(a > b), a, b); }
+INLINE Vector vector_min(Vector a, Vector b) { return blend((VecU32)(a < b), a, b); }
 #endif
 
 /* In each lane the number that lies n lanes from it: neighbours of n lanes change places. */
@@ -101,9 +101,9 @@ INLINE float total(Vector sum) {
  * largest of its row; n is 4, 8 or 2 LANES. */
 INLINE void largest_of_each(int n, Vector v[2]) {
     if (n > LANES) return;
-    Vector most = larger(v[0], v[1]);
-    if (LANES > 8) most = larger(NUMBERS_FROM(8, most), most);
-    if (LANES > 4 && n == 4) most = larger(NUMBERS_FROM(4, most), most);
+    Vector most = vector_max(v[0], v[1]);
+    if (LANES > 8) most = vector_max(NUMBERS_FROM(8, most), most);
+    if (LANES > 4 && n == 4) most = vector_max(NUMBERS_FROM(4, most), most);
     v[0] = v[1] = most;
 }
 
@@ -123,7 +123,7 @@ INLINE void largest_of_each(int n, Vector v[2]) {
         }
 
 /* Turns a square: row l becomes column l. First its quarters, then those of each quarter, and so on. */
-INLINE void turn(Vector square[LANES]) {
+INLINE void transpose_square(Vector square[LANES]) {
     UNROLLED
     EXCHANGE(8, square)
     UNROLLED
@@ -135,28 +135,28 @@ INLINE void turn(Vector square[LANES]) {
 }
 
 /* The same on the way from one place to another, where rows lie so many numbers apart. */
-INLINE void turn_square(float *to, size_t apart, const float *from, size_t pitch) {
+INLINE void transpose_square_to(float *to, size_t apart, const float *from, size_t pitch) {
     Vector square[LANES];
     UNROLLED
     for (int l = 0; l < LANES; l++) square[l] = *(const Vector *)(from + l * pitch);
-    turn(square);
+    transpose_square(square);
     UNROLLED
     for (int l = 0; l < LANES; l++) *(Vector *)(to + l * apart) = square[l];
 }
 
 /* to[i][r] = from[r][i]. Both are whole squares. */
-static inline void turn_rows(int rows, int width, float to[width][rows], const float from[rows][width]) {
+static inline void transpose(int rows, int width, float to[width][rows], const float from[rows][width]) {
     for (int r = 0; r < rows; r += LANES)
-        for (int i = 0; i < width; i += LANES) turn_square(&to[i][r], (size_t)rows, &from[r][i], (size_t)width);
+        for (int i = 0; i < width; i += LANES) transpose_square_to(&to[i][r], (size_t)rows, &from[r][i], (size_t)width);
 }
 
 /* Two BF16 numbers lie in each word: the first of each as float32, and the second. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-INLINE Vector even_bf16(Words pairs) { return (Vector)(pairs << 16); }
-INLINE Vector odd_bf16(Words pairs) { return (Vector)(pairs & 0xffff0000); }
+INLINE Vector even_bf16(VecU32 pairs) { return (Vector)(pairs << 16); }
+INLINE Vector odd_bf16(VecU32 pairs) { return (Vector)(pairs & 0xffff0000); }
 #else
-INLINE Vector even_bf16(Words pairs) { return (Vector)(pairs & 0xffff0000); }
-INLINE Vector odd_bf16(Words pairs) { return (Vector)(pairs << 16); }
+INLINE Vector even_bf16(VecU32 pairs) { return (Vector)(pairs & 0xffff0000); }
+INLINE Vector odd_bf16(VecU32 pairs) { return (Vector)(pairs << 16); }
 #endif
 
 /* LANES F16 numbers as float32, from any address. One instruction where the processor has it. */
@@ -171,11 +171,11 @@ INLINE Vector widen_f16(const char *weights) {
 #else
     /* The exponent moves from bias 15 to 127, infinity's and NaN's on to 255; a subnormal, whose exponent is 0, is read
      * as 2^-14 plus itself, and 2^-14 is taken off again. */
-    Words half = __builtin_convertvector(*(const Halves *)weights, Words), magnitude = (half & 0x7fff) << 13;
-    Words subnormal = (Words)(magnitude < (1u << 23)), infinite = (Words)(magnitude >= (31u << 23));
+    VecU32 half = __builtin_convertvector(*(const VecU16 *)weights, VecU32), magnitude = (half & 0x7fff) << 13;
+    VecU32 subnormal = (VecU32)(magnitude < (1u << 23)), infinite = (VecU32)(magnitude >= (31u << 23));
     magnitude += (112u << 23) + (infinite & (112u << 23)) + (subnormal & (1u << 23));
     Vector value = (Vector)magnitude - (Vector)(subnormal & (113u << 23));
-    return (Vector)((Words)value | (half & 0x8000) << 16);
+    return (Vector)((VecU32)value | (half & 0x8000) << 16);
 #endif
 }
 

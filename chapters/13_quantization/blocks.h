@@ -9,32 +9,32 @@
 
 #include <stdint.h>
 
-typedef struct { uint8_t low, high; } HalfBytes; /* a float16 */
+typedef struct { uint8_t low, high; } GgmlHalf; /* a float16 */
 
-static inline uint16_t half_bits(HalfBytes bytes) { return (uint16_t)(bytes.low | bytes.high << 8); }
+static inline uint16_t half_bits(GgmlHalf bytes) { return (uint16_t)(bytes.low | bytes.high << 8); }
 
 /* ------------------------------------------------------------------ 32 numbers a block */
 
 /* In half a byte each, number j (of 16) is the low one of byte j, and number j + 16 the high one. In the formats of
  * five bits, bit j of `fifth` (of 32, the lowest of the first byte first) is the highest bit of number j. */
 
-typedef struct { HalfBytes d; int8_t q[32]; } BlockQ8_0;                     /* d q */
-typedef struct { HalfBytes d; uint8_t q[16]; } BlockQ4_0;                    /* d (q - 8) */
-typedef struct { HalfBytes d, m; uint8_t q[16]; } BlockQ4_1;                 /* d q + m */
-typedef struct { HalfBytes d; uint8_t fifth[4], q[16]; } BlockQ5_0;          /* d (q - 16) */
-typedef struct { HalfBytes d, m; uint8_t fifth[4], q[16]; } BlockQ5_1;       /* d q + m */
-typedef struct { HalfBytes d; uint8_t q[16]; } BlockIQ4_NL;                  /* d times an entry of a table of 16 */
+typedef struct { GgmlHalf d; int8_t q[32]; } BlockQ8_0;                     /* d q */
+typedef struct { GgmlHalf d; uint8_t q[16]; } BlockQ4_0;                    /* d (q - 8) */
+typedef struct { GgmlHalf d, m; uint8_t q[16]; } BlockQ4_1;                 /* d q + m */
+typedef struct { GgmlHalf d; uint8_t qh[4], q[16]; } BlockQ5_0;          /* d (q - 16) */
+typedef struct { GgmlHalf d, m; uint8_t qh[4], q[16]; } BlockQ5_1;       /* d q + m */
+typedef struct { GgmlHalf d; uint8_t q[16]; } BlockIQ4_NL;                  /* d times an entry of a table of 16 */
 
 /* ------------------------------------------------------------------ 256 numbers a block: K-quants */
 
 /* Sub-blocks of 16 or 32 numbers have small whole numbers for scales (s) and minima (m), and the block has one float16
  * that they are multiplied by, d for the scales and dmin for the minima. How their bits are packed: k_quants.c. */
 
-typedef struct { uint8_t scales[16], q[64]; HalfBytes d, dmin; } BlockQ2_K;              /* d s q - dmin m, 16 of 16 */
-typedef struct { uint8_t third[32], q[64], scales[12]; HalfBytes d; } BlockQ3_K;      /* d (s - 32) (q - 4), 16 of 16 */
-typedef struct { HalfBytes d, dmin; uint8_t scales[12], q[128]; } BlockQ4_K;             /* d s q - dmin m, 8 of 32 */
-typedef struct { HalfBytes d, dmin; uint8_t scales[12], fifth[32], q[128]; } BlockQ5_K;  /* d s q - dmin m, 8 of 32 */
-typedef struct { uint8_t low[128], high[64]; int8_t scales[16]; HalfBytes d; } BlockQ6_K; /* d s (q - 32), 16 of 16 */
+typedef struct { uint8_t scales[16], q[64]; GgmlHalf d, dmin; } BlockQ2_K;              /* d s q - dmin m, 16 of 16 */
+typedef struct { uint8_t third[32], q[64], scales[12]; GgmlHalf d; } BlockQ3_K;      /* d (s - 32) (q - 4), 16 of 16 */
+typedef struct { GgmlHalf d, dmin; uint8_t scales[12], q[128]; } BlockQ4_K;             /* d s q - dmin m, 8 of 32 */
+typedef struct { GgmlHalf d, dmin; uint8_t scales[12], qh[32], q[128]; } BlockQ5_K;  /* d s q - dmin m, 8 of 32 */
+typedef struct { uint8_t low[128], high[64]; int8_t scales[16]; GgmlHalf d; } BlockQ6_K; /* d s (q - 32), 16 of 16 */
 
 _Static_assert(sizeof(BlockQ8_0) == 34 && sizeof(BlockQ4_0) == 18 && sizeof(BlockQ4_1) == 20, "no padding");
 _Static_assert(sizeof(BlockQ5_0) == 22 && sizeof(BlockQ5_1) == 24 && sizeof(BlockIQ4_NL) == 18, "no padding");

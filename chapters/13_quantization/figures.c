@@ -1,4 +1,4 @@
-/* What the figures of chapter 13 draw, and what models weigh. */
+/* Writes the data of this chapter's figures, and prints the sizes of models. */
 #include "13_quantization/quantization.h"
 #include "13_quantization/rounding.h"
 #include "common/console.h"
@@ -33,8 +33,8 @@ static void what_a_model_weighs(void) {
 
 static Sentence s;
 
-/* How many weights of the matrix are how large, and where the levels of 4 bits lie: one scale for all, one for a block.
- * */
+/* A histogram of the matrix's weights, and the quantized values of 4 bits with one scale for all
+ * and with one per block. */
 static void levels(const char *data) {
     enum { BINS = 150, BLOCK = 1000 };
     float *w = sentence_weight(&s, "mlp.down_proj", 2, s.C, s.F), most[2] = {0};
@@ -83,21 +83,21 @@ static double error(int count, const float got[count], const float right[count])
     return 100 * sqrt(differences / squares);
 }
 
-/* Of the same matrix: the error for every number of bits and for the formats. */
+/* The error for the same matrix, for every number of bits and for the formats. */
 static void errors(const char *data) {
     int C = s.C, F = s.F, count = C * F;
-    float *w = sentence_weight(&s, "mlp.down_proj", 2, C, F), *back = allocate((size_t)count * sizeof *back);
+    float *w = sentence_weight(&s, "mlp.down_proj", 2, C, F), *back = xmalloc((size_t)count * sizeof *back);
     Output output = data_open(data, "13_error", "bits a weight, error: a scale for 32; a row; all; the formats");
     const int shares[] = {32, F, count};
     for (int k = 0; k < 3; k++, fputs("\n\n", output.file))
         for (int bits = 2; bits <= 8; bits++) {
-            round_by(bits, (size_t)shares[k], (size_t)count, back, w);
+            fake_quantize(bits, (size_t)shares[k], (size_t)count, back, w);
             fprintf(output.file, "%.3f %.4f %d\n", bits + 16.0 / shares[k], error(count, back, w), bits);
         }
-    const Blocks *format;
+    const QuantType *format;
     for (int f = 0; (format = format_at(f)); f++) {
         if (!format->quantize) continue;
-        void *blocks = allocate((size_t)(count / 32 * format->bytes));
+        void *blocks = xmalloc((size_t)(count / 32 * format->bytes));
         format->quantize(C, F, blocks, (void *)w);
         format->dequantize(C, F, (void *)back, blocks);
         fprintf(output.file, "%.3f %.4f %s\n", 8.0 * format->bytes / 32, error(count, back, w), format->name);

@@ -9,7 +9,7 @@
 #define MULTIPLIED(name) READ(name), .linear = project_blocks
 #define WRITTEN(name) MULTIPLIED(name), .quantize = quantize_##name, .dot = dot_##name
 
-static const Blocks formats[] = {
+static const QuantType formats[] = {
     {"Q4_0", 2, 32, sizeof(BlockQ4_0), WRITTEN(q4_0)},
     {"Q4_1", 3, 32, sizeof(BlockQ4_1), WRITTEN(q4_1)},
     {"Q5_0", 6, 32, sizeof(BlockQ5_0), WRITTEN(q5_0)},
@@ -23,18 +23,18 @@ static const Blocks formats[] = {
     {"IQ4_NL", 20, 32, sizeof(BlockIQ4_NL), READ(iq4_nl)},
 };
 
-const Blocks *format_at(int index) {
+const QuantType *format_at(int index) {
     return index < (int)(sizeof formats / sizeof *formats) ? &formats[index] : NULL;
 }
 
-const Blocks *format_named(const char *name) {
-    const Blocks *format;
+const QuantType *format_named(const char *name) {
+    const QuantType *format;
     for (int f = 0; (format = format_at(f)); f++)
         if (strcmp(format->name, name) == 0) return format;
     fail("there is no format %s", name);
 }
 
-const Blocks *format_of_type(int type) {
+const QuantType *format_of_type(int type) {
     int f = 0;
     while (format_at(f) && format_at(f)->type != type) f++;
     return format_at(f);

@@ -11,7 +11,7 @@ static inline void require_blocks(int n, int numbers) {
     if (n % numbers) fail("a row of %d numbers cannot be cut into blocks of %d", n, numbers);
 }
 
-static inline float half_read(HalfBytes bytes) { return f16_to_float(half_bits(bytes)); }
+static inline float fp16_to_fp32(GgmlHalf bytes) { return f16_to_float(half_bits(bytes)); }
 
 static inline int low(uint8_t byte) { return byte & 15; }
 static inline int high(uint8_t byte) { return byte >> 4; }

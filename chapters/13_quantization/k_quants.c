@@ -34,7 +34,7 @@ void dequantize_q2_k(int rows, int n, float out[restrict rows][n], const void *b
     require_blocks(n, SUPER);
     for (int r = 0; r < rows; r++)
         for (int first = 0; first < n; first += SUPER, block++) {
-            float d = half_read(block->d), dmin = half_read(block->dmin);
+            float d = fp16_to_fp32(block->d), dmin = fp16_to_fp32(block->dmin);
             for (int i = 0; i < SUPER; i++) {
                 uint8_t both = block->scales[i / 16];
                 out[r][first + i] = d * low(both) * two_bits(block->q, i) - dmin * high(both);
@@ -47,7 +47,7 @@ void dequantize_q3_k(int rows, int n, float out[restrict rows][n], const void *b
     require_blocks(n, SUPER);
     for (int r = 0; r < rows; r++)
         for (int first = 0; first < n; first += SUPER, block++) {
-            float d = half_read(block->d);
+            float d = fp16_to_fp32(block->d);
             for (int i = 0; i < SUPER; i++) {
                 int q = two_bits(block->q, i) | one_bit(block->third, i) << 2;
                 out[r][first + i] = d * scale_of_16(block->scales, i / 16) * (q - 4);
@@ -60,7 +60,7 @@ void dequantize_q4_k(int rows, int n, float out[restrict rows][n], const void *b
     require_blocks(n, SUPER);
     for (int r = 0; r < rows; r++)
         for (int first = 0; first < n; first += SUPER, block++) {
-            float d = half_read(block->d), dmin = half_read(block->dmin);
+            float d = fp16_to_fp32(block->d), dmin = fp16_to_fp32(block->dmin);
             for (int i = 0; i < SUPER; i++)
                 out[r][first + i] = d * scale_of_8(block->scales, i / 32) * four_bits(block->q, i) -
                                     dmin * minimum_of_8(block->scales, i / 32);
@@ -72,9 +72,9 @@ void dequantize_q5_k(int rows, int n, float out[restrict rows][n], const void *b
     require_blocks(n, SUPER);
     for (int r = 0; r < rows; r++)
         for (int first = 0; first < n; first += SUPER, block++) {
-            float d = half_read(block->d), dmin = half_read(block->dmin);
+            float d = fp16_to_fp32(block->d), dmin = fp16_to_fp32(block->dmin);
             for (int i = 0; i < SUPER; i++) {
-                int q = four_bits(block->q, i) | one_bit(block->fifth, i) << 4;
+                int q = four_bits(block->q, i) | one_bit(block->qh, i) << 4;
                 out[r][first + i] = d * scale_of_8(block->scales, i / 32) * q -
                                     dmin * minimum_of_8(block->scales, i / 32);
             }
@@ -89,7 +89,7 @@ void dequantize_q6_k(int rows, int n, float out[restrict rows][n], const void *b
     require_blocks(n, SUPER);
     for (int r = 0; r < rows; r++)
         for (int first = 0; first < n; first += SUPER, block++) {
-            float d = half_read(block->d);
+            float d = fp16_to_fp32(block->d);
             for (int i = 0; i < SUPER; i++) {
                 int q = lower_of_six(block->low, i) | two_bits(block->high, i) << 4;
                 out[r][first + i] = d * block->scales[i / 16] * (q - 32);

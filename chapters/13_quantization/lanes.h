@@ -23,9 +23,9 @@
 #endif
 
 #ifdef VNNI
-enum { MOVED = 128 };
+enum { ZERO_OFFSET = 128 };
 #else
-enum { MOVED = 0 };
+enum { ZERO_OFFSET = 0 };
 #endif
 
 /* ------------------------------------------------------------------ a block of weights and one of activations */
@@ -41,7 +41,7 @@ INLINE void side_by_side(uint8_t to[32], const void *first, const void *second) 
 }
 
 /* 32 bytes that are used several times: see IN_REGISTER. */
-INLINE void hold(uint8_t to[32], const void *from) {
+INLINE void load_in_register(uint8_t to[32], const void *from) {
 #ifdef __AVX2__
     __m256i bytes = _mm256_loadu_si256(from);
     IN_REGISTER(bytes);

@@ -16,13 +16,13 @@ static Sentence s;
 
 /* ------------------------------------------------------------------ there and back */
 
-static void *quantized(const Blocks *format, int rows, int n, const float x[rows][n]) {
-    void *blocks = allocate((size_t)(rows * (n / format->numbers) * format->bytes));
+static void *quantized(const QuantType *format, int rows, int n, const float x[rows][n]) {
+    void *blocks = xmalloc((size_t)(rows * (n / format->numbers) * format->bytes));
     format->quantize(rows, n, blocks, x);
     return blocks;
 }
 
-static void there_and_back(const Blocks *format, int rows, int n, float out[rows][n], const float x[rows][n]) {
+static void there_and_back(const QuantType *format, int rows, int n, float out[rows][n], const float x[rows][n]) {
     void *blocks = quantized(format, rows, n, x);
     format->dequantize(rows, n, out, blocks);
     free(blocks);
@@ -45,7 +45,7 @@ static void by_hand(void) {
     Table table = {0};
     table_row(&table, "32 numbers, the others are 0|0.30|-2.00|1.10|0.70|bytes");
     for (int f = 0; f < 3; f++) {
-        const Blocks *format = format_named(names[f]);
+        const QuantType *format = format_named(names[f]);
         float back[1][32];
         there_and_back(format, 1, 32, back, x);
         table_row(&table, "%s|%.4f|%.4f|%.4f|%.4f|%d", names[f], back[0][0], back[0][1], back[0][2], back[0][3],
@@ -58,11 +58,11 @@ static void by_hand(void) {
     puts(""), free(block);
 }
 
-/* What feed-forward hands to its last matrix: a row a token, with giants in a few places. */
+/* The input of feed-forward's last matrix: one row per token, with outliers in a few columns. */
 static void one_giant(void) {
     int T = s.T, F = s.F, count = T * F, most = 0;
     const float *x = sentence_tensor(&s, "feed_forward/product", 2, T, F);
-    float *back = allocate((size_t)count * sizeof *back);
+    float *back = xmalloc((size_t)count * sizeof *back);
     double squares = 0;
     for (int i = 0; i < count; i++) squares += x[i] * x[i], most = fabsf(x[i]) > fabsf(x[most]) ? i : most;
     section("One giant");
@@ -74,7 +74,7 @@ static void one_giant(void) {
     table_row(&table, "8 bits, one scale for|become 0|error of the last row");
     for (int k = 0; k < 3; k++) {
         int zeros = 0;
-        round_by(8, shares[k], (size_t)count, back, x);
+        fake_quantize(8, shares[k], (size_t)count, back, x);
         for (int i = 0; i < count; i++) zeros += back[i] == 0;
         table_row(&table, "%s|%d %%|%.1f %%", names[k], 100 * zeros / count,
                   error((size_t)F, back + count - F, x + count - F));
@@ -92,11 +92,11 @@ static void who_shares_a_scale(void) {
     for (int w = 0; w < 4; w++) {
         int rows = sizes[w][0], n = sizes[w][1];
         size_t count = (size_t)(rows * n);
-        float *x = sentence_weight(&s, names[w], 2, rows, n), *back = allocate(count * sizeof *back), most = 0;
+        float *x = sentence_weight(&s, names[w], 2, rows, n), *back = xmalloc(count * sizeof *back), most = 0;
         double squares = 0, errors[3];
         for (size_t i = 0; i < count; i++) most = fmaxf(most, fabsf(x[i])), squares += x[i] * x[i];
         const size_t shares[] = {count, (size_t)n, 32};
-        for (int k = 0; k < 3; k++) round_by(4, shares[k], count, back, x), errors[k] = error(count, back, x);
+        for (int k = 0; k < 3; k++) fake_quantize(4, shares[k], count, back, x), errors[k] = error(count, back, x);
         table_row(&table, "%s|%.1f|%.1f %%|%.1f %%|%.1f %%", names[w], most / sqrt(squares / (double)count),
                   errors[0], errors[1], errors[2]);
         free(x), free(back);
@@ -107,9 +107,9 @@ static void who_shares_a_scale(void) {
 /* The last matrix of feed-forward: of a weight, of the layer's output, with the activations as they are and in Q8_0. */
 static void what_rounding_does(void) {
     int T = s.T, F = s.F, C = s.C;
-    const Blocks *format, *q8_0 = format_named("Q8_0");
+    const QuantType *format, *q8_0 = format_named("Q8_0");
     const float(*x)[F] = sentence_tensor(&s, "feed_forward/product", 2, T, F);
-    float(*w)[F] = sentence_weight(&s, "mlp.down_proj", 2, C, F), (*back)[F] = allocate((size_t)C * sizeof *back);
+    float(*w)[F] = sentence_weight(&s, "mlp.down_proj", 2, C, F), (*back)[F] = xmalloc((size_t)C * sizeof *back);
     float y[T][C], alone[T][C], both[T][C];
     char *x_blocks = quantized(q8_0, T, F, x);
     linear(T, F, C, y, x, w, NULL);
@@ -143,7 +143,7 @@ static void the_cache(void) {
     Table table = {0};
     table_row(&table, "keys and values in|bytes a token and layer|error: both|keys alone|values alone");
     for (int f = 0; f < 3; f++) {
-        const Blocks *format = format_named(names[f]);
+        const QuantType *format = format_named(names[f]);
         float keys[T][KV][D], values[T][KV][D], out[3][T][H][D];
         there_and_back(format, T * KV, D, (void *)keys, (void *)k);
         there_and_back(format, T * KV, D, (void *)values, (void *)v);
@@ -163,11 +163,11 @@ static void feedback_row(Table *table, int bits, bool feedback) {
     int T = s.T, C = s.C, out = s.H * s.D;
     const float(*x)[C] = sentence_tensor(&s, "attention/normed", 2, T, C);
     float(*w)[C] = sentence_weight(&s, "self_attn.q_proj", 2, out, C);
-    float(*rounded)[C] = allocate((size_t)out * sizeof *rounded);
+    float(*rounded)[C] = xmalloc((size_t)out * sizeof *rounded);
     float right[T][out], got[T][out];
     memcpy(rounded, w, (size_t)out * sizeof *w);
-    if (feedback) round_with_feedback(bits, out, C, rounded, STORY, x);
-    else round_by(bits, 32, (size_t)(out * C), (float *)rounded, (float *)w);
+    if (feedback) gptq(bits, out, C, rounded, STORY, x);
+    else fake_quantize(bits, 32, (size_t)(out * C), (float *)rounded, (float *)w);
     linear(T, C, out, right, x, w, NULL);
     linear(T, C, out, got, x, rounded, NULL);
     table_row(table, "%d bits, %s|%.1f %%|%.1f %%|%.1f %%", bits,

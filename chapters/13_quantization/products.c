@@ -16,7 +16,8 @@ static int parts_of(int in) { return (in + PART - 1) / PART; }
 
 /* ------------------------------------------------------------------ x in Q8_0 */
 
-/* Of 32 levels the sum of the first 16, and of the rest. A dot product with ones leaves either in four lanes. */
+/* The sum of the first 16 of 32 quantized values, and of the other 16. A dot product with ones
+ * leaves either in four lanes. */
 static void sums_of(const int8_t level[BLOCK], int *first, int *second) {
     const uint8_t ones[1][BLOCK] = {{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
                                      1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}};
@@ -27,7 +28,7 @@ static void sums_of(const int8_t level[BLOCK], int *first, int *second) {
     *first = sums[0], *second = sums[4];
 }
 
-static void quantize_part(Kind kind, int n, Part *part, const float x[n]) {
+static void quantize_part(UnpackKind kind, int n, Part *part, const float x[n]) {
     const int scales = BLOCK / kind.share; /* of a block */
     *part = (Part){0};
     for (int b = 0; b < n / BLOCK; b++) {
@@ -49,12 +50,12 @@ static void quantize_part(Kind kind, int n, Part *part, const float x[n]) {
 
 /* All of x, [parts of a row][rows]: what meets a part of the weight lies together. A vector that lay across two lines
  * of the cache would be loaded twice, for every row of the weight. */
-static Part *quantize(Kind kind, int rows, int in, const float x[rows][in]) {
+static Part *quantize(UnpackKind kind, int rows, int in, const float x[rows][in]) {
     int parts = parts_of(in);
-    Part(*all)[rows] = allocate((size_t)parts * sizeof *all); /* which begins at a line, too */
+    Part(*all)[rows] = xmalloc((size_t)parts * sizeof *all); /* which begins at a line, too */
 #pragma omp parallel for if ((double)rows * in > 1e5)
     for (int r = 0; r < rows; r++)
-        for (int p = 0; p < parts; p++) quantize_part(kind, smaller(in - p * PART, PART), &all[p][r], &x[r][p * PART]);
+        for (int p = 0; p < parts; p++) quantize_part(kind, min_int(in - p * PART, PART), &all[p][r], &x[r][p * PART]);
     return *all;
 }
 
@@ -67,7 +68,7 @@ typedef struct {
 
 /* A part of a row of the weight, as output o of a panel whose levels are still in rows. */
 INLINE void unpack(int type, int o, Level level[PART], Panel *panel, const char *weight) {
-    const Kind kind = kind_of(type);
+    const UnpackKind kind = kind_of(type);
     float scale[MOST_SCALES], minimum[BLOCKS];
     scales_of(type, scale, minimum, weight);
     for (int k = 0; k < PART / kind.share; k++) panel->scale[k][o] = scale[k];
@@ -91,7 +92,7 @@ static void pack(Unpack *unpack_row, int bytes, int left, Panel *panel, const ch
             Vector square[LANES];
             UNROLLED
             for (int l = 0; l < LANES; l++) square[l] = *(const Vector *)&rows[o + l][i];
-            turn(square);
+            transpose_square(square);
             UNROLLED
             for (int l = 0; l < LANES; l++) *(Vector *)&panel->level[i / STEP + l][o] = square[l];
         }
@@ -200,14 +201,14 @@ static const Method methods[] = {
 /* ------------------------------------------------------------------ all rows, all outputs */
 
 static size_t pitch_of(int in, const Tensor *weight) {
-    return (size_t)(in / weight->blocks->numbers) * (size_t)weight->blocks->bytes;
+    return (size_t)(in / weight->quant_type->numbers) * (size_t)weight->quant_type->bytes;
 }
 
 /* The outputs from `first` on: four rows of the weight at a time meet all rows of x. Threads take less and less at
  * once, as in chapter 12, but no smaller pieces than eight fours: what is asked for ahead shall be one's own. */
-static void few_rows(int first, int rows, int in, int out, float y[rows][out], const Part x[][rows],
+static void quantized_gemv(int first, int rows, int in, int out, float y[rows][out], const Part x[][rows],
                      const Tensor *weight) {
-    const Method *method = &methods[weight->blocks->type];
+    const Method *method = &methods[weight->quant_type->type];
     size_t pitch = pitch_of(in, weight);
     const int rest = first + (out - first) / STREAMS * STREAMS;
 #pragma omp parallel for schedule(guided, 8) if ((double)rows * in * (out - first) > 1e6)
@@ -233,18 +234,18 @@ static void multiply_panel(const Method *method, int rows, bool more, int out, f
 }
 
 /* All outputs that fill panels. The threads share them, and each meets the same for every part of the rows. */
-static int many_rows(int rows, int in, int out, float y[rows][out], const Part x[][rows], const Tensor *weight) {
-    const Method *method = &methods[weight->blocks->type];
-    const Kind kind = kind_of(weight->blocks->type);
+static int quantized_gemm(int rows, int in, int out, float y[rows][out], const Part x[][rows], const Tensor *weight) {
+    const Method *method = &methods[weight->quant_type->type];
+    const UnpackKind kind = kind_of(weight->quant_type->type);
     int outs = out / OUTS * OUTS, bytes = kind.bytes;
     size_t pitch = pitch_of(in, weight);
 #pragma omp parallel if ((double)rows * in * out > 1e6)
     {
-        Level(*block)[PART] = allocate(CHUNK * sizeof *block);
+        Level(*block)[PART] = xmalloc(CHUNK * sizeof *block);
         Panel panel;
         for (int r = 0; r < rows; r += CHUNK)
             for (int p = 0; p < parts_of(in); p++) {
-                int height = smaller(rows - r, CHUNK);
+                int height = min_int(rows - r, CHUNK);
                 for (int h = 0; h < height; h++)
                     for (int i = 0; i < PART; i += SIXTEEN) {
                         const int8_t *level = &x[p][r + h].level[place(kind, i)];
@@ -265,10 +266,10 @@ static int many_rows(int rows, int in, int out, float y[rows][out], const Part x
 
 void project_blocks(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
                     const Tensor *weight) {
-    const Kind kind = kind_of(weight->blocks->type);
+    const UnpackKind kind = kind_of(weight->quant_type->type);
     int done = 0;
     Part(*parts)[rows] = (void *)quantize(kind, rows, in, x);
-    if (rows >= TALL) done = many_rows(rows, in, out, y, parts, weight);
-    few_rows(done, rows, in, out, y, parts, weight);
+    if (rows >= TALL) done = quantized_gemm(rows, in, out, y, parts, weight);
+    quantized_gemv(done, rows, in, out, y, parts, weight);
     free(parts);
 }

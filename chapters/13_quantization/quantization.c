@@ -6,9 +6,9 @@
 
 enum { BLOCK = 32, HALF = 16 };
 
-static HalfBytes half_made(float value) {
+static GgmlHalf fp32_to_fp16(float value) {
     f16 bits = f16_from_float(value);
-    return (HalfBytes){(uint8_t)(bits & 255), (uint8_t)(bits >> 8)};
+    return (GgmlHalf){(uint8_t)(bits & 255), (uint8_t)(bits >> 8)};
 }
 
 /* ------------------------------------------------------------------ numbers to levels */
@@ -72,7 +72,7 @@ void quantize_q8_0(int rows, int n, void *blocks, const float x[rows][n]) {
     BlockQ8_0 *block = blocks;
     require_blocks(n, BLOCK);
     for (int r = 0; r < rows; r++)
-        for (int i = 0; i < n; i += BLOCK, block++) block->d = half_made(q8_levels(block->q, &x[r][i]));
+        for (int i = 0; i < n; i += BLOCK, block++) block->d = fp32_to_fp16(q8_levels(block->q, &x[r][i]));
 }
 
 void quantize_q4_0(int rows, int n, void *blocks, const float x[rows][n]) {
@@ -83,7 +83,7 @@ void quantize_q4_0(int rows, int n, void *blocks, const float x[rows][n]) {
             uint8_t levels[BLOCK];
             float d = largest(&x[r][i]) / -8, inverse_d = inverse(d);
             for (int j = 0; j < BLOCK; j++) levels[j] = level(x[r][i + j], inverse_d, 8.5f, 15);
-            block->d = half_made(d);
+            block->d = fp32_to_fp16(d);
             pack(block->q, levels);
         }
 }
@@ -96,14 +96,14 @@ void quantize_q5_0(int rows, int n, void *blocks, const float x[rows][n]) {
             uint8_t levels[BLOCK];
             float d = largest(&x[r][i]) / -16, inverse_d = inverse(d);
             for (int j = 0; j < BLOCK; j++) levels[j] = level(x[r][i + j], inverse_d, 16.5f, 31);
-            block->d = half_made(d);
+            block->d = fp32_to_fp16(d);
             pack(block->q, levels);
-            pack_fifth(block->fifth, levels);
+            pack_fifth(block->qh, levels);
         }
 }
 
 /* With a minimum: the levels 0 .. highest, a scale apart, begin at the least number. */
-static void from_minimum(const float x[BLOCK], int highest, uint8_t levels[BLOCK], HalfBytes *d, HalfBytes *m) {
+static void from_minimum(const float x[BLOCK], int highest, uint8_t levels[BLOCK], GgmlHalf *d, GgmlHalf *m) {
     float low = x[0], high = x[0];
     for (int j = 1; j < BLOCK; j++) {
         if (x[j] < low) low = x[j];
@@ -111,7 +111,7 @@ static void from_minimum(const float x[BLOCK], int highest, uint8_t levels[BLOCK
     }
     float apart = (high - low) / (float)highest, inverse_d = inverse(apart);
     for (int j = 0; j < BLOCK; j++) levels[j] = level(x[j] - low, inverse_d, 0.5f, highest);
-    *d = half_made(apart), *m = half_made(low);
+    *d = fp32_to_fp16(apart), *m = fp32_to_fp16(low);
 }
 
 void quantize_q4_1(int rows, int n, void *blocks, const float x[rows][n]) {
@@ -133,7 +133,7 @@ void quantize_q5_1(int rows, int n, void *blocks, const float x[rows][n]) {
             uint8_t levels[BLOCK];
             from_minimum(&x[r][i], 31, levels, &block->d, &block->m);
             pack(block->q, levels);
-            pack_fifth(block->fifth, levels);
+            pack_fifth(block->qh, levels);
         }
 }
 
@@ -148,7 +148,7 @@ void dequantize_q8_0(int rows, int n, float out[restrict rows][n], const void *b
     require_blocks(n, BLOCK);
     for (int r = 0; r < rows; r++)
         for (int i = 0; i < n; i += BLOCK, block++) {
-            float d = half_read(block->d);
+            float d = fp16_to_fp32(block->d);
             for (int j = 0; j < BLOCK; j++) out[r][i + j] = d * block->q[j];
         }
 }
@@ -158,7 +158,7 @@ void dequantize_q4_0(int rows, int n, float out[restrict rows][n], const void *b
     require_blocks(n, BLOCK);
     for (int r = 0; r < rows; r++)
         for (int i = 0; i < n; i += BLOCK, block++) {
-            float d = half_read(block->d);
+            float d = fp16_to_fp32(block->d);
             for (int j = 0; j < HALF; j++) {
                 out[r][i + j] = d * (low(block->q[j]) - 8);
                 out[r][i + j + HALF] = d * (high(block->q[j]) - 8);
@@ -171,7 +171,7 @@ void dequantize_q4_1(int rows, int n, float out[restrict rows][n], const void *b
     require_blocks(n, BLOCK);
     for (int r = 0; r < rows; r++)
         for (int i = 0; i < n; i += BLOCK, block++) {
-            float d = half_read(block->d), m = half_read(block->m);
+            float d = fp16_to_fp32(block->d), m = fp16_to_fp32(block->m);
             for (int j = 0; j < BLOCK; j++) out[r][i + j] = d * nibble(block->q, j) + m;
         }
 }
@@ -181,8 +181,8 @@ void dequantize_q5_0(int rows, int n, float out[restrict rows][n], const void *b
     require_blocks(n, BLOCK);
     for (int r = 0; r < rows; r++)
         for (int i = 0; i < n; i += BLOCK, block++) {
-            float d = half_read(block->d);
-            for (int j = 0; j < BLOCK; j++) out[r][i + j] = d * (five(block->q, block->fifth, j) - 16);
+            float d = fp16_to_fp32(block->d);
+            for (int j = 0; j < BLOCK; j++) out[r][i + j] = d * (five(block->q, block->qh, j) - 16);
         }
 }
 
@@ -191,8 +191,8 @@ void dequantize_q5_1(int rows, int n, float out[restrict rows][n], const void *b
     require_blocks(n, BLOCK);
     for (int r = 0; r < rows; r++)
         for (int i = 0; i < n; i += BLOCK, block++) {
-            float d = half_read(block->d), m = half_read(block->m);
-            for (int j = 0; j < BLOCK; j++) out[r][i + j] = d * five(block->q, block->fifth, j) + m;
+            float d = fp16_to_fp32(block->d), m = fp16_to_fp32(block->m);
+            for (int j = 0; j < BLOCK; j++) out[r][i + j] = d * five(block->q, block->qh, j) + m;
         }
 }
 
@@ -203,7 +203,7 @@ void dequantize_iq4_nl(int rows, int n, float out[restrict rows][n], const void 
     require_blocks(n, BLOCK);
     for (int r = 0; r < rows; r++)
         for (int i = 0; i < n; i += BLOCK, block++) {
-            float d = half_read(block->d);
+            float d = fp16_to_fp32(block->d);
             for (int j = 0; j < BLOCK; j++) out[r][i + j] = d * levels[nibble(block->q, j)];
         }
 }
@@ -217,7 +217,7 @@ float dot_q8_0(int n, const void *weight, const void *x) {
     for (int i = 0; i < n; i += BLOCK, w++, a++) {
         int products = 0;
         for (int j = 0; j < BLOCK; j++) products += w->q[j] * a->q[j];
-        sum += (double)half_read(w->d) * half_read(a->d) * products;
+        sum += (double)fp16_to_fp32(w->d) * fp16_to_fp32(a->d) * products;
     }
     return (float)sum;
 }
@@ -232,7 +232,7 @@ float dot_q4_0(int n, const void *weight, const void *x) {
     for (int i = 0; i < n; i += BLOCK, w++, a++) {
         int products = 0, levels = 0;
         for (int j = 0; j < BLOCK; j++) products += nibble(w->q, j) * a->q[j], levels += a->q[j];
-        sum += (double)half_read(w->d) * half_read(a->d) * (products - 8 * levels);
+        sum += (double)fp16_to_fp32(w->d) * fp16_to_fp32(a->d) * (products - 8 * levels);
     }
     return (float)sum;
 }
@@ -244,8 +244,8 @@ float dot_q5_0(int n, const void *weight, const void *x) {
     require_blocks(n, BLOCK);
     for (int i = 0; i < n; i += BLOCK, w++, a++) {
         int products = 0, levels = 0;
-        for (int j = 0; j < BLOCK; j++) products += five(w->q, w->fifth, j) * a->q[j], levels += a->q[j];
-        sum += (double)half_read(w->d) * half_read(a->d) * (products - 16 * levels);
+        for (int j = 0; j < BLOCK; j++) products += five(w->q, w->qh, j) * a->q[j], levels += a->q[j];
+        sum += (double)fp16_to_fp32(w->d) * fp16_to_fp32(a->d) * (products - 16 * levels);
     }
     return (float)sum;
 }
@@ -259,7 +259,7 @@ float dot_q4_1(int n, const void *weight, const void *x) {
     for (int i = 0; i < n; i += BLOCK, w++, a++) {
         int products = 0, levels = 0;
         for (int j = 0; j < BLOCK; j++) products += nibble(w->q, j) * a->q[j], levels += a->q[j];
-        sum += half_read(a->d) * ((double)half_read(w->d) * products + (double)half_read(w->m) * levels);
+        sum += fp16_to_fp32(a->d) * ((double)fp16_to_fp32(w->d) * products + (double)fp16_to_fp32(w->m) * levels);
     }
     return (float)sum;
 }
@@ -271,8 +271,8 @@ float dot_q5_1(int n, const void *weight, const void *x) {
     require_blocks(n, BLOCK);
     for (int i = 0; i < n; i += BLOCK, w++, a++) {
         int products = 0, levels = 0;
-        for (int j = 0; j < BLOCK; j++) products += five(w->q, w->fifth, j) * a->q[j], levels += a->q[j];
-        sum += half_read(a->d) * ((double)half_read(w->d) * products + (double)half_read(w->m) * levels);
+        for (int j = 0; j < BLOCK; j++) products += five(w->q, w->qh, j) * a->q[j], levels += a->q[j];
+        sum += fp16_to_fp32(a->d) * ((double)fp16_to_fp32(w->d) * products + (double)fp16_to_fp32(w->m) * levels);
     }
     return (float)sum;
 }

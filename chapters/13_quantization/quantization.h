@@ -32,8 +32,8 @@ void quantize_q5_1(int rows, int n, void *blocks, const float x[rows][n]);
  * are 0. */
 float q8_levels(int8_t levels[32], const float x[32]);
 
-/* What the blocks stand for: the formulas of blocks.h in float32. Every bit is that of quants.py: up to the last
- * operation nothing is rounded, for a scale has 11 bits and a level at most 8. */
+/* Dequantizes blocks by the formulas of blocks.h, in float32. Every bit is that of quants.py: up
+ * to the last operation nothing is rounded, for a scale has 11 bits and a level at most 8. */
 void dequantize_q8_0(int rows, int n, float out[restrict rows][n], const void *blocks);
 void dequantize_q4_0(int rows, int n, float out[restrict rows][n], const void *blocks);
 void dequantize_q4_1(int rows, int n, float out[restrict rows][n], const void *blocks);
@@ -60,8 +60,8 @@ typedef void Dequantize(int rows, int n, float out[restrict rows][n], const void
 typedef float Dot(int n, const void *weight, const void *x);
 
 /* All of the above, in the order of their type; NULL past the last. */
-const Blocks *format_at(int index);
-const Blocks *format_named(const char *name); /* or fail() */
-const Blocks *format_of_type(int type);       /* by its number in a GGUF file; NULL if there is none */
+const QuantType *format_at(int index);
+const QuantType *format_named(const char *name); /* or fail() */
+const QuantType *format_of_type(int type);       /* by its number in a GGUF file; NULL if there is none */
 
 #endif

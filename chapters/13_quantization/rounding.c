@@ -20,7 +20,7 @@ static float nearest(int bits, float d, float x) {
     return f16_to_float(f16_from_float(d)) * fminf(fmaxf(level, lowest), -lowest - 1);
 }
 
-void round_by(int bits, size_t share, size_t count, float out[count], const float x[count]) {
+void fake_quantize(int bits, size_t share, size_t count, float out[count], const float x[count]) {
     for (size_t start = 0; start < count; start += share) {
         float d = scale_of(bits, share, &x[start]);
         for (size_t i = start; i < start + share; i++) out[i] = nearest(bits, d, x[i]);
@@ -54,8 +54,8 @@ static void correlations(int n, double h[n][n], int T, const float x[T][n]) {
     for (int i = 0; i < n; i++) h[i][i] += mean;
 }
 
-void round_with_feedback(int bits, int rows, int n, float w[rows][n], int T, const float x[T][n]) {
-    double(*h)[n] = allocate((size_t)n * sizeof *h);
+void gptq(int bits, int rows, int n, float w[rows][n], int T, const float x[T][n]) {
+    double(*h)[n] = xmalloc((size_t)n * sizeof *h);
     float d[rows];
     correlations(n, h, T, x);
     invert(n, h);

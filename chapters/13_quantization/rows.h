@@ -23,9 +23,10 @@ typedef struct {
     _Alignas(LINE) int32_t lanes[BLOCKS][8]; /* of sums in lanes: of a block, 16 numbers in four; or of two blocks */
 } Part;
 
-/* Where sixteen levels, from i on, lie in a part of x: as they are met. Of a format in halves those of block b and of
- * the one LATER do so together; and of two such pairs first all the first sixteen, then all the last. */
-INLINE int place(Kind kind, int i) {
+/* The place of sixteen quantized values, from i on, in a part of x: in the order in which they
+ * are used. In formats of half bytes, blocks b and b + LATER are used together; of two such
+ * pairs, first all the first sixteen, then all the last. */
+INLINE int place(UnpackKind kind, int i) {
     int b = i / BLOCK, half = i % BLOCK / SIXTEEN;
     return kind.halves ? (b % LATER / 2 * 4 + half * 2 + b % 2) * BLOCK + b / LATER * SIXTEEN : i;
 }
@@ -36,7 +37,7 @@ typedef struct {
     size_t stride;
 } Piece;
 
-/* What is taken out of blocks of Q4_K and Q5_K before the scales are made. */
+/* The headers of Q4_K and Q5_K blocks, read before their scales are unpacked. */
 typedef struct {
     Sixes six[STREAMS];
     float d[STREAMS][4];
@@ -53,7 +54,7 @@ INLINE void take_heads(int type, int streams, Heads *to, Piece piece) {
 /* The scales of the products; and what minima make is added. */
 INLINE void scales_of_products(int type, int streams, Eight lanes[], float scale[][MOST_SCALES], const Part *x,
                                Piece piece, const Heads *heads) {
-    const Kind kind = kind_of(type);
+    const UnpackKind kind = kind_of(type);
     UNROLLED
     for (int s = 0; s < streams; s++) {
         float minimum[BLOCKS];
@@ -67,11 +68,11 @@ INLINE void scales_of_products(int type, int streams, Eight lanes[], float scale
 /* Block by block: a scale comes from memory to all lanes at once. In a register it would have to be shuffled there. */
 INLINE void add_blocks(int type, int streams, Eight lanes[], const float scale[][MOST_SCALES], const Part *x,
                        Piece piece) {
-    const Kind kind = kind_of(type);
+    const UnpackKind kind = kind_of(type);
     UNROLLED
     for (int b = 0; b < BLOCKS; b++) {
         uint8_t numbers[1][BLOCK];
-        hold(numbers[0], &x->level[b * BLOCK]);
+        load_in_register(numbers[0], &x->level[b * BLOCK]);
         UNROLLED
         for (int s = 0; s < streams; s++) {
             uint8_t levels[1][BLOCK];
@@ -91,12 +92,12 @@ INLINE void add_blocks(int type, int streams, Eight lanes[], const float scale[]
  * before the next: a processor looks only so far ahead for something that need not wait. */
 INLINE void add_twos(int type, int streams, Eight lanes[], const float scale[][MOST_SCALES], const Part *x,
                      Piece piece) {
-    const Kind kind = kind_of(type);
+    const UnpackKind kind = kind_of(type);
     const size_t bytes = (size_t)kind.bytes / BLOCKS;
     UNROLLED
     for (int b = 0; b < LATER; b++) {
         uint8_t numbers[2][BLOCK];
-        for (int half = 0; half < 2; half++) hold(numbers[half], &x->level[place(kind, b * BLOCK + half * SIXTEEN)]);
+        for (int half = 0; half < 2; half++) load_in_register(numbers[half], &x->level[place(kind, b * BLOCK + half * SIXTEEN)]);
         uint8_t levels[STREAMS][2][BLOCK];
         EightWholes products[STREAMS];
         Eight scales[STREAMS];
@@ -181,7 +182,7 @@ INLINE float total_of(float lanes[8]) {
     return lanes[0];
 }
 
-/* Where a row ends before the part does, there are zeros; beyond it nothing is read. */
+/* Copies the last part of a row, padded with zeros: nothing beyond the row is read. */
 INLINE const char *whole_part(char rest[MOST_BYTES], int bytes, int left, const char *weight) {
     if (left >= bytes) return weight;
     memset(rest, 0, MOST_BYTES);
@@ -190,7 +191,7 @@ INLINE const char *whole_part(char rest[MOST_BYTES], int bytes, int left, const 
 
 /* Bytes are asked for early, into the second-level cache, and again shortly before they are needed: memory does not
  * always come when it is asked for once. */
-INLINE void ask(int rows, size_t bytes, size_t pitch, const char *far, const char *near) {
+INLINE void prefetch(int rows, size_t bytes, size_t pitch, const char *far, const char *near) {
     UNROLLED
     for (int r = 0; r < rows; r++)
         UNROLLED
@@ -201,23 +202,24 @@ INLINE void ask(int rows, size_t bytes, size_t pitch, const char *far, const cha
         for (size_t b = 0; b < bytes; b += LINE) __builtin_prefetch(near + r * pitch + b, 0, 3);
 }
 
-/* How far ahead of what is read: whole rows of each stream, and bytes of one more. */
+/* The prefetch distance: whole rows of each stream, and bytes of one more. */
 typedef struct {
     size_t rows, bytes;
-} Ahead;
+} PrefetchPlan;
 
-/* What the first stream will read then, from a byte of its row on. Behind the row's end that lies past the rows of all
- * streams. */
-INLINE const char *place_ahead(Ahead ahead, size_t at, int streams, size_t pitch, const char *weight) {
+/* The address that the first stream will read then. After the end of its row, this lies past the
+ * rows of all streams. */
+INLINE const char *place_ahead(PrefetchPlan ahead, size_t at, int streams, size_t pitch, const char *weight) {
     at += ahead.bytes;
     return weight + ahead.rows * (size_t)streams * pitch + at + (at < pitch ? 0 : (size_t)(streams - 1) * pitch);
 }
 
-/* What is to be computed while a page is looked up is soon at an end, for it takes many instructions. But pages can be
- * looked up side by side: where these bytes reach a multiple of MANY, those of the next so many are. */
-INLINE void look_up_next(const char *weight, size_t bytes) {
+/* A TLB miss takes longer than the computation that could hide it, but several misses can
+ * overlap: whenever these bytes reach a multiple of MANY, the pages of the next MANY bytes are
+ * touched. */
+INLINE void tlb_prefetch_next(const char *weight, size_t bytes) {
     const uintptr_t from = (uintptr_t)weight, border = (from + bytes) / MANY * MANY;
-    if (border > from) look_up(MANY, weight + (border - from) + STREAMS * FAR + PAGE);
+    if (border > from) tlb_prefetch(MANY, weight + (border - from) + STREAMS * FAR + PAGE);
 }
 
 /* y[s] = w_s . x. While a part is multiplied, the next one's scales are made, and the heads of the one after it are
@@ -232,17 +234,17 @@ INLINE void dot_products(int type, int streams, float y[streams], int rows, cons
     float scale[2][STREAMS][MOST_SCALES];
     Eight lanes[STREAMS] = {0};
     Vector many[STREAMS] = {0};
-    const Ahead far = {FAR / pitch, FAR % pitch}, near = {NEAR / pitch, NEAR % pitch};
-    look_up_next(weight, streams * pitch);
+    const PrefetchPlan far = {FAR / pitch, FAR % pitch}, near = {NEAR / pitch, NEAR % pitch};
+    tlb_prefetch_next(weight, streams * pitch);
     for (int s = 0; s < streams && whole < parts; s++)
         whole_part(rest[s], (int)bytes, (int)(pitch - whole * bytes), weight + s * pitch + whole * bytes);
     take_heads(type, streams, &heads[0], whole ? next : last);
     for (size_t p = 0; p <= parts; p++, piece = next, next.at += bytes) {
         if (p == whole) next = last;
         if (type == GGUF_TYPE_Q8_0) /* which waits for memory; the others take longer, and are asked for as they lie */
-            ask(streams, bytes, pitch, place_ahead(far, p * bytes, streams, pitch, weight),
+            prefetch(streams, bytes, pitch, place_ahead(far, p * bytes, streams, pitch, weight),
                 place_ahead(near, p * bytes, streams, pitch, weight));
-        else ask(1, streams * bytes, 0, weight + streams * (p * bytes + FAR), weight + streams * (p * bytes + NEAR));
+        else prefetch(1, streams * bytes, 0, weight + streams * (p * bytes + FAR), weight + streams * (p * bytes + NEAR));
         if (p < parts && !in_fours(type))
             scales_of_products(type, streams, lanes, scale[p % 2], x[p], next, &heads[p % 2]);
         if (p + 1 < parts)

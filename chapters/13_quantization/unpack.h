@@ -10,27 +10,27 @@
 
 enum { BLOCK = 32, PART = 256, BLOCKS = PART / BLOCK, MOST_SCALES = 16, MOST_BYTES = BLOCKS * sizeof(BlockQ8_0) };
 
-/* What all parts of a format have in common. */
+/* The constants of a format's parts. */
 typedef struct {
     int bytes; /* of a whole part */
     int share; /* numbers that share a scale */
     int zero;
     int minima;  /* how many times a block's minimum is added: 1, -1, or 0, where it has none */
     bool halves; /* the levels of a block begin with 16 bytes of two each */
-} Kind;
+} UnpackKind;
 
-/* Of the formats that are multiplied in whole numbers; for the others 0 bytes. */
-INLINE Kind kind_of(int type) {
+/* The constants of the formats that are multiplied as integers; 0 bytes for the others. */
+INLINE UnpackKind kind_of(int type) {
     switch (type) {
-    case GGUF_TYPE_Q8_0: return (Kind){BLOCKS * sizeof(BlockQ8_0), 32, MOVED, 0, false};
-    case GGUF_TYPE_Q4_0: return (Kind){BLOCKS * sizeof(BlockQ4_0), 32, 8, 0, true};
-    case GGUF_TYPE_Q5_0: return (Kind){BLOCKS * sizeof(BlockQ5_0), 32, 16, 0, true};
-    case GGUF_TYPE_Q4_1: return (Kind){BLOCKS * sizeof(BlockQ4_1), 32, 0, 1, true};
-    case GGUF_TYPE_Q5_1: return (Kind){BLOCKS * sizeof(BlockQ5_1), 32, 0, 1, true};
-    case GGUF_TYPE_Q4_K: return (Kind){sizeof(BlockQ4_K), 32, 0, -1, false};
-    case GGUF_TYPE_Q5_K: return (Kind){sizeof(BlockQ5_K), 32, 0, -1, false};
-    case GGUF_TYPE_Q6_K: return (Kind){sizeof(BlockQ6_K), 16, 32, 0, false};
-    default: return (Kind){0};
+    case GGUF_TYPE_Q8_0: return (UnpackKind){BLOCKS * sizeof(BlockQ8_0), 32, ZERO_OFFSET, 0, false};
+    case GGUF_TYPE_Q4_0: return (UnpackKind){BLOCKS * sizeof(BlockQ4_0), 32, 8, 0, true};
+    case GGUF_TYPE_Q5_0: return (UnpackKind){BLOCKS * sizeof(BlockQ5_0), 32, 16, 0, true};
+    case GGUF_TYPE_Q4_1: return (UnpackKind){BLOCKS * sizeof(BlockQ4_1), 32, 0, 1, true};
+    case GGUF_TYPE_Q5_1: return (UnpackKind){BLOCKS * sizeof(BlockQ5_1), 32, 0, 1, true};
+    case GGUF_TYPE_Q4_K: return (UnpackKind){sizeof(BlockQ4_K), 32, 0, -1, false};
+    case GGUF_TYPE_Q5_K: return (UnpackKind){sizeof(BlockQ5_K), 32, 0, -1, false};
+    case GGUF_TYPE_Q6_K: return (UnpackKind){sizeof(BlockQ6_K), 16, 32, 0, false};
+    default: return (UnpackKind){0};
     }
 }
 
@@ -66,7 +66,7 @@ INLINE void add_bits(uint8_t levels[32], int to, const uint8_t bytes[32], int fr
 
 typedef uint32_t EightWords __attribute__((vector_size(32), aligned(1), may_alias));
 
-/* Of 16 bytes the low halves, and behind them the high ones: of two copies one is shifted. */
+/* The low half bytes of 16 bytes, then the high ones: one of two copies is shifted. */
 INLINE void add_nibbles(uint8_t levels[32], const uint8_t q[16]) {
     EightWords copies;
     side_by_side((uint8_t *)&copies, q, q);
@@ -112,7 +112,7 @@ INLINE void add_fifths(uint8_t levels[32], int i, const uint8_t first[4], int j,
 }
 #endif
 
-/* Those of the 32 numbers from 32 b on. */
+/* The quantized values of the 32 numbers from 32 b on. */
 INLINE void levels_of(int type, int b, uint8_t levels[32], const void *part) {
     const BlockQ8_0 *q8_0 = part;
     const BlockQ4_0 *q4_0 = part;
@@ -124,14 +124,14 @@ INLINE void levels_of(int type, int b, uint8_t levels[32], const void *part) {
     const BlockQ6_K *q6_k = part;
     *(Bytes *)levels = (Bytes){0};
     switch (type) {
-    case GGUF_TYPE_Q8_0: *(Bytes *)levels = *(const Bytes *)q8_0[b].q ^ MOVED; break;
+    case GGUF_TYPE_Q8_0: *(Bytes *)levels = *(const Bytes *)q8_0[b].q ^ ZERO_OFFSET; break;
     case GGUF_TYPE_Q4_0: add_nibbles(levels, q4_0[b].q); break;
     case GGUF_TYPE_Q4_1: add_nibbles(levels, q4_1[b].q); break;
-    case GGUF_TYPE_Q5_0: add_nibbles(levels, q5_0[b].q), add_fifths(levels, 0, q5_0[b].fifth, 2, q5_0[b].fifth); break;
-    case GGUF_TYPE_Q5_1: add_nibbles(levels, q5_1[b].q), add_fifths(levels, 0, q5_1[b].fifth, 2, q5_1[b].fifth); break;
+    case GGUF_TYPE_Q5_0: add_nibbles(levels, q5_0[b].q), add_fifths(levels, 0, q5_0[b].qh, 2, q5_0[b].qh); break;
+    case GGUF_TYPE_Q5_1: add_nibbles(levels, q5_1[b].q), add_fifths(levels, 0, q5_1[b].qh, 2, q5_1[b].qh); break;
     case GGUF_TYPE_Q4_K: add_bits(levels, 0, &q4_k->q[b / 2 * 32], b % 2 * 4, 15); break;
     case GGUF_TYPE_Q5_K:
-        add_bits(levels, 0, &q5_k->q[b / 2 * 32], b % 2 * 4, 15), add_bits(levels, 4, q5_k->fifth, b, 1);
+        add_bits(levels, 0, &q5_k->q[b / 2 * 32], b % 2 * 4, 15), add_bits(levels, 4, q5_k->qh, b, 1);
         break;
     case GGUF_TYPE_Q6_K:
         add_bits(levels, 0, &q6_k->low[b / 4 * 64 + b % 2 * 32], b / 2 % 2 * 4, 15);
@@ -155,8 +155,8 @@ INLINE void levels_of_two(int type, uint8_t levels[2][32], const char *one, cons
     for (int half = 0; half < 2; half++) {
         *(Bytes *)levels[half] = (Bytes){0};
         add_bits(levels[half], 0, bytes, 4 * half, 15);
-        if (type == GGUF_TYPE_Q5_0) add_fifths(levels[half], 2 * half, q5_0[0]->fifth, 2 * half, q5_0[1]->fifth);
-        if (type == GGUF_TYPE_Q5_1) add_fifths(levels[half], 2 * half, q5_1[0]->fifth, 2 * half, q5_1[1]->fifth);
+        if (type == GGUF_TYPE_Q5_0) add_fifths(levels[half], 2 * half, q5_0[0]->qh, 2 * half, q5_0[1]->qh);
+        if (type == GGUF_TYPE_Q5_1) add_fifths(levels[half], 2 * half, q5_1[0]->qh, 2 * half, q5_1[1]->qh);
     }
 }
 
@@ -165,7 +165,7 @@ INLINE void levels_of_two(int type, uint8_t levels[2][32], const char *one, cons
 typedef float Eight __attribute__((vector_size(32), aligned(1), may_alias));
 typedef int32_t EightWholes __attribute__((vector_size(32), aligned(1), may_alias));
 
-/* Of eight numbers the one at k in four lanes, and the one at k + 4 in four. */
+/* Broadcasts number k of eight to four lanes, and number k + 4 to the other four. */
 #define FOUR_AND_FOUR(k, eight) __builtin_shufflevector(eight, eight, k, k, k, k, k + 4, k + 4, k + 4, k + 4)
 #define four_and_four(k, eight)                                                                                        \
     ((k) == 0   ? FOUR_AND_FOUR(0, eight)                                                                              \
@@ -180,8 +180,8 @@ INLINE __m128i eight_twos(const char *from, size_t apart) {
     memcpy(&pairs[0], from, 4), memcpy(&pairs[1], from + 4 * apart, 4);
     __m128i low = _mm_cvtsi32_si128(pairs[0]), high = _mm_cvtsi32_si128(pairs[1]);
 #define PUT(i) \
-    low = _mm_insert_epi16(low, half_bits(*(const HalfBytes *)(from + (i) * apart)), i); \
-    high = _mm_insert_epi16(high, half_bits(*(const HalfBytes *)(from + ((i) + 4) * apart)), i);
+    low = _mm_insert_epi16(low, half_bits(*(const GgmlHalf *)(from + (i) * apart)), i); \
+    high = _mm_insert_epi16(high, half_bits(*(const GgmlHalf *)(from + ((i) + 4) * apart)), i);
     PUT(1) PUT(2) PUT(3)
     return _mm_unpacklo_epi64(low, high);
 }
@@ -203,14 +203,14 @@ INLINE void widen_halves(float to[8], const char *from, size_t apart) {
 #else
     f16 halves[LANES > 8 ? LANES : 8] = {0};
     float wide[LANES > 8 ? LANES : 8];
-    for (int i = 0; i < 8; i++) halves[i] = half_bits(*(const HalfBytes *)(from + i * apart));
+    for (int i = 0; i < 8; i++) halves[i] = half_bits(*(const GgmlHalf *)(from + i * apart));
     for (int i = 0; i < 8; i += LANES) *(Vector *)&wide[i] = widen_f16((const char *)&halves[i]);
     memcpy(to, wide, 8 * sizeof *to);
 #endif
 }
 
 /* One. */
-INLINE float widen_half(HalfBytes half) {
+INLINE float widen_half(GgmlHalf half) {
 #ifdef __F16C__
     return _cvtsh_ss(half_bits(half));
 #else
@@ -235,13 +235,13 @@ INLINE void widen_first(float to[4], const BlockQ4_K *block) {
 #endif
 }
 
-/* Of each block d, and m if it has one: they come first in all five formats. */
-INLINE void scales_of_32(Kind kind, float scale[BLOCKS], float minimum[BLOCKS], const char *part) {
+/* Reads d of each block, and m if it has one: they come first in all five formats. */
+INLINE void scales_of_32(UnpackKind kind, float scale[BLOCKS], float minimum[BLOCKS], const char *part) {
     widen_halves(scale, part, (size_t)kind.bytes / BLOCKS);
-    if (kind.minima) widen_halves(minimum, part + sizeof(HalfBytes), (size_t)kind.bytes / BLOCKS);
+    if (kind.minima) widen_halves(minimum, part + sizeof(GgmlHalf), (size_t)kind.bytes / BLOCKS);
 }
 
-/* Of a block of Q4_K or Q5_K: whole numbers of six bits, which d and dmin are to multiply. */
+/* The six-bit scales and minima of a Q4_K or Q5_K block, to be multiplied by d and dmin. */
 typedef struct {
     int8_t scale[BLOCKS], minimum[BLOCKS];
 } Sixes;

@@ -10,8 +10,8 @@ static float decimal(const char *name, const char *text, double low, double high
 }
 
 float temperature_of(const char *text) {
-    float T = decimal("temperature", text, 0, HOTTEST);
-    return T == 0 ? 0 : decimal("temperature", text, COLDEST, HOTTEST);
+    float T = decimal("temperature", text, 0, MAX_TEMPERATURE);
+    return T == 0 ? 0 : decimal("temperature", text, MIN_TEMPERATURE, MAX_TEMPERATURE);
 }
 
 /* A seed that was not given is taken from the clock, and printed with the speeds. */
@@ -20,7 +20,7 @@ static unsigned long seed_of(const char *text) {
                 : (unsigned long)fmod(1e6 * seconds(), 1e6);
 }
 
-Sampling args_sampling(const Args *a, Sampling s) {
+SamplingParams args_sampling(const Args *a, SamplingParams s) {
     if (a->temperature) s.temperature = temperature_of(a->temperature);
     if (a->top_k) s.top_k = (int)option_number("top-k", a->top_k, 0, INT_MAX);
     if (a->top_p) s.top_p = decimal("top-p", a->top_p, 0, 1);
@@ -31,14 +31,14 @@ Sampling args_sampling(const Args *a, Sampling s) {
 }
 
 Settings args_settings(const Args *a) {
-    const Sampling defaults = {.temperature = 0.8f, .top_p = 0.95f, .repetition_penalty = 1};
+    const SamplingParams defaults = {.temperature = 0.8f, .top_p = 0.95f, .repetition_penalty = 1};
     if (a->threads) use_threads((int)option_number("threads", a->threads, 1, 1024));
     if (a->context)
-        option_number("context", a->context, 1, ULONG_MAX); /* the model's limit is not known yet */
+        option_number("ctx-size", a->context, 1, ULONG_MAX); /* the model's limit is not known yet */
     if (a->template) chat_template_named(a->template);
     return (Settings){
         .sampling = args_sampling(a, defaults),
-        .tokens = (int)option_number("tokens", or_default(a->tokens, "256"), 0, INT_MAX),
+        .tokens = (int)option_number("max-tokens", or_default(a->tokens, "256"), 0, INT_MAX),
         .logprobs = a->logprobs ? (int)option_number("logprobs", a->logprobs, 0, 100) : -1,
         .seed = seed_of(a->seed),
     };
@@ -48,7 +48,7 @@ void args_validate(const Args *a) {
     const struct {
         const char *name, *value;
     } generation_only[] = {{"prompt", a->prompt},
-                           {"tokens", a->tokens},
+                           {"max-tokens", a->tokens},
                            {"temperature", a->temperature},
                            {"top-k", a->top_k},
                            {"top-p", a->top_p},
@@ -58,10 +58,10 @@ void args_validate(const Args *a) {
                            {"chat", a->chat},
                            {"ignore-eos", a->ignore_eos},
                            {"stop", a->stops[0]},
-                           {"ids", a->ids},
+                           {"token-ids", a->ids},
                            {"logprobs", a->logprobs}},
-      chat_only[] = {{"system", a->system}, {"date", a->date}, {"template", a->template}},
-      not_with_chat[] = {{"ids", a->ids}, {"logprobs", a->logprobs}};
+      chat_only[] = {{"system-prompt", a->system}, {"date", a->date}, {"chat-template", a->template}},
+      not_with_chat[] = {{"token-ids", a->ids}, {"logprobs", a->logprobs}};
     for (size_t i = 0; i < sizeof chat_only / sizeof *chat_only; i++)
         if (chat_only[i].value && !a->chat) usage_error("--%s is for --chat", chat_only[i].name);
     if (a->chat && a->prompt)
@@ -69,7 +69,7 @@ void args_validate(const Args *a) {
     for (size_t i = 0; i < sizeof not_with_chat / sizeof *not_with_chat; i++)
         if (a->chat && not_with_chat[i].value)
             usage_error("--chat takes no --%s", not_with_chat[i].name);
-    if (a->ids && a->prompt) usage_error("--ids or --prompt, not both");
+    if (a->ids && a->prompt) usage_error("--token-ids or --prompt, not both");
     for (size_t i = 0; a->stops[i]; i++)
         if (!*a->stops[i]) usage_error("--stop '': no text would begin");
     for (size_t i = 0; i < sizeof generation_only / sizeof *generation_only; i++)

@@ -14,7 +14,7 @@ typedef struct {
 } Args;
 
 typedef struct {
-    Sampling sampling;
+    SamplingParams sampling;
     int tokens;
     int logprobs; /* how many of the most likely tokens are shown; -1: none, and the text instead */
     unsigned long seed;
@@ -27,7 +27,7 @@ void args_validate(const Args *args);
 Settings args_settings(const Args *args);
 
 /* The sampling options, or where one was not given, its default. */
-Sampling args_sampling(const Args *args, Sampling defaults);
+SamplingParams args_sampling(const Args *args, SamplingParams defaults);
 
 /* The value of --temperature, 0 or COLDEST to HOTTEST; or usage_error(). */
 float temperature_of(const char *text);

@@ -28,9 +28,9 @@ static int whole_or(const char *path, const json_t *json, const char *key, int o
     return (int)number;
 }
 
-static void read_sampling(const char *path, const json_t *json, Sampling *s) {
-    double T = number_or(path, json, "temperature", s->temperature, 0, HOTTEST);
-    s->temperature = T == 0 ? 0 : (float)number_or(path, json, "temperature", T, COLDEST, HOTTEST);
+static void read_sampling(const char *path, const json_t *json, SamplingParams *s) {
+    double T = number_or(path, json, "temperature", s->temperature, 0, MAX_TEMPERATURE);
+    s->temperature = T == 0 ? 0 : (float)number_or(path, json, "temperature", T, MIN_TEMPERATURE, MAX_TEMPERATURE);
     s->top_k = whole_or(path, json, "top_k", s->top_k);
     s->top_p = (float)number_or(path, json, "top_p", s->top_p, 0, 1);
     s->min_p = (float)number_or(path, json, "min_p", s->min_p, 0, 1);
@@ -39,7 +39,7 @@ static void read_sampling(const char *path, const json_t *json, Sampling *s) {
     if (json_is_false(json_object_get(json, "do_sample"))) s->temperature = 0;
 }
 
-void generation_config_read(const char *folder, Sampling *sampling, Config *config) {
+void generation_config_read(const char *folder, SamplingParams *sampling, Config *config) {
     char path[4096];
     if (snprintf(path, sizeof path, "%s/generation_config.json", folder) >= (int)sizeof path)
         fail("%.200s…: the path is too long", folder);

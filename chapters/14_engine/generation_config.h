@@ -11,7 +11,7 @@
  * temperature, top_k, top_p, min_p and repetition_penalty, and the temperature by 0 where do_sample
  * is false; in `config`, the eos_token_id of config.json. A key that it does not have changes
  * nothing. Or fail(). */
-void generation_config_read(const char *folder, Sampling *sampling, Config *config);
+void generation_config_read(const char *folder, SamplingParams *sampling, Config *config);
 
 /* Adds ChatML's <|im_end|>, if the tokenizer has it, to the tokens that end a text: models of other
  * families end their answers with it, whatever their config.json says. */

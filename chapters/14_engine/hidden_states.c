@@ -15,7 +15,7 @@
 
 /* The numbers of a stage, row by row: the stream's, and after them the logits. Returns the stage's
  * name. */
-static const char *stage_of(const Trace *run, int s, char name[static 32], int *width,
+static const char *stage_of(const HiddenStates *run, int s, char name[static 32], int *width,
                             const float **values) {
     const bool last = s == run->stages;
     *width = last ? run->V : run->C;
@@ -23,7 +23,7 @@ static const char *stage_of(const Trace *run, int s, char name[static 32], int *
     return last ? "logits" : stage_name(name, s, run->stages);
 }
 
-bool hidden_states_are_finite(const Trace *run, char words[static 200]) {
+bool hidden_states_are_finite(const HiddenStates *run, char words[static 200]) {
     for (int s = 0, width; s <= run->stages; s++) {
         char name[32];
         const float *values;
@@ -44,10 +44,10 @@ bool hidden_states_are_finite(const Trace *run, char words[static 200]) {
 
 /* ------------------------------------------------------------------ in a file */
 
-void hidden_states_save(const Trace *run, const char *path, const char *model) {
+void hidden_states_save(const HiddenStates *run, const char *path, const char *model) {
     int count = 0;
-    Tensor *tensors = allocate((size_t)(run->stages + 2) * sizeof *tensors);
-    char(*names)[32] = allocate((size_t)run->stages * sizeof *names);
+    Tensor *tensors = xmalloc((size_t)(run->stages + 2) * sizeof *tensors);
+    char(*names)[32] = xmalloc((size_t)run->stages * sizeof *names);
     size_t T = (size_t)run->T, C = (size_t)run->C;
     tensors[count++] =
         (Tensor){.name = "ids", .dtype = I32, .rank = 1, .shape = {T}, .data = run->ids};
@@ -93,7 +93,7 @@ static const Tensor *find_stage(const SafeTensors *dump, const char *name, int T
     return tensor;
 }
 
-static Agreement judge(const SafeTensors *dump, const Tensor *theirs, const float *ours) {
+static Comparison judge(const SafeTensors *dump, const Tensor *theirs, const float *ours) {
     char name[64];
     snprintf(name, sizeof name, "%s/float64", theirs->name);
     const Tensor *exact = safetensors_find(dump, name);
@@ -101,12 +101,12 @@ static Agreement judge(const SafeTensors *dump, const Tensor *theirs, const floa
     size_t count = tensor_count(theirs), row = theirs->shape[theirs->rank - 1];
     float *expected = tensor_to_float(theirs);
     double *truth = tensor_to_double(exacting ? exact : theirs);
-    Agreement agreement = exacting
+    Comparison comparison = exacting
                               ? check(count, row, ours, expected, truth)
                               : check_within(ulps_allowed(theirs->dtype), count, row, ours, truth);
     free(expected);
     free(truth);
-    return agreement;
+    return comparison;
 }
 
 /* Adds a line to the table; whether the stage agrees. */
@@ -117,7 +117,7 @@ static bool compare_stage(Table *table, const SafeTensors *dump, const char *nam
         table_row(table, "%s|not in the dump", name);
         return true;
     }
-    Agreement a = judge(dump, theirs, ours);
+    Comparison a = judge(dump, theirs, ours);
     if (a.wrong == 0) table_row(table, "%s|%.2g|%.1f|ok", name, a.worst, a.ulps);
     else
         table_row(table, "%s|%.2g|%.1f|DIFFERS|%zu of %zu|[%zu, %zu]", name, a.worst, a.ulps,
@@ -125,7 +125,7 @@ static bool compare_stage(Table *table, const SafeTensors *dump, const char *nam
     return a.wrong == 0;
 }
 
-void hidden_states_require(const Trace *run, const SafeTensors *dump, const char *path) {
+void hidden_states_require(const HiddenStates *run, const SafeTensors *dump, const char *path) {
     char name[32], last[32];
     const float *ours;
     int width;
@@ -135,7 +135,7 @@ void hidden_states_require(const Trace *run, const SafeTensors *dump, const char
          stage_of(run, 0, name, &width, &ours), stage_of(run, run->stages, last, &width, &ours));
 }
 
-bool hidden_states_compare(const Trace *run, const SafeTensors *dump) {
+bool hidden_states_compare(const HiddenStates *run, const SafeTensors *dump) {
     Table table = {0};
     char name[32], first[32] = "";
     table_row(&table, "stage|worst error|in ulps|<|wrong|first wrong");
@@ -159,9 +159,9 @@ bool hidden_states_compare(const Trace *run, const SafeTensors *dump) {
 int *hidden_states_ids(const SafeTensors *dump, int *count) {
     const Tensor *tensor = safetensors_find(dump, "ids");
     if (!tensor || tensor_count(tensor) == 0)
-        fail("--ids 1,2,3 is needed: the dump does not hold its ids");
+        fail("--token-ids 1,2,3 is needed: the dump does not hold its ids");
     if (tensor_count(tensor) > INT_MAX) fail("the dump holds more ids than any context");
-    int *ids = allocate(tensor_count(tensor) * sizeof *ids);
+    int *ids = xmalloc(tensor_count(tensor) * sizeof *ids);
     *count = (int)tensor_count(tensor);
     for (int t = 0; t < *count; t++) {
         double id = tensor_get(tensor, (size_t)t);

@@ -24,7 +24,7 @@ static void print_tree(const char *name) {
     if (is_file) model = model_open_any(name);
     else if (exists) model.config = config_read(model_file(path, name, "config.json"));
     else model.config = config_preset(name);
-    config_print_tree(stdout, &model.config);
+    config_print_model(stdout, &model.config);
     putchar('\n');
     config_print_modules(stdout, &model.config);
     if (is_file) {
@@ -35,7 +35,7 @@ static void print_tree(const char *name) {
 
 /* ------------------------------------------------------------------ a run */
 
-static void print_next(const Trace *run) {
+static void print_next(const HiddenStates *run) {
     const float *logits = run->logits + (size_t)(run->T - 1) * run->V;
     int best = 0;
     for (int v = 1; v < run->V; v++)
@@ -55,19 +55,19 @@ static void check_dump_can_be_written(const char *path) {
 
 /* Without `ids_text` the ids are those of the dump to compare with. Returns the exit status: 1 if a
  * stage differs. */
-static int run_model(const char *path, const char *ids_text, const char *save_to,
+static int inspect_model(const char *path, const char *ids_text, const char *save_to,
                      const char *dump_path) {
     SafeTensors dump = {0};
     int T;
     bool agrees = true;
     if (dump_path) dump = safetensors_open(dump_path);
     if (!ids_text && !dump_path)
-        usage_error("--model needs --ids 1,2,3, or a dump to --compare with");
-    int *ids = ids_text ? option_ids("ids", ids_text, &T) : hidden_states_ids(&dump, &T);
+        usage_error("--model needs --token-ids 1,2,3, or a dump to --compare with");
+    int *ids = ids_text ? option_ids("token-ids", ids_text, &T) : hidden_states_ids(&dump, &T);
 
     Model model = model_open_any(path);
     if (save_to) check_dump_can_be_written(save_to);
-    Trace run = trace(&model, &reference_kernels, T, ids);
+    HiddenStates run = record_hidden_states(&model, &reference_kernels, T, ids);
     if (dump_path) hidden_states_require(&run, &dump, dump_path);
     char words[200];
     if (hidden_states_are_finite(&run, words)) print_next(&run);
@@ -78,7 +78,7 @@ static int run_model(const char *path, const char *ids_text, const char *save_to
         agrees = hidden_states_compare(&run, &dump);
         safetensors_close(&dump);
     }
-    trace_free(&run);
+    hidden_states_free(&run);
     model_close(&model);
     free(ids);
     return agrees ? 0 : 1;
@@ -87,22 +87,22 @@ static int run_model(const char *path, const char *ids_text, const char *save_to
 int main(int argc, char **argv) {
     const char *tree = NULL, *model = NULL, *ids = NULL, *save_to = NULL, *dump = NULL;
     const Option options[] = {
-        {"tree", "NAME|DIR|FILE",
+        {"summary|tree", "NAME|DIR|FILE",
          "print a model as PyTorch does, and what it weighs: llama-3-8b, or any --model", &tree},
         {"model", "DIR|FILE", "run a Hugging Face folder, a .gguf, or a .bin of llama2.c", &model},
-        {"ids", "1,2,3", "on these tokens", &ids},
+        {"token-ids|ids", "1,2,3", "on these tokens", &ids},
         {"save", "FILE", "write logits and hidden states as .safetensors", &save_to},
         {"compare", "FILE",
-         "find the first stage that differs from such a file; without --ids, on its ids", &dump},
+         "find the first stage that differs from such a file; without --token-ids, on its ids", &dump},
     };
     only_options(
         argc, argv,
-        "--tree NAME|DIR|FILE | --model DIR|FILE --ids 1,2,3 [--save FILE] [--compare FILE]",
+        "--summary NAME|DIR|FILE | --model DIR|FILE --token-ids 1,2,3 [--save FILE] [--compare FILE]",
         "Shows a model in any format from the inside: its modules; its logits and hidden states, equal\n"
         "to transformers'.",
         sizeof options / sizeof *options, options);
-    if (!model && (ids || save_to || dump)) usage_error("--ids, --save and --compare need --model");
-    if (!model && !tree) usage_error("give a --tree or a --model");
+    if (!model && (ids || save_to || dump)) usage_error("--token-ids, --save and --compare need --model");
+    if (!model && !tree) usage_error("give a --summary or a --model");
     if (tree) print_tree(tree);
-    return model ? run_model(model, ids, save_to, dump) : 0;
+    return model ? inspect_model(model, ids, save_to, dump) : 0;
 }

@@ -16,7 +16,7 @@
 /* The prompt, from the option or from standard input, there without the end of its last line. */
 static char *prompt_of(const Args *args, size_t *length) {
     const char *said = or_default(args->prompt, "");
-    if (strcmp(said, "-") != 0) return copy_text(said, *length = strlen(said));
+    if (strcmp(said, "-") != 0) return xstrndup(said, *length = strlen(said));
     char *prompt = file_read("-", length);
     if (*length > 0 && prompt[*length - 1] == '\n') --*length;
     return prompt;
@@ -27,25 +27,25 @@ static void write_on(const Llama *llama, size_t count, const int ids[count], siz
     Session session = session_new(llama, count + (size_t)llama->settings.tokens);
     session_read(&session, count, ids);
     fwrite(shown, 1, length, stdout);
-    Ending ending = session_write(&session, length == 0 && !tokenizer_byte_level(llama->tokenizer),
+    FinishReason ending = session_write(&session, length == 0 && !tokenizer_byte_level(llama->tokenizer),
                                   llama->settings.tokens, NULL);
     if (llama->settings.logprobs < 0) putchar('\n'); /* or every line has its end */
     fflush(stdout);
-    if (ending == FULL)
+    if (ending == FINISH_CONTEXT_FULL)
         fprintf(stderr, "note: the context of %d token%s is full\n",
                 session.generation.decoder.capacity,
                 session.generation.decoder.capacity == 1 ? "" : "s");
     session_end(&session);
 }
 
-/* Reads BOS and the prompt, shows the prompt, and generates from there. A prompt of --ids is not
+/* Reads BOS and the prompt, shows the prompt, and generates from there. A prompt of --token-ids is not
  * shown. */
 static void continue_text(const Llama *llama) {
     size_t length = 0, count;
     int given;
     char *prompt = llama->args->ids ? NULL : prompt_of(llama->args, &length);
     int *ids = prompt ? encode_with_bos(llama->tokenizer, length, prompt, &count)
-                      : option_ids("ids", llama->args->ids, &given);
+                      : option_ids("token-ids", llama->args->ids, &given);
     if (!prompt) count = (size_t)given;
     if (count == 0) fail("this tokenizer has no BOS to begin a text with: give a --prompt");
     write_on(llama, count, ids, llama->settings.logprobs < 0 ? length : 0, or_default(prompt, ""));
@@ -75,7 +75,7 @@ static void score(const Llama *llama) {
     const int window = llama_context(llama, INT_MAX), bos = tokenizer_bos(llama->tokenizer);
     if (bos < 0) fail("--perplexity: the tokenizer has no BOS to begin a window with");
     if (count == 0) fail("%s: there is no text to score", path);
-    if (window < 2) usage_error("--context %d: a window needs 2 positions", window);
+    if (window < 2) usage_error("--ctx-size %d: a window needs 2 positions", window);
     void (*progress)(size_t, size_t, double) = llama->args->quiet ? no_progress : show_progress;
     double result = perplexity(&llama->model, llama->kernels, bos, count, ids, window, progress);
     if (isinf(result))
@@ -101,8 +101,8 @@ int main(int argc, char **argv) {
          &a.tokenizer},
         {"prompt", "TEXT|-", "what the text begins with; - reads standard input (nothing)",
          &a.prompt},
-        {"ids", "1,2,3", "the same in tokens; and tokens are what is written, too", &a.ids},
-        {"tokens", "N", "write so many at most (256)", &a.tokens},
+        {"token-ids|ids", "1,2,3", "the same in tokens; and tokens are what is written, too", &a.ids},
+        {"max-tokens|tokens", "N", "write so many at most (256)", &a.tokens},
         {"temperature", "X", "0 takes the likeliest token, 1 draws as the model says (0.8)",
          &a.temperature},
         {"top-k", "K", "draw from the K likeliest; 0: from all (0)", &a.top_k},
@@ -115,7 +115,7 @@ int main(int argc, char **argv) {
         {"logprobs", "N", "a line for each token: log p of it, and of the N likeliest",
          &a.logprobs},
         {"seed", "S", "the same text for the same seed (from the clock)", &a.seed},
-        {"context", "N", "positions to keep (what is needed, at most what the model was made for)",
+        {"ctx-size|context", "N", "positions to keep (what is needed, at most what the model was made for)",
          &a.context},
         {"threads", "N", "(all cores)", &a.threads},
         {"chat", NULL,
@@ -123,25 +123,25 @@ int main(int argc, char **argv) {
          "Ctrl-D the "
          "conversation",
          &a.chat},
-        {"template", "NAME",
+        {"chat-template|template", "NAME",
          "its form: llama2, llama3, llama3.1, llama3.2, chatml, zephyr, vicuna, alpaca, mistral "
          "(the model's own)",
          &a.template},
-        {"system", "TEXT", "what the model is told before a conversation", &a.system},
+        {"system-prompt|system", "TEXT", "what the model is told before a conversation", &a.system},
         {"date", "TEXT",
          "the date that Llama 3.1 and later are told before it (what their templates say)",
          &a.date},
-        {"bf16", NULL,
+        {"bf16-activations|bf16", NULL,
          "with BF16 weights: round what meets them, too; some processors read a prompt twice as "
          "fast",
          &a.bf16},
-        {"exact", NULL, "with weights in blocks: do not round what meets them; slower", &a.exact},
+        {"no-quantize-activations|exact", NULL, "with weights in blocks: do not round what meets them; slower", &a.exact},
         {"perplexity", "FILE|-", "score a text instead of writing one", &a.perplexity},
         {"ignore-eos", NULL, "go on where the text would end", &a.ignore_eos},
         {"quiet", NULL, "no speeds, no progress", &a.quiet},
     };
     int rest = parse_options(
-        argc, argv, "[--model DIR|FILE] [--prompt TEXT|-] [--tokens N] [--temperature X] …",
+        argc, argv, "[--model DIR|FILE] [--prompt TEXT|-] [--max-tokens N] [--temperature X] …",
         "Writes on from a prompt with any Llama, chats, or scores a text. How a token is chosen, "
         "and which\n"
         "ones end a text, the model's generation_config.json may say; an option counts more.",

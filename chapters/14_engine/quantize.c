@@ -22,7 +22,7 @@
 
 /* ------------------------------------------------------------------ what is to be written */
 
-/* What a tensor of the file is made from. */
+/* The source of a tensor of the file. */
 typedef struct {
     Tensor from;
     int heads; /* of rows to bring from the half-split order into the interleaved one; or 0 */
@@ -60,8 +60,8 @@ static size_t bytes_of(GgufType type, int rank, const size_t shape[rank]) {
     return numbers / gguf_block_numbers(type) * gguf_block_bytes(type);
 }
 
-/* What has one dimension stays as it is: it is little. Rows that cannot be cut into blocks become
- * float16. */
+/* Tensors of one dimension stay as they are, because they are small. Rows that cannot be cut
+ * into blocks become float16. */
 __attribute__((format(printf, 4, 5))) static void add(Plan *plan, Tensor from, int heads,
                                                       const char *format, ...) {
     char name[80];
@@ -70,14 +70,14 @@ __attribute__((format(printf, 4, 5))) static void add(Plan *plan, Tensor from, i
     int length = vsnprintf(name, sizeof name, format, arguments);
     va_end(arguments);
     GgufTensor to = {
-        .name = copy_text(name, (size_t)length), .type = plan->wanted, .rank = from.rank};
+        .name = xstrndup(name, (size_t)length), .type = plan->wanted, .rank = from.rank};
     memcpy(to.shape, from.shape, sizeof to.shape);
     if (!from.name) from.name = to.name; /* what is no tensor of the model by itself */
     if (from.rank == 1) to.type = GGUF_TYPE_F32;
     else if (to.shape[1] % gguf_block_numbers(to.type)) to.type = GGUF_TYPE_F16, plan->stay++;
     to.bytes = bytes_of(to.type, to.rank, to.shape);
-    plan->tensors = reallocate(plan->tensors, (plan->count + 1) * sizeof *plan->tensors);
-    plan->sources = reallocate(plan->sources, (plan->count + 1) * sizeof *plan->sources);
+    plan->tensors = xrealloc(plan->tensors, (plan->count + 1) * sizeof *plan->tensors);
+    plan->sources = xrealloc(plan->sources, (plan->count + 1) * sizeof *plan->sources);
     plan->tensors[plan->count] = to, plan->sources[plan->count++] = (Source){from, heads};
     plan->all += to.bytes;
 }
@@ -93,10 +93,10 @@ static void add_projection(Plan *plan, Tensor weight, const float *bias, int out
     if (bias) add(plan, row(bias, out), heads, "blk.%d.%s.bias", layer, name);
 }
 
-/* What each pair's frequency is divided by, where that is not the same for all. */
+/* The divisor of each pair's frequency, where the pairs differ. */
 static float *rope_factors(const Config *c) {
     const RopeParameters plain = {.rope_theta = c->rope.rope_theta};
-    float *factors = allocate((size_t)c->D / 2 * sizeof *factors), scaled[c->D / 2];
+    float *factors = xmalloc((size_t)c->D / 2 * sizeof *factors), scaled[c->D / 2];
     rope_frequencies(c->D, factors, &plain, 1), rope_frequencies(c->D, scaled, &c->rope, 1);
     for (int i = 0; i < c->D / 2; i++) factors[i] /= scaled[i];
     return factors;
@@ -164,9 +164,9 @@ static void add_config(GgufPairs *pairs, const Config *c, uint32_t file_type) {
         gguf_add_f32(pairs, "llama.rope.scaling.yarn_beta_slow", (float)rope->beta_slow);
 }
 
-/* How a chat model is talked to. */
+/* Adds the chat template. */
 static void add_chat_template(GgufPairs *pairs, const char *path) {
-    char *home = model_home(path), *template = chat_own_template(home);
+    char *home = model_directory(path), *template = chat_own_template(home);
     if (template) gguf_add_text(pairs, "tokenizer.chat_template", template);
     free(template), free(home);
 }
@@ -195,7 +195,7 @@ static bool is_lost(GgufType type, int n, const void *written, float numbers[n])
     if (largest <= 65504) return false;
     Tensor row = gguf_as_tensor(
         &(GgufTensor){.type = type, .rank = 1, .shape = {(size_t)n}, .data = written});
-    tensor_numbers(&row, 0, (size_t)n, numbers);
+    tensor_dequantize_row(&row, 0, (size_t)n, numbers);
     return first_not_finite(n, numbers) < n;
 }
 
@@ -212,12 +212,12 @@ static void fill(void *context, size_t index, void *bytes) {
     bool lost = false;
 #pragma omp parallel reduction(min : wrong) reduction(|| : lost)
     {
-        float *numbers = allocate((size_t)n * sizeof *numbers);
+        float *numbers = xmalloc((size_t)n * sizeof *numbers);
 #pragma omp for
         for (int r = 0; r < rows; r++) {
             char *to = (char *)bytes + (size_t)r * step;
             size_t before = source->heads ? row_before((size_t)r, D) : (size_t)r;
-            tensor_numbers(&source->from, before * (size_t)n, (size_t)n, numbers);
+            tensor_dequantize_row(&source->from, before * (size_t)n, (size_t)n, numbers);
             int at = first_not_finite(n, numbers);
             if (at < n && before * (size_t)n + (size_t)at < wrong)
                 wrong = before * (size_t)n + (size_t)at;

@@ -28,8 +28,8 @@ Llama llama_open(const Args *args) {
     Llama llama = {.args = args, .settings = args_settings(args)};
     llama.model = model_open_any(path);
     llama.kernels = kernels_for(args);
-    llama.path = model_home(path);
-    llama.tokenizer_path = model_home(or_default(args->tokenizer, path));
+    llama.path = model_directory(path);
+    llama.tokenizer_path = model_directory(or_default(args->tokenizer, path));
     llama.tokenizer = tokenizer_of_model(path, args->tokenizer);
     check_vocabularies(&llama.model, llama.tokenizer, !args->quiet);
     generation_config_read(llama.path, &llama.settings.sampling, &llama.model.config);
@@ -37,7 +37,7 @@ Llama llama_open(const Args *args) {
     llama.settings.sampling = args_sampling(args, llama.settings.sampling);
     const char *weights = tensor_type(&llama.model.lm_head);
     if (args->bf16 && strcmp(weights, "BF16") != 0)
-        fail("--bf16: the weights of %s are %s, not BF16: leave it out", path, weights);
+        fail("--bf16-activations: the weights of %s are %s, not BF16: leave it out", path, weights);
     return llama;
 }
 
@@ -51,7 +51,7 @@ void llama_close(Llama *llama) {
 int llama_context(const Llama *llama, size_t needed) {
     int most = config_context(&llama->model.config);
     const char *said = llama->args->context;
-    if (said) return (int)option_number("context", said, 1, (unsigned long)most);
+    if (said) return (int)option_number("ctx-size", said, 1, (unsigned long)most);
     return needed < (size_t)most ? (int)needed : most;
 }
 
@@ -63,9 +63,9 @@ Session session_new(const Llama *llama, size_t needed) {
     const Settings *settings = &llama->settings;
     Generation generation = generation_new(&llama->model, llama->kernels, llama_context(llama, needed),
                                            settings->sampling, settings->seed);
-    generation.ignore_end = llama->args->ignore_eos;
+    generation.ignore_eos = llama->args->ignore_eos;
     if (settings->logprobs >= 0)
-        generation.before = allocate((size_t)llama->model.config.V * sizeof(float));
+        generation.before = xmalloc((size_t)llama->model.config.V * sizeof(float));
     return (Session){.llama = llama, .generation = generation};
 }
 
@@ -84,9 +84,9 @@ void session_read(Session *s, size_t count, const int ids[count]) {
     int capacity = s->generation.decoder.capacity;
     if (count > (size_t)capacity)
         fail("%zu tokens are more than a context of %d has room for, %s", count, capacity,
-             capacity < config_context(config) ? "which --context widens" : config_limit(config));
-    generation_keep(&s->generation, (int)known);
-    generation_read(&s->generation, (int)(count - known), ids + known);
+             capacity < config_context(config) ? "which --ctx-size widens" : config_limit(config));
+    kv_cache_truncate(&s->generation, (int)known);
+    prefill(&s->generation, (int)(count - known), ids + known);
     s->read += (int)(count - known);
     s->reading += seconds() - start;
 }
@@ -116,11 +116,11 @@ static void print_probability(const Session *s, int id) {
 static void print_probabilities(void *context, int id) {
     Session *s = context;
     int V = s->llama->model.config.V, count = s->llama->settings.logprobs;
-    float *left = allocate((size_t)V * sizeof *left);
+    float *left = xmalloc((size_t)V * sizeof *left);
     memcpy(left, s->generation.before, (size_t)V * sizeof *left);
     print_probability(s, id);
     for (int i = 0; i < count && i < V; i++) {
-        int next = greedy(V, left);
+        int next = argmax(V, left);
         left[next] = -INFINITY;
         putchar('\t');
         print_probability(s, next);
@@ -130,7 +130,7 @@ static void print_probabilities(void *context, int id) {
     free(left);
 }
 
-Ending session_write(Session *s, bool skip_space, int most, FILE *also) {
+FinishReason session_write(Session *s, bool skip_space, int most, FILE *also) {
     Stream stream = {.file = stdout,
                      .also = also,
                      .skip_space = skip_space,
@@ -140,7 +140,7 @@ Ending session_write(Session *s, bool skip_space, int most, FILE *also) {
     if (s->generation.before) stream.each = print_probabilities;
     else if (s->llama->args->ids) stream.each = print_id;
     double start = seconds();
-    Ending ending = generation_write(&s->generation, s->llama->tokenizer, &stream, most);
+    FinishReason ending = generate(&s->generation, s->llama->tokenizer, &stream, most);
     if (ferror(stdout) && !interrupted)
         exit(1); /* nobody can read it: finish_output() prints why */
     stream_end(&stream);

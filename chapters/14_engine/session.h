@@ -18,7 +18,7 @@ typedef struct {
 Llama llama_open(const Args *args);
 void llama_close(Llama *llama);
 
-/* The context: what --context says, or else the positions that are needed, but no more than the
+/* The context: what --ctx-size says, or else the positions that are needed, but no more than the
  * model was made for. */
 int llama_context(const Llama *llama, size_t needed);
 
@@ -41,6 +41,6 @@ void session_read(Session *session, size_t count, const int ids[count]);
 
 /* Generates at most so many tokens, and writes their text to standard output, and to `also`, if
  * that is not NULL. */
-Ending session_write(Session *session, bool skip_space, int most, FILE *also);
+FinishReason session_write(Session *session, bool skip_space, int most, FILE *also);
 
 #endif

@@ -27,7 +27,7 @@ static void print_encoded(const Tokenizer *t, const Request *r) {
     if (r->bos) {
         if (tokenizer_bos(t) < 0)
             fail("%s: it has no token for the beginning: leave --bos out", r->model);
-        ids = reallocate(ids, (count + 1) * sizeof *ids);
+        ids = xrealloc(ids, (count + 1) * sizeof *ids);
         memmove(ids + 1, ids, count++ * sizeof *ids);
         ids[0] = tokenizer_bos(t);
     }
@@ -40,7 +40,7 @@ static void print_encoded(const Tokenizer *t, const Request *r) {
 /* "1 15043 3186", with commas if one likes. */
 static int *parse_ids(const char *text, size_t *count) {
     static const char between[] = " ,\n";
-    int *ids = allocate((strlen(text) / 2 + 1) * sizeof *ids);
+    int *ids = xmalloc((strlen(text) / 2 + 1) * sizeof *ids);
     for (*count = 0; *(text += strspn(text, between));) {
         char *end;
         errno = 0;

@@ -1,4 +1,5 @@
-/* What the figures of chapter 15 draw, and what large models are worth on several machines, on paper. */
+/* Writes the data of this chapter's figures, and estimates the speed of large models on several
+ * machines. */
 #include "09_decoder/presets.h"
 #include "15_tensor_parallel/shard_model.h"
 #include "15_tensor_parallel/traffic.h"
@@ -7,15 +8,15 @@
 
 #include <math.h>
 
-/* What each of three ranks holds of the course's own model: where its part of each matrix begins and ends,
- * in hundredths. */
+/* The part of each matrix that each of three ranks holds of the course's own model: its
+ * beginning and end in percent. */
 static void parts(const char *data) {
     enum { RANKS = 3 };
     Output output = data_open(data, "15_parts", "rank; of H, of KV, of F, of V: first, end in percent");
     for (int rank = 0; rank < RANKS; rank++) {
         Shard shard = shard_open(ROOT "/common/stories/model", RANKS, rank);
         const Config *c = &shard.whole.config;
-        const struct { Part part; int of; } cuts[] = {
+        const struct { ShardRange part; int of; } cuts[] = {
             {shard.heads, c->H}, {shard.kv_heads, c->KV}, {shard.hidden, c->F}, {shard.tokens, c->V}};
         fprintf(output.file, "%d", rank);
         for (int i = 0; i < 4; i++)
@@ -73,8 +74,8 @@ static void of_a_prompt(void) {
     table_print(&table, stdout);
 }
 
-/* How many times as fast as one machine that could hold the model: a small one in 4.5 bits, and the largest. Each
- * machine has a query head at least. */
+/* The speed-up over one machine that could hold the model: a small one in 4.5 bits, and the
+ * largest. Each machine has at least one query head. */
 static void where_it_pays(const char *data) {
     Output output = data_open(data, "15_pays", "machines; times as fast, for each network; a block for each model");
     static const struct { const char *name; double share; } ends[] = { /* of BF16 */

@@ -74,17 +74,17 @@ static void pieces_add_up(const Half *h) {
         float out[T][C];
         parallel_feed_forward(ranks, T, C, s.F, out, h->before, h->normed, (void *)h->gate, (void *)h->up,
                               (void *)h->down);
-        table_row(&table, "%d|%d|%d", ranks, s.F / ranks, sentence_far(3, T * C, (const float *)out, h->after));
+        table_row(&table, "%d|%d|%d", ranks, s.F / ranks, sentence_count_mismatches(3, T * C, (const float *)out, h->after));
     }
     table_print(&table, stdout);
 }
 
-/* What one rank makes of the last token: with nothing in the stream before, its share alone. */
+/* The partial sum that one rank computes for the last token, without the stream. */
 static void rank_share(const Half *h, int ranks, int rank, float share[s.C]) {
     int C = s.C, own = s.F / ranks;
     const float(*normed)[C] = h->normed;
-    float(*gate)[C] = allocate((size_t)own * sizeof *gate), (*up)[C] = allocate((size_t)own * sizeof *up);
-    float(*down)[own] = allocate((size_t)C * sizeof *down), open[1][own], room[1][own];
+    float(*gate)[C] = xmalloc((size_t)own * sizeof *gate), (*up)[C] = xmalloc((size_t)own * sizeof *up);
+    float(*down)[own] = xmalloc((size_t)C * sizeof *down), open[1][own], room[1][own];
     shard_columns(ranks, rank, s.F, C, gate, (void *)h->gate);
     shard_columns(ranks, rank, s.F, C, up, (void *)h->up);
     shard_rows(ranks, rank, C, s.F, down, (void *)h->down);
@@ -102,10 +102,10 @@ static void do_it_wrong(const Half *h) {
     section("Four shares of one row");
     for (int r = 0; r < RANKS; r++) {
         rank_share(h, RANKS, r, shares[r]);
-        printf("  rank %d adds a row of size %.2f\n", r, row_size(C, shares[r]));
+        printf("  rank %d adds a row of size %.2f\n", r, rms(C, shares[r]));
     }
-    printf("  their sum has size %.2f, the stream before it %.2f, behind it %.2f\n", row_size(C, sum),
-           row_size(C, before), row_size(C, after));
+    printf("  their sum has size %.2f, the stream before it %.2f, behind it %.2f\n", rms(C, sum),
+           rms(C, before), rms(C, after));
     section("Do it wrong");
     Table table = {0};
     float wrong[4][C];
@@ -117,7 +117,7 @@ static void do_it_wrong(const Half *h) {
                            "the mean in place of the sum", "every rank adds the stream, too"};
     table_row(&table, "with four ranks|the row is off by");
     for (int k = 0; k < 4; k++)
-        table_row(&table, "%s|%.0f %%", names[k], 100 * row_size(C, wrong[k]) / row_size(C, after));
+        table_row(&table, "%s|%.0f %%", names[k], 100 * rms(C, wrong[k]) / rms(C, after));
     table_print(&table, stdout);
 }
 
@@ -150,7 +150,7 @@ static void what_a_token_sends(void) {
 }
 
 static int demonstrate(void) {
-    turn_end();
+    ranks_ordered_end();
     s = sentence_open();
     Half half = half_open();
     by_hand();
@@ -164,37 +164,37 @@ static int demonstrate(void) {
 }
 
 int main(int argc, char **argv) {
-    Wish wish = {0};
+    RunOptions run_options = {0};
     const char *tokens = "256", *temperature = "0", *seed = "1", *ignore_end = 0, *report = 0;
     const Option options[] = {
-        {"model", "DIR|FILE", "a Hugging Face folder, .gguf, or .bin of llama2.c; each rank holds a part", &wish.model},
-        {"tokenizer", "PATH", "tokenizer.model, .json, .bin or a .gguf (what is in the model)", &wish.tokenizer},
-        {"prompt", "TEXT", "what the text begins with (nothing)", &wish.prompt},
-        {"ids", "1,2,3", "the same in tokens; what follows is printed in tokens, too", &wish.ids},
-        {"tokens", "N", "write so many at most (256)", &tokens},
+        {"model", "DIR|FILE", "a Hugging Face folder, .gguf, or .bin of llama2.c; each rank holds a part", &run_options.model},
+        {"tokenizer", "PATH", "tokenizer.model, .json, .bin or a .gguf (what is in the model)", &run_options.tokenizer},
+        {"prompt", "TEXT", "what the text begins with (nothing)", &run_options.prompt},
+        {"token-ids|ids", "1,2,3", "the same in tokens; what follows is printed in tokens, too", &run_options.ids},
+        {"max-tokens|tokens", "N", "write so many at most (256)", &tokens},
         {"temperature", "X", "0 takes the likeliest token, 1 draws as the model says (0)", &temperature},
         {"seed", "S", "the same text for the same seed (1)", &seed},
         {"ignore-eos", NULL, "go on where the text would end", &ignore_end},
         {"report", NULL, "what each rank holds, and what it sends for a token", &report},
         {"compare", "FILE", "read the tokens of a dump of transformers', and judge the logits by its own",
-         &wish.compare},
+         &run_options.compare},
     };
     Ranks ranks = ranks_open();
-    turn_begin();
-    int rest = parse_options(argc, argv, "[--model DIR|FILE [--prompt TEXT] [--tokens N] …]",
+    ranks_ordered_begin();
+    int rest = parse_options(argc, argv, "[--model DIR|FILE [--prompt TEXT] [--max-tokens N] …]",
                              "Chapter 15: a model that several processes run together:\n"
                              "mpirun -n 2 build/15_tensor_parallel --model DIR. Without --model, a demonstration.",
                              sizeof options / sizeof *options, options);
     if (rest < argc) usage_error("%s is not understood: is it the --prompt, in quotes?", argv[rest]);
-    wish.tokens = (int)option_number("tokens", tokens, 0, INT_MAX / 2);
-    wish.temperature = temperature_of(temperature);
-    wish.seed = option_number("seed", seed, 0, ULONG_MAX);
-    wish.ignore_end = ignore_end, wish.report = report;
-    if (!wish.model && argc > 1) usage_error("without a --model there is a demonstration, which takes no options");
-    if (!!wish.prompt + !!wish.ids + !!wish.compare > 1) usage_error("--prompt, --ids, --compare: one of them alone");
-    if (!wish.prompt) wish.prompt = "";
-    if (report && wish.temperature > 0) usage_error("--report counts what the likeliest token costs: no --temperature");
-    int status = wish.model ? run_on_ranks(ranks, &wish) : demonstrate();
+    run_options.tokens = (int)option_number("max-tokens", tokens, 0, INT_MAX / 2);
+    run_options.temperature = temperature_of(temperature);
+    run_options.seed = option_number("seed", seed, 0, ULONG_MAX);
+    run_options.ignore_eos = ignore_end, run_options.report = report;
+    if (!run_options.model && argc > 1) usage_error("without a --model there is a demonstration, which takes no options");
+    if (!!run_options.prompt + !!run_options.ids + !!run_options.compare > 1) usage_error("--prompt, --token-ids, --compare: one of them alone");
+    if (!run_options.prompt) run_options.prompt = "";
+    if (report && run_options.temperature > 0) usage_error("--report counts what the likeliest token costs: no --temperature");
+    int status = run_options.model ? run_on_ranks(ranks, &run_options) : demonstrate();
     ranks_close();
     return status;
 }

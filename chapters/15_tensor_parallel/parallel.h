@@ -18,6 +18,6 @@ void parallel_logits(const Shard *shard, const Kernels *kernels, int T, int C, c
 
 /* The likeliest token to come next, on rank 0: each rank scores its part of the vocabulary, and says its best.
  * Elsewhere what is returned means nothing. Logits that are no numbers are refused. */
-int parallel_greedy(const Shard *shard, const Kernels *kernels, int C, const float last[C]);
+int parallel_argmax(const Shard *shard, const Kernels *kernels, int C, const float last[C]);
 
 #endif

@@ -13,9 +13,9 @@ Ranks ranks_open(void) {
 }
 
 void ranks_close(void) {}
-void turn_begin(void) {}
-void turn_end(void) {}
-void sum_over_ranks(size_t n, float x[n]) { (void)x; }
+void ranks_ordered_begin(void) {}
+void ranks_ordered_end(void) {}
+void all_reduce_sum(size_t n, float x[n]) { (void)x; }
 void gather_ranks(size_t bytes, const void *own, void *all) { memcpy(all, own, bytes); }
 void gather_floats(const int n[], const float own[], float all[]) { memcpy(all, own, (size_t)n[0] * sizeof *all); }
 void broadcast_bytes(size_t bytes, void *data) { (void)bytes, (void)data; }
@@ -77,8 +77,8 @@ static void end_loudly(int signal) {
  * who was asked for --help, in its turn, ends well, and the next one is asked for it, too. */
 static void end_the_others(void) {
     if (closed) return;
-    if (!has_said_error()) {
-        turn_end(), MPI_Finalize();
+    if (!has_printed_error()) {
+        ranks_ordered_end(), MPI_Finalize();
         return;
     }
     signal(SIGTERM, SIG_IGN);
@@ -86,18 +86,18 @@ static void end_the_others(void) {
         if (processes && numbers[i] != ranks.rank) kill(processes[i], SIGUSR1);
 }
 
-/* Who else is on this machine. */
-static void meet(void) {
+/* Counts the ranks on this machine. */
+static void find_local_ranks(void) {
     MPI_Comm machine;
     pid_t own = getpid();
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, ranks.rank, MPI_INFO_NULL, &machine);
     MPI_Comm_size(machine, &ranks.here);
-    processes = allocate((size_t)ranks.here * sizeof *processes);
-    numbers = allocate((size_t)ranks.here * sizeof *numbers);
+    processes = xmalloc((size_t)ranks.here * sizeof *processes);
+    numbers = xmalloc((size_t)ranks.here * sizeof *numbers);
     MPI_Allgather(&own, sizeof own, MPI_BYTE, processes, sizeof own, MPI_BYTE, machine);
     MPI_Allgather(&ranks.rank, 1, MPI_INT, numbers, 1, MPI_INT, machine);
     MPI_Comm_free(&machine);
-    farewells = allocate((size_t)ranks.here * sizeof *farewells);
+    farewells = xmalloc((size_t)ranks.here * sizeof *farewells);
     for (int i = 0; i < ranks.here; i++)
         snprintf(farewells[i], sizeof *farewells, "error: rank %d: it has died: killed, or crashed\n", numbers[i]);
 }
@@ -123,9 +123,9 @@ Ranks ranks_open(void) {
     MPI_Comm_size(MPI_COMM_WORLD, &ranks.count);
     MPI_Comm_rank(MPI_COMM_WORLD, &ranks.rank);
     snprintf(name, sizeof name, "rank %d", ranks.rank);
-    speak_as(name);
+    set_error_prefix(name);
     handle(SIGUSR1, end_quietly); /* before the others know this rank: one that fails at once may tell it to end */
-    meet();
+    find_local_ranks();
     handle(SIGTERM, end_loudly), handle(SIGINT, end_loudly);
     atexit(end_the_others);
     if (ranks.rank > 0 && !freopen("/dev/null", "w", stdout)) fail("cannot open /dev/null"); /* rank 0 speaks for all */
@@ -146,56 +146,56 @@ void ranks_close(void) {
 typedef struct {
     int count;
     MPI_Request *requests;
-} Underway; /* messages that are on their way */
+} Requests; /* messages that are on their way */
 
-static Underway some_messages(int most) { return (Underway){0, allocate((size_t)most * sizeof(MPI_Request))}; }
+static Requests some_messages(int most) { return (Requests){0, xmalloc((size_t)most * sizeof(MPI_Request))}; }
 
 static int whole(size_t count) {
     if (count > INT_MAX) fail("a message of %zu numbers is longer than MPI takes", count);
     return (int)count;
 }
 
-static void send(Underway *u, int to, size_t count, MPI_Datatype type, const void *data) {
+static void send(Requests *u, int to, size_t count, MPI_Datatype type, const void *data) {
     MPI_Isend(data, whole(count), type, to, 0, MPI_COMM_WORLD, &u->requests[u->count++]);
 }
 
-static void receive(Underway *u, int from, size_t count, MPI_Datatype type, void *data) {
+static void receive(Requests *u, int from, size_t count, MPI_Datatype type, void *data) {
     MPI_Irecv(data, whole(count), type, from, 0, MPI_COMM_WORLD, &u->requests[u->count++]);
 }
 
-static void arrive(Underway *u) {
+static void wait_all(Requests *u) {
     if (u->count) MPI_Waitall(u->count, u->requests, MPI_STATUSES_IGNORE);
     u->count = 0;
 }
 
-static void end_messages(Underway *u) { arrive(u), free(u->requests); }
+static void end_messages(Requests *u) { wait_all(u), free(u->requests); }
 
 /* ------------------------------------------------------------------ the sum */
 
-/* Of x, what rank r adds up for all. */
-static Part slice(size_t n, int r) { return part_of(whole(n), ranks.count, r); }
+/* The slice of x that rank r adds up for all. */
+static ShardRange slice(size_t n, int r) { return shard_range(whole(n), ranks.count, r); }
 
 /* The same slice of every rank's x, one behind the other. */
 static float *slices_of_all(size_t n) {
     size_t needed = n * (size_t)ranks.count;
-    if (needed > room_size) room = reallocate(room, (room_size = needed) * sizeof *room);
+    if (needed > room_size) room = xrealloc(room, (room_size = needed) * sizeof *room);
     return room;
 }
 
-void sum_over_ranks(size_t n, float x[n]) {
+void all_reduce_sum(size_t n, float x[n]) {
     if (ranks.count == 1) return;
-    Part own = slice(n, ranks.rank);
+    ShardRange own = slice(n, ranks.rank);
     size_t width = (size_t)own.count;
     float *slices = slices_of_all(width);
-    Underway messages = some_messages(2 * ranks.count);
+    Requests messages = some_messages(2 * ranks.count);
     for (int r = 0; r < ranks.count; r++) {
         if (r == ranks.rank) continue;
-        Part theirs = slice(n, r);
+        ShardRange theirs = slice(n, r);
         receive(&messages, r, width, MPI_FLOAT, slices + (size_t)r * width);
         send(&messages, r, (size_t)theirs.count, MPI_FLOAT, x + theirs.first);
     }
     for (size_t i = 0; i < width; i++) slices[(size_t)ranks.rank * width + i] = x[(size_t)own.first + i];
-    arrive(&messages);
+    wait_all(&messages);
 
     for (size_t i = 0; i < width; i++) x[(size_t)own.first + i] = slices[i];
     for (int r = 1; r < ranks.count; r++)
@@ -203,7 +203,7 @@ void sum_over_ranks(size_t n, float x[n]) {
 
     for (int r = 0; r < ranks.count; r++) {
         if (r == ranks.rank) continue;
-        Part theirs = slice(n, r);
+        ShardRange theirs = slice(n, r);
         receive(&messages, r, (size_t)theirs.count, MPI_FLOAT, x + theirs.first);
         send(&messages, r, width, MPI_FLOAT, x + own.first);
     }
@@ -214,7 +214,7 @@ void sum_over_ranks(size_t n, float x[n]) {
 
 /* Rank r has bytes[r]. */
 static void gather(const size_t bytes[], const void *own, char *all) {
-    Underway messages = some_messages(ranks.count);
+    Requests messages = some_messages(ranks.count);
     if (ranks.rank > 0) send(&messages, 0, bytes[ranks.rank], MPI_BYTE, own);
     else memcpy(all, own, bytes[0]), all += bytes[0];
     for (int r = 1; ranks.rank == 0 && r < ranks.count; all += bytes[r++])
@@ -235,17 +235,17 @@ void gather_floats(const int n[], const float own[], float all[]) {
 }
 
 void broadcast_bytes(size_t bytes, void *data) {
-    Underway messages = some_messages(ranks.count);
+    Requests messages = some_messages(ranks.count);
     if (ranks.rank > 0) receive(&messages, 0, bytes, MPI_BYTE, data);
     for (int r = 1; ranks.rank == 0 && r < ranks.count; r++) send(&messages, r, bytes, MPI_BYTE, data);
     end_messages(&messages);
 }
 
-void turn_begin(void) {
+void ranks_ordered_begin(void) {
     if (ranks.rank > 0) MPI_Recv(NULL, 0, MPI_BYTE, ranks.rank - 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-void turn_end(void) {
+void ranks_ordered_end(void) {
     if (ranks.rank + 1 < ranks.count) MPI_Send(NULL, 0, MPI_BYTE, ranks.rank + 1, 1, MPI_COMM_WORLD);
 }
 

@@ -19,13 +19,14 @@ typedef struct {
 Ranks ranks_open(void);
 void ranks_close(void);
 
-/* What the ranks do in turn, rank 0 first: begin, do it, end. What is wrong for all of them is said only once. */
-void turn_begin(void);
-void turn_end(void);
+/* Brackets code that the ranks run in order, rank 0 first. An error that all ranks have is
+ * reported only once. */
+void ranks_ordered_begin(void);
+void ranks_ordered_end(void);
 
 /* Each rank has an x; afterwards all have their sum, added up in the order of the ranks: the same bits everywhere, each
  * time. A rank sends 2 (ranks - 1) messages: 2 (ranks - 1) / ranks times the bytes of x, if `ranks` divides n. */
-void sum_over_ranks(size_t n, float x[n]);
+void all_reduce_sum(size_t n, float x[n]);
 
 /* Rank 0 receives what each has: of `bytes` bytes on every rank, one behind the other in `all`. Others may
  * pass NULL. */
@@ -37,7 +38,8 @@ void gather_floats(const int n[], const float own[], float all[]);
 /* All receive what rank 0 has. */
 void broadcast_bytes(size_t bytes, void *data);
 
-/* What this rank has sent so far, as a layer between the program and MPI counts it. */
+/* The messages and bytes that this rank has sent so far, counted by a layer between the program
+ * and MPI. */
 typedef struct { int64_t messages, bytes; } Sent;
 Sent sent_so_far(void);
 

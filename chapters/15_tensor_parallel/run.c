@@ -20,16 +20,16 @@
 
 /* ------------------------------------------------------------------ are they the same? */
 
-/* What all ranks must have alike. The version changes with what they say to each other. */
+/* The values that all ranks must share. The version changes with the messages between ranks. */
 enum { VERSION = 1 };
 #ifndef SPOKEN
 #define SPOKEN VERSION
 #endif
 
-static void check_agreement(Ranks ranks, const Wish *wish, const Shard *shard) {
-    typedef struct { uint64_t version, model; int tokens; float temperature; bool compare, report; } Told;
-    Told all[ranks.count];
-    Told own = {SPOKEN, shard_fingerprint(shard), wish->tokens, wish->temperature, wish->compare, wish->report};
+static void check_agreement(Ranks ranks, const RunOptions *run_options, const Shard *shard) {
+    typedef struct { uint64_t version, model; int tokens; float temperature; bool compare, report; } Handshake;
+    Handshake all[ranks.count];
+    Handshake own = {SPOKEN, shard_fingerprint(shard), run_options->tokens, run_options->temperature, run_options->compare, run_options->report};
     gather_ranks(sizeof own, &own, all);
     for (int r = 1; ranks.rank == 0 && r < ranks.count; r++) {
         if (all[r].version != own.version)
@@ -45,7 +45,7 @@ static void check_agreement(Ranks ranks, const Wish *wish, const Shard *shard) {
 
 typedef struct {
     Ranks ranks;
-    const Wish *wish;
+    const RunOptions *wish;
     Shard shard;
     Decoder decoder;
     Tokenizer *tokenizer; /* of rank 0, unless the tokens are given as numbers */
@@ -58,42 +58,43 @@ typedef struct {
 } Run;
 
 /* The prompt in tokens. Rank 0 writes: it needs the tokenizer, and which tokens end a text. */
-static void open_text(Run *run, const Wish *wish) {
-    Sampling unused = {0};
+static void open_text(Run *run, const RunOptions *run_options) {
+    SamplingParams unused = {0};
     Model *model = &run->shard.whole;
-    char *home = model_home(wish->model);
+    char *home = model_directory(run_options->model);
     size_t count;
-    run->tokenizer = tokenizer_of_model(wish->model, wish->tokenizer);
+    run->tokenizer = tokenizer_of_model(run_options->model, run_options->tokenizer);
     check_vocabularies(model, run->tokenizer, true);
     generation_config_read(home, &unused, &model->config);
     add_chatml_end(&model->config, run->tokenizer);
     free(home);
-    run->ids = encode_with_bos(run->tokenizer, strlen(wish->prompt), wish->prompt, &count);
+    run->ids = encode_with_bos(run->tokenizer, strlen(run_options->prompt), run_options->prompt, &count);
     run->count = (int)count;
     if (count == 0) fail("a text of this tokenizer has no token to begin with: give a --prompt");
 }
 
 /* Every rank reads a dump. Of other tokens rank 0 alone knows, until tell_tokens(). */
-static void open_tokens(Run *run, const Wish *wish) {
+static void open_tokens(Run *run, const RunOptions *run_options) {
     const Config *c = &run->shard.whole.config;
-    if (wish->compare) run->dump = safetensors_open(wish->compare), run->ids = hidden_states_ids(&run->dump, &run->count);
+    if (run_options->compare) run->dump = safetensors_open(run_options->compare), run->ids = hidden_states_ids(&run->dump, &run->count);
     else if (run->ranks.rank > 0) return;
-    else if (wish->ids) run->ids = option_ids("ids", wish->ids, &run->count);
-    else open_text(run, wish);
+    else if (run_options->ids) run->ids = option_ids("token-ids", run_options->ids, &run->count);
+    else open_text(run, run_options);
     for (int t = 0; t < run->count; t++)
         if (run->ids[t] < 0 || run->ids[t] >= c->V)
             fail("token %d is not in the vocabulary of %d (0 to %d)", run->ids[t], c->V, c->V - 1);
-    if (!wish->compare && run->count > config_context(c))
+    if (!run_options->compare && run->count > config_context(c))
         fail("the prompt's %d tokens do not fit the model's context of %d", run->count, config_context(c));
 }
 
-/* What is wrong for all ranks is found before turn_end(): the first one says it, and before anything is printed. */
-static Run run_open(Ranks ranks, const Wish *wish) {
-    Run run = {.ranks = ranks, .wish = wish, .shard = shard_open(wish->model, ranks.count, ranks.rank),
-               .stream = {.file = stdout}, .random = {wish->seed}};
-    open_tokens(&run, wish);
-    turn_end();
-    check_agreement(ranks, wish, &run.shard);
+/* Errors that all ranks have are found before ranks_ordered_end(), so that the first rank reports them,
+ * and before anything is printed. */
+static Run run_open(Ranks ranks, const RunOptions *run_options) {
+    Run run = {.ranks = ranks, .wish = run_options, .shard = shard_open(run_options->model, ranks.count, ranks.rank),
+               .stream = {.file = stdout}, .random = {run_options->seed}};
+    open_tokens(&run, run_options);
+    ranks_ordered_end();
+    check_agreement(ranks, run_options, &run.shard);
     shard_load(&run.shard);
     return run;
 }
@@ -106,16 +107,16 @@ static void run_close(Run *run) {
 
 static void tell_tokens(Run *run) {
     broadcast_bytes(sizeof run->count, &run->count);
-    if (run->ranks.rank > 0) run->ids = allocate((size_t)run->count * sizeof *run->ids);
+    if (run->ranks.rank > 0) run->ids = xmalloc((size_t)run->count * sizeof *run->ids);
     broadcast_bytes((size_t)run->count * sizeof *run->ids, run->ids);
 }
 
 static int drawn(Run *run) {
     int V = run->shard.whole.config.V, C = run->shard.whole.config.C;
-    const Sampling sampling = {.temperature = run->wish->temperature, .top_p = 1, .repetition_penalty = 1};
-    if (sampling.temperature == 0) return parallel_greedy(&run->shard, &fast_kernels, C, run->decoder.last);
-    float *logits = allocate((size_t)V * sizeof *logits);
-    parallel_logits(&run->shard, &fast_kernels, 1, C, (const float(*)[C])run->decoder.last,
+    const SamplingParams sampling = {.temperature = run->wish->temperature, .top_p = 1, .repetition_penalty = 1};
+    if (sampling.temperature == 0) return parallel_argmax(&run->shard, &fast_kernels, C, run->decoder.last_hidden);
+    float *logits = xmalloc((size_t)V * sizeof *logits);
+    parallel_logits(&run->shard, &fast_kernels, 1, C, (const float(*)[C])run->decoder.last_hidden,
                     (float(*)[V])logits);
     int id = run->ranks.rank == 0 ? sample(&sampling, V, logits, 0, &V, &run->random) : 0;
     free(logits);
@@ -126,7 +127,7 @@ static int drawn(Run *run) {
 static int next_token(Run *run) {
     int id = drawn(run);
     if (run->ranks.rank == 0) {
-        bool ends = run->tokenizer && !run->wish->ignore_end && ends_text(&run->shard.whole, run->tokenizer, id);
+        bool ends = run->tokenizer && !run->wish->ignore_eos && is_end_of_generation(&run->shard.whole, run->tokenizer, id);
         if (ends) id = -1;
         else if (run->tokenizer) stream_token(&run->stream, run->tokenizer, id);
         else printf("%s%d", run->shown++ ? "," : "", id), fflush(stdout);
@@ -138,16 +139,16 @@ static int next_token(Run *run) {
 static void write_on(Run *run) {
     int id = 0;
     tell_tokens(run);
-    int capacity = smaller(run->count + run->wish->tokens, config_context(&run->shard.whole.config));
+    int capacity = min_int(run->count + run->wish->tokens, config_context(&run->shard.whole.config));
     run->decoder = parallel_decoder(&run->shard, &fast_kernels, capacity);
     run->stream.skip_space = run->count <= 1;
     if (run->tokenizer) fputs(run->wish->prompt, stdout);
-    decoder_read(&run->decoder, run->count, run->ids);
+    decoder_eval(&run->decoder, run->count, run->ids);
     for (int n = 0; n < run->wish->tokens && id >= 0; n++) {
         Sent before = sent_so_far();
         id = next_token(run);
         if (id < 0 || run->decoder.length == capacity) break;
-        decoder_read(&run->decoder, 1, &id);
+        decoder_eval(&run->decoder, 1, &id);
         Sent after = sent_so_far();
         if (n == 0) run->for_a_token = (Sent){after.messages - before.messages, after.bytes - before.bytes};
     }
@@ -179,7 +180,7 @@ static const Tensor *tensor_of(const SafeTensors *dump, const char *name, int T,
 static int judge(const Run *run, int T, int V, const float *logits) {
     float *expected = tensor_to_float(tensor_of(&run->dump, "logits", T, V));
     double *truth = tensor_to_double(tensor_of(&run->dump, "logits/float64", T, V));
-    Agreement a = check((size_t)T * (size_t)V, (size_t)V, logits, expected, truth);
+    Comparison a = check((size_t)T * (size_t)V, (size_t)V, logits, expected, truth);
     printf("%d rank%s: %zu of %d x %d logits wrong; the worst error against float64 is %.1f ulps, transformers' %.1f\n",
            run->ranks.count, run->ranks.count == 1 ? "" : "s", a.wrong, T, V, a.ulps, a.reference);
     free(expected), free(truth);
@@ -188,11 +189,11 @@ static int judge(const Run *run, int T, int V, const float *logits) {
 
 static int compare(Run *run) {
     int T = run->count, V = run->shard.whole.config.V, C = run->shard.whole.config.C, status = 0;
-    Normed normed = {T, 2 * run->shard.whole.config.L + 1, allocate((size_t)T * (size_t)C * sizeof(float))};
-    float *logits = allocate((size_t)T * (size_t)V * sizeof *logits);
+    Normed normed = {T, 2 * run->shard.whole.config.L + 1, xmalloc((size_t)T * (size_t)C * sizeof(float))};
+    float *logits = xmalloc((size_t)T * (size_t)V * sizeof *logits);
     run->decoder = parallel_decoder(&run->shard, &fast_kernels, T);
-    run->decoder.watch = keep_last_stage, run->decoder.context = &normed;
-    decoder_read(&run->decoder, T, run->ids);
+    run->decoder.hook = keep_last_stage, run->decoder.context = &normed;
+    decoder_eval(&run->decoder, T, run->ids);
     parallel_logits(&run->shard, &fast_kernels, T, C, (const float(*)[C])normed.rows,
                     (float(*)[V])logits);
     if (run->ranks.rank == 0) status = judge(run, T, V, logits);
@@ -204,7 +205,7 @@ static int compare(Run *run) {
 /* ------------------------------------------------------------------ the report */
 
 typedef struct {
-    Part heads, kv_heads, hidden, tokens;
+    ShardRange heads, kv_heads, hidden, tokens;
     double matrices, cache, memory;
     Sent sent;
 } Holding;
@@ -213,7 +214,7 @@ static void holding_rows(Table *table, const Holding *all, int count) {
     table_row(table, "rank|query heads|key/value heads|hidden features|tokens|kB of matrices|bytes of cache a token");
     for (int r = 0; r < count; r++) {
         const Holding *h = &all[r];
-        const Part *p[] = {&h->heads, &h->kv_heads, &h->hidden, &h->tokens};
+        const ShardRange *p[] = {&h->heads, &h->kv_heads, &h->hidden, &h->tokens};
         char cells[4][40];
         for (int i = 0; i < 4; i++)
             snprintf(cells[i], sizeof cells[i], p[i]->count == 1 ? "%d" : "%d - %d", p[i]->first,
@@ -251,12 +252,12 @@ static void report(const Run *run) {
     table_print(&table, stdout);
 }
 
-int run_on_ranks(Ranks ranks, const Wish *wish) {
+int run_on_ranks(Ranks ranks, const RunOptions *run_options) {
     int status = 0;
-    Run run = run_open(ranks, wish);
-    if (wish->compare) status = compare(&run);
+    Run run = run_open(ranks, run_options);
+    if (run_options->compare) status = compare(&run);
     else write_on(&run);
-    if (wish->report) report(&run);
+    if (run_options->report) report(&run);
     run_close(&run);
     return status;
 }

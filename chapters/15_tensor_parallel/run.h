@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* What is asked for; NULL for what is not. */
+/* The options of a run; NULL where not given. */
 typedef struct {
     const char *model, *tokenizer;
     const char *prompt;  /* "" */
@@ -16,12 +16,12 @@ typedef struct {
     int tokens;          /* to write, at most */
     float temperature;   /* 0: the likeliest */
     unsigned long seed;
-    bool ignore_end;
+    bool ignore_eos;
     bool report;         /* what each rank holds, and what it has sent for a token */
-} Wish;
+} RunOptions;
 
 /* Returns the exit status: 1 if the logits are not what they should be. Each rank calls it in its turn, which it
  * ends. */
-int run_on_ranks(Ranks ranks, const Wish *wish);
+int run_on_ranks(Ranks ranks, const RunOptions *run_options);
 
 #endif

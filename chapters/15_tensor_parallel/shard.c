@@ -6,18 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-Part part_of(int count, int ranks, int rank) {
+ShardRange shard_range(int count, int ranks, int rank) {
     int first = (int)((int64_t)count * rank / ranks), end = (int)((int64_t)count * (rank + 1) / ranks);
-    return (Part){first, end - first};
+    return (ShardRange){first, end - first};
 }
 
 void shard_columns(int ranks, int rank, int F, int C, float part[restrict F / ranks][C], const float weight[F][C]) {
-    Part own = part_of(F, ranks, rank);
+    ShardRange own = shard_range(F, ranks, rank);
     memcpy(part, weight[own.first], (size_t)own.count * sizeof *part);
 }
 
 void shard_rows(int ranks, int rank, int C, int F, float part[restrict C][F / ranks], const float weight[C][F]) {
-    Part own = part_of(F, ranks, rank);
+    ShardRange own = shard_range(F, ranks, rank);
     for (int c = 0; c < C; c++) memcpy(part[c], &weight[c][own.first], sizeof *part);
 }
 
@@ -32,7 +32,7 @@ void shard_heads(int ranks, int rank, int H, int KV, int kept, int D, int C,
 
 void vocabulary_embedding(int ranks, int rank, int T, int V, int C, float out[restrict T][C], const int ids[T],
                           const float part[V / ranks][C]) {
-    Part own = part_of(V, ranks, rank);
+    ShardRange own = shard_range(V, ranks, rank);
     for (int t = 0; t < T; t++) {
         int row = ids[t] - own.first;
         if (row >= 0 && row < own.count) memcpy(out[t], part[row], sizeof *out);
@@ -40,11 +40,11 @@ void vocabulary_embedding(int ranks, int rank, int T, int V, int C, float out[re
     }
 }
 
-int largest_logit(int ranks, int V, const float largest[ranks], const int place[ranks]) {
+int vocab_parallel_argmax(int ranks, int V, const float largest[ranks], const int place[ranks]) {
     int best = 0;
     for (int rank = 1; rank < ranks; rank++)
         if (largest[rank] > largest[best]) best = rank;
-    return part_of(V, ranks, best).first + place[best];
+    return shard_range(V, ranks, best).first + place[best];
 }
 
 /* One rank's share of the sum: its columns of gate and up, its rows of down, and nothing of the others'. */
@@ -52,10 +52,10 @@ static void rank_feed_forward(int ranks, int rank, int T, int C, int F, float de
                               const float normed[T][C], const float gate[F][C], const float up[F][C],
                               const float down[C][F]) {
     int own = F / ranks;
-    float(*gate_part)[C] = allocate((size_t)own * sizeof *gate_part);
-    float(*up_part)[C] = allocate((size_t)own * sizeof *up_part);
-    float(*down_part)[own] = allocate((size_t)C * sizeof *down_part);
-    float(*opened)[own] = allocate((size_t)T * sizeof *opened), (*hidden)[own] = allocate((size_t)T * sizeof *hidden);
+    float(*gate_part)[C] = xmalloc((size_t)own * sizeof *gate_part);
+    float(*up_part)[C] = xmalloc((size_t)own * sizeof *up_part);
+    float(*down_part)[own] = xmalloc((size_t)C * sizeof *down_part);
+    float(*opened)[own] = xmalloc((size_t)T * sizeof *opened), (*hidden)[own] = xmalloc((size_t)T * sizeof *hidden);
     shard_columns(ranks, rank, F, C, gate_part, gate);
     shard_columns(ranks, rank, F, C, up_part, up);
     shard_rows(ranks, rank, C, F, down_part, down);
@@ -66,7 +66,7 @@ static void rank_feed_forward(int ranks, int rank, int T, int C, int F, float de
 void parallel_feed_forward(int ranks, int T, int C, int F, float out[restrict T][C], const float x[T][C],
                            const float normed[T][C], const float gate[F][C], const float up[F][C],
                            const float down[C][F]) {
-    float(*delta)[C] = allocate((size_t)T * sizeof *delta);
+    float(*delta)[C] = xmalloc((size_t)T * sizeof *delta);
     memcpy(out, x, (size_t)T * sizeof *out);
     for (int rank = 0; rank < ranks; rank++) {
         rank_feed_forward(ranks, rank, T, C, F, delta, normed, gate, up, down);

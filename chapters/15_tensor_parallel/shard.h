@@ -5,10 +5,10 @@
 #ifndef SHARD_H
 #define SHARD_H
 
-/* What a rank has of `count` things: these, one behind the other. The parts of two ranks differ by one thing
- * at most. */
-typedef struct { int first, count; } Part;
-Part part_of(int count, int ranks, int rank);
+/* A rank's contiguous range of `count` things. The ranges of two ranks differ in size by one at
+ * most. */
+typedef struct { int first, count; } ShardRange;
+ShardRange shard_range(int count, int ranks, int rank);
 
 /* A rank's outputs of a linear layer: of nn.Linear's [out][in] it has some rows, which in y = x W^T are columns.
  * Nothing is added up after it. Source: ColumnParallelLinear of Megatron-LM; Shoeybi et al. 2019, section 3. */
@@ -33,7 +33,7 @@ void vocabulary_embedding(int ranks, int rank, int T, int V, int C, float out[re
 
 /* The token with the largest logit, where each rank says the largest of its own part of V and at which place in that
  * part it is. Of equal ones it is the first token, as torch.argmax has it. Here V may be any number. */
-int largest_logit(int ranks, int V, const float largest[ranks], const int place[ranks]);
+int vocab_parallel_argmax(int ranks, int V, const float largest[ranks], const int place[ranks]);
 
 /* The second half of a layer as the ranks compute it, one after the other:
  *     out = x + sum over the ranks of swiglu(normed gate^T, normed up^T) down^T, with the rank's parts of the matrices.

@@ -9,19 +9,19 @@
 
 /* ------------------------------------------------------------------ does it divide? */
 
-static Part heads_of(const Config *c, int ranks, int rank) { return part_of(c->H, ranks, rank); }
+static ShardRange heads_of(const Config *c, int ranks, int rank) { return shard_range(c->H, ranks, rank); }
 
 /* The key/value heads that these query heads read. */
-static Part kv_heads_of(const Config *c, Part heads) {
+static ShardRange kv_heads_of(const Config *c, ShardRange heads) {
     int group = c->H / c->KV, first = heads.first / group, last = (heads.first + heads.count - 1) / group;
-    return (Part){first, last - first + 1};
+    return (ShardRange){first, last - first + 1};
 }
 
 /* On a rank as on the whole, query head h must read head h / (H / KV). */
 static bool heads_divide(const Config *c, int ranks) {
     if (ranks > c->H || c->H % ranks) return false;
     for (int rank = 0; rank < ranks; rank++) {
-        Part heads = heads_of(c, ranks, rank), kv = kv_heads_of(c, heads);
+        ShardRange heads = heads_of(c, ranks, rank), kv = kv_heads_of(c, heads);
         if (heads.count % kv.count) return false;
         for (int h = 0; h < heads.count; h++)
             if ((heads.first + h) / (c->H / c->KV) != kv.first + h / (heads.count / kv.count)) return false;
@@ -41,7 +41,7 @@ static void check_heads(const char *path, const Config *c, int ranks) {
 }
 
 /* Numbers that must stay together: a block's. */
-static int numbers_of(const Tensor *weight) { return weight->blocks ? weight->blocks->numbers : 1; }
+static int numbers_of(const Tensor *weight) { return weight->quant_type ? weight->quant_type->numbers : 1; }
 
 /* A matrix in blocks is cut between them. */
 static void check_blocks(const char *path, const Model *whole, int ranks) {
@@ -62,7 +62,7 @@ static void check_blocks(const char *path, const Model *whole, int ranks) {
 static size_t row_bytes(const Tensor *weight) { return tensor_bytes(weight) / weight->shape[0]; }
 
 /* Some of a matrix's outputs: whole rows, used where they lie. */
-static Tensor some_outputs(const Tensor *weight, Part rows) {
+static Tensor some_outputs(const Tensor *weight, ShardRange rows) {
     Tensor part = *weight;
     part.data = (const char *)weight->data + (size_t)rows.first * row_bytes(weight);
     part.shape[0] = (size_t)rows.count;
@@ -70,7 +70,7 @@ static Tensor some_outputs(const Tensor *weight, Part rows) {
 }
 
 /* Some of its inputs: a piece of every row. Not there before shard_load(), unless it is all of them. */
-static Tensor some_inputs(const Tensor *weight, Part columns) {
+static Tensor some_inputs(const Tensor *weight, ShardRange columns) {
     Tensor part = *weight;
     if ((size_t)columns.count == weight->shape[1]) return part;
     part.shape[1] = (size_t)columns.count;
@@ -83,7 +83,7 @@ static void copy_inputs(Tensor *part, const Tensor *whole, int first) {
     enum { AT_A_TIME = 4 << 20 };
     size_t pitch = row_bytes(whole), width = row_bytes(part), numbers = (size_t)numbers_of(whole);
     size_t skipped = pitch / (whole->shape[1] / numbers) * ((size_t)first / numbers), rows = 1 + AT_A_TIME / pitch;
-    char *to = allocate(tensor_bytes(part));
+    char *to = xmalloc(tensor_bytes(part));
     const char *from = whole->data;
     part->data = to;
     for (size_t row = 0; row < whole->shape[0]; row++) {
@@ -94,22 +94,23 @@ static void copy_inputs(Tensor *part, const Tensor *whole, int first) {
 }
 
 /* Hidden features lie between two blocks of down_proj, in every layer. */
-static Part hidden_of(const Model *whole, int ranks, int rank) {
+static ShardRange hidden_of(const Model *whole, int ranks, int rank) {
     int unit = 1;
     for (int l = 0; l < whole->config.L; l++)
         if (numbers_of(&whole->layers[l].down_proj) > unit) unit = numbers_of(&whole->layers[l].down_proj);
-    Part units = part_of(whole->config.F / unit, ranks, rank);
-    return (Part){units.first * unit, units.count * unit};
+    ShardRange units = shard_range(whole->config.F / unit, ranks, rank);
+    return (ShardRange){units.first * unit, units.count * unit};
 }
 
 /* The biases of some outputs. */
-static float *some_biases(float *bias, Part rows) { return bias ? bias + rows.first : NULL; }
+static float *some_biases(float *bias, ShardRange rows) { return bias ? bias + rows.first : NULL; }
 
-/* What is added to a sum of all ranks' shares, rank 0 alone adds. */
+/* Biases of row-parallel layers are kept by rank 0 alone, because the sum over the ranks must
+ * contain them once. */
 static float *once(float *bias, const Shard *s) { return s->rank == 0 ? bias : NULL; }
 
 static Layer cut_layer(const Layer *whole, const Shard *s, int D) {
-    Part queries = {s->heads.first * D, s->heads.count * D}, keys = {s->kv_heads.first * D, s->kv_heads.count * D};
+    ShardRange queries = {s->heads.first * D, s->heads.count * D}, keys = {s->kv_heads.first * D, s->kv_heads.count * D};
     Layer layer = *whole;
     layer.q_bias = some_biases(whole->q_bias, queries);
     layer.k_bias = some_biases(whole->k_bias, keys), layer.v_bias = some_biases(whole->v_bias, keys);
@@ -131,13 +132,13 @@ Shard shard_open(const char *path, int ranks, int rank) {
     check_heads(path, c, ranks);
     check_blocks(path, &s.whole, ranks);
     s.heads = heads_of(c, ranks, rank), s.kv_heads = kv_heads_of(c, s.heads);
-    s.hidden = hidden_of(&s.whole, ranks, rank), s.tokens = part_of(c->V, ranks, rank);
+    s.hidden = hidden_of(&s.whole, ranks, rank), s.tokens = shard_range(c->V, ranks, rank);
 
     s.model = s.whole;
     s.model.config.H = s.heads.count, s.model.config.KV = s.kv_heads.count, s.model.config.F = s.hidden.count;
     s.model.embed_tokens = some_outputs(&s.whole.embed_tokens, s.tokens);
     s.model.lm_head = some_outputs(&s.whole.lm_head, s.tokens);
-    s.model.layers = allocate((size_t)c->L * sizeof *s.model.layers);
+    s.model.layers = xmalloc((size_t)c->L * sizeof *s.model.layers);
     for (int l = 0; l < c->L; l++) s.model.layers[l] = cut_layer(&s.whole.layers[l], &s, c->D);
     return s;
 }

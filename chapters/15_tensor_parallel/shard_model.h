@@ -11,7 +11,7 @@ typedef struct {
     Model model; /* H, KV and F are this rank's, V is everybody's; embed_tokens and lm_head have the rows of `tokens` */
     Model whole; /* in whose files the weights lie */
     int ranks, rank;
-    Part heads, kv_heads, hidden, tokens;
+    ShardRange heads, kv_heads, hidden, tokens;
 } Shard;
 
 /* The model at `path`, opened and found to divide among so many ranks, or fail(): with the head counts that do not

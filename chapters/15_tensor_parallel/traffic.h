@@ -4,8 +4,8 @@
 
 #include "09_decoder/config.h"
 
-/* What all ranks together send for one more token: the sums, each rank's best logit, and the token that rank
- * 0 chose. */
+/* The traffic of all ranks for one token: the all-reduces, each rank's best logit, and the token
+ * that rank 0 chose. */
 typedef struct { double messages, bytes; } Traffic;
 Traffic traffic_of_token(const Config *whole, int ranks);
 

@@ -6,7 +6,7 @@ enum { BLOCK = 256 }; /* numbers whose activations are kept at a time, so that n
 void activation_backward(int n, float dx[restrict n], const float dy[n], const float x[n], Activation *derivative) {
     for (int start = 0; start < n; start += BLOCK) {
         float slope[BLOCK];
-        int count = smaller(BLOCK, n - start);
+        int count = min_int(BLOCK, n - start);
         derivative(count, slope, x + start);
         for (int i = 0; i < count; i++) dx[start + i] += dy[start + i] * slope[i];
     }
@@ -17,7 +17,7 @@ static void gated_backward(int n, float dgate[restrict n], float dup[restrict n]
                            const float gate[n], const float up[n], Activation *activation, Activation *derivative) {
     for (int start = 0; start < n; start += BLOCK) {
         float open[BLOCK], slope[BLOCK];
-        int count = smaller(BLOCK, n - start);
+        int count = min_int(BLOCK, n - start);
         activation(count, open, gate + start);
         derivative(count, slope, gate + start);
         for (int i = 0; i < count; i++) {

@@ -60,10 +60,10 @@ static void check_heads(int T, int H, int KV) {
 
 /* One query, the last of `seen` tokens, and key/value head g, whose gradients are summed up in double. Each step of
  * chapter 4's attention, from the last to the first. */
-static void look_back_backward(int seen, int KV, int D, int g, float dq[restrict D], double dk[restrict seen][D],
+static void attend_one_query_backward(int seen, int KV, int D, int g, float dq[restrict D], double dk[restrict seen][D],
                                double dv[restrict seen][D], const float dout[D], const float q[D],
                                const float k[seen][KV][D], const float v[seen][KV][D]) {
-    float(*p)[seen] = allocate(3 * sizeof *p), (*dp)[seen] = p + 1, (*dscore)[seen] = p + 2;
+    float(*p)[seen] = xmalloc(3 * sizeof *p), (*dp)[seen] = p + 1, (*dscore)[seen] = p + 2;
     double query[D];
     memset(query, 0, sizeof query);
     memset(dscore, 0, sizeof *dscore);
@@ -89,12 +89,12 @@ void grouped_query_attention_backward(int T, int H, int KV, int D, float dq[rest
                                       const float dout[T][H][D], const float q[T][H][D], const float k[T][KV][D],
                                       const float v[T][KV][D]) {
     check_heads(T, H, KV);
-    double(*sums)[T][D] = allocate(2 * sizeof *sums);
+    double(*sums)[T][D] = xmalloc(2 * sizeof *sums);
     for (int g = 0; g < KV; g++) {
         memset(sums, 0, 2 * sizeof *sums);
         for (int h = g * (H / KV); h < (g + 1) * (H / KV); h++)
             for (int t = 0; t < T; t++)
-                look_back_backward(t + 1, KV, D, g, dq[t][h], sums[0], sums[1], dout[t][h], q[t][h], k, v);
+                attend_one_query_backward(t + 1, KV, D, g, dq[t][h], sums[0], sums[1], dout[t][h], q[t][h], k, v);
         for (int s = 0; s < T; s++)
             for (int i = 0; i < D; i++) dk[s][g][i] += (float)sums[0][s][i], dv[s][g][i] += (float)sums[1][s][i];
     }
@@ -114,18 +114,18 @@ typedef struct {
 static void fill_tile(Tile *tile, int first, int T, int KV, int D, int g, const float k[T][KV][D],
                       const float v[T][KV][D]) {
     float(*K)[D] = (void *)tile->K, (*V)[D] = (void *)tile->V;
-    tile->first = first, tile->keys = smaller(TILE, T - first);
+    tile->first = first, tile->keys = min_int(TILE, T - first);
     for (int j = 0; j < tile->keys; j++) {
         memcpy(K[j], k[first + j][g], sizeof K[j]);
         memcpy(V[j], v[first + j][g], sizeof V[j]);
     }
 }
 
-void flash_attention_log_sum(int T, int H, int KV, int D, float out[restrict T][H][D], float log_sum[restrict T][H],
+void flash_attention_lse(int T, int H, int KV, int D, float out[restrict T][H][D], float lse[restrict T][H],
                              const float q[T][H][D], const float k[T][KV][D], const float v[T][KV][D]) {
     check_heads(T, H, KV);
-    double *m = allocate((size_t)T * sizeof *m), *l = allocate((size_t)T * sizeof *l);
-    double(*O)[D] = allocate((size_t)T * sizeof *O);
+    double *m = xmalloc((size_t)T * sizeof *m), *l = xmalloc((size_t)T * sizeof *l);
+    double(*O)[D] = xmalloc((size_t)T * sizeof *O);
     float K[TILE][D], V[TILE][D];
     Tile tile = {.K = K[0], .V = V[0]};
     for (int h = 0; h < H; h++) {
@@ -134,27 +134,27 @@ void flash_attention_log_sum(int T, int H, int KV, int D, float out[restrict T][
         for (int s = 0; s < T; s += TILE) {
             fill_tile(&tile, s, T, KV, D, h / (H / KV), k, v);
             for (int t = s; t < T; t++)
-                attend_tile(smaller(tile.keys, t + 1 - s), D, &m[t], &l[t], O[t], q[t][h], K, V);
+                online_softmax_tile(min_int(tile.keys, t + 1 - s), D, &m[t], &l[t], O[t], q[t][h], K, V);
         }
         for (int t = 0; t < T; t++) {
             for (int i = 0; i < D; i++) out[t][h][i] = (float)(O[t][i] / l[t]);
-            log_sum[t][h] = (float)(m[t] + log(l[t]));
+            lse[t][h] = (float)(m[t] + log(l[t]));
         }
     }
     free(m), free(l), free(O);
 }
 
-/* What one query has to do with one tile: its weights there, computed again, and what they pass on to q, K and
- * V. `common` is the sum of p dp over all keys, which is out dout: softmax_backward's, known without looking at
- * any key. */
+/* The backward pass of one query and one tile: recomputes its attention weights there, and adds
+ * the gradients of q, K and V. `common` is the sum of p dp over all keys, which is out dout:
+ * softmax_backward's, known without looking at any key. */
 static void tile_backward(const Tile *tile, int seen, int D, float dq[restrict D], double dK[restrict TILE][D],
-                          double dV[restrict TILE][D], const float dout[D], const float q[D], double log_sum,
+                          double dV[restrict TILE][D], const float dout[D], const float q[D], double lse,
                           double common) {
     const float(*K)[D] = (void *)tile->K, (*V)[D] = (void *)tile->V;
     double query[D];
     memset(query, 0, sizeof query);
-    for (int j = 0; j < smaller(tile->keys, seen); j++) {
-        double p = exp(dot(D, q, K[j]) / sqrt(D) - log_sum);
+    for (int j = 0; j < min_int(tile->keys, seen); j++) {
+        double p = exp(dot(D, q, K[j]) / sqrt(D) - lse);
         double dscore = p * (dot(D, dout, V[j]) - common) / sqrt(D);
         for (int i = 0; i < D; i++) {
             dV[j][i] += p * dout[i];
@@ -168,9 +168,9 @@ static void tile_backward(const Tile *tile, int seen, int D, float dq[restrict D
 void flash_attention_backward(int T, int H, int KV, int D, float dq[restrict T][H][D], float dk[restrict T][KV][D],
                               float dv[restrict T][KV][D], const float dout[T][H][D], const float q[T][H][D],
                               const float k[T][KV][D], const float v[T][KV][D], const float out[T][H][D],
-                              const float log_sum[T][H]) {
+                              const float lse[T][H]) {
     check_heads(T, H, KV);
-    double(*common)[H] = allocate((size_t)T * sizeof *common), dK[TILE][D], dV[TILE][D];
+    double(*common)[H] = xmalloc((size_t)T * sizeof *common), dK[TILE][D], dV[TILE][D];
     float K[TILE][D], V[TILE][D];
     Tile tile = {.K = K[0], .V = V[0]};
     for (int t = 0; t < T; t++)
@@ -181,7 +181,7 @@ void flash_attention_backward(int T, int H, int KV, int D, float dq[restrict T][
             memset(dK, 0, sizeof dK), memset(dV, 0, sizeof dV);
             for (int h = g * (H / KV); h < (g + 1) * (H / KV); h++)
                 for (int t = s; t < T; t++)
-                    tile_backward(&tile, t + 1 - s, D, dq[t][h], dK, dV, dout[t][h], q[t][h], log_sum[t][h],
+                    tile_backward(&tile, t + 1 - s, D, dq[t][h], dK, dV, dout[t][h], q[t][h], lse[t][h],
                                   common[t][h]);
             for (int j = 0; j < tile.keys; j++)
                 for (int i = 0; i < D; i++) dk[s + j][g][i] += (float)dK[j][i], dv[s + j][g][i] += (float)dV[j][i];

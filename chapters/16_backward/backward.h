@@ -92,7 +92,7 @@ void grouped_query_attention_backward(int T, int H, int KV, int D, float dq[rest
 
 /* flash_attention for a text read whole, which also keeps log_sum[t][h], the logarithm of the sum of e^score over the
  * keys that query t sees: all that is needed to compute any weight again, as e^(score - log_sum). */
-void flash_attention_log_sum(int T, int H, int KV, int D, float out[restrict T][H][D], float log_sum[restrict T][H],
+void flash_attention_lse(int T, int H, int KV, int D, float out[restrict T][H][D], float lse[restrict T][H],
                              const float q[T][H][D], const float k[T][KV][D], const float v[T][KV][D]);
 
 /* The gradients of grouped_query_attention_backward, from out and log_sum. The weights are computed again, tile by
@@ -101,7 +101,7 @@ void flash_attention_log_sum(int T, int H, int KV, int D, float out[restrict T][
 void flash_attention_backward(int T, int H, int KV, int D, float dq[restrict T][H][D], float dk[restrict T][KV][D],
                               float dv[restrict T][KV][D], const float dout[T][H][D], const float q[T][H][D],
                               const float k[T][KV][D], const float v[T][KV][D], const float out[T][H][D],
-                              const float log_sum[T][H]);
+                              const float lse[T][H]);
 
 /* ------------------------------------------------------------------ loss.c: where it begins, and how large it is */
 
@@ -127,11 +127,11 @@ void mean_row_loss_backward(RowLossBackward *row_backward, int rows, int V,
                             float dlogits[restrict rows][V], const float logits[rows][V],
                             const int targets[rows], float dloss);
 
-/* How many targets are not negative. */
+/* Counts the targets that are not negative. */
 size_t count_targets(size_t n, const int targets[n]);
 
-/* What they count together, where target i counts counts[i] times; NULL: each once. */
-double weigh_targets(size_t n, const int targets[n], const float *counts);
+/* The sum of the loss weights of the targets that are not negative; NULL: each has the weight 1. */
+double sum_loss_weights(size_t n, const int targets[n], const float *counts);
 
 /* fail(), if one of them is not among V tokens. */
 void check_targets(size_t n, int V, const int targets[n]);

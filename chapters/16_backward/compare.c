@@ -16,7 +16,7 @@
 /* [B][T] whole numbers; what is none becomes one that no vocabulary has. */
 static int *whole_numbers(const Tensor *tensor) {
     size_t count = tensor_count(tensor);
-    int *numbers = allocate(count * sizeof *numbers);
+    int *numbers = xmalloc(count * sizeof *numbers);
     for (size_t i = 0; i < count; i++) {
         double number = tensor_get(tensor, i);
         numbers[i] = number > INT_MIN && number < INT_MAX && number == (int)number ? (int)number : INT_MAX;
@@ -25,7 +25,7 @@ static int *whole_numbers(const Tensor *tensor) {
 }
 
 static int *next_tokens(int B, int T, const int ids[B * T]) {
-    int *targets = allocate((size_t)B * (size_t)T * sizeof *targets);
+    int *targets = xmalloc((size_t)B * (size_t)T * sizeof *targets);
     for (int i = 0; i < B * T; i++) targets[i] = (i + 1) % T ? ids[i + 1] : -1;
     return targets;
 }
@@ -48,11 +48,12 @@ void gradient_file_close(GradientFile *f) {
     *f = (GradientFile){0};
 }
 
-/* Of a file that does not say how exact it is: honest float32 stays far below this share of a gradient's largest
- * number, and no mistake does. Single rows may be all rounding: those of a head that looks at one token alone. */
+/* The bound for a file without its own: rounding errors of float32 stay far below this fraction
+ * of a gradient's largest number, and no mistake does. Single rows may be nothing but rounding,
+ * such as those of a head that attends to one token alone. */
 static const double ULPS_ALLOWED = 0x1p10;
 
-/* What metadata ulps/NAME says; NAN if it does not. */
+/* The metadata ulps/NAME; NAN if there is none. */
 static double ulps_of_pytorch(const GradientFile *f, const char *name) {
     char key[80], *end;
     snprintf(key, sizeof key, "ulps/%s", name);
@@ -64,7 +65,7 @@ static double ulps_of_pytorch(const GradientFile *f, const char *name) {
     return ulps;
 }
 
-bool gradient_judge(const GradientFile *f, const Tensor *ours, Agreement *agreement) {
+bool gradient_judge(const GradientFile *f, const Tensor *ours, Comparison *comparison) {
     const Tensor *theirs = safetensors_find(&f->file, ours->name);
     char is[SHAPE_TEXT], wanted[SHAPE_TEXT];
     if (!theirs) return false;
@@ -73,7 +74,7 @@ bool gradient_judge(const GradientFile *f, const Tensor *ours, Agreement *agreem
              shape_text(wanted, ours->rank, ours->shape));
     size_t count = tensor_count(ours), row = ours->shape[ours->rank - 1];
     double *truth = tensor_to_double(theirs), ulps = ulps_of_pytorch(f, ours->name);
-    *agreement = isnan(ulps) ? check_within(ULPS_ALLOWED, count, count, ours->data, truth)
+    *comparison = isnan(ulps) ? check_within(ULPS_ALLOWED, count, count, ours->data, truth)
                              : check_within(CHECK_MULTIPLE * ulps + CHECK_ULPS, count, row, ours->data, truth);
     free(truth);
     return true;
@@ -84,7 +85,7 @@ bool gradient_judge(const GradientFile *f, const Tensor *ours, Agreement *agreem
 /* [heads D][C] */
 static void order_rows(int heads, int D, int C, float *rows) {
     size_t bytes = sizeof(float[heads * D][C]);
-    float(*copy)[C] = allocate(bytes);
+    float(*copy)[C] = xmalloc(bytes);
     memcpy(copy, rows, bytes);
     rows_to_half_split(heads, D, C, (void *)rows, copy);
     free(copy);
@@ -103,7 +104,7 @@ static void order_as_pytorch(Parameters *gradients) {
 /* ------------------------------------------------------------------ the table */
 
 static bool compare_one(Table *table, const GradientFile *f, const Tensor *ours) {
-    Agreement a;
+    Comparison a;
     if (!gradient_judge(f, ours, &a)) {
         table_row(table, "%s|not in the file", ours->name);
         return true;
@@ -116,7 +117,7 @@ static bool compare_one(Table *table, const GradientFile *f, const Tensor *ours)
     return a.wrong == 0;
 }
 
-/* Of a file of another model, or of another program's names, nothing would differ. */
+/* A file of another model, or of another program's names, has no gradient to compare. */
 static void require_a_gradient(const GradientFile *f, const Parameters *gradients, const char *path) {
     for (int i = 0; i < gradients->tensor_count; i++)
         if (safetensors_find(&f->file, gradients->tensors[i].name)) return;

@@ -16,10 +16,11 @@ typedef struct {
 GradientFile gradient_file_open(const char *path); /* or fail() */
 void gradient_file_close(GradientFile *file);
 
-/* What the file says of one tensor, "loss" included, judged as common/check.h does. Its metadata ulps/NAME says how far
- * an honest float32 may be: PyTorch's own. Without that it may be 2^10 ulps of the tensor's largest number. False if
- * the file has no such tensor. Or fail(): it is of another size, or its ulps are no number. */
-bool gradient_judge(const GradientFile *file, const Tensor *ours, Agreement *agreement);
+/* Compares one tensor, "loss" included, with the file's, as common/check.h does. The metadata
+ * ulps/NAME is the error of PyTorch's own float32. Without that it may be 2^10 ulps of the
+ * tensor's largest number. False if the file has no such tensor. Or fail(): it is of another
+ * size, or its ulps are no number. */
+bool gradient_judge(const GradientFile *file, const Tensor *ours, Comparison *comparison);
 
 /* `build/16_backward --model DIR --compare FILE`: a table in the order of the backward pass, and the first gradient
  * that differs. Returns the exit status. */

@@ -10,20 +10,20 @@
 enum { LINE = 64, CHUNK = 64 }; /* bytes of a cache line; rows whose logits are at hand at a time */
 
 /* Room for rows x width numbers. What is taken after a moment is given back together, as in chapter 9. */
-static void *take(Activations *a, size_t rows, size_t width) {
-    size_t bytes = product(product(rows, width), sizeof(float));
-    size_t lines = bytes / LINE * LINE + (bytes % LINE ? LINE : 0), left = a->size - a->taken;
+static void *activations_alloc(Activations *a, size_t rows, size_t width) {
+    size_t bytes = size_mul(size_mul(rows, width), sizeof(float));
+    size_t lines = bytes / LINE * LINE + (bytes % LINE ? LINE : 0), left = a->arena_size - a->arena_used;
     if (bytes > left || lines > left) fail("the room for activations is too small for %zu bytes more", bytes);
-    char *memory = a->arena + a->taken;
-    a->taken += lines;
+    char *memory = a->arena + a->arena_used;
+    a->arena_used += lines;
     return memory;
 }
 
-static void *take_zeros(Activations *a, size_t rows, size_t width) {
-    return memset(take(a, rows, width), 0, rows * width * sizeof(float));
+static void *activations_alloc_zeros(Activations *a, size_t rows, size_t width) {
+    return memset(activations_alloc(a, rows, width), 0, rows * width * sizeof(float));
 }
 
-static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+static size_t max_int(size_t a, size_t b) { return a > b ? a : b; }
 
 /* Bytes for what is remembered of R rows, and for what is taken for a while: by the largest of attention, feed-forward
  * and the logits. */
@@ -32,9 +32,9 @@ static size_t arena_bytes(const Config *c, size_t R, size_t T) {
     size_t queries = H * (size_t)c->D, keys = (size_t)c->KV * (size_t)c->D;
     size_t layer = 2 * C + 2 * queries + 2 * keys + H + 2 * F;
     size_t attention = 2 * C + 3 * queries + 3 * keys, feed_forward = 2 * C + 4 * F;
-    size_t rows = product(R, L * layer + 3 * C + larger(attention, feed_forward));
-    size_t others = product(2 * CHUNK, (size_t)c->V) + T * (size_t)c->D;
-    return product(rows + others, sizeof(float)) + (L + 2) * most_arrays * LINE;
+    size_t rows = size_mul(R, L * layer + 3 * C + max_int(attention, feed_forward));
+    size_t others = size_mul(2 * CHUNK, (size_t)c->V) + T * (size_t)c->D;
+    return size_mul(rows + others, sizeof(float)) + (L + 2) * most_arrays * LINE;
 }
 
 Activations activations_new(const Config *c, const TrainingKernels *kernels, int B, int T) {
@@ -43,16 +43,16 @@ Activations activations_new(const Config *c, const TrainingKernels *kernels, int
     size_t R = (size_t)B * (size_t)T, C = (size_t)c->C, F = (size_t)c->F;
     size_t queries = (size_t)c->H * (size_t)c->D, keys = (size_t)c->KV * (size_t)c->D;
     Activations a = {.kernels = kernels, .B = B, .T = T, .bos = -1,
-                     .layers = allocate((size_t)c->L * sizeof *a.layers),
-                     .size = arena_bytes(c, R, (size_t)T)};
-    a.arena = allocate(a.size);
+                     .layers = xmalloc((size_t)c->L * sizeof *a.layers),
+                     .arena_size = arena_bytes(c, R, (size_t)T)};
+    a.arena = xmalloc(a.arena_size);
     for (int l = 0; l < c->L; l++)
-        a.layers[l] = (Remembered){.x = take(&a, R, C), .q = take(&a, R, queries), .k = take(&a, R, keys),
-                                   .v = take(&a, R, keys),
-                                   .attended = take(&a, R, queries), .log_sum = take(&a, R, (size_t)c->H),
-                                   .between = take(&a, R, C), .gate = take(&a, R, F), .up = take(&a, R, F)};
-    a.last = take(&a, R, C);
-    a.angles = take(&a, (size_t)T, (size_t)c->D);
+        a.layers[l] = (SavedActivations){.x = activations_alloc(&a, R, C), .q = activations_alloc(&a, R, queries), .k = activations_alloc(&a, R, keys),
+                                   .v = activations_alloc(&a, R, keys),
+                                   .attn_out = activations_alloc(&a, R, queries), .lse = activations_alloc(&a, R, (size_t)c->H),
+                                   .between = activations_alloc(&a, R, C), .gate = activations_alloc(&a, R, F), .up = activations_alloc(&a, R, F)};
+    a.last = activations_alloc(&a, R, C);
+    a.cos_sin = activations_alloc(&a, (size_t)T, (size_t)c->D);
     return a;
 }
 
@@ -64,23 +64,24 @@ void activations_free(Activations *a) {
 /* ------------------------------------------------------------------ attention, there and back */
 
 /* RoPE on each text by itself: the positions begin anew. */
-static void turn(const Parameters *w, const Activations *a, int heads, float *out, const float *x) {
+static void apply_rope(const Parameters *w, const Activations *a, int heads, float *out, const float *x) {
     int T = a->T, D = w->config.D;
-    float(*turned)[T][heads][D] = (void *)out, (*angles)[T][D / 2] = (void *)a->angles;
+    float(*turned)[T][heads][D] = (void *)out, (*angles)[T][D / 2] = (void *)a->cos_sin;
     const float(*plain)[T][heads][D] = (const void *)x;
     __typeof__(rope_half_split) *rope = w->interleaved ? rope_interleaved : rope_half_split;
     for (int b = 0; b < a->B; b++) rope(T, heads, D, turned[b], plain[b], angles[0], angles[1]);
 }
 
-static void turn_back(const Parameters *w, const Activations *a, int heads, float *dx, const float *dout) {
+static void apply_rope_backward(const Parameters *w, const Activations *a, int heads, float *dx, const float *dout) {
     int T = a->T, D = w->config.D;
-    float(*plain)[T][heads][D] = (void *)dx, (*angles)[T][D / 2] = (void *)a->angles;
+    float(*plain)[T][heads][D] = (void *)dx, (*angles)[T][D / 2] = (void *)a->cos_sin;
     const float(*turned)[T][heads][D] = (const void *)dout;
     __typeof__(rope_half_split_backward) *rope = w->interleaved ? rope_interleaved_backward : rope_half_split_backward;
     for (int b = 0; b < a->B; b++) rope(T, heads, D, plain[b], turned[b], angles[0], angles[1]);
 }
 
-/* Where the text ends that begins at row r: at the end of its T tokens, or before the next that begins one. */
+/* The end of the text that begins at row r: the end of its T tokens, or the next token that
+ * begins a text. */
 static int end_of_text(const Activations *a, const int *ids, int r) {
     int end = r / a->T * a->T + a->T;
     while (++r < end && ids[r] != a->bos) {}
@@ -88,27 +89,27 @@ static int end_of_text(const Activations *a, const int *ids, int r) {
 }
 
 /* Attention on each text by itself. */
-static void attend(const Config *c, const Activations *a, const int *ids, const Remembered *m) {
+static void attend(const Config *c, const Activations *a, const int *ids, const SavedActivations *m) {
     const TrainingKernels *kernels = a->kernels;
     int T = a->T, H = c->H, KV = c->KV, D = c->D;
-    float(*out)[H][D] = (void *)m->attended, (*log_sum)[H] = (void *)m->log_sum;
+    float(*out)[H][D] = (void *)m->attn_out, (*lse)[H] = (void *)m->lse;
     const float(*q)[H][D] = (void *)m->q, (*k)[KV][D] = (void *)m->k, (*v)[KV][D] = (void *)m->v;
 #pragma omp parallel for
     for (int b = 0; b < a->B; b++)
         for (int r = b * T, end; r < (b + 1) * T; r = end) {
             end = end_of_text(a, ids, r);
-            kernels->flash_attention_log_sum(end - r, H, KV, D, out + r, log_sum + r, q + r, k + r,
+            kernels->flash_attention_lse(end - r, H, KV, D, out + r, lse + r, q + r, k + r,
                                              v + r);
         }
 }
 
-static void attend_backward(const Config *c, const Activations *a, const int *ids, const Remembered *m, float *dq,
+static void attend_backward(const Config *c, const Activations *a, const int *ids, const SavedActivations *m, float *dq,
                             float *dk, float *dv, const float *dattended) {
     const TrainingKernels *kernels = a->kernels;
     int T = a->T, H = c->H, KV = c->KV, D = c->D;
     float(*dqueries)[H][D] = (void *)dq, (*dkeys)[KV][D] = (void *)dk, (*dvalues)[KV][D] = (void *)dv;
     const float(*q)[H][D] = (void *)m->q, (*k)[KV][D] = (void *)m->k, (*v)[KV][D] = (void *)m->v;
-    const float(*out)[H][D] = (void *)m->attended, (*log_sum)[H] = (void *)m->log_sum;
+    const float(*out)[H][D] = (void *)m->attn_out, (*lse)[H] = (void *)m->lse;
     const float(*dout)[H][D] = (const void *)dattended;
 #pragma omp parallel for
     for (int b = 0; b < a->B; b++)
@@ -116,7 +117,7 @@ static void attend_backward(const Config *c, const Activations *a, const int *id
             end = end_of_text(a, ids, r);
             kernels->flash_attention_backward(end - r, H, KV, D, dqueries + r, dkeys + r,
                                               dvalues + r, dout + r, q + r, k + r, v + r, out + r,
-                                              log_sum + r);
+                                              lse + r);
         }
 }
 
@@ -124,12 +125,12 @@ static void attend_backward(const Config *c, const Activations *a, const int *id
 static void attention_forward(const Parameters *w, Activations *a, const int *ids, int l) {
     const Config *c = &w->config;
     const LayerParameters *layer = &w->layers[l];
-    const Remembered *m = &a->layers[l];
+    const SavedActivations *m = &a->layers[l];
     const TrainingKernels *kernels = a->kernels;
     int R = a->B * a->T, C = c->C, queries = c->H * c->D, keys = c->KV * c->D;
-    size_t mark = a->taken;
-    float(*normed)[C] = take(a, R, C);
-    float(*q)[queries] = take(a, R, queries), (*k)[keys] = take(a, R, keys);
+    size_t mark = a->arena_used;
+    float(*normed)[C] = activations_alloc(a, R, C);
+    float(*q)[queries] = activations_alloc(a, R, queries), (*k)[keys] = activations_alloc(a, R, keys);
     const float(*x)[C] = (void *)m->x;
     float(*between)[C] = (void *)m->between;
 
@@ -137,14 +138,14 @@ static void attention_forward(const Parameters *w, Activations *a, const int *id
     kernels->linear(R, C, queries, q, normed, (void *)layer->q_proj, layer->q_bias);
     kernels->linear(R, C, keys, k, normed, (void *)layer->k_proj, layer->k_bias);
     kernels->linear(R, C, keys, (void *)m->v, normed, (void *)layer->v_proj, layer->v_bias);
-    turn(w, a, c->H, m->q, q[0]);
-    turn(w, a, c->KV, m->k, k[0]);
+    apply_rope(w, a, c->H, m->q, q[0]);
+    apply_rope(w, a, c->KV, m->k, k[0]);
     attend(c, a, ids, m);
-    kernels->linear(R, queries, C, between, (void *)m->attended, (void *)layer->o_proj,
+    kernels->linear(R, queries, C, between, (void *)m->attn_out, (void *)layer->o_proj,
                     layer->o_bias);
     for (int r = 0; r < R; r++)
         for (int i = 0; i < C; i++) between[r][i] += x[r][i];
-    a->taken = mark;
+    a->arena_used = mark;
 }
 
 /* dx comes in as the gradient of `between`. It is that of x as well, for x was passed on unchanged; and what comes back
@@ -153,21 +154,21 @@ static void attention_backward(const Parameters *w, Parameters *gradients, Activ
                                float dx[a->B * a->T][C]) {
     const Config *c = &w->config;
     const LayerParameters *layer = &w->layers[l], *d = &gradients->layers[l];
-    const Remembered *m = &a->layers[l];
+    const SavedActivations *m = &a->layers[l];
     const TrainingKernels *kernels = a->kernels;
     int R = a->B * a->T, queries = c->H * c->D, keys = c->KV * c->D;
-    size_t mark = a->taken;
-    float(*normed)[C] = take(a, R, C), (*dnormed)[C] = take_zeros(a, R, C);
-    float(*dattended)[queries] = take_zeros(a, R, queries);
-    float(*dq)[queries] = take_zeros(a, R, queries), (*dq_rope)[queries] = take_zeros(a, R, queries);
-    float(*dk)[keys] = take_zeros(a, R, keys), (*dk_rope)[keys] = take_zeros(a, R, keys);
-    float(*dv)[keys] = take_zeros(a, R, keys);
+    size_t mark = a->arena_used;
+    float(*normed)[C] = activations_alloc(a, R, C), (*dnormed)[C] = activations_alloc_zeros(a, R, C);
+    float(*dattended)[queries] = activations_alloc_zeros(a, R, queries);
+    float(*dq)[queries] = activations_alloc_zeros(a, R, queries), (*dq_rope)[queries] = activations_alloc_zeros(a, R, queries);
+    float(*dk)[keys] = activations_alloc_zeros(a, R, keys), (*dk_rope)[keys] = activations_alloc_zeros(a, R, keys);
+    float(*dv)[keys] = activations_alloc_zeros(a, R, keys);
 
     kernels->linear_backward(R, queries, C, dattended, (void *)d->o_proj, d->o_bias, dx,
-                             (void *)m->attended, (void *)layer->o_proj);
+                             (void *)m->attn_out, (void *)layer->o_proj);
     attend_backward(c, a, ids, m, dq_rope[0], dk_rope[0], dv[0], dattended[0]);
-    turn_back(w, a, c->H, dq[0], dq_rope[0]);
-    turn_back(w, a, c->KV, dk[0], dk_rope[0]);
+    apply_rope_backward(w, a, c->H, dq[0], dq_rope[0]);
+    apply_rope_backward(w, a, c->KV, dk[0], dk_rope[0]);
     kernels->rms_norm(R, C, normed, (void *)m->x, layer->input_layernorm, NULL,
                       (float)c->rms_norm_eps);
     kernels->linear_backward(R, C, queries, dnormed, (void *)d->q_proj, d->q_bias, dq, normed,
@@ -178,7 +179,7 @@ static void attention_backward(const Parameters *w, Parameters *gradients, Activ
                              (void *)layer->v_proj);
     rms_norm_backward(R, C, dx, d->input_layernorm, dnormed, (void *)m->x, layer->input_layernorm,
                       (float)c->rms_norm_eps);
-    a->taken = mark;
+    a->arena_used = mark;
 }
 
 /* ------------------------------------------------------------------ feed-forward, there and back */
@@ -192,11 +193,11 @@ static void *after_layer(const Parameters *w, const Activations *a, int l) {
 static void feed_forward_forward(const Parameters *w, Activations *a, int l) {
     const Config *c = &w->config;
     const LayerParameters *layer = &w->layers[l];
-    const Remembered *m = &a->layers[l];
+    const SavedActivations *m = &a->layers[l];
     const TrainingKernels *kernels = a->kernels;
     int R = a->B * a->T, C = c->C, F = c->F;
-    size_t mark = a->taken;
-    float(*normed)[C] = take(a, R, C), (*hidden)[F] = take(a, R, F);
+    size_t mark = a->arena_used;
+    float(*normed)[C] = activations_alloc(a, R, C), (*hidden)[F] = activations_alloc(a, R, F);
     const float(*between)[C] = (void *)m->between, (*gate)[F] = (void *)m->gate, (*up)[F] = (void *)m->up;
     float(*after)[C] = after_layer(w, a, l);
 
@@ -209,7 +210,7 @@ static void feed_forward_forward(const Parameters *w, Activations *a, int l) {
     kernels->linear(R, F, C, after, hidden, (void *)layer->down_proj, layer->down_bias);
     for (int r = 0; r < R; r++)
         for (int i = 0; i < C; i++) after[r][i] += between[r][i];
-    a->taken = mark;
+    a->arena_used = mark;
 }
 
 /* dx: of what came after it, and then of `between`. */
@@ -217,13 +218,13 @@ static void feed_forward_backward(const Parameters *w, Parameters *gradients, Ac
                                   float dx[a->B * a->T][C]) {
     const Config *c = &w->config;
     const LayerParameters *layer = &w->layers[l], *d = &gradients->layers[l];
-    const Remembered *m = &a->layers[l];
+    const SavedActivations *m = &a->layers[l];
     const TrainingKernels *kernels = a->kernels;
     int R = a->B * a->T, F = c->F;
-    size_t mark = a->taken;
-    float(*normed)[C] = take(a, R, C), (*dnormed)[C] = take_zeros(a, R, C);
-    float(*hidden)[F] = take(a, R, F), (*dhidden)[F] = take_zeros(a, R, F);
-    float(*dgate)[F] = take_zeros(a, R, F), (*dup)[F] = take_zeros(a, R, F);
+    size_t mark = a->arena_used;
+    float(*normed)[C] = activations_alloc(a, R, C), (*dnormed)[C] = activations_alloc_zeros(a, R, C);
+    float(*hidden)[F] = activations_alloc(a, R, F), (*dhidden)[F] = activations_alloc_zeros(a, R, F);
+    float(*dgate)[F] = activations_alloc_zeros(a, R, F), (*dup)[F] = activations_alloc_zeros(a, R, F);
     const float(*gate)[F] = (void *)m->gate, (*up)[F] = (void *)m->up;
 
 #pragma omp parallel for
@@ -241,15 +242,15 @@ static void feed_forward_backward(const Parameters *w, Parameters *gradients, Ac
                              (void *)layer->up_proj);
     rms_norm_backward(R, C, dx, d->post_attention_layernorm, dnormed, (void *)m->between,
                       layer->post_attention_layernorm, (float)c->rms_norm_eps);
-    a->taken = mark;
+    a->arena_used = mark;
 }
 
 /* ------------------------------------------------------------------ the logits and their loss */
 
-/* What is to be told, and how much each target counts; NULL: all alike. */
+/* The targets, and their loss weights; NULL: all have the same. */
 typedef struct {
     const int *ids;
-    const float *counts;
+    const float *loss_weight;
     double all; /* what they count together */
 } Targets;
 
@@ -268,9 +269,9 @@ static double loss_of_rows(const TrainingKernels *kernels, int r, int n, int V,
     double loss = 0;
     for (int i = 0, some; i < n; i += some) {
         const int *targets = t->ids + r + i;
-        const float *counts = t->counts ? t->counts + r + i : NULL;
+        const float *counts = t->loss_weight ? t->loss_weight + r + i : NULL;
         some = alike(n - i, counts);
-        double share = weigh_targets((size_t)some, targets, counts) / t->all;
+        double share = sum_loss_weights((size_t)some, targets, counts) / t->all;
         if (!(share > 0)) continue;
         loss += share * kernels->cross_entropy(some, V, logits + i, targets);
         if (dlogits)
@@ -289,9 +290,9 @@ static double head(const Parameters *w, Parameters *gradients, Activations *a, i
     int R = a->B * a->T, V = w->config.V;
     float eps = (float)w->config.rms_norm_eps;
     double loss = 0;
-    size_t mark = a->taken;
-    float(*normed)[C] = take(a, R, C), (*dnormed)[C] = take_zeros(a, R, C);
-    float(*logits)[V] = take(a, CHUNK, V), (*dlogits)[V] = take(a, CHUNK, V);
+    size_t mark = a->arena_used;
+    float(*normed)[C] = activations_alloc(a, R, C), (*dnormed)[C] = activations_alloc_zeros(a, R, C);
+    float(*logits)[V] = activations_alloc(a, CHUNK, V), (*dlogits)[V] = activations_alloc(a, CHUNK, V);
 
     kernels->rms_norm(R, C, normed, (void *)a->last, w->norm, NULL, eps);
     for (int r = 0; r < R; r += CHUNK) {
@@ -305,7 +306,7 @@ static double head(const Parameters *w, Parameters *gradients, Activations *a, i
                                  normed + r, (void *)w->lm_head);
     }
     if (gradients) rms_norm_backward(R, C, dlast, gradients->norm, dnormed, (void *)a->last, w->norm, eps);
-    a->taken = mark;
+    a->arena_used = mark;
     return t->all > 0 ? loss : NAN;
 }
 
@@ -321,16 +322,16 @@ static void embed(const Parameters *w, Activations *a, const int *ids) {
     }
 }
 
-static void turn_angles(const Parameters *w, Activations *a) {
-    int T = a->T, D = w->config.D, *positions = allocate((size_t)T * sizeof *positions);
+static void rope_cos_sin(const Parameters *w, Activations *a) {
+    int T = a->T, D = w->config.D, *positions = xmalloc((size_t)T * sizeof *positions);
     float inv_freq[D / 2], factor = rope_frequencies(D, inv_freq, &w->config.rope, T);
     for (int t = 0; t < T; t++) positions[t] = t;
-    rope_table(T, D, (void *)a->angles, positions, inv_freq, factor);
+    rope_table(T, D, (void *)a->cos_sin, positions, inv_freq, factor);
     free(positions);
 }
 
 static void forward(const Parameters *w, Activations *a, const int *ids) {
-    turn_angles(w, a);
+    rope_cos_sin(w, a);
     embed(w, a, ids);
     for (int l = 0; l < w->config.L; l++) {
         attention_forward(w, a, ids, l);
@@ -339,18 +340,18 @@ static void forward(const Parameters *w, Activations *a, const int *ids) {
 }
 
 static void show(const Activations *a, int stage, int C, const float dx[a->B * a->T][C]) {
-    if (a->watch) a->watch(a->context, stage, a->B * a->T, C, dx);
+    if (a->hook) a->hook(a->context, stage, a->B * a->T, C, dx);
 }
 
 double decoder_weighted(const Parameters *w, Parameters *gradients, Activations *a, const int *ids, const int *targets,
                         const float *counts, float dloss) {
     int R = a->B * a->T, C = w->config.C;
-    const Targets t = {targets, counts, weigh_targets((size_t)R, targets, counts)};
+    const Targets t = {targets, counts, sum_loss_weights((size_t)R, targets, counts)};
     forward(w, a, ids);
     if (!gradients) return head(w, NULL, a, C, NULL, &t, 0);
 
-    size_t mark = a->taken;
-    float(*dx)[C] = take_zeros(a, R, C);
+    size_t mark = a->arena_used;
+    float(*dx)[C] = activations_alloc_zeros(a, R, C);
     double loss = head(w, gradients, a, C, dx, &t, dloss);
     show(a, 2 * w->config.L, C, dx);
     for (int l = w->config.L - 1; l >= 0; l--) {
@@ -360,7 +361,7 @@ double decoder_weighted(const Parameters *w, Parameters *gradients, Activations 
         show(a, 2 * l, C, dx);
     }
     embedding_backward(R, w->config.V, C, (void *)gradients->embed_tokens, dx, ids);
-    a->taken = mark;
+    a->arena_used = mark;
     return loss;
 }
 

@@ -13,30 +13,31 @@
 #include "16_backward/parameters.h"
 #include "16_backward/training_kernels.h"
 
-/* What the backward pass needs of a layer, of R = B T rows. Everything else is computed again, or not needed at all. */
+/* The activations of a layer that the backward pass needs, for R = B T rows. Everything else is
+ * recomputed, or not needed at all. */
 typedef struct {
     float *x;         /* [R][C]: the stream that attention was given */
     float *q, *k, *v; /* [R][H][D], [R][KV][D], [R][KV][D]: queries and keys after RoPE */
-    float *attended;  /* [R][H][D] */
-    float *log_sum;   /* [R][H] */
+    float *attn_out;  /* [R][H][D] */
+    float *lse;   /* [R][H] */
     float *between;   /* [R][C]: the stream that feed-forward was given */
     float *gate, *up; /* [R][F] */
-} Remembered;
+} SavedActivations;
 
 /* Sees the gradient of the residual stream on its way back, at chapter 9's stages: 2 L at the end of the last layer,
  * 2 l + 1 and 2 l between and before the halves of layer l. */
-typedef void WatchGradient(void *context, int stage, int rows, int C, const float dx[rows][C]);
+typedef void GradientHook(void *context, int stage, int rows, int C, const float dx[rows][C]);
 
 /* The activations of one batch, all in one piece of memory, and the kernels that compute them. */
 typedef struct {
     const TrainingKernels *kernels;
     int B, T, bos;        /* a token that begins a text of its own, which sees nothing before it; -1: none does */
-    Remembered *layers;   /* [L] */
+    SavedActivations *layers;   /* [L] */
     float *last;          /* [R][C]: the stream after the last layer */
-    float *angles;        /* [2][T][D / 2]: cosine and sine, chapter 5's */
+    float *cos_sin;        /* [2][T][D / 2]: cosine and sine, chapter 5's */
     char *arena;
-    size_t size, taken;   /* bytes */
-    WatchGradient *watch; /* NULL if nobody watches */
+    size_t arena_size, arena_used;   /* bytes */
+    GradientHook *hook; /* NULL if nobody watches */
     void *context;
 } Activations;
 

@@ -1,5 +1,6 @@
-/* What the figures of chapter 16 draw: the loss over one weight, how far nudging can be trusted, whose rows would have
- * to change for another answer, and the loss along a step downhill. */
+/* Writes the data of this chapter's figures: the loss over one weight, the accuracy of finite
+ * differences, the tokens whose hidden states would have to change for another answer, and the
+ * loss along the negative gradient. */
 #include "16_backward/backward.h"
 #include "16_backward/reader.h"
 #include "common/console.h"
@@ -8,32 +9,32 @@
 
 #include <math.h>
 
-static void draw_slope(const char *data, Reader *r) {
-    double loss = reader_gradients(r);
-    int most = reader_weight_that_matters(r);
+static void draw_slope(const char *data, Fixture *r) {
+    double loss = fixture_gradients(r);
+    int most = fixture_largest_gradient(r);
     float *number = &r->weights.norm[most], was = *number, slope = r->gradients.norm[most];
     Output file = data_open(data, "16_slope", "weight, loss, tangent");
     for (int n = -60; n <= 60; n++) {
         *number = was + 0.05f * (float)n;
-        fprintf(file.file, "%.4f %.6f %.6f\n", *number, reader_loss(r), loss + slope * (*number - was));
+        fprintf(file.file, "%.4f %.6f %.6f\n", *number, fixture_loss(r), loss + slope * (*number - was));
     }
     *number = was;
     output_close(&file);
 }
 
-/* How far (f(x + h) - f(x)) / h and (f(x + h) - f(x - h)) / 2h are from the gradient, as shares of it. */
-static void draw_error(const char *data, Reader *r) {
-    double loss = reader_gradients(r);
-    int most = reader_weight_that_matters(r);
+/* The relative error of (f(x + h) - f(x)) / h and (f(x + h) - f(x - h)) / 2h. */
+static void draw_error(const char *data, Fixture *r) {
+    double loss = fixture_gradients(r);
+    int most = fixture_largest_gradient(r);
     float *number = &r->weights.norm[most], was = *number;
     double slope = r->gradients.norm[most];
     Output file = data_open(data, "16_error", "nudge, error of one-sided nudging, of two-sided");
     for (int n = 0; n <= 48; n++) {
         float h = (float)pow(10, 0.5 - n / 8.0);
         *number = was + h;
-        double up = reader_loss(r), h_up = *number - was; /* what was + h really is, after rounding */
+        double up = fixture_loss(r), h_up = *number - was; /* what was + h really is, after rounding */
         *number = was - h;
-        double down = reader_loss(r), h_down = was - *number;
+        double down = fixture_loss(r), h_down = was - *number;
         double one = (up - loss) / h_up, two = (up - down) / (h_up + h_down);
         fprintf(file.file, "%.6g %.6g %.6g\n", h, fabs(one / slope - 1) + 1e-9, fabs(two / slope - 1) + 1e-9);
     }
@@ -42,41 +43,41 @@ static void draw_error(const char *data, Reader *r) {
 }
 
 typedef struct {
-    const Reader *reader;
+    const Fixture *reader;
     FILE *file;
 } Watcher;
 
-/* How much the loss may change when a row changes by a hundredth of its size. */
+/* The largest change of the loss when a hidden state changes by a hundredth of its norm. */
 static void stage(void *context, int stage, int rows, int C, const float dx[rows][C]) {
     Watcher *w = context;
     const Activations *a = &w->reader->activations;
     int l = stage / 2, L = w->reader->sentence.L;
     const float(*x)[C] = (void *)(stage % 2 ? a->layers[l].between : l < L ? a->layers[l].x : a->last);
     for (int t = 0; t < rows; t++)
-        fprintf(w->file, "%d %d %.5g %s\n", stage, t, 0.01 * C * row_size(C, dx[t]) * row_size(C, x[t]),
+        fprintf(w->file, "%d %d %.5g %s\n", stage, t, 0.01 * C * rms(C, dx[t]) * rms(C, x[t]),
                 w->reader->sentence.token[t]);
     fprintf(w->file, "\n");
 }
 
 static void draw_rows(const char *data) {
-    Reader r = reader_open();
+    Fixture r = fixture_open();
     Output file = data_open(data, "16_rows", "stage, token, change of the loss, its text");
     Watcher watcher = {&r, file.file};
-    r.activations.watch = stage, r.activations.context = &watcher;
-    reader_ask_for(&r, r.sentence.ids[1]);
-    reader_gradients(&r);
-    output_close(&file), reader_close(&r);
+    r.activations.hook = stage, r.activations.context = &watcher;
+    fixture_ask_for(&r, r.sentence.ids[1]);
+    fixture_gradients(&r);
+    output_close(&file), fixture_close(&r);
 }
 
-static void draw_step(const char *data, Reader *r) {
+static void draw_step(const char *data, Fixture *r) {
     Parameters *w = &r->weights, *g = &r->gradients;
-    double loss = reader_gradients(r), norm = gradient_norm(g->count, g->numbers), taken = 0;
+    double loss = fixture_gradients(r), norm = gradient_norm(g->count, g->numbers), taken = 0;
     Output file = data_open(data, "16_step", "rate, loss, promise");
     for (int n = 0; n <= 60; n++) {
         double rate = 0.0005 * n;
         for (size_t i = 0; i < w->count; i++) w->numbers[i] -= (float)((rate - taken) * g->numbers[i]);
         taken = rate;
-        fprintf(file.file, "%.5f %.6f %.6f\n", rate, reader_loss(r), loss - rate * norm * norm);
+        fprintf(file.file, "%.5f %.6f %.6f\n", rate, fixture_loss(r), loss - rate * norm * norm);
     }
     output_close(&file);
 }
@@ -84,10 +85,10 @@ static void draw_step(const char *data, Reader *r) {
 int main(int argc, char **argv) {
     const char *data = chapter_options(argc, argv, "What the figures of chapter 16 draw.");
     if (!data) return 0;
-    Reader reader = reader_open();
+    Fixture reader = fixture_open();
     draw_slope(data, &reader);
     draw_error(data, &reader);
     draw_rows(data);
     draw_step(data, &reader);
-    reader_close(&reader);
+    fixture_close(&reader);
 }

@@ -24,7 +24,7 @@ static void of_swiglu(float y[1][4], const float from[1][4]) { swiglu(4, y[0], f
 static void of_softmax(float y[1][4], const float from[1][4]) { softmax(1, 4, y, from); }
 
 /* (f(x + h) - f(x - h)) / 2h, weighted by what comes in from above. */
-static double nudged(Operation *operation, int i, float h) {
+static double finite_difference(Operation *operation, int i, float h) {
     float more[1][4], less[1][4], y[2][1][4];
     memcpy(more, x, sizeof x), memcpy(less, x, sizeof x);
     more[0][i] += h, less[0][i] -= h;
@@ -36,7 +36,7 @@ static double nudged(Operation *operation, int i, float h) {
 
 static void formula_row(Table *table, const char *name, const float dx[4], Operation *operation) {
     double d[4];
-    for (int i = 0; i < 4; i++) d[i] = nudged(operation, i, 0x1p-7f);
+    for (int i = 0; i < 4; i++) d[i] = finite_difference(operation, i, 0x1p-7f);
     table_row(table, "%s|%.3f|%.3f|%.3f|%.3f", name, dx[0], dx[1], dx[2], dx[3]);
     table_row(table, "  nudged|%.3f|%.3f|%.3f|%.3f", d[0], d[1], d[2], d[3]);
 }

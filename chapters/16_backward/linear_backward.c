@@ -5,12 +5,12 @@
 enum { BLOCK = 512 }; /* columns whose sums are kept at a time */
 
 /* dx += dy weight: every output tells every input that it was made from. */
-static void add_to_input(int rows, int in, int out, float dx[restrict rows][in], const float dy[rows][out],
+static void add_grad_input(int rows, int in, int out, float dx[restrict rows][in], const float dy[rows][out],
                          const float weight[out][in]) {
 #pragma omp parallel for if ((double)rows * in * out > 1e6)
     for (int r = 0; r < rows; r++)
         for (int start = 0; start < in; start += BLOCK) {
-            int n = smaller(BLOCK, in - start);
+            int n = min_int(BLOCK, in - start);
             double sum[BLOCK] = {0};
             for (int o = 0; o < out; o++)
                 for (int i = 0; i < n; i++) sum[i] += (double)dy[r][o] * weight[o][start + i];
@@ -19,12 +19,12 @@ static void add_to_input(int rows, int in, int out, float dx[restrict rows][in],
 }
 
 /* dweight += dy^T x: a weight served every row, and every row has its say. */
-static void add_to_weight(int rows, int in, int out, float dweight[restrict out][in], const float dy[rows][out],
+static void add_grad_weight(int rows, int in, int out, float dweight[restrict out][in], const float dy[rows][out],
                           const float x[rows][in]) {
 #pragma omp parallel for if ((double)rows * in * out > 1e6)
     for (int o = 0; o < out; o++)
         for (int start = 0; start < in; start += BLOCK) {
-            int n = smaller(BLOCK, in - start);
+            int n = min_int(BLOCK, in - start);
             double sum[BLOCK] = {0};
             for (int r = 0; r < rows; r++)
                 for (int i = 0; i < n; i++) sum[i] += (double)dy[r][o] * x[r][start + i];
@@ -43,8 +43,8 @@ void bias_backward(int rows, int out, float dbias[restrict out], const float dy[
 void linear_backward(int rows, int in, int out, float dx[restrict rows][in], float dweight[restrict out][in],
                      float *dbias, const float dy[rows][out], const float x[rows][in],
                      const float weight[out][in]) {
-    if (dx) add_to_input(rows, in, out, dx, dy, weight);
-    if (dweight) add_to_weight(rows, in, out, dweight, dy, x);
+    if (dx) add_grad_input(rows, in, out, dx, dy, weight);
+    if (dweight) add_grad_weight(rows, in, out, dweight, dy, x);
     if (dbias) bias_backward(rows, out, dbias, dy);
 }
 

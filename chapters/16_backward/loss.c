@@ -11,7 +11,7 @@ size_t count_targets(size_t n, const int targets[n]) {
     return count;
 }
 
-double weigh_targets(size_t n, const int targets[n], const float *counts) {
+double sum_loss_weights(size_t n, const int targets[n], const float *counts) {
     double sum = 0;
     for (size_t i = 0; i < n; i++)
         if (targets[i] >= 0) sum += counts ? counts[i] : 1;
@@ -46,7 +46,7 @@ void mean_row_loss_backward(RowLossBackward *row_backward, int rows, int V,
 /* ------------------------------------------------------------------ cross entropy */
 
 /* log(sum of e^x): the largest is taken out, and put back, so that no e^x overflows. */
-static double log_sum_exp(int V, const float x[V]) {
+static double logsumexp(int V, const float x[V]) {
     float max = -INFINITY;
     for (int v = 0; v < V; v++) max = x[v] > max ? x[v] : max;
     double sum = 0;
@@ -55,13 +55,13 @@ static double log_sum_exp(int V, const float x[V]) {
 }
 
 static double row_loss(int V, const float x[V], int target) {
-    return log_sum_exp(V, x) - x[target];
+    return logsumexp(V, x) - x[target];
 }
 
 static void row_loss_backward(int V, float dx[restrict V], const float x[V], int target,
                               double share) {
-    double log_sum = log_sum_exp(V, x);
-    for (int v = 0; v < V; v++) dx[v] += (float)(share * (exp(x[v] - log_sum) - (v == target)));
+    double lse = logsumexp(V, x);
+    for (int v = 0; v < V; v++) dx[v] += (float)(share * (exp(x[v] - lse) - (v == target)));
 }
 
 double cross_entropy(int rows, int V, const float logits[rows][V], const int targets[rows]) {

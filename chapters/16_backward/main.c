@@ -15,17 +15,17 @@
 
 /* ---- one number is nudged */
 
-/* Of the last norm's weights, the one that matters most. */
-static void nudge_one_number(Reader *r, double loss) {
+/* The weight of the last norm with the largest gradient. */
+static void nudge_one_number(Fixture *r, double loss) {
     const float *gradient = r->gradients.norm, steps[] = {0.5f, 0.1f, 0.02f, -0.02f};
-    int most = reader_weight_that_matters(r);
+    int most = fixture_largest_gradient(r);
     float *number = &r->weights.norm[most], was = *number;
     Table table = {0};
     table_row(&table, "weight %d of the last norm|loss of the sentence|change|change / nudge", most);
     table_row(&table, "%.4f, as it is|%.4f", was, loss);
     for (int n = 0; n < 4; n++) {
         *number = was + steps[n];
-        double nudged = reader_loss(r);
+        double nudged = fixture_loss(r);
         table_row(&table, "nudged by %.2f|%.4f|%.4f|%.3f", steps[n], nudged, nudged - loss, (nudged - loss) / steps[n]);
     }
     *number = was;
@@ -62,33 +62,33 @@ static void stage_row(void *context, int stage, int rows, int C, const float dx[
     double others = 0;
     int whose = 0;
     for (int t = 0; t < rows - 1; t++) {
-        others += row_size(C, dx[t]) / (rows - 1);
-        if (row_size(C, dx[t]) > row_size(C, dx[whose])) whose = t;
+        others += rms(C, dx[t]) / (rows - 1);
+        if (rms(C, dx[t]) > rms(C, dx[whose])) whose = t;
     }
     char place[64] = "after the embedding";
     if (stage)
         snprintf(place, sizeof place, "after %s of layer %d", stage % 2 ? "attention" : "feed-forward",
                  (stage - 1) / 2);
-    table_row(&w->table, "%s|%.4f|%.4f|%s", place, row_size(C, dx[rows - 1]), others,
+    table_row(&w->table, "%s|%.4f|%.4f|%s", place, rms(C, dx[rows - 1]), others,
               others > 0 ? s->token[whose] : "nobody's");
 }
 
 /* The loss of one answer alone, which is wrong. */
 static void what_would_make_it_mia(void) {
-    Reader r = reader_open();
+    Fixture r = fixture_open();
     Watcher watcher = {.sentence = &r.sentence};
-    reader_ask_for(&r, r.sentence.ids[1]);
-    r.activations.watch = stage_row, r.activations.context = &watcher;
+    fixture_ask_for(&r, r.sentence.ids[1]);
+    r.activations.hook = stage_row, r.activations.context = &watcher;
     table_row(&watcher.table, "size of the gradient|of the last token|mean of the others|largest of them");
-    double loss = reader_gradients(&r);
+    double loss = fixture_gradients(&r);
     table_print(&watcher.table, stdout);
     printf("  the loss of this answer is %.2f\n", loss);
-    reader_close(&r);
+    fixture_close(&r);
 }
 
 /* ---- what is kept on the way there */
 
-static void what_is_remembered(const Reader *r) {
+static void what_is_remembered(const Fixture *r) {
     const Config *c = &r->model.config;
     int C = c->C, F = c->F, queries = c->H * c->D, keys = c->KV * c->D, T = r->sentence.T;
     Table table = {0};
@@ -107,7 +107,7 @@ static void what_is_remembered(const Reader *r) {
 
 /* ---- downhill */
 
-static void a_step_downhill(Reader *r, double loss) {
+static void a_step_downhill(Fixture *r, double loss) {
     Parameters *w = &r->weights, *g = &r->gradients;
     const double rates[] = {0.0001, 0.001, 0.01, 0.1};
     double norm = gradient_norm(g->count, g->numbers);
@@ -116,7 +116,7 @@ static void a_step_downhill(Reader *r, double loss) {
     table_row(&table, "0||%.3f", loss);
     for (int n = 0; n < 4; n++) {
         for (size_t i = 0; i < w->count; i++) w->numbers[i] -= (float)(rates[n] * g->numbers[i]);
-        table_row(&table, "%g|%.3f|%.3f", rates[n], loss - rates[n] * norm * norm, reader_loss(r));
+        table_row(&table, "%g|%.3f|%.3f", rates[n], loss - rates[n] * norm * norm, fixture_loss(r));
         for (size_t i = 0; i < w->count; i++) w->numbers[i] += (float)(rates[n] * g->numbers[i]);
     }
     table_print(&table, stdout);
@@ -125,8 +125,8 @@ static void a_step_downhill(Reader *r, double loss) {
 
 /* The losses after each step, from a start whose gradients are known. `kept` is the share of the last gradients that the
  * next are added to. */
-static void descend(const Reader *start, int steps, double losses[steps + 1], double rate, float kept) {
-    Reader r = reader_open();
+static void descend(const Fixture *start, int steps, double losses[steps + 1], double rate, float kept) {
+    Fixture r = fixture_open();
     Parameters *w = &r.weights, *g = &r.gradients;
     memcpy(g->numbers, start->gradients.numbers, g->count * sizeof *g->numbers);
     for (int n = 1; n <= steps; n++) {
@@ -135,11 +135,11 @@ static void descend(const Reader *start, int steps, double losses[steps + 1], do
         for (size_t i = 0; i < g->count; i++) g->numbers[i] *= kept;
         losses[n] = decoder_backward(w, g, &r.activations, r.sentence.ids, r.targets, 1);
     }
-    losses[steps] = reader_loss(&r);
-    reader_close(&r);
+    losses[steps] = fixture_loss(&r);
+    fixture_close(&r);
 }
 
-static void steps_in_a_row(const Reader *start, double loss) {
+static void steps_in_a_row(const Fixture *start, double loss) {
     enum { STEPS = 4 };
     double right[STEPS + 1] = {loss}, not_zeroed[STEPS + 1] = {loss}, uphill[STEPS + 1] = {loss};
     descend(start, STEPS, right, 0.006, 0);
@@ -152,8 +152,8 @@ static void steps_in_a_row(const Reader *start, double loss) {
 }
 
 static void demonstrate(void) {
-    Reader reader = reader_open();
-    double loss = reader_gradients(&reader);
+    Fixture reader = fixture_open();
+    double loss = fixture_gradients(&reader);
     section("One number is nudged");
     nudge_one_number(&reader, loss);
     section("Where it begins");
@@ -168,7 +168,7 @@ static void demonstrate(void) {
     a_step_downhill(&reader, loss);
     section("Steps in a row");
     steps_in_a_row(&reader, loss);
-    reader_close(&reader);
+    fixture_close(&reader);
 }
 
 int main(int argc, char **argv) {

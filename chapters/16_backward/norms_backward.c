@@ -19,7 +19,7 @@ static double scale_of(int dim, const float x[dim], double mean, float eps) {
     return 1 / sqrt(squares / dim + eps);
 }
 
-/* What the forward pass knew of a row. RMSNorm's mean is 0: it subtracts none. */
+/* The statistics of a row in the forward pass. RMSNorm's mean is 0: it subtracts none. */
 typedef struct {
     double mean, scale;
 } Statistics;
@@ -55,7 +55,7 @@ static void rms_norm_row(int dim, float dx[restrict dim], const float dy[dim], c
 
 void rms_norm_backward(int rows, int dim, float dx[restrict rows][dim], float dweight[restrict dim],
                        const float dy[rows][dim], const float x[rows][dim], const float weight[dim], float eps) {
-    Statistics *row = allocate((size_t)rows * sizeof *row);
+    Statistics *row = xmalloc((size_t)rows * sizeof *row);
     for (int r = 0; r < rows; r++) {
         row[r] = (Statistics){0, scale_of(dim, x[r], 0, eps)};
         rms_norm_row(dim, dx[r], dy[r], x[r], weight, row[r].scale);
@@ -81,7 +81,7 @@ static void layer_norm_row(int dim, float dx[restrict dim], const float dy[dim],
 void layer_norm_backward(int rows, int dim, float dx[restrict rows][dim], float dweight[restrict dim],
                          float dbias[restrict dim], const float dy[rows][dim], const float x[rows][dim],
                          const float weight[dim], float eps) {
-    Statistics *row = allocate((size_t)rows * sizeof *row);
+    Statistics *row = xmalloc((size_t)rows * sizeof *row);
     for (int r = 0; r < rows; r++) {
         double mean = mean_of(dim, x[r]);
         row[r] = (Statistics){mean, scale_of(dim, x[r], mean, eps)};

@@ -8,7 +8,7 @@
 /* The next tensor of the array: a matrix, or a vector where rows is 0. */
 static float *place(Parameters *w, const char *name, int rows, int columns) {
     float *numbers = w->numbers + w->count;
-    Tensor tensor = {.name = copy_text(name, strlen(name)), .dtype = F32, .rank = rows ? 2 : 1, .data = numbers};
+    Tensor tensor = {.name = xstrndup(name, strlen(name)), .dtype = F32, .rank = rows ? 2 : 1, .data = numbers};
     tensor.shape[0] = (size_t)(rows ? rows : columns);
     if (rows) tensor.shape[1] = (size_t)columns;
     w->tensors[w->tensor_count++] = tensor;
@@ -52,9 +52,9 @@ static LayerParameters place_layer(Parameters *w, int l) {
 
 Parameters parameters_new(const Config *config) {
     enum { OF_A_LAYER = 16, OTHERS = 3 }; /* tensors at most */
-    size_t bytes = product((size_t)config_parameters(config), sizeof(float)), L = (size_t)config->L;
-    Parameters w = {.config = *config, .numbers = allocate(bytes), .layers = allocate(L * sizeof *w.layers),
-                 .tensors = allocate((OF_A_LAYER * L + OTHERS) * sizeof *w.tensors)};
+    size_t bytes = size_mul((size_t)config_parameters(config), sizeof(float)), L = (size_t)config->L;
+    Parameters w = {.config = *config, .numbers = xmalloc(bytes), .layers = xmalloc(L * sizeof *w.layers),
+                 .tensors = xmalloc((OF_A_LAYER * L + OTHERS) * sizeof *w.tensors)};
     memset(w.numbers, 0, bytes);
     w.embed_tokens = place(&w, "model.embed_tokens.weight", config->V, config->C);
     for (int l = 0; l < config->L; l++) w.layers[l] = place_layer(&w, l);
@@ -65,7 +65,7 @@ Parameters parameters_new(const Config *config) {
 
 static void copy_linear(size_t out, size_t in, float *weight, float *bias, const Tensor *its_weight,
                         const float *its_bias) {
-    tensor_numbers(its_weight, 0, out * in, weight);
+    tensor_dequantize_row(its_weight, 0, out * in, weight);
     if (bias) memcpy(bias, its_bias, out * sizeof *bias);
 }
 
@@ -87,10 +87,10 @@ Parameters parameters_of(const Model *model) {
     Parameters w = parameters_new(&model->config);
     size_t C = (size_t)w.config.C, V = (size_t)w.config.V;
     w.interleaved = model->interleaved;
-    tensor_numbers(&model->embed_tokens, 0, V * C, w.embed_tokens);
+    tensor_dequantize_row(&model->embed_tokens, 0, V * C, w.embed_tokens);
     for (int l = 0; l < w.config.L; l++) copy_layer(&w.config, &w.layers[l], &model->layers[l]);
     memcpy(w.norm, model->norm, C * sizeof(float));
-    if (w.lm_head != w.embed_tokens) tensor_numbers(&model->lm_head, 0, V * C, w.lm_head);
+    if (w.lm_head != w.embed_tokens) tensor_dequantize_row(&model->lm_head, 0, V * C, w.lm_head);
     return w;
 }
 

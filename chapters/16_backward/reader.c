@@ -14,37 +14,37 @@ static int answer_of(const Sentence *s) {
     return best;
 }
 
-Reader reader_open(void) {
-    Reader r = {.sentence = sentence_open(), .model = model_open(ROOT "/common/stories/model")};
+Fixture fixture_open(void) {
+    Fixture r = {.sentence = sentence_open(), .model = model_open(ROOT "/common/stories/model")};
     int T = r.sentence.T;
     r.weights = parameters_of(&r.model), r.gradients = parameters_new(&r.model.config);
     r.activations = activations_new(&r.model.config, &reference_training_kernels, 1, T);
-    r.targets = allocate((size_t)T * sizeof *r.targets);
+    r.targets = xmalloc((size_t)T * sizeof *r.targets);
     for (int t = 0; t < T - 1; t++) r.targets[t] = r.sentence.ids[t + 1];
     r.targets[T - 1] = answer_of(&r.sentence);
     return r;
 }
 
-void reader_close(Reader *r) {
+void fixture_close(Fixture *r) {
     free(r->targets), activations_free(&r->activations), parameters_free(&r->gradients), parameters_free(&r->weights);
     model_close(&r->model), sentence_close(&r->sentence);
 }
 
-double reader_loss(Reader *r) { return decoder_loss(&r->weights, &r->activations, r->sentence.ids, r->targets); }
+double fixture_loss(Fixture *r) { return decoder_loss(&r->weights, &r->activations, r->sentence.ids, r->targets); }
 
-double reader_gradients(Reader *r) {
+double fixture_gradients(Fixture *r) {
     memset(r->gradients.numbers, 0, r->gradients.count * sizeof(float));
     return decoder_backward(&r->weights, &r->gradients, &r->activations, r->sentence.ids, r->targets, 1);
 }
 
-int reader_weight_that_matters(const Reader *r) {
+int fixture_largest_gradient(const Fixture *r) {
     int most = 0;
     for (int i = 1; i < r->sentence.C; i++)
         if (fabsf(r->gradients.norm[i]) > fabsf(r->gradients.norm[most])) most = i;
     return most;
 }
 
-void reader_ask_for(Reader *r, int answer) {
+void fixture_ask_for(Fixture *r, int answer) {
     for (int t = 0; t < r->sentence.T - 1; t++) r->targets[t] = -1;
     r->targets[r->sentence.T - 1] = answer;
 }

@@ -12,18 +12,18 @@ typedef struct {
     Parameters weights, gradients;
     Activations activations;
     int *targets; /* [T]: the token that follows each; after the last, the answer's first */
-} Reader;
+} Fixture;
 
-Reader reader_open(void);
-void reader_close(Reader *reader);
+Fixture fixture_open(void);
+void fixture_close(Fixture *reader);
 
-double reader_loss(Reader *reader);      /* the mean over all targets */
-double reader_gradients(Reader *reader); /* the same, and its gradients in place of those that were there */
+double fixture_loss(Fixture *reader);      /* the mean over all targets */
+double fixture_gradients(Fixture *reader); /* the same, and its gradients in place of those that were there */
 
 /* The last norm's weight whose gradient, of those that are there, is the largest. */
-int reader_weight_that_matters(const Reader *reader);
+int fixture_largest_gradient(const Fixture *reader);
 
 /* From now on the answer is the only target, and it is this token. */
-void reader_ask_for(Reader *reader, int answer);
+void fixture_ask_for(Fixture *reader, int answer);
 
 #endif

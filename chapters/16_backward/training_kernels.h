@@ -18,7 +18,7 @@ typedef struct TrainingKernels {
     __typeof__(rms_norm) *rms_norm;
     __typeof__(swiglu) *swiglu;
     __typeof__(swiglu_backward) *swiglu_backward;
-    __typeof__(flash_attention_log_sum) *flash_attention_log_sum;
+    __typeof__(flash_attention_lse) *flash_attention_lse;
     __typeof__(flash_attention_backward) *flash_attention_backward;
     __typeof__(cross_entropy) *cross_entropy;
     __typeof__(cross_entropy_backward) *cross_entropy_backward;

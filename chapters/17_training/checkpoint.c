@@ -58,23 +58,23 @@ enum { KINDS = 3 };
 
 static char *name_of(const char *kind, const Tensor *tensor) {
     char name[100];
-    return copy_text(name, (size_t)snprintf(name, sizeof name, "%s%s", kind, tensor->name));
+    return xstrndup(name, (size_t)snprintf(name, sizeof name, "%s%s", kind, tensor->name));
 }
 
 typedef struct {
     char step[24], seconds[32], data[24], threads[24];
-    Ingredients recipe;
+    RunHyperparameters recipe;
 } Notes;
 
-static void fill_notes(Notes *n, const State *s, const Recipe *recipe, uint64_t fingerprint) {
+static void fill_notes(Notes *n, const State *s, const TrainConfig *recipe, uint64_t fingerprint) {
     snprintf(n->step, sizeof n->step, "%d", s->step);
     snprintf(n->seconds, sizeof n->seconds, "%.3f", s->seconds);
     snprintf(n->threads, sizeof n->threads, "%d", recipe->threads);
     snprintf(n->data, sizeof n->data, "%016" PRIx64, fingerprint);
-    recipe_ingredients(recipe, &n->recipe);
+    train_config_hyperparameters(recipe, &n->recipe);
 }
 
-void checkpoint_save(const char *folder, const State *s, const Recipe *recipe, uint64_t fingerprint) {
+void checkpoint_save(const char *folder, const State *s, const TrainConfig *recipe, uint64_t fingerprint) {
     enum { OTHERS = 4 };
     char path[FOLDER_PATH];
     Notes notes;
@@ -84,7 +84,7 @@ void checkpoint_save(const char *folder, const State *s, const Recipe *recipe, u
     memcpy(metadata + OTHERS, notes.recipe.each, sizeof notes.recipe.each);
     const Parameters *const each[KINDS] = {&s->weights, &s->m, &s->v};
     size_t count = (size_t)s->weights.tensor_count;
-    Tensor *tensors = allocate(KINDS * count * sizeof *tensors);
+    Tensor *tensors = xmalloc(KINDS * count * sizeof *tensors);
     for (size_t k = 0; k < KINDS; k++)
         for (size_t i = 0; i < count; i++) {
             tensors[k * count + i] = each[k]->tensors[i];
@@ -103,7 +103,7 @@ static void restore_tensor(const char *path, const SafeTensors *file, const char
         fail("%s: it is of a model of another shape: its %s is %s, and the model's %s. Another --out begins anew", path,
              name, from ? shape_text(is, from->rank, from->shape) : "missing",
              shape_text(wanted, to->rank, to->shape));
-    tensor_numbers(from, 0, tensor_count(to), (float *)to->data);
+    tensor_dequantize_row(from, 0, tensor_count(to), (float *)to->data);
     free(name);
 }
 
@@ -122,11 +122,25 @@ static double number_noted(const char *path, const SafeTensors *file, const char
     return number;
 }
 
+/* Checkpoints of older versions call some hyperparameters by older names. NULL: this one has no other. */
+static const char *older_name(const char *key) {
+    static const char *const names[][2] = {
+        {"lr", "rate"}, {"min-lr", "lowest"}, {"weight-decay", "decay"}, {"muon-lr", "muon"},
+        {"seq-len", "length"}, {"batch-size", "batch"}, {"max-grad-norm", "clip"},
+        {"split-documents", "cut"}, {"no-shuffle", "in-order"}, {"matmul-bf16", "mixed"},
+        {"document-mask", "apart"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i][0], key) == 0) return names[i][1];
+    return NULL;
+}
+
 /* The same bits come out only if all is as it was. */
 static void check_notes(const char *path, const SafeTensors *file, const Notes *now) {
     for (int i = 0; i < INGREDIENTS; i++) {
         const Metadata *m = &now->recipe.each[i];
-        const char *was = note(path, file, m->key);
+        const char *was = safetensors_metadata(file, m->key), *older = older_name(m->key);
+        if (!was && older) was = safetensors_metadata(file, older);
+        if (!was) was = note(path, file, m->key);
         if (strcmp(was, m->value) != 0)
             fail("%s: it was begun with --%s %s, and now that is %s: --resume goes on as it was begun", path, m->key,
                  was, m->value);
@@ -144,7 +158,7 @@ static void note_threads(const SafeTensors *file, const char *now) {
                now);
 }
 
-bool checkpoint_restore(const char *folder, State *s, const Recipe *recipe, uint64_t fingerprint) {
+bool checkpoint_restore(const char *folder, State *s, const TrainConfig *recipe, uint64_t fingerprint) {
     char path[FOLDER_PATH];
     Notes now;
     if (!file_is_there(in_folder(path, folder, file_name))) return false;

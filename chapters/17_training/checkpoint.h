@@ -22,9 +22,9 @@ void state_free(State *state);
 
 /* FOLDER/checkpoint.safetensors: the weights under their names, m and v under m/NAME and v/NAME; and as metadata step,
  * seconds, threads, the recipe, and the fingerprint of the data and of the config.json (setup.h). */
-void checkpoint_save(const char *folder, const State *state, const Recipe *recipe, uint64_t fingerprint);
+void checkpoint_save(const char *folder, const State *state, const TrainConfig *recipe, uint64_t fingerprint);
 
 /* Returns false if there is none. Or fail(): it is of a model of another shape, of another recipe, or of other data. */
-bool checkpoint_restore(const char *folder, State *state, const Recipe *recipe, uint64_t fingerprint);
+bool checkpoint_restore(const char *folder, State *state, const TrainConfig *recipe, uint64_t fingerprint);
 
 #endif

@@ -1,9 +1,10 @@
 /* curriculum: the training data that the course's model saw before it read stories. It teaches looking things up.
  *
- * Who reads "Where is Anna?" must look for Anna, and for what was said of her. Stories alone hardly teach it: too few
- * of their tokens need it, and until it works they are as well guessed without. So the model first learns to copy,
- * where every token needs it; then to look up one word by another next to it; and then with more and more words between
- * the two, until the lesson is a question. Each lesson is a small step from one before it.
+ * To answer "Where is Anna?", the model must find Anna in the text, and what was said of her.
+ * Stories alone hardly teach it: too few of their tokens need it, and until it works they are as
+ * well guessed without. So the model first learns to copy, where every token needs it; then to look
+ * up one word by another next to it; and then with more and more words between the two, until the
+ * lesson is a question. Each lesson is a small step from one before it.
  *
  * What comes out is a token file (17_training/documents.h): rows of equal length, and how much each token counts. */
 #include "14_engine/tokenizers/tokenizer_any.h"
@@ -27,9 +28,9 @@ typedef struct {
 } Rows;
 
 static void begin_row(Rows *r) {
-    size_t numbers = product(++r->rows, r->length);
-    r->ids = reallocate(r->ids, product(numbers, sizeof *r->ids));
-    r->learned = reallocate(r->learned, product(numbers, sizeof *r->learned));
+    size_t numbers = size_mul(++r->rows, r->length);
+    r->ids = xrealloc(r->ids, size_mul(numbers, sizeof *r->ids));
+    r->learned = xrealloc(r->learned, size_mul(numbers, sizeof *r->learned));
     r->used = 0, r->full = false;
 }
 
@@ -40,7 +41,7 @@ static void add_token(Rows *r, int id, float counts) {
     r->ids[i] = id, r->learned[i] = counts;
 }
 
-/* What cannot be cut off has to be there. */
+/* The text must be there as a whole: it cannot be cut off. */
 static void check_it_fits(const Rows *r) {
     if (r->full) fail("a row of %zu tokens is too short", r->length);
 }
@@ -101,8 +102,8 @@ static void add_list(Rows *rows, Random *random) {
 
 /* ------------------------------------------------------------------ lessons */
 
-/* What is said of somebody, and how it is asked for; what is to be known then.
- * $a a name, $b another, $p a place, $m "brave", $k "fox", $c "red", $t "ball", $n "a red ball" */
+/* A statement about somebody, the question that asks for it, and its answer. $a a name, $b
+ * another, $p a place, $m "brave", $k "fox", $c "red", $t "ball", $n "a red ball" */
 typedef struct {
     const char *said, *asked, *known;
 } Lesson;
@@ -130,7 +131,7 @@ static const Lesson lessons[] = {
     {"$a had $n.", "\nQuestion: What colour is the $t?\nAnswer:", "The $t is $c."},
 };
 
-/* Who is named before the ball need not have it. */
+/* The person named before the ball need not have it. */
 static const Lesson gifts[] = {
     {"$a gave the $c $t to $b.", "$c $t?\nAnswer:", "$b."},
     {"$a gave the $c $t to $b.", "\nQuestion: Who has the $c $t?\nAnswer:", "$b has the $c $t."},
@@ -191,7 +192,8 @@ static void add_lesson(Rows *rows, Random *random, float other, const Lesson *le
     }
 }
 
-/* Of a thing there are twice as many rows: it has two words, and what is asked for by two is learned more slowly. */
+/* A lesson about a thing has twice as many rows: its name has two words, which makes it slower
+ * to learn. */
 static bool is_of_a_thing(const Lesson *lesson) { return strstr(lesson->said, "$t") || strstr(lesson->said, "$n"); }
 
 /* As many lessons as a row has room for; the last one is cut off. Some repeat an earlier one, or it would be
@@ -221,23 +223,23 @@ int main(int argc, char **argv) {
                *otherwise = NULL;
     const Option options[] = {
         {"tokenizer", "DIR", "whose tokens they are", &folder},
-        {"lists", "N", "so many rows of word lists, to be copied", &lists},
+        {"copy-task|lists", "N", "so many rows of word lists, to be copied", &lists},
         {"lessons", "N", "or so many rows of each lesson, twice as many of one about a thing, in their order", &each},
-        {"gifts", "N", "or so many rows of lessons about who was given what", &given},
-        {"otherwise", "X", "of lessons, how much counts what is not asked for, where that counts 1 (0.1)", &otherwise},
+        {"recall-task|gifts", "N", "or so many rows of lessons about who was given what", &given},
+        {"loss-weight-else|otherwise", "X", "of lessons, how much counts what is not asked for, where that counts 1 (0.1)", &otherwise},
         {"seed", "S", "others for another seed (1)", &seed},
         {"out", "FILE", "a .safetensors that build/train reads", &out},
     };
-    only_options(argc, argv, "--tokenizer DIR --lists N|--lessons N|--gifts N --out FILE [--otherwise X] [--seed S]",
+    only_options(argc, argv, "--tokenizer DIR --copy-task N|--lessons N|--recall-task N --out FILE [--loss-weight-else X] [--seed S]",
                  "Writes what teaches a model to look things up: word lists, and lessons of a few facts.",
                  COUNT(options), options);
     if (!folder || !out || !!lists + !!each + !!given != 1)
-        usage_error("name a tokenizer, a file, and one of --lists, --lessons and --gifts");
-    if (lists && otherwise) usage_error("--otherwise %s is of lessons, and these are --lists", otherwise);
+        usage_error("name a tokenizer, a file, and one of --copy-task, --lessons and --recall-task");
+    if (lists && otherwise) usage_error("--loss-weight-else %s is of lessons, and these are --copy-task", otherwise);
     Rows rows = {.tokenizer = tokenizer_open_any(folder), .length = lists ? 1 + 2 * LIST : 128};
-    float other = otherwise ? (float)option_decimal("otherwise", otherwise, 0, 1) : 0.1f;
+    float other = otherwise ? (float)option_decimal("loss-weight-else", otherwise, 0, 1) : 0.1f;
     Random random = {option_number("seed", seed, 0, UINT32_MAX)};
-    const char *name = lists ? "lists" : each ? "lessons" : "gifts", *number = lists ? lists : each ? each : given;
+    const char *name = lists ? "copy-task" : each ? "lessons" : "recall-task", *number = lists ? lists : each ? each : given;
     size_t count = option_number(name, number, 1, 1000000);
     for (size_t i = 0; lists && i < count; i++) add_list(&rows, &random);
     for (int lesson = 0; each && lesson < COUNT(lessons); lesson++)

@@ -24,22 +24,22 @@ static void make_room(Reader *r, size_t more) {
     Documents *d = &r->documents;
     if (d->tokens + more <= r->id_room) return;
     r->id_room = 2 * (d->tokens + more);
-    d->ids = reallocate(d->ids, product(r->id_room, sizeof *d->ids));
-    d->learned = reallocate(d->learned, product(r->id_room, sizeof *d->learned));
+    d->ids = xrealloc(d->ids, size_mul(r->id_room, sizeof *d->ids));
+    d->loss_weight = xrealloc(d->loss_weight, size_mul(r->id_room, sizeof *d->loss_weight));
 }
 
 static void add_span(Reader *r, size_t begin, size_t length) {
     Documents *d = &r->documents;
     if (d->count == r->span_room) {
         r->span_room = 2 * r->span_room + 64;
-        d->spans = reallocate(d->spans, product(r->span_room, sizeof *d->spans));
+        d->spans = xrealloc(d->spans, size_mul(r->span_room, sizeof *d->spans));
     }
     d->spans[d->count++] = (Span){begin, length};
 }
 
-bool documents_teach(const Documents *d, size_t begin, size_t length) {
+bool documents_have_loss(const Documents *d, size_t begin, size_t length) {
     for (size_t i = begin + 1; i < begin + length; i++)
-        if (d->learned[i] > 0) return true;
+        if (d->loss_weight[i] > 0) return true;
     return false;
 }
 
@@ -52,13 +52,13 @@ static void put_token(Reader *r, size_t i, double id) {
     r->documents.ids[r->documents.tokens + i] = (int)id;
 }
 
-/* What stands behind `tokens` becomes a document of so many tokens. */
+/* Appends the ids after `tokens` as a document of so many tokens. */
 static void end_document(Reader *r, size_t length) {
     Documents *d = &r->documents;
     r->seen++;
-    if (!documents_teach(d, d->tokens, length)) return; /* there is nothing to learn in it */
-    if (length > (size_t)r->reading->T && !r->reading->cut)
-        fail("%s: document %zu has %zu tokens, and a sequence only %d: --cut cuts documents, --length may give more "
+    if (!documents_have_loss(d, d->tokens, length)) return; /* there is nothing to learn in it */
+    if (length > (size_t)r->reading->T && !r->reading->split_documents)
+        fail("%s: document %zu has %zu tokens, and a sequence only %d: --split-documents cuts documents, --seq-len may give more "
              "room", r->path, r->seen, length, r->reading->T);
     add_span(r, d->tokens, length);
     d->tokens += length;
@@ -66,11 +66,12 @@ static void end_document(Reader *r, size_t length) {
 
 /* ------------------------------------------------------------------ texts */
 
-/* What the tokens spell, one behind the other; token i ends before byte ends[i] of it. The caller frees. */
+/* Decodes the tokens in order; token i ends before byte ends[i] of the text. The caller frees
+ * it. */
 static char *spell(const Tokenizer *tokenizer, size_t count, const int ids[count], size_t ends[count]) {
     size_t size = 0, length;
     for (size_t i = 0; i < count; i++) tokenizer_bytes(tokenizer, ids[i], &length), ends[i] = size += length;
-    char *spelled = allocate(size);
+    char *spelled = xmalloc(size);
     for (size_t i = 0; i < count; i++) {
         const char *bytes = tokenizer_bytes(tokenizer, ids[i], &length);
         memcpy(spelled + ends[i] - length, bytes, length);
@@ -81,10 +82,10 @@ static char *spell(const Tokenizer *tokenizer, size_t count, const int ids[count
 /* 1 for the tokens that reach behind a place where `after` stands, up to the end of that line. What the tokens spell is
  * the text: no bookkeeping of the tokenizer is needed. */
 static void learn_after(const Reading *reading, size_t count, const int ids[count], float learned[count]) {
-    const char *after = reading->learn_after, *found;
-    size_t *ends = allocate(count * sizeof *ends), token = 0;
+    const char *after = reading->loss_after, *found;
+    size_t *ends = xmalloc(count * sizeof *ends), token = 0;
     char *text = spell(reading->tokenizer, count, ids, ends), *at = text, *end = text + (count ? ends[count - 1] : 0);
-    for (size_t i = 0; i < count; i++) learned[i] = reading->otherwise;
+    for (size_t i = 0; i < count; i++) learned[i] = reading->loss_weight_else;
     while ((found = memmem(at, (size_t)(end - at), after, strlen(after)))) {
         const char *answer = found + strlen(after);
         char *line = memchr(answer, '\n', (size_t)(end - answer));
@@ -102,17 +103,18 @@ static void add_text(Reader *r, size_t length, const char *text) {
     size_t count, used = 0;
     int *encoded = tokenizer_encode(tokenizer, length, text, false, &count);
     make_room(r, count + 2);
-    float *learned = r->documents.learned + r->documents.tokens;
+    float *learned = r->documents.loss_weight + r->documents.tokens;
     if (bos >= 0) put_token(r, used++, bos);
     for (size_t i = 0; i < count; i++) put_token(r, used++, encoded[i]);
     if (eos >= 0) put_token(r, used++, eos);
     free(encoded);
     for (size_t i = 0; i < used; i++) learned[i] = 1;
-    if (r->reading->learn_after) learn_after(r->reading, used, r->documents.ids + r->documents.tokens, learned);
+    if (r->reading->loss_after) learn_after(r->reading, used, r->documents.ids + r->documents.tokens, learned);
     end_document(r, used);
 }
 
-/* Where the document ends that begins here, and the next may begin: at a blank line, whatever ends lines here. */
+/* The end of the document that begins here, which is where the next may begin: a blank line,
+ * with any kind of line ends. */
 static const char *blank_line(const char *text, const char *end, const char **next) {
     for (const char *line = text; (line = memchr(line, '\n', (size_t)(end - line))); line++) {
         *next = line + 1;
@@ -166,7 +168,7 @@ static void read_text(Reader *r) {
 
 /* ------------------------------------------------------------------ token files */
 
-/* How much token i counts. */
+/* The loss weight of token i. */
 static float learned_of(const Reader *r, const Tensor *learned, size_t i) {
     double counts = learned ? tensor_get(learned, i) : 1;
     if (!(counts >= 0 && counts <= 1000))
@@ -174,34 +176,35 @@ static float learned_of(const Reader *r, const Tensor *learned, size_t i) {
     return (float)counts;
 }
 
-/* Of [documents][tokens], documents of equal length; otherwise where `begins` says, or the whole is one. */
-static size_t next_begin(const Tensor *ids, const Tensor *begins, size_t d) {
-    size_t count = ids->rank == 2 ? ids->shape[0] : begins ? tensor_count(begins) : 1;
+/* [documents][tokens] are documents of equal length; otherwise they begin where `begins` says,
+ * or all is one document. */
+static size_t next_begin(const Tensor *ids, const Tensor *doc_starts, size_t d) {
+    size_t count = ids->rank == 2 ? ids->shape[0] : doc_starts ? tensor_count(doc_starts) : 1;
     if (d >= count) return tensor_count(ids);
     if (ids->rank == 2) return d * ids->shape[1];
-    double begin = begins ? tensor_get(begins, d) : 0;
+    double begin = doc_starts ? tensor_get(doc_starts, d) : 0;
     return begin >= 0 && begin <= (double)tensor_count(ids) && begin == floor(begin) ? (size_t)begin : SIZE_MAX;
 }
 
 static void read_tokens(Reader *r) {
     SafeTensors file = safetensors_open(r->path);
     const Tensor *ids = safetensors_find(&file, "ids"), *learned = safetensors_find(&file, "learned");
-    const Tensor *begins = safetensors_find(&file, "begins");
+    const Tensor *doc_starts = safetensors_find(&file, "begins");
     if (!ids || ids->rank < 1 || ids->rank > 2) fail("%s: it has no ids, of [tokens] or [documents, tokens]", r->path);
     if (learned && tensor_count(learned) != tensor_count(ids))
         fail("%s: its learned are not as many as its ids", r->path);
-    size_t end = tensor_count(ids), begin = next_begin(ids, begins, 0), next;
+    size_t end = tensor_count(ids), begin = next_begin(ids, doc_starts, 0), next;
     if (end == 0) fail("%s: it is empty: there is nothing to learn", r->path);
     if (begin != 0) fail("%s: begins[0] is not 0", r->path);
     for (size_t d = 0; begin < end; d++, begin = next) {
-        next = next_begin(ids, begins, d + 1);
+        next = next_begin(ids, doc_starts, d + 1);
         if (next <= begin || next > end)
             fail("%s: begins[%zu] is not behind the one before it, or there is no such token", r->path, d + 1);
         make_room(r, next - begin);
         Documents *to = &r->documents;
         for (size_t i = begin; i < next; i++) {
             put_token(r, i - begin, tensor_get(ids, i));
-            to->learned[to->tokens + i - begin] = learned_of(r, learned, i);
+            to->loss_weight[to->tokens + i - begin] = learned_of(r, learned, i);
         }
         end_document(r, next - begin);
     }
@@ -215,13 +218,13 @@ Documents documents_read(const char *path, const Reading *reading) {
     r.documents.text = !name_ends_in(path, ".safetensors");
     if (r.documents.text) read_text(&r);
     else read_tokens(&r);
-    if (r.documents.count == 0 && r.documents.text && reading->learn_after)
-        fail("%s: nothing in it stands behind \"%s\": there is nothing to learn", path, reading->learn_after);
+    if (r.documents.count == 0 && r.documents.text && reading->loss_after)
+        fail("%s: nothing in it stands behind \"%s\": there is nothing to learn", path, reading->loss_after);
     if (r.documents.count == 0) fail("%s: it holds no document of two tokens or more: there is nothing to learn", path);
     return r.documents;
 }
 
 void documents_free(Documents *d) {
-    free(d->spans), free(d->ids), free(d->learned);
+    free(d->spans), free(d->ids), free(d->loss_weight);
     *d = (Documents){0};
 }

@@ -13,15 +13,15 @@
 
 #include "10_tokenizer/tokenizer.h"
 
-/* How documents are read. */
+/* The settings for reading documents. */
 typedef struct {
     const Tokenizer *tokenizer; /* NULL: there is none, and texts are refused */
     int V;                      /* ids are 0 .. V - 1 */
     int T;                      /* tokens of a sequence */
-    bool cut;                   /* longer documents are welcome; otherwise they are refused */
-    bool in_order;              /* as they stand in the file, and not shuffled */
-    const char *learn_after;    /* of a text: what follows this in its line counts 1; NULL: all does */
-    float otherwise;            /* and the rest so much */
+    bool split_documents;                   /* longer documents are welcome; otherwise they are refused */
+    bool no_shuffle;              /* as they stand in the file, and not shuffled */
+    const char *loss_after;    /* of a text: what follows this in its line counts 1; NULL: all does */
+    float loss_weight_else;            /* and the rest so much */
 } Reading;
 
 /* A document, or a part of one, of two tokens or more. */
@@ -34,14 +34,14 @@ typedef struct {
     size_t count, tokens; /* without documents in which there is nothing to learn */
     Span *spans;          /* [count] */
     int *ids;             /* [tokens] */
-    float *learned;       /* [tokens]: how much it counts that it is foreseen from those before it */
+    float *loss_weight;       /* [tokens]: how much it counts that it is foreseen from those before it */
 } Documents;
 
 /* Or fail(): there is nothing to learn, a token is not in the vocabulary, a document is too long. */
 Documents documents_read(const char *path, const Reading *reading);
 
 /* Whether one of these tokens is to be foreseen. The first of them follows nothing. */
-bool documents_teach(const Documents *documents, size_t begin, size_t length);
+bool documents_have_loss(const Documents *documents, size_t begin, size_t length);
 void documents_free(Documents *documents);
 
 #endif

@@ -30,6 +30,6 @@ double clip_gradient(int arrays, const size_t n[arrays], float *const gradient[a
 }
 
 /* The challenge, without a hint: the mean of the parts' means is not the mean over all targets. */
-void loss_shares(int batches, int rows, float shares[batches], const int targets[batches][rows]) {
+void microbatch_weights(int batches, int rows, float shares[batches], const int targets[batches][rows]) {
     (void)batches, (void)rows, (void)shares, (void)targets;
 }

@@ -1,4 +1,4 @@
-/* fast_flash_attention_log_sum() and fast_flash_attention_backward(): in float32, and in tiles.
+/* fast_flash_attention_lse() and fast_flash_attention_backward(): in float32, and in tiles.
  *
  * KEYS keys meet WIDE queries of one head. All that comes of it are small products, with two vectors of queries or of a
  * row's numbers in each register:
@@ -26,10 +26,10 @@ enum {
     SETS = 256 / WIDE,    /* of queries that share a tile of keys on the way forward */
 };
 
-void fast_flash_attention_log_sum(int T, int H, int KV, int D, float out[restrict T][H][D],
-                                  float log_sum[restrict T][H], const float q[T][H][D],
+void fast_flash_attention_lse(int T, int H, int KV, int D, float out[restrict T][H][D],
+                                  float lse[restrict T][H], const float q[T][H][D],
                                   const float k[T][KV][D], const float v[T][KV][D]) {
-    team_attention(SETS, T, T, H, KV, D, out, &log_sum[0][0], q, k, v);
+    flash_prefill(SETS, T, T, H, KV, D, out, &lse[0][0], q, k, v);
 }
 
 /* ------------------------------------------------------------------ small products */
@@ -71,13 +71,13 @@ typedef struct {
     int T, D, width, sets;
     float *q, *dout;                           /* [sets][WIDE][width]; q / sqrt(D) */
     float *q_turned, *dout_turned, *dq_turned; /* [sets][width][WIDE] */
-    float *log_sum, *common;                   /* [sets][WIDE]; the sum of p dp over all keys is out . dout */
+    float *lse, *common;                   /* [sets][WIDE]; the sum of p dp over all keys is out . dout */
 } Head;
 
 static Head head_new(int T, int D) {
     int width = (D + WIDE - 1) / WIDE * WIDE, sets = (T + WIDE - 1) / WIDE;
     size_t rows = (size_t)sets * WIDE, numbers = rows * (size_t)width;
-    float *room = allocate((5 * numbers + 2 * rows) * sizeof *room);
+    float *room = xmalloc((5 * numbers + 2 * rows) * sizeof *room);
     return (Head){T, D, width, sets, room, room + numbers, room + 2 * numbers, room + 3 * numbers, room + 4 * numbers,
                   room + 5 * numbers, room + 5 * numbers + rows};
 }
@@ -91,7 +91,7 @@ static float dot(int n, const float a[n], const float b[n]) {
 
 static void head_fill(Head *head, int H, int h, const float q[head->T][H][head->D],
                       const float dout[head->T][H][head->D], const float out[head->T][H][head->D],
-                      const float log_sum[head->T][H]) {
+                      const float lse[head->T][H]) {
     int D = head->D, width = head->width, rows = head->sets * WIDE;
     float(*to_q)[width] = (void *)head->q, (*to_dout)[width] = (void *)head->dout, scale = (float)(1 / sqrt(D));
     float(*q_turned)[width][WIDE] = (void *)head->q_turned, (*dout_turned)[width][WIDE] = (void *)head->dout_turned;
@@ -101,11 +101,11 @@ static void head_fill(Head *head, int H, int h, const float q[head->T][H][head->
         bool there = t < head->T;
         for (int i = 0; i < D && there; i++) to_q[t][i] = q[t][h][i] * scale;
         if (there) memcpy(to_dout[t], dout[t][h], sizeof dout[t][h]);
-        head->log_sum[t] = there ? log_sum[t][h] : 0, head->common[t] = there ? dot(D, out[t][h], dout[t][h]) : 0;
+        head->lse[t] = there ? lse[t][h] : 0, head->common[t] = there ? dot(D, out[t][h], dout[t][h]) : 0;
     }
     for (int n = 0; n < head->sets; n++) {
-        turn_rows(WIDE, width, q_turned[n], (const void *)to_q[n * WIDE]);
-        turn_rows(WIDE, width, dout_turned[n], (const void *)to_dout[n * WIDE]);
+        transpose(WIDE, width, q_turned[n], (const void *)to_q[n * WIDE]);
+        transpose(WIDE, width, dout_turned[n], (const void *)to_dout[n * WIDE]);
     }
 }
 
@@ -114,7 +114,7 @@ static void head_empty(Head *head, int H, int h, float dq[restrict head->T][H][h
     int width = head->width;
     float(*rows)[width] = (void *)head->q, (*turned)[width][WIDE] = (void *)head->dq_turned;
     float scale = (float)(1 / sqrt(head->D));
-    for (int n = 0; n < head->sets; n++) turn_rows(width, WIDE, (void *)rows[n * WIDE], (const void *)turned[n]);
+    for (int n = 0; n < head->sets; n++) transpose(width, WIDE, (void *)rows[n * WIDE], (const void *)turned[n]);
     for (int t = 0; t < head->T; t++)
         for (int i = 0; i < head->D; i++) dq[t][h][i] += rows[t][i] * scale;
 }
@@ -129,7 +129,7 @@ typedef struct {
 
 static Tile tile_new(int width) {
     size_t numbers = (size_t)KEYS * (size_t)width;
-    float *room = allocate(4 * numbers * sizeof *room);
+    float *room = xmalloc(4 * numbers * sizeof *room);
     return (Tile){0, room, room + numbers, room + 2 * numbers, room + 3 * numbers};
 }
 
@@ -138,7 +138,7 @@ static void tile_fill(Tile *tile, int first, int T, int KV, int D, int g, int wi
     float(*to_k)[width] = (void *)tile->k, (*to_v)[width] = (void *)tile->v;
     memset(tile->k, 0, 4 * KEYS * sizeof *to_k);
     tile->first = first;
-    for (int s = 0; s < smaller(KEYS, T - first); s++) {
+    for (int s = 0; s < min_int(KEYS, T - first); s++) {
         memcpy(to_k[s], k[first + s][g], sizeof k[first + s][g]);
         memcpy(to_v[s], v[first + s][g], sizeof v[first + s][g]);
     }
@@ -147,19 +147,19 @@ static void tile_fill(Tile *tile, int first, int T, int KV, int D, int g, int wi
 static void tile_empty(const Tile *tile, int T, int KV, int D, int g, int width, float dk[restrict T][KV][D],
                        float dv[restrict T][KV][D]) {
     const float(*from_k)[width] = (void *)tile->dk, (*from_v)[width] = (void *)tile->dv;
-    for (int s = 0; s < smaller(KEYS, T - tile->first); s++)
+    for (int s = 0; s < min_int(KEYS, T - tile->first); s++)
         for (int i = 0; i < D; i++)
             dk[tile->first + s][g][i] += from_k[s][i], dv[tile->first + s][g][i] += from_v[s][i];
 }
 
-/* Of the scores, their weights p; of dp, dscore. A query does not see the keys after it. */
-static void weights_backward(int s0, int t0, float p[KEYS][WIDE], float dp[KEYS][WIDE], const float log_sum[WIDE],
+/* Turns scores into weights p, and dp into dscore. A query does not attend to the keys after it. */
+static void weights_backward(int s0, int t0, float p[KEYS][WIDE], float dp[KEYS][WIDE], const float lse[WIDE],
                              const float common[WIDE]) {
     for (int s = 0; s < KEYS; s++) {
         for (int t = 0; t < WIDE && s0 + s > t0 + t; t++) p[s][t] = -INFINITY;
         for (int t = 0; t < WIDE; t += LANES) {
             Vector *weight = (Vector *)&p[s][t], *slope = (Vector *)&dp[s][t];
-            *weight = exp_negative(*weight - *(const Vector *)&log_sum[t]);
+            *weight = exp_negative(*weight - *(const Vector *)&lse[t]);
             *slope = *weight * (*slope - *(const Vector *)&common[t]);
         }
     }
@@ -172,7 +172,7 @@ static void meet(const Head *head, int n, const Tile *tile) {
     float p[KEYS][WIDE] __attribute__((aligned(64))), dscore[KEYS][WIDE] __attribute__((aligned(64)));
     multiply(KEYS, D, false, p[0], WIDE, (Singles){tile->k, width, 1}, head->q_turned + set, WIDE);
     multiply(KEYS, D, false, dscore[0], WIDE, (Singles){tile->v, width, 1}, head->dout_turned + set, WIDE);
-    weights_backward(tile->first, n * WIDE, p, dscore, head->log_sum + first, head->common + first);
+    weights_backward(tile->first, n * WIDE, p, dscore, head->lse + first, head->common + first);
     for (size_t i = 0; i < width; i += WIDE) {
         multiply(KEYS, WIDE, true, tile->dv + i, width, (Singles){p[0], WIDE, 1}, head->dout + set + i, width);
         multiply(KEYS, WIDE, true, tile->dk + i, width, (Singles){dscore[0], WIDE, 1}, head->q + set + i, width);
@@ -186,9 +186,9 @@ static void meet(const Head *head, int n, const Tile *tile) {
 static void group_backward(int T, int H, int KV, int D, int g, Head *head, Tile *tile, float dq[restrict T][H][D],
                            float dk[restrict T][KV][D], float dv[restrict T][KV][D], const float dout[T][H][D],
                            const float q[T][H][D], const float k[T][KV][D], const float v[T][KV][D],
-                           const float out[T][H][D], const float log_sum[T][H]) {
+                           const float out[T][H][D], const float lse[T][H]) {
     for (int h = g * (H / KV); h < (g + 1) * (H / KV); h++) {
-        head_fill(head, H, h, q, dout, out, log_sum);
+        head_fill(head, H, h, q, dout, out, lse);
         for (int s = 0; s < T; s += KEYS) {
             tile_fill(tile, s, T, KV, D, g, head->width, k, v);
             for (int n = s / WIDE; n < head->sets; n++) meet(head, n, tile);
@@ -202,7 +202,7 @@ void fast_flash_attention_backward(int T, int H, int KV, int D, float dq[restric
                                    float dk[restrict T][KV][D], float dv[restrict T][KV][D],
                                    const float dout[T][H][D], const float q[T][H][D],
                                    const float k[T][KV][D], const float v[T][KV][D],
-                                   const float out[T][H][D], const float log_sum[T][H]) {
+                                   const float out[T][H][D], const float lse[T][H]) {
     if (T < 1) fail("attention: %d positions: give at least one", T);
     if (KV < 1 || H % KV) fail("attention: %d query heads cannot share %d key/value heads evenly", H, KV);
 #pragma omp parallel
@@ -211,7 +211,7 @@ void fast_flash_attention_backward(int T, int H, int KV, int D, float dq[restric
         Tile tile = tile_new(head.width);
 #pragma omp for
         for (int g = 0; g < KV; g++)
-            group_backward(T, H, KV, D, g, &head, &tile, dq, dk, dv, dout, q, k, v, out, log_sum);
+            group_backward(T, H, KV, D, g, &head, &tile, dq, dk, dv, dout, q, k, v, out, lse);
         free(head.q), free(tile.k);
     }
 }

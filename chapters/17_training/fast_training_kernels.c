@@ -16,7 +16,7 @@ static void multiply_forward(DType factors, int rows, int in, int out, float y[r
                              const float *bias) {
     Matrix inputs = {&x[0][0], (size_t)in, 1};
     Matrix transposed_weight = {&weight[0][0], 1, (size_t)in};
-    matrix_product(factors, rows, out, in, false, y, inputs, transposed_weight);
+    matmul(factors, rows, out, in, false, y, inputs, transposed_weight);
     for (int r = 0; r < rows && bias; r++)
         for (int o = 0; o < out; o++) y[r][o] += bias[o];
 }
@@ -29,8 +29,8 @@ static void multiply_backward(DType factors, int rows, int in, int out,
     Matrix transposed_outputs = {&dy[0][0], 1, (size_t)out};
     Matrix inputs = {&x[0][0], (size_t)in, 1};
     Matrix weights = {&weight[0][0], (size_t)in, 1};
-    if (dx) matrix_product(factors, rows, in, out, true, dx, outputs, weights);
-    if (dweight) matrix_product(factors, out, in, rows, true, dweight, transposed_outputs, inputs);
+    if (dx) matmul(factors, rows, in, out, true, dx, outputs, weights);
+    if (dweight) matmul(factors, out, in, rows, true, dweight, transposed_outputs, inputs);
     if (dbias) bias_backward(rows, out, dbias, dy);
 }
 
@@ -45,12 +45,12 @@ void fast_linear_backward(int rows, int in, int out, float dx[restrict rows][in]
     multiply_backward(F32, rows, in, out, dx, dweight, dbias, dy, x, weight);
 }
 
-void mixed_linear(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
+void bf16_linear(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
                   const float weight[out][in], const float *bias) {
     multiply_forward(BF16, rows, in, out, y, x, weight, bias);
 }
 
-void mixed_linear_backward(int rows, int in, int out, float dx[restrict rows][in],
+void bf16_linear_backward(int rows, int in, int out, float dx[restrict rows][in],
                            float dweight[restrict out][in], float *dbias, const float dy[rows][out],
                            const float x[rows][in], const float weight[out][in]) {
     multiply_backward(BF16, rows, in, out, dx, dweight, dbias, dy, x, weight);
@@ -64,8 +64,8 @@ typedef struct {
 } Sigmoids;
 
 INLINE Sigmoids sigmoids_of(Vector x) {
-    const Words sign = (Words){0} + 0x80000000;
-    Vector power = exp_negative((Vector)((Words)x | sign));
+    const VecU32 sign = (VecU32){0} + 0x80000000;
+    Vector power = exp_negative((Vector)((VecU32)x | sign));
     Vector more = 1 / (1 + power);
     return (Sigmoids){more, power * more};
 }
@@ -74,7 +74,7 @@ INLINE Sigmoids sigmoids_of(Vector x) {
  * would round what is small, so sigmoid(-x) is taken. */
 INLINE void add_step(Vector *dgate, Vector *dup, Vector dout, Vector gate, Vector up) {
     Sigmoids of = sigmoids_of(gate);
-    Words negative = (Words)(gate < 0);
+    VecU32 negative = (VecU32)(gate < 0);
     Vector open = blend(negative, of.less, of.more);
     Vector shut = blend(negative, of.more, of.less);
     *dgate += dout * up * (open * (1 + gate * shut));
@@ -160,19 +160,19 @@ const TrainingKernels fast_training_kernels = {
     .rms_norm = fast_rms_norm,
     .swiglu = fast_swiglu,
     .swiglu_backward = fast_swiglu_backward,
-    .flash_attention_log_sum = fast_flash_attention_log_sum,
+    .flash_attention_lse = fast_flash_attention_lse,
     .flash_attention_backward = fast_flash_attention_backward,
     .cross_entropy = fast_cross_entropy,
     .cross_entropy_backward = fast_cross_entropy_backward,
 };
 
 const TrainingKernels bf16_training_kernels = {
-    .linear = mixed_linear,
-    .linear_backward = mixed_linear_backward,
+    .linear = bf16_linear,
+    .linear_backward = bf16_linear_backward,
     .rms_norm = fast_rms_norm,
     .swiglu = fast_swiglu,
     .swiglu_backward = fast_swiglu_backward,
-    .flash_attention_log_sum = fast_flash_attention_log_sum,
+    .flash_attention_lse = fast_flash_attention_lse,
     .flash_attention_backward = fast_flash_attention_backward,
     .cross_entropy = fast_cross_entropy,
     .cross_entropy_backward = fast_cross_entropy_backward,

@@ -1,5 +1,5 @@
-/* What the figures of chapter 17 draw: two ways down into a valley, the rate of each step, and a small Llama that
- * learns. */
+/* Writes the data of this chapter's figures: two optimizers on a narrow valley, the learning
+ * rate of each step, and the training of a small Llama. */
 #include "17_training/optimizer.h"
 #include "17_training/small.h"
 #include "common/console.h"
@@ -35,15 +35,15 @@ static void draw_schedule(const char *data) {
 
 static void draw_learning(const char *data) {
     enum { STEPS = 300 };
-    Learner l = learner_new(1);
-    Settings s = llama_settings(STEPS);
+    TinyTrainer l = tiny_trainer_new(1);
+    Hyperparameters s = llama_settings(STEPS);
     Output file = data_open(data, "17_learning", "step, loss of its batch");
     for (int step = 1; step <= STEPS; step++) {
-        double loss = learner_step(&l, &s);
+        double loss = tiny_trainer_step(&l, &s);
         fprintf(file.file, "%d %.5f\n", step, loss);
     }
     output_close(&file);
-    learner_free(&l);
+    tiny_trainer_free(&l);
 }
 
 int main(int argc, char **argv) {

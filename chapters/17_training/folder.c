@@ -37,7 +37,7 @@ static void lock(const char *folder) {
     fail("--out %s: it cannot be locked: %s", folder, strerror(errno));
 }
 
-/* What a run that was killed had begun to write: output.h's temporary names. Nobody else is at work here. */
+/* Removes the temporary files of a run that was killed. No other run works in this folder. */
 static void remove_unfinished(const char *folder) {
     char path[FOLDER_PATH];
     DIR *directory = opendir(folder);
@@ -49,7 +49,7 @@ static void remove_unfinished(const char *folder) {
     closedir(directory);
 }
 
-/* Of the tokenizer, and of how it is used. */
+/* The files of the tokenizer, and of its settings. */
 static const char *const described[] = {"tokenizer.model", "tokenizer.json", "tokenizer.bin", "tokenizer_config.json",
                                         "special_tokens_map.json", "added_tokens.json", "generation_config.json",
                                         "chat_template.jinja"};
@@ -97,7 +97,7 @@ static void say_token(json_t *json, const char *key, int id) {
     if (!says(json, key) && id >= 0) json_object_set_new(json, key, json_integer(id));
 }
 
-/* What transformers needs, and config_read() can do without. */
+/* Fields that transformers needs and config_read() can do without. */
 static void write_config(const char *folder, const char *config_path, DType dtype, const Tokenizer *tokenizer) {
     char path[FOLDER_PATH];
     json_t *json = json_open(config_path);
@@ -137,7 +137,7 @@ void folder_describe(const char *folder, const char *config_path, DType dtype, c
 /* The tensors as they are in the file: those of the model themselves, or copies of their numbers in `rounded`. */
 static Tensor *tensors_to_save(const Parameters *weights, bf16 rounded[]) {
     size_t count = (size_t)weights->tensor_count, bytes = count * sizeof(Tensor);
-    Tensor *tensors = memcpy(allocate(bytes), weights->tensors, bytes);
+    Tensor *tensors = memcpy(xmalloc(bytes), weights->tensors, bytes);
     for (size_t n = 0; rounded && n < weights->count; n++) rounded[n] = bf16_from_float(weights->numbers[n]);
     for (size_t i = 0; rounded && i < count; i++)
         tensors[i].dtype = BF16, tensors[i].data = rounded + ((const float *)tensors[i].data - weights->numbers);
@@ -146,7 +146,7 @@ static Tensor *tensors_to_save(const Parameters *weights, bf16 rounded[]) {
 
 void folder_save_model(const char *folder, const Parameters *weights, DType dtype) {
     char path[FOLDER_PATH];
-    bf16 *rounded = dtype == BF16 ? allocate(product(weights->count, sizeof *rounded)) : NULL;
+    bf16 *rounded = dtype == BF16 ? xmalloc(size_mul(weights->count, sizeof *rounded)) : NULL;
     Tensor *tensors = tensors_to_save(weights, rounded);
     safetensors_save(in_folder(path, folder, "model.safetensors"), (size_t)weights->tensor_count, tensors, 1,
                      &(Metadata){"format", "pt"});

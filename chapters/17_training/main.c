@@ -18,8 +18,8 @@ static void one_rate_for_all(void) {
     const char *const shown[] = {"model.embed_tokens.weight", "model.layers.0.input_layernorm.weight",
                                  "model.layers.0.self_attn.q_proj.weight", "model.layers.0.self_attn.v_proj.weight",
                                  "model.layers.3.mlp.down_proj.weight", "model.norm.weight"};
-    Reader r = reader_open();
-    reader_gradients(&r);
+    Fixture r = fixture_open();
+    fixture_gradients(&r);
     Table table = {0};
     table_row(&table, "|size of its numbers|of their gradients|a plain step of 0.01 moves them by");
     for (int i = 0; i < 6; i++)
@@ -32,7 +32,7 @@ static void one_rate_for_all(void) {
                       gradients, gradients / weights);
         }
     table_print(&table, stdout);
-    reader_close(&r);
+    fixture_close(&r);
 }
 
 /* ---- AdamW, step by step */
@@ -129,7 +129,7 @@ static void a_batch_in_parts(void) {
     const float logits[8][3] = {{0}, {0}, {0}, {5, 0, 0}, {0, 5, 0}, {5, 0, 0}, {0, 5, 0}, {0, 0, 5}};
     float shares[2];
     double losses[2];
-    loss_shares(2, 4, shares, (const void *)targets);
+    microbatch_weights(2, 4, shares, (const void *)targets);
     Table table = {0};
     table_row(&table, "|targets|mean loss|share");
     for (int b = 0; b < 2; b++) {
@@ -150,31 +150,31 @@ static double names_of(const float p[WORDS]) {
     return sum;
 }
 
-static void what_it_expects(Table *table, const Learner *l) {
+static void what_it_expects(Table *table, const TinyTrainer *l) {
     static const char *const text[] = {"", "Mia", "has", "the", "ball", ".", "Tom", "has", "the", "hat", ".",
                                        "Who", "has", "the", "hat", "?"};
     int ids[16];
     float after_has[WORDS], answer[WORDS];
     for (int t = 0; t < 16; t++) ids[t] = word_id(text[t]);
-    learner_expects(l, 3, ids, after_has), learner_expects(l, 16, ids, answer);
-    table_row(table, "%d|%.2f|%.0f %%|%.0f %%", l->step, learner_loss(l, 50), 100 * after_has[word_id("the")],
+    tiny_trainer_predict(l, 3, ids, after_has), tiny_trainer_predict(l, 16, ids, answer);
+    table_row(table, "%d|%.2f|%.0f %%|%.0f %%", l->step, tiny_trainer_loss(l, 50), 100 * after_has[word_id("the")],
               100 * names_of(answer));
 }
 
 static void a_llama_from_nothing(void) {
     enum { STEPS = 60 };
-    Learner l = learner_new(1);
-    Settings s = llama_settings(STEPS);
+    TinyTrainer l = tiny_trainer_new(1);
+    Hyperparameters s = llama_settings(STEPS);
     Table table = {0};
     table_row(&table, "steps|loss of unseen texts|\"Mia has\": the|\"Who has the hat ?\": a name");
     what_it_expects(&table, &l);
     while (l.step < STEPS) {
-        learner_step(&l, &s);
+        tiny_trainer_step(&l, &s);
         if (l.step == 5 || l.step == 10 || l.step == 20 || l.step == STEPS) what_it_expects(&table, &l);
     }
     table_print(&table, stdout);
     printf("  %zu numbers; in each step it reads %d texts\n", l.weights.count, BATCH);
-    learner_free(&l);
+    tiny_trainer_free(&l);
 }
 
 int main(int argc, char **argv) {

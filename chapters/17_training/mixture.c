@@ -24,7 +24,7 @@ static bool cut_number(const char *spec, char *text, double *number) {
 }
 
 static Source source_of(const char *spec) {
-    Source source = {.path = copy_text(spec, strlen(spec))};
+    Source source = {.path = xstrndup(spec, strlen(spec))};
     double last;
     if (!cut_number(spec, source.path, &last)) return source;
     if (cut_number(spec, source.path, &source.weight)) source.epochs = last;
@@ -51,7 +51,7 @@ static void make_order(bool as_it_is, Random random, size_t count, size_t order[
     }
 }
 
-/* What is being packed: sequences of T tokens. */
+/* The state of packing documents into sequences of T tokens. */
 typedef struct {
     Source *source;
     int T, room;        /* what is left of the sequence that was begun last */
@@ -60,14 +60,14 @@ typedef struct {
 
 static void begin_sequence(Packing *p) {
     Source *s = p->source;
-    s->first = reallocate(s->first, product(s->count + 2, sizeof *s->first));
+    s->first = xrealloc(s->first, size_mul(s->count + 2, sizeof *s->first));
     s->first[s->count++] = p->count, s->first[s->count] = p->count;
     p->room = p->T;
 }
 
 static void add_piece(Packing *p, Span piece) {
     Source *s = p->source;
-    if (p->count == p->most) s->pieces = reallocate(s->pieces, product(p->most = 2 * p->most + 64, sizeof *s->pieces));
+    if (p->count == p->most) s->pieces = xrealloc(s->pieces, size_mul(p->most = 2 * p->most + 64, sizeof *s->pieces));
     s->pieces[p->count++] = piece, s->first[s->count] = p->count;
     p->room -= (int)piece.length;
 }
@@ -78,7 +78,7 @@ static void pack_pieces(Packing *p, const Documents *d, const size_t order[d->co
     for (size_t i = 0; i < d->count; i++)
         for (Span rest = d->spans[order[i]]; rest.length > 1;) {
             size_t room = (size_t)(p->room < 2 ? p->T : p->room), length = rest.length < room ? rest.length : room;
-            bool teaches = documents_teach(d, rest.begin, length);
+            bool teaches = documents_have_loss(d, rest.begin, length);
             if (teaches && p->room < 2) begin_sequence(p);
             if (teaches) add_piece(p, (Span){rest.begin, length});
             rest.begin += length - 1, rest.length -= length - 1;
@@ -87,8 +87,9 @@ static void pack_pieces(Packing *p, const Documents *d, const size_t order[d->co
 
 enum { WAITING = 64 }; /* documents among which the next sequence is looked for */
 
-/* Which sums of lengths do documents make, the first of those that wait among them? last[sum] is the last document of
- * those that make it, or -1. Backwards: no sum has a document twice. */
+/* Finds the reachable sums of document lengths, always with the first waiting document (subset
+ * sum). last[sum] is the last document of such a subset, or -1. The loop runs backwards so that
+ * no sum uses a document twice. */
 static void find_sums(int T, const Documents *d, int waiting, const size_t wait[waiting], int16_t last[T + 1]) {
     for (int sum = 0; sum <= T; sum++) last[sum] = -1;
     last[d->spans[wait[0]].length] = 0;
@@ -116,7 +117,7 @@ static void fill_sequence(Packing *p, const Documents *d, int *waiting, size_t w
 
 static void pack_documents(Packing *p, const Documents *d, const size_t order[d->count]) {
     size_t wait[WAITING], taken = 0;
-    int16_t *last = allocate(((size_t)p->T + 1) * sizeof *last);
+    int16_t *last = xmalloc(((size_t)p->T + 1) * sizeof *last);
     for (int waiting = 0;;) {
         while (waiting < WAITING && taken < d->count) wait[waiting++] = order[taken++];
         if (!waiting) break;
@@ -128,16 +129,16 @@ static void pack_documents(Packing *p, const Documents *d, const size_t order[d-
 static void pack(Source *s, const Reading *reading, Random random) {
     const Documents *d = &s->documents;
     Packing p = {.source = s, .T = reading->T};
-    size_t *order = allocate(d->count * sizeof *order);
-    make_order(reading->in_order, random, d->count, order);
-    if (reading->cut) pack_pieces(&p, d, order);
+    size_t *order = xmalloc(d->count * sizeof *order);
+    make_order(reading->no_shuffle, random, d->count, order);
+    if (reading->split_documents) pack_pieces(&p, d, order);
     else pack_documents(&p, d, order);
-    s->order = allocate(s->count * sizeof *s->order);
+    s->order = xmalloc(s->count * sizeof *s->order);
     free(order);
 }
 
 Mixture mixture_open(int count, const char *const specs[], const Reading *reading, uint64_t seed) {
-    Mixture mixture = {.T = reading->T, .count = count, .in_order = reading->in_order, .seed = seed};
+    Mixture mixture = {.T = reading->T, .count = count, .no_shuffle = reading->no_shuffle, .seed = seed};
     for (int i = 0; i < count; i++) {
         Source *source = &mixture.sources[i];
         *source = source_of(specs[i]);
@@ -195,7 +196,7 @@ static Source *next_source(Mixture *mixture) {
 static void begin_epoch(const Mixture *mixture, Source *s, size_t epoch) {
     s->epoch = epoch;
     Random random = random_for(mixture->seed, (uint64_t)(s - mixture->sources), epoch);
-    make_order(mixture->in_order, random, s->count, s->order);
+    make_order(mixture->no_shuffle, random, s->count, s->order);
 }
 
 /* The sequence's number, counted on over all epochs, is drawn; its order is made when it is read. */
@@ -225,7 +226,7 @@ void mixture_sequence(const Mixture *mixture, const Source *source, size_t s, in
         const Span *piece = &source->pieces[p];
         size_t end = piece->begin + piece->length;
         for (size_t i = piece->begin; i < end; i++, t++) {
-            ids[t] = d->ids[i], counts[t] = i + 1 < end ? d->learned[i + 1] : 0;
+            ids[t] = d->ids[i], counts[t] = i + 1 < end ? d->loss_weight[i + 1] : 0;
             targets[t] = counts[t] > 0 ? d->ids[i + 1] : -1;
         }
     }
@@ -258,7 +259,7 @@ uint64_t mixture_fingerprint(const Mixture *mixture) {
             hash = fingerprint_mix(fingerprint_mix(hash, d->spans[i].begin), d->spans[i].length);
         for (size_t i = 0; i < d->tokens; i++)
             hash = fingerprint_mix(fingerprint_mix(hash, (uint64_t)d->ids[i]),
-                                   (uint64_t)llround((double)d->learned[i] * 1e6));
+                                   (uint64_t)llround((double)d->loss_weight[i] * 1e6));
     }
     return hash;
 }
@@ -275,7 +276,7 @@ void mixture_print(Mixture *mixture, size_t drawn) {
     mixture_seek(mixture, drawn);
     table_row(&table, "data|documents|tokens|sequences|filled up|share|times read");
     for (const Source *s = mixture->sources; s < mixture->sources + mixture->count; s++) {
-        char *path = as_cell(copy_text(s->path, strlen(s->path)));
+        char *path = as_cell(xstrndup(s->path, strlen(s->path)));
         table_row(&table, "%s|%zu|%zu|%zu|%.1f %%|%.1f %%|%.2f", path, s->documents.count, s->documents.tokens,
                   s->count, 100 * left_over(s, mixture->T), 100.0 * (double)s->drawn / (double)drawn,
                   (double)s->drawn / (double)s->count);

@@ -35,7 +35,7 @@ typedef struct {
 
 typedef struct {
     int T, count;
-    bool in_order;
+    bool no_shuffle;
     Source sources[MOST_SOURCES];
     uint64_t seed;
     size_t drawn; /* sequences so far */
@@ -45,8 +45,9 @@ typedef struct {
 Mixture mixture_open(int count, const char *const specs[], const Reading *reading, uint64_t seed);
 void mixture_free(Mixture *mixture);
 
-/* How many sequences there are if each file is read as often as it says, and once where it says nothing. With `only`,
- * no more than that many will be drawn; otherwise a file that says nothing is read again and again. */
+/* The number of sequences if each file is read as often as its spec says, or once. With `only`,
+ * no more than that many will be drawn; otherwise a file that says nothing is read again and
+ * again. */
 size_t mixture_whole(Mixture *mixture, bool only);
 
 /* The next B sequences. A target is the token that follows, and counts `counts`; -1 where there is nothing to learn. */

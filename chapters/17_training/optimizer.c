@@ -31,7 +31,7 @@ static void transpose(int rows, int columns, float to[restrict columns][rows],
     enum { SIDE = 16 };
     for (int first = 0; first < rows; first += SIDE)
         for (int c = 0; c < columns; c++)
-            for (int r = first; r < smaller(first + SIDE, rows); r++) to[c][r] = from[r][c];
+            for (int r = first; r < min_int(first + SIDE, rows); r++) to[c][r] = from[r][c];
 }
 
 /* a I + b gram + c gram^2. gram is its own transposed, as is what comes out. */
@@ -49,7 +49,7 @@ static void polynomial(__typeof__(linear) *multiply, int n, float out[restrict n
 static void newton_schulz(__typeof__(linear) *multiply, int rows, int columns,
                           float x[restrict rows][columns]) {
     const size_t width = (size_t)rows * sizeof(float), square = (size_t)rows * width, whole = (size_t)columns * width;
-    void *gram = allocate(square), *factor = allocate(square), *turned = allocate(whole), *next = allocate(whole);
+    void *gram = xmalloc(square), *factor = xmalloc(square), *turned = xmalloc(whole), *next = xmalloc(whole);
     transpose(rows, columns, turned, x);
     for (int step = 0; step < 5; step++) {
         multiply(rows, columns, rows, gram, x, x, NULL);
@@ -79,7 +79,7 @@ void muon_with(__typeof__(linear) *multiply, int rows, int columns,
     const bool tall = rows > columns; /* then it is turned: x x^T is as small as can be */
     const int high = tall ? columns : rows, wide = tall ? rows : columns;
     const double b = beta, kept = 1 - (double)rate * decay, length = rate * sqrt(fmax(1, (double)rows / columns));
-    float(*x)[wide] = allocate((size_t)high * sizeof *x);
+    float(*x)[wide] = xmalloc((size_t)high * sizeof *x);
     for (int r = 0; r < rows; r++)
         for (int c = 0; c < columns; c++) {
             double g = gradient[r][c];
@@ -101,9 +101,9 @@ void muon(int rows, int columns, float weight[restrict rows][columns],
 
 /* ------------------------------------------------------------------ what each of them is for */
 
-bool suits_muon(const Tensor *tensor) { return tensor->rank == 2 && strncmp(tensor->name, "model.layers.", 13) == 0; }
+bool uses_muon(const Tensor *tensor) { return tensor->rank == 2 && strncmp(tensor->name, "model.layers.", 13) == 0; }
 
-bool decays(const Tensor *tensor) { return tensor->rank >= 2; }
+bool uses_weight_decay(const Tensor *tensor) { return tensor->rank >= 2; }
 
 /* ------------------------------------------------------------------ clipping, rates, shares */
 
@@ -132,7 +132,7 @@ float learning_rate(int step, int warmup, int steps, float peak, float lowest) {
     return (float)(lowest + ((double)peak - lowest) * (1 + cos(M_PI * way)) / 2);
 }
 
-void loss_shares(int batches, int rows, float shares[batches], const int targets[batches][rows]) {
+void microbatch_weights(int batches, int rows, float shares[batches], const int targets[batches][rows]) {
     size_t all = count_targets((size_t)batches * (size_t)rows, targets[0]);
     for (int b = 0; b < batches; b++)
         shares[b] = all ? (float)((double)count_targets((size_t)rows, targets[b]) / (double)all) : 0;

@@ -44,11 +44,11 @@ void muon_with(__typeof__(linear) *multiply, int rows, int columns,
 
 /* Whether a model's tensor is for Muon: the matrices of the layers are. The embedding and lm_head are lists, in which
  * each row is a token's own; they are left to adamw, and so are the norms' vectors. */
-bool suits_muon(const Tensor *tensor);
+bool uses_muon(const Tensor *tensor);
 
 /* Whether a model's tensor decays: the matrices do, embeddings among them, and the norms' vectors do not.
  * One that does not is given to adamw with a decay of 0. Source: nanoGPT's configure_optimizers. */
-bool decays(const Tensor *tensor);
+bool uses_weight_decay(const Tensor *tensor);
 
 /* The norm of all arrays together, n[a] numbers in array a; where it is above max_norm every number is made smaller by
  * the same factor, max_norm / (norm + 1e-6). Gives the norm as it was before.
@@ -63,6 +63,6 @@ float learning_rate(int step, int warmup, int steps, float peak, float lowest);
 /* The micro-batches of one step: what share each has in the mean loss over all counted targets. It is that of its
  * targets, count_targets(rows, targets[b]) of all, and not 1 / batches. decoder_backward takes it as dloss, and the
  * gradients that are added up are those of one large batch. All are 0 if nothing counts. */
-void loss_shares(int batches, int rows, float shares[batches], const int targets[batches][rows]);
+void microbatch_weights(int batches, int rows, float shares[batches], const int targets[batches][rows]);
 
 #endif

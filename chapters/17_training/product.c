@@ -16,18 +16,18 @@ static Matrix part(Matrix m, int r, int c) {
 
 /* to[r][c] = from(r, c), where the columns of `from` lie together: square by square they are turned into rows. What is
  * left at the ends is copied number by number. */
-static void copy_turned(int rows, int columns, size_t pitch, float to[][pitch], Matrix from) {
+static void copy_transposed(int rows, int columns, size_t pitch, float to[][pitch], Matrix from) {
     int high = rows / LANES * LANES, wide = columns / LANES * LANES;
     for (int c = 0; c < wide; c += LANES)
-        for (int r = 0; r < high; r += LANES) turn_square(&to[r][c], pitch, part(from, r, c).first, from.column);
+        for (int r = 0; r < high; r += LANES) transpose_square_to(&to[r][c], pitch, part(from, r, c).first, from.column);
     for (int r = 0; r < rows; r++)
         for (int c = r < high ? wide : 0; c < columns; c++) to[r][c] = *part(from, r, c).first;
 }
 
 static void copy(bool round, int rows, int columns, size_t pitch, float to[][pitch], Matrix from) {
-    if (from.column != 1) copy_turned(rows, columns, pitch, to, from);
-    else if (columns == OUTS) /* the compiler knows this length: no call */
-        for (int r = 0; r < rows; r++) memcpy(to[r], from.first + r * from.row, OUTS * sizeof *from.first);
+    if (from.column != 1) copy_transposed(rows, columns, pitch, to, from);
+    else if (columns == NR) /* the compiler knows this length: no call */
+        for (int r = 0; r < rows; r++) memcpy(to[r], from.first + r * from.row, NR * sizeof *from.first);
     else
         for (int r = 0; r < rows; r++) memcpy(to[r], from.first + r * from.row, (size_t)columns * sizeof *from.first);
     for (int r = 0; r < rows && round; r++) bf16_round(columns, to[r]);
@@ -65,7 +65,7 @@ static void copy_pairs(int rows, int columns, float *to, size_t row, size_t colu
         for (int r = 0; r < high; r += LANES) {
             Vector square[LANES];
             load_pairs(square, part(from, r, 2 * c));
-            if ((from.column == 1) != (column == 1)) turn(square);
+            if ((from.column == 1) != (column == 1)) transpose_square(square);
             UNROLLED
             for (int l = 0; l < LANES; l++)
                 *(Vector *)(to + r * row + c * column + l * (column == 1 ? row : column)) = square[l];
@@ -82,65 +82,65 @@ typedef struct {
     bool round;
 } Factors;
 
-static void copy_block(Factors f, int rows, int count, float block[][PITCH], Matrix a) {
-    if (f.method->numbers == 2) copy_pairs(rows, count, block[0], PITCH, 1, a);
-    else copy(f.round, rows, count, PITCH, block, a);
+static void copy_block(Factors f, int rows, int count, float block[][LDA], Matrix a) {
+    if (f.method->numbers == 2) copy_pairs(rows, count, block[0], LDA, 1, a);
+    else copy(f.round, rows, count, LDA, block, a);
 }
 
 /* A pair of b is one number above the other, for the sum goes down its columns: so b is read turned. */
-static void copy_panel(Factors f, int count, int outs, float panel[][OUTS], Matrix b) {
+static void copy_panel(Factors f, int count, int outs, float panel[][NR], Matrix b) {
     if (f.method->numbers == 2)
-        copy_pairs(outs, count, panel[0], 1, OUTS, (Matrix){b.first, b.column, b.row});
-    else copy(f.round, count, outs, OUTS, panel, b);
+        copy_pairs(outs, count, panel[0], 1, NR, (Matrix){b.first, b.column, b.row});
+    else copy(f.round, count, outs, NR, panel, b);
 }
 
 /* Multiplies all rows of a block with a panel, tile by tile: high tiles, and lower ones for the rows that are left. */
 static void multiply_panel(const Method *method, int rows, int count, bool add, int N, float c[][N],
-                           const float block[][PITCH], const float panel[][OUTS]) {
-    static const int heights[] = {ROWS, ROWS / 3, 1};
+                           const float block[][LDA], const float panel[][NR]) {
+    static const int heights[] = {MR, MR / 3, 1};
     const int words = (count + method->numbers - 1) / method->numbers;
     for (int r = 0, n = 0; r < rows; r += heights[n]) {
         while (heights[n] > rows - r) n++;
-        method->tiles[n](words, add, N, c + r, (const void *)block[r], panel, (Ahead){0});
+        method->tiles[n](words, add, N, c + r, (const void *)block[r], panel, (PrefetchPlan){0});
     }
 }
 
 /* The last columns, fewer than a panel has: their sums are made in a copy that has as many. */
 static void multiply_edge(const Method *method, int rows, int outs, int count, bool add, int N, float c[][N],
-                          const float block[][PITCH], const float panel[][OUTS]) {
-    float(*whole)[OUTS] = allocate((size_t)rows * sizeof *whole);
+                          const float block[][LDA], const float panel[][NR]) {
+    float(*whole)[NR] = xmalloc((size_t)rows * sizeof *whole);
     for (int r = 0; r < rows && add; r++) memcpy(whole[r], c[r], (size_t)outs * sizeof **c);
-    multiply_panel(method, rows, count, add, OUTS, whole, block, panel);
+    multiply_panel(method, rows, count, add, NR, whole, block, panel);
     for (int r = 0; r < rows; r++) memcpy(c[r], whole[r], (size_t)outs * sizeof **c);
     free(whole);
 }
 
 /* Multiplies a block with `count` rows of b, panel by panel; each thread has some of the panels. */
 static void multiply_block(Factors f, int rows, int count, bool add, int N, float c[][N],
-                           const float block[][PITCH], Matrix b) {
-    float panel[DEPTH][OUTS] __attribute__((aligned(64))) = {0};
+                           const float block[][LDA], Matrix b) {
+    float panel[KC][NR] __attribute__((aligned(64))) = {0};
 #pragma omp for schedule(static) nowait
-    for (int n = 0; n < N; n += OUTS) {
-        int outs = smaller(N - n, OUTS);
+    for (int n = 0; n < N; n += NR) {
+        int outs = min_int(N - n, NR);
         copy_panel(f, count, outs, panel, part(b, 0, n));
-        if (outs == OUTS)
+        if (outs == NR)
             multiply_panel(f.method, rows, count, add, N, (void *)&c[0][n], block, panel);
         else multiply_edge(f.method, rows, outs, count, add, N, (void *)&c[0][n], block, panel);
     }
 }
 
-void matrix_product(DType factors, int M, int N, int K, bool add, float c[restrict M][N], Matrix a,
+void matmul(DType factors, int M, int N, int K, bool add, float c[restrict M][N], Matrix a,
                     Matrix b) {
     assert(factors == F32 || factors == BF16);
     const bool round = factors == BF16;
-    const Factors f = {round && bf16_dots_pay() ? &bf16_pairs : widening(F32), round};
-    const int depth = DEPTH * f.method->numbers;
+    const Factors f = {round && bf16_dots_pay() ? &bf16_pairs : gemm_method_for(F32), round};
+    const int depth = KC * f.method->numbers;
 #pragma omp parallel if ((double)M * N * K > 1e6)
     {
-        float(*block)[PITCH] = allocate(CHUNK * sizeof *block);
-        for (int m = 0; m < M; m += CHUNK)
+        float(*block)[LDA] = xmalloc(MC * sizeof *block);
+        for (int m = 0; m < M; m += MC)
             for (int k = 0; k < K; k += depth) {
-                int rows = smaller(M - m, CHUNK), count = smaller(K - k, depth);
+                int rows = min_int(M - m, MC), count = min_int(K - k, depth);
                 copy_block(f, rows, count, block, part(a, m, k));
                 multiply_block(f, rows, count, add || k > 0, N, c + m, block, part(b, k, 0));
             }

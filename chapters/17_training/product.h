@@ -22,7 +22,7 @@ typedef struct {
  * `factors` is F32, or BF16: then both factors are rounded to BF16 when they are copied to where
  * they are multiplied, and some processors multiply them twice as fast. The sums stay float32, and
  * so do a and b themselves. */
-void matrix_product(DType factors, int M, int N, int K, bool add, float c[restrict M][N], Matrix a,
+void matmul(DType factors, int M, int N, int K, bool add, float c[restrict M][N], Matrix a,
                     Matrix b);
 
 #endif

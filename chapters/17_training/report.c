@@ -126,7 +126,7 @@ void report_line(const Report *r, const Row *row) {
 
 /* NAME='FOLDER/FILE', in gnuplot's quotes, where a quote is written twice. */
 static char *quoted(const char *name, const char *folder, const char *file) {
-    char *text = allocate(2 * strlen(folder) + strlen(name) + strlen(file) + 8), *to = text;
+    char *text = xmalloc(2 * strlen(folder) + strlen(name) + strlen(file) + 8), *to = text;
     to += sprintf(to, "%s='", name);
     for (const char *c = folder; *c; c++) {
         if (*c == '\'') *to++ = '\'';

@@ -19,7 +19,7 @@ typedef struct {
     bool renews;              /* the line is on a terminal */
 } Report;
 
-/* What a step tells. */
+/* The numbers of one step. */
 typedef struct {
     int step;
     double loss, norm, rate, seconds;

@@ -27,7 +27,7 @@ static Model model_of(const Parameters *w) {
     const Config *c = &w->config;
     Model model = {.config = *c, .interleaved = w->interleaved, .embed_tokens = matrix(c->V, c->C, w->embed_tokens),
                    .lm_head = matrix(c->V, c->C, w->lm_head), .norm = w->norm,
-                   .layers = allocate((size_t)c->L * sizeof(Layer))};
+                   .layers = xmalloc((size_t)c->L * sizeof(Layer))};
     for (int l = 0; l < c->L; l++) model.layers[l] = layer_of(c, &w->layers[l]);
     return model;
 }
@@ -47,12 +47,12 @@ void write_sample(const Parameters *weights, const Tokenizer *tokenizer, const c
     int count, *ids = prompt_ids(&model.config, tokenizer, prompt, &count), capacity = config_context(&model.config);
     if (capacity - count > most) capacity = count + most;
     add_chatml_end(&model.config, tokenizer);
-    Sampling sampling = {.temperature = 1, .top_p = 1, .repetition_penalty = 1};
+    SamplingParams sampling = {.temperature = 1, .top_p = 1, .repetition_penalty = 1};
     Generation g = generation_new(&model, &fast_kernels, capacity, sampling, seed);
     Stream stream = {.file = stdout, .skip_space = !tokenizer_byte_level(tokenizer) && !*prompt};
     printf("    %s", prompt);
-    generation_read(&g, count, ids);
-    generation_write(&g, tokenizer, &stream, most);
+    prefill(&g, count, ids);
+    generate(&g, tokenizer, &stream, most);
     stream_end(&stream);
     putchar('\n');
     fflush(stdout);

@@ -21,7 +21,7 @@ static void folder_of(char folder[static FOLDER_PATH], const char path[static FO
 }
 
 static void open_config(Run *run) {
-    const Recipe *r = &run->recipe;
+    const TrainConfig *r = &run->recipe;
     if (r->model && !file_is_folder(r->model)) fail("--model %s: it is no folder", r->model);
     if (r->config && file_is_folder(r->config))
         fail("--config %s: it is a folder: name the config.json in it", r->config);
@@ -32,11 +32,11 @@ static void open_config(Run *run) {
 
 /* A tokenizer of fewer tokens than the model has rows is fine: some rows are never used. */
 static void open_tokenizer(Run *run) {
-    const Recipe *r = &run->recipe;
+    const TrainConfig *r = &run->recipe;
     if (r->tokenizer) take_path(run->tokenizer_folder, r->tokenizer);
     else folder_of(run->tokenizer_folder, run->config_path);
-    if (!r->tokenizer && !tokenizer_in(run->tokenizer_folder)) return;
-    if (!tokenizer_in(run->tokenizer_folder))
+    if (!r->tokenizer && !has_tokenizer_file(run->tokenizer_folder)) return;
+    if (!has_tokenizer_file(run->tokenizer_folder))
         fail("--tokenizer %s: no folder with a tokenizer.model, .json or .bin", r->tokenizer);
     run->tokenizer = tokenizer_open_any(run->tokenizer_folder);
     if (tokenizer_size(run->tokenizer) > run->config.V)
@@ -44,19 +44,19 @@ static void open_tokenizer(Run *run) {
              run->config_path, run->config.V);
 }
 
-/* What the recipe leaves to the data. */
-static void complete_recipe(Run *run) {
-    Recipe *r = &run->recipe;
-    size_t whole = mixture_whole(&run->data, r->steps < 0) / (size_t)r->batch;
-    if (r->steps < 0 && whole == 0) fail("the data are fewer sequences than a --batch of %d", r->batch);
+/* Settings that depend on the data. */
+static void complete_train_config(Run *run) {
+    TrainConfig *r = &run->recipe;
+    size_t whole = mixture_whole(&run->data, r->steps < 0) / (size_t)r->batch_size;
+    if (r->steps < 0 && whole == 0) fail("the data are fewer sequences than a --batch-size of %d", r->batch_size);
     if (r->steps < 0) r->steps = whole < INT32_MAX / 2 ? (int)whole : INT32_MAX / 2;
     if (r->warmup < 0) r->warmup = r->steps / 20;
     if (r->warmup > r->steps)
         fail("--warmup %d is longer than the %d step%s that the data are enough for", r->warmup, r->steps,
              r->steps == 1 ? "" : "s");
-    if (!mixture_seek(&run->data, (size_t)r->steps * (size_t)r->batch))
+    if (!mixture_seek(&run->data, (size_t)r->steps * (size_t)r->batch_size))
         fail("--steps %d: read as often as it is said, the data are enough for %zu", r->steps,
-             run->data.drawn / (size_t)r->batch);
+             run->data.drawn / (size_t)r->batch_size);
 }
 
 static bool reads_text(const Mixture *data) {
@@ -66,22 +66,22 @@ static bool reads_text(const Mixture *data) {
 }
 
 static void open_data(Run *run) {
-    Recipe *r = &run->recipe;
+    TrainConfig *r = &run->recipe;
     int context = config_context(&run->config), count;
-    if (r->length > context) fail("--length %d: the model's context is %d", r->length, context);
-    if (!r->length) r->length = context < 512 ? context : 512;
-    Reading reading = {run->tokenizer, run->config.V, r->length, r->cut, r->in_order, r->learn_after, r->otherwise};
+    if (r->seq_len > context) fail("--seq-len %d: the model's context is %d", r->seq_len, context);
+    if (!r->seq_len) r->seq_len = context < 512 ? context : 512;
+    Reading reading = {run->tokenizer, run->config.V, r->seq_len, r->split_documents, r->no_shuffle, r->loss_after, r->loss_weight_else};
     run->data = mixture_open(r->data_count, r->data, &reading, r->seed);
-    if (r->learn_after && !reads_text(&run->data))
-        fail("--learn-after is for texts, and no --data is one: of a token file, its `learned` says what counts");
-    if (r->valid) run->valid = mixture_open(1, &r->valid, &reading, r->seed);
-    if (r->valid && (run->valid.sources[0].weight > 0 || run->valid.sources[0].epochs > 0))
-        fail("--valid %s: it has neither share nor epochs: all of it is read, each time", r->valid);
-    if (r->apart && (!run->tokenizer || !tokenizer_adds_bos(run->tokenizer)))
-        fail("--apart: there is no tokenizer that begins each document with BOS: nobody knows where one begins");
-    if (r->sample && !run->tokenizer) fail("--sample: there is no tokenizer to write with: --tokenizer DIR");
-    if (r->sample) free(prompt_ids(&run->config, run->tokenizer, r->prompt, &count));
-    complete_recipe(run);
+    if (r->loss_after && !reads_text(&run->data))
+        fail("--loss-after is for texts, and no --data is one: of a token file, its `learned` says what counts");
+    if (r->eval_data) run->eval_data = mixture_open(1, &r->eval_data, &reading, r->seed);
+    if (r->eval_data && (run->eval_data.sources[0].weight > 0 || run->eval_data.sources[0].epochs > 0))
+        fail("--eval-data %s: it has neither share nor epochs: all of it is read, each time", r->eval_data);
+    if (r->document_mask && (!run->tokenizer || !tokenizer_adds_bos(run->tokenizer)))
+        fail("--document-mask: there is no tokenizer that begins each document with BOS: nobody knows where one begins");
+    if (r->sample_every && !run->tokenizer) fail("--sample-every: there is no tokenizer to write with: --tokenizer DIR");
+    if (r->sample_every) free(prompt_ids(&run->config, run->tokenizer, r->prompt, &count));
+    complete_train_config(run);
 }
 
 uint64_t run_fingerprint(const Run *run) {
@@ -96,16 +96,16 @@ uint64_t run_fingerprint(const Run *run) {
 /* Several times a step the threads wait for each other, and on a busy machine each wait is some milliseconds: where the
  * step's products take no longer than that, one thread is faster alone. */
 static int threads_for(const Run *run) {
-    double products = (double)run->gradients.count * run->recipe.batch * run->recipe.length;
+    double products = (double)run->gradients.count * run->recipe.batch_size * run->recipe.seq_len;
     return products > 1e8 ? thread_count() : 1;
 }
 
 void run_open(Run *run) {
-    Recipe *r = &run->recipe;
-    if (r->batch < run->ranks.count)
-        fail("a --batch of %d sequence%s cannot be shared by %d ranks", r->batch, r->batch == 1 ? "" : "s",
+    TrainConfig *r = &run->recipe;
+    if (r->batch_size < run->ranks.count)
+        fail("a --batch-size of %d sequence%s cannot be shared by %d ranks", r->batch_size, r->batch_size == 1 ? "" : "s",
              run->ranks.count);
-    if (run->ranks.count > 1 && recipe_reads_standard_input(r))
+    if (run->ranks.count > 1 && train_config_reads_standard_input(r))
         fail("-: of several ranks only the first has a standard input: name a file");
     run->dtype = r->bf16 ? BF16 : F32;
     open_config(run);
@@ -115,20 +115,20 @@ void run_open(Run *run) {
     run->gradients = parameters_new(&run->config);
     if (!r->threads) r->threads = threads_for(run);
     use_threads(r->threads);
-    run->part = part_of(r->batch, run->ranks.count, run->ranks.rank);
-    run->kernels = r->mixed ? &bf16_training_kernels : &fast_training_kernels;
-    run->workers = workers_new(&run->config, run->kernels, r->length,
+    run->part = shard_range(r->batch_size, run->ranks.count, run->ranks.rank);
+    run->kernels = r->matmul_bf16 ? &bf16_training_kernels : &fast_training_kernels;
+    run->workers = workers_new(&run->config, run->kernels, r->seq_len,
                                r->threads < run->part.count ? r->threads : run->part.count);
-    if (r->apart) workers_keep_apart(&run->workers, tokenizer_bos(run->tokenizer));
-    size_t numbers = product((size_t)r->batch, (size_t)r->length);
-    run->ids = allocate(product(numbers, sizeof(int))), run->targets = allocate(product(numbers, sizeof(int)));
-    run->counts = allocate(product(numbers, sizeof(float)));
+    if (r->document_mask) workers_set_document_mask(&run->workers, tokenizer_bos(run->tokenizer));
+    size_t numbers = size_mul((size_t)r->batch_size, (size_t)r->seq_len);
+    run->ids = xmalloc(size_mul(numbers, sizeof(int))), run->targets = xmalloc(size_mul(numbers, sizeof(int)));
+    run->loss_weight = xmalloc(size_mul(numbers, sizeof(float)));
 }
 
 void run_close(Run *run) {
-    free(run->ids), free(run->targets), free(run->counts);
+    free(run->ids), free(run->targets), free(run->loss_weight);
     workers_free(&run->workers), parameters_free(&run->gradients), state_free(&run->state);
-    mixture_free(&run->data), mixture_free(&run->valid);
+    mixture_free(&run->data), mixture_free(&run->eval_data);
     if (run->tokenizer) tokenizer_close(run->tokenizer);
     config_free(&run->config);
 }

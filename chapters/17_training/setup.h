@@ -11,23 +11,23 @@
 #include "17_training/step.h"
 
 typedef struct {
-    Recipe recipe;
+    TrainConfig recipe;
     Ranks ranks;
     Config config;
     DType dtype; /* of the model that comes out */
     char config_path[FOLDER_PATH], tokenizer_folder[FOLDER_PATH];
     const TrainingKernels *kernels;
     Tokenizer *tokenizer; /* NULL: there is none */
-    Mixture data, valid;
+    Mixture data, eval_data;
     State state;
     Parameters gradients;
     Workers workers;
     int *ids, *targets; /* [batch][length] */
-    float *counts;      /* the same: how much each target counts */
-    Part part;          /* of the batch, the sequences that this process computes */
+    float *loss_weight;      /* the same: how much each target counts */
+    ShardRange part;          /* of the batch, the sequences that this process computes */
 } Run;
 
-/* What the data are, as tokens, and the config.json: a number that another run hardly has. */
+/* A hash of the tokens of the data and of config.json. */
 uint64_t run_fingerprint(const Run *run);
 
 /* The recipe is completed by what the data decide. Or fail(). */

@@ -42,8 +42,8 @@ void draw_text(Random *random, int ids[TEXT], int targets[TEXT]) {
 
 /* ------------------------------------------------------------------ who learns */
 
-Settings llama_settings(int steps) {
-    return (Settings){.steps = steps, .warmup = steps / 20, .rate = 0.01f, .lowest = 0.001f, .beta1 = 0.9f,
+Hyperparameters llama_settings(int steps) {
+    return (Hyperparameters){.steps = steps, .warmup = steps / 20, .lr = 0.01f, .min_lr = 0.001f, .beta1 = 0.9f,
                       .beta2 = 0.95f, .eps = 1e-5f, .decay = 0.1f, .max_norm = 1};
 }
 
@@ -54,24 +54,24 @@ static void draw_weights(Parameters *w, uint64_t seed) {
         float *numbers = (float *)w->tensors[t].data;
         size_t n = tensor_count(&w->tensors[t]);
         for (size_t i = 0; i < n; i++)
-            numbers[i] = decays(&w->tensors[t]) ? (float)(random_normal(&random) / sqrt(w->config.C)) : 1;
+            numbers[i] = uses_weight_decay(&w->tensors[t]) ? (float)(random_normal(&random) / sqrt(w->config.C)) : 1;
     }
 }
 
-static float *zeros(size_t n) { return memset(allocate(n * sizeof(float)), 0, n * sizeof(float)); }
+static float *zeros(size_t n) { return memset(xmalloc(n * sizeof(float)), 0, n * sizeof(float)); }
 
-Learner learner_new(uint64_t seed) {
+TinyTrainer tiny_trainer_new(uint64_t seed) {
     const Config config = {.C = 32, .L = 2, .H = 4, .KV = 2, .D = 8, .F = 64, .V = WORDS,
                            .max_position_embeddings = TEXT, .rms_norm_eps = 1e-5, .tie_word_embeddings = true,
                            .rope = {.rope_theta = 10000, .factor = 1}};
-    Learner l = {.weights = parameters_new(&config), .gradients = parameters_new(&config),
+    TinyTrainer l = {.weights = parameters_new(&config), .gradients = parameters_new(&config),
                  .activations = activations_new(&config, &reference_training_kernels, BATCH, TEXT), .random = {.state = seed + 1000}};
     l.m = zeros(l.weights.count), l.v = zeros(l.weights.count);
     draw_weights(&l.weights, seed);
     return l;
 }
 
-void learner_free(Learner *l) {
+void tiny_trainer_free(TinyTrainer *l) {
     parameters_free(&l->weights), parameters_free(&l->gradients), activations_free(&l->activations);
     free(l->m), free(l->v);
 }
@@ -84,31 +84,31 @@ static void draw_batch(Random *random, bool rubbish, int ids[BATCH][TEXT], int t
 }
 
 /* AdamW, tensor by tensor: not all of them decay. */
-static void take_step(Learner *l, const Settings *s, float rate) {
+static void take_step(TinyTrainer *l, const Hyperparameters *s, float rate) {
     const Parameters *w = &l->weights;
     for (int t = 0; t < w->tensor_count; t++) {
         const Tensor *tensor = &w->tensors[t];
         size_t n = tensor_count(tensor), first = (size_t)((const float *)tensor->data - w->numbers);
         adamw(n, w->numbers + first, l->m + first, l->v + first, l->gradients.numbers + first, l->step, rate, s->beta1,
-              s->beta2, s->eps, s->everything_decays || decays(tensor) ? s->decay : 0);
+              s->beta2, s->eps, s->decay_norms || uses_weight_decay(tensor) ? s->decay : 0);
     }
 }
 
-double learner_step(Learner *l, const Settings *s) {
+double tiny_trainer_step(TinyTrainer *l, const Hyperparameters *s) {
     int ids[BATCH][TEXT], targets[BATCH][TEXT];
     Parameters *g = &l->gradients;
     l->step++;
-    draw_batch(&l->random, s->rubbish && l->step % s->rubbish == 0, ids, targets);
+    draw_batch(&l->random, s->corrupt_every && l->step % s->corrupt_every == 0, ids, targets);
     memset(g->numbers, 0, g->count * sizeof *g->numbers);
     double loss = decoder_backward(&l->weights, g, &l->activations, ids[0], targets[0], 1);
     l->norm = clip_gradient(1, &g->count, &g->numbers, s->max_norm);
-    take_step(l, s, learning_rate(l->step, s->warmup, s->steps, s->rate, s->lowest));
+    take_step(l, s, learning_rate(l->step, s->warmup, s->steps, s->lr, s->min_lr));
     return loss;
 }
 
 /* ------------------------------------------------------------------ how well */
 
-double learner_loss(const Learner *l, int texts) {
+double tiny_trainer_loss(const TinyTrainer *l, int texts) {
     Activations one = activations_new(&l->weights.config, l->activations.kernels, 1, TEXT);
     Random random = {.state = 16};
     double sum = 0;
@@ -121,7 +121,7 @@ double learner_loss(const Learner *l, int texts) {
     return sum / texts;
 }
 
-void learner_expects(const Learner *l, int T, const int ids[T], float p[WORDS]) {
+void tiny_trainer_predict(const TinyTrainer *l, int T, const int ids[T], float p[WORDS]) {
     const Parameters *w = &l->weights;
     const TrainingKernels *kernels = l->activations.kernels;
     int C = w->config.C;

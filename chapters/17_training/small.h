@@ -12,15 +12,15 @@
 
 enum { TEXT = 17, BATCH = 16, WORDS = 18 }; /* words of a text to be foreseen; texts in a step; words in this world */
 
-/* What papers call the hyper-parameters. */
+/* The hyperparameters. */
 typedef struct {
     int steps, warmup;
-    float rate, lowest, beta1, beta2, eps, decay, max_norm;
-    bool everything_decays; /* the norms' vectors, too */
-    int rubbish;            /* every so many steps the batch is of words in no order; 0: never */
-} Settings;
+    float lr, min_lr, beta1, beta2, eps, decay, max_norm;
+    bool decay_norms; /* the norms' vectors, too */
+    int corrupt_every;            /* every so many steps the batch is of words in no order; 0: never */
+} Hyperparameters;
 
-Settings llama_settings(int steps); /* Llama 2's, and a rate that suits this size */
+Hyperparameters llama_settings(int steps); /* Llama 2's, and a rate that suits this size */
 
 typedef struct {
     Parameters weights, gradients;
@@ -29,19 +29,19 @@ typedef struct {
     Random random; /* of the texts */
     int step;      /* the last that was taken */
     double norm;   /* of its gradients, before clipping */
-} Learner;
+} TinyTrainer;
 
-Learner learner_new(uint64_t seed); /* weights drawn at random */
-void learner_free(Learner *learner);
+TinyTrainer tiny_trainer_new(uint64_t seed); /* weights drawn at random */
+void tiny_trainer_free(TinyTrainer *learner);
 
 /* The next step: a batch, its gradients, clipping, AdamW. Gives the loss of the batch before it was learned from. */
-double learner_step(Learner *learner, const Settings *settings);
+double tiny_trainer_step(TinyTrainer *learner, const Hyperparameters *settings);
 
 /* The mean loss over texts that are not learned from. */
-double learner_loss(const Learner *learner, int texts);
+double tiny_trainer_loss(const TinyTrainer *learner, int texts);
 
-/* What is expected after a text's first T words. */
-void learner_expects(const Learner *learner, int T, const int ids[T], float p[WORDS]);
+/* The predicted probabilities after a text's first T words. */
+void tiny_trainer_predict(const TinyTrainer *learner, int T, const int ids[T], float p[WORDS]);
 
 /* A text, and the word that follows each of its words. */
 void draw_text(Random *random, int ids[TEXT], int targets[TEXT]);

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ENOUGH = 512 }; /* rows, for a product to be fast */
+enum { FINISH_LENGTH = 512 }; /* rows, for a product to be fast */
 
 Workers workers_new(const Config *config, const TrainingKernels *kernels, int T, int threads) {
     if (threads < 1) fail("%d threads: give at least one", threads);
     size_t n = (size_t)threads;
-    int together = ENOUGH / T > 1 ? ENOUGH / T : 1;
-    Workers w = {T, threads, together, allocate(n * sizeof *w.activations), allocate(n * sizeof *w.gradients)};
+    int together = FINISH_LENGTH / T > 1 ? FINISH_LENGTH / T : 1;
+    Workers w = {T, threads, together, xmalloc(n * sizeof *w.activations), xmalloc(n * sizeof *w.gradients)};
     for (int i = 0; i < threads; i++) w.activations[i] = activations_new(config, kernels, together, T);
     for (int i = 1; i < threads; i++) w.gradients[i] = parameters_new(config);
     return w;
@@ -26,11 +26,11 @@ void workers_free(Workers *w) {
     *w = (Workers){0};
 }
 
-void workers_keep_apart(Workers *w, int bos) {
+void workers_set_document_mask(Workers *w, int bos) {
     for (int i = 0; i < w->threads; i++) w->activations[i].bos = bos;
 }
 
-/* What the threads share while they compute a batch's loss, or its loss and gradients. */
+/* The data that threads share while they compute a batch's loss, or its loss and gradients. */
 typedef struct {
     const Workers *workers;
     const Parameters *weights;
@@ -43,11 +43,11 @@ typedef struct {
 
 /* Its share in the mean is that of its targets. Without gradients, NULL, it is the loss alone. */
 static double group(const Work *work, int g, Activations *a, Parameters *gradients) {
-    int first = g * work->size, B = smaller(work->size, work->batch.B - first);
+    int first = g * work->size, B = min_int(work->size, work->batch.B - first);
     size_t T = (size_t)work->workers->T, skipped = (size_t)first * T;
     const int *ids = work->batch.ids + skipped, *targets = work->batch.targets + skipped;
-    const float *counts = work->batch.counts ? work->batch.counts + skipped : NULL;
-    double share = weigh_targets((size_t)B * T, targets, counts) / work->all;
+    const float *counts = work->batch.loss_weight ? work->batch.loss_weight + skipped : NULL;
+    double share = sum_loss_weights((size_t)B * T, targets, counts) / work->all;
     if (!(share > 0)) return 0;
     a->B = B;
     return share * decoder_weighted(work->weights, gradients, a, ids, targets, counts, (float)(share * work->dloss));
@@ -69,10 +69,10 @@ static void add_up(const Workers *w, Parameters *gradients) {
 }
 
 double batch_backward(const Workers *w, const Parameters *weights, Parameters *gradients, Batch batch, double dloss) {
-    double all = weigh_targets((size_t)batch.B * (size_t)w->T, batch.targets, batch.counts), mean = 0;
+    double all = sum_loss_weights((size_t)batch.B * (size_t)w->T, batch.targets, batch.loss_weight), mean = 0;
     if (!(all > 0)) return NAN;
-    int size = smaller(w->together, (batch.B + w->threads - 1) / w->threads), groups = (batch.B + size - 1) / size;
-    Work work = {w, weights, batch, groups, size, all, dloss, allocate((size_t)groups * sizeof *work.loss)};
+    int size = min_int(w->together, (batch.B + w->threads - 1) / w->threads), groups = (batch.B + size - 1) / size;
+    Work work = {w, weights, batch, groups, size, all, dloss, xmalloc((size_t)groups * sizeof *work.loss)};
 #pragma omp parallel for num_threads(w->threads) schedule(static, 1)
     for (int thread = 0; thread < w->threads; thread++) some_groups(&work, thread, gradients);
     if (gradients) add_up(w, gradients);

@@ -14,8 +14,8 @@
 
 #include "16_backward/decoder_backward.h"
 
-/* What each thread works with. A thread costs its activations, of one group, and all but the first an array of
- * gradients, as large as the model: who has little memory takes fewer. */
+/* The memory of each thread: its activations for one group, and for all but the first an array
+ * of gradients as large as the model. With little memory, use fewer threads. */
 typedef struct {
     int T, threads;
     int together;             /* sequences of a group, at most */
@@ -30,14 +30,14 @@ void workers_free(Workers *workers);
 
 /* From now on a text begins at each of these tokens, mostly BOS, and sees nothing before it: as if it had a sequence of
  * its own, but for its positions, of which RoPE makes distances. */
-void workers_keep_apart(Workers *workers, int bos);
+void workers_set_document_mask(Workers *workers, int bos);
 
 /* B sequences. A target is the token to be foreseen, mostly the one that follows; a negative one does not count. Others
  * count as `counts` says, or all alike where that is NULL. */
 typedef struct {
     int B;
     const int *ids, *targets; /* [B][T] */
-    const float *counts;      /* [B][T] */
+    const float *loss_weight;      /* [B][T] */
 } Batch;
 
 /* The mean loss over the batch's targets, each as often as it counts: NaN if none does. */
@@ -45,7 +45,7 @@ double batch_loss(const Workers *workers, const Parameters *weights, Batch batch
 
 /* The same loss, and dloss times its gradient with respect to every weight, added to `gradients`. dloss is 1; or, where
  * gradients are accumulated over several batches or machines, the share that this batch's targets have in those of all
- * (weigh_targets): every token then weighs as much, however many its batch has. Without gradients, NULL, it is the loss
+ * (sum_loss_weights): every token then weighs as much, however many its batch has. Without gradients, NULL, it is the loss
  * alone. */
 double batch_backward(const Workers *workers, const Parameters *weights, Parameters *gradients, Batch batch,
                       double dloss);

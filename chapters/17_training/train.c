@@ -21,7 +21,7 @@
 /* AdamW, in pieces that the threads share: what happens to a weight depends on no other. */
 static void adamw_in_pieces(Run *run, size_t first, size_t count, float rate, float decay) {
     enum { PIECE = 1 << 14 };
-    const Recipe *r = &run->recipe;
+    const TrainConfig *r = &run->recipe;
     const State *s = &run->state;
 #pragma omp parallel for
     for (size_t n = 0; n < count; n += PIECE) {
@@ -31,12 +31,12 @@ static void adamw_in_pieces(Run *run, size_t first, size_t count, float rate, fl
     }
 }
 
-/* Where tensor i begins in the numbers of all. */
+/* The offset of tensor i in the array of all weights. */
 static size_t first_of(const Parameters *p, int i) { return (size_t)((const float *)p->tensors[i].data - p->numbers); }
 
-static float decay_of(const Run *run, const Tensor *tensor) { return decays(tensor) ? run->recipe.decay : 0; }
+static float decay_of(const Run *run, const Tensor *tensor) { return uses_weight_decay(tensor) ? run->recipe.weight_decay : 0; }
 
-static bool goes_by_muon(const Run *run, const Tensor *tensor) { return run->recipe.muon > 0 && suits_muon(tensor); }
+static bool goes_by_muon(const Run *run, const Tensor *tensor) { return run->recipe.muon_lr > 0 && uses_muon(tensor); }
 
 /* Muon's rate keeps its proportion to AdamW's. */
 static void step_of_muon(Run *run, int i, float rate) {
@@ -47,11 +47,11 @@ static void step_of_muon(Run *run, int i, float rate) {
     muon_with(run->kernels->linear, (int)tensor->shape[0], (int)tensor->shape[1],
               (void *)(s->weights.numbers + first), (void *)(s->m.numbers + first),
               (void *)(run->gradients.numbers + first),
-              rate * (run->recipe.muon / run->recipe.rate), momentum, decay_of(run, tensor));
+              rate * (run->recipe.muon_lr / run->recipe.lr), momentum, decay_of(run, tensor));
 }
 
 /* Each tensor by itself. The threads take whole matrices that go by Muon, and pieces of what goes by AdamW. */
-static void go_downhill(Run *run, float rate) {
+static void optimizer_step(Run *run, float rate) {
     const Parameters *w = &run->state.weights;
 #pragma omp parallel for schedule(dynamic)
     for (int i = 0; i < w->tensor_count; i++)
@@ -70,13 +70,13 @@ static double sum_of_ranks(const Run *run, double own) {
     return sum;
 }
 
-/* What is not a number would make all weights so: the run ends before, and what was saved stays. All ranks see it; the
- * first says so, and ends the others. */
+/* Ends the run before a NaN or an infinity reaches the weights; the saved checkpoint stays. All
+ * ranks see it; the first reports it and ends the others. */
 static void require_numbers(const Run *run, double loss, double norm) {
     if (isfinite(loss) && isfinite(norm)) return;
     while (run->ranks.rank > 0) pause();
     double which = isfinite(loss) ? norm : loss;
-    fail("step %d: the %s is %s: a lower --rate, a longer --warmup or a smaller --clip may help; what was saved is as "
+    fail("step %d: the %s is %s: a lower --lr, a longer --warmup or a smaller --max-grad-norm may help; what was saved is as "
          "it was", run->state.step, isfinite(loss) ? "gradients' norm" : "loss",
          isnan(which) ? "not a number" : "infinite");
 }
@@ -85,27 +85,27 @@ static void require_numbers(const Run *run, double loss, double norm) {
  * the ranks find is added up in their order: so several processes compute what one does with the whole batch, to
  * rounding. */
 static double gradients_of_batch(Run *run) {
-    const size_t T = (size_t)run->recipe.length, first = (size_t)run->part.first * T;
-    Batch part = {run->part.count, run->ids + first, run->targets + first, run->counts + first};
-    double all = weigh_targets((size_t)run->recipe.batch * T, run->targets, run->counts);
-    double own = weigh_targets((size_t)run->part.count * T, part.targets, part.counts), share = own / all, loss = 0;
+    const size_t T = (size_t)run->recipe.seq_len, first = (size_t)run->part.first * T;
+    Batch part = {run->part.count, run->ids + first, run->targets + first, run->loss_weight + first};
+    double all = sum_loss_weights((size_t)run->recipe.batch_size * T, run->targets, run->loss_weight);
+    double own = sum_loss_weights((size_t)run->part.count * T, part.targets, part.loss_weight), share = own / all, loss = 0;
     if (own > 0) loss = share * batch_backward(&run->workers, &run->state.weights, &run->gradients, part, share);
-    sum_over_ranks(run->gradients.count, run->gradients.numbers);
+    all_reduce_sum(run->gradients.count, run->gradients.numbers);
     return sum_of_ranks(run, loss);
 }
 
 static Row step(Run *run) {
-    const Recipe *r = &run->recipe;
+    const TrainConfig *r = &run->recipe;
     State *s = &run->state;
     double start = seconds();
-    mixture_next(&run->data, r->batch, (void *)run->ids, (void *)run->targets, (void *)run->counts);
+    mixture_next(&run->data, r->batch_size, (void *)run->ids, (void *)run->targets, (void *)run->loss_weight);
     s->step++;
     memset(run->gradients.numbers, 0, run->gradients.count * sizeof *run->gradients.numbers);
     double loss = gradients_of_batch(run);
-    double norm = clip_gradient(1, &run->gradients.count, &run->gradients.numbers, r->clip > 0 ? r->clip : INFINITY);
+    double norm = clip_gradient(1, &run->gradients.count, &run->gradients.numbers, r->max_grad_norm > 0 ? r->max_grad_norm : INFINITY);
     require_numbers(run, loss, norm);
-    float rate = learning_rate(s->step, r->warmup, r->steps, r->rate, r->lowest);
-    go_downhill(run, rate);
+    float rate = learning_rate(s->step, r->warmup, r->steps, r->lr, r->min_lr);
+    optimizer_step(run, rate);
     double took = seconds() - start;
     s->seconds += took;
     return (Row){.step = s->step, .loss = loss, .norm = norm, .rate = rate, .seconds = took, .validation = NAN};
@@ -115,16 +115,16 @@ static Row step(Run *run) {
 
 /* The mean over all targets of the validation file, a batch at a time; each rank has every n-th batch. */
 static double validate(Run *run) {
-    const size_t B = (size_t)run->recipe.batch, T = (size_t)run->recipe.length;
-    const Source *source = &run->valid.sources[0];
+    const size_t B = (size_t)run->recipe.batch_size, T = (size_t)run->recipe.seq_len;
+    const Source *source = &run->eval_data.sources[0];
     double sum = 0, all = 0;
     for (size_t s = (size_t)run->ranks.rank * B; s < source->count; s += (size_t)run->ranks.count * B) {
         size_t n = source->count - s < B ? source->count - s : B;
         for (size_t b = 0; b < n; b++)
-            mixture_sequence(&run->valid, source, s + b, run->ids + b * T, run->targets + b * T,
-                             run->counts + b * T);
-        double counted = weigh_targets(n * T, run->targets, run->counts);
-        Batch batch = {(int)n, run->ids, run->targets, run->counts};
+            mixture_sequence(&run->eval_data, source, s + b, run->ids + b * T, run->targets + b * T,
+                             run->loss_weight + b * T);
+        double counted = sum_loss_weights(n * T, run->targets, run->loss_weight);
+        Batch batch = {(int)n, run->ids, run->targets, run->loss_weight};
         sum += counted * batch_loss(&run->workers, &run->state.weights, batch);
         all += counted;
     }
@@ -142,11 +142,11 @@ static void save(const Run *run, uint64_t fingerprint) {
     folder_save_model(run->recipe.out, &run->state.weights, run->dtype);
 }
 
-/* What the ranks behind 0 do: they have the same weights, to the bit, and keep quiet. */
+/* The loop of the ranks after 0: they have the same weights, to the bit, and print nothing. */
 static void train_on(Run *run) {
     while (run->state.step < run->recipe.steps) {
         step(run);
-        if (due(run->recipe.validate, run)) validate(run);
+        if (due(run->recipe.eval_every, run)) validate(run);
     }
 }
 
@@ -181,23 +181,23 @@ static void end_by(int signal, int step) {
 }
 
 static void train(Run *run, uint64_t fingerprint) {
-    const Recipe *r = &run->recipe;
+    const TrainConfig *r = &run->recipe;
     int signal = 0;
     stop_behind_the_step(run);
     Report report = report_open(r->out, run->state.step, r->steps, run->state.seconds);
     folder_describe(r->out, run->config_path, run->dtype, run->tokenizer_folder, run->tokenizer);
     if (run->state.step) folder_save_model(r->out, &run->state.weights, run->dtype); /* it may be missing */
-    report_batch(&report, &run->config, r->batch, run->part.count, r->length);
+    report_batch(&report, &run->config, r->batch_size, run->part.count, r->seq_len);
     report_waits(&report, run->state.step);
     int64_t before = sent_so_far().bytes;
     while (!signal && run->state.step < r->steps) {
         Row row = step(run);
-        if (due(r->validate, run)) row.validation = validate(run);
+        if (due(r->eval_every, run)) row.validation = validate(run);
         report_step(&report, &row);
         signal = stopped_by; /* looked at once: a later one stops behind the next step */
-        if (signal || due(r->save, run)) save(run, fingerprint);
-        if (signal || due(r->save, run) || due(r->validate, run) || due(r->sample, run)) report_line(&report, &row);
-        if (due(r->sample, run))
+        if (signal || due(r->save_every, run)) save(run, fingerprint);
+        if (signal || due(r->save_every, run) || due(r->eval_every, run) || due(r->sample_every, run)) report_line(&report, &row);
+        if (due(r->sample_every, run))
             write_sample(&run->state.weights, run->tokenizer, r->prompt, 120, r->seed);
     }
     report_close(&report);
@@ -211,19 +211,19 @@ static void train(Run *run, uint64_t fingerprint) {
 
 /* Rank 0 alone has to do with the folder. */
 static void begin(Run *run, uint64_t fingerprint) {
-    const Recipe *r = &run->recipe;
+    const TrainConfig *r = &run->recipe;
     folder_claim(r->out, r->resume);
     bool resumed = checkpoint_restore(r->out, &run->state, r, fingerprint);
     printf("%zu weights, %d step%s of %d sequence%s of %d token%s\n", run->gradients.count, r->steps,
-           r->steps == 1 ? "" : "s", r->batch, r->batch == 1 ? "" : "s", r->length, r->length == 1 ? "" : "s");
-    mixture_print(&run->data, (size_t)r->steps * (size_t)r->batch);
+           r->steps == 1 ? "" : "s", r->batch_size, r->batch_size == 1 ? "" : "s", r->seq_len, r->seq_len == 1 ? "" : "s");
+    mixture_print(&run->data, (size_t)r->steps * (size_t)r->batch_size);
     if (resumed && run->state.step < r->steps) printf("resumed behind step %d\n", run->state.step);
     else if (resumed)
         printf("step %d was the last: --model %s and another --out begin with what it has learned\n", r->steps, r->out);
     fflush(stdout);
 }
 
-/* What rank 0 begins with, all others have. */
+/* Broadcasts rank 0's initial state to all others. */
 static void share_beginning(State *s, uint64_t fingerprint) {
     uint64_t first = fingerprint;
     broadcast_bytes(sizeof first, &first);
@@ -237,17 +237,17 @@ static void share_beginning(State *s, uint64_t fingerprint) {
 
 int main(int argc, char **argv) {
     Run run = {.ranks = ranks_open()};
-    turn_begin();
-    run.recipe = recipe_read(argc, argv);
+    ranks_ordered_begin();
+    run.recipe = train_config_read(argc, argv);
     run_open(&run);
     uint64_t fingerprint = run_fingerprint(&run);
     if (run.ranks.rank == 0) begin(&run, fingerprint);
-    turn_end();
+    ranks_ordered_end();
     share_beginning(&run.state, fingerprint);
-    mixture_seek(&run.data, (size_t)run.state.step * (size_t)run.recipe.batch);
+    mixture_seek(&run.data, (size_t)run.state.step * (size_t)run.recipe.batch_size);
     if (run.ranks.rank == 0) train(&run, fingerprint);
     else train_on(&run);
-    if (run.ranks.rank == 0 && run.recipe.plot) report_plot(run.recipe.out, run.recipe.valid);
+    if (run.ranks.rank == 0 && run.recipe.plot) report_plot(run.recipe.out, run.recipe.eval_data);
     run_close(&run);
     ranks_close();
     return 0;

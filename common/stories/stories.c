@@ -138,7 +138,7 @@ static bool read_object(const char **text, Event *event) {
            skip_one(text, COUNT(things), things, &event->thing);
 }
 
-/* What stands at *text, if it has this wording: $A is whoever acted last. */
+/* Reads *text as this wording; $A is the person who acted last. */
 static bool read_event(const char **text, const char *wording, const World *world, Event *event) {
     const char *rest = *text;
     for (; *wording; wording++) {

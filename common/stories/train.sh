@@ -6,14 +6,14 @@
 set -e
 build=${1:?which folder is it built in?} here=$(dirname "$0") to=$1/training
 reader=$here/model # whose shape and whose tokenizer it has
-common="--mixed --decay 0.02 --save 500 --resume"
+common="--matmul-bf16 --weight-decay 0.02 --save-every 500 --resume"
 mkdir -p "$to"
 
-[ -e "$to/lists.safetensors" ] || "$build/curriculum" --tokenizer "$reader" --lists 64000 --seed 1 --out "$to/lists.safetensors"
-[ -e "$to/others.safetensors" ] || "$build/curriculum" --tokenizer "$reader" --lists 25600 --seed 5 --out "$to/others.safetensors"
+[ -e "$to/lists.safetensors" ] || "$build/curriculum" --tokenizer "$reader" --copy-task 64000 --seed 1 --out "$to/lists.safetensors"
+[ -e "$to/others.safetensors" ] || "$build/curriculum" --tokenizer "$reader" --copy-task 25600 --seed 5 --out "$to/others.safetensors"
 [ -e "$to/lessons.safetensors" ] || "$build/curriculum" --tokenizer "$reader" --lessons 1600 --seed 2 --out "$to/lessons.safetensors"
-[ -e "$to/again.safetensors" ] || "$build/curriculum" --tokenizer "$reader" --lessons 1200 --otherwise 0 --seed 3 --out "$to/again.safetensors"
-[ -e "$to/gifts.safetensors" ] || "$build/curriculum" --tokenizer "$reader" --gifts 8000 --otherwise 0 --seed 4 --out "$to/gifts.safetensors"
+[ -e "$to/again.safetensors" ] || "$build/curriculum" --tokenizer "$reader" --lessons 1200 --loss-weight-else 0 --seed 3 --out "$to/again.safetensors"
+[ -e "$to/gifts.safetensors" ] || "$build/curriculum" --tokenizer "$reader" --recall-task 8000 --loss-weight-else 0 --seed 4 --out "$to/gifts.safetensors"
 [ -e "$to/stories.txt" ] || { "$build/stories" --count 240000 --seed 1 >"$to/new.txt" && mv "$to/new.txt" "$to/stories.txt"; }
 "$build/stories" --count 1000 --seed 2 >"$to/unseen.txt"
 "$build/stories" --count 200 --seed 2 >"$to/valid.txt"
@@ -23,23 +23,23 @@ grep -v '^Question:\|^Answer:\|^$' "$to/unseen.txt" >"$to/unseen.told"
 ! grep -qxFf "$to/unseen.told" "$to/stories.txt" || { echo "train: an unseen story is among those that are learned" >&2; exit 1; }
 
 # A row is a sequence: 64 lists a step, then 32 rows of lessons, at a rate that stays. With other lists the memories begin anew.
-lists="--batch 64 --length 65 --rate 0.002 --lowest 0.002 --muon 0.01 --seed 2026 --in-order --apart"
+lists="--batch-size 64 --seq-len 65 --lr 0.002 --min-lr 0.002 --muon-lr 0.01 --seed 2026 --no-shuffle --document-mask"
 "$build/train" --config "$reader/config.json" --data "$to/lists.safetensors" $lists --warmup 50 $common --out "$to/begins"
 "$build/train" --model "$to/begins" --data "$to/others.safetensors" $lists --warmup 10 $common --out "$to/copies"
-"$build/train" --model "$to/copies" --data "$to/lessons.safetensors" --batch 32 --length 128 \
-    --rate 0.002 --lowest 0.002 --muon 0.005 --in-order --apart --warmup 50 $common --out "$to/looks_up"
+"$build/train" --model "$to/copies" --data "$to/lessons.safetensors" --batch-size 32 --seq-len 128 \
+    --lr 0.002 --min-lr 0.002 --muon-lr 0.005 --no-shuffle --document-mask --warmup 50 $common --out "$to/looks_up"
 
 # Stories, and among them lessons, for many a story is told of one thing alone, and who reads only what colour *it* has may forget
 # how to look for it. And gifts outside of stories: in nearly all others a ball is of whoever is named before it. Of lessons only
 # what is asked for counts: the model shall tell stories, and no lessons.
 "$build/train" --model "$to/looks_up" --data "$to/stories.txt:0.92" --data "$to/again.safetensors:0.05" \
-    --data "$to/gifts.safetensors:0.03" --steps 6300 --batch 8 --valid "$to/valid.txt" --apart \
-    --rate 0.002 --lowest 0.0005 --muon 0.005 --bf16 --warmup 50 $common --out "$to/apart"
+    --data "$to/gifts.safetensors:0.03" --steps 6300 --batch-size 8 --eval-data "$to/valid.txt" --document-mask \
+    --lr 0.002 --min-lr 0.0005 --muon-lr 0.005 --save-bf16 --warmup 50 $common --out "$to/apart"
 
 # At the end every token sees the stories before its own, too, so that all distances up to 512 are met.
 "$build/train" --model "$to/apart" --data "$to/stories.txt:0.92" --data "$to/again.safetensors:0.05" \
-    --data "$to/gifts.safetensors:0.03" --steps 1100 --batch 8 --valid "$to/valid.txt" --seed 2 \
-    --rate 0.0005 --lowest 0.00001 --muon 0.00125 --bf16 --warmup 50 $common --out "$to/model"
+    --data "$to/gifts.safetensors:0.03" --steps 1100 --batch-size 8 --eval-data "$to/valid.txt" --seed 2 \
+    --lr 0.0005 --min-lr 0.00001 --muon-lr 0.00125 --save-bf16 --warmup 50 $common --out "$to/model"
 
 # All of it in one table: every fiftieth step.
 logs="begins/log.csv copies/log.csv looks_up/log.csv apart/log.csv model/log.csv"

@@ -10,7 +10,7 @@ typedef enum {
     EVENTS, QUESTIONS = WHO_HAS
 } What;
 
-/* Who does what: indices of the words in words.h, NONE where the event has none. */
+/* An event: indices of the words in words.h, NONE where the event has none. */
 enum { NONE = -1 };
 typedef struct {
     What what;
@@ -36,7 +36,8 @@ bool possible(const World *world, const Event *event);
 
 void happen(World *world, const Event *event);
 
-/* What a wording leaves unsaid: people act where they are, and ask whoever has the thing. */
+/* Completes what a wording leaves out: people act where they are, and ask the owner of the
+ * thing. */
 void complete(const World *world, Event *event);
 
 #endif

@@ -7,7 +7,7 @@
  *     prefill   a prompt at once. Operations: two for each weight and token but those of the embedding and the logits,
  *               four for each pair of a query and a key it sees and each number of a head. Beside the FMA peak.
  *
- * Where BF16 dot products pay, BF16 is tried once more with what meets the weights rounded to it (llama --bf16), and
+ * Where BF16 dot products pay, BF16 is tried once more with what meets the weights rounded to it (llama --bf16-activations), and
  * prefill stands beside the peak of these. So does that of blocks beside dot products of bytes, where there are such.
  *
  * Limit and decoder are measured in turns, layer by layer, for the machine may be shared, and what it gives then
@@ -62,7 +62,7 @@ static const Config shape = {.C = 2048, .F = 5632, .L = 22, .H = 32, .KV = 4, .D
 /* As random as a benchmark needs: between 0.01 and 0.04, with either sign; no F16 of it is subnormal. */
 static char *random_weights(DType dtype, size_t count) {
     size_t size = dtype_size(dtype);
-    char *weights = allocate(count * size);
+    char *weights = xmalloc(count * size);
     Random random = {.state = 1};
     for (size_t i = 0; i < PERIOD; i++) {
         float number = (float)(0.01 + 0.03 * random_uniform(&random)) * (random_bits(&random) & 1 ? 1 : -1);
@@ -236,7 +236,7 @@ static const char *folder_with_room(double bytes, int count, char **folders) {
 /* Of a number of the weights. */
 static double number_bytes(const Model *model) {
     const Tensor *first = &model->embed_tokens;
-    return first->blocks ? (double)first->blocks->bytes / first->blocks->numbers : (double)dtype_size(first->dtype);
+    return first->quant_type ? (double)first->quant_type->bytes / first->quant_type->numbers : (double)dtype_size(first->dtype);
 }
 
 static double decode_bytes(const Model *model, int length) {
@@ -256,13 +256,13 @@ static double prefill_operations(int T) {
 static int choose(const Decoder *decoder) {
     float logits[shape.V];
     decoder_logits(decoder, logits);
-    return greedy(shape.V, logits);
+    return argmax(shape.V, logits);
 }
 
 static void read_prompt(Decoder *decoder, int T) {
     int ids[T];
     for (int t = 0; t < T; t++) ids[t] = (t * 7919 + 1) % shape.V;
-    decoder_read(decoder, T, ids);
+    decoder_eval(decoder, T, ids);
 }
 
 /* ------------------------------------------------------------------ beside the limits */
@@ -311,12 +311,12 @@ static int best_way(const Turns *t) {
 
 /* Seconds of the decoder, without those of the limit's goes: one more token, or a prompt of T. */
 static double time_of_piece(Turns *t, Decoder *decoder, int T) {
-    decoder->watch = measure_limit, decoder->context = t;
+    decoder->hook = measure_limit, decoder->context = t;
     t->limit = (Tally){0};
     double start = work_seconds(t->threads);
     if (T == 1) {
         int id = choose(decoder);
-        decoder_read(decoder, 1, &id);
+        decoder_eval(decoder, 1, &id);
     } else read_prompt(decoder, T);
     return work_seconds(t->threads) - start - t->limit.time;
 }
@@ -361,7 +361,7 @@ typedef struct {
 
 static Peak peak_of(const Model *model, const Kernels *kernels) {
     if (kernels == &bf16_kernels) return (Peak){"BF16 dot products", multiply_bf16_pairs};
-    if (model->embed_tokens.blocks && multiply_bytes(1) > 0) return (Peak){"byte dot products", multiply_bytes};
+    if (model->embed_tokens.quant_type && multiply_bytes(1) > 0) return (Peak){"byte dot products", multiply_bytes};
     return (Peak){"FMA", multiply_adds};
 }
 
@@ -456,7 +456,7 @@ static void bench_dtype(Table *table, int count, char **folders, DType dtype) {
 }
 
 static void bench_blocks(Table *table, int count, char **folders, GgufType type) {
-    const Blocks *blocks = format_of_type((int)type);
+    const QuantType *blocks = format_of_type((int)type);
     double bytes = (double)config_parameters(&shape) * blocks->bytes / blocks->numbers;
     const char *folder = folder_with_room(bytes, count, folders);
     if (!folder) {

@@ -7,7 +7,7 @@
  * from memory: what computes between its writes may then move more than the loop. Every byte of inputs and output
  * counts once.
  *
- * A share is that of common/measure's typical_share(). */
+ * A share is that of common/measure's median_share(). */
 #include "12_speed/fast_kernels.h"
 #include "12_speed/machine_limits.h"
 #include "common/console.h"
@@ -26,7 +26,7 @@ enum {
 };
 
 static float *some_numbers(size_t count) {
-    float *numbers = allocate(count * sizeof *numbers);
+    float *numbers = xmalloc(count * sizeof *numbers);
     for (size_t i = 0; i < count; i++) numbers[i] = (float)(i * 7919 % 1009) / 500 - 1;
     return numbers;
 }
@@ -81,11 +81,11 @@ static void heads_free(Heads *h) { free(h->q), free(h->keys_values), free(h->out
 static void attention_row(Table *table, int KV, int D, int threads) {
     Heads one = heads_new(1, 32768, KV, D, threads), many = heads_new(4096, 4096, KV, D, threads);
     double bytes = (double)layer_numbers(&one) * sizeof(float), operations = 4.0 * one.H * D * one.S;
-    double reading = typical_share(decode, read_far, READING_WAYS, &one, TURNS, threads);
-    double multiplying = typical_share(decode, multiply, 1, &one, TURNS, threads) * operations / bytes;
+    double reading = median_share(decode, read_far, READING_WAYS, &one, TURNS, threads);
+    double multiplying = median_share(decode, multiply, 1, &one, TURNS, threads) * operations / bytes;
     table_row(table, "D %d, KV %d|%.0f %%|%.0f %% of %s|%.0f %%", D, KV, 100 * reading,
               100 * fmax(reading, multiplying), reading > multiplying ? "reading" : "multiply-adds",
-              100 * typical_share(prefill, multiply, 1, &many, PROMPTS, threads));
+              100 * median_share(prefill, multiply, 1, &many, PROMPTS, threads));
     heads_free(&one), heads_free(&many);
 }
 
@@ -143,7 +143,7 @@ static void read_row(int n, const float row[n]) {
     float sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (int i = 0; i < n; i++) sum += row[i];
-    keep(&sum);
+    do_not_optimize(&sum);
 }
 
 static void move_one(int n, float to[n], const float a[n], const float *) {
@@ -190,9 +190,9 @@ static void rows(int threads) {
               some_numbers(T * D / 2)};
     Table table = {0};
     table_row(&table, "%d positions, %d thread%s|of moving the numbers", T, threads, threads == 1 ? "" : "s");
-    table_row(&table, "RMSNorm|%.0f %%", 100 * typical_share(norms, one_to_one, MOVING_WAYS, &r, TURNS, threads));
-    table_row(&table, "RoPE|%.0f %%", 100 * typical_share(turns, one_to_one, MOVING_WAYS, &r, TURNS, threads));
-    table_row(&table, "SwiGLU|%.0f %%", 100 * typical_share(gates, two_to_one, MOVING_WAYS, &r, TURNS, threads));
+    table_row(&table, "RMSNorm|%.0f %%", 100 * median_share(norms, one_to_one, MOVING_WAYS, &r, TURNS, threads));
+    table_row(&table, "RoPE|%.0f %%", 100 * median_share(turns, one_to_one, MOVING_WAYS, &r, TURNS, threads));
+    table_row(&table, "SwiGLU|%.0f %%", 100 * median_share(gates, two_to_one, MOVING_WAYS, &r, TURNS, threads));
     table_print(&table, stdout);
     free(r.a), free(r.b), free(r.to), free(r.cosine), free(r.sine);
 }

@@ -29,7 +29,7 @@ static Ranks ranks;
 
 /* Seconds for one message there, the best of many. */
 static double ping_pong(int bytes, int times) {
-    char *data = memset(allocate((size_t)bytes), 1, (size_t)bytes);
+    char *data = memset(xmalloc((size_t)bytes), 1, (size_t)bytes);
     double best = INFINITY;
     for (int n = 0; n < times && ranks.rank < 2 && ranks.count > 1; n++) {
         double start = seconds();
@@ -48,11 +48,11 @@ static double ping_pong(int bytes, int times) {
 /* A rank has some of the layers whole: it takes the stream from the rank before it, and hands it on to the next. */
 static void pipeline_forward(Decoder *d, int T, int C, float out[restrict T][C], const int ids[T]) {
     const Model *model = d->model;
-    Part own = part_of(model->config.L, ranks.count, ranks.rank);
-    size_t mark = d->taken;
-    float(*x)[C] = take(d, sizeof(float[T][C])), (*delta)[C] = take(d, sizeof(float[T][C]));
+    ShardRange own = shard_range(model->config.L, ranks.count, ranks.rank);
+    size_t mark = d->arena_used;
+    float(*x)[C] = decoder_alloc(d, sizeof(float[T][C])), (*delta)[C] = decoder_alloc(d, sizeof(float[T][C]));
     if (ranks.rank > 0) MPI_Recv(x, T * C, MPI_FLOAT, ranks.rank - 1, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    else for (int t = 0; t < T; t++) tensor_numbers(&model->embed_tokens, (size_t)ids[t] * C, (size_t)C, x[t]);
+    else for (int t = 0; t < T; t++) tensor_dequantize_row(&model->embed_tokens, (size_t)ids[t] * C, (size_t)C, x[t]);
     for (int l = own.first; l < own.first + own.count; l++) {
         attention_block(d, l, T, C, delta, x);
         for (int i = 0; i < T * C; i++) x[0][i] += delta[0][i];
@@ -62,22 +62,22 @@ static void pipeline_forward(Decoder *d, int T, int C, float out[restrict T][C],
     if (ranks.rank + 1 < ranks.count) MPI_Send(x, T * C, MPI_FLOAT, ranks.rank + 1, 3, MPI_COMM_WORLD);
     /* Which counts on the last rank alone. */
     d->kernels->rms_norm(T, C, out, x, model->norm, NULL, (float)model->config.rms_norm_eps);
-    d->taken = mark;
+    d->arena_used = mark;
 }
 
 /* The next token, for all. */
 typedef int Next(const Decoder *decoder);
 
 static int next_of_tensors(const Decoder *d) {
-    int id = parallel_greedy((const Shard *)(const void *)d->model, d->kernels, d->model->config.C, d->last);
+    int id = parallel_argmax((const Shard *)(const void *)d->model, d->kernels, d->model->config.C, d->last_hidden);
     broadcast_bytes(sizeof id, &id);
     return id;
 }
 
 static int next_of_pipeline(const Decoder *d) {
     int V = d->model->config.V, last = ranks.count - 1, id = 0;
-    float *logits = allocate((size_t)V * sizeof *logits);
-    if (ranks.rank == last) decoder_logits(d, logits), id = greedy(V, logits);
+    float *logits = xmalloc((size_t)V * sizeof *logits);
+    if (ranks.rank == last) decoder_logits(d, logits), id = argmax(V, logits);
     MPI_Bcast(&id, 1, MPI_INT, last, MPI_COMM_WORLD);
     free(logits);
     return id;
@@ -88,16 +88,16 @@ typedef struct { double prefill, decode; } Seconds; /* of the whole prompt, and 
 static Seconds measure(Decoder *decoder, Next *next) {
     int ids[PROMPT], id;
     for (int t = 0; t < PROMPT; t++) ids[t] = (t * 7919 + 1) % decoder->model->config.V;
-    decoder_read(decoder, 64, ids); /* the weights come from the page cache, and are touched */
+    decoder_eval(decoder, 64, ids); /* the weights come from the page cache, and are touched */
     decoder->length = 0;
     next(decoder);
     double start = seconds();
-    decoder_read(decoder, PROMPT, ids);
+    decoder_eval(decoder, PROMPT, ids);
     next(decoder);
     double prefill = seconds() - start;
     decoder->length = 64;
     start = seconds();
-    for (int n = 0; n < DECODED; n++) id = next(decoder), decoder_read(decoder, 1, &id);
+    for (int n = 0; n < DECODED; n++) id = next(decoder), decoder_eval(decoder, 1, &id);
     return (Seconds){prefill, (seconds() - start) / DECODED};
 }
 
@@ -112,12 +112,12 @@ static Seconds measure_pipeline(const char *path) {
 
 int main(int argc, char **argv) {
     ranks = ranks_open();
-    turn_begin();
+    ranks_ordered_begin();
     int rest = parse_options(argc, argv, "DIR", "Several ranks beside what memory and messages let one expect.",
                              0, NULL);
     if (rest + 1 != argc) usage_error("name the folder of a model");
     Shard shard = shard_open(argv[rest], ranks.count, ranks.rank);
-    turn_end();
+    ranks_ordered_end();
     shard_load(&shard);
     const Config *c = &shard.whole.config;
     Decoder decoder = parallel_decoder(&shard, &fast_kernels, PROMPT + DECODED);

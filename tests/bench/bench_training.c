@@ -38,7 +38,7 @@ static Training training_new(const Config *config, int B, int T) {
     size_t tokens = (size_t)B * (size_t)T;
     Training t = {.B = B, .T = T, .weights = parameters_new(config), .gradients = parameters_new(config),
                   .m = parameters_new(config), .v = parameters_new(config), .workers = workers_new(config, &fast_training_kernels, T, threads),
-                  .ids = allocate(tokens * sizeof(int)), .targets = allocate(tokens * sizeof(int))};
+                  .ids = xmalloc(tokens * sizeof(int)), .targets = xmalloc(tokens * sizeof(int))};
     Random random = {.state = 1};
     for (int i = 0; i < t.weights.tensor_count; i++) {
         Tensor *tensor = &t.weights.tensors[i];

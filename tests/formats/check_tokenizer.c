@@ -19,7 +19,7 @@ enum { ENCODE, ENCODE_SPECIAL, DECODE };
 
 static void answer(FILE *to, const Tokenizer *tokenizer, int what, size_t size, const char *asked) {
     size_t count;
-    int *ids = allocate(size * sizeof *ids);
+    int *ids = xmalloc(size * sizeof *ids);
     char *bytes = NULL;
     if (what == DECODE) {
         memcpy(ids, asked, size * sizeof *ids);

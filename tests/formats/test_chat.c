@@ -474,11 +474,11 @@ static void llama_is_told_the_date(void **state) {
     assert_true(own != said_so && own != none && said_so != none);
     make_dated_model();
     write_text("hello", "Hello!\n");
-    assert_int_equal(run("--model dated --chat --system 'Be kind.' --tokens 0 <hello"), 0);
+    assert_int_equal(run("--model dated --chat --system-prompt 'Be kind.' --max-tokens 0 <hello"), 0);
     assert_said(AT("prompt: %zu tokens,", own));
-    assert_int_equal(run("--model dated --chat --date '%s' --system 'Be kind.' --tokens 0 <hello", long_ago), 0);
+    assert_int_equal(run("--model dated --chat --date '%s' --system-prompt 'Be kind.' --max-tokens 0 <hello", long_ago), 0);
     assert_said(AT("prompt: %zu tokens,", said_so));
-    assert_int_equal(run("--model dated --chat --template llama3 --system 'Be kind.' --tokens 0 <hello"), 0);
+    assert_int_equal(run("--model dated --chat --chat-template llama3 --system-prompt 'Be kind.' --max-tokens 0 <hello"), 0);
     assert_said(AT("prompt: %zu tokens,", none));
     tokenizer_close(llama3);
 }
@@ -489,54 +489,54 @@ static void a_template_decides_what_is_read(void **state) {
     assert_int_equal(system(AT("mkdir %s/asked && cp -r '%s'/* %s/asked/", folder, stories, folder)), 0);
     write_text("asked/chat_template.jinja", "{{ bos_token }}{{ messages[-1].content }}");
     write_text("once", "Once upon a time\n");
-    assert_int_equal(run("--prompt 'Once upon a time' --temperature 0 --tokens 8 --quiet"), 0);
+    assert_int_equal(run("--prompt 'Once upon a time' --temperature 0 --max-tokens 8 --quiet"), 0);
     char told[sizeof said];
     strcpy(told, said + strlen("Once upon a time "));
-    assert_int_equal(run("--model asked --chat --temperature 0 --tokens 8 --quiet <once"), 0);
+    assert_int_equal(run("--model asked --chat --temperature 0 --max-tokens 8 --quiet <once"), 0);
     assert_string_equal(said, told);
-    assert_int_equal(run("--chat --tokens 3 <once"), 0);
-    assert_said("note: the model has no chat_template, and is talked to as llama2; --template NAME takes another "
+    assert_int_equal(run("--chat --max-tokens 3 <once"), 0);
+    assert_said("note: the model has no chat_template, and is talked to as llama2; --chat-template NAME takes another "
                 "form\n");
-    assert_int_equal(run("--chat --template mistral --tokens 3 <once"), 0);
+    assert_int_equal(run("--chat --chat-template mistral --max-tokens 3 <once"), 0);
     assert_null(strstr(said, "note:"));
-    assert_int_equal(run("--model asked --chat --tokens 3 <once"), 0);
+    assert_int_equal(run("--model asked --chat --max-tokens 3 <once"), 0);
     assert_null(strstr(said, "note:"));
     static const char *const no_text[][2] = {{"", "its chat template makes nothing of this conversation"},
                                              {"a\\0b", "it has a NUL in it: this is no text"}};
     for (size_t i = 0; i < COUNT(no_text); i++) {
         assert_int_equal(system(AT("printf '%s' >%s/asked/chat_template.jinja", no_text[i][0], folder)), 0);
-        assert_int_equal(run("--model asked --chat --tokens 3 --quiet <once"), 1);
-        assert_said(AT("asked/chat_template.jinja: %s (--template NAME takes another)", no_text[i][1]));
+        assert_int_equal(run("--model asked --chat --max-tokens 3 --quiet <once"), 1);
+        assert_said(AT("asked/chat_template.jinja: %s (--chat-template NAME takes another)", no_text[i][1]));
         assert_one_clear_line();
     }
     /* Without a template there may be tokens that show the form; otherwise none is guessed. */
-    assert_int_equal(run("--model dated --chat --tokens 0 <once"), 0);
+    assert_int_equal(run("--model dated --chat --max-tokens 0 <once"), 0);
     assert_said("talked to as llama3.1; ");
     static const char *const no_template[] = {"{}", "{\"chat_template\": null}"};
     for (size_t i = 0; i < COUNT(no_template); i++) {
         assert_int_equal(system(AT("rm -f %s/asked/chat_template.jinja", folder)), 0);
         write_text("asked/tokenizer_config.json", no_template[i]);
-        assert_int_equal(run("--model asked --chat --tokens 3 <once"), 1);
-        assert_said("asked: it has no chat_template, and no tokens that show how it is talked to: --template NAME says "
+        assert_int_equal(run("--model asked --chat --max-tokens 3 <once"), 1);
+        assert_said("asked: it has no chat_template, and no tokens that show how it is talked to: --chat-template NAME says "
                     "so, if it is a chat model (llama2, ");
         assert_one_clear_line();
-        assert_int_equal(run("--model asked --chat --template mistral --tokens 3 --quiet <once"), 0);
+        assert_int_equal(run("--model asked --chat --chat-template mistral --max-tokens 3 --quiet <once"), 0);
     }
 
     write_text("asked/chat_template.jinja", "{% filter upper %}{% endfilter %}");
-    assert_int_equal(run("--model asked --chat --tokens 3 <once"), 1);
+    assert_int_equal(run("--model asked --chat --max-tokens 3 <once"), 1);
     assert_said("chat_template.jinja: its chat template, line 1: {% filter %} "
-                "is not known here (--template NAME takes another)");
+                "is not known here (--chat-template NAME takes another)");
     assert_one_clear_line();
-    assert_int_equal(run("--model asked --chat --template zephyr --tokens 3 --quiet <once"), 0);
+    assert_int_equal(run("--model asked --chat --chat-template zephyr --max-tokens 3 --quiet <once"), 0);
     write_text("asked/chat_template.jinja", "{{ raise_exception('Not today.') }}");
-    assert_int_equal(run("--model asked --chat --tokens 3 <once"), 1);
+    assert_int_equal(run("--model asked --chat --max-tokens 3 <once"), 1);
     assert_said("it refuses this conversation: Not today.");
-    assert_int_equal(run("--chat --template gemma <once"), 1);
-    assert_said("--template gemma: it must be one of llama2, llama3, llama3.1, llama3.2, chatml, zephyr, vicuna, "
+    assert_int_equal(run("--chat --chat-template gemma <once"), 1);
+    assert_said("--chat-template gemma: it must be one of llama2, llama3, llama3.1, llama3.2, chatml, zephyr, vicuna, "
                 "alpaca, mistral");
     assert_one_clear_line();
-    assert_int_equal(run("--chat --template chatml <once"), 1);
+    assert_int_equal(run("--chat --chat-template chatml <once"), 1);
     assert_said("the tokenizer has no <|im_start|>, which the form chatml needs");
 }
 
@@ -545,7 +545,7 @@ static void a_message_may_have_several_lines(void **state) {
     (void)state;
     write_text("asked/chat_template.jinja", "{{ bos_token }}{{ messages | length }}{{ messages[-1].content }}");
     write_text("one", "a\\\nb\\\nc\rc\r\n\n \nd\n"); /* what stands behind an odd character is not lost */
-    assert_int_equal(run("--model asked --chat --tokens 0 <one"), 0);
+    assert_int_equal(run("--model asked --chat --max-tokens 0 <one"), 0);
     Tokenizer *tokenizer = tokenizer_open(stories);
     size_t first, second, same = 0;
     int *one = tokenizer_encode(tokenizer, 8, "1a\nb\nc\rc", false, &first),
@@ -554,7 +554,7 @@ static void a_message_may_have_several_lines(void **state) {
     /* What the second begins with was read with the first. */
     assert_said(AT("prompt: %zu tokens,", 1 + first + second - same));
     free(one), free(other);
-    assert_int_equal(run("--model asked --chat --tokens 0 <one | wc -l"), 0);
+    assert_int_equal(run("--model asked --chat --max-tokens 0 <one | wc -l"), 0);
     assert_said("\n2\n");
     tokenizer_close(tokenizer);
 }
@@ -566,26 +566,26 @@ static void a_full_chat_forgets_its_oldest_turns(void **state) {
     write_text("asked/chat_template.jinja", "{{ bos_token }}{% for m in messages %}{{ m.content }}\n{% endfor %}");
     write_text("long", "Once upon a time there was Anna, a brave fox.\nShe was in the forest.\nShe was in the forest.\n"
                        "She was in the forest.\nWho?\n");
-    static const char ask[] = "--model asked --chat --system 'Be kind.' --temperature 0 --ignore-eos --quiet";
-    assert_int_equal(run("%s --context 60 --tokens 12 <long", ask), 0);
+    static const char ask[] = "--model asked --chat --system-prompt 'Be kind.' --temperature 0 --ignore-eos --quiet";
+    assert_int_equal(run("%s --ctx-size 60 --max-tokens 12 <long", ask), 0);
     assert_said("\nnote: the context of 60 tokens is full: the oldest 1 turn is forgotten\n");
-    assert_int_equal(run("%s --context 60 --tokens 30 <long 2>/dev/null", ask), 0);
+    assert_int_equal(run("%s --ctx-size 60 --max-tokens 30 <long 2>/dev/null", ask), 0);
     int lines = 0;
     for (const char *c = said; *c; c++) lines += *c == '\n';
     assert_true(lines >= 5); /* every turn was answered */
-    assert_int_equal(run("%s --context 500 --tokens 2 <long", ask), 0);
+    assert_int_equal(run("%s --ctx-size 500 --max-tokens 2 <long", ask), 0);
     assert_null(strstr(said, "note:"));
-    assert_int_equal(run("%s --context 30 --tokens 100 <once", ask), 0); /* nothing to forget */
+    assert_int_equal(run("%s --ctx-size 30 --max-tokens 100 <once", ask), 0); /* nothing to forget */
     assert_said("\nnote: the context of 30 tokens is full\n");
-    assert_int_equal(run("%s --context 10 --tokens 100 <long", ask), 1);
-    assert_said("tokens are more than a context of 10 has room for, which --context widens");
+    assert_int_equal(run("%s --ctx-size 10 --max-tokens 100 <long", ask), 1);
+    assert_said("tokens are more than a context of 10 has room for, which --ctx-size widens");
     /* What is read after forgetting is what a conversation without that turn would read. */
     write_text("second", "She was in the forest.\n");
     write_text("both", "Tom?\nShe was in the forest.\n");
-    assert_int_equal(run("%s --context 200 --tokens 16 <second", ask), 0);
+    assert_int_equal(run("%s --ctx-size 200 --max-tokens 16 <second", ask), 0);
     char alone[sizeof said];
     strcpy(alone, said);
-    assert_int_equal(run("%s --context 36 --tokens 16 <both 2>/dev/null", ask), 0);
+    assert_int_equal(run("%s --ctx-size 36 --max-tokens 16 <both 2>/dev/null", ask), 0);
     if (!strstr(said, alone)) fail_msg("after a turn is forgotten it says\n%s\nand not\n%s", said, alone);
 }
 

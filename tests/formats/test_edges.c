@@ -27,24 +27,24 @@ static void llama_finds_the_tokenizer_beside_the_model(void **state) {
     (void)state;
     write_model(262);
     assert_int_equal(run("tar -xzOf '" ROOT "/tests/hardening/fuzz/tokenizer.tar.gz' bin-good >tokenizer.bin"), 0);
-    assert_int_equal(run("'" BUILD "/llama' --model model.bin --tokens 3 --temperature 0 --quiet"), 0);
+    assert_int_equal(run("'" BUILD "/llama' --model model.bin --max-tokens 3 --temperature 0 --quiet"), 0);
     assert_string_equal(said, "⁇  ⁇  ⁇ \n"); /* of equal ones the first, <unk> */
     char here[sizeof said];
     strcpy(here, said);
-    assert_int_equal(run("'" BUILD "/llama' --model ./model.bin --tokens 3 --temperature 0 --quiet"), 0);
+    assert_int_equal(run("'" BUILD "/llama' --model ./model.bin --max-tokens 3 --temperature 0 --quiet"), 0);
     assert_string_equal(said, here);
 
     write_model(270); /* a few rows more than the tokenizer has tokens, to make the number round */
-    assert_int_equal(run("'" BUILD "/llama' --model model.bin --tokens 3 --seed 1 --top-k 1000 --quiet"), 0);
-    assert_int_equal(run("'" BUILD "/llama' --model model.bin --tokens 30 --seed 1 --ignore-eos --quiet"), 0);
+    assert_int_equal(run("'" BUILD "/llama' --model model.bin --max-tokens 3 --seed 1 --top-k 1000 --quiet"), 0);
+    assert_int_equal(run("'" BUILD "/llama' --model model.bin --max-tokens 30 --seed 1 --ignore-eos --quiet"), 0);
     assert_said("note: the context of 16 tokens is full");
-    assert_int_equal(run("'" BUILD "/llama' --model model.bin --tokens 30 --seed 1 --ignore-eos --context 1"), 0);
+    assert_int_equal(run("'" BUILD "/llama' --model model.bin --max-tokens 30 --seed 1 --ignore-eos --ctx-size 1"), 0);
     assert_said("note: the context of 1 token is full");
-    assert_int_equal(run("'" BUILD "/llama' --model model.bin --bf16"), 1);
+    assert_int_equal(run("'" BUILD "/llama' --model model.bin --bf16-activations"), 1);
     assert_said("are F32, not BF16");
     assert_int_equal(run("'" BUILD
-                         "/llama' --model model.bin --chat --system Brief --tokens 2 --seed 1 <model.bin"), 1);
-    assert_int_equal(run("'" BUILD "/inspect' --model model.bin --ids 1,2,270"), 1);
+                         "/llama' --model model.bin --chat --system-prompt Brief --max-tokens 2 --seed 1 <model.bin"), 1);
+    assert_int_equal(run("'" BUILD "/inspect' --model model.bin --token-ids 1,2,270"), 1);
     assert_said("token 270 is not in the vocabulary of 270");
 }
 
@@ -52,7 +52,7 @@ static void llama_finds_the_tokenizer_beside_the_model(void **state) {
 
 static void paths_may_be_long_but_not_too_long(void **state) {
     (void)state;
-    static const char *const commands[] = {"tokenize' --info", "llama' --tokens 1", "inspect' --ids 1"};
+    static const char *const commands[] = {"tokenize' --info", "llama' --max-tokens 1", "inspect' --token-ids 1"};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         assert_int_equal(run("'" BUILD "/%s --model $(printf '%%0.s./' $(seq 2045))", commands[i]), 1);
         assert_said("the path is too long");
@@ -94,12 +94,12 @@ static Model model;
 static void no_positions(void) { decoder_new(&model, &reference_kernels, 0); }
 static void no_tokens(void) {
     Decoder decoder = decoder_new(&model, &reference_kernels, 2);
-    decoder_read(&decoder, 0, NULL);
+    decoder_eval(&decoder, 0, NULL);
 }
 static void one_too_many(void) {
     Decoder decoder = decoder_new(&model, &reference_kernels, 2);
-    decoder_read(&decoder, 2, (const int[]){1, 2});
-    decoder_read(&decoder, 1, (const int[]){3});
+    decoder_eval(&decoder, 2, (const int[]){1, 2});
+    decoder_eval(&decoder, 1, (const int[]){3});
 }
 
 static void a_decoder_has_its_limits(void **state) {
@@ -113,10 +113,10 @@ static void a_decoder_has_its_limits(void **state) {
 
 static void a_folder_has_a_tree(void **state) {
     (void)state;
-    assert_int_equal(run("'" BUILD "/inspect' --tree '" ROOT "/tests/golden/models/llama32'"), 0);
+    assert_int_equal(run("'" BUILD "/inspect' --summary '" ROOT "/tests/golden/models/llama32'"), 0);
     assert_int_equal(strncmp(said, "LlamaForCausalLM(\n", 18), 0);
     assert_said("lm_head (it is embed_tokens)");
-    static const char *const misuses[] = {"--ids 1", "--save x", "--compare x", "--model x", "a word", "--data ''"};
+    static const char *const misuses[] = {"--token-ids 1", "--save x", "--compare x", "--model x", "a word", "--data ''"};
     for (size_t i = 0; i < sizeof misuses / sizeof *misuses; i++)
         assert_misuse(run("'" BUILD "/inspect' %s", misuses[i]));
 }

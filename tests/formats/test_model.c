@@ -63,7 +63,7 @@ static void a_cache_that_no_machine_holds_is_refused(void **state) {
 
 static void shorten_a_mapped_bin(void) {
     Model model = model_open_any(AT("%s/short.bin", folder));
-    if (truncate(AT("%s/short.bin", folder), 100) == 0) keep(tensor_to_float(&model.lm_head));
+    if (truncate(AT("%s/short.bin", folder), 100) == 0) do_not_optimize(tensor_to_float(&model.lm_head));
 }
 
 static void a_bin_that_shrinks_is_named(void **state) {
@@ -152,27 +152,27 @@ static void bad_configurations_get_one_line(void **state) {
     };
     for (size_t i = 0; i < COUNT(bad); i++) {
         write_config(AT("%s/bad", folder), bad[i].model, bad[i].from, bad[i].to);
-        assert_one_line(bad[i].to, run("--tree bad"), bad[i].words);
-        assert_one_line(bad[i].to, run("--model bad --ids 1"), bad[i].words);
+        assert_one_line(bad[i].to, run("--summary bad"), bad[i].words);
+        assert_one_line(bad[i].to, run("--model bad --token-ids 1"), bad[i].words);
     }
     write_file(AT("%s/bad/config.json", folder), "[]", 2);
-    assert_one_line("[]", run("--tree bad"), "holds no JSON object");
+    assert_one_line("[]", run("--summary bad"), "holds no JSON object");
     write_file(AT("%s/bad/config.json", folder), "", 0);
-    assert_one_line("empty", run("--tree bad"), "no valid JSON");
+    assert_one_line("empty", run("--summary bad"), "no valid JSON");
     unlink(AT("%s/bad/config.json", folder));
-    assert_one_line("none", run("--tree bad"), "error: bad/config.json: cannot open it: No such file or directory\n");
-    assert_one_line("none, of a model", run("--model bad --ids 1"), "error: bad: it holds no config.json, as a model's ");
+    assert_one_line("none", run("--summary bad"), "error: bad/config.json: cannot open it: No such file or directory\n");
+    assert_one_line("none, of a model", run("--model bad --token-ids 1"), "error: bad: it holds no config.json, as a model's ");
     assert_int_equal(symlink(ROOT "/tests/golden/gguf/plain.gguf", AT("%s/bad/q8.gguf", folder)), 0);
-    assert_one_line("a .gguf alone", run("--model bad --ids 1"),
+    assert_one_line("a .gguf alone", run("--model bad --token-ids 1"),
                     "bad: it holds no config.json. Is this the model? bad/q8.gguf\n");
     static const char pointer[] = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n";
     write_file(AT("%s/lfs.gguf", folder), pointer, sizeof pointer - 1);
-    assert_one_line("a pointer", run("--model lfs.gguf --ids 1"),
+    assert_one_line("a pointer", run("--model lfs.gguf --token-ids 1"),
                     "lfs.gguf: it is git-lfs's note of where the file is");
     write_file(AT("%s/lfs.safetensors", folder), pointer, sizeof pointer - 1);
     assert_one_line("a pointer", run("--model '%s' --compare lfs.safetensors", GOLDEN("llama1")),
                     "lfs.safetensors: it is git-lfs's note of where the file is");
-    assert_one_line("no name", run("--tree llama-4"),
+    assert_one_line("no name", run("--summary llama-4"),
                     "llama-4 is neither a model's folder or file nor one of llama-1-7b, ");
 }
 
@@ -239,18 +239,18 @@ static void a_mistral_is_a_llama_up_to_its_window(void **state) {
         const char *window;
         int context; /* of 64 */
     } cases[] = {{"\"sliding_window\": null,", 64}, {"\"sliding_window\": 9,", 9}, {"", 64}};
-    assert_int_equal(run("--model '%s' --ids 1,2,3,4,5,6,7,8,9", GOLDEN("llama3")), 0);
+    assert_int_equal(run("--model '%s' --token-ids 1,2,3,4,5,6,7,8,9", GOLDEN("llama3")), 0);
     char llama[sizeof said];
     strcpy(llama, strstr(said, "\n"));
     for (size_t i = 0; i < COUNT(cases); i++) {
         write_config(AT("%s/mistral", folder), "llama3", "{", AT("{ %s", cases[i].window));
         assert_int_equal(system(AT("cd %s/mistral && sed -i 's/Llama/Mistral/; s/\"llama\"/\"mistral\"/' config.json "
                                    "&& cp '%s'/*.safetensors .", folder, GOLDEN("llama3"))), 0);
-        assert_int_equal(run("--model mistral --ids 1,2,3,4,5,6,7,8,9"), 0);
+        assert_int_equal(run("--model mistral --token-ids 1,2,3,4,5,6,7,8,9"), 0);
         assert_string_equal(strstr(said, "\n"), llama);
         Config c = config_read(AT("%s/mistral/config.json", folder));
         assert_int_equal(config_context(&c), cases[i].context);
-        assert_int_equal(run("--model mistral --ids 1,2,3,4,5,6,7,8,9,10"), cases[i].context == 9);
+        assert_int_equal(run("--model mistral --token-ids 1,2,3,4,5,6,7,8,9,10"), cases[i].context == 9);
         if (cases[i].context == 9)
             assert_one_line("a window", 1, "longer than this model's context of 9, its sliding_window");
     }
@@ -266,29 +266,29 @@ static void a_mistral_is_a_llama_up_to_its_window(void **state) {
 /* A path to a folder's weights is the folder; weights of another kind are refused with what converts them. */
 static void other_files_of_weights_are_told_apart(void **state) {
     (void)state;
-    assert_int_equal(run("--model '%s' --ids 1,2,3", GOLDEN("llama2_70b")), 0);
+    assert_int_equal(run("--model '%s' --token-ids 1,2,3", GOLDEN("llama2_70b")), 0);
     char whole[sizeof said];
     strcpy(whole, strstr(said, "\n"));
-    assert_int_equal(run("--model '%s/model.safetensors.index.json' --ids 1,2,3", GOLDEN("llama2_70b")), 0);
+    assert_int_equal(run("--model '%s/model.safetensors.index.json' --token-ids 1,2,3", GOLDEN("llama2_70b")), 0);
     assert_string_equal(strstr(said, "\n"), whole);
-    assert_int_equal(run("--model '%s/model.safetensors' --ids 1,2,3", GOLDEN("llama3")), 0);
+    assert_int_equal(run("--model '%s/model.safetensors' --token-ids 1,2,3", GOLDEN("llama3")), 0);
     assert_int_equal(system(AT("cd %s && mkdir alone && cp '%s'/*.json '%s'/model.safetensors alone", folder,
                                GOLDEN("llama3"), GOLDEN("llama3"))), 0);
-    assert_int_equal(system(AT("cd %s/alone && " PROGRAM " --model model.safetensors --ids 1,2,3 >out", folder)), 0);
+    assert_int_equal(system(AT("cd %s/alone && " PROGRAM " --model model.safetensors --token-ids 1,2,3 >out", folder)), 0);
     assert_int_equal(system(AT("cd %s/alone && mv model.safetensors pytorch_model.bin", folder)), 0);
-    assert_one_line("a .bin of PyTorch", run("--model alone --ids 1"),
+    assert_one_line("a .bin of PyTorch", run("--model alone --token-ids 1"),
                     "alone: it holds pytorch_model.bin and no model.safetensors. transformers "
                     "writes one beside it: python3 -c \"from sys import argv; from transformers import "
                     "AutoModelForCausalLM as M; "
                     "M.from_pretrained(argv[1], dtype='auto').save_pretrained(argv[2])\" 'alone' 'alone'");
     assert_int_equal(system(AT("cd %s/alone && mv pytorch_model.bin pytorch_model.bin.index.json", folder)), 0);
-    assert_one_line("shards of PyTorch", run("--model alone --ids 1"),
+    assert_one_line("shards of PyTorch", run("--model alone --token-ids 1"),
                     "alone: it holds pytorch_model.bin.index.json and no model.safetensors");
     assert_int_equal(system(AT("cd %s/alone && rm *.json && touch consolidated.00.pth params.json", folder)), 0);
-    assert_one_line("Meta's", run("--model alone --ids 1"), "alone: it is Meta's checkpoint, consolidated.00.pth. ");
+    assert_one_line("Meta's", run("--model alone --token-ids 1"), "alone: it is Meta's checkpoint, consolidated.00.pth. ");
     assert_said("python3 '" ROOT "/chapters/14_engine/formats/convert_meta.py' 'alone'");
     assert_int_equal(system(AT("mv '%s/alone' \"%s/it's\"", folder, folder)), 0);
-    assert_one_line("a name with a quote", run("--model \"it's\" --ids 1"), "convert_meta.py' 'it'\\''s'");
+    assert_one_line("a name with a quote", run("--model \"it's\" --token-ids 1"), "convert_meta.py' 'it'\\''s'");
 }
 
 /* Snapshots of links, beside what they point to; and an adapter. */
@@ -297,21 +297,21 @@ static void folders_around_a_model_are_named(void **state) {
     assert_int_equal(system(AT("cd %s && mkdir -p cache/snapshots/3ab && cp -r '%s' cache/blobs && "
                                "cd cache/snapshots/3ab && for f in ../../blobs/*; do ln -s $f .; done", folder,
                                GOLDEN("llama3"))), 0);
-    assert_int_equal(run("--model cache/snapshots/3ab --ids 1,2,3"), 0);
-    assert_one_line("all of it", run("--model cache --ids 1"),
+    assert_int_equal(run("--model cache/snapshots/3ab --token-ids 1,2,3"), 0);
+    assert_one_line("all of it", run("--model cache --token-ids 1"),
                     "error: cache: the model is the folder in its snapshots: name that");
     assert_int_equal(system(AT("mkdir %s/lora && echo {} >%s/lora/adapter_config.json", folder, folder)), 0);
-    assert_one_line("an adapter", run("--model lora --ids 1"), "error: lora: it holds an adapter, not a model: peft's");
+    assert_one_line("an adapter", run("--model lora --token-ids 1"), "error: lora: it holds an adapter, not a model: peft's");
     assert_int_equal(symlink("/nowhere/llama.gguf", AT("%s/lost.gguf", folder)), 0);
-    assert_one_line("a file", run("--model lost.gguf --ids 1"),
+    assert_one_line("a file", run("--model lost.gguf --token-ids 1"),
                     "lost.gguf: it is a link, and what it points to is not there: copy that, too");
-    assert_one_line("its tree", run("--tree lost.gguf"), "lost.gguf: it is a link, and what it points to is not there");
+    assert_one_line("its tree", run("--summary lost.gguf"), "lost.gguf: it is a link, and what it points to is not there");
     /* With another model's file in the folder: it is not for want of a config.json that this one does not run. */
     assert_int_equal(symlink(ROOT "/tests/golden/gguf/plain.gguf", AT("%s/cache/snapshots/3ab/q8.gguf", folder)), 0);
     static const char *const lost[] = {"model.safetensors", "config.json"};
     for (size_t i = 0; i < COUNT(lost); i++) {
         assert_int_equal(unlink(AT("%s/cache/blobs/%s", folder, lost[i])), 0);
-        assert_one_line(lost[i], run("--model cache/snapshots/3ab --ids 1"),
+        assert_one_line(lost[i], run("--model cache/snapshots/3ab --token-ids 1"),
                         AT("3ab/%s: it is a link, and what it points to is not there: copy that, too", lost[i]));
     }
 }
@@ -320,7 +320,7 @@ static void folders_around_a_model_are_named(void **state) {
 static void tensors_of_other_names_get_one_line(void **state) {
     (void)state;
     Weights weights = open_weights("llama1");
-    char(*names)[96] = allocate(weights.count * sizeof *names);
+    char(*names)[96] = xmalloc(weights.count * sizeof *names);
     for (size_t i = 0; i < weights.count; i++) {
         snprintf(names[i], sizeof *names, "language_model.%s", weights.tensors[i].name);
         weights.tensors[i].name = names[i];
@@ -328,7 +328,7 @@ static void tensors_of_other_names_get_one_line(void **state) {
     write_config(AT("%s/prefixed", folder), "llama1", "{", "{");
     safetensors_save(AT("%s/prefixed/model.safetensors", folder), weights.count, weights.tensors, 0, NULL);
     safetensors_close(&weights.file), free(names);
-    assert_one_line("a prefix", run("--model prefixed --ids 1"),
+    assert_one_line("a prefix", run("--model prefixed --token-ids 1"),
                     "prefixed: its tensors have other names than a Llama's: \"language_model.lm_head.weight\", and "
                     "none is \"model.embed_tokens\"");
 }
@@ -365,22 +365,22 @@ static void bad_tensors_get_one_line(void **state) {
         else if (strcmp(bad[i].change, "double") == 0) tensor->dtype = F64, tensor->data = doubles;
         else weights.tensors[weights.count] = *tensor,
             weights.tensors[weights.count++].name = "model.layers.0.self_attn.q_proj.bias";
-        assert_one_line(bad[i].words, run("--model '%s' --ids 1", save_model("bad_tensors", "llama1", &weights)),
+        assert_one_line(bad[i].words, run("--model '%s' --token-ids 1", save_model("bad_tensors", "llama1", &weights)),
                         bad[i].words);
     }
     write_config(AT("%s/more", folder), "llama1", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1000");
-    assert_int_equal(run("--model more --ids 1"), 1);
+    assert_int_equal(run("--model more --token-ids 1"), 1);
     assert_one_line("no weights", 1, "it holds neither model.safetensors nor model.safetensors.index.json");
     size_t size;
     char *bytes = file_read(AT("%s/model.safetensors", GOLDEN("llama1")), &size);
     write_file(AT("%s/more/model.safetensors", folder), bytes, size);
-    assert_one_line("more layers", run("--model more --ids 1"),
+    assert_one_line("more layers", run("--model more --token-ids 1"),
                     "8982 tensors are missing: model.layers.2.input_layernorm.weight, ");
     write_config(AT("%s/more", folder), "llama1", "{", "{");
     static const size_t cuts[] = {0, 7, 8, 100, 5000, 80000};
     for (size_t i = 0; i < COUNT(cuts); i++) {
         write_file(AT("%s/more/model.safetensors", folder), bytes, cuts[i]);
-        assert_one_line("truncated", run("--model more --ids 1"), "model.safetensors: ");
+        assert_one_line("truncated", run("--model more --token-ids 1"), "model.safetensors: ");
     }
     free(bytes);
 }
@@ -399,8 +399,8 @@ static void copy_shards(const char *to) {
 static double time_to_refuse(int layers, size_t strange) {
     Weights weights = open_weights("llama1");
     size_t count = 0, most = strange + weights.count * (size_t)layers;
-    Tensor *tensors = allocate(most * sizeof *tensors);
-    char(*names)[64] = allocate(most * sizeof *names);
+    Tensor *tensors = xmalloc(most * sizeof *tensors);
+    char(*names)[64] = xmalloc(most * sizeof *names);
     for (size_t i = 0; i < strange; i++, count++) {
         snprintf(names[count], sizeof *names, "strange.%zu", i);
         tensors[count] = (Tensor){.name = names[count], .dtype = F32, .rank = 1, .shape = {0}, .data = ""};
@@ -422,7 +422,7 @@ static double time_to_refuse(int layers, size_t strange) {
 
     struct rusage before, after;
     getrusage(RUSAGE_CHILDREN, &before);
-    assert_one_line("strange", run("--model strange --ids 1"), AT("%zu tensors of no Llama: strange.", strange));
+    assert_one_line("strange", run("--model strange --token-ids 1"), AT("%zu tensors of no Llama: strange.", strange));
     getrusage(RUSAGE_CHILDREN, &after);
     return (double)(after.ru_utime.tv_sec - before.ru_utime.tv_sec) +
            1e-6 * (double)(after.ru_utime.tv_usec - before.ru_utime.tv_usec);
@@ -466,18 +466,18 @@ static void bad_shards_get_one_line(void **state) {
         {"{", "[", "no valid JSON"},
     };
     for (size_t i = 0; i < COUNT(bad); i++) {
-        char *found = strstr(good, bad[i].from), *changed = allocate(size + 100);
+        char *found = strstr(good, bad[i].from), *changed = xmalloc(size + 100);
         if (!found) fail_msg("%s is not in the index", bad[i].from);
         sprintf(changed, "%.*s%s%s", (int)(found - good), good, bad[i].to, found + strlen(bad[i].from));
         write_file(AT("%s/model.safetensors.index.json", path), changed, strlen(changed));
-        assert_one_line(bad[i].to, run("--model shards --ids 1"), bad[i].words);
+        assert_one_line(bad[i].to, run("--model shards --token-ids 1"), bad[i].words);
         free(changed);
     }
     write_file(AT("%s/model.safetensors.index.json", path), good, size);
     assert_int_equal(run("--model shards --compare '%s/expected.safetensors'", GOLDEN("llama2_70b")), 0);
     truncate(AT("%s/model-00002-of-00002.safetensors", path), 9000);
-    assert_one_line("truncated", run("--model shards --ids 1"), "model-00002-of-00002.safetensors: tensor ");
-    assert_one_line("a shard", run("--model shards/model-00001-of-00002.safetensors --ids 1"),
+    assert_one_line("truncated", run("--model shards --token-ids 1"), "model-00002-of-00002.safetensors: tensor ");
+    assert_one_line("a shard", run("--model shards/model-00001-of-00002.safetensors --token-ids 1"),
                     "it has weights alone: name the folder");
     free(good);
 }
@@ -503,10 +503,10 @@ static void bad_bins_get_one_line(void **state) {
     for (size_t i = 0; i < COUNT(bad); i++) {
         memcpy(good, bad[i].header, sizeof bad[i].header);
         write_file(AT("%s/bad.bin", folder), good, size);
-        assert_one_line(bad[i].words, run("--model bad.bin --ids 1"), bad[i].words);
+        assert_one_line(bad[i].words, run("--model bad.bin --token-ids 1"), bad[i].words);
     }
     write_file(AT("%s/bad.bin", folder), good, 27);
-    assert_one_line("short", run("--model bad.bin --ids 1"),
+    assert_one_line("short", run("--model bad.bin --token-ids 1"),
                     "27 bytes do not even hold the header of a .bin: truncated");
     free(good);
 }
@@ -517,20 +517,20 @@ static void bad_requests_get_one_line(void **state) {
     static const struct {
         const char *ids, *words;
     } bad[] = {
-        {"--ids 64", "token 64 is not in the vocabulary of 64 (0 to 63)"},
-        {"--ids 1,-1", "token -1 is not in the vocabulary"},
-        {"--ids 1,,2", "--ids: \",2\" is no token"},
-        {"--ids ''", "--ids: \"\" is no token"},
-        {"--ids 1,", "--ids: \"\" is no token"},
-        {"--ids ' 1'", "--ids: \" 1\" is no token"},
-        {"--ids 1,+2", "--ids: \"+2\" is no token"},
-        {"--ids 1,-", "--ids: \"-\" is no token"},
-        {"--ids 1x", "--ids: \"1x\" is no list"},
-        {"--ids 99999999999999999999", "is no token"},
-        {"--ids 5000000000", "is no token"},
+        {"--token-ids 64", "token 64 is not in the vocabulary of 64 (0 to 63)"},
+        {"--token-ids 1,-1", "token -1 is not in the vocabulary"},
+        {"--token-ids 1,,2", "--token-ids: \",2\" is no token"},
+        {"--token-ids ''", "--token-ids: \"\" is no token"},
+        {"--token-ids 1,", "--token-ids: \"\" is no token"},
+        {"--token-ids ' 1'", "--token-ids: \" 1\" is no token"},
+        {"--token-ids 1,+2", "--token-ids: \"+2\" is no token"},
+        {"--token-ids 1,-", "--token-ids: \"-\" is no token"},
+        {"--token-ids 1x", "--token-ids: \"1x\" is no list"},
+        {"--token-ids 99999999999999999999", "is no token"},
+        {"--token-ids 5000000000", "is no token"},
         {"--compare nowhere.safetensors", "nowhere.safetensors: cannot open it"},
-        {"--ids 1 --save /proc/nowhere/x.safetensors", "cannot write"},
-        {"--ids 1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0,"
+        {"--token-ids 1 --save /proc/nowhere/x.safetensors", "cannot write"},
+        {"--token-ids 1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0,"
          "1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0,1,2,3,4,5",
          "a prompt of 65 tokens is longer than this model's context of 64"},
     };
@@ -538,21 +538,21 @@ static void bad_requests_get_one_line(void **state) {
         if (!strstr(bad[i].ids, "--save"))
             assert_one_line(bad[i].ids, run("--model '%s' %s", golden, bad[i].ids), bad[i].words);
         else assert_one_line(bad[i].ids, run("--model '%s' %s >stdout", golden, bad[i].ids), bad[i].words);
-    static const char *const misuses[] = {"--ids 1", "--ids 1 --data d --model x", "--tree llama-3-8b --data d",
-                                          "--model '' --ids 1", "--model x --ids 1 --save ''", "--model x --compare ''",
-                                          "--tree ''", "--model x --ids 1 --ids 2",
-                                          "--model x --ids 1 --save a --save b"};
+    static const char *const misuses[] = {"--token-ids 1", "--token-ids 1 --data d --model x", "--summary llama-3-8b --data d",
+                                          "--model '' --token-ids 1", "--model x --token-ids 1 --save ''", "--model x --compare ''",
+                                          "--summary ''", "--model x --token-ids 1 --token-ids 2",
+                                          "--model x --token-ids 1 --save a --save b"};
     for (size_t i = 0; i < COUNT(misuses); i++) assert_misuse(run("%s", misuses[i]));
     assert_misuse(run("--model '%s'", golden));
-    assert_one_line("nowhere", run("--model nowhere --ids 1"), "nowhere: No such file or directory");
-    assert_one_line("a device", run("--model /dev/null --ids 1"), "/dev/null: it is not a regular file");
-    assert_one_line("a folder of nothing", run("--model / --ids 1"), "config.json");
+    assert_one_line("nowhere", run("--model nowhere --token-ids 1"), "nowhere: No such file or directory");
+    assert_one_line("a device", run("--model /dev/null --token-ids 1"), "/dev/null: it is not a regular file");
+    assert_one_line("a folder of nothing", run("--model / --token-ids 1"), "config.json");
     static const char *const pipes[] = {"config.json", "model.safetensors.index.json", "model.safetensors"};
     for (size_t i = 0; i < COUNT(pipes); i++) { /* nobody writes to them */
         write_config(AT("%s/pipe", folder), "llama3", "{", "{");
         unlink(AT("%s/pipe/%s", folder, pipes[i]));
         assert_int_equal(mkfifo(AT("%s/pipe/%s", folder, pipes[i]), 0666), 0);
-        assert_one_line(pipes[i], run("--model pipe --ids 1"), AT("%s: it is not a regular file", pipes[i]));
+        assert_one_line(pipes[i], run("--model pipe --token-ids 1"), AT("%s: it is not a regular file", pipes[i]));
         unlink(AT("%s/pipe/%s", folder, pipes[i]));
     }
 }
@@ -563,16 +563,16 @@ static void a_tree_is_of_any_model(void **state) {
     for (size_t i = 0; i < COUNT(paths); i++) {
         struct stat status;
         assert_int_equal(stat(paths[i], &status), 0);
-        assert_int_equal(run("--tree '%s'", paths[i]), 0);
+        assert_int_equal(run("--summary '%s'", paths[i]), 0);
         assert_said("LlamaForCausalLM(\n  (model): LlamaModel(\n");
         assert_said(AT("\nThis file has %lld bytes.\n", (long long)status.st_size));
     }
-    assert_int_equal(run("--tree '%s'", GOLDEN("llama2_70b")), 0);
+    assert_int_equal(run("--summary '%s'", GOLDEN("llama2_70b")), 0);
     assert_null(strstr(said, "This file has"));
-    assert_one_line("no model", run("--tree '%s/config.json'", GOLDEN("llama2_70b")),
+    assert_one_line("no model", run("--summary '%s/config.json'", GOLDEN("llama2_70b")),
                     "this is no .bin of llama2.c: name one, a .gguf or a model's folder");
     assert_int_equal(system(AT("head -c 4000 /dev/zero >%s/hollow.gguf", folder)), 0); /* a download that never came */
-    assert_one_line("no GGUF file", run("--tree '%s/hollow.gguf'", folder),
+    assert_one_line("no GGUF file", run("--summary '%s/hollow.gguf'", folder),
                     "hollow.gguf: it does not begin with GGUF");
 }
 

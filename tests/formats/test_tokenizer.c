@@ -48,7 +48,7 @@ typedef struct {
 } Bytes;
 
 static Bytes from_hex(const char *hex) {
-    Bytes bytes = {strlen(hex) / 2, allocate(strlen(hex) / 2)};
+    Bytes bytes = {strlen(hex) / 2, xmalloc(strlen(hex) / 2)};
     for (size_t i = 0; i < bytes.length; i++) {
         unsigned byte;
         assert_int_equal(sscanf(hex + 2 * i, "%2x", &byte), 1);
@@ -59,7 +59,7 @@ static Bytes from_hex(const char *hex) {
 
 /* A copy of the exact size, so that the sanitizer sees a look behind the end. */
 static Bytes from_json(const json_t *string) {
-    Bytes bytes = {json_string_length(string), allocate(json_string_length(string))};
+    Bytes bytes = {json_string_length(string), xmalloc(json_string_length(string))};
     memcpy(bytes.bytes, json_string_value(string), bytes.length);
     return bytes;
 }
@@ -359,7 +359,7 @@ static void any_bytes_are_encoded(void **state) {
         Tokenizer *t = tokenizer_open_any(GOLDEN(committed[v]));
         for (int i = 0; i < 2000; i++) {
             size_t length = (size_t)random_between(&random, 0, 60), count, at = 0, n;
-            char *bytes = allocate(length);
+            char *bytes = xmalloc(length);
             for (size_t b = 0; b < length; b++) bytes[b] = (char)random_between(&random, 0, 255);
             int *ids = tokenizer_encode(t, length, bytes, true, &count);
             for (size_t k = 0; k < count; k++) {
@@ -385,7 +385,7 @@ static void a_long_text_is_its_lines(void **state) {
     enum { LINES = 3000, MOST = 4 * 40 + 3 };
     static const char *const few[] = {"sentencepiece", "prepend", "tiktoken", "byte_level"};
     Random random = {12};
-    char *bytes = allocate(LINES * MOST);
+    char *bytes = xmalloc(LINES * MOST);
     for (size_t v = 0; v < COUNT(few); v++) {
         Tokenizer *t = tokenizer_open_any(GOLDEN(few[v]));
         size_t length = 0, starts[LINES + 1], count, one, at = 0;
@@ -735,7 +735,7 @@ static void a_long_text_is_encoded_in_linear_time(void **state) {
     static const char *const names[] = {"one letter", "two letters", "words", "spaces", "newlines", "one character",
                                         "bad bytes"};
     static const char *const few[] = {"sentencepiece", "prepend", "tiktoken"};
-    char *bytes = allocate(LONG);
+    char *bytes = xmalloc(LONG);
     for (size_t v = 0; v < COUNT(few) + COUNT(others); v++) {
         const char *name = v < COUNT(few) ? few[v] : others[v - COUNT(few)];
         Tokenizer *t = v < COUNT(few) ? tokenizer_open_any(GOLDEN(name)) : open_other(name);
@@ -750,7 +750,7 @@ static void a_long_text_is_encoded_in_linear_time(void **state) {
 static void a_run_of_blanks_may_be_long(void **state) {
     (void)state;
     Tokenizer *t = tokenizer_open_any(GOLDEN("tiktoken"));
-    char *bytes = allocate(BLANKS + 1);
+    char *bytes = xmalloc(BLANKS + 1);
     memset(bytes, ' ', BLANKS), bytes[BLANKS] = 'x';
     assert_round_trip(t, "tiktoken", BLANKS + 1, bytes);
     free(bytes), tokenizer_close(t);
@@ -773,7 +773,7 @@ static void assert_change_refused(const char *words, const char *name, const cha
     char *bytes = file_read(GOLDEN(name), &size), *found = memmem(bytes, size, from, length);
     if (!found) fail_msg("%s is not in %s", from, name);
     size_t before = (size_t)(found - bytes), after = size - before - length, added = strlen(to);
-    char *changed = allocate(size + added);
+    char *changed = xmalloc(size + added);
     memcpy(changed, bytes, before), memcpy(changed + before, to, added),
         memcpy(changed + before + added, found + length, after);
     assert_refuses(words, before + added + after, changed);

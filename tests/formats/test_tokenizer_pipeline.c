@@ -85,7 +85,7 @@ static json_t *json_of(const char *text) {
 /* What it makes of these pieces, which have a "|" behind them. */
 static void assert_makes(const char *key, const char *step, const char *text, const char *right) {
     json_t *json = json_pack("{s: o}", key, json_of(step));
-    Pipeline *p = allocate(sizeof *p);
+    Pipeline *p = xmalloc(sizeof *p);
     *p = (Pipeline){0};
     pipeline_read(p, "p", json);
     Pieces pieces = {0};

@@ -92,14 +92,14 @@ def masked(q, k, v):
     return F.scaled_dot_product_attention(q, k, v, attn_mask=visible, enable_gqa=True)[0].transpose(0, 1)
 
 
-attend_last = Kernel("attend_last", CHAPTER,
+gqa_attention_with_past = Kernel("gqa_attention_with_past", CHAPTER,
                      "torch.nn.functional.scaled_dot_product_attention with the mask spelled out, enable_gqa=True",
                      pytorch=masked, formula=attend)
 
 
 def wrong_formula(name, advice, formula):
     grouped_query_attention.wrong(name, advice, formula)
-    attend_last.wrong(name, advice, formula)
+    gqa_attention_with_past.wrong(name, advice, formula)
 
 
 def wrong(name, advice, **change):
@@ -203,7 +203,7 @@ wrong_formula("masked_after_softmax",
               "Your weights of the future are made 0 after the softmax, and the rest sum to less than 1. Mask the "
               "scores before it",
               masked_late)
-for kernel in grouped_query_attention, attend_last:
+for kernel in grouped_query_attention, gqa_attention_with_past:
     kernel.wrong_tails("dot product", lambda full, q, k, v: attend(
         torch.cat([q[..., :full(q.shape[2])], 0 * q[..., full(q.shape[2]):]], 2), k, v))
 wrong_formula("keys_and_values_swapped",
@@ -214,10 +214,10 @@ wrong_formula("read_heads_first", "You read q, k and v as [heads][T][D]. They ar
 wrong_formula("written_heads_first",
               "You write out as [H][T][D]. It is [T][H][D]: the heads of a token lie together",
               lambda q, k, v: written_heads_first(attend(q, k, v)))
-attend_last.wrong("mask_from_the_top_left",
+gqa_attention_with_past.wrong("mask_from_the_top_left",
                   "Your query t sees the keys 0 .. t. The queries are the last T of S positions: S - T + t",
                   lambda q, k, v: attend(q, k[:len(q)], v[:len(q)]))
-attend_last.wrong("mask_reversed_from_the_top_left",
+gqa_attention_with_past.wrong("mask_reversed_from_the_top_left",
                   "Your query t sees the keys from t on. It stands at S - T + t, and sees those up to there",
                   lambda q, k, v: attend(q, k, v, seen=lambda position, s: s >= position - (len(k) - len(q))))
 
@@ -232,7 +232,7 @@ def under_the_last_maximum(scores):
 
 
 def wrong_carry(name, advice, of_output, of_sum):
-    attend_last.wrong(name, advice, lambda q, k, v: attend(
+    gqa_attention_with_past.wrong(name, advice, lambda q, k, v: attend(
         q, k, v, softmax=lambda scores: of_output(scores) / of_sum(scores).sum(KEYS, keepdim=True)))
 
 
@@ -288,7 +288,7 @@ case("deep_below", "Scores of -2^32 each: even -1e9 is no mask.", **deep_below(5
 case("left_over", "D = 29: full vectors of 4, 8 and 16 leave 1, 5 and 13.", **heads(3, 2, 1, 29))
 case("past_64", "67 positions of one narrow head.", **heads(67, 1, 1, 3))
 
-case = attend_last.case
+case = gqa_attention_with_past.case
 
 
 def last(T, S, H, KV, D):

@@ -174,7 +174,7 @@ def pytorch_best(ranks, V, largest, place):
     return torch.argmax(logits)[None].to(largest.dtype)
 
 
-largest = Kernel("largest_logit", CHAPTER, "torch.argmax of the whole row", pytorch=pytorch_best, formula=best, exact=True)
+largest = Kernel("vocab_parallel_argmax", CHAPTER, "torch.argmax of the whole row", pytorch=pytorch_best, formula=best, exact=True)
 largest.wrong("place_in_the_part", "You return the place in the part. Add the first token of that rank's part",
               lambda ranks, V, largest, place: best(ranks, V, largest, place, first=lambda rank: 0))
 largest.wrong("even_parts", "You take all parts for V / ranks long, rounded down. Rank r begins at V r / ranks",

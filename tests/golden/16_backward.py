@@ -857,7 +857,7 @@ def log_sum_formula(q, k, v, of_out, which=lambda h, H, KV: h // (H // KV), scal
     return kept((back(m) + log(torch.exp(scores - m).sum(-1, keepdim=True)))[..., 0].T.contiguous())
 
 
-log_sum = Kernel("flash_attention_log_sum", CHAPTER, "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu",
+log_sum = Kernel("flash_attention_lse", CHAPTER, "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu",
                  log_sum_pytorch, log_sum_formula)
 for name, advice, how in [
         ("modulo", "Your query head h reads key/value head h % KV. Neighbours share: h / (H / KV)", dict(which=lambda h, H, KV: h % KV)),

@@ -790,7 +790,7 @@ def shares(function):
     return lambda targets: function((targets >= 0).sum(1).to(torch.get_default_dtype()), *targets.shape)
 
 
-share = Kernel("loss_shares", CHAPTER, "torch.nn.functional.cross_entropy under torch.autograd", torch_shares,
+share = Kernel("microbatch_weights", CHAPTER, "torch.nn.functional.cross_entropy under torch.autograd", torch_shares,
                shares(lambda counted, batches, rows: counted / counted.sum()), mixes=True)
 for name, advice, function in [
         ("mean_of_means", "Your shares are all alike: a mean of means. A micro-batch counts by its targets",

@@ -5,7 +5,7 @@
     python tests/golden/chat.py --many PROGRAM   600 conversations more in each family: PROGRAM is build/tests/test_chat
 
 The templates are ours, in our words: they say what the chat_template in a tokenizer_config.json says of conversations without
-tools, in the ways that such templates are written. Those that have the name of one of `llama --template` are also what that
+tools, in the ways that such templates are written. Those that have the name of one of `llama --chat-template` are also what that
 writes. The sources, on huggingface.co where no other is named:
 
     llama2      meta-llama/Llama-2-7b-chat-hf             the system's message is a part of the first user's; assistants' have spaces around

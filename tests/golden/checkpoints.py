@@ -77,7 +77,7 @@ def meta(folder, model, shards, rows):
 
 def logits(program, folder):
     out = folder / "logits.safetensors"
-    run = subprocess.run([program, "--model", folder, "--ids", IDS, "--save", out], capture_output=True, text=True)
+    run = subprocess.run([program, "--model", folder, "--token-ids", IDS, "--save", out], capture_output=True, text=True)
     return load_file(out)["logits"] if run.returncode == 0 else run.stderr
 
 

@@ -92,7 +92,7 @@ def compare(number, program, folder):
     ids = torch.tensor([draw.randrange(config.vocab_size) for _ in range(T)])
     truth, theirs = logits_of(folder, torch.float64, ids), logits_of(folder, torch.float32, ids)
     out = folder / "ours.safetensors"
-    run = subprocess.run([program, "--model", folder, "--ids", ",".join(map(str, ids.tolist())), "--save", out],
+    run = subprocess.run([program, "--model", folder, "--token-ids", ",".join(map(str, ids.tolist())), "--save", out],
                          capture_output=True, text=True)
     if run.returncode:
         return None, run.stderr.strip(), config

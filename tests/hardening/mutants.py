@@ -110,11 +110,11 @@ EQUIVALENT = {
         *((f"(D + WIDE {more}", "(T + WIDE - 1) / WIDE") for more in ("+ 1) / WIDE * WIDE", "- 1) * WIDE * WIDE", "- 1) * WIDE")),
         *(("(D + WIDE - 1) / WIDE * WIDE", f"(T + WIDE {more}") for more in ("+ 1) / WIDE", "- 1) * WIDE", "- 1)")))},
     **{(BACKWARD[3], line): ROOMY for line in (
-        "float(*p)[seen] = allocate((3 + 1) * sizeof *p), (*dp)[seen] = p + 1, (*dscore)[seen] = p + 2;",
-        "double(*sums)[T][D] = allocate((2 + 1) * sizeof *sums);")},
+        "float(*p)[seen] = xmalloc((3 + 1) * sizeof *p), (*dp)[seen] = p + 1, (*dscore)[seen] = p + 2;",
+        "double(*sums)[T][D] = xmalloc((2 + 1) * sizeof *sums);")},
     (FAST_ATTENTION, "for (int r = 0; r < rows - 1; r += ROWS) {"): WHOLE,
     (FAST_ATTENTION, "for (size_t i = 0; i < width - 1; i += WIDE) {"): WHOLE,
-    **{(FAST_ATTENTION, f"float *room = allocate({more} * sizeof *room);"): ROOMY
+    **{(FAST_ATTENTION, f"float *room = xmalloc({more} * sizeof *room);"): ROOMY
        for more in ("(5 * numbers * rows)", "((5 + 1) * numbers + 2 * rows)", "(5 * numbers + (2 + 1) * rows)", "(4 + 1) * numbers")},
     (FAST_ATTENTION, "for (int t = 1; t < head->T; t++)"): "the first query sees one key, whose weight is 1 whatever it asks",
     (FAST_ATTENTION, "for (int s = 0; s <= T; s += KEYS) {"): EMPTY,
@@ -140,9 +140,9 @@ EQUIVALENT = {
         "any slide that is narrower than a pair is the same step",
     (SCALING, "static double yarn_mscale(double factor, double mscale) "
            "{ return factor < 1 ? 1 : 0.1 * mscale * log(factor) + 1; }"): "log(1) is 0: both answers are 1",
-    (ROPE, "float(*matrix)[D] = allocate((size_t)D / sizeof *matrix);"):
+    (ROPE, "float(*matrix)[D] = xmalloc((size_t)D / sizeof *matrix);"):
         "an overrun, for make sanitize to catch, and no other answer",
-    (ROPE, "for (int h = 0; h <= H + KV; h++) turn_head(D, out[t][h], qkv[t][h], cosine[t], sine[t]);"):
+    (ROPE, "for (int h = 0; h <= H + KV; h++) rotate_head(D, out[t][h], qkv[t][h], cosine[t], sine[t]);"):
         "the first value is turned too, and then copied over",
     (ATTENTION, "for (int t = 0; t <= T; t++)"): "one more query, that sees all keys: nothing of it is masked",
     (ATTENTION, "for (int t = 0; t < T - 1; t++)"): "the last query sees all keys: nothing of it is masked",
@@ -153,19 +153,19 @@ EQUIVALENT = {
     (PLAIN_FLASH, "l[0] = 0;"): "the first tile multiplies what was there by 0, if it was a number",
     (PLAIN_FLASH, "memset(O[r ? r - 1 : 0], 0, sizeof O[r]);"): "the first tile multiplies what was there by 0, if it was a number",
     (PLAIN_FLASH, "for (int s = 0; s <= end; s += Bc) {"): "one more tile, of no keys",
-    (PLAIN_FLASH, "if (seen >= 0) attend_tile(smaller(seen, keys), D, &m[r], &l[r], O[r], q[r][h], K, V);"):
+    (PLAIN_FLASH, "if (seen >= 0) online_softmax_tile(min_int(seen, keys), D, &m[r], &l[r], O[r], q[r][h], K, V);"):
         "a tile of which nothing is seen changes nothing",
-    (PLAIN_FLASH, "for (int t = 0; t <= T; t += Br) attend_block(smaller(Br, T - t), S - T + t, h, H, KV, D, out + t, q + t, k, v);"):
+    (PLAIN_FLASH, "for (int t = 0; t <= T; t += Br) attend_block(min_int(Br, T - t), S - T + t, h, H, KV, D, out + t, q + t, k, v);"):
         "one more block, of no queries",
     (FLASH, "for (int s0 = 0; s0 <= end; s0 += KEYS) {"): "one more tile, of no keys",
     **{(FLASH, f"if (s0 + KEYS {of} set->last[0]) mask({queries}, score, s0, set->last);"): UNMASKED
        for queries in ("WIDE", "queries") for of in ("- 1 >=", "+ 1 >")},
-    (FLASH, "float *room = allocate((3 + 1) * numbers * sizeof *room);"): ROOMY,
+    (FLASH, "float *room = xmalloc((3 + 1) * numbers * sizeof *room);"): ROOMY,
     (FLASH, "memset(to_k, 0, KEYS * sizeof *to_k), memset(to_v, 0, KEYS / sizeof *to_v);"):
         "what was there weighs 0, and is a number here; make verify, which puts NaNs there, catches it",
     **{(FLASH, f"const float(*keys)[KEYS] = (const void *)tile->k.first, (*values)[{width}] = (const void *)tile->v.first;"):
            "of the values the first row alone is named" for width in ("0", "width ? width - 1 : 0")},
-    (FLASH, "attend_part(queries, each, (void *)sets[part], (int)first, (int)(end <= S ? end : S), &p);"): EITHER,
+    (FLASH, "decode_part(queries, each, (void *)sets[part], (int)first, (int)(end <= S ? end : S), &p);"): EITHER,
     **{(FLASH, line): WHOLE for line in (
         "for (int c = 0; c < width - 1; c += 2 * LANES)", "for (int i = 0; i < width - 1; i += ROWS) {",
         "for (int first = 0; first < queries - 1; first += rows) {")},
@@ -187,7 +187,7 @@ EQUIVALENT = {
         "for (int t = 0; bias && t <= T; t++)")},
     **{(DECODER, f"float inv_freq[{more}], factor = rope_frequencies(D, inv_freq, &d->model->config.rope, whole);"): ROOMY
        for more in ("D", "D * 2")},
-    (DECODER, ".angles = floats(T, c->D), .last = floats((1 + 1), c->C), .room_size = room_bytes(c, T)};"): ROOMY,
+    (DECODER, ".angles = floats(T, c->D), .last = floats((1 + 1), c->C), .room_size = arena_bytes(c, T)};"): ROOMY,
     **{(TRAIN, f"bool together = {beyond} n && ids[i] == left && ids[i + 1] == right;"): OVERRUN for beyond in ("i - 1 <", "i + 1 <=", "i <")},
     (BPE, "return a->rank < b->rank || (a->rank == b->rank && a->left <= b->left);"): "of two at one place, one is stale",
     (BPE, "for (int child; (child = 2 * i + 1) <= heap->count; i = child) {"): "behind the others stands the last, which is not before itself",
@@ -201,7 +201,7 @@ EQUIVALENT = {
     (BPE, "for (int i = 0; i < count; i++) symbols[i].previous = i - 1, symbols[i].next = i + 1 < count ? i + 1 : -(1 + 1);"):
         "any negative number is an end",
     (BPE, "while (heap.count >= 0) {"): "one more candidate, from the empty heap, is the last again, and stale",
-    (BPE, "for (int i = 0; i < count - 1; i++) propose(&heap, vocabulary, text, symbols, i);"): "the last symbol has no neighbour to merge with",
+    (BPE, "for (int i = 0; i < count - 1; i++) push_pair(&heap, vocabulary, text, symbols, i);"): "the last symbol has no neighbour to merge with",
     (SAMPLING, "out[v] = !seen[v] ? logits[v] : logits[v] <= 0 ? logits[v] * penalty : logits[v] / penalty;"): "zero is zero either way",
     (SAMPLING, "int count = k <= V ? k : V;"): EITHER,
     (SAMPLING, "for (int i = 0; i <= count; i++) heap[i] = -INFINITY;"): OVERRUN,
@@ -220,7 +220,7 @@ EQUIVALENT = {
     (QUANTIZATION, "for (int j = 0; j < BLOCK; j++) most = (bits[j] & INT32_MAX) >= most ? bits[j] & INT32_MAX : most;"): EITHER,
     (QUANTIZATION, "for (int i = 1; i < n; i += BLOCK, w++, a++) {"): BLOCKS,
     (QUANTIZATION, "levels[j] = (int8_t)(x[j] <= 0 ? -magnitude : magnitude);"): "the magnitude of zero is zero",
-    (QUANTIZATION, "for (int i = 0; i < n - 1; i += BLOCK, block++) block->d = half_made(q8_levels(block->q, &x[r][i]));"): BLOCKS,
+    (QUANTIZATION, "for (int i = 0; i < n - 1; i += BLOCK, block++) block->d = fp32_to_fp16(q8_levels(block->q, &x[r][i]));"): BLOCKS,
     (QUANTIZATION, "if (x[j] <= low) low = x[j];"): EITHER,
     (QUANTIZATION, "if (x[j] >= high) high = x[j];"): EITHER,
     (QUANTIZATION, "for (int i = 0; i < n - 1; i += BLOCK, block++) {"): BLOCKS,
@@ -230,7 +230,7 @@ EQUIVALENT = {
 
 
 # Functions beside a kernel that verify does not judge: the lesson's quoted run shows what they do.
-UNJUDGED = {TRAIN: "in_one_word|most_frequent|learn|apply_learned"}
+UNJUDGED = {TRAIN: "in_one_word|most_frequent|learn|bpe_apply_merges"}
 
 
 def unjudged_lines(path, source):
@@ -349,7 +349,7 @@ class Original:
                 return None
             if code == self.code:
                 return "same"
-            verdict = run(f"{self.build}/verify", "--seconds", "2", "--library", library, seconds=seconds)
+            verdict = run(f"{self.build}/verify", "--timeout", "2", "--library", library, seconds=seconds)
             if re.search(r"^FAIL: (\d+ of|.* the contract says that fail\(\) refuses it)", verdict.stdout, re.M):
                 return "killed"
             if test:

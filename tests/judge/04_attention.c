@@ -133,9 +133,9 @@ static void unpack_flash_attention(Function kernel, const Call *c) {
 }
 
 /* The same arguments. */
-static void unpack_attend_last(Function kernel, const Call *c) { unpack_flash_attention(kernel, c); }
+static void unpack_gqa_attention_with_past(Function kernel, const Call *c) { unpack_flash_attention(kernel, c); }
 
-static void random_attend_last(Call *call, Random *random, Size size) {
+static void random_gqa_attention_with_past(Call *call, Random *random, Size size) {
     size_t T = extent(random, size, 1, 20, 33, 1), S = T + extent(random, size, 0, 20, 100, 4095);
     size_t KV = extent(random, size, 1, 3, 5, 8), D = extent(random, size, 1, 40, 130, 128);
     if (size == FAR) random_heads(call, random, 2, FAR_AWAY, 2, 1, 8);
@@ -293,7 +293,7 @@ const Kernel attention_kernels[] = {
      .refusals = refused_by_attention},
     {KERNEL(grouped_query_attention, "06_grouped_query", grouped_query), .operations = heads_operations,
      .refusals = refused_by_heads},
-    {KERNEL(attend_last, "06_grouped_query", attend_last), .refusals = refused_by_last_heads},
+    {KERNEL(gqa_attention_with_past, "06_grouped_query", gqa_attention_with_past), .refusals = refused_by_last_heads},
     {KERNEL(kv_cache_append, "07_kv_cache", kv_cache_append), .pointwise = true, .refusals = refused_by_cache},
     {KERNEL(cached_attention, "07_kv_cache", cached_attention), .refusals = refused_by_cache},
     {KERNEL(flash_attention, "08_flash_attention", flash_attention),

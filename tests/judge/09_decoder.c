@@ -35,7 +35,7 @@ static Layer layer_of(const Call *c, int l) {
 /* An input that the call lacks is one that its kernel does not need. */
 static Model given_model(const Call *c, int L, int C, int V) {
     Model model = {.config = {.C = C, .F = 2, .L = L, .H = 1, .KV = 1, .D = 2, .V = V},
-                   .layers = allocate((size_t)L * sizeof(Layer))};
+                   .layers = xmalloc((size_t)L * sizeof(Layer))};
     Config *config = &model.config;
     for (int l = 0; l < L; l++) model.layers[l] = layer_of(c, l);
     if (input_named(c, "eps")) config->rms_norm_eps = scalar(c, "eps");
@@ -77,25 +77,25 @@ static Decoder marked_decoder(const Model *model, int capacity) {
     const uint32_t mark = (uint32_t)POISON << 16 | POISON;
     for (size_t i = 0; i < cached; i++)
         memcpy(decoder.keys + i, &mark, sizeof mark), memcpy(decoder.values + i, &mark, sizeof mark);
-    for (size_t i = 0; i < decoder.room_size / sizeof mark; i++)
-        memcpy(decoder.room + i * sizeof mark, &mark, sizeof mark);
+    for (size_t i = 0; i < decoder.arena_size / sizeof mark; i++)
+        memcpy(decoder.arena + i * sizeof mark, &mark, sizeof mark);
     return decoder;
 }
 
-/* As decoder_read() leaves it before each piece. */
+/* As decoder_eval() leaves it before each piece. */
 static void begin_piece(Decoder *d, const Call *c, Piece piece) {
     int D = d->model->config.D;
-    float(*angles)[piece.T][D / 2] = (void *)d->angles;
+    float(*angles)[piece.T][D / 2] = (void *)d->cos_sin;
     const float(*cosine)[D / 2] = argument(c, "cosine"), (*sine)[D / 2] = argument(c, "sine");
     memcpy(angles[0], cosine[piece.first], sizeof *angles), memcpy(angles[1], sine[piece.first], sizeof *angles);
     d->length = piece.first;
 }
 
 static void look_at_decoder(const Decoder *d, int length) {
-    if (d->taken)
+    if (d->arena_used)
         complain("the output is right, but %zu bytes of the decoder's room are not given back: d->taken = mark",
-                 d->taken);
-    if (d->length != length) complain("the output is right, but it has changed d->length: that is for decoder_read()");
+                 d->arena_used);
+    if (d->length != length) complain("the output is right, but it has changed d->length: that is for decoder_eval()");
 }
 
 /* ------------------------------------------------------------------ the blocks */
@@ -113,12 +113,12 @@ static void unpack_attention_block(Function kernel, const Call *c) {
         begin_piece(&decoder, c, piece[p]);
         AS(attention_block, kernel)(&decoder, l, piece[p].T, C, delta + first, x + first);
         look_at_decoder(&decoder, first);
-        decoder.taken = 0, decoder.length = first;
+        decoder.arena_used = 0, decoder.length = first;
         float *ignored = work_room("delta of another layer", (size_t)piece[p].T * (size_t)C);
         if (other)
             AS(attention_block, kernel)(&decoder, (l + 1) % model.config.L, piece[p].T, C, (float(*)[C])ignored,
                                         other + first);
-        decoder.taken = 0;
+        decoder.arena_used = 0;
     }
     decoder_free(&decoder), release(&model);
 }
@@ -156,7 +156,7 @@ static void unpack_decoder_forward(Function kernel, const Call *c) {
     float(*stream)[T][C] = output(c);
     Shown shown = {last + 1, T, output(c)};
     Decoder decoder = marked_decoder(&model, T + 1);
-    decoder.watch = keep_stage, decoder.context = &shown;
+    decoder.hook = keep_stage, decoder.context = &shown;
     Piece piece[2];
     int count = pieces_of(c, T, piece);
     for (int p = 0; p < count; p++) {
@@ -165,7 +165,7 @@ static void unpack_decoder_forward(Function kernel, const Call *c) {
         AS(decoder_forward, kernel)(&decoder, piece[p].T, C, stream[last] + first,
                                     (const int *)argument(c, "ids") + first);
         look_at_decoder(&decoder, first);
-        decoder.taken = 0;
+        decoder.arena_used = 0;
     }
     decoder_free(&decoder), release(&model);
 }
@@ -175,7 +175,7 @@ static void unpack_decoder_logits(Function kernel, const Call *c) {
     const Tensor *weight = input_named(c, "lm_head");
     Model model = weight ? given_model(c, 1, C, (int)weight->shape[0]) : trained_model();
     Decoder decoder = decoder_new(&model, &reference_kernels, 1);
-    memcpy(decoder.last, argument(c, "last"), (size_t)C * sizeof *decoder.last);
+    memcpy(decoder.last_hidden, argument(c, "last"), (size_t)C * sizeof *decoder.last_hidden);
     AS(decoder_logits, kernel)(&decoder, output(c));
     decoder_free(&decoder), release(&model);
 }

@@ -31,7 +31,7 @@ static int random_logits(Call *call, Random *random, Size size) {
 /* Temperatures from the lowest that is allowed to the highest; each power of ten is equally likely. */
 static void random_temperature(Call *call, Random *random, Size size) {
     random_logits(call, random, size);
-    scalar_input(call, "T", (float)(COLDEST * pow(HOTTEST / COLDEST, random_uniform(random))));
+    scalar_input(call, "T", (float)(MIN_TEMPERATURE * pow(MAX_TEMPERATURE / MIN_TEMPERATURE, random_uniform(random))));
 }
 
 static void random_top_k(Call *call, Random *random, Size size) {

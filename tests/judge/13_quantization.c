@@ -39,7 +39,7 @@ static void unpack_dequantize(Function kernel, const Call *c) {
 }
 
 /* Any bytes, but for the float16 scales: of these the exponent is one that weights have. */
-static void random_blocks(Call *call, Random *random, const char *name, const Blocks *format, const int halves[2],
+static void random_blocks(Call *call, Random *random, const char *name, const QuantType *format, const int halves[2],
                           size_t rows, size_t count) {
     size_t bytes = (size_t)format->bytes;
     uint8_t *block = call_input(call, name, U8, 2, SHAPE(rows, count * bytes));
@@ -51,7 +51,7 @@ static void random_blocks(Call *call, Random *random, const char *name, const Bl
 }
 
 /* The offsets of the scales in a format's blocks, little-endian. */
-static const int *halves_of(const Blocks *format) {
+static const int *halves_of(const QuantType *format) {
     static const struct {
         const char *name;
         int at[2];
@@ -64,7 +64,7 @@ static const int *halves_of(const Blocks *format) {
 }
 
 static void random_dequantize(const char *name, Call *call, Random *random, Size size) {
-    const Blocks *format = format_named(name);
+    const QuantType *format = format_named(name);
     size_t rows = extent(random, size, 1, 4, 9, 64),
         count = extent(random, size, 1, 5, 35, 128 * 32 / (size_t)format->numbers);
     random_blocks(call, random, "blocks", format, halves_of(format), rows, count);
@@ -84,7 +84,7 @@ static void unpack_dot(int block, Function kernel, const Call *c) {
 }
 
 static void random_dot(const char *name, Call *call, Random *random, Size size) {
-    const Blocks *format = format_named(name), *q8_0 = format_named("Q8_0");
+    const QuantType *format = format_named(name), *q8_0 = format_named("Q8_0");
     size_t rows = extent(random, size, 1, 4, 5, 1), out = extent(random, size, 1, 4, 7, 4096),
         count = extent(random, size, 1, 6, 35, 128);
     random_blocks(call, random, "weight", format, halves_of(format), out, count);

@@ -28,7 +28,7 @@ static void unpack_vocabulary(Function kernel, const Call *c) {
 /* The token is handed over as a float: it fits in one. */
 static void unpack_largest(Function kernel, const Call *c) {
     float *token = output(c);
-    *token = (float)AS(largest_logit, kernel)(dimension(c, "largest", 0), whole_number(c, "V"), argument(c, "largest"),
+    *token = (float)AS(vocab_parallel_argmax, kernel)(dimension(c, "largest", 0), whole_number(c, "V"), argument(c, "largest"),
                                               argument(c, "place"));
 }
 
@@ -107,7 +107,7 @@ const Kernel parallel_kernels[] = {
     {KERNEL(shard_rows, "15_tensor_parallel", shard_rows), .pointwise = true},
     {KERNEL(shard_heads, "15_tensor_parallel", shard_heads), .pointwise = true},
     {KERNEL(vocabulary_embedding, "15_tensor_parallel", vocabulary), .pointwise = true},
-    {KERNEL(largest_logit, "15_tensor_parallel", largest), .pointwise = true},
+    {KERNEL(vocab_parallel_argmax, "15_tensor_parallel", largest), .pointwise = true},
     {KERNEL(parallel_feed_forward, "15_tensor_parallel", parallel)},
     {0},
 };

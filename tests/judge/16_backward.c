@@ -254,8 +254,8 @@ static void random_flash_backward(Call *call, Random *random, Size size) {
     random_heads_backward(call, random, size, &T, &H);
     int KV = dimension(call, "k", 1), D = dimension(call, "q", 2);
     void *out = call_input(call, "out", F32, 3, SHAPE(T, H, (size_t)D)),
-        *log_sum = call_input(call, "log_sum", F32, 2, SHAPE(T, H));
-    flash_attention_log_sum((int)T, (int)H, KV, D, out, log_sum, argument(call, "q"), argument(call, "k"),
+        *lse = call_input(call, "log_sum", F32, 2, SHAPE(T, H));
+    flash_attention_lse((int)T, (int)H, KV, D, out, lse, argument(call, "q"), argument(call, "k"),
                             argument(call, "v"));
 }
 
@@ -264,8 +264,8 @@ static void unpack_flash_log_sum(Function kernel, const Call *c) {
     int T = dimension(c, "q", 0), H = dimension(c, "q", 1), KV = dimension(c, "k", 1), D = dimension(c, "q", 2);
     bool of_out = whole_number(c, "of_out");
     void *out = of_out ? output(c) : work_room("out", (size_t)T * (size_t)H * (size_t)D);
-    void *log_sum = of_out ? work_room("log_sum", (size_t)T * (size_t)H) : output(c);
-    AS(flash_attention_log_sum, kernel)(T, H, KV, D, out, log_sum, argument(c, "q"), argument(c, "k"),
+    void *lse = of_out ? work_room("log_sum", (size_t)T * (size_t)H) : output(c);
+    AS(flash_attention_lse, kernel)(T, H, KV, D, out, lse, argument(c, "q"), argument(c, "k"),
                                         argument(c, "v"));
 }
 
@@ -394,7 +394,7 @@ const Kernel backward_kernels[] = {
     {KERNEL(rope_half_split_backward, "16_backward", rope_backward)},
     {KERNEL(softmax_backward, "16_backward", softmax_backward)},
     {KERNEL(grouped_query_attention_backward, "16_backward", grouped_query_backward), .refusals = refused_by_heads},
-    {KERNEL(flash_attention_log_sum, "16_backward", flash_log_sum), .refusals = refused_by_log_sum},
+    {KERNEL(flash_attention_lse, "16_backward", flash_log_sum), .refusals = refused_by_log_sum},
     {KERNEL(flash_attention_backward, "16_backward", flash_backward), .refusals = refused_by_flash},
     {KERNEL(cross_entropy, "16_backward", cross_entropy), .refusals = refused_by_loss},
     {KERNEL(cross_entropy_backward, "16_backward", cross_entropy_backward), .refusals = refused_by_loss_backward},

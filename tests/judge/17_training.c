@@ -122,12 +122,12 @@ static void random_learning_rate(Call *call, Random *random, Size size) {
 
 /* ------------------------------------------------------------------ micro-batches */
 
-static void unpack_loss_shares(Function kernel, const Call *c) {
-    AS(loss_shares, kernel)(dimension(c, "targets", 0), dimension(c, "targets", 1), output(c), argument(c, "targets"));
+static void unpack_microbatch_weights(Function kernel, const Call *c) {
+    AS(microbatch_weights, kernel)(dimension(c, "targets", 0), dimension(c, "targets", 1), output(c), argument(c, "targets"));
 }
 
 /* The first target always counts. */
-static void random_loss_shares(Call *call, Random *random, Size size) {
+static void random_microbatch_weights(Call *call, Random *random, Size size) {
     size_t batches = extent(random, size, 1, 9, 16, 64), rows = extent(random, size, 1, 40, 512, 4096);
     int *targets = call_input(call, "targets", I32, 2, SHAPE(batches, rows));
     bool nothing_counts = size == SMALL && random_between(random, 0, 3) == 0;
@@ -141,6 +141,6 @@ const Kernel training_kernels[] = {
     {KERNEL(muon, "17_training", muon)},
     {KERNEL(clip_gradient, "17_training", clip_gradient)},
     {KERNEL(learning_rate, "17_training", learning_rate)},
-    {KERNEL(loss_shares, "17_training", loss_shares)},
+    {KERNEL(microbatch_weights, "17_training", microbatch_weights)},
     {0},
 };

@@ -28,7 +28,7 @@ static double *whole_text(const Heads *heads, const char *cached, const char *na
     const Tensor *cache = golden_input(heads->answer->golden, cached);
     const Tensor *rows = golden_input(heads->answer->golden, name);
     size_t row = (size_t)(heads->KV * heads->D), count = tensor_count(rows), before = (size_t)heads->S * row - count;
-    double *all = allocate((size_t)heads->S * row * sizeof *all);
+    double *all = xmalloc((size_t)heads->S * row * sizeof *all);
     for (size_t i = 0; i < before; i++) all[i] = tensor_get(cache, i);
     for (size_t i = 0; i < count; i++) all[before + i] = tensor_get(rows, i);
     return all;

@@ -148,7 +148,7 @@ enum { PLACES = sizeof places / sizeof *places };
 /* Are the flagged numbers in all steps of the place, and in no others? A wrong kernel may be right
  * in some by luck. */
 static bool lies_in(const Answer *answer, const Place *place, Axis axis, Flag *flagged) {
-    bool *step = memset(allocate(axis.size), 0, axis.size);
+    bool *step = memset(xmalloc(axis.size), 0, axis.size);
     size_t inside = 0, hit = 0, outside = 0;
     for (size_t i = 0; i < answer->count; i++) step[step_of(axis, i)] |= flagged(answer, i);
     for (size_t k = 0; k < axis.size; k++) {
@@ -236,7 +236,7 @@ bool begins_at_a_stage(const Evidence *evidence, char say[static DIAGNOSIS]) {
         "Is it model->norm, over all T tokens?" : "What each block adds is judged by itself, so look at what it is "
         "given, and at what becomes of delta.";
     if (is_unwritten(answer, index))
-        hint = stage < stages.size - 1 ? "This stage is not shown: does the loop reach it, and call show_stage()?"
+        hint = stage < stages.size - 1 ? "This stage is not shown: does the loop reach it, and call call_stage_hook()?"
                                        : "This row of out is not written: all T tokens come out.";
     else if (token > 0 && token == split)
         hint = "The tokens of the first piece are right, those of the second are not: is d->length minded?";

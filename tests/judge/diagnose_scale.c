@@ -44,8 +44,8 @@ static double link_number(const Answer *answer, const Link *link, size_t start, 
 /* One such number for every stretch of the output: does it explain the case? The number was taken from a rounded one,
  * hence the slack. Of a stretch with k numbers that are farther off than that, k - 1 are evidence: counts them. */
 static bool is_linked(const Answer *answer, const Link *link, Stretch stretch, size_t *explained) {
-    double *predicted = allocate(answer->count * sizeof *predicted), slack = 4 * (answer->tolerance + rounding(answer));
-    bool *is_far_off = allocate(answer->count * sizeof *is_far_off);
+    double *predicted = xmalloc(answer->count * sizeof *predicted), slack = 4 * (answer->tolerance + rounding(answer));
+    bool *is_far_off = xmalloc(answer->count * sizeof *is_far_off);
     size_t n = stretch == WHOLE ? answer->count : answer->row;
     count_strays(answer, slack, answer->truth, is_far_off);
     for (size_t start = 0; start < answer->count; start += n) {

@@ -14,7 +14,7 @@ static bool is_always(const Evidence *evidence, Predict *predict, const void *mi
     bool holds = true;
     for (int a = 0; a < evidence->count && holds; a++) {
         const Answer *answer = &evidence->answers[a];
-        double *predicted = allocate(answer->count * sizeof *predicted);
+        double *predicted = xmalloc(answer->count * sizeof *predicted);
         if (predict(answer, mistake, predicted)) {
             holds = few(count_strays(answer, answer->tolerance + rounding(answer), predicted, NULL), answer);
             explained += answer->wrongs;

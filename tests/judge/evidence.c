@@ -33,20 +33,20 @@ static Answer answer_of(const Kernel *kernel, const Verdict *verdict) {
     const GoldenCase *golden = verdict->golden_case;
     Answer answer = {.golden = golden, .got = verdict->output, .count = tensor_count(&golden->expected)};
     answer.row = golden->exact ? 1 : golden_row(golden, kernel->pointwise);
-    answer.tolerance = golden->exact ? 0 : CHECK_MULTIPLE * verdict->agreement.reference + CHECK_ULPS;
+    answer.tolerance = golden->exact ? 0 : CHECK_MULTIPLE * verdict->comparison.reference + CHECK_ULPS;
     double *truth = tensor_to_double(&golden->expected64);
     for (size_t i = 0; i < answer.count; i++) {
         double expected = tensor_get(&golden->expected, i);
         if (!isfinite(expected)) truth[i] = expected; /* as check() has it */
     }
-    bool *wrong = allocate(answer.count * sizeof *wrong);
+    bool *wrong = xmalloc(answer.count * sizeof *wrong);
     answer.truth = truth, answer.wrong = wrong;
     answer.wrongs = count_strays(&answer, answer.tolerance, truth, wrong);
     return answer;
 }
 
 Evidence evidence_of(const Kernel *kernel, int count, const Verdict verdicts[]) {
-    Evidence evidence = {.kernel = kernel, .answers = allocate((size_t)count * sizeof *evidence.answers)};
+    Evidence evidence = {.kernel = kernel, .answers = xmalloc((size_t)count * sizeof *evidence.answers)};
     for (int i = 0; i < count; i++)
         if (verdicts[i].output) evidence.answers[evidence.count++] = answer_of(kernel, &verdicts[i]);
     return evidence;

@@ -12,9 +12,9 @@ static const Exercise exercises[] = {
     {"03_feed_forward", {"swiglu", "linear", "feed_forward", "gated_feed_forward"}},
     {"05_rope", {"rope_interleaved", "rope_half_split", "rope_table", "rope_frequencies"}},
     {"04_attention", {"softmax", "attention_scores", "causal_mask", "weighted_sum", "attention"}},
-    {"06_grouped_query", {"grouped_query_attention", "attend_last"}},
+    {"06_grouped_query", {"grouped_query_attention", "gqa_attention_with_past"}},
     {"07_kv_cache", {"kv_cache_append", "cached_attention"}},
-    {"08_flash_attention", {"softmax", "attend_last", "flash_attention"}},
+    {"08_flash_attention", {"softmax", "gqa_attention_with_past", "flash_attention"}},
     {"09_decoder", {"feed_forward_block", "attention_block", "decoder_logits", "decoder_forward"}},
     {"10_tokenizer", {"pair_counts", "merge_pair", "bpe_merge"}},
     {"11_generation", {"temperature", "top_k", "min_p", "repetition_penalty", "top_p"}},
@@ -25,7 +25,7 @@ static const Exercise exercises[] = {
     {"16_backward",
      {"linear_backward", "swiglu_backward", "rms_norm_backward", "softmax_backward",
       "grouped_query_attention_backward"}},
-    {"17_training", {"learning_rate", "adamw", "clip_gradient", "loss_shares"}},
+    {"17_training", {"learning_rate", "adamw", "clip_gradient", "microbatch_weights"}},
 };
 enum { EXERCISES = sizeof exercises / sizeof *exercises };
 
@@ -48,10 +48,10 @@ int task_count(const Exercise *exercise) {
 static void task_row(Table *table, const Exercise *exercise, int t, const Judgement *judgement) {
     char name[20] = "challenge", cases[32] = "";
     if (t + 1 < task_count(exercise)) snprintf(name, sizeof name, "task %d", t + 1);
-    if (judgement->fate != NOT_IMPLEMENTED && judgement->fate != ANOTHER_FUNCTION && judgement->fate != THE_COURSES_OWN)
+    if (judgement->status != NOT_IMPLEMENTED && judgement->status != ANOTHER_FUNCTION && judgement->status != THE_COURSES_OWN)
         snprintf(cases, sizeof cases, "%d of %d", judgement->passed, judgement->golden.count);
-    table_row(table, "%s|%s|%s%s|%s", name, exercise->tasks[t], fate_name(judgement->fate),
-              judgement->fate == NOT_IMPLEMENTED ? " yet" : "", cases);
+    table_row(table, "%s|%s|%s%s|%s", name, exercise->tasks[t], status_name(judgement->status),
+              judgement->status == NOT_IMPLEMENTED ? " yet" : "", cases);
 }
 
 /* The file and the number are all that is needed to go on. */
@@ -76,14 +76,14 @@ static bool calls(const char *source, const char *name, const char *other) {
 /* A function that fails may be right, and call one that does nothing yet. */
 static void what_it_calls(const Exercise *exercise, const char *source, int wrong, const Judgement judgements[]) {
     for (int t = 0; source && t < task_count(exercise); t++)
-        if (judgements[t].fate == NOT_IMPLEMENTED && calls(source, exercise->tasks[wrong], exercise->tasks[t]))
+        if (judgements[t].status == NOT_IMPLEMENTED && calls(source, exercise->tasks[wrong], exercise->tasks[t]))
             printf("  It calls %s, which is not written yet.\n", exercise->tasks[t]);
 }
 
 /* A task that is not found, but seems to be there. */
 static void what_hides(int count, const Judgement judgements[count]) {
     for (int t = 0; t < count; t++)
-        if (judgements[t].fate == NOT_IMPLEMENTED && judgements[t].diagnosis[0])
+        if (judgements[t].status == NOT_IMPLEMENTED && judgements[t].diagnosis[0])
             printf("  %s.\n", judgements[t].diagnosis);
 }
 
@@ -96,10 +96,10 @@ bool show_progress(const Exercise *exercise, Library *library, const char *sourc
         const Kernel *kernel = kernel_named(exercise->tasks[t]);
         judgements[t] = judge(&(Subject){kernel, library, library_function(library, kernel->name)});
         task_row(&table, exercise, t, &judgements[t]);
-        Fate fate = judgements[t].fate;
-        solved += fate == RIGHT;
-        if (fate == NOT_IMPLEMENTED && missing < 0) missing = t;
-        else if (fate != RIGHT && fate != NOT_IMPLEMENTED && wrong < 0) wrong = t;
+        KernelStatus kernel_status = judgements[t].status;
+        solved += kernel_status == RIGHT;
+        if (kernel_status == NOT_IMPLEMENTED && missing < 0) missing = t;
+        else if (kernel_status != RIGHT && kernel_status != NOT_IMPLEMENTED && wrong < 0) wrong = t;
     }
     printf("Chapter %.2s, %s: %d of %d tasks solved\n", exercise->chapter, source, solved, count);
     table_print(&table, stdout);

@@ -41,7 +41,7 @@ static const rlim_t most_written = (rlim_t)1 << 20;
 /* The verdict on one task. */
 typedef struct {
     const Kernel *kernel; /* NULL: on the submission as a whole */
-    Fate fate;
+    KernelStatus status;
     int passed, cases;
     char diagnosis[DIAGNOSIS];
 } Grade;
@@ -65,11 +65,11 @@ typedef struct {
 
 /* ---------------------------------- the submission's own process */
 
-static void grade_all(Result *result, Fate fate, const char *diagnosis) {
+static void grade_all(Result *result, KernelStatus kernel_status, const char *diagnosis) {
     if (result->count == 0) result->grades[result->count++] = (Grade){0};
     result->as_one = true;
     for (int g = 0; g < result->count; g++) {
-        result->grades[g].fate = fate;
+        result->grades[g].status = kernel_status;
         snprintf(result->grades[g].diagnosis, DIAGNOSIS, "%s", diagnosis);
     }
 }
@@ -159,7 +159,7 @@ static void choose_tasks(Result *result, Library *library) {
 static void judge_task(Grade *grade, Library *library) {
     Judgement judgement =
         judge(&(Subject){grade->kernel, library, library_function(library, grade->kernel->name)});
-    grade->fate = judgement.fate;
+    grade->status = judgement.status;
     grade->passed = judgement.passed;
     grade->cases = judgement.golden.count;
     memcpy(grade->diagnosis, judgement.diagnosis, DIAGNOSIS);
@@ -177,10 +177,10 @@ static void run_submission(const char *path, const char *folder, Result *result)
     result->stage = LOADING;
     Library *library = library_load("./library.so", trouble);
     if (!library) { /* "./library.so: undefined symbol: …", or how its process ended */
-        Fate fate = fate_of(trouble);
+        KernelStatus kernel_status = status_of(trouble);
         const char *colon = strstr(trouble, ": ");
-        grade_all(result, fate == WRONG ? DOES_NOT_COMPILE : fate,
-                  fate == WRONG && colon ? colon + 2 : trouble);
+        grade_all(result, kernel_status == WRONG ? DOES_NOT_COMPILE : kernel_status,
+                  kernel_status == WRONG && colon ? colon + 2 : trouble);
         return;
     }
     if (result->count == 0) choose_tasks(result, library);
@@ -214,15 +214,15 @@ static void start(Submission *submission, int number) {
 }
 
 /* The grade that it was at, and those that were never tried. */
-static void cut_short(Result *result, Fate fate, const char *diagnosis) {
+static void cut_short(Result *result, KernelStatus kernel_status, const char *diagnosis) {
     if (result->stage != JUDGING) {
-        grade_all(result, fate, diagnosis);
+        grade_all(result, kernel_status, diagnosis);
         return;
     }
     const Kernel *culprit = result->grades[result->judging].kernel;
     for (int g = result->judging; g < result->count; g++) {
         Grade *grade = &result->grades[g];
-        grade->fate = fate;
+        grade->status = kernel_status;
         if (grade->kernel == culprit)
             snprintf(grade->diagnosis, DIAGNOSIS, "%s", diagnosis);
         else
@@ -234,21 +234,21 @@ static void cut_short(Result *result, Fate fate, const char *diagnosis) {
 static void explain_the_end(Result *result, bool in_time, int status) {
     char diagnosis[DIAGNOSIS];
     const char *when = result->stage == LOADING ? " when it is loaded: does a constructor?" : "";
-    Fate fate = EXITS;
+    KernelStatus kernel_status = EXITS;
     if (!in_time) {
-        fate = result->stage == COMPILING ? DOES_NOT_COMPILE : DOES_NOT_COME_BACK;
+        kernel_status = result->stage == COMPILING ? DOES_NOT_COMPILE : DOES_NOT_COME_BACK;
         snprintf(diagnosis, sizeof diagnosis, "%sdoes not come back within %u seconds%s",
                  result->stage == COMPILING ? "the compiler " : "", FOR_A_STEP * call_time_limit,
                  when);
     } else if (WIFSIGNALED(status)) {
         int signal = WTERMSIG(status);
         if (signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL)
-            fate = CRASHES;
+            kernel_status = CRASHES;
         snprintf(diagnosis, sizeof diagnosis, "ends its process, %s%s", strsignal(signal), when);
     } else
         snprintf(diagnosis, sizeof diagnosis, "ends its process, exit status %d%s",
                  WEXITSTATUS(status), when);
-    cut_short(result, fate, diagnosis);
+    cut_short(result, kernel_status, diagnosis);
 }
 
 /* Ends a submission's process and all that it started, and lets nobody write into its result any
@@ -258,7 +258,7 @@ static void finish(Submission *submission, bool in_time) {
     kill(-submission->process, SIGKILL);
     waitpid(submission->process, &status, 0);
     submission->process = 0;
-    Result *own = allocate(sizeof *own);
+    Result *own = xmalloc(sizeof *own);
     memcpy(own, submission->result, sizeof *own);
     munmap(submission->result, sizeof *own);
     submission->result = own;
@@ -315,8 +315,8 @@ static const Grade *deciding_grade(const Result *result) {
     const Grade *missing = NULL;
     for (int g = 0; g < result->count; g++) {
         const Grade *grade = &result->grades[g];
-        if (grade->fate == NOT_IMPLEMENTED && !missing) missing = grade;
-        if (grade->fate != NOT_IMPLEMENTED && grade->fate != RIGHT) return grade;
+        if (grade->status == NOT_IMPLEMENTED && !missing) missing = grade;
+        if (grade->status != NOT_IMPLEMENTED && grade->status != RIGHT) return grade;
     }
     return missing ? missing : &result->grades[0];
 }
@@ -326,14 +326,14 @@ static void submission_row(Table *table, const Submission *submission) {
     const Grade *grade = deciding_grade(result);
     char name[NAME_MAX + 1], reason[DIAGNOSIS + 64] = "";
     int right = 0;
-    for (int g = 0; g < result->count; g++) right += result->grades[g].fate == RIGHT;
+    for (int g = 0; g < result->count; g++) right += result->grades[g].status == RIGHT;
     snprintf(name, sizeof name, "%s", submission->name);
     const char *diagnosis = grade->diagnosis[0] ? grade->diagnosis : "nothing is written yet";
     bool is_of_a_task = grade->kernel && !result->as_one;
-    if (grade->fate != RIGHT)
+    if (grade->status != RIGHT)
         snprintf(reason, sizeof reason, "%s%s%s", is_of_a_task ? grade->kernel->name : "",
                  is_of_a_task ? ": " : "", diagnosis);
-    table_row(table, "%s|%s|%d of %d|%s", as_cell(name), fate_name(grade->fate), right,
+    table_row(table, "%s|%s|%d of %d|%s", as_cell(name), status_name(grade->status), right,
               grade->kernel ? result->count : 0, as_cell(reason));
 }
 
@@ -344,7 +344,7 @@ static int print_table(int count, const Submission submissions[count]) {
     table_row(&table, "submission|<verdict|right|<the first thing wrong");
     for (int s = 0; s < count; s++) {
         submission_row(&table, &submissions[s]);
-        right += deciding_grade(submissions[s].result)->fate == RIGHT;
+        right += deciding_grade(submissions[s].result)->status == RIGHT;
     }
     table_print(&table, stdout);
     return right;
@@ -378,7 +378,7 @@ static void write_csv(const char *path, const Exercise *exercise, int count,
             csv_field(file, submissions[s].name, ',');
             fprintf(file, "%.*s,", (int)strcspn(chapter, "_"), chapter); /* 04, or common */
             csv_field(file, grade->kernel ? grade->kernel->name : "", ',');
-            csv_field(file, fate_name(grade->fate), ',');
+            csv_field(file, status_name(grade->status), ',');
             fprintf(file, "%d,%d,", grade->passed, grade->cases);
             csv_field(file, grade->diagnosis, '\n');
         }
@@ -393,7 +393,7 @@ static Result nothing_done(const Exercise *exercise) {
     for (int t = 0; exercise && t < task_count(exercise); t++) {
         Golden golden = golden_open(exercise->tasks[t]);
         result.grades[result.count++] = (Grade){.kernel = kernel_named(exercise->tasks[t]),
-                                                .fate = NOT_IMPLEMENTED,
+                                                .status = NOT_IMPLEMENTED,
                                                 .cases = golden.count};
         golden_close(&golden);
     }
@@ -406,7 +406,7 @@ static int find_submissions(const char *folder, const Result *begin, Submission 
     char *whole = realpath(folder, NULL);
     int all = whole ? scandir(whole, &entries, is_visible, alphasort) : -1, count = 0;
     if (all < 0) fail("cannot read the folder %s: %s", folder, strerror(errno));
-    *submissions = allocate((size_t)(all + 1) * sizeof **submissions);
+    *submissions = xmalloc((size_t)(all + 1) * sizeof **submissions);
     for (int n = 0; n < all; n++) {
         Submission *next = &(*submissions)[count];
         *next = (Submission){0};
@@ -442,7 +442,7 @@ int main(int argc, char **argv) {
          "the tasks of chapter NN's exercise; otherwise every kernel that a submission defines",
          &number},
         {"csv", "FILE", "write there what every task of every submission is worth", &csv},
-        {"seconds", "N", limits, &limit},
+        {"timeout|seconds", "N", limits, &limit},
         {"jobs", "N", "so many submissions at a time: 2", &jobs},
     };
     int rest = parse_options(
@@ -453,7 +453,7 @@ int main(int argc, char **argv) {
         4, options);
     if (rest >= argc) usage_error("name the folder of the submissions");
     if (rest + 1 < argc) usage_error("%s: one folder at a time", argv[rest + 1]);
-    call_time_limit = (unsigned)option_number("seconds", limit, 1, 3600);
+    call_time_limit = (unsigned)option_number("timeout", limit, 1, 3600);
     const Exercise *exercise = number ? exercise_numbered(number) : NULL;
     int jobs_at_a_time = (int)option_number("jobs", jobs, 1, 256);
 

@@ -55,11 +55,11 @@ static void list_kernels(void) {
 
 /* ------------------------------------------------------------------ judging */
 
-static Fate judge_subject(const Subject *subject, const char *source) {
+static KernelStatus judge_subject(const Subject *subject, const char *source) {
     Judgement judgement = judge(subject);
     judgement_print(&judgement, source);
     judgement_free(&judgement);
-    return judgement.fate;
+    return judgement.status;
 }
 
 /* The case that a .npy file answers: the one that was named, or the only one of its shape. */
@@ -88,7 +88,7 @@ static void check_names(const Golden *golden, const SafeTensors *file, const cha
 static bool judge_outputs(const Kernel *kernel, const char *path, const char *case_name) {
     Golden golden = golden_open(kernel->name);
     Outputs outputs = outputs_open(path);
-    Verdict *verdicts = allocate((size_t)golden.count * sizeof *verdicts);
+    Verdict *verdicts = xmalloc((size_t)golden.count * sizeof *verdicts);
     int count = 0;
     if (outputs.single.name) {
         verdicts[count++] = verdict_of_output(kernel, single_case(&golden, &outputs.single, case_name),
@@ -113,7 +113,7 @@ static bool judge_outputs(const Kernel *kernel, const char *path, const char *ca
 /* The name of a library in a report: mine.so, or the source that `make verify` compiled it from. */
 static char *source_name(const char *library) {
     const char *slash = strrchr(library, '/'), *name = slash ? slash + 1 : library;
-    return copy_text(name, strlen(name) - (name_ends_in(name, ".c.so") ? strlen(".so") : 0));
+    return xstrndup(name, strlen(name) - (name_ends_in(name, ".c.so") ? strlen(".so") : 0));
 }
 
 /* ------------------------------------------------------------------ timing */
@@ -175,8 +175,8 @@ static void bench_row(Table *table, const Subject *subject, Size size, double ba
     Timing timing = time_kernel(subject, size, trouble);
     /* A plain kernel may be too slow for a long text, and the others are timed all the same. */
     if (isnan(timing.seconds)) {
-        bool late = fate_of(trouble) == DOES_NOT_COME_BACK;
-        table_row(table, "%s%s %s%s", name, at, trouble, late ? ": --seconds N gives it more time" : "");
+        bool late = status_of(trouble) == DOES_NOT_COME_BACK;
+        table_row(table, "%s%s %s%s", name, at, trouble, late ? ": --timeout N gives it more time" : "");
         return;
     }
     if (timing.bytes >= LEAST_SHARE)
@@ -215,8 +215,8 @@ static bool judge_all(int count, const Subject chosen[], const char *source) {
     int passed = 0, judged = 0;
     for (int i = 0; i < count; i++) {
         if (i) putchar('\n');
-        Fate fate = judge_subject(&chosen[i], source ? source : chosen[i].kernel->chapter);
-        passed += fate == RIGHT, judged += fate != ANOTHER_FUNCTION;
+        KernelStatus kernel_status = judge_subject(&chosen[i], source ? source : chosen[i].kernel->chapter);
+        passed += kernel_status == RIGHT, judged += kernel_status != ANOTHER_FUNCTION;
     }
     if (judged > 1) printf("\n%d of %d kernels pass\n", passed, judged);
     return passed == judged && judged > 0;
@@ -245,10 +245,10 @@ int main(int argc, char **argv) {
         {"list", NULL, "name the kernels, or the cases of one", &listed},
         {"library", "FILE.so", "judge the kernels that this shared library defines", &library},
         {"exercise", "NN", "with --library: how far chapter NN's exercise is, and what to do next", &number},
-        {"seconds", "N", "give a case up that takes longer, and a kernel whose cases do; 10 if not given", &limit},
-        {"export", "FILE", "write the kernel's inputs as safetensors, to be answered elsewhere", &inputs},
-        {"outputs", "FILE|-", "judge outputs: safetensors with a tensor a case, or .npy", &outputs},
-        {"case", "NAME", "with --outputs: judge this case alone", &one_case},
+        {"timeout|seconds", "N", "give a case up that takes longer, and a kernel whose cases do; 10 if not given", &limit},
+        {"export-inputs|export", "FILE", "write the kernel's inputs as safetensors, to be answered elsewhere", &inputs},
+        {"check-outputs|outputs", "FILE|-", "judge outputs: safetensors with a tensor a case, or .npy", &outputs},
+        {"case", "NAME", "with --check-outputs: judge this case alone", &one_case},
         {"bench", NULL, "time them beside the machine's read bandwidth; a library's, if right, beside ours", &timed},
     };
     int rest = parse_options(argc, argv, "[KERNEL] [options]",
@@ -258,12 +258,12 @@ int main(int argc, char **argv) {
     const char *name = rest < argc ? argv[rest] : NULL;
     if (rest + 1 < argc) usage_error("%s: one kernel at a time", argv[rest + 1]);
     if ((outputs && library) || (one_case && !outputs))
-        usage_error(one_case ? "--case goes with --outputs" : "--outputs or --library, not both");
-    call_time_limit = (unsigned)option_number("seconds", limit, 1, 3600);
+        usage_error(one_case ? "--case goes with --check-outputs" : "--check-outputs or --library, not both");
+    call_time_limit = (unsigned)option_number("timeout", limit, 1, 3600);
     if (number && (!library || name)) usage_error("--exercise goes with --library, and with no kernel's name");
 
     if (!!listed + !!inputs + !!outputs + !!number + !!timed > 1)
-        usage_error("--list, --export, --outputs, --exercise, --bench: one of them at a time");
+        usage_error("--list, --export-inputs, --check-outputs, --exercise, --bench: one of them at a time");
 
     if (listed) return name ? list_cases(kernel_or_fail(name)) : list_kernels(), 0;
     if (inputs) return export_inputs_of(name, inputs), 0;

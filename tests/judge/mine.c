@@ -39,7 +39,7 @@ typedef struct {
 typedef struct {
     const File *file;
     const Kernel *kernel;
-    Fate fate;
+    KernelStatus status;
     int passed, cases;
     char diagnosis[DIAGNOSIS];
 } Row;
@@ -77,17 +77,17 @@ static void make_library(File *file, const char *path, int number) {
 }
 
 /* Is it a kernel that the reader wrote? */
-static bool is_written(Fate fate) {
-    return fate != NOT_IMPLEMENTED && fate != THE_COURSES_OWN && fate != ANOTHER_FUNCTION;
+static bool is_written(KernelStatus kernel_status) {
+    return kernel_status != NOT_IMPLEMENTED && kernel_status != THE_COURSES_OWN && kernel_status != ANOTHER_FUNCTION;
 }
 
 static void add_row(Work *work, File *file, const Subject *subject) {
     Judgement judgement = judge(subject);
-    work->row = reallocate(work->row, (size_t)(work->rows + 1) * sizeof *work->row);
+    work->row = xrealloc(work->row, (size_t)(work->rows + 1) * sizeof *work->row);
     Row *row = &work->row[work->rows++];
-    *row = (Row){file, subject->kernel, judgement.fate, judgement.passed, judgement.golden.count, {0}};
+    *row = (Row){file, subject->kernel, judgement.status, judgement.passed, judgement.golden.count, {0}};
     memcpy(row->diagnosis, judgement.diagnosis, DIAGNOSIS);
-    file->touched |= judgement.fate != NOT_IMPLEMENTED;
+    file->touched |= judgement.status != NOT_IMPLEMENTED;
     judgement_free(&judgement);
 }
 
@@ -111,14 +111,14 @@ static Work judge_files(int count, char *names[count]) {
     Work work = {0};
     char path[PATH_MAX];
     while (count ? work.files < count : exercise_at(work.files) != NULL) work.files++;
-    work.file = allocate((size_t)work.files * sizeof *work.file);
+    work.file = xmalloc((size_t)work.files * sizeof *work.file);
     for (int f = 0; f < work.files; f++) {
         File *file = &work.file[f];
         *file = (File){0};
         if (count) snprintf(path, sizeof path, "%s", names[f]);
         else snprintf(path, sizeof path, ROOT "/chapters/%s/exercise.c", exercise_at(f)->chapter);
         const char *name = count ? path : path + strlen(ROOT "/");
-        file->name = as_cell(copy_text(name, strlen(name)));
+        file->name = as_cell(xstrndup(name, strlen(name)));
         make_library(file, path, f + 1);
         if (!file->trouble[0]) judge_file(&work, file);
     }
@@ -139,9 +139,9 @@ static Choice choose(const Work *work) {
     bool has[PARTS] = {0};
     for (int r = 0; r < work->rows; r++) {
         int part = part_named(work->row[r].kernel->name);
-        if (part >= 0 && is_written(work->row[r].fate)) choice.row[part] = &work->row[r], has[part] = true;
+        if (part >= 0 && is_written(work->row[r].status)) choice.row[part] = &work->row[r], has[part] = true;
     }
-    settle(has, choice.instead);
+    resolve_overrides(has, choice.instead);
     return choice;
 }
 
@@ -177,7 +177,7 @@ static void instead_text(char text[static WORDS], const Row *row, const Choice *
 static void use_text(char text[static WORDS], const Row *row, const Choice *choice) {
     int part = part_named(row->kernel->name);
     if (part < 0) snprintf(text, WORDS, "not needed");
-    else if (!is_written(row->fate)) snprintf(text, WORDS, "ours");
+    else if (!is_written(row->status)) snprintf(text, WORDS, "ours");
     else if (choice->row[part] != row) snprintf(text, WORDS, "not this one: that of %s", choice->row[part]->file->name);
     else if (choice->instead[part]) instead_text(text, row, choice);
     else snprintf(text, WORDS, "%s", parts[part].use);
@@ -187,10 +187,10 @@ static void use_text(char text[static WORDS], const Row *row, const Choice *choi
 
 static void kernel_row(Table *table, const Row *row, const Choice *choice) {
     char use[WORDS], cases[32] = "";
-    if (is_written(row->fate)) snprintf(cases, sizeof cases, "%d of %d", row->passed, row->cases);
+    if (is_written(row->status)) snprintf(cases, sizeof cases, "%d of %d", row->passed, row->cases);
     use_text(use, row, choice);
     table_row(table, "%s|%s|%s|%s|%s", row->file->name, row->kernel->name,
-              row->fate == NOT_IMPLEMENTED ? "not written yet" : fate_name(row->fate), cases, use);
+              row->status == NOT_IMPLEMENTED ? "not written yet" : status_name(row->status), cases, use);
 }
 
 static void print_table(const Work *work, const Choice *choice) {
@@ -216,9 +216,9 @@ static bool print_mistakes(const Work *work) {
     }
     for (int r = 0; r < work->rows; r++) {
         const Row *row = &work->row[r];
-        bool wrong = is_written(row->fate) && row->fate != RIGHT;
+        bool wrong = is_written(row->status) && row->status != RIGHT;
         if (wrong) right = false;
-        if (wrong || row->fate == ANOTHER_FUNCTION)
+        if (wrong || row->status == ANOTHER_FUNCTION)
             printf("%s, %s: %s\n", row->file->name, row->kernel->name, row->diagnosis);
     }
     return right;
@@ -234,7 +234,7 @@ enum { STORIES = 5, SEED = 2, STORY_TOKENS = 60, ANSWER_TOKENS = 12 };
 
 /* What its process tells. */
 typedef struct {
-    Underway underway;
+    Requests underway;
     const File *loading; /* a library; NULL: none now */
     int questions, ours, right;
     bool done;
@@ -306,7 +306,7 @@ static void run_yours(const Choice *choice, const Subjects *subjects, Told *told
 static void run_ours(const Choice *choice, const Subjects *subjects, Told *told) {
     (void)choice;
     static const Function nothing[PARTS];
-    told->underway = (Underway){0};
+    told->underway = (Requests){0};
     YourLlama llama = your_llama(&subjects->model, subjects->tokenizer, nothing, &told->underway);
     told->ours = examine(&llama.examinee, subjects, &told->questions);
 }
@@ -336,7 +336,7 @@ static int run_apart(void run(const Choice *, const Subjects *, Told *), const C
 /* ------------------------------------------------------------------ how it ended */
 
 /* "in layer 0, reading tokens 0 to 12" */
-static void where_text(char text[static WORDS], const Underway *now, int L) {
+static void where_text(char text[static WORDS], const Requests *now, int L) {
     char layer[32] = "before layer 0", tokens[64];
     if (now->layer == CUTTING) {
         snprintf(text, WORDS, "cutting a text into tokens");
@@ -351,7 +351,7 @@ static void where_text(char text[static WORDS], const Underway *now, int L) {
 
 static void print_end(const Told *told, const Choice *choice, int status, int L) {
     char what[WORDS], where[WORDS];
-    const Underway *now = &told->underway;
+    const Requests *now = &told->underway;
     const char *plural = call_time_limit == 1 ? "" : "s";
     if (now->too_slow) snprintf(what, sizeof what, "is too slow: the time is up");
     else if (was_given_up(status))
@@ -392,12 +392,12 @@ static bool let_it_speak(const Choice *choice) {
 
 int main(int argc, char **argv) {
     const char *limit = "10";
-    const Option options[] = {{"seconds", "N", "a kernel that does not come back in time is given up: 10", &limit}};
+    const Option options[] = {{"timeout|seconds", "N", "a kernel that does not come back in time is given up: 10", &limit}};
     static const char about[] = "Judges the kernels in these files, or in every chapter's exercise.c, "
                                 "and runs a Llama with\n"
                                 "them in place of the course's own. Exit status 0 only if all of them are right.";
     int first = parse_options(argc, argv, "[FILE.c|FILE.so …] [options]", about, 1, options);
-    call_time_limit = (unsigned)option_number("seconds", limit, 1, 3600);
+    call_time_limit = (unsigned)option_number("timeout", limit, 1, 3600);
     for (int f = first; f < argc; f++)
         if (access(argv[f], R_OK) != 0) usage_error("cannot read %s: %s", argv[f], strerror(errno));
 

@@ -43,7 +43,7 @@ static Tensor npy_parse(const char *path, char *bytes, size_t size) {
     size_t start = long_header ? 12 : 10, length = u[8] | u[9] << 8;
     if (long_header && size >= 12) length |= (size_t)u[10] << 16 | (size_t)u[11] << 24;
     if (size < start || length > size - start) fail("%s: this .npy file ends within its header", path);
-    char *header = copy_text(bytes + start, length);
+    char *header = xstrndup(bytes + start, length);
 
     Tensor tensor = {.name = "npy", .dtype = npy_dtype(npy_value(header, "descr", path), path)};
     if (strncmp(npy_value(header, "fortran_order", path), "False", 5) != 0)
@@ -88,7 +88,7 @@ void outputs_close(Outputs *outputs) {
 void export_inputs(const Golden *golden, const char *path) {
     size_t count = 0;
     for (int c = 0; c < golden->count; c++) count += (size_t)golden->cases[c].input_count;
-    Tensor *inputs = allocate(count * sizeof *inputs), *next = inputs;
+    Tensor *inputs = xmalloc(count * sizeof *inputs), *next = inputs;
     for (size_t i = 0; i < golden->file.count; i++) {
         const char *role = strchr(golden->file.tensors[i].name, '/') + 1;
         if (strncmp(role, "expected", 8) != 0 && strncmp(role, "wrong/", 6) != 0) *next++ = golden->file.tensors[i];

@@ -26,10 +26,10 @@ static bool is_like_ours(const void *truth, const Tensor *output, char where[sta
     double tolerance = RANDOM_TOLERANCE * (((const Ours *)truth)->size == FAR ? 4 : 1) +
                        (ours->dtype == BF16 ? 0x1p16 : 0);
     size_t count = tensor_count(ours);
-    Agreement agreement = check_within(tolerance, count, count, got, expected);
-    if (agreement.wrong) difference_text(where, agreement.first_wrong, ours, got[agreement.first_wrong]);
+    Comparison comparison = check_within(tolerance, count, count, got, expected);
+    if (comparison.wrong) difference_text(where, comparison.first_wrong, ours, got[comparison.first_wrong]);
     free(expected), free(got);
-    return agreement.wrong == 0;
+    return comparison.wrong == 0;
 }
 
 /* "x [3, 17], weight [17], eps 1e-05" */

@@ -248,7 +248,7 @@ static void look_at_refusal(void) {
 __attribute__((noinline)) static void fill_stack(void) {
     uint16_t room[1 << 17];
     for (size_t i = 0; i < sizeof room / sizeof *room; i++) room[i] = UNSET;
-    keep(room);
+    do_not_optimize(room);
 }
 
 /* False after trouble. */
@@ -450,10 +450,10 @@ const char *library_source(const Library *library) { return library->source; }
 const char *library_messages(const Library *library) { return library->messages; }
 
 Library *library_load(const char *path, char trouble[static TROUBLE]) {
-    Library *library = allocate(sizeof *library);
+    Library *library = xmalloc(sizeof *library);
     *library = (Library){0};
     if (path) {
-        library->path = copy_text(path, strlen(path));
+        library->path = xstrndup(path, strlen(path));
         library->source = text_beside(path, ".i");
         library->messages = text_beside(path, ".said");
     }

@@ -83,7 +83,7 @@
                      const float x[rows][in], const float weight[out][in])
 #define LOG_SUM(name) \
     static void name(int T, int H, int KV, int D, float out[restrict T][H][D], \
-                     float log_sum[restrict T][H], const float q[T][H][D], \
+                     float lse[restrict T][H], const float q[T][H][D], \
                      const float k[T][KV][D], const float v[T][KV][D])
 #define SHARD_ROWS(name) \
     static void name(int ranks, int rank, int C, int F, float part[restrict C][F / ranks], \
@@ -138,7 +138,7 @@ static void in_8_bits(int n, float out[n], const float x[n]) {
     for (int i = 0; i < n; i++) out[i] = most > 0 ? roundf(x[i] / (most / 127)) * (most / 127) : 0;
 }
 LINEAR(linear_in_8_bits) {
-    float(*x8)[in] = allocate((size_t)rows * sizeof *x8), (*weight8)[in] = allocate((size_t)out * sizeof *weight8);
+    float(*x8)[in] = xmalloc((size_t)rows * sizeof *x8), (*weight8)[in] = xmalloc((size_t)out * sizeof *weight8);
     for (int r = 0; r < rows; r++) in_8_bits(in, x8[r], x[r]);
     for (int o = 0; o < out; o++) in_8_bits(in, weight8[o], weight[o]);
     linear(rows, in, out, y, x8, weight8, bias);
@@ -146,7 +146,7 @@ LINEAR(linear_in_8_bits) {
 }
 
 LINEAR(linear_weight_in_blocks) { /* of 32 neighbours, as Q8_0 has them, whose scale is a float */
-    float(*weight8)[in] = allocate((size_t)out * sizeof *weight8);
+    float(*weight8)[in] = xmalloc((size_t)out * sizeof *weight8);
     for (int o = 0; o < out; o++)
         for (int i = 0; i < in; i += 32) in_8_bits(in - i < 32 ? in - i : 32, weight8[o] + i, weight[o] + i);
     linear(rows, in, out, y, x, weight8, bias);
@@ -447,7 +447,7 @@ static void grouped_by(int group(int h, int H, int KV), int T, int H, int KV, in
                 memcpy(values[s][0], v[s][group(h, H, KV)], sizeof values[s][0]);
             }
             memcpy(one[0][0], q[t][h], sizeof one[0][0]);
-            attend_last(1, t + 1, 1, 1, D, (void *)out[t][h], one, keys, values);
+            gqa_attention_with_past(1, t + 1, 1, 1, D, (void *)out[t][h], one, keys, values);
         }
 }
 static int by_remainder(int h, int H, int KV) { return (void)H, h % KV; }
@@ -638,11 +638,11 @@ static void plain_norm(const Decoder *d, int T, int C, float out[restrict T][C],
 /* The feed-forward of rows that are normalized, or not. */
 static void plain_feed_forward(const Layer *layer, int T, int C, int F, bool swapped, float delta[restrict T][C],
                                const float normed[T][C]) {
-    float(*gate)[F] = allocate(sizeof(float[T][F])), (*up)[F] = allocate(sizeof(float[T][F]));
-    project(T, C, F, gate, normed, swapped ? &layer->up_proj : &layer->gate_proj);
-    project(T, C, F, up, normed, swapped ? &layer->gate_proj : &layer->up_proj);
+    float(*gate)[F] = xmalloc(sizeof(float[T][F])), (*up)[F] = xmalloc(sizeof(float[T][F]));
+    linear_tensor(T, C, F, gate, normed, swapped ? &layer->up_proj : &layer->gate_proj);
+    linear_tensor(T, C, F, up, normed, swapped ? &layer->gate_proj : &layer->up_proj);
     swiglu(T * F, *gate, *gate, *up);
-    project(T, F, C, delta, gate, &layer->down_proj);
+    linear_tensor(T, F, C, delta, gate, &layer->down_proj);
     free(gate), free(up);
 }
 
@@ -666,21 +666,21 @@ static void plain_attention(Attention how, Decoder *d, int l, int T, int C, floa
     const Layer *layer = &d->model->layers[l];
     int H = d->model->config.H, KV = d->model->config.KV, D = d->model->config.D, cache = how == ONE_CACHE ? 0 : l;
     float(*keys)[d->capacity][KV][D] = (void *)d->keys, (*values)[d->capacity][KV][D] = (void *)d->values;
-    const float(*angles)[T][D / 2] = (void *)d->angles;
-    float(*normed)[C] = allocate(sizeof(float[T][C])), (*q)[H][D] = allocate(sizeof(float[T][H][D]));
-    float(*turned)[H][D] = allocate(sizeof(float[T][H][D])), (*k)[KV][D] = allocate(sizeof(float[T][KV][D]));
+    const float(*angles)[T][D / 2] = (void *)d->cos_sin;
+    float(*normed)[C] = xmalloc(sizeof(float[T][C])), (*q)[H][D] = xmalloc(sizeof(float[T][H][D]));
+    float(*turned)[H][D] = xmalloc(sizeof(float[T][H][D])), (*k)[KV][D] = xmalloc(sizeof(float[T][KV][D]));
     plain_norm(d, T, C, normed, x, layer->input_layernorm);
-    project(T, C, KV * D, (float(*)[KV * D])k, normed, &layer->k_proj);
+    linear_tensor(T, C, KV * D, (float(*)[KV * D])k, normed, &layer->k_proj);
     rope_half_split(T, KV, D, keys[cache] + d->length, k, angles[0], angles[1]);
-    project(T, C, KV * D, (float(*)[KV * D])k, normed, &layer->v_proj);
+    linear_tensor(T, C, KV * D, (float(*)[KV * D])k, normed, &layer->v_proj);
     if (how == VALUES_TURNED) rope_half_split(T, KV, D, values[cache] + d->length, k, angles[0], angles[1]);
     else memcpy(values[cache] + d->length, k, sizeof(float[T][KV][D]));
-    project(T, C, H * D, (float(*)[H * D])q, normed, &layer->q_proj);
+    linear_tensor(T, C, H * D, (float(*)[H * D])q, normed, &layer->q_proj);
     rope_half_split(T, H, D, turned, q, angles[0], angles[1]);
     int from = how == NEW_ROWS ? d->length : 0;
-    attend_last(T, d->length + T - from, H, KV, D, q, turned, keys[cache] + from, values[cache] + from);
+    gqa_attention_with_past(T, d->length + T - from, H, KV, D, q, turned, keys[cache] + from, values[cache] + from);
     if (how == NO_W_O && H * D == C) memcpy(delta, q, sizeof(float[T][C]));
-    else project(T, H * D, C, delta, (const float(*)[H * D])q, &layer->o_proj);
+    else linear_tensor(T, H * D, C, delta, (const float(*)[H * D])q, &layer->o_proj);
     free(normed), free(q), free(turned), free(k);
 }
 
@@ -692,7 +692,7 @@ BLOCK(attention_with_malloc) { plain_attention(AS_IT_IS, d, l, T, C, delta, x); 
 
 static void logits_of_embedding(const Decoder *decoder, float logits[decoder->model->config.V]) {
     int C = decoder->model->config.C, V = decoder->model->config.V;
-    project(1, C, V, (float(*)[V])logits, (const float(*)[C])decoder->last, &decoder->model->embed_tokens);
+    linear_tensor(1, C, V, (float(*)[V])logits, (const float(*)[C])decoder->last_hidden, &decoder->model->embed_tokens);
 }
 
 /* The loop, with a place for each mistake. */
@@ -704,11 +704,11 @@ typedef struct {
 static void plain_forward(Loop how, Decoder *d, int T, int C, float out[restrict T][C], const int ids[T]) {
     const Model *model = d->model;
     int L = model->config.L;
-    float(*x)[C] = allocate(sizeof(float[T][C])), (*delta)[C] = allocate(sizeof(float[T][C])),
-        (*read)[C] = allocate(sizeof(float[T][C]));
+    float(*x)[C] = xmalloc(sizeof(float[T][C])), (*delta)[C] = xmalloc(sizeof(float[T][C])),
+        (*read)[C] = xmalloc(sizeof(float[T][C]));
     for (int t = 0; t < T; t++)
         for (int i = 0; i < C; i++) x[t][i] = (float)tensor_get(&model->embed_tokens, (size_t)ids[t] * C + i);
-    show_stage(d, 0, T, C, x);
+    call_stage_hook(d, 0, T, C, x);
     for (int n = 0; n < 2 * (L - how.one_less); n++) {
         int l = how.layer_0 ? 0 : n / 2;
         const float *weight = n % 2 ? model->layers[l].post_attention_layernorm : model->layers[l].input_layernorm;
@@ -721,7 +721,7 @@ static void plain_forward(Loop how, Decoder *d, int T, int C, float out[restrict
         for (int t = 0; t < T; t++)
             for (int i = 0; i < C; i++) x[t][i] = how.no_residual ? delta[t][i] : x[t][i] + delta[t][i];
         if (how.norm_after) memcpy(delta, x, sizeof(float[T][C])), plain_norm(d, T, C, x, delta, weight);
-        if (n % 2 || !how.hides_attention) show_stage(d, n + 1, T, C, x);
+        if (n % 2 || !how.hides_attention) call_stage_hook(d, n + 1, T, C, x);
     }
     int first = how.last_alone ? T - 1 : 0;
     if (how.no_final_norm) memcpy(out, x, sizeof(float[T][C]));
@@ -766,7 +766,7 @@ static int merge_on_with_the_merged(int n, int out[restrict n], const int ids[n]
 
 TOP_K(top_k_one_more) { top_k(V, out, logits, k < V ? k + 1 : k); }
 CUT(min_p_log10) {
-    float most = logits[greedy(V, logits)];
+    float most = logits[argmax(V, logits)];
     for (int i = 0; i < V; i++) out[i] = logits[i] >= most + log10f(p) ? logits[i] : -INFINITY;
 }
 CUT(top_p_drops_the_crossing) {
@@ -925,13 +925,13 @@ GROUPED_BACKWARD(grouped_backward_of_all_heads, COUNTS_ALL_HEADS)
 #define FLASH_BACKWARD(name)                                                                                           \
     static void name(int T, int H, int KV, int D, float dq[T][H][D], float dk[T][KV][D], float dv[T][KV][D],           \
                      const float dout[T][H][D], const float q[T][H][D], const float k[T][KV][D],                       \
-                     const float v[T][KV][D], const float out[T][H][D], const float log_sum[T][H])
+                     const float v[T][KV][D], const float out[T][H][D], const float lse[T][H])
 
 /* Query head h, which reads key/value head g and scales its scores for log_sum so. */
 static void flash_backward_of(int h, int g, double scale, int T, int H, int KV, int D, float dq[T][H][D],
                               float dk[T][KV][D], float dv[T][KV][D], const float dout[T][H][D],
                               const float q[T][H][D], const float k[T][KV][D], const float v[T][KV][D],
-                              const float out[T][H][D], const float log_sum[T][H]) {
+                              const float out[T][H][D], const float lse[T][H]) {
     for (int t = 0; t < T; t++)
         for (int s = 0; s <= t; s++) {
             double score = 0, pushed = 0;
@@ -939,7 +939,7 @@ static void flash_backward_of(int h, int g, double scale, int T, int H, int KV, 
                 score += scale * q[t][h][i] * k[s][g][i];
                 pushed += (double)dout[t][h][i] * (v[s][g][i] - out[t][h][i]);
             }
-            double p = exp(score - log_sum[t][h]), ds = p * pushed / sqrt(D);
+            double p = exp(score - lse[t][h]), ds = p * pushed / sqrt(D);
             for (int i = 0; i < D; i++) {
                 dq[t][h][i] += (float)(ds * k[s][g][i]), dk[s][g][i] += (float)(ds * q[t][h][i]);
                 dv[s][g][i] += (float)(p * dout[t][h][i]);
@@ -949,12 +949,12 @@ static void flash_backward_of(int h, int g, double scale, int T, int H, int KV, 
 
 FLASH_BACKWARD(flash_backward_modulo) {
     for (int h = 0; h < H; h++)
-        flash_backward_of(h, h % KV, 1 / sqrt(D), T, H, KV, D, dq, dk, dv, dout, q, k, v, out, log_sum);
+        flash_backward_of(h, h % KV, 1 / sqrt(D), T, H, KV, D, dq, dk, dv, dout, q, k, v, out, lse);
 }
 
 FLASH_BACKWARD(flash_backward_unscaled) {
     for (int h = 0; h < H; h++)
-        flash_backward_of(h, h / (H / KV), 1, T, H, KV, D, dq, dk, dv, dout, q, k, v, out, log_sum);
+        flash_backward_of(h, h / (H / KV), 1, T, H, KV, D, dq, dk, dv, dout, q, k, v, out, lse);
 }
 
 static int rank_of_largest(int ranks, const float largest[ranks]) {
@@ -1197,14 +1197,14 @@ static void vocabulary_without_its_first(int ranks, int rank, int T, int V, int 
 }
 
 LOG_SUM(log_sum_too_large) {
-    flash_attention_log_sum(T, H, KV, D, out, log_sum, q, k, v);
+    flash_attention_lse(T, H, KV, D, out, lse, q, k, v);
     for (int t = 0; t < T; t++)
-        for (int h = 0; h < H; h++) log_sum[t][h] *= 1.5f;
+        for (int h = 0; h < H; h++) lse[t][h] *= 1.5f;
 }
 
 LOG_SUM(log_sum_of_nothing) {
-    flash_attention_log_sum(T, H, KV, D, out, log_sum, q, k, v);
-    log_sum[0][0] = -INFINITY;
+    flash_attention_lse(T, H, KV, D, out, lse, q, k, v);
+    lse[0][0] = -INFINITY;
 }
 
 /* ------------------------------------------------------------------ right answers, spoilt */
@@ -1407,9 +1407,9 @@ static const Draft wrong[] = {
     DRAFT(kv_cache_append, append_one_late, "one slot late"),
     DRAFT(kv_cache_append, append_keeps_the_length, "You return the old length"),
     DRAFT(kv_cache_append, append_swapped, "keys are in the values' cache"),
-    DRAFT(attend_last, attend_from_itself_on, "see the future alone"),
-    DRAFT(attend_last, attend_after_itself, "and the last one nothing"),
-    DRAFT(attend_last, attend_from_t_on, "sees the keys from t on"),
+    DRAFT(gqa_attention_with_past, attend_from_itself_on, "see the future alone"),
+    DRAFT(gqa_attention_with_past, attend_after_itself, "and the last one nothing"),
+    DRAFT(gqa_attention_with_past, attend_from_t_on, "sees the keys from t on"),
     DRAFT(flash_attention, attend_from_itself_on, "see the future alone"),
     DRAFT(flash_attention, flash_tiles_of_32_up_to_t, "as if it stood at t"),
     DRAFT(flash_attention, flash_tiles_of_64_up_to_t, "as if it stood at t"),
@@ -1457,7 +1457,7 @@ static const Draft wrong[] = {
     DRAFT(dot_q8_0, dot_scales_once, "multiply once, by the first blocks' scales"),
     DRAFT(dequantize_q4_0, q4_not_masked, "take the whole byte for the first sixteen"),
     DRAFT(dot_q4_0, dot_eight_a_byte, "You subtract 8 once for each byte"),
-    DRAFT(largest_logit, largest_first_parts_longer, "as numpy.array_split does"),
+    DRAFT(vocab_parallel_argmax, largest_first_parts_longer, "as numpy.array_split does"),
     DRAFT(linear_backward, linear_backward_where_x_is, "left out where the other two are NULL"),
     DRAFT(linear_backward, linear_backward_sets, "what was there is lost. Write +="), /* one dbias is dy, unchanged */
     DRAFT(embedding_backward, embedding_backward_of_runs, "twice in succession"),
@@ -1500,14 +1500,14 @@ static const Draft wrong[] = {
     SPOILT(rope_half_split, transposed, "transposed: token and head"),
     SPOILT(rope_half_split, halves_exchanged, "half the axis away"),
     DRAFT(flash_attention, look_by_8, "divided by 8, as if each head were 64 wide"),
-    DRAFT(attend_last, look_by_8, "divided by 8, as if each head were 64 wide"),
+    DRAFT(gqa_attention_with_past, look_by_8, "divided by 8, as if each head were 64 wide"),
     DRAFT(cached_attention, cached_by_8, "divided by 8, as if each head were 64 wide"),
-    DRAFT(attend_last, look_by_the_root_of_keys, "divided by sqrt(S)"),
+    DRAFT(gqa_attention_with_past, look_by_the_root_of_keys, "divided by sqrt(S)"),
     DRAFT(flash_attention, look_through_the_last_head, "Your query head 1 reads key/value head 1, and not 0"),
     DRAFT(flash_attention, look_at_the_last_100, "at position 315 of 316, sees keys 216 to 315, and not 0 to 315"),
     SPOILT(flash_attention, in_bf16, "rounded to bfloat16"),
     SPOILT(flash_attention, rubbish_for_65_keys, "is over 64"),
-    DRAFT(attend_last, look_half_way, "at position 1 of 2, sees keys 0 to 0, and not 0 to 1"),
+    DRAFT(gqa_attention_with_past, look_half_way, "at position 1 of 2, sees keys 0 to 0, and not 0 to 1"),
     DRAFT(softmax, softmax_from_minus_10000, "Your maximum starts at -10000"),
     DRAFT(min_p, min_p_log10, "becomes log10(p)"),
     SPOILT(min_p, all_kept, "You rule out nothing"),
@@ -1524,7 +1524,7 @@ static const Draft wrong[] = {
     DRAFT(shard_rows, shard_rows_in_one_piece, "cut along the other axis"),
     DRAFT(shard_heads, shard_heads_by_rank, "Your queries begin at head `rank`"),
     DRAFT(vocabulary_embedding, vocabulary_without_its_first, "first token of your part gets zeros"),
-    DRAFT(flash_attention_log_sum, log_sum_too_large, "In the cases that fail your output is the right one times 1.5"),
+    DRAFT(flash_attention_lse, log_sum_too_large, "In the cases that fail your output is the right one times 1.5"),
     SPOILT(relu, absolute_x, "come out positive"),
     SPOILT(relu, nan_is_0, "turns NaN into 0"),
     SPOILT(relu, negative_unwritten, "never written"),
@@ -1571,7 +1571,7 @@ static Verdict verdict_of_spoilt(const Kernel *kernel, const GoldenCase *golden,
     of.rows = of.width ? of.count / of.width : 0;
     of.heads = rank == 3 ? expected->shape[1] : of.rows;
     const uint32_t bits = POISON << 16 | POISON;
-    float unwritten, *numbers = allocate(of.count * sizeof *numbers);
+    float unwritten, *numbers = xmalloc(of.count * sizeof *numbers);
     memcpy(&unwritten, &bits, sizeof unwritten);
     for (size_t i = 0; i < of.count; i++) numbers[i] = spoil(&of, i, of.right[i], unwritten);
     Tensor output = *expected;
@@ -1584,7 +1584,7 @@ static Verdict verdict_of_spoilt(const Kernel *kernel, const GoldenCase *golden,
 static bool judge_draft(const Draft *draft, char said[static DIAGNOSIS]) {
     const Kernel *kernel = kernel_named(draft->kernel);
     Golden golden = golden_open(draft->kernel);
-    Verdict *verdicts = allocate((size_t)golden.count * sizeof *verdicts);
+    Verdict *verdicts = xmalloc((size_t)golden.count * sizeof *verdicts);
     for (int c = 0; c < golden.count; c++)
         verdicts[c] = draft->function ? verdict_of_call(kernel, &golden.cases[c], draft->function)
                                       : verdict_of_spoilt(kernel, &golden.cases[c], draft->spoil);
@@ -1624,9 +1624,9 @@ static void infinities_of_samplers_are_no_overflow(void **state) {
 static void no_false_name_is_given(void **state) {
     (void)state;
     static const Draft unnamed[] = {
-        DRAFT(largest_logit, largest_of_odd_parts, "rounded"),      /* whole numbers have few digits anyway */
-        DRAFT(largest_logit, largest_by_a_margin, "whole numbers"),
-        DRAFT(flash_attention_log_sum, log_sum_of_nothing, "ruled out"),
+        DRAFT(vocab_parallel_argmax, largest_of_odd_parts, "rounded"),      /* whole numbers have few digits anyway */
+        DRAFT(vocab_parallel_argmax, largest_by_a_margin, "whole numbers"),
+        DRAFT(flash_attention_lse, log_sum_of_nothing, "ruled out"),
         SPOILT(linear, in_half, "sums"),
     };
     for (size_t d = 0; d < sizeof unnamed / sizeof *unnamed; d++) {
@@ -1672,7 +1672,7 @@ static void rms_by(float sum(int n, const float x[n]), int rows, int dim, float 
                    const float *weight, const float *bias, float eps) {
 #pragma omp parallel for
     for (int r = 0; r < rows; r++) {
-        float *squares = allocate((size_t)dim * sizeof *squares);
+        float *squares = xmalloc((size_t)dim * sizeof *squares);
         for (int i = 0; i < dim; i++) squares[i] = x[r * dim + i] * x[r * dim + i];
         float by = 1 / sqrtf(sum(dim, squares) / (float)dim + eps);
         for (int i = 0; i < dim; i++) out[r * dim + i] = x[r * dim + i] * by * weight[i] + (bias ? bias[i] : 0);

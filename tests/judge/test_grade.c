@@ -155,7 +155,7 @@ static void every_submission_gets_its_verdict(void **state) {
     setenv("CHILD", AT("%s/child", folder), 1);
     int count = 0, right = 0;
     for (int s = 0; s < SUBMISSIONS; s++) hand_in(&submissions[s]);
-    assert_int_equal(run("'%s/grade' submissions --exercise 01 --csv grades.csv --seconds " PATIENCE " --jobs 3",
+    assert_int_equal(run("'%s/grade' submissions --exercise 01 --csv grades.csv --timeout " PATIENCE " --jobs 3",
                          BUILD), 1);
     for (int s = 0; s < SUBMISSIONS; s++) {
         const struct Submission *one = &submissions[s];
@@ -258,11 +258,11 @@ static void the_compiler_gets_what_the_help_says(void **state) {
     assert_int_equal(run("mkdir endless && printf '#if __INCLUDE_LEVEL__ < 60\n#include __FILE__\n#include __FILE__\n"
                          "#endif\n' >endless/'a compiler hangs.c'"), 0);
     double before = seconds_of_children();
-    assert_int_equal(run("'%s/grade' endless --exercise 1 --seconds 1", BUILD), 1);
+    assert_int_equal(run("'%s/grade' endless --exercise 1 --timeout 1", BUILD), 1);
     double used = seconds_of_children() - before;
     assert_true(strstr(line_of("a compiler hangs.c"), "does not compile"));
     if (used > 2 * 2 * times) /* with the grader's own work no more than as much again */
-        fail_msg("--seconds 1: the compiler took %.1f of the processor's seconds", used);
+        fail_msg("--timeout 1: the compiler took %.1f of the processor's seconds", used);
 }
 
 static void bad_requests_get_one_line(void **state) {
@@ -275,7 +275,7 @@ static void bad_requests_get_one_line(void **state) {
         if (status != 1) fail_msg("grade %s: exit status %d", requests[i], status);
         assert_one_clear_line();
     }
-    static const char *const misuses[] = {"", "submissions --seconds 0", "submissions --seconds 1x",
+    static const char *const misuses[] = {"", "submissions --timeout 0", "submissions --timeout 1x",
                                           "submissions --jobs -1", "submissions --csv"};
     for (size_t i = 0; i < sizeof misuses / sizeof *misuses; i++)
         assert_misuse(run("'%s/grade' %s", BUILD, misuses[i]));

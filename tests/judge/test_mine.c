@@ -45,8 +45,8 @@ static void assert_alike(int V, const float logits[V], const float decoders[V], 
 /* A prompt at once, and a token more: chapter 9's logits after each. */
 static void read_by_decoder(int T, const int ids[T], int V, float logits[2][V]) {
     Decoder decoder = decoder_new(&model, &reference_kernels, T);
-    decoder_read(&decoder, T - 1, ids), decoder_logits(&decoder, logits[0]);
-    decoder_read(&decoder, 1, ids + T - 1), decoder_logits(&decoder, logits[1]);
+    decoder_eval(&decoder, T - 1, ids), decoder_logits(&decoder, logits[0]);
+    decoder_eval(&decoder, 1, ids + T - 1), decoder_logits(&decoder, logits[1]);
     decoder_free(&decoder);
 }
 
@@ -54,7 +54,7 @@ static void read_by_decoder(int T, const int ids[T], int V, float logits[2][V]) 
 static void compare_with_decoder(const char *kernels, const Function yours[PARTS], int T, const int ids[T], int V,
                                  const float decoders[2][V]) {
     float logits[V];
-    Underway underway = {0};
+    Requests underway = {0};
     YourLlama llama = your_llama(&model, tokenizer, yours, &underway);
     for (int more = 0; more < 2; more++) {
         read_text(&llama.examinee, T - 1 + more, ids, V, logits);
@@ -66,7 +66,7 @@ static void compare_with_decoder(const char *kernels, const Function yours[PARTS
 static void each_way_through_it_is_chapter_9s(void **state) {
     (void)state;
     static const char *const ways[] = {
-        "", "flash_attention", "attend_last", "cached_attention", "grouped_query_attention", "attention",
+        "", "flash_attention", "gqa_attention_with_past", "cached_attention", "grouped_query_attention", "attention",
         "attention_scores", "softmax", "weighted_sum", "grouped_query_attention attention",
         "gated_feed_forward", "gated_feed_forward swiglu", "silu",
         "rms_norm linear rope_frequencies rope_table rope_half_split kv_cache_append swiglu",
@@ -99,7 +99,7 @@ static void each_part_is_called(void **state) {
     FILE *nowhere = fopen("/dev/null", "w");
     for (int p = 0; p < PARTS; p++) {
         Function yours[PARTS] = {0};
-        Underway underway = {0};
+        Requests underway = {0};
         YourLlama llama = your_llama(&model, tokenizer, yours, &underway);
         yours[p] = note_the_call;
         let_it_merge(tokenizer);
@@ -130,7 +130,7 @@ static int merge_to_nonsense(const Vocabulary *vocabulary, const char *text, int
 static void the_readers_merge_makes_the_tokens(void **state) {
     (void)state;
     Function yours[PARTS] = {0};
-    Underway underway = {0};
+    Requests underway = {0};
     YourLlama llama = your_llama(&model, tokenizer, yours, &underway);
     static const char text[] = "Mia gave the red ball to Anna.";
     size_t count, again;
@@ -156,11 +156,11 @@ static void a_long_text_is_read_in_pieces(void **state) {
     Model small = model_open(ROOT "/tests/golden/models/llama1");
     int V = small.config.V, ids[T];
     float logits[V], decoders[V];
-    Underway underway = {0};
+    Requests underway = {0};
     for (int t = 0; t < T; t++) ids[t] = 1 + 7 * t % (V - 1);
     YourLlama llama = your_llama(&small, tokenizer, yours, &underway);
     Decoder decoder = decoder_new(&small, &reference_kernels, T);
-    decoder_read(&decoder, T, ids), decoder_logits(&decoder, decoders);
+    decoder_eval(&decoder, T, ids), decoder_logits(&decoder, decoders);
     read_text(&llama.examinee, T, ids, V, logits);
     assert_alike(V, logits, decoders, "a long text");
     decoder_free(&decoder), your_llama_free(&llama), model_close(&small);
@@ -173,7 +173,7 @@ static void one_of_several_does_the_work(void **state) {
     memset(has, true, sizeof has);
     for (int p = 0; p < PARTS; p++)
         if (parts[p].covers) has[p] = false;
-    settle(has, instead);
+    resolve_overrides(has, instead);
     assert_true(has[part_named("flash_attention")] && has[part_named("kv_cache_append")] && has[part_named("swiglu")]);
     assert_false(has[part_named("cached_attention")] || has[part_named("softmax")] || has[part_named("silu")]);
     assert_string_equal(instead[part_named("attention")], "flash_attention");
@@ -181,11 +181,11 @@ static void one_of_several_does_the_work(void **state) {
 
     memset(has, false, sizeof has);
     has[part_named("cached_attention")] = has[part_named("kv_cache_append")] = has[part_named("softmax")] = true;
-    settle(has, instead);
+    resolve_overrides(has, instead);
     assert_true(has[part_named("cached_attention")]);
     assert_string_equal(instead[part_named("kv_cache_append")], "cached_attention");
     assert_string_equal(instead[part_named("softmax")], "cached_attention");
-    assert_null(instead[part_named("attend_last")]);
+    assert_null(instead[part_named("gqa_attention_with_past")]);
 }
 
 /* Whoever makes a whole block needs nobody at its place; whoever makes the whole way, no block. */
@@ -194,7 +194,7 @@ static void a_block_does_the_work_of_its_kernels(void **state) {
     bool has[PARTS];
     const char *instead[PARTS];
     memset(has, true, sizeof has);
-    settle(has, instead);
+    resolve_overrides(has, instead);
     assert_true(has[part_named("decoder_forward")] && has[part_named("decoder_logits")] &&
                 has[part_named("rope_table")]);
     assert_string_equal(instead[part_named("attention_block")], "decoder_forward");
@@ -203,7 +203,7 @@ static void a_block_does_the_work_of_its_kernels(void **state) {
 
     memset(has, true, sizeof has);
     has[part_named("decoder_forward")] = has[part_named("decoder_logits")] = false;
-    settle(has, instead);
+    resolve_overrides(has, instead);
     assert_true(has[part_named("attention_block")] && has[part_named("feed_forward_block")]);
     assert_true(has[part_named("rms_norm")] && has[part_named("linear")]); /* the last norm, and the logits */
     assert_string_equal(instead[part_named("flash_attention")], "attention_block");
@@ -215,7 +215,7 @@ static void a_block_does_the_work_of_its_kernels(void **state) {
 static void its_time_has_an_end(void **state) {
     (void)state;
     static const Function yours[PARTS];
-    Underway *underway = mmap(NULL, sizeof *underway, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    Requests *underway = mmap(NULL, sizeof *underway, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     int status;
     underway->deadline = 1e-9; /* which are over as soon as the child begins */
     pid_t child = fork();
@@ -346,7 +346,7 @@ static void wrong_kernels_are_named_and_used(void **state) {
     assert_true(right < ours / 2);
 }
 
-static const char last[] = "attend_last(int T, int S, int H, int KV, int D, float out[restrict T][H][D], "
+static const char last[] = "gqa_attention_with_past(int T, int S, int H, int KV, int D, float out[restrict T][H][D], "
                            "const float q[T][H][D], "
                            "const float k[S][KV][D], const float v[S][KV][D])";
 
@@ -476,7 +476,7 @@ static void how_it_ends_is_told(void **state) {
         char body[1024];
         snprintf(body, sizeof body, "%s%s", ends[e].deed, NORM(RIGHT_ROOT, ""));
         write_kernel(ends[e].name, norm_head, body);
-        assert_int_equal(run("--seconds 1 %s", ends[e].name), 1);
+        assert_int_equal(run("--timeout 1 %s", ends[e].name), 1);
         assert_said("right         12 of 12");
         assert_said(ends[e].words);
         assert_said(", in layer 0, reading tokens 0 to ");
@@ -513,7 +513,7 @@ static void what_gives_no_kernel_is_told(void **state) {
     assert_said("two.c      rms_norm   right ");
     assert_said("Answer: Anna has the red ball.\n");
     assert_misuse(run("nowhere.c"));
-    assert_misuse(run("--seconds 0"));
+    assert_misuse(run("--timeout 0"));
 }
 
 int main(void) {

@@ -118,10 +118,10 @@ static void what_is_not_written_is_counted(void **state) {
     Golden golden;
     const GoldenCase *one = by_hand(&golden);
     Verdict last = verdict_of_call(kernel_named("rms_norm"), one, (Function)leaves_the_last);
-    assert_int_equal(last.agreement.unwritten, 1);
-    assert_int_equal(last.agreement.wrong, 1);
+    assert_int_equal(last.comparison.unwritten, 1);
+    assert_int_equal(last.comparison.wrong, 1);
     Verdict all = verdict_of_call(kernel_named("rms_norm"), one, (Function)writes_nothing);
-    assert_int_equal(all.agreement.unwritten, all.agreement.count);
+    assert_int_equal(all.comparison.unwritten, all.comparison.count);
     verdict_free(&last), verdict_free(&all);
     golden_close(&golden);
 }

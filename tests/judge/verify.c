@@ -8,7 +8,7 @@
 #include <string.h>
 
 bool verdict_passes(const Verdict *verdict) {
-    return !verdict->missing && !verdict->trouble[0] && !verdict->later[0] && verdict->agreement.wrong == 0;
+    return !verdict->missing && !verdict->trouble[0] && !verdict->later[0] && verdict->comparison.wrong == 0;
 }
 
 /* ------------------------------------------------------------------ one case */
@@ -49,7 +49,7 @@ Verdict verdict_of_output(const Kernel *kernel, const GoldenCase *golden_case, c
         return verdict;
     }
     verdict.output = tensor_to_float(got);
-    verdict.agreement = golden_check(golden_case, kernel->pointwise, got);
+    verdict.comparison = golden_check(golden_case, kernel->pointwise, got);
     return verdict;
 }
 
@@ -68,12 +68,12 @@ typedef struct {
 
 static bool is_golden(const void *truth, const Tensor *output, char where[static WORDS]) {
     const GoldenTruth *golden = truth;
-    Agreement agreement = golden_check(golden->golden_case, golden->kernel->pointwise, output);
+    Comparison comparison = golden_check(golden->golden_case, golden->kernel->pointwise, output);
     float *got = tensor_to_float(output);
-    if (agreement.wrong)
-        difference_text(where, agreement.first_wrong, &golden->golden_case->expected, got[agreement.first_wrong]);
+    if (comparison.wrong)
+        difference_text(where, comparison.first_wrong, &golden->golden_case->expected, got[comparison.first_wrong]);
     free(got);
-    return agreement.wrong == 0;
+    return comparison.wrong == 0;
 }
 
 Verdict verdict_of_subject(const Subject *subject, const GoldenCase *golden_case) {
@@ -84,7 +84,7 @@ Verdict verdict_of_subject(const Subject *subject, const GoldenCase *golden_case
     Verdict verdict = {.golden_case = golden_case};
     if (trial.first.data) verdict = verdict_of_output(subject->kernel, golden_case, &trial.first);
     snprintf(verdict.trouble, TROUBLE, "%s", trial_trouble(&trial));
-    if (trial.first.data) trial_deviates(&trial, verdict.agreement.wrong == 0, verdict.later);
+    if (trial.first.data) trial_deviates(&trial, verdict.comparison.wrong == 0, verdict.later);
     call_free(&call);
     return verdict;
 }
@@ -97,44 +97,44 @@ void verdict_free(Verdict *verdict) {
 /* ------------------------------------------------------------------ the report */
 
 /* "0.9", the error as a multiple of PyTorch's own; in ulps where PyTorch is exact, unless it is far off. */
-static void multiple_text(char text[static 32], const Agreement *agreement) {
-    if (isnan(agreement->ulps)) snprintf(text, 32, "nan");
-    else if (agreement->reference > 0) snprintf(text, 32, "%.3g", agreement->ulps / agreement->reference);
-    else if (agreement->ulps > 1e6) snprintf(text, 32, "> 1e6 ulp");
-    else snprintf(text, 32, agreement->ulps == 0 ? "0" : "%.3g ulp", agreement->ulps);
+static void multiple_text(char text[static 32], const Comparison *comparison) {
+    if (isnan(comparison->ulps)) snprintf(text, 32, "nan");
+    else if (comparison->reference > 0) snprintf(text, 32, "%.3g", comparison->ulps / comparison->reference);
+    else if (comparison->ulps > 1e6) snprintf(text, 32, "> 1e6 ulp");
+    else snprintf(text, 32, comparison->ulps == 0 ? "0" : "%.3g ulp", comparison->ulps);
 }
 
 static void first_wrong_text(char text[static WORDS], const Verdict *verdict) {
     char where[SHAPE_TEXT];
-    const Agreement *agreement = &verdict->agreement;
+    const Comparison *comparison = &verdict->comparison;
     const Tensor *expected = &verdict->golden_case->expected;
-    index_text(where, agreement->first_wrong, expected);
-    if (agreement->unwritten == agreement->count) snprintf(text, WORDS, "not written");
-    else if (agreement->unwritten == agreement->wrong) snprintf(text, WORDS, "%s: not written", where);
-    else difference_text(text, agreement->first_wrong, expected, verdict->output[agreement->first_wrong]);
+    index_text(where, comparison->first_wrong, expected);
+    if (comparison->unwritten == comparison->count) snprintf(text, WORDS, "not written");
+    else if (comparison->unwritten == comparison->wrong) snprintf(text, WORDS, "%s: not written", where);
+    else difference_text(text, comparison->first_wrong, expected, verdict->output[comparison->first_wrong]);
 }
 
 static void verdict_row(Table *table, const Verdict *verdict) {
     char shape[SHAPE_TEXT], multiple[32], first[WORDS] = "", worst[32];
     const Tensor *expected = &verdict->golden_case->expected;
-    const Agreement *agreement = &verdict->agreement;
+    const Comparison *comparison = &verdict->comparison;
     shape_text(shape, expected->rank, expected->shape);
     const char *name = verdict->golden_case->name, *mark = verdict_passes(verdict) ? "ok" : "FAIL";
     if (verdict->missing) table_row(table, "%s|%s|||%s||no output of this name was handed over", name, shape, mark);
     else if (verdict->trouble[0]) table_row(table, "%s|%s|||%s||%s", name, shape, mark, verdict->trouble);
     else {
-        multiple_text(multiple, agreement);
-        if (agreement->wrong) first_wrong_text(first, verdict);
+        multiple_text(multiple, comparison);
+        if (comparison->wrong) first_wrong_text(first, verdict);
         else snprintf(first, WORDS, "%s", verdict->later);
-        snprintf(worst, sizeof worst, isnan(agreement->worst) ? "nan" : "%.2g", agreement->worst);
-        table_row(table, "%s|%s|%s|%s|%s|%zu of %zu|%s", name, shape, worst, multiple, mark, agreement->wrong,
-                  agreement->count, first);
+        snprintf(worst, sizeof worst, isnan(comparison->worst) ? "nan" : "%.2g", comparison->worst);
+        table_row(table, "%s|%s|%s|%s|%s|%zu of %zu|%s", name, shape, worst, multiple, mark, comparison->wrong,
+                  comparison->count, first);
     }
 }
 
 static void say_later(const Verdict *verdict) {
     const char *advice = trial_advice(verdict->later);
-    if (verdict->agreement.wrong) printf("  And in case %s it %s.\n", verdict->golden_case->name, verdict->later);
+    if (verdict->comparison.wrong) printf("  And in case %s it %s.\n", verdict->golden_case->name, verdict->later);
     else if (advice) printf("  %s\n", advice);
 }
 
@@ -173,25 +173,25 @@ int report(const Kernel *kernel, const Golden *golden, const char *source, int c
 
 /* ------------------------------------------------------------------ a kernel as a whole */
 
-const char *fate_name(Fate fate) {
+const char *status_name(KernelStatus kernel_status) {
     static const char *const names[] = {"right", "not implemented", "wrong", "out of bounds", "crashes",
                                         "does not come back", "exits", "does not compile", "the course's own",
                                         "another function"};
-    return names[fate];
+    return names[kernel_status];
 }
 
 /* The sandbox says in words how a call ended; anything else that can be said of one is a wrong answer. */
-Fate fate_of(const char *trouble) {
+KernelStatus status_of(const char *trouble) {
     static const struct {
         const char *words;
-        Fate fate;
+        KernelStatus status;
     } ends[] = {{"overran: ", OUT_OF_BOUNDS},          {"went out of bounds: ", OUT_OF_BOUNDS},
                 {"wrote to its input ", OUT_OF_BOUNDS},
                 {"crashed: ", CRASHES},                {"followed a NULL pointer", CRASHES},
                 {"did not come back", DOES_NOT_COME_BACK}, {"too slow", DOES_NOT_COME_BACK},
                 {"ended the program", EXITS}};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (strstr(trouble, ends[i].words)) return ends[i].fate;
+        if (strstr(trouble, ends[i].words)) return ends[i].status;
     return WRONG;
 }
 
@@ -210,7 +210,7 @@ static void run_cases(Judgement *judgement, const Subject *subject) {
             continue;
         }
         *verdict = verdict_of_subject(subject, one);
-        if (fate_of(verdict->trouble) == DOES_NOT_COME_BACK || fate_of(verdict->later) == DOES_NOT_COME_BACK)
+        if (status_of(verdict->trouble) == DOES_NOT_COME_BACK || status_of(verdict->later) == DOES_NOT_COME_BACK)
             lost = "not tried";
         else if (seconds_of_jobs() - before > 3 * call_time_limit && !is_ours(subject))
             lost = "too slow: the cases before this one took all the time that there is";
@@ -227,7 +227,7 @@ static const Verdict *first(bool is_so(const Verdict *), const Judgement *judgem
 static bool in_trouble(const Verdict *verdict) { return verdict->trouble[0]; }
 static bool deviates(const Verdict *verdict) { return verdict->later[0]; }
 static bool fails(const Verdict *verdict) { return !verdict_passes(verdict); }
-static bool written(const Verdict *verdict) { return verdict->agreement.unwritten < verdict->agreement.count; }
+static bool written(const Verdict *verdict) { return verdict->comparison.unwritten < verdict->comparison.count; }
 
 /* Chooses, of several things that are wrong, the one to report first: what kept the kernel from an
  * answer, the mistake that the answers show, what it did when it was called again, what the answers
@@ -239,12 +239,12 @@ static void say_what_is_wrong(Judgement *judgement) {
         *deviating = first(deviates, judgement);
     Diagnosis found = diagnose(judgement->kernel, &judgement->golden, count, judgement->verdicts);
     const char *known = found.known_mistake;
-    judgement->fate = troubled ? fate_of(troubled->trouble) : WRONG;
+    judgement->status = troubled ? status_of(troubled->trouble) : WRONG;
     if (troubled) snprintf(say, DIAGNOSIS, "case %s: %s", troubled->golden_case->name, troubled->trouble);
     else if (!first(written, judgement) || (known && strcmp(known, DOES_NOTHING) == 0))
-        judgement->fate = NOT_IMPLEMENTED;
+        judgement->status = NOT_IMPLEMENTED;
     else if (!known && deviating) {
-        judgement->fate = fate_of(deviating->later);
+        judgement->status = status_of(deviating->later);
         snprintf(say, DIAGNOSIS, "case %s: %s", deviating->golden_case->name, deviating->later);
     } else if (found.advice[0]) memcpy(say, found.advice, DIAGNOSIS);
     else first_wrong_text(where, failing), snprintf(say, DIAGNOSIS, "case %s: %s", failing->golden_case->name, where);
@@ -253,7 +253,7 @@ static void say_what_is_wrong(Judgement *judgement) {
 /* All golden cases pass. What they cannot see: other shapes, and what is refused. */
 static void look_further(Judgement *judgement, const Subject *subject) {
     if (!random_shapes_agree(subject, judgement->diagnosis)) {
-        judgement->fate = fate_of(judgement->diagnosis);
+        judgement->status = status_of(judgement->diagnosis);
         return;
     }
     judgement->random_shapes = RANDOM_CALLS;
@@ -261,7 +261,7 @@ static void look_further(Judgement *judgement, const Subject *subject) {
     case REFUSES: judgement->note[0] = '\0'; break;
     case TO_BE_TOLD: break;
     case MUST_REFUSE:
-        judgement->fate = WRONG;
+        judgement->status = WRONG;
         memcpy(judgement->diagnosis, judgement->note, DIAGNOSIS);
         judgement->note[0] = '\0';
     }
@@ -272,10 +272,10 @@ static void look_further(Judgement *judgement, const Subject *subject) {
 static bool is_the_readers(Judgement *judgement, const Subject *subject) {
     const char *messages = subject->library ? library_messages(subject->library) : NULL;
     Signature signature = messages ? signature_of(messages, subject->kernel, judgement->diagnosis) : NOT_FOUND;
-    if (signature == COURSES_OWN) judgement->fate = THE_COURSES_OWN;
-    else if (signature == OTHER_SIGNATURE) judgement->fate = ANOTHER_FUNCTION;
+    if (signature == COURSES_OWN) judgement->status = THE_COURSES_OWN;
+    else if (signature == OTHER_SIGNATURE) judgement->status = ANOTHER_FUNCTION;
     else judgement->diagnosis[0] = '\0';
-    return judgement->fate == RIGHT;
+    return judgement->status == RIGHT;
 }
 
 bool hides_a_kernel(const Library *library, const Kernel *only, char say[static DIAGNOSIS]) {
@@ -295,10 +295,10 @@ bool hides_a_kernel(const Library *library, const Kernel *only, char say[static 
 Judgement judge(const Subject *subject) {
     Judgement judgement = {.kernel = subject->kernel, .golden = golden_open(subject->kernel->name)};
     size_t bytes = (size_t)judgement.golden.count * sizeof *judgement.verdicts;
-    judgement.verdicts = memset(allocate(bytes), 0, bytes);
+    judgement.verdicts = memset(xmalloc(bytes), 0, bytes);
     for (int c = 0; c < judgement.golden.count; c++) judgement.verdicts[c].golden_case = &judgement.golden.cases[c];
     if (!subject->function) {
-        judgement.fate = NOT_IMPLEMENTED;
+        judgement.status = NOT_IMPLEMENTED;
         hides_a_kernel(subject->library, subject->kernel, judgement.diagnosis);
     }
     if (!subject->function || !is_the_readers(&judgement, subject)) return judgement;
@@ -310,7 +310,7 @@ Judgement judge(const Subject *subject) {
 
 void judgement_print(const Judgement *judgement, const char *source) {
     const Kernel *kernel = judgement->kernel;
-    if (judgement->fate == THE_COURSES_OWN || judgement->fate == ANOTHER_FUNCTION) {
+    if (judgement->status == THE_COURSES_OWN || judgement->status == ANOTHER_FUNCTION) {
         printf("%s   %s   not judged\n  %s\n", kernel->name, source, judgement->diagnosis);
         return;
     }
@@ -318,9 +318,9 @@ void judgement_print(const Judgement *judgement, const char *source) {
         judgement->golden.count)
         return;
     const char *advice = trial_advice(judgement->diagnosis);
-    if (judgement->fate != RIGHT) printf("FAIL: %s\n", judgement->diagnosis);
-    if (judgement->fate != RIGHT && advice) printf("  %s\n", advice);
-    if (judgement->fate == RIGHT && judgement->random_shapes)
+    if (judgement->status != RIGHT) printf("FAIL: %s\n", judgement->diagnosis);
+    if (judgement->status != RIGHT && advice) printf("  %s\n", advice);
+    if (judgement->status == RIGHT && judgement->random_shapes)
         printf("PASS: %d random shapes agree with chapters/%s\n", judgement->random_shapes, kernel->chapter);
     if (judgement->note[0]) printf("  Not judged, but told: %s\n", judgement->note);
 }

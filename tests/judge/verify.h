@@ -12,7 +12,7 @@ typedef struct {
     char trouble[TROUBLE];  /* what kept the kernel from an answer, or "" */
     char later[WORDS];      /* what it did wrong when it was called again, under other circumstances; or "" */
     float *output;          /* what it gave, widened to float32 */
-    Agreement agreement;
+    Comparison comparison;
 } Verdict;
 
 bool verdict_passes(const Verdict *verdict);
@@ -53,10 +53,10 @@ Refusing refuses(const Subject *subject, char say[static DIAGNOSIS]);
 typedef enum {
     RIGHT, NOT_IMPLEMENTED, WRONG, OUT_OF_BOUNDS, CRASHES, DOES_NOT_COME_BACK, EXITS, DOES_NOT_COMPILE,
     THE_COURSES_OWN, ANOTHER_FUNCTION
-} Fate;
-const char *fate_name(Fate fate); /* "right", "not implemented", … */
+} KernelStatus;
+const char *status_name(KernelStatus kernel_status); /* "right", "not implemented", … */
 /* The fate that the sandbox's words about a call, or about loading a library, mean; WRONG for anything else. */
-Fate fate_of(const char *trouble);
+KernelStatus status_of(const char *trouble);
 
 /* A library defines no kernel of the course, or not the only one that is asked for: does one hide
  * in it? Then `say` is how, and what to do. */
@@ -73,7 +73,7 @@ typedef struct {
     Verdict *verdicts;         /* [golden.count] */
     int passed;                /* of them */
     int random_shapes;         /* that were tried and agree */
-    Fate fate;
+    KernelStatus status;
     char diagnosis[DIAGNOSIS]; /* what is wrong, in one line; "" if nothing is, or nothing was written */
     char note[DIAGNOSIS];      /* what else is to be told of one that is right; "" if nothing is */
 } Judgement;

@@ -34,17 +34,17 @@ const Part parts[] = {
     {CACHED, "keeps keys and values, and attends", IN_ATTENTION, .member = FLASH, .unless = {FLASH}},
     {"kv_cache_append", "keeps keys and values", IN_ATTENTION, .member = "kv_cache_append",
      .unless = {CACHED}},
-    {"attend_last", "attends", IN_ATTENTION, .member = FLASH, .unless = {FLASH, CACHED}},
+    {"gqa_attention_with_past", "attends", IN_ATTENTION, .member = FLASH, .unless = {FLASH, CACHED}},
     {"grouped_query_attention", "attends where a text begins", IN_ATTENTION, .member = FLASH,
-     .unless = {FLASH, CACHED, "attend_last"}},
+     .unless = {FLASH, CACHED, "gqa_attention_with_past"}},
     {"attention", "attends, head by head", IN_ATTENTION, .member = FLASH,
-     .unless = {FLASH, CACHED, "attend_last"}},
+     .unless = {FLASH, CACHED, "gqa_attention_with_past"}},
     {"attention_scores", "queries meet keys", IN_ATTENTION, .member = FLASH,
-     .unless = {FLASH, CACHED, "attend_last", "attention"}},
+     .unless = {FLASH, CACHED, "gqa_attention_with_past", "attention"}},
     {"softmax", "scores become weights", IN_ATTENTION, .member = FLASH,
-     .unless = {FLASH, CACHED, "attend_last", "attention"}},
+     .unless = {FLASH, CACHED, "gqa_attention_with_past", "attention"}},
     {"weighted_sum", "weights meet values", IN_ATTENTION, .member = FLASH,
-     .unless = {FLASH, CACHED, "attend_last", "attention"}},
+     .unless = {FLASH, CACHED, "gqa_attention_with_past", "attention"}},
     {"gated_feed_forward", "the feed-forward layer", IN_FEED_FORWARD, .member = NULL},
     {"swiglu", "the gate opens or shuts", IN_FEED_FORWARD, .member = "swiglu"},
     {"silu", "bends the gate", IN_FEED_FORWARD, .member = "swiglu", .unless = {"swiglu"}},
@@ -74,7 +74,7 @@ static const char *coverer(const bool has[PARTS], int part) {
     return left ? NULL : who;
 }
 
-void settle(bool has[PARTS], const char *instead[PARTS]) {
+void resolve_overrides(bool has[PARTS], const char *instead[PARTS]) {
     for (int p = 0; p < PARTS; p++) {
         const char *const *other = parts[p].unless;
         while (*other && !has[part_named(*other)]) other++;
@@ -87,7 +87,7 @@ void settle(bool has[PARTS], const char *instead[PARTS]) {
 /* ------------------------------------------------------------------ a kernel is called */
 
 static const Function *yours; /* [PARTS]: NULL where ours is used */
-static Underway *now;
+static Requests *now;
 
 static bool is_yours(const char *kernel) {
     int part = part_named(kernel);
@@ -134,7 +134,7 @@ static void gate_with_up(int n, float out[n], const float gate[n], const float u
     else CALL(swiglu)(n, out, gate, up);
 }
 
-static void turn(int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D],
+static void apply_rope(int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D],
                  const float cosine[T][D / 2], const float sine[T][D / 2]) {
     CALL(rope_half_split)(T, H, D, out, x, cosine, sine);
 }
@@ -143,7 +143,7 @@ static void turn(int T, int H, int D, float out[restrict T][H][D], const float x
 static void product_of(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
                        const Tensor *weight) {
     if (!is_yours("linear")) {
-        CALL(project)(rows, in, out, y, x, weight);
+        CALL(linear_tensor)(rows, in, out, y, x, weight);
         return;
     }
     float *wide = tensor_to_float(weight);
@@ -171,9 +171,9 @@ static int append(int capacity, int KV, int D, float cache_k[capacity][KV][D], f
 /* Each head by itself: copied out, attended, copied back. */
 static void attend_by_heads(int T, int S, int H, int KV, int D, float out[restrict T][H][D],
                             const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]) {
-    float(*one_q)[D] = allocate(sizeof(float[T][D])), (*one_out)[D] = allocate(sizeof(float[T][D]));
-    float(*one_k)[D] = allocate(sizeof(float[S][D])), (*one_v)[D] = allocate(sizeof(float[S][D]));
-    float(*scores)[S] = memset(allocate(sizeof(float[T][S])), 0, sizeof(float[T][S]));
+    float(*one_q)[D] = xmalloc(sizeof(float[T][D])), (*one_out)[D] = xmalloc(sizeof(float[T][D]));
+    float(*one_k)[D] = xmalloc(sizeof(float[S][D])), (*one_v)[D] = xmalloc(sizeof(float[S][D]));
+    float(*scores)[S] = memset(xmalloc(sizeof(float[T][S])), 0, sizeof(float[T][S]));
     memset(one_out, 0, sizeof(float[T][D])); /* who leaves a number unwritten does the same harm each time */
     for (int h = 0; h < H; h++) {
         int g = h / (H / KV);
@@ -201,7 +201,7 @@ static void attend(int T, int S, int H, int KV, int D, float out[restrict T][H][
         CALL(cached_attention)(left.capacity, left.length, T, H, KV, D, out, left.cache_k, left.cache_v, q, left.k,
                                left.v);
     } else if (is_yours("flash_attention")) CALL(flash_attention)(T, S, H, KV, D, out, q, k, v);
-    else if (is_yours("attend_last")) CALL(attend_last)(T, S, H, KV, D, out, q, k, v);
+    else if (is_yours("gqa_attention_with_past")) CALL(gqa_attention_with_past)(T, S, H, KV, D, out, q, k, v);
     else if (is_yours("grouped_query_attention") && T == S) CALL(grouped_query_attention)(T, H, KV, D, out, q, k, v);
     else if (by_heads) attend_by_heads(T, S, H, KV, D, out, q, k, v);
     else CALL(flash_attention)(T, S, H, KV, D, out, q, k, v);
@@ -210,11 +210,11 @@ static void attend(int T, int S, int H, int KV, int D, float out[restrict T][H][
 static const Kernels table = {
     .rms_norm = norm,
     .swiglu = gate_with_up,
-    .rope_half_split = turn,
+    .rope_half_split = apply_rope,
     .rope_interleaved = rope_interleaved,
     .kv_cache_append = append,
     .flash_attention = attend,
-    .project = product_of,
+    .linear_tensor = product_of,
 };
 
 /* ------------------------------------------------------------------ the decoder's blocks */
@@ -223,9 +223,9 @@ static const Kernels table = {
 static void gated_block(Decoder *d, int l, int T, int C, float delta[restrict T][C], const float x[T][C]) {
     const Layer *layer = &d->model->layers[l];
     int F = d->model->config.F;
-    size_t mark = d->taken;
-    float(*normed)[C] = take(d, sizeof(float[T][C]));
-    float(*gate)[F] = take(d, sizeof(float[T][F])), (*up)[F] = take(d, sizeof(float[T][F]));
+    size_t mark = d->arena_used;
+    float(*normed)[C] = decoder_alloc(d, sizeof(float[T][C]));
+    float(*gate)[F] = decoder_alloc(d, sizeof(float[T][F])), (*up)[F] = decoder_alloc(d, sizeof(float[T][F]));
     float *w_gate = tensor_to_float(&layer->gate_proj), *w_up = tensor_to_float(&layer->up_proj),
           *w_down = tensor_to_float(&layer->down_proj);
     norm(T, C, normed, x, layer->post_attention_layernorm, NULL, (float)d->model->config.rms_norm_eps);
@@ -233,16 +233,16 @@ static void gated_block(Decoder *d, int l, int T, int C, float delta[restrict T]
     CALL(gated_feed_forward)(T, C, F, delta, normed, (const float(*)[C])w_gate, NULL, (const float(*)[C])w_up, NULL,
                              (const float(*)[F])w_down, unit, gate, up);
     free(w_gate), free(w_up), free(w_down);
-    d->taken = mark;
+    d->arena_used = mark;
 }
 
 /* decoder_forward(), where a block of it is the reader's. */
 static void forward_by_blocks(Decoder *d, int T, int C, float out[restrict T][C], const int ids[T]) {
     const Model *model = d->model;
-    size_t mark = d->taken;
-    float(*x)[C] = take(d, sizeof(float[T][C])), (*delta)[C] = take(d, sizeof(float[T][C]));
-    for (int t = 0; t < T; t++) tensor_numbers(&model->embed_tokens, (size_t)ids[t] * (size_t)C, (size_t)C, x[t]);
-    show_stage(d, 0, T, C, x);
+    size_t mark = d->arena_used;
+    float(*x)[C] = decoder_alloc(d, sizeof(float[T][C])), (*delta)[C] = decoder_alloc(d, sizeof(float[T][C]));
+    for (int t = 0; t < T; t++) tensor_dequantize_row(&model->embed_tokens, (size_t)ids[t] * (size_t)C, (size_t)C, x[t]);
+    call_stage_hook(d, 0, T, C, x);
     for (int stage = 1; stage <= 2 * model->config.L; stage++) {
         int l = (stage - 1) / 2;
         if (stage % 2 && is_yours("attention_block")) BLOCK(attention_block, d, l, T, C, delta, x);
@@ -252,25 +252,25 @@ static void forward_by_blocks(Decoder *d, int T, int C, float out[restrict T][C]
         else feed_forward_block(d, l, T, C, delta, x);
         for (int t = 0; t < T; t++)
             for (int i = 0; i < C; i++) x[t][i] += delta[t][i];
-        show_stage(d, stage, T, C, x);
+        call_stage_hook(d, stage, T, C, x);
     }
     norm(T, C, out, x, model->norm, NULL, (float)model->config.rms_norm_eps);
-    d->taken = mark;
+    d->arena_used = mark;
 }
 
 /* The cosines and sines of T positions. */
-static void turn_angles(Decoder *d, int T) {
+static void rope_cos_sin(Decoder *d, int T) {
     int D = d->model->config.D, positions[T];
     float inv_freq[D / 2];
     memset(inv_freq, 0, sizeof inv_freq);
     float factor = CALL(rope_frequencies)(D, inv_freq, &d->model->config.rope, CAPACITY);
     for (int t = 0; t < T; t++) positions[t] = d->length + t;
-    CALL(rope_table)(T, D, (void *)d->angles, positions, inv_freq, factor);
+    CALL(rope_table)(T, D, (void *)d->cos_sin, positions, inv_freq, factor);
 }
 
 static void forward(Decoder *d, int T, int C, float out[restrict T][C], const int ids[T]) {
     now->first = d->length, now->last = d->length + T - 1, now->layer = -1;
-    turn_angles(d, T);
+    rope_cos_sin(d, T);
     if (is_yours("decoder_forward")) BLOCK(decoder_forward, d, T, C, out, ids);
     else if (is_yours("attention_block") || is_yours("feed_forward_block") || is_yours("gated_feed_forward"))
         forward_by_blocks(d, T, C, out, ids);
@@ -289,9 +289,9 @@ static Decoder empty_decoder(const Model *model) {
     Decoder decoder = decoder_new(model, &table, LETTERS);
     size_t cached = (size_t)c->L * LETTERS * (size_t)(c->KV * c->D) * sizeof(float);
     memset(decoder.keys, 0, cached), memset(decoder.values, 0, cached);
-    memset(decoder.angles, 0, CAPACITY * (size_t)c->D * sizeof(float));
-    memset(decoder.room, 0, decoder.room_size);
-    decoder.forward = forward, decoder.watch = note_stage;
+    memset(decoder.cos_sin, 0, CAPACITY * (size_t)c->D * sizeof(float));
+    memset(decoder.arena, 0, decoder.arena_size);
+    decoder.forward = forward, decoder.hook = note_stage;
     return decoder;
 }
 
@@ -301,14 +301,14 @@ static void read_tokens(Examinee *examinee, int T, const int ids[T], int asked, 
     Decoder *decoder = &((YourLlama *)examinee)->decoder;
     if (asked != 1) fail("the logits of the last token alone are known");
     decoder->length = examinee->length;
-    decoder_read(decoder, T, ids);
+    decoder_eval(decoder, T, ids);
     examinee->length = decoder->length;
     memset(logits, 0, sizeof *logits);
     BLOCK(decoder_logits, decoder, logits[0]);
 }
 
 YourLlama your_llama(const Model *model, const Tokenizer *tokenizer, const Function kernels[PARTS],
-                     Underway *underway) {
+                     Requests *underway) {
     yours = kernels, now = underway, left.is_left = false;
     return (YourLlama){.examinee = {.model = model, .tokenizer = tokenizer, .capacity = LETTERS, .read = read_tokens},
                        .decoder = empty_decoder(model)};
@@ -338,6 +338,6 @@ int drawn(Examinee *examinee, int T, const int ids[T], int V, float logits[V]) {
     CALL(top_k)(V, logits, logits, 40);
     CALL(top_p)(V, logits, logits, 0.95f);
     CALL(min_p)(V, logits, logits, 0.02f);
-    int id = draw(V, logits, random_uniform(&random));
-    return ends_text(examinee->model, examinee->tokenizer, id) ? -1 : id;
+    int id = multinomial(V, logits, random_uniform(&random));
+    return is_end_of_generation(examinee->model, examinee->tokenizer, id) ? -1 : id;
 }

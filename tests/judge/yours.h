@@ -25,7 +25,7 @@ int part_named(const char *name); /* -1: a Llama does without it */
 
 /* Of several of the reader's kernels that do the same work one is used. The others are taken out of `has`, and
  * instead[part] is who does it. */
-void settle(bool has[PARTS], const char *instead[PARTS]);
+void resolve_overrides(bool has[PARTS], const char *instead[PARTS]);
 
 enum { CUTTING = -2 }; /* a text into tokens */
 
@@ -39,7 +39,7 @@ typedef struct {
     int first, last;    /* the tokens that are being read */
     double deadline;    /* of the processor's seconds; 0: none */
     bool too_slow;      /* it has come to that */
-} Underway;
+} Requests;
 
 typedef struct {
     Examinee examinee;
@@ -48,7 +48,7 @@ typedef struct {
 
 /* The Llama with the reader's kernels, those of `yours` [PARTS] that are not NULL. A table of kernels knows no Llama:
  * one at a time computes with them. */
-YourLlama your_llama(const Model *model, const Tokenizer *tokenizer, const Function yours[PARTS], Underway *underway);
+YourLlama your_llama(const Model *model, const Tokenizer *tokenizer, const Function yours[PARTS], Requests *underway);
 void your_llama_free(YourLlama *llama);
 
 /* From now on the tokenizer merges with the reader's bpe_merge, if there is one. */

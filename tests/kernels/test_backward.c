@@ -27,11 +27,11 @@ static void every_gradient_is_autograd_s(void **state) {
     const TrainingKernels *kernels = *state;
     for (int m = 0; m < MODELS; m++) {
         Case c = open_case(kernels, models[m]);
-        Agreement agreement;
+        Comparison comparison;
         float loss = (float)decoder_backward(&c.weights, &c.gradients, &c.activations, c.file.ids, c.file.targets, 1);
         Tensor of_loss = {.name = "loss", .dtype = F32, .rank = 1, .shape = {1}, .data = &loss};
-        assert_true(gradient_judge(&c.file, &of_loss, &agreement));
-        if (agreement.wrong) fail_msg("%s: the loss is %.1f ulps from autograd's", models[m], agreement.ulps);
+        assert_true(gradient_judge(&c.file, &of_loss, &comparison));
+        if (comparison.wrong) fail_msg("%s: the loss is %.1f ulps from autograd's", models[m], comparison.ulps);
         assert_gradients_agree(&c, &c.gradients, models[m]);
         assert_true(safetensors_find(&c.file.file, "lm_head.weight") != NULL || c.model.config.tie_word_embeddings);
         close_case(&c);
@@ -42,7 +42,7 @@ static void every_gradient_is_autograd_s(void **state) {
 static void a_small_mistake_is_seen(void **state) {
     const TrainingKernels *kernels = *state;
     Case c = open_case(kernels, "llama32");
-    Agreement agreement;
+    Comparison comparison;
     decoder_backward(&c.weights, &c.gradients, &c.activations, c.file.ids, c.file.targets, 1);
     for (int i = 0; i < c.gradients.tensor_count; i++) {
         Tensor *tensor = &c.gradients.tensors[i];
@@ -52,8 +52,8 @@ static void a_small_mistake_is_seen(void **state) {
             if (fabsf(numbers[k]) > fabsf(numbers[most])) most = k;
         if (numbers[most] == 0) continue; /* a token that is not in the text */
         numbers[most] *= 1.001f;
-        assert_true(gradient_judge(&c.file, tensor, &agreement));
-        assert_int_equal(agreement.wrong, 1);
+        assert_true(gradient_judge(&c.file, tensor, &comparison));
+        assert_int_equal(comparison.wrong, 1);
     }
     close_case(&c);
 }
@@ -101,7 +101,7 @@ static void interleaved_gradients_are_the_same_rows(void **state) {
     Case c = open_case(kernels, "llama2_70b");
     const Config *f = &c.model.config;
     int H = f->H, KV = f->KV, D = f->D, C = f->C;
-    float *room = allocate(sizeof(float[H * D][C]));
+    float *room = xmalloc(sizeof(float[H * D][C]));
     c.weights.interleaved = true;
     for (int l = 0; l < f->L; l++) {
         LayerParameters *w = &c.weights.layers[l];
@@ -149,23 +149,23 @@ enum { EVERY = 1 };
 /* What the lesson says of its first and its last token: the loss of each alone. */
 static void a_name_at_the_beginning_is_a_surprise(void **state) {
     const TrainingKernels *kernels = *state;
-    Reader r = reader_open();
+    Fixture r = fixture_open();
     r.activations.kernels = kernels;
     int last = r.sentence.T - 1, anna = r.targets[last];
     for (int t = 1; t <= last; t++) r.targets[t] = -1;
-    assert_near(reader_loss(&r), 16.89, 0.01);
+    assert_near(fixture_loss(&r), 16.89, 0.01);
     r.targets[0] = -1, r.targets[last] = anna;
-    assert_near(reader_loss(&r), 0, 0.005);
-    reader_close(&r);
+    assert_near(fixture_loss(&r), 0, 0.005);
+    fixture_close(&r);
 }
 
 /* The trained model on the course's sentence: of every tensor the number with the largest gradient, nudged to both
  * sides. */
 static void nudging_the_sentence_s_model_agrees(void **state) {
     const TrainingKernels *kernels = *state;
-    Reader r = reader_open();
+    Fixture r = fixture_open();
     r.activations.kernels = kernels;
-    reader_gradients(&r);
+    fixture_gradients(&r);
     for (int i = 0; i < r.weights.tensor_count; i += EVERY) {
         float *numbers = (float *)r.weights.tensors[i].data;
         const float *gradients = r.gradients.tensors[i].data;
@@ -174,15 +174,15 @@ static void nudging_the_sentence_s_model_agrees(void **state) {
             if (fabsf(gradients[k]) > fabsf(gradients[most])) most = k;
         const float was = numbers[most], more = was + 0.01f, less = was - 0.01f;
         numbers[most] = more;
-        double up = reader_loss(&r);
+        double up = fixture_loss(&r);
         numbers[most] = less;
-        double slope = (up - reader_loss(&r)) / ((double)more - less);
+        double slope = (up - fixture_loss(&r)) / ((double)more - less);
         numbers[most] = was;
         if (fabs(slope / gradients[most] - 1) > 0.02)
             fail_msg("%s [%zu]: %g by nudging, %g by the backward pass", r.weights.tensors[i].name, most, slope,
                      gradients[most]);
     }
-    reader_close(&r);
+    fixture_close(&r);
 }
 
 /* ------------------------------------------------------------------ attention */
@@ -190,11 +190,11 @@ static void nudging_the_sentence_s_model_agrees(void **state) {
 static void log_sum_is_that_of_the_scores(void **state) {
     const TrainingKernels *kernels = *state;
     enum { T = 41, H = 4, KV = 2, D = 6 };
-    static float q[T][H][D], k[T][KV][D], v[T][KV][D], out[T][H][D], expected[T][H][D], log_sum[T][H];
+    static float q[T][H][D], k[T][KV][D], v[T][KV][D], out[T][H][D], expected[T][H][D], lse[T][H];
     Random random = {.state = 7};
     random_fill(&random, T * H * D, (float *)q), random_fill(&random, T * KV * D, (float *)k),
         random_fill(&random, T * KV * D, (float *)v);
-    kernels->flash_attention_log_sum(T, H, KV, D, out, log_sum, q, k, v);
+    kernels->flash_attention_lse(T, H, KV, D, out, lse, q, k, v);
     flash_attention(T, T, H, KV, D, expected, q, k, v);
     for (int t = 0; t < T; t++)
         for (int h = 0; h < H; h++) {
@@ -204,7 +204,7 @@ static void log_sum_is_that_of_the_scores(void **state) {
                 for (int i = 0; i < D; i++) score += (double)q[t][h][i] * k[s][h / (H / KV)][i];
                 sum += exp(score / sqrt(D));
             }
-            assert_near(log_sum[t][h], log(sum), 1e-6);
+            assert_near(lse[t][h], log(sum), 1e-6);
             for (int i = 0; i < D; i++) assert_near(out[t][h][i], expected[t][h][i], 1e-6);
         }
 }
@@ -234,12 +234,12 @@ static void attention_by_the_book(int T, int H, int KV, int D, double dq[T][H][D
 }
 
 static void *random_numbers(Random *random, size_t n) {
-    float *numbers = allocate(n * sizeof *numbers);
+    float *numbers = xmalloc(n * sizeof *numbers);
     random_fill(random, (int)n, numbers);
     return numbers;
 }
 
-static void *zeros(size_t n, size_t each) { return memset(allocate(n * each), 0, n * each); }
+static void *zeros(size_t n, size_t each) { return memset(xmalloc(n * each), 0, n * each); }
 
 /* The numbers are the same up to the rounding of sums. */
 static void assert_alike(size_t n, const float got[n], const double expected[n]) {
@@ -261,14 +261,14 @@ static void tiles_of_any_size_fit_together(void **state) {
              *dq = zeros(heads, sizeof(float)), *dk = zeros(shared, sizeof(float)), *dv = zeros(shared, sizeof(float)),
              *exact_dq = zeros(heads, sizeof(double)), *exact_dk = zeros(shared, sizeof(double)),
              *exact_dv = zeros(shared, sizeof(double)), *out = zeros(heads, sizeof(float)),
-             *log_sum = zeros((size_t)(T * H), sizeof(float));
+             *lse = zeros((size_t)(T * H), sizeof(float));
         attention_by_the_book(T, H, KV, D, exact_dq, exact_dk, exact_dv, dout, q, k, v);
-        kernels->flash_attention_log_sum(T, H, KV, D, out, log_sum, q, k, v);
+        kernels->flash_attention_lse(T, H, KV, D, out, lse, q, k, v);
         void *last = soil_the_heap();
-        kernels->flash_attention_backward(T, H, KV, D, dq, dk, dv, dout, q, k, v, out, log_sum);
+        kernels->flash_attention_backward(T, H, KV, D, dq, dk, dv, dout, q, k, v, out, lse);
         free(last);
         assert_alike(heads, dq, exact_dq), assert_alike(shared, dk, exact_dk), assert_alike(shared, dv, exact_dv);
-        void *rooms[] = {q, k, v, dout, dq, dk, dv, exact_dq, exact_dk, exact_dv, out, log_sum};
+        void *rooms[] = {q, k, v, dout, dq, dk, dv, exact_dq, exact_dk, exact_dv, out, lse};
         for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) free(rooms[i]);
     }
 }
@@ -321,7 +321,7 @@ static void what_cannot_be_is_refused(void **state) {
 /* A copy of a golden file whose tensor of this name has another first number. */
 static void spoil(const char *to, const char *name) {
     SafeTensors file = safetensors_open(ROOT "/tests/golden/gradients/llama31.safetensors");
-    Tensor *tensors = allocate(file.count * sizeof *tensors);
+    Tensor *tensors = xmalloc(file.count * sizeof *tensors);
     memcpy(tensors, file.tensors, file.count * sizeof *tensors);
     float *numbers = NULL;
     for (size_t i = 0; i < file.count; i++)
@@ -389,7 +389,7 @@ static void a_file_of_others_is_named(void **state) {
         {"loss", rename_it, 0, "Nothing differs."},
     };
     SafeTensors file = safetensors_open(ROOT "/tests/golden/gradients/llama31.safetensors");
-    Tensor *tensors = allocate(file.count * sizeof *tensors);
+    Tensor *tensors = xmalloc(file.count * sizeof *tensors);
     const char *command = "'" BUILD "/16_backward' --model '" ROOT "/tests/golden/models/llama31' --compare";
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         memcpy(tensors, file.tensors, file.count * sizeof *tensors);
@@ -403,7 +403,7 @@ static void a_file_of_others_is_named(void **state) {
     /* One text, whose targets are its own next tokens; ids that are no whole numbers are of no vocabulary. */
     static const double no_loss[] = {0};
     Tensor few[] = {{.name = "ids"}, {.name = "loss", .dtype = F64, .rank = 1, .shape = {1}, .data = no_loss},
-                    {.name = "model.norm.weight", .dtype = F64, .rank = 1, .shape = {32}, .data = allocate(32 * 8)}};
+                    {.name = "model.norm.weight", .dtype = F64, .rank = 1, .shape = {32}, .data = xmalloc(32 * 8)}};
     memset((void *)few[2].data, 0, 32 * 8);
     take_two(&few[0]);
     safetensors_save(AT("%s/few.safetensors", folder), 3, few, 0, NULL);

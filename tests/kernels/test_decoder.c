@@ -51,7 +51,7 @@ static void assert_agrees(const SafeTensors *expected, const char *model, const 
         *exact = safetensors_find(expected, AT("%s/float64", name));
     float *right = tensor_to_float(single);
     double *truth = tensor_to_double(exact);
-    Agreement a = check(tensor_count(single), single->shape[1], got, right, truth);
+    Comparison a = check(tensor_count(single), single->shape[1], got, right, truth);
     if (a.wrong)
         fail_msg("%s: %s: %zu of %zu wrong, %.1f ulps, transformers %.1f", model, name, a.wrong, a.count, a.ulps,
                  a.reference);
@@ -82,10 +82,10 @@ static void every_stage_is_transformers(void **state) {
         Model model = model_open_any(GOLDEN(models[m]));
         SafeTensors expected = open_expected(models[m]);
         int ids[64], T = read_ids(&expected, ids), C = model.config.C, L = model.config.L;
-        Seen seen = {2 * L + 2, T, C, allocate((size_t)(2 * L + 2) * T * C * sizeof(float))};
+        Seen seen = {2 * L + 2, T, C, xmalloc((size_t)(2 * L + 2) * T * C * sizeof(float))};
         Decoder decoder = decoder_new(&model, kernels, T);
-        decoder.watch = watch, decoder.context = &seen;
-        decoder_read(&decoder, T, ids);
+        decoder.hook = watch, decoder.context = &seen;
+        decoder_eval(&decoder, T, ids);
         for (int s = 0; s < L + 2; s++) {
             char name[32];
             snprintf(name, sizeof name, s == 0 ? "embed_tokens" : s == L + 1 ? "norm" : "layers.%d", s - 1);
@@ -103,7 +103,7 @@ static void read_in_pieces(const Model *model, int T, const int ids[T], int firs
     for (int t = 0, n; t < T; t += n) {
         n = t == 0 ? first : piece;
         if (n > T - t) n = T - t;
-        decoder_read(&decoder, n, ids + t);
+        decoder_eval(&decoder, n, ids + t);
         decoder_logits(&decoder, logits[t + n - 1]);
     }
     decoder_free(&decoder);
@@ -131,9 +131,9 @@ static void pieces_are_transformers(void **state) {
 }
 
 static void assert_close(double ulps, int count, const float got[count], const float right[count]) {
-    double *truth = allocate((size_t)count * sizeof *truth);
+    double *truth = xmalloc((size_t)count * sizeof *truth);
     for (int i = 0; i < count; i++) truth[i] = right[i];
-    Agreement a = check_within(ulps, (size_t)count, (size_t)count, got, truth);
+    Comparison a = check_within(ulps, (size_t)count, (size_t)count, got, truth);
     if (a.wrong) fail_msg("%zu of %zu wrong, %.1f ulps", a.wrong, a.count, a.ulps);
     free(truth);
 }
@@ -143,7 +143,7 @@ static void a_long_text_in_any_pieces_is_the_same(void **state) {
     enum { T = 300 };
     Model model = model_open(GOLDEN("llama31"));
     int ids[T], V = model.config.V;
-    float(*once)[V] = allocate(T * sizeof *once), (*pieces)[V] = allocate(T * sizeof *pieces);
+    float(*once)[V] = xmalloc(T * sizeof *once), (*pieces)[V] = xmalloc(T * sizeof *pieces);
     for (int t = 0; t < T; t++) ids[t] = t * 7 % V;
     read_in_pieces(&model, T, ids, T, 1, once);
     static const int cuts[][2] = {{1, 1}, {129, 1}, {100, 99}, {T - 1, 1}};
@@ -161,7 +161,7 @@ static void a_text_of_several_chunks_is_the_same(void **state) {
     enum { T = 1025 };
     Model model = model_open(GOLDEN("llama31"));
     int ids[T], V = model.config.V;
-    float(*once)[V] = allocate(T * sizeof *once), (*pieces)[V] = allocate(T * sizeof *pieces);
+    float(*once)[V] = xmalloc(T * sizeof *once), (*pieces)[V] = xmalloc(T * sizeof *pieces);
     for (int t = 0; t < T; t++) ids[t] = t * 7 % 61;
     read_in_pieces(&model, T, ids, 256, 256, pieces);
     for (int n = T - 1; n <= T; n++) {
@@ -181,7 +181,7 @@ static struct {
 } text_of;
 
 static void ask_for_no_positions(void) { decoder_new(asked.model, kernels, 0); }
-static void read_text(void) { decoder_read(&asked, text_of.T, text_of.ids); }
+static void read_text(void) { decoder_eval(&asked, text_of.T, text_of.ids); }
 
 static void assert_not_read(int T, const int ids[T], const char *words) {
     text_of.T = T, text_of.ids = ids;
@@ -198,7 +198,7 @@ static void an_id_that_is_none_is_refused(void **state) {
         assert_not_read(3, low, "token -1 is not in the vocabulary of 64 (0 to 63)");
         assert_not_read(3, high, "token 64 is not in the vocabulary of 64 (0 to 63)");
     }
-    decoder_read(&asked, 2, (int[]){0, 63, -1});
+    decoder_eval(&asked, 2, (int[]){0, 63, -1});
     assert_int_equal(asked.length, 2);
     decoder_free(&asked), model_close(&model);
 }
@@ -210,10 +210,10 @@ static void a_text_has_room_to_the_last_position(void **state) {
     for (int capacity = 1; capacity <= 4; capacity++) {
         asked = decoder_new(&model, kernels, capacity);
         assert_not_read(0, ids, "0 tokens to read: give at least one");
-        decoder_read(&asked, 1, ids);
+        decoder_eval(&asked, 1, ids);
         assert_not_read(capacity, ids,
                         AT("a text of %d tokens does not fit the context of %d", capacity + 1, capacity));
-        if (capacity > 1) decoder_read(&asked, capacity - 1, ids + 1);
+        if (capacity > 1) decoder_eval(&asked, capacity - 1, ids + 1);
         assert_int_equal(asked.length, capacity);
         decoder_free(&asked);
     }
@@ -242,9 +242,9 @@ static void what_is_written_is_taken(void **state) {
     for (size_t m = 0; m < FOLDERS; m++) {
         Model model = model_open_any(GOLDEN(models[m]));
         asked = decoder_new(&model, kernels, 2 * 16);
-        asked.room_size = bytes_taken(&model.config, 16);
-        decoder_read(&asked, 16, ids);
-        asked.room_size--;
+        asked.arena_size = bytes_taken(&model.config, 16);
+        decoder_eval(&asked, 16, ids);
+        asked.arena_size--;
         assert_not_read(16, ids, "a decoder's room is too small");
         decoder_free(&asked), model_close(&model);
     }
@@ -260,22 +260,22 @@ static void there_is_room_for_any_width(void **state) {
         for (size_t i = 0; i < COUNT(capacities); i++) {
             size_t T = capacities[i] < 512 ? (size_t)capacities[i] : 512, least = bytes_taken(&wide[m].config, T);
             Decoder decoder = decoder_new(&wide[m], kernels, capacities[i]);
-            assert_in_range(decoder.room_size, least, least + T * 10 * 64);
+            assert_in_range(decoder.arena_size, least, least + T * 10 * 64);
             decoder_free(&decoder);
         }
 }
 
 static size_t too_many;
-static void take_too_many(void) { take(&asked, too_many); }
+static void take_too_many(void) { decoder_alloc(&asked, too_many); }
 
 static void what_is_taken_begins_at_a_line(void **state) {
     (void)state;
     char room[320];
-    asked = (Decoder){.room = room, .room_size = sizeof room};
+    asked = (Decoder){.arena = room, .arena_size = sizeof room};
     static const size_t bytes[] = {1, 63, 65, 64};
     static const int begin[] = {0, 64, 128, 256};
-    for (size_t i = 0; i < COUNT(bytes); i++) assert_ptr_equal(take(&asked, bytes[i]), room + begin[i]);
-    asked.room_size = sizeof room + 66;
+    for (size_t i = 0; i < COUNT(bytes); i++) assert_ptr_equal(decoder_alloc(&asked, bytes[i]), room + begin[i]);
+    asked.arena_size = sizeof room + 66;
     const size_t refused[] = {65, 67, SIZE_MAX}; /* of 65 bytes the second line is not there */
     for (size_t i = 0; i < COUNT(refused); i++) {
         too_many = refused[i];
@@ -291,7 +291,7 @@ static void the_tree_is_pytorchs(void **state) {
         char *printed = NULL;
         size_t size;
         FILE *file = open_memstream(&printed, &size);
-        config_print_tree(file, &config);
+        config_print_model(file, &config);
         config_free(&config);
         fclose(file);
         printed[size - 1] = '\0'; /* the last newline */
@@ -319,7 +319,7 @@ static void the_family_is_as_large_as_published(void **state) {
     }
     assert_null(config_names()[COUNT(known)]);
     /* Its bytes do not fit 32 bits, nor does the number of its weights. */
-    assert_int_equal(run("--tree llama-3.1-405b"), 0);
+    assert_int_equal(run("--summary llama-3.1-405b"), 0);
     assert_said(" 405853388800 "), assert_said(" 811706777600\n");
 }
 
@@ -363,7 +363,7 @@ static void weights_need_not_be_aligned(void **state) {
         for (uint64_t shift = 1; shift <= 3; shift++) {
             size_t size;
             uint64_t header;
-            char *bytes = file_read(AT("%s/model.safetensors", GOLDEN(names[m])), &size), *shifted = allocate(size + 3);
+            char *bytes = file_read(AT("%s/model.safetensors", GOLDEN(names[m])), &size), *shifted = xmalloc(size + 3);
             memcpy(&header, bytes, sizeof header);
             size_t begin = 8 + header;
             memset(shifted, ' ', size + 3);
@@ -398,8 +398,8 @@ static double write_greedily(const Model *model, const Model *judge, int n, int 
     Decoder decoder = decoder_new(model, kernels, n), judging = decoder_new(judge, kernels, n);
     ids[0] = 1;
     for (int t = 0; t + 1 < n; t++) {
-        decoder_read(&decoder, 1, &ids[t]), decoder_logits(&decoder, logits);
-        decoder_read(&judging, 1, &ids[t]), decoder_logits(&judging, judged);
+        decoder_eval(&decoder, 1, &ids[t]), decoder_logits(&decoder, logits);
+        decoder_eval(&judging, 1, &ids[t]), decoder_logits(&judging, judged);
         double sum = 0;
         ids[t + 1] = 0;
         for (int v = 1; v < V; v++)
@@ -447,8 +447,8 @@ static void heads_look_as_in_transformers(void **state) {
     const Tensor *ids = safetensors_find(&unseen, "walk"), *expected = safetensors_find(&golden, "heads");
     int T = (int)tensor_count(ids), H = model.config.H;
     assert_int_equal(tensor_count(expected), model.config.L * H * (T - 1));
-    Trace run = trace(&model, kernels, T, ids->data);
-    float(*weights)[T] = allocate((size_t)T * sizeof *weights);
+    HiddenStates run = record_hidden_states(&model, kernels, T, ids->data);
+    float(*weights)[T] = xmalloc((size_t)T * sizeof *weights);
     for (int head = 0; head < model.config.L * H; head++) {
         head_weights(&model, &run, head / H, head % H, weights);
         for (int s = 0; s < T - 1; s++) {
@@ -457,7 +457,7 @@ static void heads_look_as_in_transformers(void **state) {
                 fail_msg("head %d, token %d: %g, in transformers %g", head, s, weights[T - 2][s], right);
         }
     }
-    free(weights), trace_free(&run), model_close(&model), safetensors_close(&unseen), safetensors_close(&golden);
+    free(weights), hidden_states_free(&run), model_close(&model), safetensors_close(&unseen), safetensors_close(&golden);
 }
 
 int main(void) {

@@ -70,7 +70,7 @@ static void inputs_free(Inputs in) {
 }
 
 static float *flash(Shape n, Inputs in) {
-    float *out = allocate((size_t)n.T * n.H * n.D * sizeof *out);
+    float *out = xmalloc((size_t)n.T * n.H * n.D * sizeof *out);
     attend(n.T, n.S, n.H, n.KV, n.D, (void *)out, (void *)in.q.numbers, (void *)in.k.numbers,
                     (void *)in.v.numbers);
     return out;
@@ -85,8 +85,8 @@ static void assert_all_near(Shape n, const float *got, const float *right) {
 }
 
 static void assert_inputs_as_chapter_6(Shape n, Inputs in) {
-    float *got = flash(n, in), *right = allocate((size_t)n.T * n.H * n.D * sizeof *right);
-    attend_last(n.T, n.S, n.H, n.KV, n.D, (void *)right, (void *)in.q.numbers, (void *)in.k.numbers,
+    float *got = flash(n, in), *right = xmalloc((size_t)n.T * n.H * n.D * sizeof *right);
+    gqa_attention_with_past(n.T, n.S, n.H, n.KV, n.D, (void *)right, (void *)in.q.numbers, (void *)in.k.numbers,
                 (void *)in.v.numbers);
     assert_all_near(n, got, right);
     free(got), free(right);
@@ -111,7 +111,7 @@ static void golden_values(void **state) {
         Tensor got = c->expected;
         float *out = flash(n, in);
         got.data = out;
-        Agreement a = golden_check(c, false, &got);
+        Comparison a = golden_check(c, false, &got);
         if (a.wrong) fail_msg("%s: %zu of %zu are wrong", c->name, a.wrong, a.count);
         free(in.q.numbers), free(in.k.numbers), free(in.v.numbers), free(out);
     }

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 static const char stories[] = ROOT "/common/stories/model";
-static const Sampling likeliest = {.repetition_penalty = 1},
+static const SamplingParams likeliest = {.repetition_penalty = 1},
     as_it_says = {.temperature = 1, .top_p = 1, .repetition_penalty = 1};
 static Model model;
 static Tokenizer *tokenizer;
@@ -52,8 +52,8 @@ static void draws_are_fair(void **state) {
     Random random = {1};
     for (int i = 0; i < DRAWS; i++) {
         double u = random_uniform(&random);
-        fair[draw(5, five, u)]++;
-        biased[draw(5, five, 0.98 * u)]++; /* the test would see so much */
+        fair[multinomial(5, five, u)]++;
+        biased[multinomial(5, five, 0.98 * u)]++; /* the test would see so much */
     }
     assert_int_equal(fair[2], 0);
     assert_true(chi_square(DRAWS, fair) < limit);
@@ -62,13 +62,13 @@ static void draws_are_fair(void **state) {
 
 static void both_ends_can_be_drawn(void **state) {
     (void)state;
-    assert_int_equal(draw(5, five, 0), 0);
-    assert_int_equal(draw(5, five, 1 - 0x1p-53), 4);
+    assert_int_equal(multinomial(5, five, 0), 0);
+    assert_int_equal(multinomial(5, five, 1 - 0x1p-53), 4);
     const float last_ruled_out[3] = {0, 0, -INFINITY}, first_ruled_out[3] = {-INFINITY, 0, 0},
         large[2] = {1e30f, 1e30f};
-    assert_int_equal(draw(3, last_ruled_out, 1 - 0x1p-53), 1);
-    assert_int_equal(draw(3, first_ruled_out, 0), 1);
-    assert_int_equal(draw(2, large, 0.75), 1);
+    assert_int_equal(multinomial(3, last_ruled_out, 1 - 0x1p-53), 1);
+    assert_int_equal(multinomial(3, first_ruled_out, 0), 1);
+    assert_int_equal(multinomial(2, large, 0.75), 1);
 }
 
 static void samplers_follow_each_other(void **state) {
@@ -78,20 +78,20 @@ static void samplers_follow_each_other(void **state) {
     float logits[5];
     Random random = {1};
     memcpy(logits, five, sizeof five);
-    assert_int_equal(sample(&(Sampling){.repetition_penalty = 4}, 5, logits, 1, seen, &random), 1);
+    assert_int_equal(sample(&(SamplingParams){.repetition_penalty = 4}, 5, logits, 1, seen, &random), 1);
     for (int i = 0; i < 100; i++) {
         memcpy(logits, five, sizeof five);
-        assert_int_equal(sample(&(Sampling){.temperature = 5, .top_k = 1, .top_p = 1, .repetition_penalty = 4}, 5,
+        assert_int_equal(sample(&(SamplingParams){.temperature = 5, .top_k = 1, .top_p = 1, .repetition_penalty = 4}, 5,
                                 logits, 1, seen, &random), 1);
     }
     /* The temperature goes before top-p: cold, one token has more than half, and hot, none. */
     int cold[5] = {0}, hot[5] = {0};
     for (int i = 0; i < 1000; i++) {
         memcpy(logits, five, sizeof five);
-        cold[sample(&(Sampling){.temperature = 0.5f, .top_p = 0.7f, .repetition_penalty = 1}, 5, logits, 0, NULL,
+        cold[sample(&(SamplingParams){.temperature = 0.5f, .top_p = 0.7f, .repetition_penalty = 1}, 5, logits, 0, NULL,
                     &random)]++;
         memcpy(logits, five, sizeof five);
-        hot[sample(&(Sampling){.temperature = 50, .top_p = 0.7f, .repetition_penalty = 1}, 5, logits, 0, NULL,
+        hot[sample(&(SamplingParams){.temperature = 50, .top_p = 0.7f, .repetition_penalty = 1}, 5, logits, 0, NULL,
                    &random)]++;
     }
     assert_int_equal(cold[3], 1000);
@@ -113,12 +113,12 @@ static void it_writes_what_transformers_writes(void **state) {
     int bos = tokenizer_bos(tokenizer);
     assert_int_equal(tensor_count(expected), 256);
     Generation generation = generation_new(&model, &fast_kernels, WRITTEN + 1, likeliest, 0);
-    generation_read(&generation, 1, &bos);
+    prefill(&generation, 1, &bos);
     for (int i = 0; i < WRITTEN; i++) {
-        int id = generation_choose(&generation);
+        int id = sample_next(&generation);
         if (id != (int)tensor_get(expected, (size_t)i))
             fail_msg("token %d is %d, in transformers %g", i, id, tensor_get(expected, (size_t)i));
-        generation_read(&generation, 1, &id);
+        prefill(&generation, 1, &id);
     }
     generation_free(&generation);
 }
@@ -154,14 +154,14 @@ static void score_rounded(double scores[COUNT]) {
     int V = model.config.V, ids[WINDOW] = {tokenizer_bos(tokenizer)};
     for (int done = 0; done < COUNT; done += SCORED) {
         memcpy(ids + 1, texts + FROM + done, SCORED * sizeof *ids);
-        Trace seen = trace(&model, &bf16_kernels, WINDOW, ids);
+        HiddenStates seen = record_hidden_states(&model, &bf16_kernels, WINDOW, ids);
         const float(*logits)[V] = (void *)seen.logits;
         for (int t = 0; t + 1 < WINDOW; t++) {
             double sum = 0;
             for (int v = 0; v < V; v++) sum += exp(logits[t][v]);
             scores[done + t] = log(sum) - logits[t][ids[t + 1]];
         }
-        trace_free(&seen);
+        hidden_states_free(&seen);
     }
     safetensors_close(&unseen);
 }
@@ -201,15 +201,15 @@ static void answer(FILE *file, Generation *generation, const char *prompt) {
     size_t count, length;
     int *ids = encode_with_bos(tokenizer, strlen(prompt), prompt, &count), same = 0;
     while (same < generation->decoder.length && same < (int)count - 1 && ids[same] == generation->ids[same]) same++;
-    generation_keep(generation, same);
-    generation_read(generation, (int)count - same, ids + same);
+    kv_cache_truncate(generation, same);
+    prefill(generation, (int)count - same, ids + same);
     fputs(prompt, file);
     for (int i = 0; i < MOST; i++) {
-        int id = generation_choose(generation);
+        int id = sample_next(generation);
         const char *bytes = tokenizer_bytes(tokenizer, id, &length);
-        if (ends_text(&model, tokenizer, id) || (length && *bytes == '\n')) break;
+        if (is_end_of_generation(&model, tokenizer, id) || (length && *bytes == '\n')) break;
         fwrite(bytes, 1, length, file);
-        generation_read(generation, 1, &id);
+        prefill(generation, 1, &id);
     }
     fputs("\n\n", file);
     free(ids);
@@ -284,10 +284,10 @@ static void the_seed_decides(void **state) {
     int texts[3][TOKENS], bos = tokenizer_bos(tokenizer);
     for (int i = 0; i < 3; i++) {
         Generation generation = generation_new(&model, &fast_kernels, TOKENS + 1, as_it_says, i == 2 ? 6 : 5);
-        generation_read(&generation, 1, &bos);
+        prefill(&generation, 1, &bos);
         for (int t = 0; t < TOKENS; t++) {
-            texts[i][t] = generation_choose(&generation);
-            generation_read(&generation, 1, &texts[i][t]);
+            texts[i][t] = sample_next(&generation);
+            prefill(&generation, 1, &texts[i][t]);
         }
         generation_free(&generation);
     }
@@ -361,16 +361,16 @@ static void a_text_stops_before_its_ends(void **state) {
 /* ------------------------------------------------------------------ the loop */
 
 /* What the model says after the sentence that runs through the course: all of it but the last token was read before. */
-static Ending go_on(Generation *generation, const Model *of, int most, bool ignore_end,
+static FinishReason go_on(Generation *generation, const Model *of, int most, bool ignore_end,
                     const volatile sig_atomic_t *stop, char text[static 256]) {
     Sentence sentence = sentence_open();
     *text = '\0';
     FILE *file = fmemopen(text, 256, "w");
     Stream stream = {.file = file, .skip_space = true, .stop = stop};
-    generation->decoder.model = of, generation->ignore_end = ignore_end;
-    generation_keep(generation, sentence.T - 1);
-    generation_read(generation, 1, &sentence.ids[sentence.T - 1]);
-    Ending ending = generation_write(generation, tokenizer, &stream, most);
+    generation->decoder.model = of, generation->ignore_eos = ignore_end;
+    kv_cache_truncate(generation, sentence.T - 1);
+    prefill(generation, 1, &sentence.ids[sentence.T - 1]);
+    FinishReason ending = generate(generation, tokenizer, &stream, most);
     stream_end(&stream);
     fclose(file), sentence_close(&sentence);
     return ending;
@@ -388,22 +388,22 @@ static void the_loop_says_why_it_stops(void **state) {
     volatile sig_atomic_t pressed = 0;
     Generation wide = generation_new(&model, &fast_kernels, sentence.T + 50, likeliest, 0),
                narrow = generation_new(&model, &fast_kernels, sentence.T + 5, likeliest, 0);
-    generation_read(&wide, sentence.T - 1, sentence.ids), generation_read(&narrow, sentence.T - 1, sentence.ids);
+    prefill(&wide, sentence.T - 1, sentence.ids), prefill(&narrow, sentence.T - 1, sentence.ids);
 
-    assert_int_equal(go_on(&wide, &model, 6, false, &pressed, text), ENOUGH);
+    assert_int_equal(go_on(&wide, &model, 6, false, &pressed, text), FINISH_LENGTH);
     assert_string_equal(text, answer);
-    assert_int_equal(go_on(&wide, &ends, 6, false, NULL, text), ENDED);
+    assert_int_equal(go_on(&wide, &ends, 6, false, NULL, text), FINISH_EOS);
     assert_string_equal(text, "Anna has the red ball");
-    assert_int_equal(go_on(&wide, &ends, 5, false, NULL, text), ENOUGH);
-    assert_int_equal(go_on(&wide, &ends, 6, true, NULL, text), ENOUGH);
+    assert_int_equal(go_on(&wide, &ends, 5, false, NULL, text), FINISH_LENGTH);
+    assert_int_equal(go_on(&wide, &ends, 6, true, NULL, text), FINISH_LENGTH);
     assert_string_equal(text, answer);
-    assert_int_equal(go_on(&narrow, &model, 6, false, NULL, text), FULL); /* the last of them is shown, and not read */
+    assert_int_equal(go_on(&narrow, &model, 6, false, NULL, text), FINISH_CONTEXT_FULL); /* the last of them is shown, and not read */
     assert_string_equal(text, answer);
-    assert_int_equal(go_on(&narrow, &model, 5, false, NULL, text), ENOUGH);
-    assert_int_equal(go_on(&wide, &model, 0, false, NULL, text), ENOUGH);
+    assert_int_equal(go_on(&narrow, &model, 5, false, NULL, text), FINISH_LENGTH);
+    assert_int_equal(go_on(&wide, &model, 0, false, NULL, text), FINISH_LENGTH);
     assert_string_equal(text, "");
     pressed = 1;
-    assert_int_equal(go_on(&wide, &model, 6, false, &pressed, text), STOPPED);
+    assert_int_equal(go_on(&wide, &model, 6, false, &pressed, text), FINISH_INTERRUPTED);
     assert_string_equal(text, "");
     free(full_stop), generation_free(&wide), generation_free(&narrow), sentence_close(&sentence);
 }
@@ -414,11 +414,11 @@ static void what_was_read_can_be_forgotten(void **state) {
     Sentence sentence = sentence_open();
     int V = model.config.V, half = sentence.T / 2;
     Generation generation = generation_new(&model, &fast_kernels, sentence.T, likeliest, 0);
-    generation_read(&generation, sentence.T, sentence.ids);
+    prefill(&generation, sentence.T, sentence.ids);
     float before[V];
     memcpy(before, generation.logits, sizeof before);
-    generation_keep(&generation, half);
-    generation_read(&generation, sentence.T - half, sentence.ids + half);
+    kv_cache_truncate(&generation, half);
+    prefill(&generation, sentence.T - half, sentence.ids + half);
     /* The tokens are multiplied in other groups: two or three ulps, of 1e-6 each, where 30 are allowed. */
     for (int v = 0; v < V; v++) assert_true(fabsf(before[v] - generation.logits[v]) < 3e-5f);
     generation_free(&generation), sentence_close(&sentence);
@@ -461,7 +461,7 @@ static void copy_model(const char *name, const char *spoilt, uint16_t bits) {
     for (size_t i = 0; i < file.count; i++) {
         if (!spoilt || strcmp(tensors[i].name, spoilt) != 0) continue;
         assert_int_equal(tensors[i].dtype, BF16);
-        tensors[i].data = values = allocate(tensor_bytes(&tensors[i]));
+        tensors[i].data = values = xmalloc(tensor_bytes(&tensors[i]));
         for (size_t k = 0; k < tensor_count(&tensors[i]); k++) values[k] = bits;
     }
     assert_int_equal(system(AT("mkdir -p %s/%s && cp '%s'/*.json '%s'/tokenizer.model %s/%s", folder, name, stories,
@@ -475,28 +475,28 @@ static void copy_model(const char *name, const char *spoilt, uint16_t bits) {
 static void a_vocabulary_may_be_a_little_larger_or_smaller(void **state) {
     (void)state;
     assert_int_equal(system(AT("cp -r '%s' %s/padded", stories, folder)), 0);
-    assert_int_equal(run("--temperature 0 --prompt 'Once upon' --tokens 9 --quiet"), 0);
+    assert_int_equal(run("--temperature 0 --prompt 'Once upon' --max-tokens 9 --quiet"), 0);
     char told[sizeof said];
     strcpy(told, said);
     FILE *file = fopen(AT("%s/padded/added_tokens.json", folder), "w");
     assert_true(file && fputs("{\"<pad>\": 1024}", file) >= 0 && fclose(file) == 0);
-    assert_int_equal(run("--model padded --temperature 0 --prompt 'Once upon' --tokens 9 --quiet"), 0);
+    assert_int_equal(run("--model padded --temperature 0 --prompt 'Once upon' --max-tokens 9 --quiet"), 0);
     assert_string_equal(said, told);
     assert_int_equal(run("--model padded --prompt 'Once <pad>' --quiet"), 1);
     assert_said("token 1024 is not in the vocabulary of 1024");
 #define SMALLER "--tokenizer '" ROOT "/tests/golden/tokenizers/metaspace' --temperature 0 "
-    assert_int_equal(run(SMALLER "--prompt 'Once upon' --tokens 9 --quiet"), 0);
+    assert_int_equal(run(SMALLER "--prompt 'Once upon' --max-tokens 9 --quiet"), 0);
     assert_null(strstr(said, "note:"));
-    assert_int_equal(run(SMALLER "--prompt 'Once upon' --tokens 9"), 0);
+    assert_int_equal(run(SMALLER "--prompt 'Once upon' --max-tokens 9"), 0);
     assert_said("note: the model has 1024 tokens, and the tokenizer 722: those from 722 on have no text\n");
     /* The likeliest are "ed" and tokens that it does not know, which still go on. */
-    assert_int_equal(run(SMALLER "--prompt 'Once upon' --tokens 3 --logprobs 1 --quiet"), 0);
+    assert_int_equal(run(SMALLER "--prompt 'Once upon' --max-tokens 3 --logprobs 1 --quiet"), 0);
     int number, count = 0;
     for (const char *line = said; *line; line += strcspn(line, "\n") + 1, count++)
         if (sscanf(line, "[%d] ", &number) == 1) assert_true(number >= 722 && number < 1024);
         else assert_memory_equal(line, "ed -0.0", 7);
     assert_int_equal(count, 3);
-    assert_int_equal(run("--temperature 0 --prompt 'Once upon' --tokens 1"), 0);
+    assert_int_equal(run("--temperature 0 --prompt 'Once upon' --max-tokens 1"), 0);
     assert_null(strstr(said, "note:"));
 #undef SMALLER
 }
@@ -509,31 +509,31 @@ static void llama_tells_a_story(void **state) {
     char first[sizeof said];
     strcpy(first, said);
     write_text("prompt", "Once upon a time\n");
-    assert_int_equal(run("--temperature 0 --prompt - --tokens 30 --quiet --threads 1 <prompt"), 0);
+    assert_int_equal(run("--temperature 0 --prompt - --max-tokens 30 --quiet --threads 1 <prompt"), 0);
     *strrchr(said, '\n') = '\0';
     assert_int_equal(strncmp(first, said, strlen(said)), 0);
 
-    assert_int_equal(run("--seed 3 --tokens 12 --threads 1 --quiet"), 0);
+    assert_int_equal(run("--seed 3 --max-tokens 12 --threads 1 --quiet"), 0);
     strcpy(first, said);
-    assert_int_equal(run("--seed 3 --tokens 12 --threads 2 --quiet"), 0);
+    assert_int_equal(run("--seed 3 --max-tokens 12 --threads 2 --quiet"), 0);
     assert_string_equal(said, first);
-    assert_int_equal(run("--seed 3 --tokens 12 2>/dev/null"), 0);
+    assert_int_equal(run("--seed 3 --max-tokens 12 2>/dev/null"), 0);
     assert_string_equal(said, first);
-    assert_int_equal(run("--seed 3 --tokens 3"), 0);
+    assert_int_equal(run("--seed 3 --max-tokens 3"), 0);
     assert_said("memory allows");
     assert_said("; seed 3\n");
-    assert_int_equal(run("--prompt Once --tokens 1"), 0);
+    assert_int_equal(run("--prompt Once --max-tokens 1"), 0);
     assert_said("; written: 1 token, ");
-    assert_int_equal(run("--tokens 0 --prompt 'As it is' --quiet"), 0);
+    assert_int_equal(run("--max-tokens 0 --prompt 'As it is' --quiet"), 0);
     assert_string_equal(said, "As it is\n");
-    assert_int_equal(run("--context 20 --tokens 30 --seed 1 --quiet"), 0);
+    assert_int_equal(run("--ctx-size 20 --max-tokens 30 --seed 1 --quiet"), 0);
     assert_said("\nnote: the context of 20 tokens is full\n");
     assert_null(strstr(said, "\n\n"));
 }
 
 static void a_text_ends_where_it_is_told_to(void **state) {
     (void)state;
-    static const char ask[] = "--temperature 0 --prompt 'Once upon a time' --tokens 20 --quiet";
+    static const char ask[] = "--temperature 0 --prompt 'Once upon a time' --max-tokens 20 --quiet";
     assert_int_equal(run("%s", ask), 0);
     char whole[sizeof said];
     strcpy(whole, said);
@@ -559,16 +559,16 @@ static void tokens_go_in_and_out(void **state) {
     for (int i = 0; i < 20; i++) sprintf(in + strlen(in), ",%d", (int)tensor_get(expected, (size_t)i));
     for (int i = 20; i < 40; i++)
         sprintf(out + strlen(out), "%d%s", (int)tensor_get(expected, (size_t)i), i < 39 ? " " : "\n");
-    assert_int_equal(run("--ids %s --temperature 0 --tokens 20 --quiet", in), 0);
+    assert_int_equal(run("--token-ids %s --temperature 0 --max-tokens 20 --quiet", in), 0);
     assert_string_equal(said, out);
-    assert_int_equal(run("--ids \"$(echo %s | tr , ' ')\" --temperature 0 --tokens 20 --quiet", in), 0);
+    assert_int_equal(run("--token-ids \"$(echo %s | tr , ' ')\" --temperature 0 --max-tokens 20 --quiet", in), 0);
     assert_string_equal(said, out);
-    static const char *const bad[][2] = {{"1,,2", "--ids: \",2\" is no token"}, {"''", "--ids: \"\" is no token"},
+    static const char *const bad[][2] = {{"1,,2", "--token-ids: \",2\" is no token"}, {"''", "--token-ids: \"\" is no token"},
                                          {"1,x", "is no token"},
                                          {"99999", "token 99999 is not in the vocabulary"},
                                          {"-1", "token -1 is not in the vocabulary"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_int_equal(run("--ids %s --tokens 3", bad[i][0]), 1);
+        assert_int_equal(run("--token-ids %s --max-tokens 3", bad[i][0]), 1);
         assert_said(bad[i][1]);
         assert_one_clear_line();
     }
@@ -579,8 +579,8 @@ static void log_probabilities_are_the_models(void **state) {
     (void)state;
     enum { TOKENS = 30 };
     /* One or the other. */
-    assert_int_equal(run("--prompt 'Once upon a time' --seed 2 --tokens %d --ids '' --logprobs 2", TOKENS), 2);
-    assert_int_equal(run("--ids %d --temperature 1 --top-p 1 --seed 2 --tokens %d --logprobs 2 --quiet",
+    assert_int_equal(run("--prompt 'Once upon a time' --seed 2 --max-tokens %d --token-ids '' --logprobs 2", TOKENS), 2);
+    assert_int_equal(run("--token-ids %d --temperature 1 --top-p 1 --seed 2 --max-tokens %d --logprobs 2 --quiet",
                          tokenizer_bos(tokenizer), TOKENS), 0);
     int ids[TOKENS], first, second, used;
     double sum = 0, p, p_first, p_second;
@@ -595,7 +595,7 @@ static void log_probabilities_are_the_models(void **state) {
     assert_int_equal(*line, '\0');
     double right = perplexity(&model, &fast_kernels, tokenizer_bos(tokenizer), TOKENS, ids, TOKENS + 1, no_progress);
     assert_true(fabs(exp(-sum / TOKENS) / right - 1) < 1e-3);
-    assert_int_equal(run("--prompt 'Once upon a time' --temperature 0 --tokens 2 --logprobs 0 --quiet"), 0);
+    assert_int_equal(run("--prompt 'Once upon a time' --temperature 0 --max-tokens 2 --logprobs 0 --quiet"), 0);
     int end = 0;
     assert_int_equal(sscanf(said, "▁there %lf\n▁was %lf\n%n", &p_first, &p_second, &end), 2);
     assert_true(end > 0 && said[end] == '\0' && p_first > -0.01 && p_second > -0.01); /* no story goes on otherwise */
@@ -626,9 +626,9 @@ static void no_share_is_above_all(void **state) {
 
 static void what_was_not_written_has_no_speed(void **state) {
     (void)state;
-    assert_int_equal(run("--prompt Once --tokens 0 --seed 3"), 0);
+    assert_int_equal(run("--prompt Once --max-tokens 0 --seed 3"), 0);
     assert_said("; written: 0 tokens; seed 3\n");
-    assert_int_equal(run("--prompt Once --tokens 1 --seed 3"), 0);
+    assert_int_equal(run("--prompt Once --max-tokens 1 --seed 3"), 0);
     assert_said("; written: 1 token, "), assert_said(" a second, "), assert_said("; seed 3\n");
 }
 
@@ -661,7 +661,7 @@ static void the_context_is_as_long_as_it_must_be(void **state) {
     (void)state;
     write_text("bytes", "\xff\xfe\x80"
                         "abc");
-    assert_int_equal(run("--seed 1 --tokens 3 --prompt - --quiet <bytes"), 0);
+    assert_int_equal(run("--seed 1 --max-tokens 3 --prompt - --quiet <bytes"), 0);
     assert_null(strstr(said, "context"));
     char many[101];
     memset(many, 0xff, 100), many[100] = '\0';
@@ -669,10 +669,10 @@ static void the_context_is_as_long_as_it_must_be(void **state) {
     assert_int_equal(run("--seed 1 --prompt - --quiet <bytes"), 0);
     assert_null(strstr(said, "context"));
     for (int tokens = 0; tokens < 5; tokens++) {
-        assert_int_equal(run("--seed 1 --tokens %d --ignore-eos --prompt 'Once upon' --quiet", tokens), 0);
+        assert_int_equal(run("--seed 1 --max-tokens %d --ignore-eos --prompt 'Once upon' --quiet", tokens), 0);
         assert_null(strstr(said, "context"));
     }
-    assert_int_equal(run("--tokens 5 --prompt \"$(yes fox | head -2000)\""), 1);
+    assert_int_equal(run("--max-tokens 5 --prompt \"$(yes fox | head -2000)\""), 1);
     assert_said(", all that this model was made for");
     assert_one_clear_line();
 }
@@ -689,7 +689,7 @@ static void logits_that_are_no_numbers_are_said(void **state) {
     write_text("text", "Once upon a time there was Anna, a brave fox.");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         static const char *const ways[] = {"--prompt Once --temperature 0", "--prompt Once --top-p 1 --quiet",
-                                           "--perplexity text", "--chat --template llama2 <text"};
+                                           "--perplexity text", "--chat --chat-template llama2 <text"};
         copy_model("broken", bad[i].tensor, bad[i].bits);
         for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
             if (run("--model broken %s", ways[w]) != 1) fail_msg("%s, %s: %s", bad[i].tensor, ways[w], said);
@@ -699,7 +699,7 @@ static void logits_that_are_no_numbers_are_said(void **state) {
         }
     }
     copy_model("broken", "model.norm.weight", 0x4780); /* 65536: all numbers are finite still */
-    assert_int_equal(run("--model broken --prompt Once --tokens 3 --quiet"), 0);
+    assert_int_equal(run("--model broken --prompt Once --max-tokens 3 --quiet"), 0);
     assert_int_equal(run("--model broken --perplexity text"), 1);
     assert_said("its perplexity is beyond every number");
     assert_one_clear_line();
@@ -709,7 +709,7 @@ static void logits_that_are_no_numbers_are_said(void **state) {
 static void a_model_that_shrinks_is_named(void **state) {
     (void)state;
     copy_model("shrinking", NULL, 0);
-    assert_int_equal(run("--chat --template llama2 --tokens 3 --ignore-eos --model shrinking <lines >answer & "
+    assert_int_equal(run("--chat --chat-template llama2 --max-tokens 3 --ignore-eos --model shrinking <lines >answer & "
                          "exec 3>lines; trap '' PIPE; echo Hello >&3;"
                          "while kill -0 $! && ! [ -s answer ]; do sleep 0.05; done; : >shrinking/model.safetensors;"
                          "echo Hello 2>/dev/null >&3; " /* it may be gone before it reads this */
@@ -744,7 +744,7 @@ static void texts_come_through_pipes_and_tokenizers_do_not(void **state) {
 /* generation_config.json, over what llama would do by itself, and under what it is asked for. */
 static void llama_follows_the_models_defaults(void **state) {
     (void)state;
-    static const char ask[] = "--prompt 'Once upon a time' --tokens 12 --seed 3 --quiet --model advised";
+    static const char ask[] = "--prompt 'Once upon a time' --max-tokens 12 --seed 3 --quiet --model advised";
     static const struct {
         const char *config, *same_as; /* --options that do the same without it */
     } cases[] = {
@@ -816,14 +816,14 @@ static void a_text_may_have_no_beginning(void **state) {
     copy_model("renamed", NULL, 0);
     assert_int_equal(system(AT("cd %s && mv nobos.model renamed/tokenizer.model && sed -i 's/<s>/<S>/' "
                                "renamed/tokenizer_config.json", folder)), 0);
-    assert_int_equal(run("--temperature 0 --tokens 20 --prompt 'Once upon a time' --quiet --model renamed"), 0);
+    assert_int_equal(run("--temperature 0 --max-tokens 20 --prompt 'Once upon a time' --quiet --model renamed"), 0);
     char renamed[sizeof said];
     strcpy(renamed, said);
-    assert_int_equal(run("--temperature 0 --tokens 20 --prompt 'Once upon a time' --quiet"), 0);
+    assert_int_equal(run("--temperature 0 --max-tokens 20 --prompt 'Once upon a time' --quiet"), 0);
     assert_string_equal(said, renamed);
     assert_int_equal(system(AT("mv %s/renamed/tokenizer.model %s/nobos.model", folder, folder)), 0);
-    assert_int_equal(run("--tokenizer nobos.model --prompt Once --tokens 2 --seed 1 --quiet"), 0);
-    static const char *const bad[][2] = {{"--tokens 2", "no BOS to begin a text with: give a --prompt"},
+    assert_int_equal(run("--tokenizer nobos.model --prompt Once --max-tokens 2 --seed 1 --quiet"), 0);
+    static const char *const bad[][2] = {{"--max-tokens 2", "no BOS to begin a text with: give a --prompt"},
                                          {"--chat <text", "has no BOS, which a conversation needs"},
                                          {"--perplexity text", "no BOS to begin a window with"}};
     write_text("text", "Once upon a time");
@@ -837,11 +837,11 @@ static void a_text_may_have_no_beginning(void **state) {
 static void llama_talks_and_scores(void **state) {
     (void)state;
     write_text("talk", "Hello!\n\nWho?\n");
-    assert_int_equal(run("--chat --system 'Be kind.' --tokens 5 --seed 1 --quiet <talk"), 0);
-    assert_int_equal(run("--chat --tokens 5 --quiet < /dev/null"), 0);
+    assert_int_equal(run("--chat --system-prompt 'Be kind.' --max-tokens 5 --seed 1 --quiet <talk"), 0);
+    assert_int_equal(run("--chat --max-tokens 5 --quiet < /dev/null"), 0);
     assert_string_equal(said, "");
     assert_int_equal(system(AT("printf 'Hello\\000 Anna\\n' >%s/nul", folder)), 0);
-    assert_int_equal(run("--chat --tokens 5 <nul"), 1);
+    assert_int_equal(run("--chat --max-tokens 5 <nul"), 1);
     assert_said("a line has a NUL in it");
     assert_one_clear_line();
     write_text("text", "Once upon a time there was Anna, a brave fox. She was in the forest.");
@@ -854,26 +854,26 @@ static void llama_talks_and_scores(void **state) {
 static void llama_refuses(void **state) {
     (void)state;
     static const char *const misuses[] = {
-        "--top-p 2", "--top-p x", "--temperature -1", "--temperature nan", "--top-k -1", "--min-p 1.5", "--tokens many",
-        "--tokens", "--repetition-penalty 0", "--seed one", "--seed -1", "--context 0", "--context 1000000",
-        "--threads 0", "a prompt", "--system x", "--date x", "--chat --prompt x", "--top_p 0.5", "--temperature 0x1p3",
+        "--top-p 2", "--top-p x", "--temperature -1", "--temperature nan", "--top-k -1", "--min-p 1.5", "--max-tokens many",
+        "--max-tokens", "--repetition-penalty 0", "--seed one", "--seed -1", "--ctx-size 0", "--ctx-size 1000000",
+        "--threads 0", "a prompt", "--system-prompt x", "--date x", "--chat --prompt x", "--top_p 0.5", "--temperature 0x1p3",
         "--temperature ' 1'", "--temperature ''", "--temperature 1e400", "--temperature 1e-400", "--temperature inf",
         "--temperature 1e-40", "--temperature 1f", "--temperature .", "--top-p 0x1", "--min-p +nan",
-        "--repetition-penalty ''", "--tokens ' 3'", "--tokens +3", "--tokens 0x3", "--tokens ''", "--tokens 3.0",
-        "--tokens 1e1", "--tokens 99999999999999999999", "--top-k 4294967296", "--seed 99999999999999999999",
-        "--threads ''", "--context ' 9'", "--seed ''", "--model ''", "--tokenizer ''", "--perplexity ''",
+        "--repetition-penalty ''", "--max-tokens ' 3'", "--max-tokens +3", "--max-tokens 0x3", "--max-tokens ''", "--max-tokens 3.0",
+        "--max-tokens 1e1", "--max-tokens 99999999999999999999", "--top-k 4294967296", "--seed 99999999999999999999",
+        "--threads ''", "--ctx-size ' 9'", "--seed ''", "--model ''", "--tokenizer ''", "--perplexity ''",
         "--seed 1 --seed 2", "--quiet --quiet", "--prompt a --prompt b", "--perplexity x --prompt y",
-        "--perplexity x --tokens 3", "--perplexity x --temperature 0", "--perplexity x --top-k 1",
+        "--perplexity x --max-tokens 3", "--perplexity x --temperature 0", "--perplexity x --top-k 1",
         "--perplexity x --top-p 1", "--perplexity x --min-p 0", "--perplexity x --repetition-penalty 1",
-        "--perplexity x --seed 1", "--perplexity x --chat", "--perplexity x --stop a", "--perplexity x --ids 1",
-        "--perplexity x --logprobs 1", "--template llama2", "--ids 1 --prompt x", "--chat --ids 1",
+        "--perplexity x --seed 1", "--perplexity x --chat", "--perplexity x --stop a", "--perplexity x --token-ids 1",
+        "--perplexity x --logprobs 1", "--chat-template llama2", "--token-ids 1 --prompt x", "--chat --token-ids 1",
         "--chat --logprobs 1", "--logprobs -1", "--logprobs 101", "--logprobs x", "--stop ''", "--stop",
-        "--perplexity x --chat --system y", "--perplexity x --ignore-eos"};
+        "--perplexity x --chat --system-prompt y", "--perplexity x --ignore-eos"};
     for (size_t i = 0; i < sizeof misuses / sizeof *misuses; i++) assert_misuse(run("%s", misuses[i]));
-    assert_misuse(run("--context 0"));
-    assert_said("--context 0: a whole number of 1 or more is needed");
-    assert_misuse(run("--context 1000000"));
-    assert_said("--context 1000000: a whole number from 1 to 512 is needed");
+    assert_misuse(run("--ctx-size 0"));
+    assert_said("--ctx-size 0: a whole number of 1 or more is needed");
+    assert_misuse(run("--ctx-size 1000000"));
+    assert_said("--ctx-size 1000000: a whole number from 1 to 512 is needed");
 
     static const char *const bad[][2] = {
         {"--model nowhere", "nowhere: "},
@@ -885,11 +885,11 @@ static void llama_refuses(void **state) {
         {"--tokenizer '" ROOT "/tests/golden/foreign_tokenizers/smollm.json'",
          "vocabulary of 1024 tokens and the tokenizer one of 420: "},
         {"--chat --date '1 Mar 2025' </dev/null", "older than Llama 3.1"},
-        {"--context 5 --prompt 'Once upon a time there was a fox'",
-         "9 tokens are more than a context of 5 has room for, which --context widens"},
+        {"--ctx-size 5 --prompt 'Once upon a time there was a fox'",
+         "9 tokens are more than a context of 5 has room for, which --ctx-size widens"},
         {"--perplexity nowhere", "nowhere: "},
         {"--perplexity /dev/null", "no text to score"},
-        {"--tokens 5 --quiet >/dev/full", "cannot be written"},
+        {"--max-tokens 5 --quiet >/dev/full", "cannot be written"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(run("%s", bad[i][0]), 1);
@@ -907,11 +907,11 @@ static void stories260K_makes_sense(void **state) {
         print_message("skipped: %s is not here\n", data);
         return;
     }
-    assert_int_equal(run("--model '%s/stories260K.bin' --tokenizer '%s/tok512.bin' --temperature 0 --tokens 256 "
+    assert_int_equal(run("--model '%s/stories260K.bin' --tokenizer '%s/tok512.bin' --temperature 0 --max-tokens 256 "
                          "--quiet", data, data), 0);
     assert_int_equal(strncmp(said, "Once upon a time, there was a little girl named ", 48), 0);
     assert_said("Lily was sad and didn't know what to do.");
-    assert_int_equal(run("--model '%s/stories260K.bin' --tokenizer '%s/tok512.bin' --bf16", data, data), 1);
+    assert_int_equal(run("--model '%s/stories260K.bin' --tokenizer '%s/tok512.bin' --bf16-activations", data, data), 1);
     assert_said("are F32, not BF16");
     assert_one_clear_line();
 }

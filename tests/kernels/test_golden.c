@@ -16,12 +16,12 @@
 static void ours_pass(void **state) {
     const Kernel *kernel = *state;
     Golden golden = golden_open(kernel->name);
-    double *multiples = allocate((size_t)golden.count * sizeof *multiples);
+    double *multiples = xmalloc((size_t)golden.count * sizeof *multiples);
     for (int c = 0; c < golden.count; c++) {
         Verdict verdict = verdict_of_call(kernel, &golden.cases[c], kernel->ours);
         if (!verdict_passes(&verdict)) report(kernel, &golden, kernel->chapter, 1, &verdict);
         assert_true(verdict_passes(&verdict));
-        const Agreement *a = &verdict.agreement;
+        const Comparison *a = &verdict.comparison;
         multiples[c] = a->ulps == 0 ? 0 : a->ulps / a->reference;
         verdict_free(&verdict);
     }
@@ -41,7 +41,7 @@ static bool stores(const GoldenCase *golden_case, const char *mistake, Tensor *f
 
 /* An implementation with this mistake: its output where one is stored, the right answer elsewhere. */
 static void judge_known_mistake(const Kernel *kernel, const Golden *golden, const char *mistake) {
-    Verdict *verdicts = allocate((size_t)golden->count * sizeof *verdicts);
+    Verdict *verdicts = xmalloc((size_t)golden->count * sizeof *verdicts);
     int stored = 0;
     for (int c = 0; c < golden->count; c++) {
         const GoldenCase *one = &golden->cases[c];
@@ -78,7 +78,7 @@ static Verdict verdict_of_constant(const Kernel *kernel, const GoldenCase *one, 
     Tensor output = one->expected;
     output.dtype = F32;
     size_t count = tensor_count(&output);
-    float *numbers = allocate(count * sizeof *numbers);
+    float *numbers = xmalloc(count * sizeof *numbers);
     for (size_t i = 0; i < count; i++) numbers[i] = value;
     output.data = numbers;
     Verdict verdict = verdict_of_output(kernel, one, &output);

@@ -21,7 +21,7 @@ static void the_last_positions_are_those_of_the_whole(void **state) {
     (void)state;
     for (int last = 1; last <= T; last++) {
         float some[last][H][D];
-        attend_last(last, T, H, KV, D, some, q + T - last, k, v);
+        gqa_attention_with_past(last, T, H, KV, D, some, q + T - last, k, v);
         assert_memory_equal(some, out[T - last], sizeof some);
     }
 }
@@ -59,7 +59,7 @@ static void sharing_saves_what_the_llamas_save(void **state) {
 static void uneven_groups(void) { grouped_query_attention(T, 5, 2, D, (void *)out, (void *)q, k, v); }
 static void fewer_heads_than_groups(void) { grouped_query_attention(T, 1, 2, D, (void *)out, (void *)q, k, v); }
 static void no_groups(void) { grouped_query_attention(T, H, 0, D, out, q, (void *)k, (void *)v); }
-static void more_queries_than_keys(void) { attend_last(3, 2, H, KV, D, out, q, k, v); }
+static void more_queries_than_keys(void) { gqa_attention_with_past(3, 2, H, KV, D, out, q, k, v); }
 static void no_queries(void) { grouped_query_attention(0, H, KV, D, out, q, k, v); }
 
 static void what_cannot_be_is_refused(void **state) {

@@ -67,7 +67,7 @@ def activation_backward(derivative, **arguments):
     return backward("activation_backward")(derivative=[c.relu_derivative, c.gelu_derivative, c.silu_derivative][derivative], **arguments)
 
 
-def flash_attention_log_sum(of_out, q, k, v):
+def flash_attention_lse(of_out, q, k, v):
     log_sum = np.zeros(q.shape[:2], np.float32)
     out = c.flash_attention_log_sum(q, k, v, log_sum=log_sum)
     return out.reshape(len(q), -1) if of_out else log_sum
@@ -100,10 +100,10 @@ ADAPTERS = {
        for name in ("q8_0", "q4_0", "q4_1", "q5_0", "q5_1")},
     **{f"dot_{name}": lambda weight, x, name=name: np.float32([[c.kernels[f"dot_{name}"](w, row) for w in weight] for row in x])
        for name in ("q8_0", "q4_0", "q4_1", "q5_0", "q5_1")},
-    "largest_logit": lambda **arguments: np.float32([c.largest_logit(**arguments)]),
+    "vocab_parallel_argmax": lambda **arguments: np.float32([c.largest_logit(**arguments)]),
     **{name: backward(name) for name in c.kernels if name.endswith("_backward")},
     "activation_backward": activation_backward,
-    "flash_attention_log_sum": flash_attention_log_sum,
+    "flash_attention_lse": flash_attention_lse,
     "cross_entropy": lambda **arguments: np.float32([c.cross_entropy(**arguments)]),
     "gradient_norm": lambda **arguments: np.float32([c.gradient_norm(**arguments)]),
     "adamw": adamw,
@@ -143,7 +143,7 @@ def test_golden(scratch):
         answers = dict(outputs(name))
         mine = scratch / "mine.safetensors"
         save_file(answers, mine)
-        verdict = subprocess.run([VERIFY, name, "--outputs", mine], capture_output=True, text=True)
+        verdict = subprocess.run([VERIFY, name, "--check-outputs", mine], capture_output=True, text=True)
         passes = f"PASS: {len(answers)} of {len(answers)} cases pass" in verdict.stdout
         yield None if passes and verdict.returncode == 0 else f"{name}\n{verdict.stdout}{verdict.stderr}"
 

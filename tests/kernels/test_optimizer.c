@@ -140,23 +140,23 @@ static void the_rate_never_rises_after_the_peak(void **state) {
 
 static void matrices_decay_and_those_of_layers_suit_muon(void **state) {
     (void)state;
-    Learner l = learner_new(1);
+    TinyTrainer l = tiny_trainer_new(1);
     int count = 0, for_muon = 0;
     for (int t = 0; t < l.weights.tensor_count; t++) {
         const Tensor *tensor = &l.weights.tensors[t];
-        assert_int_equal(decays(tensor), strstr(tensor->name, "norm") == NULL);
-        count += decays(tensor), for_muon += suits_muon(tensor);
+        assert_int_equal(uses_weight_decay(tensor), strstr(tensor->name, "norm") == NULL);
+        count += uses_weight_decay(tensor), for_muon += uses_muon(tensor);
     }
     assert_int_equal(count, 1 + 2 * 7);
     assert_int_equal(for_muon, 2 * 7); /* without the embedding */
-    learner_free(&l);
+    tiny_trainer_free(&l);
 }
 
 static void no_target_no_share(void **state) {
     (void)state;
     const int targets[2][2] = {{-1, -100}, {-1, -1}};
     float shares[2] = {1, 1};
-    loss_shares(2, 2, shares, targets);
+    microbatch_weights(2, 2, shares, targets);
     assert_true(shares[0] == 0 && shares[1] == 0);
 }
 
@@ -165,7 +165,7 @@ static void no_target_no_share(void **state) {
 /* The gradients of two parts with as many targets as they have, by their shares, are those of the whole batch. */
 static void parts_are_the_whole(void **state) {
     (void)state;
-    Learner l = learner_new(2);
+    TinyTrainer l = tiny_trainer_new(2);
     const Parameters *w = &l.weights;
     Parameters parts = parameters_new(&w->config);
     Activations half = activations_new(&w->config, &reference_training_kernels, BATCH / 2, TEXT);
@@ -175,7 +175,7 @@ static void parts_are_the_whole(void **state) {
         for (int t = 0; t < b; t++) targets[b][t] = -1; /* the first half has more that count */
     }
     float shares[2];
-    loss_shares(2, BATCH / 2 * TEXT, shares, (const void *)targets);
+    microbatch_weights(2, BATCH / 2 * TEXT, shares, (const void *)targets);
     assert_true(shares[0] > 0.6f);
     assert_near((double)shares[0] + (double)shares[1], 1, 1e-7); /* each is rounded to a float, by up to 3e-8 */
     double whole = decoder_backward(w, &l.gradients, &l.activations, ids[0], targets[0], 1), sum = 0;
@@ -185,37 +185,37 @@ static void parts_are_the_whole(void **state) {
     double norm = gradient_norm(w->count, l.gradients.numbers);
     for (size_t i = 0; i < w->count; i++) parts.numbers[i] -= l.gradients.numbers[i];
     assert_true(gradient_norm(w->count, parts.numbers) < 1e-6 * norm); /* 1e-7: gradients are added up in float32 */
-    activations_free(&half), parameters_free(&parts), learner_free(&l);
+    activations_free(&half), parameters_free(&parts), tiny_trainer_free(&l);
 }
 
 /* ------------------------------------------------------------------ a small Llama */
 
 static void it_learns_the_same_each_time(void **state) {
     (void)state;
-    Learner one = learner_new(3), other = learner_new(3);
-    Settings s = llama_settings(40);
-    double before = learner_loss(&one, 20);
-    for (int step = 0; step < 4; step++) assert_true(learner_step(&one, &s) == learner_step(&other, &s));
+    TinyTrainer one = tiny_trainer_new(3), other = tiny_trainer_new(3);
+    Hyperparameters s = llama_settings(40);
+    double before = tiny_trainer_loss(&one, 20);
+    for (int step = 0; step < 4; step++) assert_true(tiny_trainer_step(&one, &s) == tiny_trainer_step(&other, &s));
     assert_memory_equal(one.weights.numbers, other.weights.numbers, one.weights.count * sizeof(float));
-    for (int step = 4; step < 40; step++) learner_step(&one, &s);
-    assert_true(before > 2.8 && learner_loss(&one, 20) < 0.8);
-    learner_free(&one), learner_free(&other);
+    for (int step = 4; step < 40; step++) tiny_trainer_step(&one, &s);
+    assert_true(before > 2.8 && tiny_trainer_loss(&one, 20) < 0.8);
+    tiny_trainer_free(&one), tiny_trainer_free(&other);
 }
 
 /* What the lesson says of the answers after its 60 steps, over many texts. */
 static void it_prefers_who_is_named_and_not_who_has_it(void **state) {
     (void)state;
     enum { TEXTS = 400 };
-    Learner l = learner_new(1);
-    Settings s = llama_settings(60);
-    while (l.step < s.steps) learner_step(&l, &s);
+    TinyTrainer l = tiny_trainer_new(1);
+    Hyperparameters s = llama_settings(60);
+    while (l.step < s.steps) tiny_trainer_step(&l, &s);
     Random random = {.state = 99};
     double right = 0, other = 0, all = 0;
     for (int n = 0; n < TEXTS; n++) {
         int ids[TEXT], targets[TEXT];
         float p[WORDS];
         draw_text(&random, ids, targets);
-        learner_expects(&l, 16, ids, p);
+        tiny_trainer_predict(&l, 16, ids, p);
         right += p[targets[15]];
         other += p[targets[15] == ids[1] ? ids[6] : ids[1]];
         for (int id = word_id("Mia"); id <= word_id("Max"); id++) all += p[id];
@@ -223,7 +223,7 @@ static void it_prefers_who_is_named_and_not_who_has_it(void **state) {
     assert_near(right / TEXTS, 0.28, 0.01);
     assert_near(other / TEXTS, 0.30, 0.01);
     assert_near((all - right - other) / 4 / TEXTS, 0.10, 0.01);
-    learner_free(&l);
+    tiny_trainer_free(&l);
 }
 
 static void every_text_can_be_answered(void **state) {

@@ -14,7 +14,7 @@
 
 static float *random_numbers(size_t count) {
     static Random random = {.state = 16};
-    float *numbers = allocate(count * sizeof *numbers);
+    float *numbers = xmalloc(count * sizeof *numbers);
     random_fill(&random, count, numbers);
     return numbers;
 }
@@ -25,7 +25,7 @@ static void the_workbench_says_right(void **state) {
     static const char names[] = "-Dfast_linear=linear -Dfast_linear_backward=linear_backward "
                                 "-Dfast_rms_norm=rms_norm -Dfast_swiglu=swiglu "
                                 "-Dfast_swiglu_backward=swiglu_backward "
-                                "-Dfast_flash_attention_log_sum=flash_attention_log_sum "
+                                "-Dfast_flash_attention_log_sum=flash_attention_lse "
                                 "-Dfast_flash_attention_backward=flash_attention_backward "
                                 "-Dfast_cross_entropy=cross_entropy "
                                 "-Dfast_cross_entropy_backward=cross_entropy_backward "
@@ -60,14 +60,14 @@ static void each_way_the_factors_lie(int M, int N, int K, bool rounds) {
     float *rounded_a = memcpy(random_numbers((size_t)M * K), a, (size_t)M * K * sizeof *a),
         *rounded_b = memcpy(random_numbers((size_t)K * N), b, (size_t)K * N * sizeof *b);
     if (rounds) bf16_round(M * K, rounded_a), bf16_round(K * N, rounded_b);
-    float *c = allocate(((size_t)M * N + 1) * sizeof *c);
+    float *c = xmalloc(((size_t)M * N + 1) * sizeof *c);
     for (int way = 0; way < 8; way++) {
         bool add = way & 4;
         Matrix left = way & 1 ? (Matrix){a, 1, M} : (Matrix){a, K, 1},
             right = way & 2 ? (Matrix){b, 1, K} : (Matrix){b, N, 1};
         for (int i = 0; i < M * N; i++) c[i] = add ? before[i] : NAN;
         c[M * N] = 16;
-        matrix_product(rounds ? BF16 : F32, M, N, K, add, (void *)c, left, right);
+        matmul(rounds ? BF16 : F32, M, N, K, add, (void *)c, left, right);
         left.first = rounded_a, right.first = rounded_b;
         check_product(M, N, K, add, c, before, left, right);
         assert_true(c[M * N] == 16);
@@ -92,20 +92,20 @@ enum { ROWS = 70, IN = 150, OUT = 170, T = 100, H = 6, KV = 3, D = 40 };
 /* Everything that a linear layer and attention compute, one after the other. */
 typedef struct {
     float y[ROWS][OUT], dx[ROWS][IN], dweight[OUT][IN], dbias[OUT];
-    float out[T][H][D], log_sum[T][H], dq[T][H][D], dk[T][KV][D], dv[T][KV][D];
+    float out[T][H][D], lse[T][H], dq[T][H][D], dk[T][KV][D], dv[T][KV][D];
 } Results;
 
 static Results *results_of(const TrainingKernels *kernels, int threads, const float *x,
                            const float *weight, const float *q, const float *k, const float *v) {
-    Results *r = memset(allocate(sizeof *r), 0, sizeof *r);
+    Results *r = memset(xmalloc(sizeof *r), 0, sizeof *r);
     int before = thread_count();
     use_threads(threads);
     kernels->linear(ROWS, IN, OUT, r->y, (void *)x, (void *)weight, NULL);
     kernels->linear_backward(ROWS, IN, OUT, r->dx, r->dweight, r->dbias, r->y, (void *)x, (void *)weight);
-    kernels->flash_attention_log_sum(T, H, KV, D, r->out, r->log_sum, (void *)q, (void *)k,
+    kernels->flash_attention_lse(T, H, KV, D, r->out, r->lse, (void *)q, (void *)k,
                                      (void *)v);
     kernels->flash_attention_backward(T, H, KV, D, r->dq, r->dk, r->dv, r->out, (void *)q,
-                                      (void *)k, (void *)v, r->out, r->log_sum);
+                                      (void *)k, (void *)v, r->out, r->lse);
     use_threads(before);
     return r;
 }
@@ -137,7 +137,7 @@ static double dot(int n, const float *a, const float *b) {
 }
 
 /* What query t of head h adds to the gradients, in double, by the formulas of chapter 16: all weights first. */
-static void look_back(const Heads *a, int t, int h, double *dq, double *dk, double *dv) {
+static void attend_one_query(const Heads *a, int t, int h, double *dq, double *dk, double *dv) {
     int width = a->width, group = a->heads / a->kv;
     size_t query = ((size_t)t * a->heads + h) * width;
     double p[t + 1], dp[t + 1], sum = 0, common = 0, root = sqrt(width);
@@ -167,19 +167,19 @@ static void attention_agrees(const TrainingKernels *kernels, int tokens, int hea
     size_t queries = (size_t)tokens * heads * width, keys = (size_t)tokens * kv * width, all = queries + 2 * keys;
     Heads a = {tokens, heads, kv, width, random_numbers(queries), random_numbers(keys), random_numbers(keys),
                random_numbers(queries)};
-    float *out = allocate(queries * sizeof *out), *log_sum = allocate((size_t)tokens * heads * sizeof *log_sum);
-    float *got = memset(allocate(all * sizeof *got), 0, all * sizeof *got), *dk = got + queries, *dv = dk + keys;
-    double *right = memset(allocate(all * sizeof *right), 0, all * sizeof *right);
-    kernels->flash_attention_log_sum(tokens, heads, kv, width, (void *)out, (void *)log_sum,
+    float *out = xmalloc(queries * sizeof *out), *lse = xmalloc((size_t)tokens * heads * sizeof *lse);
+    float *got = memset(xmalloc(all * sizeof *got), 0, all * sizeof *got), *dk = got + queries, *dv = dk + keys;
+    double *right = memset(xmalloc(all * sizeof *right), 0, all * sizeof *right);
+    kernels->flash_attention_lse(tokens, heads, kv, width, (void *)out, (void *)lse,
                                      (void *)a.q, (void *)a.k, (void *)a.v);
     kernels->flash_attention_backward(tokens, heads, kv, width, (void *)got, (void *)dk, (void *)dv,
                                       (void *)a.dout, (void *)a.q, (void *)a.k, (void *)a.v,
-                                      (void *)out, (void *)log_sum);
+                                      (void *)out, (void *)lse);
     for (int t = 0; t < tokens; t++)
-        for (int h = 0; h < heads; h++) look_back(&a, t, h, right, right + queries, right + queries + keys);
+        for (int h = 0; h < heads; h++) attend_one_query(&a, t, h, right, right + queries, right + queries + keys);
     near("dq", queries, got, right), near("dk", keys, dk, right + queries),
         near("dv", keys, dv, right + queries + keys);
-    free(a.q), free(a.k), free(a.v), free(a.dout), free(out), free(log_sum), free(got), free(right);
+    free(a.q), free(a.k), free(a.v), free(a.dout), free(out), free(lse), free(got), free(right);
 }
 
 static void attention_of_all_shapes(void **state) {

@@ -1,15 +1,15 @@
-/* project() and fast_project(): weights of every dtype, of any size and at any address. The state of each test is the
+/* project() and fast_linear_tensor(): weights of every dtype, of any size and at any address. The state of each test is the
  * function. */
 #include "tests/projection.h"
 
-typedef __typeof__(project) Project;
+typedef __typeof__(linear_tensor) Project;
 
 static void every_float16_is_widened_rightly(void **state) {
     Project *project = *state;
     enum { ALL = 1 << 16 };
-    f16 *weights = allocate(ALL * sizeof *weights);
+    f16 *weights = xmalloc(ALL * sizeof *weights);
     for (int i = 0; i < ALL; i++) weights[i] = (f16)i;
-    float(*y)[ALL] = allocate(sizeof *y), one[1][1] = {{1}};
+    float(*y)[ALL] = xmalloc(sizeof *y), one[1][1] = {{1}};
     project(1, 1, ALL, y, one, &(Tensor){.dtype = F16, .rank = 2, .shape = {ALL, 1}, .data = weights});
     for (int i = 0; i < ALL; i++) {
         float right = f16_to_float((f16)i);
@@ -20,15 +20,15 @@ static void every_float16_is_widened_rightly(void **state) {
 
 /* Every sum within what float32 may lose, whatever the sizes and wherever the weights begin. */
 static void try_project(Project *project, DType dtype, int rows, int in, int out, int offset, Random *random) {
-    float *x = allocate((size_t)rows * in * 4), *w = allocate((size_t)out * in * 4),
-        *y = allocate((size_t)rows * out * 4);
-    char *bytes = allocate((size_t)out * in * 4 + 8);
+    float *x = xmalloc((size_t)rows * in * 4), *w = xmalloc((size_t)out * in * 4),
+        *y = xmalloc((size_t)rows * out * 4);
+    char *bytes = xmalloc((size_t)out * in * 4 + 8);
     random_fill(random, (size_t)rows * in, x), random_fill(random, (size_t)out * in, w);
     store(dtype, out * in, bytes + offset, w);
     if (rows % 2) bf16_round(rows * in, x); /* for these there may be another way */
     Tensor weight = {.dtype = dtype, .rank = 2, .shape = {(size_t)out, (size_t)in}, .data = bytes + offset};
     project(rows, in, out, (void *)y, (void *)x, &weight);
-    tensor_numbers(&weight, 0, (size_t)out * in, w);
+    tensor_dequantize_row(&weight, 0, (size_t)out * in, w);
     for (int r = 0; r < rows; r++)
         for (int o = 0; o < out; o++) {
             double right = 0, size = 0;
@@ -66,7 +66,7 @@ static void a_long_sum_is_one_of_parts(void **state) {
     Project *project = *state;
     enum { IN = 256 * 256, ROUNDINGS = 512, OUT = 33, ROWS_MOST = 13 };
     static const int rows[] = {1, 4, ROWS_MOST};
-    float *x = allocate(ROWS_MOST * IN * sizeof *x), *w = allocate(OUT * IN * sizeof *w), y[ROWS_MOST][OUT];
+    float *x = xmalloc(ROWS_MOST * IN * sizeof *x), *w = xmalloc(OUT * IN * sizeof *w), y[ROWS_MOST][OUT];
     for (int i = 0; i < ROWS_MOST * IN; i++) x[i] = 1;
     /* Just under half an ulp of a sum of 2048 is lost with each. */
     for (int i = 0; i < OUT * IN; i++) w[i] = 1 + 0x1.ffp-14F;
@@ -86,6 +86,6 @@ static void a_long_sum_is_one_of_parts(void **state) {
     cmocka_unit_test_prestate(a_long_sum_is_one_of_parts, (void *)function)
 
 int main(void) {
-    const struct CMUnitTest tests[] = {PROJECTION_TESTS(project), PROJECTION_TESTS(fast_project)};
+    const struct CMUnitTest tests[] = {PROJECTION_TESTS(linear_tensor), PROJECTION_TESTS(fast_linear_tensor)};
     return cmocka_run_group_tests_name("projection", tests, NULL, NULL) != 0;
 }

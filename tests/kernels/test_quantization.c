@@ -21,7 +21,7 @@
 
 enum { N = 288 };
 
-static void there_and_back(const Blocks *format, float out[N], const float x[N]) {
+static void there_and_back(const QuantType *format, float out[N], const float x[N]) {
     char blocks[2 * N];
     format->quantize(1, N, blocks, (const void *)x);
     format->dequantize(1, N, (void *)out, blocks);
@@ -35,7 +35,7 @@ static void what_is_read_back_is_within_a_step(void **state) {
         float steps; /* between the largest magnitude, or the minimum, and the other end */
     } formats[] = {{"Q8_0", 127}, {"Q4_0", 8}, {"Q5_0", 16}, {"Q4_1", 7.5f}, {"Q5_1", 15.5f}};
     for (int f = 0; f < 5; f++) {
-        const Blocks *format = format_named(formats[f].name);
+        const QuantType *format = format_named(formats[f].name);
         float x[N], back[N];
         random_fill(&(Random){7}, N, x);
         there_and_back(format, back, x);
@@ -62,14 +62,14 @@ static void a_number_is_read_from_its_block(void **state) {
     (void)state;
     enum { ROWS = 3 };
     for (int f = 0; format_at(f); f++) {
-        const Blocks *format = format_at(f);
+        const QuantType *format = format_at(f);
         float x[ROWS][N], back[ROWS][N];
         char blocks[ROWS * N * sizeof(float)];
         if (!format->quantize || N % format->numbers) continue;
         random_fill(&(Random){13}, ROWS * N, (float *)x);
         format->quantize(ROWS, N, blocks, (const void *)x);
         format->dequantize(ROWS, N, (void *)back, blocks);
-        Tensor tensor = {.name = "blocks", .rank = 2, .shape = {ROWS, N}, .data = blocks, .blocks = format};
+        Tensor tensor = {.name = "blocks", .rank = 2, .shape = {ROWS, N}, .data = blocks, .quant_type = format};
         for (size_t i = 0; i < ROWS * N; i++) assert_true(tensor_get(&tensor, i) == back[i / N][i % N]);
     }
 }
@@ -77,7 +77,7 @@ static void a_number_is_read_from_its_block(void **state) {
 /* Read back and quantized again, the numbers stay: they are levels already. */
 static void levels_stay_levels(void **state) {
     (void)state;
-    const Blocks *format = format_named("Q8_0");
+    const QuantType *format = format_named("Q8_0");
     float x[N], once[N], twice[N];
     random_fill(&(Random){7}, N, x);
     there_and_back(format, once, x);
@@ -88,7 +88,7 @@ static void levels_stay_levels(void **state) {
 
 static void any_address_will_do(void **state) {
     (void)state;
-    const Blocks *format;
+    const QuantType *format;
     for (int f = 0; (format = format_at(f)); f++) {
         size_t bytes = (size_t)format->bytes;
         int n = format->numbers;
@@ -105,7 +105,7 @@ static void any_address_will_do(void **state) {
 /* GGMLQuantizationType and GGML_QUANT_SIZES of the Python package gguf: what files say. */
 static void formats_have_the_numbers_of_files(void **state) {
     (void)state;
-    static const Blocks files[] = {{.name = "Q4_0", .type = 2, .numbers = 32, .bytes = 18},
+    static const QuantType files[] = {{.name = "Q4_0", .type = 2, .numbers = 32, .bytes = 18},
                                    {.name = "Q4_1", .type = 3, .numbers = 32, .bytes = 20},
                                    {.name = "Q5_0", .type = 6, .numbers = 32, .bytes = 22},
                                    {.name = "Q5_1", .type = 7, .numbers = 32, .bytes = 24},
@@ -118,7 +118,7 @@ static void formats_have_the_numbers_of_files(void **state) {
                                    {.name = "IQ4_NL", .type = 20, .numbers = 32, .bytes = 18}};
     enum { FORMATS = sizeof files / sizeof *files };
     for (int f = 0; f < FORMATS; f++) {
-        const Blocks *ours = format_named(files[f].name);
+        const QuantType *ours = format_named(files[f].name);
         assert_ptr_equal(ours, format_at(f));
         assert_int_equal(ours->type, files[f].type);
         assert_int_equal(ours->numbers, files[f].numbers);
@@ -165,8 +165,8 @@ static void feedback_saves_the_sum(void **state) {
         for (int i = 0; i < IN; i++) x[t][i] = common + 0.1f * (float)random_normal(&random);
     }
     memcpy(fed, w, sizeof w);
-    round_by(3, 32, OUT * IN, (void *)nearest, (void *)w);
-    round_with_feedback(3, OUT, IN, fed, T, x);
+    fake_quantize(3, 32, OUT * IN, (void *)nearest, (void *)w);
+    gptq(3, OUT, IN, fed, T, x);
     linear(T, IN, OUT, right, x, w, NULL);
     linear(T, IN, OUT, got[0], x, nearest, NULL);
     linear(T, IN, OUT, got[1], x, fed, NULL);
@@ -190,15 +190,15 @@ static void without_company_the_nearest_is_best(void **state) {
     random_fill(&random, OUT * IN, (void *)w);
     memcpy(fed, w, sizeof w);
     for (int i = 0; i < IN; i++) x[i][i] = 1;
-    round_by(4, 32, OUT * IN, (void *)nearest, (void *)w);
-    round_with_feedback(4, OUT, IN, fed, IN, x);
+    fake_quantize(4, 32, OUT * IN, (void *)nearest, (void *)w);
+    gptq(4, OUT, IN, fed, IN, x);
     assert_memory_equal(fed, nearest, sizeof fed);
 }
 
 /* ------------------------------------------------------------------ products */
 
 static float half_at(const char *bytes) {
-    HalfBytes half;
+    GgmlHalf half;
     memcpy(&half, bytes, sizeof half);
     return f16_to_float(half_bits(half));
 }
@@ -210,21 +210,21 @@ static void set_half(char *bytes, float value) {
 
 /* Any bytes but for the float16: d between 0.01 and 0.02, and behind it m or dmin. Q6_K, Q3_K and Q2_K have theirs at
  * the end. */
-static Tensor random_weight(const Blocks *format, int in, int out, Random *random) {
+static Tensor random_weight(const QuantType *format, int in, int out, Random *random) {
     size_t count = (size_t)(in / format->numbers) * (size_t)out, bytes = (size_t)format->bytes;
     bool two = format->type == 3 || format->type == 7 || format->type == 10 || format->type == 12 || format->type == 13;
     bool behind = format->type == 10 || format->type == 11 || format->type == 14;
-    char *blocks = allocate(count * bytes);
+    char *blocks = xmalloc(count * bytes);
     for (size_t i = 0; i < count * bytes; i++) blocks[i] = (char)random_bits(random);
     for (size_t b = 0; b < count; b++)
         for (size_t k = 0; k < 1 + (size_t)two; k++)
             set_half(blocks + b * bytes + (behind ? bytes - 2 - 2 * (size_t)two : 0) + 2 * k,
                      0.01f + 0.01f * (float)random_uniform(random));
-    return (Tensor){.rank = 2, .shape = {(size_t)out, (size_t)in}, .data = blocks, .blocks = format};
+    return (Tensor){.rank = 2, .shape = {(size_t)out, (size_t)in}, .data = blocks, .quant_type = format};
 }
 
 /* The largest minimum that a block may have, which is added to what d and the levels make. */
-static double minimum_of(const Blocks *format, const char *block) {
+static double minimum_of(const QuantType *format, const char *block) {
     if (format->type == 3 || format->type == 7) return fabsf(half_at(block + 2));
     return format->type == 12 || format->type == 13 ? 63 * fabsf(half_at(block + 2)) : 0;
 }
@@ -246,14 +246,14 @@ static void numbers_of(bool exactly, int n, double to[n], const float x[n]) {
 static int count_wrong(bool exactly, int rows, int in, int out, float y[rows][out], const float x[rows][in],
                        const Tensor *weight) {
     double bound = (exactly ? in + 8 : 2 * in / 32 + 12) * 0x1p-24, numbers[in];
-    const Blocks *format = weight->blocks;
+    const QuantType *format = weight->quant_type;
     float w[in];
     int wrong = 0;
     for (int r = 0; r < rows; r++) {
         numbers_of(exactly, in, numbers, x[r]);
         for (int o = 0; o < out; o++) {
             double right = 0, size = 0;
-            tensor_numbers(weight, (size_t)o * (size_t)in, (size_t)in, w);
+            tensor_dequantize_row(weight, (size_t)o * (size_t)in, (size_t)in, w);
             for (int i = 0; i < in; i++) {
                 size_t block = ((size_t)o * (size_t)in + (size_t)i) / (size_t)format->numbers;
                 double m = minimum_of(format, (const char *)weight->data + block * (size_t)format->bytes);
@@ -265,15 +265,15 @@ static int count_wrong(bool exactly, int rows, int in, int out, float y[rows][ou
     return wrong;
 }
 
-static void try_products(const Blocks *format, bool exactly, int rows, int in, int out, Random *random) {
+static void try_products(const QuantType *format, bool exactly, int rows, int in, int out, Random *random) {
     Tensor weight = random_weight(format, in, out, random);
-    float *x = allocate((size_t)rows * (size_t)in * sizeof *x), *y = allocate((size_t)rows * (size_t)out * sizeof *y);
+    float *x = xmalloc((size_t)rows * (size_t)in * sizeof *x), *y = xmalloc((size_t)rows * (size_t)out * sizeof *y);
     random_fill(random, (size_t)rows * (size_t)in, x);
     for (int i = 0; i < rows * out; i++) y[i] = 0;
     if (count_wrong(exactly, rows, in, out, (void *)y, (void *)x, &weight) * 2 < rows * out)
         fail_msg("%s: zeros are right", format->name);
     for (int i = 0; i < rows * out; i++) y[i] = NAN;
-    (exactly ? exact_kernels : fast_kernels).project(rows, in, out, (void *)y, (void *)x, &weight);
+    (exactly ? exact_kernels : fast_kernels).linear_tensor(rows, in, out, (void *)y, (void *)x, &weight);
     int wrong = count_wrong(exactly, rows, in, out, (void *)y, (void *)x, &weight);
     if (wrong)
         fail_msg("%s [%d][%d] x [%d][%d]%s: %d are wrong", format->name, rows, in, out, in, exactly ? ", exactly" : "",
@@ -281,13 +281,13 @@ static void try_products(const Blocks *format, bool exactly, int rows, int in, i
     free((void *)weight.data), free(x), free(y);
 }
 
-static bool is_widened(const Blocks *format) { return format->type == 10 || format->type == 11 || format->type == 20; }
+static bool is_widened(const QuantType *format) { return format->type == 10 || format->type == 11 || format->type == 20; }
 
 static void products_are_exact_but_for_the_last_sums(void **state) {
     (void)state;
     static const int shapes[][3] = {{1, 1, 1},  {1, 3, 5},    {2, 9, 37}, {5, 8, 12},
                                     {6, 6, 64}, {13, 17, 70}, {40, 2, 33}};
-    const Blocks *format;
+    const QuantType *format;
     Random random = {19};
     for (int f = 0; (format = format_at(f)); f++)
         for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
@@ -304,7 +304,7 @@ static void threads_change_no_product(void **state) {
     enum { IN = 512, OUT = 333, MOST = 40 };
     static const int rows[] = {1, 3, MOST};
     static float x[MOST][IN], y[3][MOST * OUT];
-    const Blocks *format;
+    const QuantType *format;
     Random random = {23};
     random_fill(&random, MOST * IN, (void *)x);
     for (int f = 0; (format = format_at(f)); f++)
@@ -312,7 +312,7 @@ static void threads_change_no_product(void **state) {
             Tensor weight = random_weight(format, IN, OUT, &random);
             for (int k = 0; k < 3; k++) {
                 use_threads(k == 0 ? 1 : 2 * k);
-                fast_project(rows[r], IN, OUT, (void *)y[k], x, &weight);
+                fast_linear_tensor(rows[r], IN, OUT, (void *)y[k], x, &weight);
                 assert_memory_equal(y[0], y[k], (size_t)rows[r] * OUT * sizeof(float));
             }
             free((void *)weight.data);
@@ -325,7 +325,7 @@ static void what_is_no_number_stays_none(void **state) {
     enum { ROWS = 12, IN = 256, OUT = 40 };
     static const float strange[] = {NAN, INFINITY, -INFINITY};
     static float x[ROWS][IN], y[ROWS][OUT];
-    const Blocks *format;
+    const QuantType *format;
     Random random = {29};
     for (int f = 0; (format = format_at(f)); f++)
         for (int k = 0; k < 3; k++)
@@ -333,7 +333,7 @@ static void what_is_no_number_stays_none(void **state) {
                 Tensor weight = random_weight(format, IN, OUT, &random);
                 random_fill(&random, ROWS * IN, (void *)x);
                 x[1][random_between(&random, 0, IN - 1)] = strange[k];
-                fast_project(rows, IN, OUT, y, x, &weight);
+                fast_linear_tensor(rows, IN, OUT, y, x, &weight);
                 for (int r = 0; r < rows; r++)
                     for (int o = 0; o < OUT && !is_widened(format); o++)
                         assert_int_equal(isfinite(y[r][o]) != 0, r != 1);

@@ -206,7 +206,7 @@ static void the_steps_are_of_one_run(void **state) {
     (void)state;
     const float(*stream)[T][C] = stage(0), (*attention_out)[C] = rows("attention/out", C);
     const float(*feed_forward_out)[C] = rows("feed_forward/out", C);
-    const float(*attended)[H][D] = heads("attention/attended", H), (*out)[D] = rows("head/out", D);
+    const float(*attn_out)[H][D] = heads("attention/attended", H), (*out)[D] = rows("head/out", D);
     const Tensor *embedding = safetensors_find(&s.model, "model.embed_tokens.weight");
     for (int t = 0; t < T; t++) {
         for (int i = 0; i < C; i++) {
@@ -214,7 +214,7 @@ static void the_steps_are_of_one_run(void **state) {
             assert_true(stream[2 * s.layer + 1][t][i] == stream[2 * s.layer][t][i] + attention_out[t][i]);
             assert_true(stream[2 * s.layer + 2][t][i] == stream[2 * s.layer + 1][t][i] + feed_forward_out[t][i]);
         }
-        assert_memory_equal(out[t], attended[t][s.head], sizeof *out);
+        assert_memory_equal(out[t], attn_out[t][s.head], sizeof *out);
     }
 }
 
@@ -417,9 +417,9 @@ static void what_is_not_there_is_refused(void **state) {
 static void what_is_far_is_counted(void **state) {
     (void)state;
     const float right[4] = {1, 1, 1, 1}, got[4] = {1, 1.00009f, 1.0002f, NAN};
-    assert_int_equal(sentence_far(4, 4, got, right), 2);
-    assert_int_equal(sentence_far(3, 4, got, right), 1);
-    assert_int_equal(sentence_far(4, 4, right, got), 2);
+    assert_int_equal(sentence_count_mismatches(4, 4, got, right), 2);
+    assert_int_equal(sentence_count_mismatches(3, 4, got, right), 1);
+    assert_int_equal(sentence_count_mismatches(4, 4, right, got), 2);
 }
 
 int main(void) {

@@ -1,4 +1,4 @@
-/* 12_speed: every rung of the ladder says the same; the last, fast_project(), gives the same bits from run to run and
+/* 12_speed: every rung of the ladder says the same; the last, fast_linear_tensor(), gives the same bits from run to run and
  * whatever the number of threads. test_projection.c has more of it. */
 #include "12_speed/ladder.h"
 #include "12_speed/machine_limits.h"
@@ -11,9 +11,9 @@ static void every_rung_agrees(void **state) {
     (void)state;
     static const struct {
         const char *name;
-        Rung *run;
+        MatmulVersion *run;
     } rungs[] = {{"loop_order", loop_order},     {"float_sum", float_sum},         {"simd_sum", simd_sum},
-                 {"several_sums", several_sums}, {"register_tile", register_tile}, {"packed_panels", packed_panels}};
+                 {"multiple_accumulators", multiple_accumulators}, {"register_tile", register_tile}, {"packed_panels", packed_panels}};
     static const int shapes[][3] = {{1, 1, 1}, {1, 33, 7}, {3, 16, 4}, {4, 17, 5}, {5, 64, 8}, {9, 100, 30},
                                     {16, 15, 16}, {25, 270, 67}};
     Random random = {12};
@@ -41,14 +41,14 @@ static void threads_change_no_bit(void **state) {
     for (DType dtype = F32; dtype <= F16; dtype++)
         for (size_t r = 0; r < COUNT(rows); r++) {
             size_t numbers = (size_t)rows[r] * OUT, size = dtype_size(dtype);
-            float *x = allocate((size_t)rows[r] * IN * 4), *w = allocate(IN * OUT * 4), *y[3];
-            char *bytes = allocate(IN * OUT * size);
+            float *x = xmalloc((size_t)rows[r] * IN * 4), *w = xmalloc(IN * OUT * 4), *y[3];
+            char *bytes = xmalloc(IN * OUT * size);
             random_fill(&random, (size_t)rows[r] * IN, x), random_fill(&random, IN * OUT, w),
                 store(dtype, IN * OUT, bytes, w);
             if (dtype == BF16) bf16_round(rows[r] * IN, x); /* dot products, where the processor has them */
             for (int k = 0; k < 3; k++) {
                 use_threads(k == 0 ? 1 : 2 * k);
-                fast_project(rows[r], IN, OUT, (void *)(y[k] = allocate(numbers * 4)), (void *)x,
+                fast_linear_tensor(rows[r], IN, OUT, (void *)(y[k] = xmalloc(numbers * 4)), (void *)x,
                         &(Tensor){.dtype = dtype, .rank = 2, .shape = {OUT, IN}, .data = bytes});
                 assert_memory_equal(y[0], y[k], numbers * 4);
             }
@@ -58,7 +58,7 @@ static void threads_change_no_bit(void **state) {
 
 static float *uniform(size_t count, uint64_t seed) {
     Random random = {.state = seed};
-    float *numbers = allocate(count * sizeof *numbers);
+    float *numbers = xmalloc(count * sizeof *numbers);
     for (size_t i = 0; i < count; i++) numbers[i] = (float)random_uniform(&random) - 0.5F;
     return numbers;
 }
@@ -88,7 +88,7 @@ static void as_exact_as_pytorch(void **state) {
     for (size_t c = 0; c < COUNT(cases); c++) {
         int in = cases[c].width;
         float *x = uniform((size_t)ROWS_HERE * in, 1), *w = uniform((size_t)OUT * in, 2), y[ROWS_HERE][OUT];
-        fast_project(ROWS_HERE, in, OUT, y, (void *)x,
+        fast_linear_tensor(ROWS_HERE, in, OUT, y, (void *)x,
                 &(Tensor){.dtype = F32, .rank = 2, .shape = {OUT, (size_t)in}, .data = w});
         double error = relative_error(ROWS_HERE, in, OUT, y, (void *)x, (void *)w);
         if (!(error <= 0.75 * cases[c].pytorch))
@@ -101,17 +101,17 @@ static void as_exact_as_pytorch(void **state) {
  * they differ: the lanes of few rows run along the sum.) */
 static void a_row_does_not_see_its_batch(void **state) {
     (void)state;
-    enum { IN = 700, OUT = 4 * OUTS, MOST = 530 };
-    static const int few[] = {1, 2, 4, ROWS - 1}, many[] = {ROWS, ROWS + 1, 40, MOST};
+    enum { IN = 700, OUT = 4 * NR, MOST = 530 };
+    static const int few[] = {1, 2, 4, MR - 1}, many[] = {MR, MR + 1, 40, MOST};
     float *x = uniform(MOST * IN, 3), *w = uniform(OUT * IN, 4);
-    float *alone = allocate(OUT * sizeof *alone), *y = allocate(MOST * OUT * sizeof *y);
-    char *bytes = allocate(OUT * IN * sizeof *w);
+    float *alone = xmalloc(OUT * sizeof *alone), *y = xmalloc(MOST * OUT * sizeof *y);
+    char *bytes = xmalloc(OUT * IN * sizeof *w);
     for (DType dtype = F32; dtype <= F16; dtype++)
         for (int kind = 0; kind < 2; kind++)
             for (size_t b = 0; b < COUNT(few); b++) {
                 int rows = (kind ? many : few)[b];
                 store(dtype, OUT * IN, bytes, w);
-                fast_project(rows, IN, OUT, (void *)y, (void *)x,
+                fast_linear_tensor(rows, IN, OUT, (void *)y, (void *)x,
                         &(Tensor){.dtype = dtype, .rank = 2, .shape = {OUT, IN}, .data = bytes});
                 if (b == 0) memcpy(alone, y, OUT * sizeof *alone);
                 assert_memory_equal(y, alone, OUT * sizeof *alone);

@@ -27,12 +27,12 @@ static void every_gradient_is_autograd_s(void **state) {
         for (int threads = 1; threads <= 3; threads++) {
             Case c = open_case(kernels, models[m]);
             Workers workers = workers_new(&c.model.config, kernels, c.file.T, threads);
-            Agreement agreement;
+            Comparison comparison;
             double loss = batch_backward(&workers, &c.weights, &c.gradients, whole(&c), 1);
             float rounded = (float)loss;
             Tensor of_loss = {.name = "loss", .dtype = F32, .rank = 1, .shape = {1}, .data = &rounded};
-            assert_true(gradient_judge(&c.file, &of_loss, &agreement));
-            if (agreement.wrong) fail_msg("%s: the loss is %.1f ulps from autograd's", models[m], agreement.ulps);
+            assert_true(gradient_judge(&c.file, &of_loss, &comparison));
+            if (comparison.wrong) fail_msg("%s: the loss is %.1f ulps from autograd's", models[m], comparison.ulps);
             assert_near(batch_loss(&workers, &c.weights, whole(&c)), loss, summed);
             assert_gradients_agree(&c, &c.gradients, models[m]);
             workers_free(&workers), close_case(&c);
@@ -137,7 +137,7 @@ static void apart_no_document_sees_another(void **state) {
     Workers two = workers_new(&alone.model.config, kernels, T / 2, 1);
     Batch sequence = {1, ids, targets, NULL}, halves = {2, ids, targets, NULL};
     double seen = batch_loss(&one, &together.weights, sequence);
-    workers_keep_apart(&one, BOS);
+    workers_set_document_mask(&one, BOS);
     double loss = batch_backward(&one, &together.weights, &together.gradients, sequence, 1);
     /* 1e-7: to turn the second one by larger angles rounds otherwise. */
     assert_near(loss, batch_backward(&two, &alone.weights, &alone.gradients, halves, 1), 1e-6);

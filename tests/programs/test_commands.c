@@ -185,7 +185,7 @@ static void a_neighbour_may_have_too_long_a_path(void **state) {
                          "$(printf '%%0.s./' $(seq 2039))tokenizer.model"), 1);
     assert_one_clear_line();
     assert_said("the path is too long");
-    assert_int_equal(run("cp -r '" STORIES "' m && '" BUILD "/llama' --tokens 1 --tokenizer m --model "
+    assert_int_equal(run("cp -r '" STORIES "' m && '" BUILD "/llama' --max-tokens 1 --tokenizer m --model "
                          "$(printf '%%0.s./' $(seq 2036))m/model.safetensors"), 1);
     assert_one_clear_line();
     assert_said("the path is too long");
@@ -261,7 +261,7 @@ static void rows_that_no_block_fits_stay_float16(void **state) {
     assert_int_equal(run("'" BUILD "/quantize' model.bin small.gguf --tokenizer tokenizer.bin --type q4_0"), 0);
     assert_said("small.gguf: 12 tensors");
     assert_said("9 matrices are F16: their rows are no multiple of q4_0's block of 32.");
-    assert_int_equal(run("'" BUILD "/llama' --model small.gguf --tokens 3 --temperature 0 --quiet"), 0);
+    assert_int_equal(run("'" BUILD "/llama' --model small.gguf --max-tokens 3 --temperature 0 --quiet"), 0);
 }
 
 static void yarn_with_numbers_of_its_own(void **state) {
@@ -280,7 +280,7 @@ static void yarn_with_numbers_of_its_own(void **state) {
         assert_one_clear_line();
         assert_said("GGUF has no words for it");
     }
-    assert_int_equal(run("'" BUILD "/inspect' --model yarn --ids 399,715,262 --save yarn.safetensors && '" BUILD
+    assert_int_equal(run("'" BUILD "/inspect' --model yarn --token-ids 399,715,262 --save yarn.safetensors && '" BUILD
                          "/inspect' --model yarn.gguf --compare yarn.safetensors"), 0);
     assert_said("Nothing differs.");
 }
@@ -290,9 +290,9 @@ static void yarn_with_numbers_of_its_own(void **state) {
 static void a_score_needs_no_terminal(void **state) {
     (void)state;
     write_text("score", "Once upon a time there was a fox.");
-    assert_int_equal(run("'" BUILD "/llama' --perplexity score --context 9 --quiet"), 0);
+    assert_int_equal(run("'" BUILD "/llama' --perplexity score --ctx-size 9 --quiet"), 0);
     assert_said("perplexity ");
-    assert_misuse(run("'" BUILD "/llama' --perplexity score --context 1"));
+    assert_misuse(run("'" BUILD "/llama' --perplexity score --ctx-size 1"));
     assert_said("a window needs 2 positions");
 }
 
@@ -302,13 +302,13 @@ static void a_prompt_ends_where_its_last_line_does(void **state) {
     char first[sizeof said] = "";
     for (size_t i = 0; i < COUNT(prompts); i++) {
         write_text("prompt", prompts[i]);
-        assert_int_equal(run("'" BUILD "/llama' --seed 1 --tokens 5 --quiet --prompt - <prompt"), 0);
+        assert_int_equal(run("'" BUILD "/llama' --seed 1 --max-tokens 5 --quiet --prompt - <prompt"), 0);
         if (i == 0) strcpy(first, said);
         assert_string_equal(said, first);
     }
     write_text("prompt", "");
-    assert_int_equal(run("'" BUILD "/llama' --seed 1 --tokens 1 --quiet --prompt - <prompt"), 0);
-    assert_int_equal(run("cd '" STORIES "' && '" BUILD "/llama' --model model.safetensors --seed 1 --tokens 1"), 0);
+    assert_int_equal(run("'" BUILD "/llama' --seed 1 --max-tokens 1 --quiet --prompt - <prompt"), 0);
+    assert_int_equal(run("cd '" STORIES "' && '" BUILD "/llama' --model model.safetensors --seed 1 --max-tokens 1"), 0);
     assert_said("written: 1 token, ");
 }
 

@@ -18,7 +18,7 @@ static const char *const models[] = {"llama1", "llama2_70b", "llama3", "llama31"
 static void what_is_saved_compares(void **state) {
     (void)state;
     const char *model = GOLDEN("llama3");
-    assert_int_equal(run("--model '%s' --ids 1,2,3,63,0 --save mine.safetensors", model), 0);
+    assert_int_equal(run("--model '%s' --token-ids 1,2,3,63,0 --save mine.safetensors", model), 0);
     assert_int_equal(run("--model '%s' --compare mine.safetensors", model), 0);
     assert_said("Nothing differs.");
     SafeTensors mine = safetensors_open(AT("%s/mine.safetensors", folder));
@@ -31,7 +31,7 @@ static void what_is_saved_compares(void **state) {
                              GOLDEN(models[m])), 0);
         assert_said("Nothing differs.");
     }
-    assert_int_equal(run("--model '%s' --compare mine.safetensors --ids 1,2,3", model), 1); /* other lengths */
+    assert_int_equal(run("--model '%s' --compare mine.safetensors --token-ids 1,2,3", model), 1); /* other lengths */
     assert_said("[5, 32] in the dump, here it is [3, 32]");
 }
 
@@ -41,17 +41,17 @@ static void nothing_is_lost_by_saving(void **state) {
     Weights weights = open_weights("llama1");
     save_model("own", "llama1", &weights);
     assert_int_equal(symlink("own", AT("%s/alias", folder)), 0);
-    assert_int_equal(run("--model own --ids 1 --save alias/model.safetensors"), 1);
+    assert_int_equal(run("--model own --token-ids 1 --save alias/model.safetensors"), 1);
     assert_one_clear_line();
     assert_said("--save alias/model.safetensors: this file is being read");
-    assert_int_equal(run("--model own --ids 1 --save dump.safetensors"), 0);
+    assert_int_equal(run("--model own --token-ids 1 --save dump.safetensors"), 0);
     assert_int_equal(run("--model own --compare dump.safetensors --save dump.safetensors"), 1);
     assert_said("--save dump.safetensors: this file is being read");
-    assert_int_equal(run("--model own --ids 1 --save own/config.json"), 1);
+    assert_int_equal(run("--model own --token-ids 1 --save own/config.json"), 1);
     assert_said("--save own/config.json: this file is no safetensors, and would be lost");
-    assert_int_equal(run("--model own --ids 1 --save dump.safetensors"), 0); /* a dump may be made again */
-    assert_int_equal(run("--tree llama-3-8b >tree; ulimit -f 4; " PROGRAM
-                         " --model own --ids 1,2,3,4,5,6,7,8,9 --save large.safetensors >tree"), 1);
+    assert_int_equal(run("--model own --token-ids 1 --save dump.safetensors"), 0); /* a dump may be made again */
+    assert_int_equal(run("--summary llama-3-8b >tree; ulimit -f 4; " PROGRAM
+                         " --model own --token-ids 1,2,3,4,5,6,7,8,9 --save large.safetensors >tree"), 1);
     assert_said("error: cannot write large.safetensors: ");
     assert_int_not_equal(system(AT("ls %s/large* >%s/tree 2>&1", folder, folder)), 0);
 }
@@ -62,21 +62,21 @@ static void the_old_program_runs_inspect(void **state) {
 #ifdef EMULATED /* a program for another machine cannot run one by itself */
     skip();
 #endif
-    assert_int_equal(run("--model '%s' --ids 1,2,3; '" BUILD "/09_decoder' --model '%s' --ids 1,2,3", GOLDEN("llama3"),
+    assert_int_equal(run("--model '%s' --token-ids 1,2,3; '" BUILD "/09_decoder' --model '%s' --token-ids 1,2,3", GOLDEN("llama3"),
                          GOLDEN("llama3")), 0);
     char *second = strchr(said, '\n') + 1;
     assert_int_equal(strncmp(said, second, strlen(second)), 0);
     assert_int_equal(strlen(said), 2 * strlen(second));
-    assert_misuse(run("--ids 1 >tree 2>&1; '" BUILD "/09_decoder' --ids 1"));
-    assert_said("/inspect --tree NAME|DIR|FILE");
-    assert_int_equal(run("--tree llama-3-8b >tree; cp '" BUILD "/09_decoder' . && ./09_decoder --tree llama-3-8b"), 1);
+    assert_misuse(run("--token-ids 1 >tree 2>&1; '" BUILD "/09_decoder' --token-ids 1"));
+    assert_said("/inspect --summary NAME|DIR|FILE");
+    assert_int_equal(run("--summary llama-3-8b >tree; cp '" BUILD "/09_decoder' . && ./09_decoder --summary llama-3-8b"), 1);
     assert_one_clear_line();
     assert_said("./inspect: this program takes these options, and it cannot be run: No such file or directory");
 }
 
 static void compare_names_the_first_stage_that_differs(void **state) {
     (void)state;
-    assert_int_equal(run("--model '%s' --ids 1 --compare '%s/model.safetensors'", GOLDEN("llama1"), GOLDEN("llama1")),
+    assert_int_equal(run("--model '%s' --token-ids 1 --compare '%s/model.safetensors'", GOLDEN("llama1"), GOLDEN("llama1")),
                      1);
     assert_one_clear_line();
     assert_said("model.safetensors: it has no stage that this model has: they are called embed_tokens … logits");
@@ -100,7 +100,7 @@ static void compare_names_the_first_stage_that_differs(void **state) {
         assert_int_equal(run("--model '%s' --compare '%s/expected.safetensors'", path, GOLDEN("llama1")), 1);
         assert_said(cases[i].first);
         /* No float64 in it. */
-        assert_int_equal(run("--model '%s' --ids 9,8,7 --save theirs.safetensors", GOLDEN("llama1")), 0);
+        assert_int_equal(run("--model '%s' --token-ids 9,8,7 --save theirs.safetensors", GOLDEN("llama1")), 0);
         assert_int_equal(run("--model '%s' --compare theirs.safetensors", path), 1);
         assert_said(cases[i].first);
         free(values);
@@ -136,10 +136,10 @@ static void the_first_nan_is_named(void **state) {
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         const char *model = copy_spoilt(cases[i].tensor, cases[i].value);
-        assert_int_equal(run("--model %s --ids 1,2,3", model), 1);
+        assert_int_equal(run("--model %s --token-ids 1,2,3", model), 1);
         assert_one_clear_line();
         assert_said(cases[i].words);
-        assert_int_equal(run("--model %s --ids 1,2,3 --save spoilt.safetensors", model), 0);
+        assert_int_equal(run("--model %s --token-ids 1,2,3 --save spoilt.safetensors", model), 0);
         assert_said(AT("note: %s", cases[i].words));
         assert_null(strstr(said, "likeliest"));
         assert_int_equal(run("--model %s --compare spoilt.safetensors", model), 0); /* the same at the same places */

@@ -20,9 +20,9 @@ static void negative_targets_are_not_counted(void **state) {
 static void each_target_weighs_what_it_counts(void **state) {
     (void)state;
     const float counts[] = {0.5f, 8, 2, 16, 0.25f};
-    assert_near(weigh_targets(5, targets, counts), 2.75, 0);
-    assert_near(weigh_targets(5, targets, NULL), 3, 0);
-    assert_near(weigh_targets(0, targets, counts), 0, 0);
+    assert_near(sum_loss_weights(5, targets, counts), 2.75, 0);
+    assert_near(sum_loss_weights(5, targets, NULL), 3, 0);
+    assert_near(sum_loss_weights(0, targets, counts), 0, 0);
 }
 
 static void not_in_the_vocabulary(void) {

@@ -11,7 +11,7 @@
 
 static void without_mpi_it_is_one_rank(void **state) {
     (void)state;
-    assert_int_equal(run("%s --model '%s' --prompt Once --tokens 20", OURS, MODEL), 0);
+    assert_int_equal(run("%s --model '%s' --prompt Once --max-tokens 20", OURS, MODEL), 0);
     assert_int_equal(run("OMPI_COMM_WORLD_SIZE=2 %s --model '%s'", OURS, MODEL), 1);
     assert_said("without MPI");
 }
@@ -45,11 +45,11 @@ static const char *golden_model(const char *name) {
 
 static void many_ranks_tell_the_same_story(void **state) {
     (void)state;
-    assert_int_equal(run("'%s/llama' --quiet --temperature 0 --ignore-eos --tokens 256 --prompt 'Once upon a time' "
+    assert_int_equal(run("'%s/llama' --quiet --temperature 0 --ignore-eos --max-tokens 256 --prompt 'Once upon a time' "
                          ">one", BUILD), 0);
     static const int counts[] = {1, 2, 3, 6};
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(RANKS(counts[i], "--model '%s' --ignore-eos --tokens 256 --prompt 'Once upon a time' >many && "
+        assert_int_equal(RANKS(counts[i], "--model '%s' --ignore-eos --max-tokens 256 --prompt 'Once upon a time' >many && "
                                           "cmp one many", MODEL), 0);
         assert_string_equal(said, "");
     }
@@ -69,11 +69,11 @@ enum { MODELS = sizeof models / sizeof *models };
 static void golden_models_go_on_the_same(void **state) {
     (void)state;
     for (int m = 0; m < MODELS; m++) {
-        assert_int_equal(run(OURS " --model '%s' --ids 1,5,9 --tokens 256", golden_model(models[m].name)), 0);
+        assert_int_equal(run(OURS " --model '%s' --token-ids 1,5,9 --max-tokens 256", golden_model(models[m].name)), 0);
         keep_what_was_said();
         assert_true(strlen(one) > 20);
         for (int count = 2; count <= models[m].most; count *= 2) {
-            assert_int_equal(RANKS(count, "--model '%s' --ids 1,5,9 --tokens 256", golden_model(models[m].name)), 0);
+            assert_int_equal(RANKS(count, "--model '%s' --token-ids 1,5,9 --max-tokens 256", golden_model(models[m].name)), 0);
             assert_string_equal(said, one);
         }
     }
@@ -95,7 +95,7 @@ static void their_logits_are_transformers(void **state) {
 static void the_same_seed_draws_the_same_text(void **state) {
     (void)state;
     for (int n = 0; n < 2; n++)
-        assert_int_equal(RANKS(3, "--model '%s' --temperature 1 --seed 5 --ignore-eos --tokens 120 --prompt Once "
+        assert_int_equal(RANKS(3, "--model '%s' --temperature 1 --seed 5 --ignore-eos --max-tokens 120 --prompt Once "
                                   ">drawn%d", MODEL, n), 0);
     assert_int_equal(run("cmp drawn0 drawn1"), 0);
 }
@@ -108,9 +108,9 @@ static void files_of_other_formats_are_cut_as_well(void **state) {
     write_bin(AT("%s/a.bin", folder), &model);
     model_close(&model);
     for (int f = 0; f < 3; f++) {
-        assert_int_equal(run(OURS " --model '%s' --ids 1,2,3 --tokens 30", files[f]), 0);
+        assert_int_equal(run(OURS " --model '%s' --token-ids 1,2,3 --max-tokens 30", files[f]), 0);
         keep_what_was_said();
-        assert_int_equal(RANKS(2, "--model '%s' --ids 1,2,3 --tokens 30", files[f]), 0);
+        assert_int_equal(RANKS(2, "--model '%s' --token-ids 1,2,3 --max-tokens 30", files[f]), 0);
         assert_string_equal(said, one);
     }
 }
@@ -122,7 +122,7 @@ static void what_is_counted_is_the_formula(void **state) {
     static const int counts[] = {2, 3, 6};
     for (int i = 0; i < 3; i++) {
         double counted[2], formula[2];
-        assert_int_equal(RANKS(counts[i], "--model '%s' --tokens 3 --prompt Once --report", MODEL), 0);
+        assert_int_equal(RANKS(counts[i], "--model '%s' --max-tokens 3 --prompt Once --report", MODEL), 0);
         const char *at = strstr(said, "counted "), *then = strstr(said, "by formula ");
         assert_true(at && then && sscanf(at, "counted %lf %lf", &counted[0], &counted[1]) == 2);
         assert_int_equal(sscanf(then, "by formula %lf %lf", &formula[0], &formula[1]), 2);
@@ -133,7 +133,7 @@ static void what_is_counted_is_the_formula(void **state) {
 /* The lesson shows such a report: those lines of it that are the same everywhere. */
 static void the_lesson_shows_this_report(void **state) {
     (void)state;
-    assert_int_equal(RANKS(3, "--model '%s' --prompt 'Once upon a time' --tokens 20 --report >report", MODEL), 0);
+    assert_int_equal(RANKS(3, "--model '%s' --prompt 'Once upon a time' --max-tokens 20 --report >report", MODEL), 0);
     assert_int_equal(run("sed -e '1,/^$/d' -e '/^== Memory/,$d' report | grep . >now; "
                          "grep . '%s/tests/golden/parallel.txt' | diff - now", ROOT), 0);
 }
@@ -178,9 +178,9 @@ static void the_rank_that_fails_is_named(void **state) {
 static void what_no_rank_can_read_is_said_once(void **state) {
     (void)state;
     static const char *const wishes[][2] = {
-        {"--ids 5,1024", "error: rank 0: token 1024 is not in the vocabulary of 1024 (0 to 1023)"},
+        {"--token-ids 5,1024", "error: rank 0: token 1024 is not in the vocabulary of 1024 (0 to 1023)"},
         {"--prompt 'Once <pad>'", "error: rank 0: token 1024 is not in the vocabulary of 1024 (0 to 1023)"},
-        {"--ids $(seq -s , 700)", "error: rank 0: the prompt's 700 tokens do not fit the model's context of 512"},
+        {"--token-ids $(seq -s , 700)", "error: rank 0: the prompt's 700 tokens do not fit the model's context of 512"},
         {"--compare /nowhere", "error: rank 0: /nowhere: cannot open it"}};
     assert_int_equal(run("cp -r '" MODEL "' padded && echo '{\"<pad>\": 1024}' >padded/added_tokens.json"), 0);
     for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++) {
@@ -217,7 +217,7 @@ static void ranks_that_are_not_alike_are_told(void **state) {
     assert_int_equal(two(words, "'" BUILD "/tests/other_version'", AT("--model '%s'", MODEL)), 1);
     assert_one_clear_line();
     assert_said("rank 1 runs another version of this program: 2, not 1");
-    assert_int_equal(two(words, OURS, AT("--model '%s' --tokens 7", MODEL)), 1);
+    assert_int_equal(two(words, OURS, AT("--model '%s' --max-tokens 7", MODEL)), 1);
     assert_one_clear_line();
     assert_said("rank 1 is asked for something else");
 }
@@ -225,8 +225,8 @@ static void ranks_that_are_not_alike_are_told(void **state) {
 /* On one rank, which needs no mpirun. */
 static void one_rank_writes_and_refuses_as_llama_does(void **state) {
     (void)state;
-    assert_int_equal(run("'" BUILD "/llama' --quiet --temperature 0 --tokens 480 --prompt Once >one"), 0);
-    assert_int_equal(run(OURS " --model '" MODEL "' --tokenizer '" MODEL "' --tokens 480 --prompt Once >many && "
+    assert_int_equal(run("'" BUILD "/llama' --quiet --temperature 0 --max-tokens 480 --prompt Once >one"), 0);
+    assert_int_equal(run(OURS " --model '" MODEL "' --tokenizer '" MODEL "' --max-tokens 480 --prompt Once >many && "
                          "cmp one many && wc -c <many"), 0);
     assert_true(atoi(said) > 100 && atoi(said) < 2000); /* the story has ended */
     /* At its first full stop, where generation_config.json names that an end. */
@@ -238,13 +238,13 @@ static void one_rank_writes_and_refuses_as_llama_does(void **state) {
     assert_one_clear_line();
     assert_said("tokens do not fit the model's context");
     assert_int_equal(run(OURS " --model '" MODEL "' --tokenizer '" ROOT "/tests/golden/tokenizers/metaspace' "
-                         "--prompt Once --tokens 1 >stdout"), 0);
+                         "--prompt Once --max-tokens 1 >stdout"), 0);
     assert_string_equal(said, "note: the model has 1024 tokens, and the tokenizer 722: those from 722 on have no "
                               "text\n");
     assert_int_equal(run(OURS " --model '%s' --tokenizer '" MODEL "' >stdout", golden_model("llama1")), 1);
     assert_one_clear_line();
     assert_said("the model has a vocabulary of 64 tokens and the tokenizer one of 1024: they do not belong together");
-    static const char *const misuses[] = {"--report --temperature 1", "--ids 1 --prompt Once",
+    static const char *const misuses[] = {"--report --temperature 1", "--token-ids 1 --prompt Once",
                                           "--temperature 0.0001"}; /* by which a logit might overflow */
     for (size_t i = 0; i < sizeof misuses / sizeof *misuses; i++)
         assert_misuse(run(OURS " --model '" MODEL "' %s", misuses[i]));
@@ -254,7 +254,7 @@ static void one_rank_writes_and_refuses_as_llama_does(void **state) {
     assert_said("is it one of transformers' for this model?");
     assert_int_equal(run("cp -r '" MODEL "' spoilt && printf '\\377\\377\\377\\377' | dd of=spoilt/model.safetensors "
                          "bs=1 seek=$(($(wc -c <spoilt/model.safetensors) - 4)) conv=notrunc 2>/dev/null"), 0);
-    assert_int_equal(run(OURS " --model spoilt --tokens 3 --prompt Once >stdout"), 1);
+    assert_int_equal(run(OURS " --model spoilt --max-tokens 3 --prompt Once >stdout"), 1);
     assert_one_clear_line();
     assert_said("is no number: are the weights damaged?");
 }
@@ -264,8 +264,8 @@ static void a_full_disk_on_rank_1_is_no_harm(void **state) {
     (void)state;
     setenv("OMPI_MCA_btl", "self,tcp", 1); /* Open MPI's own shared memory is a file, too, and would be too large */
     setenv("PMIX_MCA_gds", "hash", 1);
-    assert_int_equal(two(AT("--model '%s' --tokens 9 --prompt Once", MODEL),
-                         "sh -c 'ulimit -f 8; exec \"$0\" \"$@\"' " OURS, AT("--model '%s' --tokens 9", MODEL)), 0);
+    assert_int_equal(two(AT("--model '%s' --max-tokens 9 --prompt Once", MODEL),
+                         "sh -c 'ulimit -f 8; exec \"$0\" \"$@\"' " OURS, AT("--model '%s' --max-tokens 9", MODEL)), 0);
     unsetenv("OMPI_MCA_btl"), unsetenv("PMIX_MCA_gds");
     assert_said("Once upon a time");
 }
@@ -281,7 +281,7 @@ static void make_an_endless_model(void) {
 static void assert_ends_soon(const char *whom, const char *words) {
     make_an_endless_model();
     const char *begun = "for i in $(seq 600); do [ -s story ] && break; sleep 0.1; done";
-    run("rm -f story; " MPIRUN " -n 3 " OURS " --model $PWD/model --ignore-eos --tokens 29000 --prompt Once "
+    run("rm -f story; " MPIRUN " -n 3 " OURS " --model $PWD/model --ignore-eos --max-tokens 29000 --prompt Once "
         ">story 2>last & %s; sleep 0.2; %s; wait $!; echo $? >status", begun, whom);
     double start = seconds();
     int left;

@@ -84,8 +84,8 @@ static void an_argument_is_the_next_word_or_behind_a_sign(void **state) {
 /* What is wrong is said behind a word, however long that is. */
 static void an_endless_word_does_not_hide_what_is_wrong(void **state) {
     (void)state;
-    assert_misuse(run("'%s/llama' --tokens \"$(head -c 100000 /dev/zero | tr '\\0' 9)\"", BUILD));
-    assert_said("error: --tokens 99999");
+    assert_misuse(run("'%s/llama' --max-tokens \"$(head -c 100000 /dev/zero | tr '\\0' 9)\"", BUILD));
+    assert_said("error: --max-tokens 99999");
     assert_said("9999 … 9999");
     assert_said("99999: a whole number from 0 to 2147483647 is needed\n");
 }
@@ -119,7 +119,7 @@ static void list_names_the_kernels(void **state) {
 
 static void what_is_exported_can_be_answered(void **state) {
     (void)state;
-    assert_int_equal(run("'%s/verify' rms_norm --export inputs.safetensors", BUILD), 0);
+    assert_int_equal(run("'%s/verify' rms_norm --export-inputs inputs.safetensors", BUILD), 0);
     /* The inputs are there, the answers are not; the answers, handed over as outputs, pass. */
     char path[256];
     snprintf(path, sizeof path, "%s/inputs.safetensors", folder);
@@ -136,17 +136,17 @@ static void what_is_exported_can_be_answered(void **state) {
     }
     snprintf(path, sizeof path, "%s/outputs.safetensors", folder);
     safetensors_save(path, (size_t)golden.count, outputs, 0, NULL);
-    assert_int_equal(run("'%s/verify' rms_norm --outputs outputs.safetensors", BUILD), 0);
-    assert_int_equal(run("'%s/verify' rms_norm --outputs - <outputs.safetensors", BUILD), 0);
+    assert_int_equal(run("'%s/verify' rms_norm --check-outputs outputs.safetensors", BUILD), 0);
+    assert_int_equal(run("'%s/verify' rms_norm --check-outputs - <outputs.safetensors", BUILD), 0);
 
     safetensors_save(path, 1, outputs, 0, NULL); /* all others are missing now */
-    assert_int_equal(run("'%s/verify' rms_norm --outputs outputs.safetensors", BUILD), 1);
+    assert_int_equal(run("'%s/verify' rms_norm --check-outputs outputs.safetensors", BUILD), 1);
     assert_said("no output of this name was handed over");
-    assert_int_equal(run("'%s/verify' rms_norm --outputs outputs.safetensors --case by_hand", BUILD), 0);
-    assert_int_equal(run("'%s/verify' rms_norm --outputs outputs.safetensors --case by_foot", BUILD), 1);
+    assert_int_equal(run("'%s/verify' rms_norm --check-outputs outputs.safetensors --case by_hand", BUILD), 0);
+    assert_int_equal(run("'%s/verify' rms_norm --check-outputs outputs.safetensors --case by_foot", BUILD), 1);
     outputs[0].name = "by_hand/out";
     safetensors_save(path, 1, outputs, 0, NULL);
-    assert_int_equal(run("'%s/verify' rms_norm --outputs outputs.safetensors", BUILD), 1);
+    assert_int_equal(run("'%s/verify' rms_norm --check-outputs outputs.safetensors", BUILD), 1);
     assert_one_clear_line();
     assert_said("outputs.safetensors: it has by_hand/out, and a tensor is to be named as its case is: "
                 "build/verify rms_norm --list names them");
@@ -168,7 +168,7 @@ static void a_npy_file_answers_one_case(void **state) {
     const Tensor *expected = &golden_case(&golden, "by_hand")->expected;
     write_npy("good.npy", "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 4), }\n", expected->data,
               tensor_bytes(expected));
-    assert_int_equal(run("'%s/verify' rms_norm --outputs good.npy --case by_hand", BUILD), 0);
+    assert_int_equal(run("'%s/verify' rms_norm --check-outputs good.npy --case by_hand", BUILD), 0);
     assert_said("1 of 1 cases pass");
 
     static const struct {
@@ -184,13 +184,13 @@ static void a_npy_file_answers_one_case(void **state) {
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         write_npy("bad.npy", bad[i].header, expected->data, tensor_bytes(expected));
-        assert_int_equal(run("'%s/verify' rms_norm --outputs bad.npy --case by_hand", BUILD), 1);
+        assert_int_equal(run("'%s/verify' rms_norm --check-outputs bad.npy --case by_hand", BUILD), 1);
         assert_one_clear_line();
         assert_said(bad[i].words);
     }
     write_npy("flat.npy", "{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }\n", expected->data,
               tensor_bytes(expected));
-    assert_int_equal(run("'%s/verify' rms_norm --outputs flat.npy --case by_hand", BUILD), 1);
+    assert_int_equal(run("'%s/verify' rms_norm --check-outputs flat.npy --case by_hand", BUILD), 1);
     assert_said("[4]");
     golden_close(&golden);
 }
@@ -200,9 +200,9 @@ static void bad_requests_get_one_line(void **state) {
     write_text("garbage.safetensors", "this is no tensor file at all");
     write_text("garbage.so", "nor is this a library");
     static const char *const requests[] = {
-        "rms_nrom", "rms_norm --outputs nowhere.safetensors", "rms_norm --outputs garbage.safetensors",
-        "rms_norm --outputs /dev/null", "--outputs garbage.safetensors", "rms_norm --library garbage.so",
-        "rms_norm --library nowhere.so", "rms_norm --export /proc/nowhere/x.safetensors", "--export x.safetensors",
+        "rms_nrom", "rms_norm --check-outputs nowhere.safetensors", "rms_norm --check-outputs garbage.safetensors",
+        "rms_norm --check-outputs /dev/null", "--check-outputs garbage.safetensors", "rms_norm --library garbage.so",
+        "rms_norm --library nowhere.so", "rms_norm --export-inputs /proc/nowhere/x.safetensors", "--export-inputs x.safetensors",
     };
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         int status = run("'%s/verify' %s", BUILD, requests[i]);
@@ -214,7 +214,7 @@ static void bad_requests_get_one_line(void **state) {
 static void a_zip_of_arrays_is_told(void **state) {
     (void)state;
     write_text("outputs.npz", "PK\x03\x04 and what numpy.savez writes");
-    assert_int_equal(run("'%s/verify' rms_norm --outputs outputs.npz", BUILD), 1);
+    assert_int_equal(run("'%s/verify' rms_norm --check-outputs outputs.npz", BUILD), 1);
     assert_one_clear_line();
     assert_said("outputs.npz: it is a zip file, such as .npz or .pt: save all cases as safetensors, or one as .npy");
 }
@@ -365,9 +365,9 @@ static void the_first_wrong_task_is_reported(void **state) {
     assert_int_equal(run("'%s/verify' --exercise 44 --library mine.c.so", BUILD), 1);
     assert_one_clear_line();
     assert_misuse(run("'%s/verify' --exercise 1", BUILD));
-    assert_misuse(run("'%s/verify' --seconds 1x", BUILD));
-    assert_misuse(run("'%s/verify' --list --outputs outputs.safetensors", BUILD));
-    assert_misuse(run("'%s/verify' rms_norm --export inputs.safetensors --bench", BUILD));
+    assert_misuse(run("'%s/verify' --timeout 1x", BUILD));
+    assert_misuse(run("'%s/verify' --list --check-outputs outputs.safetensors", BUILD));
+    assert_misuse(run("'%s/verify' rms_norm --export-inputs inputs.safetensors --bench", BUILD));
 }
 
 static void a_library_that_loads_for_ever_is_given_up(void **state) {
@@ -375,7 +375,7 @@ static void a_library_that_loads_for_ever_is_given_up(void **state) {
     write_text("endless.c",
                "__attribute__((constructor)) static void loop(void) { for (volatile int i = 0; i == 0;) {} }\n"
                             "void silu(void) {}\n");
-    assert_int_equal(run("sh '%s/compile.sh' endless.so -w endless.c && '%s/verify' --seconds 1 --library endless.so",
+    assert_int_equal(run("sh '%s/compile.sh' endless.so -w endless.c && '%s/verify' --timeout 1 --library endless.so",
                          BUILD, BUILD), 1);
     assert_one_clear_line();
     assert_said("constructor");
@@ -396,7 +396,7 @@ static void a_library_that_loads_for_ever_is_given_up(void **state) {
 
 static int verify_for_a_second(const char *source) {
     write_text("slow.c", source);
-    return run("sh '%s/compile.sh' slow.so slow.c && '%s/verify' --seconds 1 --library slow.so", BUILD, BUILD);
+    return run("sh '%s/compile.sh' slow.so slow.c && '%s/verify' --timeout 1 --library slow.so", BUILD, BUILD);
 }
 
 /* Each call comes back in time, but there are many: after three times the limit the other cases are not tried. Who gets
@@ -413,9 +413,9 @@ static void a_kernel_that_takes_its_time_is_told_so_soon(void **state) {
 static void a_kernel_too_slow_to_be_timed_may_be_given_more_time(void **state) {
     (void)state;
     write_text("large.c", SOFTMAX("if (rows * n > 1000000) for (volatile int i = 0; !i;) {}"));
-    assert_int_equal(run("sh '%s/compile.sh' large.so large.c && '%s/verify' --seconds 1 --bench --library large.so",
+    assert_int_equal(run("sh '%s/compile.sh' large.so large.c && '%s/verify' --timeout 1 --bench --library large.so",
                          BUILD, BUILD), 0);
-    assert_said("softmax did not come back within 1 second: --seconds N gives it more time\n");
+    assert_said("softmax did not come back within 1 second: --timeout N gives it more time\n");
 }
 
 /* On a busy machine a kernel waits for the processor, and uses none meanwhile. */

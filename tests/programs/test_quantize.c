@@ -17,7 +17,7 @@
 #include <stdlib.h>
 
 #define MODEL ROOT "/common/stories/model"
-#define IDS "--ids 399,715,262,461,605,310,420,985"
+#define IDS "--token-ids 399,715,262,461,605,310,420,985"
 
 /* The course's own model, with another line in its config.json; the weights are linked, not copied. */
 static void model_with(const char *name, const char *line) {
@@ -76,11 +76,11 @@ static void without_a_loss_it_is_the_same_model(void **state) {
         assert_same_model(names[i], AT("%s.gguf", names[i]));
     }
     /* the text, too: the tokenizer is in the file */
-    assert_int_equal(system(AT("cd %s && '%s/llama' --model plain.gguf --seed 33 --prompt 'Once upon a time' --tokens "
+    assert_int_equal(system(AT("cd %s && '%s/llama' --model plain.gguf --seed 33 --prompt 'Once upon a time' --max-tokens "
                                "20 --quiet >told.txt",
                                folder, BUILD)),
                      0);
-    assert_int_equal(system(AT("cd %s && '%s/llama' --model plain --seed 33 --prompt 'Once upon a time' --tokens 20 "
+    assert_int_equal(system(AT("cd %s && '%s/llama' --model plain --seed 33 --prompt 'Once upon a time' --max-tokens 20 "
                                "--quiet | cmp - told.txt",
                                folder, BUILD)),
                      0);
@@ -288,7 +288,7 @@ static void a_changed_byte_is_no_crash(void **state) {
                                    "conv=notrunc 2>/dev/null",
                                    folder, at)),
                          0);
-        int status = system(AT("cd %s && '%s/inspect' --model bad.gguf --ids 1,2 >/dev/null 2>&1", folder, BUILD));
+        int status = system(AT("cd %s && '%s/inspect' --model bad.gguf --token-ids 1,2 >/dev/null 2>&1", folder, BUILD));
         if (!WIFEXITED(status) || WEXITSTATUS(status) > 1) fail_msg("byte %d as 0xff: status %x", at, status);
     }
 }
@@ -319,7 +319,7 @@ static void a_model_is_cut_between_its_blocks(void **state) {
                 "\"num_hidden_layers\": 1}", shapes[i][1]);
         fclose(file);
         assert_int_equal(system(AT("cd %s && echo Once >text && '%s/train' --config shape.json --tokenizer '%s' --data "
-                                   "text --batch 1 --length 8 --steps 1 --out %s >/dev/null", folder, BUILD, MODEL,
+                                   "text --batch-size 1 --seq-len 8 --steps 1 --out %s >/dev/null", folder, BUILD, MODEL,
                                    shapes[i][0])), 0);
         assert_int_equal(run("%s %s.gguf --type q4_0", shapes[i][0], shapes[i][0]), 0);
     }

@@ -18,9 +18,9 @@
 #define TRAIN "'" BUILD "/train' "
 
 /* A small model on a small file of tokens; and a smaller one, of no weights yet, on a text. */
-#define TOKENS "--model '" GOLDEN "/models/llama1' --length 24 --batch 1 --data "
+#define TOKENS "--model '" GOLDEN "/models/llama1' --seq-len 24 --batch-size 1 --data "
 #define WORDS TOKENS "'" GOLDEN "/run/words.safetensors' "
-#define TEXT "--config tiny.json --tokenizer '" STORIES "' --data story.txt --batch 1 "
+#define TEXT "--config tiny.json --tokenizer '" STORIES "' --data story.txt --batch-size 1 "
 
 static bool exists(const char *name) { return access(AT("%s/%s", folder, name), F_OK) == 0; }
 
@@ -60,14 +60,14 @@ static void options_that_make_no_sense_are_named(void **state) {
         {TEXT, "--out DIR is missing"},
         {"--out refused --config tiny.json", "--data FILE is missing"},
         {"--out refused --config tiny.json " WORDS, "name a --config FILE to begin with random weights, or a --model"},
-        {"--out refused " TEXT "--learn-after ''", "--learn-after needs a text"},
-        {"--out refused " TEXT "--validate 3", "--validate 3 needs a --valid FILE"},
-        {"--out refused " TEXT "--prompt Once", "--prompt needs a --sample N"},
-        {"--out refused " TEXT "--rate 0.01 --lowest 0.02", "--lowest 0.02 is above the --rate of 0.01"},
+        {"--out refused " TEXT "--loss-after ''", "--loss-after needs a text"},
+        {"--out refused " TEXT "--eval-every 3", "--eval-every 3 needs a --eval-data FILE"},
+        {"--out refused " TEXT "--prompt Once", "--prompt needs a --sample-every N"},
+        {"--out refused " TEXT "--lr 0.01 --min-lr 0.02", "--min-lr 0.02 is above the --lr of 0.01"},
         {"--out refused " TEXT "--steps 4 --warmup 5", "--warmup 5 is longer than the 4 --steps"},
         {"--out refused " TEXT "--data story.txt:0", "story.txt:0: \"0\" is no share of the data"},
         {"--out refused " TEXT "--data story.txt:1-2:3", "story.txt:1-2:3: \"1-2\" is no share of the data"},
-        {"--out refused " TEXT "--valid story.txt::1e10", "story.txt::1e10: \"1e10\" is no share of the data"},
+        {"--out refused " TEXT "--eval-data story.txt::1e10", "story.txt::1e10: \"1e10\" is no share of the data"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         assert_misuse(run(TRAIN "%s", cases[i][0]));
@@ -87,11 +87,11 @@ static void what_does_not_fit_is_named(void **state) {
         {"--config tiny.json --tokenizer '" STORIES "' --data .",
          ".: it is a folder: name a text in it, a token file (.safetensors), or - for standard input"},
         {TEXT "--warmup 9", "--warmup 9 is longer than the 1 step that the data are enough for"},
-        {TEXT "--valid story.txt::2", "--valid story.txt::2: it has neither share nor epochs"},
-        {WORDS "--sample 1", "--sample: there is no tokenizer to write with: --tokenizer DIR"},
-        {"--config zero.json --tokenizer '" STORIES "' --data story.txt --batch 1",
+        {TEXT "--eval-data story.txt::2", "--eval-data story.txt::2: it has neither share nor epochs"},
+        {WORDS "--sample-every 1", "--sample-every: there is no tokenizer to write with: --tokenizer DIR"},
+        {"--config zero.json --tokenizer '" STORIES "' --data story.txt --batch-size 1",
          "zero.json: initializer_range is 0: it must be a number above 0"},
-        {"--config large.json --tokenizer '" STORIES "' --data story.txt --batch 1", "initializer_range is 100"},
+        {"--config large.json --tokenizer '" STORIES "' --data story.txt --batch-size 1", "initializer_range is 100"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         assert_refused_with(run(TRAIN "--out refused %s", cases[i][0]), cases[i][1]);
@@ -177,7 +177,7 @@ static void a_checkpoint_of_others_is_left_alone(void **state) {
         {NULL, "step", NULL, "", "its step is \"\": this program did not write it"},
         {NULL, "seconds", NULL, "-1", "its seconds is \"-1\": this program did not write it"},
         {NULL, "seconds", NULL, "nan", "its seconds is \"nan\": this program did not write it"},
-        {NULL, "rate", NULL, NULL, "it does not say its rate: this program did not write it"},
+        {NULL, "lr", NULL, NULL, "it does not say its lr: this program did not write it"},
         {NULL, "data", NULL, NULL, "it does not say its data: this program did not write it"},
     };
     SafeTensors file = safetensors_open(AT("%s/begun/checkpoint.safetensors", folder));
@@ -203,6 +203,12 @@ static void a_checkpoint_of_others_is_left_alone(void **state) {
         assert_refused_with(run(TRAIN WORDS "--steps 2 --resume --out spoiled"), c->words);
         assert_int_equal(run("cmp begun/model.safetensors spoiled/model.safetensors"), 0);
     }
+    for (size_t n = 0; n < file.metadata_count; n++) { /* as an older version named it */
+        notes[n] = file.metadata[n];
+        if (strcmp(notes[n].key, "lr") == 0) notes[n].key = "rate";
+    }
+    safetensors_save(AT("%s/spoiled/checkpoint.safetensors", folder), file.count, file.tensors, file.metadata_count, notes);
+    assert_int_equal(run(TRAIN WORDS "--steps 2 --resume --out spoiled"), 0);
     memcpy(tensors, file.tensors, file.count * sizeof *tensors);
     tensors[file.count] = file.tensors[0], tensors[file.count].name = "one_more";
     safetensors_save(AT("%s/spoiled/checkpoint.safetensors", folder), file.count + 1, tensors, file.metadata_count,
@@ -239,7 +245,7 @@ static void only_what_it_wrote_is_removed(void **state) {
 /* What transformers needs is in its config.json, be it in that which it was made from or not. */
 static void its_config_says_what_others_need(void **state) {
     (void)state;
-    assert_int_equal(run(TRAIN "--config words.json --data '" GOLDEN "/run/words.safetensors' --length 24 --batch 1 "
+    assert_int_equal(run(TRAIN "--config words.json --data '" GOLDEN "/run/words.safetensors' --seq-len 24 --batch-size 1 "
                          "--steps 1 --out said"), 0);
     assert_int_equal(run("grep -c '\"model_type\": \"llama\"\\|\"dtype\": \"float32\"' said/config.json"), 0);
     assert_string_equal(said, "2\n");
@@ -266,7 +272,7 @@ static void the_table_has_each_step_once(void **state) {
 static void a_full_disk_is_no_secret(void **state) {
     (void)state;
     assert_int_equal(run("ulimit -f 16; " TRAIN "--config words.json --data '" GOLDEN "/run/words.safetensors' "
-                         "--length 24 --batch 1 --threads 1 --steps 3000 --save 3000 --out full 2>why"), 1);
+                         "--seq-len 24 --batch-size 1 --threads 1 --steps 3000 --save-every 3000 --out full 2>why"), 1);
     assert_int_equal(run("tail -n 1 why | tr '\\r' '\\n' | tail -n 1"), 0);
     assert_said("cannot write full/log.csv: File too large; the last checkpoint is whole");
     assert_false(exists("full/model.safetensors"));
@@ -309,7 +315,7 @@ static void the_loss_is_drawn_where_it_can_be(void **state) {
     assert_said("\noutput='it''s/loss.svg'\n" ROOT "/chapters/17_training/loss.gp\n");
     assert_said("\npreview=1\n" ROOT "/chapters/17_training/loss.gp\n");
     assert_null(strstr(said, "validation=1"));
-    assert_int_equal(run("PATH=\"$PWD/bin:$PATH\" " TRAIN WORDS "--steps 1 --plot --valid '" GOLDEN
+    assert_int_equal(run("PATH=\"$PWD/bin:$PATH\" " TRAIN WORDS "--steps 1 --plot --eval-data '" GOLDEN
                          "/run/words.safetensors' --out valid"), 0);
     assert_int_equal(run("grep -c validation=1 asked"), 0);
     static const char *const paths[] = {

@@ -1,4 +1,4 @@
-/* Which token is chosen: greedy(), draw() and sample(). The samplers have golden values of their own. */
+/* Which token is chosen: argmax(), multinomial() and sample(). The samplers have golden values of their own. */
 #include "11_generation/sampling.h"
 #include "tests/program.h"
 
@@ -11,9 +11,9 @@ static void the_largest_logit_is_taken(void **state) {
     for (int best = 0; best < V; best++) {
         float logits[V] = {-3, -3, -3, -3, -3};
         logits[best] = -1;
-        assert_int_equal(greedy(V, logits), best);
+        assert_int_equal(argmax(V, logits), best);
     }
-    assert_int_equal(greedy(V, (float[V]){1, 2, 2, 2, 1}), 1); /* of several, the first */
+    assert_int_equal(argmax(V, (float[V]){1, 2, 2, 2, 1}), 1); /* of several, the first */
 }
 
 /* Probabilities 1/8, 0, 1/2, 1/8, 1/4: where u lies, there is the token. */
@@ -25,14 +25,14 @@ static void a_draw_falls_where_u_lies(void **state) {
         int token;
     } draws[] = {{0, 0}, {0.12, 0}, {0.13, 2}, {0.4, 2}, {0.62, 2}, {0.63, 3}, {0.74, 3}, {0.76, 4}, {0.9999, 4}};
     for (size_t i = 0; i < sizeof draws / sizeof *draws; i++)
-        assert_int_equal(draw(V, logits, draws[i].u), draws[i].token);
+        assert_int_equal(multinomial(V, logits, draws[i].u), draws[i].token);
     /* What cannot be drawn is not drawn, not at the end either; and logits may be large. */
-    assert_int_equal(draw(V, (float[V]){-INFINITY, 900, 900, -INFINITY, -INFINITY}, 0.9999999), 2);
-    assert_int_equal(draw(V, (float[V]){-INFINITY, 900, 900, -INFINITY, -INFINITY}, 0.4), 1);
-    assert_int_equal(draw(V, (float[V]){900, 0, 0, 0, 0}, 1), 0);
+    assert_int_equal(multinomial(V, (float[V]){-INFINITY, 900, 900, -INFINITY, -INFINITY}, 0.9999999), 2);
+    assert_int_equal(multinomial(V, (float[V]){-INFINITY, 900, 900, -INFINITY, -INFINITY}, 0.4), 1);
+    assert_int_equal(multinomial(V, (float[V]){900, 0, 0, 0, 0}, 1), 0);
 }
 
-static int chosen(Sampling sampling, const float logits[V], unsigned long seed) {
+static int chosen(SamplingParams sampling, const float logits[V], unsigned long seed) {
     static const int ids[] = {2, 2};
     float own[V];
     memcpy(own, logits, sizeof own);
@@ -43,8 +43,8 @@ static int chosen(Sampling sampling, const float logits[V], unsigned long seed) 
 static void each_sampler_is_asked(void **state) {
     (void)state;
     const float logits[V] = {0, 1, 1.2f, 0.9f, -1}, halves[V] = {0, 0.5f, 0.6f, 0.45f, -0.5f};
-    const Sampling off = {.temperature = 1, .top_p = 1, .repetition_penalty = 1};
-    Sampling likeliest = off, colder = off, of_one = off, of_few = off, of_much = off, penalty = off, warmer = off;
+    const SamplingParams off = {.temperature = 1, .top_p = 1, .repetition_penalty = 1};
+    SamplingParams likeliest = off, colder = off, of_one = off, of_few = off, of_much = off, penalty = off, warmer = off;
     likeliest.temperature = 0;
     colder.temperature = 0.01f;
     of_one.top_k = 1;
@@ -62,8 +62,8 @@ static void each_sampler_is_asked(void **state) {
         assert_int_equal(chosen(of_much, logits, seed), 2);
         assert_int_equal(chosen(penalty, logits, seed), 1);
         double u = random_uniform(&(Random){seed});
-        assert_int_equal(chosen(off, logits, seed), draw(V, logits, u));
-        assert_int_equal(chosen(warmer, logits, seed), draw(V, halves, u));
+        assert_int_equal(chosen(off, logits, seed), multinomial(V, logits, u));
+        assert_int_equal(chosen(warmer, logits, seed), multinomial(V, halves, u));
     }
     for (int v = 0; v < V; v++) assert_true(seen[v]);
 }
@@ -83,7 +83,7 @@ static void the_largest_is_kept_at_either_end(void **state) {
 static void the_temperature_comes_first(void **state) {
     (void)state;
     const float logits[V] = {0, 1, 1.2f, 0.9f, -1};
-    const Sampling both = {.temperature = 0.2f, .top_p = 0.45f, .repetition_penalty = 1};
+    const SamplingParams both = {.temperature = 0.2f, .top_p = 0.45f, .repetition_penalty = 1};
     for (unsigned long seed = 0; seed < 200; seed++) assert_int_equal(chosen(both, logits, seed), 2);
 }
 

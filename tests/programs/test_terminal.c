@@ -68,7 +68,7 @@ static int end(void) {
 
 static void a_conversation_has_a_prompt(void **state) {
     (void)state;
-    start("exec '" BUILD "/llama' --chat --quiet --seed 1 --tokens 5");
+    start("exec '" BUILD "/llama' --chat --quiet --seed 1 --max-tokens 5");
     expect("> ");
     type("Hello!\n");
     expect("Hello!\r\n"); /* the terminal's echo */
@@ -90,14 +90,14 @@ static void a_conversation_has_a_prompt(void **state) {
 static void progress_is_shown(void **state) {
     (void)state;
     assert_int_equal(run("for i in 1 2 3 4; do echo Once upon a time there was a fox.; done >text"), 0);
-    start("exec '" BUILD "/llama' --perplexity text --context 9");
+    start("exec '" BUILD "/llama' --perplexity text --ctx-size 9");
     expect("\r[#");
     expect(" of 43 tokens, perplexity "); /* so far */
     expect("[########################################]");
     expect("perplexity ");
     expect("\r\nperplexity ");
     assert_int_equal(end(), 0);
-    assert_int_equal(run("'" BUILD "/llama' --perplexity text --context 9"), 0);
+    assert_int_equal(run("'" BUILD "/llama' --perplexity text --ctx-size 9"), 0);
     assert_null(strchr(said, '#'));
     start("exec '" BUILD "/quantize' '" ROOT "/common/stories/model' stories.gguf --type q8_0");
     expect("\r[#");
@@ -111,7 +111,7 @@ static void a_long_step_says_how_long_it_is(void **state) {
     (void)state;
     assert_int_equal(run("echo Once upon a time there was a fox. >fox"), 0);
     start("exec '" BUILD "/train' --model '" ROOT "/common/stories/model' --data fox::3 --out trained "
-          "--steps 1 --batch 2 --length 12");
+          "--steps 1 --batch-size 2 --seq-len 12");
     expect("step 1 of 1 at work   a step reads 24 tokens");
     expect("step 1 of 1   loss ");
     assert_int_equal(end(), 0);
@@ -158,7 +158,7 @@ static void ctrl_c_stops_an_answer(void **state) {
     if (process == 0) {
         dup2(input[0], STDIN_FILENO), dup2(output[1], STDOUT_FILENO);
         close(input[1]), close(output[0]), close(output[1]);
-        execl(BUILD "/llama", "llama", "--chat", "--quiet", "--seed", "1", "--threads", "1", "--tokens", "3", NULL);
+        execl(BUILD "/llama", "llama", "--chat", "--quiet", "--seed", "1", "--threads", "1", "--max-tokens", "3", NULL);
         _exit(126);
     }
     close(output[1]);

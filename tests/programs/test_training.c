@@ -25,7 +25,7 @@
 
 /* A small model on two small files, 12 steps of so many sequences. */
 #define STEPS_OF(batch) "'" BUILD "/train' --model '" GOLDEN "/models/llama1' --data '" GOLDEN \
-              "/run/words.safetensors':3 --data '" GOLDEN "/run/answers.safetensors' --length 24 --batch " #batch \
+              "/run/words.safetensors':3 --data '" GOLDEN "/run/answers.safetensors' --seq-len 24 --batch-size " #batch \
               " --steps 12 --seed 5 "
 #define SMALL STEPS_OF(3)
 /* It is at work for so long that it can be stopped in the midst of it. */
@@ -85,7 +85,7 @@ static void assert_weights_agree(const SafeTensors *golden, const char *path) {
         double *right = tensor_to_double(truth), ulps = strtod(safetensors_metadata(golden,
                                                                                     AT("ulps/%s", tensor->name)), NULL);
         float *got = tensor_to_float(tensor);
-        Agreement a = check_within(CHECK_MULTIPLE * ulps + CHECK_ULPS, tensor_count(tensor),
+        Comparison a = check_within(CHECK_MULTIPLE * ulps + CHECK_ULPS, tensor_count(tensor),
                                    tensor->shape[tensor->rank - 1], got, right);
         if (a.wrong)
             fail_msg("%s: %zu of %zu differ, by up to %.1f ulps; PyTorch's own float32 by %.1f", tensor->name, a.wrong,
@@ -190,9 +190,9 @@ static int end_of(pid_t child) {
  * resumed. */
 static void survive(const char *options, const char *whole, const char *killed, int kills) {
     char resumed[2 * PATH];
-    snprintf(resumed, sizeof resumed, "%s --save 2 --resume --out %s", options, killed);
+    snprintf(resumed, sizeof resumed, "%s --save-every 2 --resume --out %s", options, killed);
     double began = seconds();
-    assert_int_equal(run("%s --save 5 --out %s", options, whole), 0);
+    assert_int_equal(run("%s --save-every 5 --out %s", options, whole), 0);
     double took = seconds() - began;
     Random random = {(uint64_t)time(NULL)}; /* other moments in each run of this test */
     int interrupted = 0;
@@ -218,7 +218,7 @@ static void survive(const char *options, const char *whole, const char *killed, 
 static void killed_at_any_moment_it_gives_the_same_bits(void **state) {
     (void)state;
     survive(SMALL, "whole", "killed", KILLS);
-    survive(SMALL "--muon 0.01 --in-order --bf16", "by_muon", "by_muon_killed", KILLS / 3);
+    survive(SMALL "--muon-lr 0.01 --no-shuffle --save-bf16", "by_muon", "by_muon_killed", KILLS / 3);
 }
 
 /* The model is the weights of the checkpoint, rounded; those themselves are not. */
@@ -250,7 +250,7 @@ static void a_model_in_bf16_is_half_as_large(void **state) {
 /* Other intervals, and a validation, change nothing of the training. */
 static void what_is_only_looked_at_changes_nothing(void **state) {
     (void)state;
-    assert_int_equal(run("%s", SMALL "--save 3 --valid '" GOLDEN "/run/answers.safetensors' --validate 4 --out "
+    assert_int_equal(run("%s", SMALL "--save-every 3 --eval-data '" GOLDEN "/run/answers.safetensors' --eval-every 4 --out "
                          "watched"), 0);
     assert_same_run("whole", "watched");
     double validations[13];
@@ -265,11 +265,11 @@ static void only_the_same_run_is_resumed(void **state) {
     assert_one_clear_line();
     assert_said("a run has begun there: --resume goes on with it, another --out begins anew");
     static const char *const others[][2] = {
-        {"--rate 0.01 --lowest 0.0001", "it was begun with --rate 0.001, and now that is 0.01"},
+        {"--lr 0.01 --min-lr 0.0001", "it was begun with --lr 0.001, and now that is 0.01"},
         {"--warmup 1", "it was begun with --warmup 0, and now that is 1"},
-        {"--muon 0.01", "it was begun with --muon 0, and now that is 0.01"},
-        {"--in-order", "it was begun with --in-order 0, and now that is 1"},
-        {"--mixed", "it was begun with --mixed 0, and now that is 1"},
+        {"--muon-lr 0.01", "it was begun with --muon-lr 0, and now that is 0.01"},
+        {"--no-shuffle", "it was begun with --no-shuffle 0, and now that is 1"},
+        {"--matmul-bf16", "it was begun with --matmul-bf16 0, and now that is 1"},
         {"--data words.safetensors", "it was begun with other --data"}};
     assert_int_equal(run("cp '" GOLDEN "/run/words.safetensors' ."), 0);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
@@ -277,7 +277,7 @@ static void only_the_same_run_is_resumed(void **state) {
         assert_one_clear_line();
         assert_said(others[i][1]);
     }
-    assert_int_equal(run("'" BUILD "/train' --model '" GOLDEN "/models/llama32' --data words.safetensors --length 24 "
+    assert_int_equal(run("'" BUILD "/train' --model '" GOLDEN "/models/llama32' --data words.safetensors --seq-len 24 "
                          "--resume --out whole"), 1);
     assert_one_clear_line();
     assert_said("it is of a model of another shape: its model.layers.0.self_attn.q_proj.weight is [32, 32], and the "
@@ -286,7 +286,7 @@ static void only_the_same_run_is_resumed(void **state) {
                          "sed -i 's/\"rms_norm_eps\": [^,]*/\"rms_norm_eps\": 0.5/' other_epsilon/config.json"), 0);
     assert_int_equal(run("%s --model other_epsilon --data '" GOLDEN "/run/words.safetensors':3 --data '" GOLDEN
                          "/run/answers.safetensors' %s --resume --out whole", "'" BUILD "/train'",
-                         strstr(SMALL, "--length")), 1);
+                         strstr(SMALL, "--seq-len")), 1);
     assert_one_clear_line();
     assert_said("or another config.json: --resume goes on as it was begun");
     assert_int_equal(run("cp -r whole noted; "
@@ -307,7 +307,7 @@ static void mixed_precision_hardly_changes_the_losses(void **state) {
     (void)state;
     enum { STEPS = 12 };
     double exact[STEPS], mixed[STEPS];
-    if (run("%s", SMALL "--mixed --out mixed")) fail_msg("%s", said);
+    if (run("%s", SMALL "--matmul-bf16 --out mixed")) fail_msg("%s", said);
     assert_int_equal(read_column(AT("%s/whole/log.csv", folder), LOSS, STEPS, exact), STEPS);
     assert_int_equal(read_column(AT("%s/mixed/log.csv", folder), LOSS, STEPS, mixed), STEPS);
     for (int s = 0; s < STEPS; s++)
@@ -350,13 +350,13 @@ static void several_processes_share_a_batch(void **state) {
     }
     double by_muon[STEPS];
     read_column(AT("%s/by_muon/log.csv", folder), LOSS, STEPS, by_muon);
-    if (run(SEVERAL " -n 2 %s --muon 0.01 --in-order --out shared_by_muon", SMALL)) fail_msg("%s", said);
+    if (run(SEVERAL " -n 2 %s --muon-lr 0.01 --no-shuffle --out shared_by_muon", SMALL)) fail_msg("%s", said);
     read_column(AT("%s/shared_by_muon/log.csv", folder), LOSS, STEPS, shared);
     for (int s = 0; s < STEPS; s++)
         if (!(fabs(shared[s] / by_muon[s] - 1) < 1e-6))
             fail_msg("by Muon, step %d: %.9g, not %.9g", s + 1, shared[s], by_muon[s]);
     assert_int_equal(run(SEVERAL " -n 4 %s --out shared4", SMALL), 1);
-    assert_said("a --batch of 3 sequences cannot be shared by 4 ranks");
+    assert_said("a --batch-size of 3 sequences cannot be shared by 4 ranks");
     assert_int_equal(run(SEVERAL " -n 2 %s --data - --out shared2_too </dev/null", SMALL), 1);
     assert_one_clear_line();
     assert_said("-: of several ranks only the first has a standard input: name a file");
@@ -374,8 +374,8 @@ static void the_result_is_a_model(void **state) {
     write_text("tiny.json", "{\"model_type\": \"llama\", \"vocab_size\": 1024, \"hidden_size\": 16, "
                "\"intermediate_size\": 24, "
                             "\"num_hidden_layers\": 1, \"num_attention_heads\": 2, \"max_position_embeddings\": 600}");
-    if (run("'" BUILD "/train' --config tiny.json --tokenizer '" STORIES "' --data stories.txt --batch 1 "
-            "--length 300 --steps 2 --sample 1 --prompt 'Once upon' --out model")) fail_msg("%s", said);
+    if (run("'" BUILD "/train' --config tiny.json --tokenizer '" STORIES "' --data stories.txt --batch-size 1 "
+            "--seq-len 300 --steps 2 --sample-every 1 --prompt 'Once upon' --out model")) fail_msg("%s", said);
     assert_said("    Once upon");
     Model model = model_open(AT("%s/model", folder));
     assert_int_equal(model.config.V, 1024);
@@ -383,9 +383,9 @@ static void the_result_is_a_model(void **state) {
     assert_int_equal(model.embed_tokens.dtype, F32);
     model_close(&model);
     assert_int_equal(run("cmp model/tokenizer.model '" STORIES "/tokenizer.model'"), 0);
-    assert_int_equal(run("'" BUILD "/llama' --model model --prompt Once --tokens 3 --quiet"), 0);
+    assert_int_equal(run("'" BUILD "/llama' --model model --prompt Once --max-tokens 3 --quiet"), 0);
     /* and a beginning for another run */
-    assert_int_equal(run("'" BUILD "/train' --model model --data - --batch 1 --length 300 --steps 1 --out second "
+    assert_int_equal(run("'" BUILD "/train' --model model --data - --batch-size 1 --seq-len 300 --steps 1 --out second "
                          "< stories.txt"), 0);
 }
 
@@ -395,10 +395,10 @@ static void a_sample_is_of_the_model_that_learns(void **state) {
     write_text("biased.json", "{\"model_type\": \"llama\", \"vocab_size\": 1024, \"hidden_size\": 16, "
                "\"intermediate_size\": 24, \"num_hidden_layers\": 1, \"num_attention_heads\": 2, "
                "\"attention_bias\": true, \"mlp_bias\": true, \"max_position_embeddings\": 600}");
-    if (run("'" BUILD "/train' --config biased.json --tokenizer '" STORIES "' --data stories.txt --batch 1 "
-            "--length 300 --steps 3 --rate 0.1 --sample 3 --prompt 'Once upon' --out biased")) fail_msg("%s", said);
-    char *sample = copy_text(said, strlen(said));
-    assert_int_equal(run("'" BUILD "/llama' --model biased --prompt 'Once upon' --tokens 120 --temperature 1 --top-p 1 "
+    if (run("'" BUILD "/train' --config biased.json --tokenizer '" STORIES "' --data stories.txt --batch-size 1 "
+            "--seq-len 300 --steps 3 --lr 0.1 --sample-every 3 --prompt 'Once upon' --out biased")) fail_msg("%s", said);
+    char *sample = xstrndup(said, strlen(said));
+    assert_int_equal(run("'" BUILD "/llama' --model biased --prompt 'Once upon' --max-tokens 120 --temperature 1 --top-p 1 "
                          "--seed 1 --quiet"), 0);
     assert_non_null(strstr(said, "Once upon"));
     if (!strstr(sample, said)) fail_msg("in training:\n%s\nbehind it:\n%s", sample, said);
@@ -408,7 +408,7 @@ static void a_sample_is_of_the_model_that_learns(void **state) {
 /* ------------------------------------------------------------------ what is read */
 
 static Reading reading(const Tokenizer *tokenizer, int T, bool cut, const char *learn_after) {
-    return (Reading){.tokenizer = tokenizer, .V = 4096, .T = T, .cut = cut, .learn_after = learn_after};
+    return (Reading){.tokenizer = tokenizer, .V = 4096, .T = T, .split_documents = cut, .loss_after = learn_after};
 }
 
 static Mixture mixture_of(const Reading *how, int count, const char *const names[]) {
@@ -528,8 +528,8 @@ static void only_what_follows_a_text_is_learned(void **state) {
     for (size_t i = 0; i < d.tokens; i++) {
         size_t length;
         const char *bytes = tokenizer_bytes(tokenizer, d.ids[i], &length);
-        if (d.learned[i]) strncat(learned, bytes, length);
-        if (d.learned[i] && d.ids[i] == tokenizer_eos(tokenizer)) strcat(learned, "$");
+        if (d.loss_weight[i]) strncat(learned, bytes, length);
+        if (d.loss_weight[i] && d.ids[i] == tokenizer_eos(tokenizer)) strcat(learned, "$");
     }
     assert_string_equal(learned, " Mia has it.\n Mia.$ A song.$");
     assert_int_equal(d.ids[d.spans[1].begin], tokenizer_bos(tokenizer));
@@ -542,12 +542,12 @@ static void what_follows_a_text_may_count_more(void **state) {
     Tokenizer *tokenizer = tokenizer_open(STORIES);
     Reading how = reading(tokenizer, 128, false, "Answer:");
     Documents answers = documents_read(AT("%s/questions.txt", folder), &how);
-    how.otherwise = 0.2f;
+    how.loss_weight_else = 0.2f;
     Documents all = documents_read(AT("%s/questions.txt", folder), &how);
     assert_int_equal(all.count, answers.count + 1);
     size_t first = all.spans[0].length;
-    for (size_t i = 0; i < first; i++) assert_true(all.learned[i] == (answers.learned[i] > 0 ? 1 : 0.2f));
-    for (size_t i = 0; i < all.spans[1].length; i++) assert_true(all.learned[all.spans[1].begin + i] == 0.2f);
+    for (size_t i = 0; i < first; i++) assert_true(all.loss_weight[i] == (answers.loss_weight[i] > 0 ? 1 : 0.2f));
+    for (size_t i = 0; i < all.spans[1].length; i++) assert_true(all.loss_weight[all.spans[1].begin + i] == 0.2f);
     documents_free(&answers), documents_free(&all), tokenizer_close(tokenizer);
 }
 
@@ -565,7 +565,7 @@ static void they_are_read_in_order_where_asked(void **state) {
     safetensors_save(AT("%s/ordered.safetensors", folder), 2, tensors, 0, NULL);
     for (int cut = 0; cut < 2; cut++) {
         Reading how = reading(NULL, T, cut, "Answer:");
-        how.in_order = true;
+        how.no_shuffle = true;
         Mixture m = mixture_of(&how, 1, (const char *[]){"ordered.safetensors"});
         int read[T], targets[T];
         float weights[T];
@@ -604,9 +604,9 @@ static void a_mark_may_stand_between_documents(void **state) {
 static void lists_can_be_copied(void **state) {
     (void)state;
     enum { ROWS = 50, LIST = 32, T = 1 + 2 * LIST };
-    assert_int_equal(run(LESSONS "--lists %d --out lists.safetensors", ROWS), 0);
-    assert_int_equal(run(LESSONS "--lists %d --out same.safetensors", ROWS), 0);
-    assert_int_equal(run(LESSONS "--lists %d --out others.safetensors --seed 2", ROWS), 0);
+    assert_int_equal(run(LESSONS "--copy-task %d --out lists.safetensors", ROWS), 0);
+    assert_int_equal(run(LESSONS "--copy-task %d --out same.safetensors", ROWS), 0);
+    assert_int_equal(run(LESSONS "--copy-task %d --out others.safetensors --seed 2", ROWS), 0);
     assert_same_file("lists.safetensors", "same.safetensors");
     assert_int_equal(run("cmp -s lists.safetensors others.safetensors"), 1);
     SafeTensors file = safetensors_open(AT("%s/lists.safetensors", folder));
@@ -657,7 +657,7 @@ static void gifts_are_asked_for(void **state) {
     (void)state;
     enum { ROWS = 20, T = 128 };
     size_t length;
-    assert_int_equal(run(LESSONS "--gifts %d --otherwise 0 --out gifts.safetensors", ROWS), 0);
+    assert_int_equal(run(LESSONS "--recall-task %d --loss-weight-else 0 --out gifts.safetensors", ROWS), 0);
     SafeTensors file = safetensors_open(AT("%s/gifts.safetensors", folder));
     const Tensor *ids = safetensors_find(&file, "ids"), *learned = safetensors_find(&file, "learned");
     Tokenizer *tokenizer = tokenizer_open(STORIES);
@@ -676,10 +676,10 @@ static void gifts_are_asked_for(void **state) {
     tokenizer_close(tokenizer);
     safetensors_close(&file);
     assert_misuse(run(LESSONS "--out lessons.safetensors"));
-    assert_misuse(run(LESSONS "--lists 1 --lessons 1 --out lessons.safetensors"));
-    assert_misuse(run(LESSONS "--lists 1 --gifts 1 --out lessons.safetensors"));
-    assert_misuse(run(LESSONS "--gifts 1 --otherwise 2 --out lessons.safetensors"));
-    assert_misuse(run(LESSONS "--lists 1 --otherwise 0 --out lessons.safetensors"));
+    assert_misuse(run(LESSONS "--copy-task 1 --lessons 1 --out lessons.safetensors"));
+    assert_misuse(run(LESSONS "--copy-task 1 --recall-task 1 --out lessons.safetensors"));
+    assert_misuse(run(LESSONS "--recall-task 1 --loss-weight-else 2 --out lessons.safetensors"));
+    assert_misuse(run(LESSONS "--copy-task 1 --loss-weight-else 0 --out lessons.safetensors"));
 }
 
 /* ------------------------------------------------------------------ what can be wrong */
@@ -724,42 +724,42 @@ static void bad_data_are_refused(void **state) {
                      "vocabulary of 64 (0 to 63)");
     assert_not_begun(MODEL "missing.txt", "missing.txt: it is a text, and there is no tokenizer");
     assert_not_begun(TEXTS "missing.txt", "missing.txt: cannot open it: No such file or directory");
-    assert_not_begun(MODEL "tokens.safetensors --length 24",
-                     "document 1 has 63 tokens, and a sequence only 24: --cut cuts documents");
-    assert_not_begun(MODEL "tokens.safetensors --length 65", "--length 65: the model's context is 64");
-    assert_not_begun(MODEL "ordered.safetensors --apart",
-                     "--apart: there is no tokenizer that begins each document with BOS");
-    assert_not_begun(TEXTS "story.txt --learn-after Answer:", "nothing in it stands behind \"Answer:\"");
-    assert_not_begun(MODEL "ordered.safetensors --learn-after Answer:",
-                     "--learn-after is for texts, and no --data is one");
-    assert_not_begun(TEXTS "story.txt", "the data are fewer sequences than a --batch of 8");
-    assert_not_begun(TEXTS "story.txt::3 --steps 4 --batch 1",
+    assert_not_begun(MODEL "tokens.safetensors --seq-len 24",
+                     "document 1 has 63 tokens, and a sequence only 24: --split-documents cuts documents");
+    assert_not_begun(MODEL "tokens.safetensors --seq-len 65", "--seq-len 65: the model's context is 64");
+    assert_not_begun(MODEL "ordered.safetensors --document-mask",
+                     "--document-mask: there is no tokenizer that begins each document with BOS");
+    assert_not_begun(TEXTS "story.txt --loss-after Answer:", "nothing in it stands behind \"Answer:\"");
+    assert_not_begun(MODEL "ordered.safetensors --loss-after Answer:",
+                     "--loss-after is for texts, and no --data is one");
+    assert_not_begun(TEXTS "story.txt", "the data are fewer sequences than a --batch-size of 8");
+    assert_not_begun(TEXTS "story.txt::3 --steps 4 --batch-size 1",
                      "--steps 4: read as often as it is said, the data are enough for 3");
     assert_not_begun("--config tiny.json --tokenizer . --data story.txt",
                      "--tokenizer .: no folder with a tokenizer.model, .json or .bin");
     assert_not_begun("--model '" GOLDEN "/models/llama1' --tokenizer '" STORIES "' --data story.txt",
                      "the tokenizer has 1024 tokens, and");
-    assert_not_begun(TEXTS "story.txt --batch 1 --valid story.txt:0.5",
-                     "--valid story.txt:0.5: it has neither share nor");
-    assert_not_begun(TEXTS "story.txt --batch 1 --sample 9 --prompt \"$(yes no | head -n 700)\"",
+    assert_not_begun(TEXTS "story.txt --batch-size 1 --eval-data story.txt:0.5",
+                     "--eval-data story.txt:0.5: it has neither share nor");
+    assert_not_begun(TEXTS "story.txt --batch-size 1 --sample-every 9 --prompt \"$(yes no | head -n 700)\"",
                      "tokens do not fit the context of 600");
-    assert_misuse(run("'" BUILD "/train' --out refused " TEXTS "-:0.5 --valid - <story.txt"));
+    assert_misuse(run("'" BUILD "/train' --out refused " TEXTS "-:0.5 --eval-data - <story.txt"));
     assert_misuse(run("'" BUILD "/train' --out refused " TEXTS "story.txt --threads 1000000"));
     assert_misuse(run("'" BUILD "/train' --out refused --data story.txt"));
-    assert_misuse(run("'" BUILD "/train' --out refused " MODEL "story.txt --otherwise 0.1"));
-    assert_misuse(run("'" BUILD "/train' --out refused " MODEL "story.txt --muon 0.01 --rate 0 --lowest 0"));
+    assert_misuse(run("'" BUILD "/train' --out refused " MODEL "story.txt --loss-weight-else 0.1"));
+    assert_misuse(run("'" BUILD "/train' --out refused " MODEL "story.txt --muon-lr 0.01 --lr 0 --min-lr 0"));
     assert_misuse(run("'" BUILD "/train' --out refused --config tiny.json --data story.txt:x:1:2e"));
 }
 
 /* Weights that grow ten thousandfold each step; what was saved before they are too large stays as it was. */
 static void what_is_no_number_ends_the_run(void **state) {
     (void)state;
-    const char *options = SMALL "--rate 100 --lowest 100 --decay 100 --save 1 --out grown";
+    const char *options = SMALL "--lr 100 --min-lr 100 --weight-decay 100 --save-every 1 --out grown";
     assert_int_equal(run("%s", options), 1);
     const char *line = strstr(said, "error: ");
     assert_non_null(line);
     assert_ptr_equal(strchr(line, '\n'), said + strlen(said) - 1);
-    assert_said("a lower --rate, a longer --warmup or a smaller --clip may help; what was saved is as it was");
+    assert_said("a lower --lr, a longer --warmup or a smaller --max-grad-norm may help; what was saved is as it was");
     SafeTensors saved = safetensors_open(AT("%s/grown/model.safetensors", folder));
     for (size_t i = 0; i < saved.count; i++)
         for (size_t n = 0; n < tensor_count(&saved.tensors[i]); n++)
@@ -778,7 +778,7 @@ static int saved_step(const char *name) {
 static void begin_only(const char *name) {
     do {
         run("rm -rf %s", name);
-        pid_t child = start(AT("%s --save 2 --out %s", SMALL, name));
+        pid_t child = start(AT("%s --save-every 2 --out %s", SMALL, name));
         while (!exists(AT("%s/checkpoint.safetensors", name)) && waitpid(child, NULL, WNOHANG) == 0)
             nanosleep(&(struct timespec){0, 200000}, NULL);
         kill(-child, SIGKILL), end_of(child);
@@ -834,11 +834,11 @@ static void a_full_disk_costs_nothing_that_was_saved(void **state) {
     (void)state;
     begin_only("crowded");
     int step = saved_step("crowded");
-    assert_int_equal(run("ulimit -f 200; %s", SMALL "--resume --save 2 --out crowded"), 1);
+    assert_int_equal(run("ulimit -f 200; %s", SMALL "--resume --save-every 2 --out crowded"), 1);
     assert_said("error: cannot write crowded/checkpoint.safetensors: ");
     assert_int_equal(run("ls crowded | grep -c tmp"), 1);
     assert_int_equal(saved_step("crowded"), step);
-    assert_int_equal(run("%s", SMALL "--resume --save 2 --out crowded"), 0);
+    assert_int_equal(run("%s", SMALL "--resume --save-every 2 --out crowded"), 0);
     assert_same_run("whole", "crowded");
 }
 
@@ -862,8 +862,8 @@ static void a_folder_has_one_run_at_a_time(void **state) {
     assert_said("read/log.csv: no run wrote this file, and it would be lost");
     /* One that was killed before it had a checkpoint leaves nothing to the next. */
     assert_int_equal(run("mkdir -p early && touch early/tokenizer.json early/log.csv"), 0);
-    assert_int_equal(run("'" BUILD "/train' --config tiny.json --tokenizer '" STORIES "' --data stories.txt --batch 1 "
-                         "--length 300 --steps 1 --out early"), 0);
+    assert_int_equal(run("'" BUILD "/train' --config tiny.json --tokenizer '" STORIES "' --data stories.txt --batch-size 1 "
+                         "--seq-len 300 --steps 1 --out early"), 0);
     assert_false(exists("early/tokenizer.json"));
     assert_int_equal(run("%s", SMALL "--out missing/deep"), 1);
     assert_one_clear_line();

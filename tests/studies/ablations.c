@@ -138,7 +138,7 @@ static void norm(const Llama *llama, int T, int C, float out[restrict T][C], con
     }
 }
 
-static void gated(Mistake mistake, int n, float out[n], float gate[n], float up[n]) {
+static void swiglu_rows(Mistake mistake, int n, float out[n], float gate[n], float up[n]) {
     switch (mistake) {
         case RELU: reglu(n, out, gate, up); break;
         case GELU: geglu(n, out, gate, up); break;
@@ -165,7 +165,7 @@ static void angles(const Llama *llama, int T, int D, float table[2][T][D / 2], i
     rope_table(T, D, table, positions, inv_freq, factor);
 }
 
-static void turn(Mistake mistake, int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D],
+static void apply_rope(Mistake mistake, int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D],
                  const float table[2][T][D / 2]) {
     if (mistake == NO_ROPE) memcpy(out, x, (size_t)T * sizeof *x);
     else (mistake == OTHER_PAIRING ? rope_interleaved : rope_half_split)(T, H, D, out, x, table[0], table[1]);
@@ -248,7 +248,7 @@ static void read_piece(Llama *llama, int T, const int ids[T], int C, float out[r
     Mistake mistake = llama->mistake;
     int H = c->H, KV = c->KV, D = c->D, F = c->F, S = llama->examinee.length + T;
     float(*keys)[LETTERS][KV][D] = (void *)llama->keys, (*values)[LETTERS][KV][D] = (void *)llama->values;
-    float x[T][C], normed[T][C], more[T][C], q[T][H][D], turned_q[T][H][D], attended[T][H][D];
+    float x[T][C], normed[T][C], more[T][C], q[T][H][D], turned_q[T][H][D], attn_out[T][H][D];
     float k[T][KV][D], turned_k[T][KV][D], v[T][KV][D], turned_v[T][KV][D], gate[T][F], up[T][F];
     float of_keys[2][T][D / 2], of_queries[2][T][D / 2];
 
@@ -263,29 +263,29 @@ static void read_piece(Llama *llama, int T, const int ids[T], int C, float out[r
 
         norm(llama, T, C, normed, x, layer->input_layernorm);
         if (mistake == NORM_IN_STREAM) memcpy(x, normed, sizeof x);
-        fast_project(T, C, H * D, (float(*)[H * D])q, normed, &layer->q_proj);
-        fast_project(T, C, KV * D, (float(*)[KV * D])k, normed, &layer->k_proj);
-        fast_project(T, C, KV * D, (float(*)[KV * D])v, normed, &layer->v_proj);
-        turn(mistake, T, H, D, turned_q, q, of_queries);
-        turn(mistake, T, KV, D, turned_k, k, of_keys);
-        if (mistake == VALUES_TURNED) turn(mistake, T, KV, D, turned_v, v, of_keys), memcpy(v, turned_v, sizeof v);
+        fast_linear_tensor(T, C, H * D, (float(*)[H * D])q, normed, &layer->q_proj);
+        fast_linear_tensor(T, C, KV * D, (float(*)[KV * D])k, normed, &layer->k_proj);
+        fast_linear_tensor(T, C, KV * D, (float(*)[KV * D])v, normed, &layer->v_proj);
+        apply_rope(mistake, T, H, D, turned_q, q, of_queries);
+        apply_rope(mistake, T, KV, D, turned_k, k, of_keys);
+        if (mistake == VALUES_TURNED) apply_rope(mistake, T, KV, D, turned_v, v, of_keys), memcpy(v, turned_v, sizeof v);
         if (mistake == MEAN_HEAD) average_heads(T, KV, D, turned_k), average_heads(T, KV, D, v);
         if (mistake == VALUES_NOT_KEPT && llama->examinee.length > 0) memset(v, 0, sizeof v);
         if (mistake != STALE_ROW)
             kv_cache_append(LETTERS, KV, D, keys[l], values[l], llama->examinee.length, T, turned_k, v);
-        attend(llama, T, S, H, KV, D, attended, turned_q, keys[l], values[l]);
+        attend(llama, T, S, H, KV, D, attn_out, turned_q, keys[l], values[l]);
         if (mistake == STALE_ROW)
             kv_cache_append(LETTERS, KV, D, keys[l], values[l], llama->examinee.length, T, turned_k, v);
-        if (mistake == NO_W_O) memcpy(more, attended, sizeof more); /* H D is C in this model */
-        else fast_project(T, H * D, C, more, (const float(*)[H * D])attended, &layer->o_proj);
+        if (mistake == NO_W_O) memcpy(more, attn_out, sizeof more); /* H D is C in this model */
+        else fast_linear_tensor(T, H * D, C, more, (const float(*)[H * D])attn_out, &layer->o_proj);
         if (mistake != NO_ATTENTION || !here) add(mistake, T, C, x, more);
 
         norm(llama, T, C, normed, x, layer->post_attention_layernorm);
         if (mistake == NORM_IN_STREAM) memcpy(x, normed, sizeof x);
-        fast_project(T, C, F, gate, normed, &layer->gate_proj);
-        fast_project(T, C, F, up, normed, &layer->up_proj);
-        gated(mistake, T * F, (float *)gate, (float *)gate, (float *)up);
-        fast_project(T, F, C, more, gate, &layer->down_proj);
+        fast_linear_tensor(T, C, F, gate, normed, &layer->gate_proj);
+        fast_linear_tensor(T, C, F, up, normed, &layer->up_proj);
+        swiglu_rows(mistake, T * F, (float *)gate, (float *)gate, (float *)up);
+        fast_linear_tensor(T, F, C, more, gate, &layer->down_proj);
         if (mistake != NO_FEED_FORWARD || !here) add(mistake, T, C, x, more);
     }
     if (mistake == NO_FINAL_NORM) memcpy(out, x, sizeof x);
@@ -299,7 +299,7 @@ static void read_tokens(Examinee *examinee, int T, const int ids[T], int asked, 
     int C = examinee->model->config.C, most = llama->by_token ? 1 : CAPACITY;
     float out[T][C];
     for (int t = 0; t < T; t += most) read_piece(llama, T - t < most ? T - t : most, ids + t, C, out + t);
-    fast_project(asked, C, V, logits, out + T - asked, &examinee->model->lm_head);
+    fast_linear_tensor(asked, C, V, logits, out + T - asked, &examinee->model->lm_head);
 }
 
 /* ------------------------------------------------------------------ the tokenizer, and where it goes wrong */
@@ -310,7 +310,7 @@ static int *without_bos(const Tokenizer *t, size_t length, const char *text, siz
 
 static int *with_two_bos(const Tokenizer *t, size_t length, const char *text, size_t *count) {
     int *ids = encode_with_bos(t, length, text, count);
-    ids = reallocate(ids, (*count + 1) * sizeof *ids);
+    ids = xrealloc(ids, (*count + 1) * sizeof *ids);
     memmove(ids + 1, ids, (*count)++ * sizeof *ids);
     return ids;
 }
@@ -328,7 +328,7 @@ static void add_as_it_is(const Tokenizer *t, size_t length, const char *text, in
 
 /* Room for <s>, a space, and a token for each letter of a text. */
 static int *begin(const Tokenizer *t, size_t length, size_t *count) {
-    int *ids = allocate((2 * length + 2) * sizeof *ids);
+    int *ids = xmalloc((2 * length + 2) * sizeof *ids);
     ids[0] = tokenizer_bos(t), *count = 1;
     return ids;
 }
@@ -440,7 +440,7 @@ static void compare_with_decoder(Examinee *examinee, const char *text) {
     size_t T;
     int *ids = encode_with_bos(examinee->tokenizer, strlen(text), text, &T);
     Decoder decoder = decoder_new(examinee->model, &fast_kernels, (int)T);
-    decoder_read(&decoder, (int)T, ids);
+    decoder_eval(&decoder, (int)T, ids);
     decoder_logits(&decoder, theirs);
     read_text(examinee, (int)T, ids, V, ours);
     for (int v = 0; v < V; v++)

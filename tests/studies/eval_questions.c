@@ -23,7 +23,7 @@ static int *encode(const Examinee *examinee, const char *text, size_t length, si
 
 int likeliest(Examinee *examinee, int T, const int ids[T], int V, float logits[V]) {
     (void)examinee, (void)ids;
-    return greedy(V, logits);
+    return argmax(V, logits);
 }
 
 void say(Examinee *examinee, const char *prompt, int most, const char *ends, Choose *choose, FILE *file) {
@@ -62,13 +62,13 @@ static bool answers(Examinee *examinee, const char *text, size_t prompt) {
     int *ids = encode(examinee, text, prompt, &T);
     bool spaced = ends_with_space(tokenizer, ids[T - 1]);
     const char *left = text + prompt + spaced;
-    ids = reallocate(ids, (T + strlen(left)) * sizeof *ids);
+    ids = xrealloc(ids, (T + strlen(left)) * sizeof *ids);
     for (; *left; T++, left += length, spaced = false) {
         read_text(examinee, (int)T, ids, V, logits);
-        ids[T] = greedy(V, logits);
+        ids[T] = argmax(V, logits);
         const char *bytes = tokenizer_bytes(tokenizer, ids[T], &length);
         if (spaced && length > 0 && *bytes == ' ') bytes++, length--;
-        if (strcmp(left, "\n") == 0 && ends_text(examinee->model, tokenizer, ids[T])) bytes = left, length = 1;
+        if (strcmp(left, "\n") == 0 && is_end_of_generation(examinee->model, tokenizer, ids[T])) bytes = left, length = 1;
         if (length == 0 || strncmp(left, bytes, length) != 0) break;
     }
     free(ids);
@@ -92,14 +92,14 @@ int add_surprise(Examinee *examinee, const char *text, double *sum) {
     int V = examinee->model->config.V;
     size_t T, counted;
     int *ids = encode(examinee, text, strlen(text), &T);
-    float(*logits)[V] = allocate(T * sizeof *logits);
+    float(*logits)[V] = xmalloc(T * sizeof *logits);
     free(encode_with_bos(examinee->tokenizer, strlen(text), text, &counted));
     if (T > (size_t)examinee->capacity) fail("a text of %zu tokens: there is room for %d", T, examinee->capacity);
     examinee->length = 0;
     examinee->read(examinee, (int)T, ids, (int)T, V, logits);
     memcpy(examinee->ids, ids, T * sizeof *ids);
     for (size_t t = 0; t < T; t++) {
-        float max = logits[t][greedy(V, logits[t])];
+        float max = logits[t][argmax(V, logits[t])];
         double total = 0;
         for (int v = 0; v < V; v++) total += exp((double)logits[t][v] - max);
         *sum += max + log(total) - logits[t][t + 1 < T ? ids[t + 1] : tokenizer_eos(examinee->tokenizer)];

@@ -6,15 +6,15 @@
 #include <string.h>
 #include <unistd.h>
 
-char *said_after(const Model *model, const Tokenizer *tokenizer, const char *prompt, int most, Sampling sampling,
+char *said_after(const Model *model, const Tokenizer *tokenizer, const char *prompt, int most, SamplingParams sampling,
                  Random *random) {
     char *text;
     size_t length, count;
     Stream stream = {.file = open_memstream(&text, &length), .skip_space = *prompt == '\0'};
     int *ids = encode_with_bos(tokenizer, strlen(prompt), prompt, &count);
     Generation g = generation_new(model, &fast_kernels, (int)count + most, sampling, random_bits(random));
-    generation_read(&g, (int)count, ids);
-    generation_write(&g, tokenizer, &stream, most);
+    prefill(&g, (int)count, ids);
+    generate(&g, tokenizer, &stream, most);
     stream_end(&stream);
     fclose(stream.file);
     generation_free(&g), free(ids);
@@ -38,7 +38,7 @@ Verdict judge_stories(const char *program, const char *stories) {
     return verdict;
 }
 
-void answer_all(const Model *model, const Tokenizer *tokenizer, const char *story, Sampling sampling, Random *random,
+void answer_all(const Model *model, const Tokenizer *tokenizer, const char *story, SamplingParams sampling, Random *random,
                 FILE *file) {
     int line = (int)strcspn(story, "\n");
     for (const char *question = story + line; (question = strstr(question, "Question:")); question++) {

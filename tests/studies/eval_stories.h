@@ -5,12 +5,12 @@
 #include "11_generation/generation.h"
 
 /* How a model goes on after a prompt: the bytes of so many tokens at most, up to its own end. The caller frees. */
-char *said_after(const Model *model, const Tokenizer *tokenizer, const char *prompt, int most, Sampling sampling,
+char *said_after(const Model *model, const Tokenizer *tokenizer, const char *prompt, int most, SamplingParams sampling,
                  Random *random);
 
 /* Each question of a story by itself, right after the story; the answer's first line is written behind it. */
 enum { STORY = 500, ANSWER = 16 }; /* tokens that one may have */
-void answer_all(const Model *model, const Tokenizer *tokenizer, const char *story, Sampling sampling, Random *random,
+void answer_all(const Model *model, const Tokenizer *tokenizer, const char *story, SamplingParams sampling, Random *random,
                 FILE *file);
 
 /* What the judge, build/stories, says of stories. */

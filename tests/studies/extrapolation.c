@@ -55,12 +55,12 @@ static int write_text(const Tokenizer *tokenizer, int n, char *stories[], int to
 
 /* -log p of each token is added, but of no story's BOS: behind the end of one the model never learned what comes. */
 static void add_surprises(const Model *model, int bos, const int ids[LENGTH], Surprise *surprise) {
-    Trace run = trace(model, &fast_kernels, LENGTH, ids);
+    HiddenStates run = record_hidden_states(model, &fast_kernels, LENGTH, ids);
     float(*logits)[run.V] = (void *)run.logits;
     for (int t = 1; t < LENGTH; t++)
         if (ids[t] != bos)
             surprise->sum[t] -= log_probability(run.V, logits[t - 1], ids[t]), surprise->counted[t]++;
-    trace_free(&run);
+    hidden_states_free(&run);
 }
 
 /* exp of the mean from one position up to another. */
@@ -71,7 +71,7 @@ static double perplexity_between(int first, int end, const Surprise *surprise) {
 }
 
 /* A row a scaling. */
-static void print_pieces(const Surprise surprises[SCALINGS]) {
+static void print_by_position(const Surprise surprises[SCALINGS]) {
     Table table = {0};
     char line[256];
     section("Past the trained length");
@@ -119,7 +119,7 @@ int main(void) {
            "the perplexity\n"
            "in %d texts of %d tokens, unseen stories in a row. `make ablations` computes this page anew.\n",
            model.config.max_position_embeddings, TEXTS, LENGTH);
-    print_pieces(surprises);
+    print_by_position(surprises);
     print_buckets(surprises);
     free(text), tokenizer_close(tokenizer), model_close(&model);
     return 0;

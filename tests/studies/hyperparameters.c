@@ -15,7 +15,7 @@ enum { RUBBISH = 50, NEAR = 3, ARMS = 16 };
 
 typedef struct {
     const char *name;
-    Settings settings;
+    Hyperparameters settings;
 } Arm;
 
 typedef struct {
@@ -42,47 +42,47 @@ static double setback(const double losses[STEPS + 1], int every) {
 
 static double size(size_t n, const float numbers[n]) { return gradient_norm(n, numbers) / sqrt((double)n); }
 
-static Run train(const Settings *settings, int seed) {
+static Run train(const Hyperparameters *settings, int seed) {
     Run run = {0};
     double losses[STEPS + 1];
-    Learner learner = learner_new((uint64_t)seed);
+    TinyTrainer learner = tiny_trainer_new((uint64_t)seed);
     for (int step = 1; step <= STEPS; step++) {
-        losses[step] = learner_step(&learner, settings);
-        if (step == EARLY) run.early = learner_loss(&learner, UNSEEN);
+        losses[step] = tiny_trainer_step(&learner, settings);
+        if (step == EARLY) run.early = tiny_trainer_loss(&learner, UNSEEN);
     }
     for (int p = 0; p < POINTS; p++) run.curve[p] = mean(losses, p * EVERY + 1, (p + 1) * EVERY);
     const Parameters *w = &learner.weights;
     const LayerParameters *first = &w->layers[0];
-    run.setback = setback(losses, settings->rubbish);
-    run.end = learner_loss(&learner, UNSEEN);
+    run.setback = setback(losses, settings->corrupt_every);
+    run.end = tiny_trainer_loss(&learner, UNSEEN);
     run.matrices = size((size_t)w->config.F * (size_t)w->config.C, first->gate_proj);
     run.norms = size((size_t)w->config.C, first->post_attention_layernorm);
-    learner_free(&learner);
+    tiny_trainer_free(&learner);
     return run;
 }
 
 /* ------------------------------------------------------------------ one setting changed */
 
-#define CHANGED(...) ({ Settings s = llama_settings(STEPS); __VA_ARGS__; s; })
+#define CHANGED(...) ({ Hyperparameters s = llama_settings(STEPS); __VA_ARGS__; s; })
 
 static void arms_new(Arm arms[ARMS]) {
     const Arm all[ARMS] = {
         {"as in the papers", llama_settings(STEPS)},
-        {"rate / 10", CHANGED(s.rate /= 10, s.lowest /= 10)},
-        {"rate x 3", CHANGED(s.rate *= 3, s.lowest *= 3)},
-        {"rate x 10", CHANGED(s.rate *= 10, s.lowest *= 10)},
+        {"rate / 10", CHANGED(s.lr /= 10, s.min_lr /= 10)},
+        {"rate x 3", CHANGED(s.lr *= 3, s.min_lr *= 3)},
+        {"rate x 10", CHANGED(s.lr *= 10, s.min_lr *= 10)},
         {"no warm-up", CHANGED(s.warmup = 0)},
-        {"rate x 3, no warm-up", CHANGED(s.rate *= 3, s.lowest *= 3, s.warmup = 0)},
-        {"rate stays at the peak", CHANGED(s.lowest = s.rate)},
+        {"rate x 3, no warm-up", CHANGED(s.lr *= 3, s.min_lr *= 3, s.warmup = 0)},
+        {"rate stays at the peak", CHANGED(s.min_lr = s.lr)},
         {"no clipping", CHANGED(s.max_norm = 1e9f)},
         {"no decay", CHANGED(s.decay = 0)},
         {"decay x 10", CHANGED(s.decay *= 10)},
-        {"norms decay, too, x 10", CHANGED(s.decay *= 10, s.everything_decays = true)},
+        {"norms decay, too, x 10", CHANGED(s.decay *= 10, s.decay_norms = true)},
         {"beta2 0.999", CHANGED(s.beta2 = 0.999f)},
-        {"rubbish", CHANGED(s.rubbish = RUBBISH)},
-        {"rubbish, no clipping", CHANGED(s.rubbish = RUBBISH, s.max_norm = 1e9f)},
-        {"rubbish, beta2 0.999", CHANGED(s.rubbish = RUBBISH, s.beta2 = 0.999f)},
-        {"rubbish, both of these", CHANGED(s.rubbish = RUBBISH, s.max_norm = 1e9f, s.beta2 = 0.999f)},
+        {"rubbish", CHANGED(s.corrupt_every = RUBBISH)},
+        {"rubbish, no clipping", CHANGED(s.corrupt_every = RUBBISH, s.max_norm = 1e9f)},
+        {"rubbish, beta2 0.999", CHANGED(s.corrupt_every = RUBBISH, s.beta2 = 0.999f)},
+        {"rubbish, both of these", CHANGED(s.corrupt_every = RUBBISH, s.max_norm = 1e9f, s.beta2 = 0.999f)},
     };
     for (int a = 0; a < ARMS; a++) arms[a] = all[a];
 }

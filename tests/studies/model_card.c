@@ -38,12 +38,12 @@ static int kind_of(const char *text) {
 static void add_surprises(const Study *study, const char *story, double *sum, int *tokens) {
     size_t T;
     int *ids = encode_with_bos(study->tokenizer, strlen(story), story, &T);
-    Trace run = trace(&study->model, &fast_kernels, (int)T, ids);
+    HiddenStates run = record_hidden_states(&study->model, &fast_kernels, (int)T, ids);
     float(*logits)[run.V] = (void *)run.logits;
     for (size_t t = 0; t < T; t++)
         *sum -= log_probability(run.V, logits[t], t + 1 < T ? ids[t + 1] : tokenizer_eos(study->tokenizer));
     *tokens += (int)T;
-    trace_free(&run), free(ids);
+    hidden_states_free(&run), free(ids);
 }
 
 /* Texts that are made side by side, one behind the other. */
@@ -64,7 +64,7 @@ static char *answers(const Study *study) {
         size_t length;
         Random random = {0};
         FILE *file = open_memstream(&texts[i], &length);
-        answer_all(&study->model, study->tokenizer, study->stories[i], (Sampling){.top_p = 1, .repetition_penalty = 1},
+        answer_all(&study->model, study->tokenizer, study->stories[i], (SamplingParams){.top_p = 1, .repetition_penalty = 1},
                    &random, file);
         fclose(file);
     }
@@ -77,7 +77,7 @@ static char *tellings(const Study *study) {
 #pragma omp parallel for schedule(dynamic)
     for (int i = 0; i < study->count; i++) {
         Random random = {(unsigned long)i};
-        Sampling sampling = {.temperature = 1, .top_p = 1, .repetition_penalty = 1};
+        SamplingParams sampling = {.temperature = 1, .top_p = 1, .repetition_penalty = 1};
         char *story = said_after(&study->model, study->tokenizer, "", STORY, sampling, &random);
         if (asprintf(&texts[i], "%s\n\n", story) < 0) fail("out of memory");
         free(story);

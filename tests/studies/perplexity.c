@@ -35,7 +35,7 @@ static double of_unseen(const Study *study, int window) {
 
 /* Of stories that it tells itself at a temperature: the perplexity that it gives them. */
 static double of_its_own(const Study *study, float temperature) {
-    Sampling sampling = {.temperature = temperature, .top_p = 1, .repetition_penalty = 1};
+    SamplingParams sampling = {.temperature = temperature, .top_p = 1, .repetition_penalty = 1};
     Random random = {11};
     double sum = 0, count = 0;
     for (int i = 0; i < (temperature > 0 ? TEXTS : 1); i++) {
@@ -57,11 +57,11 @@ static void say_again(const Study *study, double sum[TIMES], double count[TIMES]
         int *one = encode_with_bos(study->tokenizer, first, text, &tokens);
         int *ids = encode_with_bos(study->tokenizer, strlen(text), text, &n);
         if (n != 1 + (tokens - 1) * TIMES) fail("\"%s\" has not as many tokens each time", text);
-        Trace run = trace(&study->model, &fast_kernels, (int)n, ids);
+        HiddenStates run = record_hidden_states(&study->model, &fast_kernels, (int)n, ids);
         const float(*logits)[V] = (const void *)run.logits;
         for (size_t t = 1; t < n; t++)
             sum[(t - 1) / (tokens - 1)] -= log_probability(V, logits[t - 1], ids[t]), count[(t - 1) / (tokens - 1)]++;
-        trace_free(&run);
+        hidden_states_free(&run);
         free(text), free(one), free(ids);
     }
 }
@@ -81,7 +81,7 @@ static void round_logits(const Study *study, const char *story, Rounded *rounded
     int V = study->model.config.V;
     size_t n;
     int *ids = encode_with_bos(study->tokenizer, strlen(story), story, &n);
-    Trace run = trace(&study->model, &fast_kernels, (int)n, ids);
+    HiddenStates run = record_hidden_states(&study->model, &fast_kernels, (int)n, ids);
     float(*logits)[V] = (void *)run.logits;
     for (size_t t = 0; t < n; t++) {
         int before = largest(V, logits[t]), ties = 0;
@@ -90,7 +90,7 @@ static void round_logits(const Study *study, const char *story, Rounded *rounded
         for (int v = 0; v < V; v++) ties += logits[t][v] == logits[t][after];
         rounded->positions++, rounded->ties += ties > 1, rounded->other += after != before;
     }
-    trace_free(&run), free(ids);
+    hidden_states_free(&run), free(ids);
 }
 
 int main(void) {

@@ -1,5 +1,5 @@
 /* What fewer bits do to the trained model: its matrices are quantized and read back, and it answers. Then they stay
- * blocks, and what meets them is quantized, too, as build/llama does it without --exact.
+ * blocks, and what meets them is quantized, too, as build/llama does it without --no-quantize-activations.
  *
  *     make ablations          computes tests/studies/quantized.txt anew, from unseen stories
  *
@@ -80,29 +80,29 @@ static void round_q4_k(float x[256]) {
     }
 }
 
-static const Blocks *format_for(const Way *way, int n) {
+static const QuantType *format_for(const Way *way, int n) {
     return format_named(way->instead && n % 256 ? way->instead : way->format);
 }
 
 static void round_matrix(const Way *way, int rows, int n, float x[rows][n]) {
     size_t count = (size_t)rows * (size_t)n;
     size_t share = way->share == ROW ? (size_t)n : way->share == MATRIX ? count : (size_t)way->share;
-    const Blocks *format = way->format ? format_for(way, n) : NULL;
+    const QuantType *format = way->format ? format_for(way, n) : NULL;
     if (format && format->quantize) {
-        void *blocks = allocate(count / (size_t)format->numbers * (size_t)format->bytes);
+        void *blocks = xmalloc(count / (size_t)format->numbers * (size_t)format->bytes);
         format->quantize(rows, n, blocks, x);
         format->dequantize(rows, n, x, blocks);
         free(blocks);
     } else if (format) {
         for (size_t i = 0; i < count; i += 256)
             (format->bytes == sizeof(BlockQ6_K) ? round_q6_k : round_q4_k)((float *)x + i);
-    } else if (share) round_by(way->bits, share, count, (float *)x, (float *)x);
+    } else if (share) fake_quantize(way->bits, share, count, (float *)x, (float *)x);
 }
 
 static double bytes_of(const Way *way, int rows, int n) {
     double count = (double)rows * n, scales = 0;
     if (way->share != NOBODY) scales = way->share == ROW ? rows : way->share == MATRIX ? 1 : count / way->share;
-    const Blocks *format = way->format ? format_for(way, n) : NULL;
+    const QuantType *format = way->format ? format_for(way, n) : NULL;
     return format ? count / format->numbers * format->bytes : count * way->bits / 8 + 2 * scales;
 }
 
@@ -111,16 +111,16 @@ static double bytes_of(const Way *way, int rows, int n) {
 /* Blocks, if they are to be kept and can be written; else what is read back from them. */
 static Tensor quantized(const Way *way, bool kept, const Tensor *from, double *bytes) {
     int rows = (int)from->shape[0], n = (int)from->shape[1];
-    const Blocks *format = way->format ? format_for(way, n) : NULL;
+    const QuantType *format = way->format ? format_for(way, n) : NULL;
     Tensor to = *from;
     float *numbers = tensor_to_float(from);
     *bytes += bytes_of(way, rows, n);
     to.dtype = F32, to.data = numbers;
     if (kept && format && format->quantize) {
-        void *blocks = allocate((size_t)rows * (size_t)(n / format->numbers * format->bytes));
+        void *blocks = xmalloc((size_t)rows * (size_t)(n / format->numbers * format->bytes));
         format->quantize(rows, n, blocks, (void *)numbers);
         free(numbers);
-        to.data = blocks, to.blocks = format;
+        to.data = blocks, to.quant_type = format;
     } else round_matrix(way, rows, n, (void *)numbers);
     return to;
 }
@@ -136,7 +136,7 @@ static Model quantized_model(const Model *model, const Way *way, bool kept, doub
     int L = model->config.L;
     *bytes = way->bits == 32 ? 4.0 * (2 * L + 1) * model->config.C : 2.0 * (2 * L + 1) * model->config.C; /* norms */
     other.embed_tokens = other.lm_head = quantized(way, kept, &model->embed_tokens, bytes);
-    other.layers = allocate((size_t)L * sizeof *other.layers);
+    other.layers = xmalloc((size_t)L * sizeof *other.layers);
     memcpy(other.layers, model->layers, (size_t)L * sizeof *other.layers);
     for (int l = 0; l < L; l++) {
         Tensor *list[MATRICES];
@@ -170,9 +170,9 @@ static void read_tokens(Examinee *examinee, int T, const int ids[T], int asked, 
     if (reader->read != examinee->length) {
         decoder_free(&reader->decoder);
         reader->decoder = decoder_new(examinee->model, &fast_kernels, CAPACITY);
-        if (examinee->length) decoder_read(&reader->decoder, examinee->length, examinee->ids);
+        if (examinee->length) decoder_eval(&reader->decoder, examinee->length, examinee->ids);
     }
-    decoder_read(&reader->decoder, T, ids);
+    decoder_eval(&reader->decoder, T, ids);
     decoder_logits(&reader->decoder, logits[0]);
     reader->read = examinee->length += T;
 }
@@ -200,7 +200,7 @@ static void compare(const Model *reference, const Model *model, const Tokenizer 
     float right[V], got[V];
     for (size_t t = 0; t < T; t++) {
         int next = t + 1 < T ? ids[t + 1] : tokenizer_eos(tokenizer);
-        decoder_read(&one, 1, &ids[t]), decoder_read(&other, 1, &ids[t]);
+        decoder_eval(&one, 1, &ids[t]), decoder_eval(&other, 1, &ids[t]);
         decoder_logits(&one, right), decoder_logits(&other, got);
         double whole = log_sum(V, right), others = log_sum(V, got);
         for (int v = 0; v < V; v++)
@@ -293,7 +293,7 @@ int main(void) {
            "what it answers     to the sentence of the course; it should be: Anna has the red ball.\n"
            "Q6_K, Q4_K          only rows of 512 have them; with plain scales, where llama.cpp looks for better ones\n"
            "weights, both       both: what meets a matrix is quantized to Q8_0, too, as build/llama does it without "
-           "--exact\n",
+           "--no-quantize-activations\n",
            study.count, results[0].tokens, results[0].questions,
            sqrt(right(&results[0]) * (100 - right(&results[0])) / results[0].questions), right(&results[0]));
     print_formats(results);

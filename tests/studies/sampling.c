@@ -15,7 +15,7 @@
 
 static const struct {
     const char *name;
-    Sampling sampling;
+    SamplingParams sampling;
 } ways[] = {
     {"the likeliest", {.temperature = 0, .top_p = 1, .repetition_penalty = 1}},
     {"temperature 0.5", {.temperature = 0.5f, .top_p = 1, .repetition_penalty = 1}},
@@ -43,7 +43,7 @@ typedef struct {
 } Result;
 
 static Result examine(const Model *model, const Tokenizer *tokenizer, const char *program, int count,
-                      char *stories[count], const Sentence *sentence, Sampling sampling) {
+                      char *stories[count], const Sentence *sentence, SamplingParams sampling) {
     Result result = {0};
     char *answers, *told, *all[TOLD];
     size_t length;

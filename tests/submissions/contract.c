@@ -38,7 +38,7 @@ void cached_attention(int capacity, int length, int T, int H, int KV, int D, flo
         (*values)[KV][D] = malloc((size_t)(length + T) * sizeof *values);
     memcpy(keys, cache_k, (size_t)length * sizeof *keys), memcpy(keys + length, k, (size_t)T * sizeof *k);
     memcpy(values, cache_v, (size_t)length * sizeof *values), memcpy(values + length, v, (size_t)T * sizeof *v);
-    attend_last(T, length + T, H, KV, D, out, q, keys, values);
+    gqa_attention_with_past(T, length + T, H, KV, D, out, q, keys, values);
     free(keys), free(values);
 }
 
@@ -66,9 +66,9 @@ void min_p(int V, float out[V], const float logits[V], float p) {
     }
 }
 
-/* loss_shares: got NaN, expected 0
+/* microbatch_weights: got NaN, expected 0
  * Where nothing counts, nothing is divided by nothing. */
-void loss_shares(int batches, int rows, float shares[batches], const int targets[batches][rows]) {
+void microbatch_weights(int batches, int rows, float shares[batches], const int targets[batches][rows]) {
     double all = 0;
     for (int b = 0; b < batches; b++) {
         shares[b] = 0;

@@ -32,7 +32,7 @@ static const char *template_in(const char *path, const json_t *said) {
     }
     fail("%s: its chat_template is neither a text nor a list with one that is called default: take "
          "it out, or let "
-         "llama --template NAME take another",
+         "llama --chat-template NAME take another",
          path);
 }
 
@@ -42,8 +42,8 @@ static const char *token_name(const json_t *said) {
 }
 
 static void set_template(Chat *chat, const char *path, const char *source, size_t length) {
-    chat->source = copy_text(source, length);
-    chat->path = copy_text(path, strlen(path));
+    chat->source = xstrndup(source, length);
+    chat->path = xstrndup(path, strlen(path));
 }
 
 /* Reads the name of EOS, and the template if that is wanted. */
@@ -59,14 +59,14 @@ static void read_folder(Chat *chat, const char *folder, bool wanted) {
             const char *source = template_in(path, template);
             set_template(chat, path, source, strlen(source));
         }
-        if (eos) chat->eos = copy_text(eos, strlen(eos));
+        if (eos) chat->eos = xstrndup(eos, strlen(eos));
         json_decref(json);
     }
     if (!wanted || !own_file) return;
     size_t length;
     char *source = file_read_regular(join(path, folder, "chat_template.jinja"), &length);
     if (memchr(source, '\0', length))
-        fail("%s: it has a NUL in it: this is no text (--template NAME takes another)", path);
+        fail("%s: it has a NUL in it: this is no text (--chat-template NAME takes another)", path);
     set_template(chat, path, source, length);
     free(source);
 }
@@ -105,7 +105,7 @@ static const char *detect_chat_template(const char *path, const Tokenizer *token
     const RopeParameters *rope = &config->rope;
     if (tokenizer_special(tokenizer, "<|im_start|>") >= 0) return "chatml";
     if (tokenizer_special(tokenizer, "<|start_header_id|>") < 0)
-        fail("%s: it has no chat_template, and no tokens that show how it is talked to: --template "
+        fail("%s: it has no chat_template, and no tokens that show how it is talked to: --chat-template "
              "NAME says so, if it "
              "is a chat model (%s)",
              path, chat_template_names());
@@ -124,7 +124,7 @@ static void use_template(Chat *chat, const char *path, const ChatTemplate *form)
     if (strstr(form->template, "bos_token") && !chat->bos)
         fail("--chat: the tokenizer has no BOS, which a conversation needs: this is no chat model");
     if (form->needs && tokenizer_special(chat->tokenizer, form->needs) < 0)
-        fail("--chat: the tokenizer has no %s, which the form %s needs: --template NAME takes "
+        fail("--chat: the tokenizer has no %s, which the form %s needs: --chat-template NAME takes "
              "another",
              form->needs, form->name);
 }
@@ -134,7 +134,7 @@ static char *name_of(const Tokenizer *tokenizer, int id) {
     size_t length;
     if (id < 0) return NULL;
     const char *piece = tokenizer_piece(tokenizer, id, &length);
-    return copy_text(piece, length);
+    return xstrndup(piece, length);
 }
 
 Chat chat_open(const char *path, const Tokenizer *tokenizer, const Config *config, const char *form,
@@ -169,7 +169,7 @@ typedef struct {
 } Ids;
 
 static void add(Ids *ids, size_t count, const int more[count]) {
-    ids->ids = reallocate(ids->ids, (ids->count + count + 1) * sizeof *ids->ids);
+    ids->ids = xrealloc(ids->ids, (ids->count + count + 1) * sizeof *ids->ids);
     if (count) memcpy(ids->ids + ids->count, more, count * sizeof *more);
     ids->count += count;
 }
@@ -220,7 +220,7 @@ int *chat_tokens(const Chat *chat, size_t messages_count, const Message messages
     add_text(&ids, last, -1, text.letters, start, text.length);
     rendered_free(&text);
     if (ids.count == 0)
-        fail("%s: its chat template makes nothing of this conversation (--template NAME takes "
+        fail("%s: its chat template makes nothing of this conversation (--chat-template NAME takes "
              "another)",
              chat->path);
     *count = ids.count;

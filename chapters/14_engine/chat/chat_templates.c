@@ -98,5 +98,5 @@ const char *chat_template_names(void) {
 const ChatTemplate *chat_template_named(const char *name) {
     for (int t = 0; t < TEMPLATES; t++)
         if (strcmp(templates[t].name, name) == 0) return &templates[t];
-    fail("--template %s: it must be one of %s", name, chat_template_names());
+    fail("--chat-template %s: it must be one of %s", name, chat_template_names());
 }

@@ -76,7 +76,7 @@ typedef struct {
 } Conversation;
 
 static void add_message(Conversation *c, const char *role, char *content) {
-    c->messages = reallocate(c->messages, (c->count + 1) * sizeof *c->messages);
+    c->messages = xrealloc(c->messages, (c->count + 1) * sizeof *c->messages);
     c->messages[c->count++] = (Message){role, content};
 }
 
@@ -107,7 +107,7 @@ static void read_all(Conversation *c, size_t answered, const int answer[answered
         fprintf(stderr,
                 "\nnote: the context of %zu token%s is full: the oldest %d turn%s forgotten\n",
                 capacity, capacity == 1 ? "" : "s", forgotten, forgotten == 1 ? " is" : "s are");
-    ids = reallocate(ids, (count + answered + 1) * sizeof *ids);
+    ids = xrealloc(ids, (count + answered + 1) * sizeof *ids);
     if (answered) memcpy(ids + count, answer, answered * sizeof *ids);
     session_read(&c->session, count + answered, ids);
     free(ids);
@@ -116,7 +116,7 @@ static void read_all(Conversation *c, size_t answered, const int answer[answered
 /* The tokens of the answer so far. The last one was chosen, but did not fit the context. */
 static int *answer_so_far(const Generation *g, int start, size_t *count) {
     *count = (size_t)(g->decoder.length - start) + 1;
-    int *answer = allocate(*count * sizeof *answer);
+    int *answer = xmalloc(*count * sizeof *answer);
     memcpy(answer, g->ids + start, (*count - 1) * sizeof *answer);
     answer[*count - 1] = g->last;
     return answer;
@@ -133,15 +133,15 @@ static char *answer(Conversation *c) {
     if (!said) fail("out of memory for an answer");
     read_all(c, 0, NULL, 0);
     int most = llama->settings.tokens, chosen = g->chosen, start = g->decoder.length;
-    Ending ending = session_write(&c->session, !tokenizer_byte_level(llama->tokenizer), most, said);
-    while (ending == FULL && forget_oldest(c)) {
+    FinishReason ending = session_write(&c->session, !tokenizer_byte_level(llama->tokenizer), most, said);
+    while (ending == FINISH_CONTEXT_FULL && forget_oldest(c)) {
         int *ids = answer_so_far(g, start, &answered);
         read_all(c, answered, ids, 1);
         free(ids);
         start = g->decoder.length - (int)answered;
         ending = session_write(&c->session, false, most - (g->chosen - chosen), said);
     }
-    if (ending == FULL)
+    if (ending == FINISH_CONTEXT_FULL)
         fprintf(stderr, "\nnote: the context of %d token%s is full\n", g->decoder.capacity,
                 g->decoder.capacity == 1 ? "" : "s");
     putchar('\n');
@@ -152,7 +152,7 @@ static char *answer(Conversation *c) {
 
 static void note_form(const Chat *chat) {
     fprintf(stderr,
-            "note: the model has no chat_template, and is talked to as %s; --template NAME takes "
+            "note: the model has no chat_template, and is talked to as %s; --chat-template NAME takes "
             "another form\n",
             chat->form);
 }
@@ -168,7 +168,7 @@ void converse(const Llama *llama) {
     c.session = session_new(llama, CONTEXT);
     /* Without SA_RESTART, so that it interrupts reading, too. */
     sigaction(SIGINT, &(struct sigaction){.sa_handler = interrupt}, NULL);
-    if (args->system) add_message(&c, "system", copy_text(args->system, strlen(args->system)));
+    if (args->system) add_message(&c, "system", xstrndup(args->system, strlen(args->system)));
     for (char *message; (message = ask());) {
         if (c.count <= (args->system != NULL) && c.chat.form && !args->template && !args->quiet)
             note_form(&c.chat);

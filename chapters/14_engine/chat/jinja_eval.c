@@ -19,8 +19,8 @@ static void write_string(Jinja *j, String string) {
         jinja_fail(j, "it writes more than a conversation can be");
     if (out->length + string.length > j->out_capacity) {
         j->out_capacity = 2 * (out->length + string.length);
-        out->letters = reallocate(out->letters, j->out_capacity);
-        out->said = reallocate(out->said, j->out_capacity * sizeof *out->said);
+        out->letters = xrealloc(out->letters, j->out_capacity);
+        out->said = xrealloc(out->said, j->out_capacity * sizeof *out->said);
     }
     memcpy(out->letters + out->length, string.bytes, string.length);
     memcpy(out->said + out->length, string.said, string.length * sizeof *out->said);
@@ -424,7 +424,7 @@ static void set_variables(Jinja *j, size_t count, const Message messages[count])
 
 /* A copy with \n at the end of every line but the last. */
 static char *with_plain_lines(const char *source) {
-    char *plain = copy_text(source, strlen(source)), *to = plain;
+    char *plain = xstrndup(source, strlen(source)), *to = plain;
     for (const char *from = source; *from; from++)
         if (*from != '\r') *to++ = *from;
         else if (from[1] != '\n') *to++ = '\n';

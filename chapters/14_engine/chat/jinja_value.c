@@ -15,7 +15,7 @@ void jinja_fail(const Jinja *j, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    fail("%s: its chat template, line %d: %s (--template NAME takes another)", j->template->path,
+    fail("%s: its chat template, line %d: %s (--chat-template NAME takes another)", j->template->path,
          j->line, message);
 }
 
@@ -39,7 +39,7 @@ void *jinja_allocate(Jinja *j, size_t bytes) {
     j->memory += bytes + LEAST;
     if (bytes > MOST_MEMORY || j->memory > MOST_MEMORY)
         jinja_fail(j, "it takes too much memory for a conversation");
-    struct Allocation *allocation = allocate(sizeof *allocation + bytes);
+    struct Allocation *allocation = xmalloc(sizeof *allocation + bytes);
     allocation->older = j->newest;
     j->newest = allocation;
     return memset(allocation + 1, 0, bytes);

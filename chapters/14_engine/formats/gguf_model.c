@@ -177,7 +177,7 @@ static Config read_config(const Gguf *file) {
 
 /* ------------------------------------------------------------------ its weights */
 
-static const Names names = {
+static const TensorNames names = {
     "token_embd",      "output",          "output_norm",   "blk.%d.attn_norm",
     "blk.%d.attn_q",   "blk.%d.attn_k",   "blk.%d.attn_v", "blk.%d.attn_output",
     "blk.%d.ffn_norm", "blk.%d.ffn_gate", "blk.%d.ffn_up", "blk.%d.ffn_down"};
@@ -187,12 +187,12 @@ Tensor gguf_as_tensor(const GgufTensor *from) {
     memcpy(tensor.shape, from->shape, sizeof from->shape);
     if (from->type == GGUF_TYPE_BF16) tensor.dtype = BF16;
     else if (from->type == GGUF_TYPE_F16) tensor.dtype = F16;
-    else if (from->type != GGUF_TYPE_F32) tensor.blocks = format_of_type((int)from->type);
+    else if (from->type != GGUF_TYPE_F32) tensor.quant_type = format_of_type((int)from->type);
     return tensor;
 }
 
 static Weights weights_of(const Gguf *file) {
-    Tensor *tensors = allocate(file->tensor_count * sizeof *tensors);
+    Tensor *tensors = xmalloc(file->tensor_count * sizeof *tensors);
     for (size_t i = 0; i < file->tensor_count; i++) tensors[i] = gguf_as_tensor(&file->tensors[i]);
     return weights_new(file->name, "the file's header", &names, file->tensor_count, tensors);
 }
@@ -218,8 +218,8 @@ static void take_rope_factors(Weights *weights, Config *config) {
     if (!weights_find(weights, name)) return;
     if (rope->rope_type != ROPE_DEFAULT)
         fail("%s: %s beside another scaling of RoPE", weights->path, name);
-    Tensor factors = weights_take(weights, 0, config->D / 2, name);
-    if (factors.blocks || factors.dtype != F32) fail("%s: %s must be F32", weights->path, name);
+    Tensor factors = weights_load_tensor(weights, 0, config->D / 2, name);
+    if (factors.quant_type || factors.dtype != F32) fail("%s: %s must be F32", weights->path, name);
     rope->rope_type = ROPE_FACTORS;
     rope->factors = factors.data;
     for (int i = 0; i < config->D / 2; i++)
@@ -233,7 +233,7 @@ static void close_gguf(void *file) {
 }
 
 Model gguf_model_open(const char *path) {
-    Gguf *file = allocate(sizeof *file);
+    Gguf *file = xmalloc(sizeof *file);
     *file = gguf_open(path);
     Weights weights = weights_of(file);
     Model model = {.config = read_config(file), .files = file, .close_files = close_gguf};
@@ -242,6 +242,6 @@ Model gguf_model_open(const char *path) {
     model.config.attention_bias = gguf_tensor(file, "blk.0.attn_q.bias");
     model.config.mlp_bias = gguf_tensor(file, "blk.0.ffn_gate.bias");
     take_rope_factors(&weights, &model.config);
-    weights_take_model(&weights, &model);
+    weights_load_model(&weights, &model);
     return model;
 }

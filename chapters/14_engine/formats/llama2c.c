@@ -54,7 +54,7 @@ static Config bin_config(const char *path, const int32_t header[7]) {
     return config;
 }
 
-/* How far into the file we are; past its end, too, as long as nothing is read. */
+/* The offset in the file. It may pass the end, as long as nothing is read there. */
 typedef struct {
     const char *data;
     size_t offset, size; /* in bytes */
@@ -69,7 +69,7 @@ static Tensor next(Reader *reader, int rows, int columns) {
     return tensor;
 }
 
-/* Where everything lies, if the header tells the truth. */
+/* The place of every tensor, if the header is right. */
 static void lay_out(Model *model, Reader *reader, Tensor norms[][2], Tensor *norm) {
     const Config *c = &model->config;
     int C = c->C, F = c->F, L = c->L, queries = c->H * c->D, keys = c->KV * c->D;
@@ -98,7 +98,7 @@ static void close_bin(void *files) {
 
 Model llama2c_open(const char *path) {
     int32_t header[7];
-    Bin *bin = allocate(sizeof *bin);
+    Bin *bin = xmalloc(sizeof *bin);
     map_bin(bin, path);
     memcpy(header, bin->mapping, HEADER);
     Model model = {.config = bin_config(path, header),
@@ -108,8 +108,8 @@ Model llama2c_open(const char *path) {
 
     size_t L = (size_t)model.config.L;
     Reader reader = {bin->mapping, HEADER, bin->size};
-    Tensor(*norms)[2] = allocate(L * sizeof *norms), norm;
-    model.layers = allocate(L * sizeof *model.layers);
+    Tensor(*norms)[2] = xmalloc(L * sizeof *norms), norm;
+    model.layers = xmalloc(L * sizeof *model.layers);
     memset(model.layers, 0, L * sizeof *model.layers); /* without biases */
     lay_out(&model, &reader, norms, &norm);
     if (reader.offset != reader.size)

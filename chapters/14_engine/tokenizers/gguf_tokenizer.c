@@ -53,7 +53,7 @@ static char *copy_names(const Gguf *file, const GgufPair *tokens, size_t *size) 
             fail("%s: token %zu has a NUL in it", file->name, id);
         room += name.length + 1;
     }
-    char *names = allocate(room), *end = names;
+    char *names = xmalloc(room), *end = names;
     place = tokens->bytes;
     for (size_t id = 0; id < tokens->count; id++) {
         GgufText name = gguf_text(&place);
@@ -78,7 +78,7 @@ static void read_gguf_tokens(Tokenizer *t, const Gguf *file, const GgufPair *tok
     const GgufPair *types = list_field(file, KEY "token_type", GGUF_I32, count);
     const GgufPair *scores = t->byte_level ? NULL : list_field(file, KEY "scores", GGUF_F32, count);
     const char *name = t->file;
-    char *room = t->names = allocate(size);
+    char *room = t->names = xmalloc(size);
     for (int id = 0; id < count; id++) {
         Token token = {.piece = name,
                        .piece_length = (int)strlen(name),
@@ -124,8 +124,8 @@ static void read_gguf_merges(Tokenizer *t, const Gguf *file) {
     const unsigned char *place = merges->bytes;
     Vocabulary *v = &t->vocabulary;
     v->lists_merges = true;
-    v->pair_ids = allocate(merges->count * sizeof *v->pair_ids);
-    v->merges = allocate(merges->count * sizeof *v->merges);
+    v->pair_ids = xmalloc(merges->count * sizeof *v->pair_ids);
+    v->merges = xmalloc(merges->count * sizeof *v->merges);
     for (int i = 0; i < (int)merges->count; i++) read_gguf_merge(t, file, gguf_text(&place), i);
 }
 
@@ -152,9 +152,9 @@ Tokenizer *gguf_tokenizer(const char *path) {
     const GgufPair *tokens = list_field(&file, KEY "tokens", GGUF_STRING, -1);
     size_t size;
     Tokenizer *t = tokenizer_new(copy_names(&file, tokens, &size));
-    t->byte_level = t->whole_pieces = byte_level;
+    t->byte_level = t->ignore_merges = byte_level;
     if (!byte_level && number_field(&file, KEY "add_space_prefix", 1) != 0) {
-        t->prefix = ALWAYS;
+        t->prepend_scheme = PREPEND_ALWAYS;
         t->drops_prefix = true;
     }
     read_gguf_tokens(t, &file, tokens, size);
@@ -185,8 +185,8 @@ static void add_names(const Tokenizer *t, GgufPairs *pairs) {
     size_t size = 1;
     for (int id = 0; id < v->size; id++)
         size += 2 * (size_t)v->tokens[id].piece_length + 2 * (size_t)v->tokens[id].length;
-    char *all = allocate(size), *room = all;
-    GgufText *names = allocate((size_t)v->size * sizeof *names);
+    char *all = xmalloc(size), *room = all;
+    GgufText *names = xmalloc((size_t)v->size * sizeof *names);
     for (int id = 0; id < v->size; id++) names[id] = spelled(t->byte_level, &v->tokens[id], &room);
     gguf_add_texts(pairs, KEY "tokens", (size_t)v->size, names);
     free(names);
@@ -197,7 +197,7 @@ static void add_kinds(const Tokenizer *t, GgufPairs *pairs) {
     static const uint32_t types[] = {[NORMAL] = 1,       [UNKNOWN] = 2, [CONTROL] = 3,
                                      [USER_DEFINED] = 4, [ADDED] = 4,   [BYTE] = 6};
     const Vocabulary *v = &t->vocabulary;
-    uint32_t *kinds = allocate((size_t)v->size * sizeof *kinds);
+    uint32_t *kinds = xmalloc((size_t)v->size * sizeof *kinds);
     for (int id = 0; id < v->size; id++)
         kinds[id] = types[id == t->unknown ? UNKNOWN : v->tokens[id].kind];
     gguf_add_u32s(pairs, KEY "token_type", GGUF_I32, (size_t)v->size, kinds);
@@ -228,7 +228,7 @@ static void find_ranks(const Vocabulary *v, float ranks[v->size]) {
 
 static void add_scores(const Tokenizer *t, GgufPairs *pairs) {
     const Vocabulary *v = &t->vocabulary;
-    float *scores = allocate((size_t)v->size * sizeof *scores);
+    float *scores = xmalloc((size_t)v->size * sizeof *scores);
     for (int id = 0; id < v->size; id++) scores[id] = v->tokens[id].rank;
     if (v->lists_merges) find_ranks(v, scores);
     for (int id = 0; id < v->size; id++) scores[id] = -scores[id];
@@ -245,12 +245,12 @@ typedef struct {
 
 static void add_merge(Merges *merges, int left_length, const char *left, int right_length,
                       const char *right) {
-    char *text = allocate(2 * (size_t)(left_length + right_length) + 1);
+    char *text = xmalloc(2 * (size_t)(left_length + right_length) + 1);
     int length = alphabet_name(left_length, left, text);
     text[length++] = ' ';
     length += alphabet_name(right_length, right, text + length);
     if (merges->count == merges->capacity)
-        merges->texts = reallocate(merges->texts, (merges->capacity = 2 * merges->capacity + 1000) *
+        merges->texts = xrealloc(merges->texts, (merges->capacity = 2 * merges->capacity + 1000) *
                                                       sizeof *merges->texts);
     merges->texts[merges->count++] = (GgufText){(size_t)length, text};
 }
@@ -289,7 +289,7 @@ void gguf_tokenizer_pairs(const Tokenizer *t, GgufPairs *pairs) {
     if (t->hooks.normalize)
         fail("this tokenizer.model has a character map, or removes spaces: a .gguf of ours has "
              "neither");
-    if (!t->byte_level && (t->one_prefix || (t->vocabulary.lists_merges && t->has_added)))
+    if (!t->byte_level && (t->no_double_prefix || (t->vocabulary.lists_merges && t->has_added)))
         fail("in this tokenizer %s, and GGUF has no words for that: --tokenizer takes a "
              "tokenizer.model without added "
              "tokens",
@@ -301,7 +301,7 @@ void gguf_tokenizer_pairs(const Tokenizer *t, GgufPairs *pairs) {
     add_kinds(t, pairs);
     if (t->byte_level) add_merges(t, pairs);
     else add_scores(t, pairs);
-    if (!t->byte_level) gguf_add_bool(pairs, KEY "add_space_prefix", t->prefix != NEVER);
+    if (!t->byte_level) gguf_add_bool(pairs, KEY "add_space_prefix", t->prepend_scheme != PREPEND_NEVER);
     if (t->bos >= 0) gguf_add_u32(pairs, KEY "bos_token_id", (uint32_t)t->bos);
     if (t->eos >= 0) gguf_add_u32(pairs, KEY "eos_token_id", (uint32_t)t->eos);
     gguf_add_bool(pairs, KEY "add_bos_token", tokenizer_adds_bos(t));

@@ -30,7 +30,7 @@ static bool is_prepend(Tokenizer *t, const json_t *normalizer, const json_t *pre
     const json_t *s = step_at(normalizer, "normalizers", 0);
     bool prepends = has_values(s, "{\"type\": \"Prepend\", \"prepend\": \"▁\"}");
     if (prepends) s = step_at(normalizer, "normalizers", 1);
-    t->prefix = prepends ? ALWAYS : NEVER;
+    t->prepend_scheme = prepends ? PREPEND_ALWAYS : PREPEND_NEVER;
     return has_values(
                s,
                "{\"type\": \"Replace\", \"pattern\": {\"String\": \" \"}, \"content\": \"▁\"}") &&
@@ -42,16 +42,16 @@ static bool is_prepend(Tokenizer *t, const json_t *normalizer, const json_t *pre
  * it. */
 static bool is_metaspace(Tokenizer *t, const json_t *normalizer, const json_t *metaspace) {
     static const char *const schemes[] = {
-        [NEVER] = "never", [FIRST] = "first", [ALWAYS] = "always"};
+        [PREPEND_NEVER] = "never", [PREPEND_FIRST] = "first", [PREPEND_ALWAYS] = "always"};
     if (step_at(normalizer, "normalizers", 0) ||
         !has_values(metaspace,
                     "{\"type\": \"Metaspace\", \"replacement\": \"▁\", \"split\": false}"))
         return false;
     const char *scheme = json_string_value(json_object_get(metaspace, "prepend_scheme"));
-    for (Prefix prefix = NEVER; scheme && prefix <= ALWAYS; prefix++) {
+    for (PrependScheme prefix = PREPEND_NEVER; scheme && prefix <= PREPEND_ALWAYS; prefix++) {
         if (strcmp(scheme, schemes[prefix]) != 0) continue;
-        t->prefix = prefix;
-        t->one_prefix = true;
+        t->prepend_scheme = prefix;
+        t->no_double_prefix = true;
         return true;
     }
     return false;
@@ -104,7 +104,7 @@ static bool is_family(Tokenizer *t, const json_t *json, const json_t *model) {
                  *pre_tokenizer = json_object_get(json, "pre_tokenizer");
     t->byte_level = is_split(normalizer, pre_tokenizer, json_object_get(json, "decoder"));
     bool characters =
-        has_values(model, "{\"byte_fallback\": true}") && !t->whole_pieces &&
+        has_values(model, "{\"byte_fallback\": true}") && !t->ignore_merges &&
         (is_prepend(t, normalizer, pre_tokenizer) || is_metaspace(t, normalizer, pre_tokenizer));
     return (t->byte_level || characters) &&
            has_bytes(json_object_get(model, "vocab"), t->byte_level) &&
@@ -160,7 +160,7 @@ static void add_tokens(Tokenizer *t, const char *path, bool family, int count,
                        const Token *tokens) {
     size_t room_needed = 1;
     for (int id = 0; id < count; id++) room_needed += (size_t)tokens[id].piece_length;
-    char *room = t->names = allocate(room_needed);
+    char *room = t->names = xmalloc(room_needed);
     for (int id = 0; id < count; id++) {
         Token token = tokens[id];
         if (!token.piece) fail("%s: no token has the id %d", path, id);
@@ -187,7 +187,7 @@ static void read_json_vocabulary(Tokenizer *t, const char *path, bool family, co
     if (most > MOST_TOKENS) fail("%s: it has over %d tokens", path, MOST_TOKENS);
 
     int count = 0;
-    Token *tokens = t->vocabulary.tokens = allocate(most * sizeof *tokens);
+    Token *tokens = t->vocabulary.tokens = xmalloc(most * sizeof *tokens);
     memset(tokens, 0, most * sizeof *tokens);
     json_object_foreach((json_t *)vocab, piece, id)
         take_id(tokens, path, vocab_id(path, piece, id, (int)most), named(path, piece, NORMAL));
@@ -236,8 +236,8 @@ static void read_json_merges(Tokenizer *t, const char *path, const json_t *vocab
     if (!json_is_array(merges) || count > MOST_TOKENS)
         fail("%s: its model has no merges, or too many", path);
     v->lists_merges = true;
-    v->pair_ids = allocate(count * sizeof *v->pair_ids);
-    v->merges = allocate(count * sizeof *v->merges);
+    v->pair_ids = xmalloc(count * sizeof *v->pair_ids);
+    v->merges = xmalloc(count * sizeof *v->merges);
     for (size_t i = 0; i < count; i++) {
         split_merge(path, json_array_get(merges, i), i, left, right, joined);
         v->pair_ids[i][0] = piece_id(path, vocab, left, i);
@@ -277,7 +277,7 @@ Tokenizer *hugging_face_read(const char *path, size_t length, char *bytes) {
     if (!has_values(model, "{\"type\": \"BPE\"}"))
         refuse_json(path, "the model's type", json_object_get(model, "type"), "a Llama's is BPE");
     check_model(path, model);
-    t->whole_pieces = json_is_true(json_object_get(model, "ignore_merges"));
+    t->ignore_merges = json_is_true(json_object_get(model, "ignore_merges"));
     bool family = is_family(t, json, model);
     if (!family || !t->byte_level) pipeline_read(t->pipeline, path, json);
     if (!family)

@@ -23,7 +23,7 @@ static int spell_name(int id, int length, const char *bytes, char *to) {
 Tokenizer *llama2c_tokenizer_read(const char *path, size_t length, char *bytes) {
     enum { HEADER = 4, BEFORE = 8, FIRST_BYTE = 3, LAST_BYTE = FIRST_BYTE + 255 };
     Tokenizer *t = tokenizer_new(bytes);
-    char *room = t->names = allocate(4 * length);
+    char *room = t->names = xmalloc(4 * length);
     for (size_t at = HEADER; at < length;) {
         int id = t->vocabulary.size;
         if (length - at < BEFORE || file_u32(bytes + at + 4) > length - at - BEFORE)
@@ -45,7 +45,7 @@ Tokenizer *llama2c_tokenizer_read(const char *path, size_t length, char *bytes) 
         room += t->vocabulary.tokens[id].length;
         at += BEFORE + size;
     }
-    t->prefix = ALWAYS;
+    t->prepend_scheme = PREPEND_ALWAYS;
     t->drops_prefix = true;
     sentencepiece_complete(t);
     require_bytes(t, path);

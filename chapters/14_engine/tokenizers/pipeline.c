@@ -25,7 +25,7 @@ static void add_section(Sections *sections, Section section) {
     if (sections->count == sections->capacity) {
         sections->capacity = 2 * sections->capacity + 8;
         sections->sections =
-            reallocate(sections->sections, product(sections->capacity, sizeof *sections->sections));
+            xrealloc(sections->sections, size_mul(sections->capacity, sizeof *sections->sections));
     }
     sections->sections[sections->count++] = section;
 }
@@ -205,7 +205,7 @@ static StringBuffer pipeline_decode(const Tokenizer *t, size_t count, const int 
     Pieces pieces = {0};
     for (size_t i = 0; i < count; i++) {
         const DecodedToken *spoken =
-            &t->pipeline->spoken[token_of(t, ids[i]) - t->vocabulary.tokens];
+            &t->pipeline->decoded[token_of(t, ids[i]) - t->vocabulary.tokens];
         if (!spoken->silent) pieces_add(&pieces, (size_t)spoken->length, spoken->name, 0);
     }
     steps_apply(&t->pipeline->decoder, &pieces);
@@ -219,7 +219,7 @@ static StringBuffer pipeline_decode(const Tokenizer *t, size_t count, const int 
 /* The bytes that these letters of GPT-2's alphabet are, in their place; -1, and nothing is changed,
  * if they are none. */
 static int read_letters(int length, char *letters) {
-    char *bytes = allocate((size_t)length + 1);
+    char *bytes = xmalloc((size_t)length + 1);
     int count = alphabet_bytes(length, letters, bytes);
     if (count > 0) memcpy(letters, bytes, (size_t)count);
     free(bytes);
@@ -243,7 +243,7 @@ static void find_bytes(Tokenizer *t) {
     Pieces pieces = {0};
     Token *tokens = t->vocabulary.tokens;
     for (int id = 0; id < t->vocabulary.size; id++) {
-        const DecodedToken *spoken = &t->pipeline->spoken[id];
+        const DecodedToken *spoken = &t->pipeline->decoded[id];
         pieces_add(&pieces, spoken->silent ? 0 : (size_t)spoken->length, spoken->name, 0);
     }
     steps_apply(&alone, &pieces);
@@ -266,8 +266,8 @@ static void find_bytes(Tokenizer *t) {
 
 /* Special tokens are no text, but at byte level, where they are their names. */
 static void find_spoken(Tokenizer *t) {
-    DecodedToken *spoken = t->pipeline->spoken =
-        allocate((size_t)t->vocabulary.size * sizeof *spoken);
+    DecodedToken *spoken = t->pipeline->decoded =
+        xmalloc((size_t)t->vocabulary.size * sizeof *spoken);
     for (int id = 0; id < t->vocabulary.size; id++) {
         const Token *token = &t->vocabulary.tokens[id];
         spoken[id] = (DecodedToken){token->piece, token->piece_length,
@@ -277,7 +277,7 @@ static void find_spoken(Tokenizer *t) {
 
 static void want(AddedTokenTrie *wanted, Name name) {
     wanted->names.names =
-        reallocate(wanted->names.names, (size_t)(wanted->names.count + 1) * sizeof name);
+        xrealloc(wanted->names.names, (size_t)(wanted->names.count + 1) * sizeof name);
     wanted->names.names[wanted->names.count++] = name;
     wanted->begins[(unsigned char)name.name[0]] = true;
 }
@@ -285,7 +285,7 @@ static void want(AddedTokenTrie *wanted, Name name) {
 static void read_added(Pipeline *p, const json_t *tokens) {
     Pieces names = {0};
     size_t count = json_array_size(tokens);
-    p->added = allocate(count * sizeof *p->added);
+    p->added = xmalloc(count * sizeof *p->added);
     p->added_count = (int)count;
     for (size_t i = 0; i < count; i++) {
         const json_t *token = json_array_get(tokens, i);
@@ -308,7 +308,7 @@ static void read_added(Pipeline *p, const json_t *tokens) {
         const Piece *name = &names.pieces[next++];
         const char *text = names.text.text + name->start;
         DecodedToken *spoken =
-            &p->spoken[p->added[i].id]; /* as it is looked for, and silent if that is its name */
+            &p->decoded[p->added[i].id]; /* as it is looked for, and silent if that is its name */
         spoken->silent &=
             (size_t)spoken->length == name->length && memcmp(spoken->name, text, name->length) == 0;
         spoken->name = text;
@@ -326,7 +326,7 @@ static void read_added(Pipeline *p, const json_t *tokens) {
  * none merge as bytes. */
 static bool may_fall_apart(const Tokenizer *t) {
     const Vocabulary *v = &t->vocabulary;
-    if (t->whole_pieces || !t->pipeline->byte_fallback) return false;
+    if (t->ignore_merges || !t->pipeline->byte_fallback) return false;
     for (int byte = 0; byte < 256; byte++)
         if (t->byte_ids[byte] < 0) return false;
     for (size_t i = 0; i < v->pairs.count; i++)
@@ -343,7 +343,7 @@ static void close_pipeline(Tokenizer *t) { pipeline_free(t->pipeline); }
 
 Pipeline *pipeline_of(Tokenizer *t) {
     if (t->pipeline) return t->pipeline;
-    t->pipeline = allocate(sizeof *t->pipeline);
+    t->pipeline = xmalloc(sizeof *t->pipeline);
     *t->pipeline = (Pipeline){0};
     t->hooks.close = close_pipeline;
     return t->pipeline;
@@ -410,7 +410,7 @@ void pipeline_free(Pipeline *p) {
     free(p->in_text.names.names);
     free(p->in_normalized.names.names);
     free(p->normalized_names);
-    free(p->spoken);
+    free(p->decoded);
     free(p->added);
     charsmap_free(p->charsmap);
     json_decref(p->json);

@@ -15,7 +15,7 @@ struct Charsmap {
 
 /* The length of the trie, the trie, and the texts. */
 Charsmap *charsmap_new(const char *path, bool removes_spaces, size_t length, const char *bytes) {
-    Charsmap *map = allocate(sizeof *map);
+    Charsmap *map = xmalloc(sizeof *map);
     *map = (Charsmap){.removes_spaces = removes_spaces};
     if (length == 0) return map;
     size_t trie = length < 4 ? SIZE_MAX : file_u32(bytes);

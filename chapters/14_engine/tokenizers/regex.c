@@ -389,7 +389,7 @@ static void code_free(void *) {}
 /* ------------------------------------------------------------------ regular expressions */
 
 static Regex *regex_of_code(void *code, bool by_class) {
-    Regex *regex = allocate(sizeof *regex);
+    Regex *regex = xmalloc(sizeof *regex);
     *regex = (Regex){.code = code, .by_class = by_class};
     return regex;
 }
@@ -430,7 +430,7 @@ Regex *regex_of_digits(void) { return regex_of_sets(false, 1, &(Set){.traits = D
 Regex *regex_of_punctuation(void) { return regex_of_sets(false, 1, &(Set){.traits = PUNCTUATION}); }
 
 Regex *regex_of_text(const char *text) {
-    Regex *regex = allocate(sizeof *regex);
+    Regex *regex = xmalloc(sizeof *regex);
     *regex = (Regex){.text = text};
     return regex;
 }
@@ -447,8 +447,8 @@ static void classify(Search *search, size_t length, const char *text) {
     size_t n, ascii = 0;
     while (ascii < length && (unsigned char)text[ascii] < ASCII) ascii++;
     if (ascii == length) return;
-    search->classes = allocate(length);
-    search->starts = allocate(product(length + 1, sizeof *search->starts));
+    search->classes = xmalloc(length);
+    search->starts = xmalloc(size_mul(length + 1, sizeof *search->starts));
     size_t count = 0;
     for (size_t i = 0; i < length; i += n) {
         int class = (unsigned char)text[i];
@@ -462,7 +462,7 @@ static void classify(Search *search, size_t length, const char *text) {
 }
 
 Search *search_new(const Regex *regex, size_t length, const char *text) {
-    Search *search = allocate(sizeof *search);
+    Search *search = xmalloc(sizeof *search);
     *search = (Search){.regex = regex, .text = text};
     if (regex->text) return search;
     if (regex->by_class) classify(search, length, text);

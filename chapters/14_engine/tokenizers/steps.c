@@ -12,7 +12,7 @@ static void append_piece(Pieces *pieces, Piece piece) {
     if (pieces->count == pieces->capacity) {
         pieces->capacity = 2 * pieces->capacity + 8;
         pieces->pieces =
-            reallocate(pieces->pieces, product(pieces->capacity, sizeof *pieces->pieces));
+            xrealloc(pieces->pieces, size_mul(pieces->capacity, sizeof *pieces->pieces));
     }
     pieces->pieces[pieces->count++] = piece;
 }
@@ -39,7 +39,7 @@ static bool wants_prefix(const Step *step, const Piece *piece, const char *text)
            !(step->unless_it_begins && starts_with(piece->length, text, step->content));
 }
 
-/* How many of the piece's bytes [from, to) stand for the text's first character. */
+/* Counts the piece's bytes in [from, to) that stand for the text's first character. */
 static size_t first_within(const Piece *piece, size_t from, size_t to) {
     size_t end = to < piece->first ? to : piece->first;
     return end > from ? end - from : 0;
@@ -168,7 +168,7 @@ typedef struct {
 static void append_part(Parts *parts, size_t end, bool found) {
     if (parts->count == parts->capacity) {
         parts->capacity = 2 * parts->capacity + 8;
-        parts->parts = reallocate(parts->parts, product(parts->capacity, sizeof *parts->parts));
+        parts->parts = xrealloc(parts->parts, size_mul(parts->capacity, sizeof *parts->parts));
     }
     parts->parts[parts->count++] = (Part){end, found};
 }
@@ -238,7 +238,7 @@ static void decode_byte_level(Pieces *pieces) {
     Pieces out = empty_like(pieces);
     for (size_t i = 0; i < pieces->count; i++) {
         const Piece *piece = &pieces->pieces[i];
-        char *text = pieces->text.text + piece->start, *read = allocate(piece->length + 1);
+        char *text = pieces->text.text + piece->start, *read = xmalloc(piece->length + 1);
         int length = alphabet_bytes((int)piece->length, text, read);
         buffer_add(&bytes, length < 0 ? piece->length : (size_t)length, length < 0 ? text : read);
         free(read);
@@ -298,7 +298,7 @@ static void fuse(const char *between, Pieces *pieces) {
 /* ------------------------------------------------------------------ all of them */
 
 void steps_add(Steps *steps, Step step) {
-    steps->steps = reallocate(steps->steps, (size_t)(steps->count + 1) * sizeof *steps->steps);
+    steps->steps = xrealloc(steps->steps, (size_t)(steps->count + 1) * sizeof *steps->steps);
     steps->steps[steps->count++] = step;
 }
 
@@ -308,7 +308,7 @@ static size_t most_of(size_t length) {
         TIMES = 100,
         LEAST = 1 << 20
     }; /* compatible normal forms make at most 11 times as much */
-    return product(length, TIMES) < SIZE_MAX - LEAST ? product(length, TIMES) + LEAST : SIZE_MAX;
+    return size_mul(length, TIMES) < SIZE_MAX - LEAST ? size_mul(length, TIMES) + LEAST : SIZE_MAX;
 }
 
 void steps_apply(const Steps *steps, Pieces *pieces) {

@@ -39,7 +39,7 @@ typedef enum {
     FUSE,              /* they become one, with `content` between them */
 } StepKind;
 
-/* Of what the pattern finds. */
+/* What happens to a match of the pattern. */
 typedef enum { ISOLATED, REMOVED, MERGED_WITH_PREVIOUS, MERGED_WITH_NEXT, CONTIGUOUS } Behavior;
 
 typedef struct {

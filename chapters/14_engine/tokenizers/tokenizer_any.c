@@ -46,7 +46,7 @@ static bool find_in_folder(char path[static 4096], const char *folder) {
     return false;
 }
 
-bool tokenizer_in(const char *folder) {
+bool has_tokenizer_file(const char *folder) {
     char path[4096];
     return find_in_folder(path, folder);
 }
@@ -66,17 +66,17 @@ Tokenizer *tokenizer_open_any(const char *path) {
     return tokenizer;
 }
 
-char *model_home(const char *model) {
+char *model_directory(const char *model) {
     const char *slash = strrchr(model, '/');
-    if (gguf_is(model) || file_is_folder(model)) return copy_text(model, strlen(model));
-    if (!slash) return copy_text(".", 1);
-    return copy_text(model, slash > model ? (size_t)(slash - model) : 1); /* or it is "/" */
+    if (gguf_is(model) || file_is_folder(model)) return xstrndup(model, strlen(model));
+    if (!slash) return xstrndup(".", 1);
+    return xstrndup(model, slash > model ? (size_t)(slash - model) : 1); /* or it is "/" */
 }
 
 Tokenizer *tokenizer_of_model(const char *model, const char *named) {
     if (named) return tokenizer_open_any(named);
-    char *folder = model_home(model);
-    if (file_is_folder(folder) && !tokenizer_in(folder))
+    char *folder = model_directory(model);
+    if (file_is_folder(folder) && !has_tokenizer_file(folder))
         fail("%s: no tokenizer.json, tokenizer.model or tokenizer.bin lies %s it: --tokenizer PATH "
              "names one",
              model, file_is_folder(model) ? "in" : "beside");

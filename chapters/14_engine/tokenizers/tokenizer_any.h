@@ -28,11 +28,11 @@ Tokenizer *tokenizer_open_any(const char *path);
 Tokenizer *tokenizer_parse_any(const char *path, size_t length, char *bytes);
 
 /* Whether a folder has one of these files. */
-bool tokenizer_in(const char *folder);
+bool has_tokenizer_file(const char *folder);
 
 /* The directory with a model's other files (tokenizer, configuration): the model's own directory,
  * the one that contains its weights, or the .gguf itself. The caller frees it. */
-char *model_home(const char *model);
+char *model_directory(const char *model);
 
 /* The tokenizer that option --tokenizer names, or if that is NULL, the model's. */
 Tokenizer *tokenizer_of_model(const char *model, const char *named);

@@ -98,7 +98,7 @@ static void append_tokens(Tokenizer *t, const TokenList *list) {
                  list->size + i);
         room_needed += 2 * strlen(list->added[i].name);
     }
-    char *room = pipeline_of(t)->added_names = allocate(room_needed);
+    char *room = pipeline_of(t)->added_names = xmalloc(room_needed);
     for (int i = 0; i < last; i++) {
         int length = (int)strlen(list->added[i].name);
         Token token = {.piece = room,
@@ -110,8 +110,8 @@ static void append_tokens(Tokenizer *t, const TokenList *list) {
         t->has_added |= token.kind == ADDED;
     }
     if (last == 0) return;
-    t->prefix = t->prefix == NEVER ? NEVER : FIRST; /* as transformers has it then */
-    t->one_prefix = true;
+    t->prepend_scheme = t->prepend_scheme == PREPEND_NEVER ? PREPEND_NEVER : PREPEND_FIRST; /* as transformers has it then */
+    t->no_double_prefix = true;
 }
 
 static void read_added_tokens(Tokenizer *t, const char *file) {
@@ -122,7 +122,7 @@ static void read_added_tokens(Tokenizer *t, const char *file) {
     const json_t *decoder = json_object_get(config, "added_tokens_decoder");
     int count = (int)(json_object_size(decoder) + json_object_size(names));
     TokenList list = {decoder ? path : older, t->vocabulary.size, count,
-                      allocate((size_t)count * sizeof *list.added)};
+                      xmalloc((size_t)count * sizeof *list.added)};
     memset(list.added, 0, (size_t)count * sizeof *list.added);
     if (decoder) note_added_decoder(&list, t, decoder);
     else note_names(&list, t, names);

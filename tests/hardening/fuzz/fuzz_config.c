@@ -12,7 +12,7 @@ static void read_it(void) {
     Config config = config_read(path);
     int D = config.D, context = config_context(&config);
     static float inv_freq[MOST_HEAD / 2];
-    config_print_tree(nowhere, &config);
+    config_print_model(nowhere, &config);
     promise(config_parameters(&config) > 0, "a model has weights", path);
     promise(context >= 1 && context <= MOST_POSITIONS, "it can be asked for a position", path);
     promise(config.eos_count >= 0 && config.eos_count <= CONFIG_EOS, "its ends are counted", path);

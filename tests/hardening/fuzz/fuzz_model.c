@@ -89,8 +89,8 @@ static void read_text(void) {
     Decoder decoder = decoder_new(&model, &reference_kernels, T);
     const int last = model.config.V - 1, ids[T] = {0, last, last / 2};
     float *logits = malloc((size_t)model.config.V * sizeof *logits);
-    decoder_read(&decoder, T - 1, ids);
-    decoder_read(&decoder, 1, ids + T - 1);
+    decoder_eval(&decoder, T - 1, ids);
+    decoder_eval(&decoder, 1, ids + T - 1);
     decoder_logits(&decoder, logits);
     decoder_free(&decoder), model_close(&model), free(logits);
 }

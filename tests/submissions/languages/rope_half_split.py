@@ -1,8 +1,8 @@
 """RoPE from NumPy: no library to load, but inputs read from one file and outputs written to another.
 
-    build/verify rope_half_split --export inputs.safetensors
+    build/verify rope_half_split --export-inputs inputs.safetensors
     python3 tests/submissions/languages/rope_half_split.py inputs.safetensors outputs.safetensors
-    build/verify rope_half_split --outputs outputs.safetensors
+    build/verify rope_half_split --check-outputs outputs.safetensors
 
 Formula and shapes: chapters/05_rope/rope.h. The inputs of case "llama" are llama/x, llama/cosine and llama/sine, named as
 the kernel's parameters are; its output is to be called "llama". Needs numpy and safetensors.

@@ -33,14 +33,14 @@ library() {
 
 # script WHAT KERNEL FILE: verify's verdict on the outputs that a Python script computes from the exported inputs.
 script() {
-    "$build/verify" "$2" --export "$scratch/inputs.safetensors"
+    "$build/verify" "$2" --export-inputs "$scratch/inputs.safetensors"
     "${PYTHON:-python3}" "$here/$3" "$scratch/inputs.safetensors" "$scratch/$2.safetensors" >"$scratch/said" 2>&1
     status=$?
     if grep -E '^skipped|^ModuleNotFoundError|not found$' "$scratch/said" >"$scratch/why"; then
         echo "$1: skipped: $(tail -1 "$scratch/why" | sed 's/^skipped: //')"
         return
     fi
-    [ "$status" -eq 0 ] && { "$build/verify" "$2" --outputs "$scratch/$2.safetensors" >"$scratch/said" 2>&1; status=$?; }
+    [ "$status" -eq 0 ] && { "$build/verify" "$2" --check-outputs "$scratch/$2.safetensors" >"$scratch/said" 2>&1; status=$?; }
     expect "$1" '^PASS' 0
 }
 

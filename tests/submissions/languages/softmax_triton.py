@@ -1,8 +1,8 @@
 """Softmax from Triton: the kernel runs on a GPU, inputs and outputs go through files.
 
-    build/verify softmax --export inputs.safetensors
+    build/verify softmax --export-inputs inputs.safetensors
     python3 tests/submissions/languages/softmax_triton.py inputs.safetensors outputs.safetensors
-    build/verify softmax --outputs outputs.safetensors
+    build/verify softmax --check-outputs outputs.safetensors
 
 Formula and shapes: chapters/04_attention/attention.h. Needs torch, safetensors, triton and a GPU; with TRITON_INTERPRET=1
 Triton's interpreter runs the kernel on the processor, slowly, which is enough to see whether it is right. A CUDA kernel is
